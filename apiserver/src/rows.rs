@@ -14,6 +14,7 @@ const CONTROLLER_DEPLOYMENTS: Renamed = Renamed {
     inner: &[("providerConfig", &[("chart", "rawChart")])],
     fixed: &[("type", "helm")],
     required: &["type"],
+    converted: None,
 };
 
 /// Serves a kind as any other.

@@ -34,6 +34,7 @@ pub mod shoot_status_label;
 mod stores;
 
 use api::cluster::GARDEN;
+use api::operator::ProjectQuotaConfiguration;
 use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
@@ -57,6 +58,8 @@ pub struct Options {
     pub config: Config,
     /// Names of controllers that are left out, `shoot-maintenance`.
     pub disabled: BTreeSet<&'static str>,
+    /// `controllers.project.quotas`: ResourceQuotas of the namespaces of Projects.
+    pub project_quotas: Vec<ProjectQuotaConfiguration>,
     /// Whether members of Projects are given roles: where nobody asks for roles, nobody needs them.
     pub project_roles: bool,
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use api::constants;
 use api::core::{Project, Shoot};
-use api::kubernetes::core::Namespace;
+use api::kubernetes::core::{Namespace, ResourceQuota};
+use api::operator::ProjectQuotaConfiguration;
 use apimachinery::meta::DeleteOptions;
 use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Recorder, Requeue, Store};
 use domain::project;
@@ -28,6 +29,8 @@ struct Reconciler {
     recorder: Recorder,
     /// Set where members are given roles.
     roles: Option<ProjectRoles>,
+    context: Context,
+    quotas: Vec<ProjectQuotaConfiguration>,
 }
 
 /// Runs the controller.
@@ -38,6 +41,8 @@ pub async fn run(context: Context, stores: Stores, options: Options) {
         namespaces: Api::all(&context, GARDEN),
         recorder: Recorder::named(&context, GARDEN, "project-controller"),
         roles: options.project_roles.then(|| ProjectRoles::new(&context)),
+        quotas: options.project_quotas,
+        context: context.clone(),
         stores: stores.clone(),
     });
     let mut controller = Controller::new(NAME, &context);
@@ -110,6 +115,9 @@ impl Reconciler {
                 Err(error) => return self.fail(&current, Failure::Request(error)).await,
             };
         }
+        if let Err(failure) = self.reconcile_quota(&current).await {
+            return self.fail(&current, failure).await;
+        }
         if let Some(roles) = &self.roles
             && let Err(error) = roles.deploy(&current).await
         {
@@ -137,11 +145,28 @@ impl Reconciler {
         Ok(name)
     }
 
+    /// Gives the namespace its ResourceQuota, where one is configured for the Project.
+    async fn reconcile_quota(&self, project: &Project) -> Result<(), Failure> {
+        let config = project::quota_of(&self.quotas, project).map_err(Failure::Selector)?;
+        let (Some(config), Some(namespace)) = (config, &project.spec.namespace) else { return Ok(()) };
+        let quotas = Api::<ResourceQuota>::namespaced(&self.context, GARDEN, namespace);
+        let written = async {
+            match quotas.get_opt(project::QUOTA).await? {
+                Some(stored) => {
+                    let wanted = project::quota(config, Some(&stored), project);
+                    quotas.update(&stored, &wanted).await.map(drop)
+                }
+                None => quotas.create(&project::quota(config, None, project)).await.map(drop),
+            }
+        };
+        written.await.map_err(Failure::Quota)
+    }
+
     async fn fail(&self, project: &Project, failure: Failure) -> Result<Requeue, Error> {
         let message = failure.to_string();
         let of_request = match &failure {
-            Failure::Request(error) | Failure::Roles(_, error) => Some(error),
-            Failure::Namespace(_) => None,
+            Failure::Request(error) | Failure::Roles(_, error) | Failure::Quota(error) => Some(error),
+            Failure::Namespace(_) | Failure::Selector(_) => None,
         };
         let is_stale = of_request.is_some_and(|error| error.is_conflict() || error.status().is_none());
         if !is_stale {
@@ -149,8 +174,8 @@ impl Reconciler {
             self.set_phase(project, project::FAILED).await?;
         }
         match failure {
-            Failure::Namespace(_) => Ok(Requeue::OnChange),
-            Failure::Request(error) | Failure::Roles(_, error) => Err(error),
+            Failure::Namespace(_) | Failure::Selector(_) => Ok(Requeue::OnChange),
+            Failure::Request(error) | Failure::Roles(_, error) | Failure::Quota(error) => Err(error),
         }
     }
 
@@ -219,6 +244,10 @@ enum Failure {
     Request(Error),
     /// Roles of members, with the namespace.
     Roles(String, Error),
+    /// The namespace's ResourceQuota.
+    Quota(Error),
+    /// A selector of the configuration cannot be read.
+    Selector(String),
 }
 
 impl From<project::NamespaceError> for Failure {
@@ -238,6 +267,8 @@ impl std::fmt::Display for Failure {
         match self {
             Self::Namespace(error) => error.fmt(f),
             Self::Request(error) => error.fmt(f),
+            Self::Quota(error) => write!(f, "Error while setting up ResourceQuota: {error}"),
+            Self::Selector(reason) => write!(f, "Error while setting up ResourceQuota: {reason}"),
             Self::Roles(namespace, error) => {
                 write!(f, "Error while reconciling RBAC resources for namespace {namespace:?}: {error}")
             }

@@ -2,7 +2,8 @@
 //! Cases of pkg/controllermanager/controller/project/project @ v1.120.0.
 
 use api::core::{Project, Shoot};
-use api::kubernetes::core::Namespace;
+use api::kubernetes::core::{Namespace, ResourceQuota};
+use controller_manager::Options;
 use serde_json::{Value, json};
 use testkit::{Pass, World, object};
 
@@ -119,6 +120,43 @@ fn a_project_with_shoots_stays_until_the_last_one_is_gone() {
         pass.events,
         ["Normal NamespaceMarkedForDeletion Successfully marked project namespace \"garden-dev\" for deletion"]
     );
+}
+
+/// gardener-controller-manager with the controller of Projects, and a quota for those with label `a`.
+fn with_quotas(context: process::Context) -> futures::future::BoxFuture<'static, process::Exit> {
+    let quotas = json!([{
+        "config": {"spec": {"hard": {"count/shoots.core.gardener.cloud": "5"}}}, "projectSelector": {"matchLabels": {"a": "b"}},
+    }]);
+    let project_quotas = serde_json::from_value(quotas).expect("a configuration");
+    let disabled = super::ALL.into_iter().filter(|name| *name != "project").collect();
+    controller_manager::run(context, Options { disabled, project_quotas, ..Options::default() })
+}
+
+#[test]
+fn a_project_gets_the_quota_of_the_configuration_and_keeps_what_was_raised() {
+    let mut chosen = project(&json!("garden-dev"));
+    chosen.metadata.labels.insert("a".to_owned(), "b".to_owned());
+    let mut world = at_noon().with(chosen);
+    world.start(with_quotas);
+    let quota: ResourceQuota = world.get("garden-dev", "gardener").expect("it is made");
+    assert_eq!(quota.metadata.owner_references[0].uid, UID);
+    let bound = |quota: &ResourceQuota| quota.spec.hard["count/shoots.core.gardener.cloud"].value();
+    assert_eq!(bound(&quota), 5);
+
+    let raised: ResourceQuota = object(json!({
+        "metadata": {"name": "gardener", "namespace": "garden-dev"},
+        "spec": {"hard": {"count/shoots.core.gardener.cloud": "50", "count/secrets": "1"}},
+    }));
+    let mut chosen = project(&json!("garden-dev"));
+    chosen.metadata.labels.insert("a".to_owned(), "b".to_owned());
+    let mut world = at_noon().with(chosen).with(raised);
+    world.start(with_quotas);
+    let quota: ResourceQuota = world.get("garden-dev", "gardener").expect("it is there");
+    assert_eq!((bound(&quota), quota.spec.hard.len()), (50, 1));
+
+    let mut world = at_noon().with(project(&json!("garden-dev")));
+    world.start(with_quotas);
+    assert_eq!(world.get::<ResourceQuota>("garden-dev", "gardener"), None, "its labels are others");
 }
 
 #[test]

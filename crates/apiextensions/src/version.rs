@@ -100,6 +100,7 @@ impl CustomVersion {
                 columns: columns.collect::<Vec<_>>().leak(),
                 field_selectors: selectors.collect::<Vec<_>>().leak(),
                 heartbeat_fields: &[],
+                read_only: false,
                 custom: true,
                 schema: || Node::Raw,
                 later: &[],

@@ -32,6 +32,8 @@ pub struct ResourceInfo {
     pub field_selectors: &'static [(&'static str, &'static str)],
     /// Paths of heartbeat fields: an update that changes nothing else is volatile.
     pub heartbeat_fields: &'static [&'static str],
+    /// Whether clients only read it.
+    pub read_only: bool,
     /// Whether the kind behaves as one of a CustomResourceDefinition (no strategic merge patch, pruning by schema).
     pub custom: bool,
     /// Schema of the kind, as the newest release has it.

@@ -15,6 +15,7 @@ mod scalar;
 use serde_json::{Map, Value};
 
 use self::findings::{Findings, Segment};
+use self::json::Opaque;
 use crate::schema::{Node, ObjectSchema};
 
 /// What a decoder found.
@@ -52,7 +53,15 @@ pub const MAX_DEPTH: usize = 100;
 /// # Errors
 /// Malformed JSON, a value of a wrong type.
 pub fn json(bytes: &[u8], schema: &Node) -> Result<Decoded, DecodeError> {
-    json::read(&String::from_utf8_lossy(bytes), schema, false)
+    json::read(&String::from_utf8_lossy(bytes), schema, Opaque::Read)
+}
+
+/// As [`json`], for kinds that have no type in Go: keys that are there twice are told within JSON of any shape, too.
+///
+/// # Errors
+/// As those of [`json`].
+pub fn json_without_types(bytes: &[u8], schema: &Node) -> Result<Decoded, DecodeError> {
+    json::read(&String::from_utf8_lossy(bytes), schema, Opaque::Judged)
 }
 
 /// As [`json`]; opaque JSON keeps its text ([`crate::opaque`]), which a tree for people or for other types must not hold.
@@ -60,7 +69,7 @@ pub fn json(bytes: &[u8], schema: &Node) -> Result<Decoded, DecodeError> {
 /// # Errors
 /// As those of [`json`].
 pub fn json_with_opaque(bytes: &[u8], schema: &Node) -> Result<Decoded, DecodeError> {
-    json::read(&String::from_utf8_lossy(bytes), schema, true)
+    json::read(&String::from_utf8_lossy(bytes), schema, Opaque::Kept)
 }
 
 /// Prunes and checks a tree that was read or patched already; finds no duplicates.
@@ -81,7 +90,7 @@ pub fn tree(tree: Value, schema: &Node) -> Result<Decoded, DecodeError> {
 /// # Errors
 /// Malformed JSON, in Go's words.
 pub fn any_json(bytes: &[u8]) -> Result<Value, DecodeError> {
-    Ok(json::read(&String::from_utf8_lossy(bytes), &Node::Raw, false)?.tree)
+    Ok(json::read(&String::from_utf8_lossy(bytes), &Node::Raw, Opaque::Read)?.tree)
 }
 
 /// Whether a value nests no deeper than that; looks no further.
@@ -252,6 +261,15 @@ mod tests {
             let given = any_json(text.as_bytes()).expect("is JSON");
             assert_eq!(tree(given, &thing()).expect_err("is refused").message, expected, "as a tree");
         }
+    }
+
+    #[test]
+    fn of_kinds_without_types_duplicates_are_told_wherever_they_are() {
+        let text = br#"{"a": {"x": 1, "x": 2, "l": [{"y": 1, "y": 2}]}, "x": 1}"#;
+        let judged = json_without_types(text, &Node::Raw).expect("JSON");
+        assert_eq!(judged.strict, [r#"duplicate field "a.x""#, r#"duplicate field "a.l[0].y""#]);
+        assert_eq!(judged.tree["a"]["x"], 2);
+        assert!(json(text, &Node::Raw).expect("JSON").strict.is_empty());
     }
 
     #[test]

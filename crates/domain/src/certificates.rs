@@ -8,6 +8,8 @@
 //! Source: k8s.io/kubernetes pkg/apis/certificates/validation/validation.go, pkg/registry/certificates/certificates/strategy.go,
 //! pkg/controller/certificates/signer/signer.go @ v1.31.
 
+use std::collections::BTreeMap;
+
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -56,14 +58,68 @@ const USAGES: [&str; 23] = [
 ];
 
 /// Who asks, in the words of a request's `spec`; what a client says of it counts nothing.
-pub fn set_requester(fields: &mut Map<String, Value>, name: &str, groups: &[&str]) {
+pub fn set_requester(fields: &mut Map<String, Value>, who: &Requester<'_>) {
     let spec = fields.entry("spec").or_insert_with(|| json!({}));
     let Value::Object(spec) = spec else { return };
     for field in ["uid", "extra"] {
         spec.remove(field);
     }
-    spec.insert("username".to_owned(), json!(name));
-    spec.insert("groups".to_owned(), json!(groups));
+    spec.insert("username".to_owned(), json!(who.name));
+    spec.insert("groups".to_owned(), json!(who.groups));
+    if !who.uid.is_empty() {
+        spec.insert("uid".to_owned(), json!(who.uid));
+    }
+    if !who.extra.is_empty() {
+        spec.insert("extra".to_owned(), json!(who.extra));
+    }
+}
+
+/// Who asks for a certificate.
+#[derive(Clone, Debug)]
+pub struct Requester<'a> {
+    /// Name.
+    pub name: &'a str,
+    /// Groups.
+    pub groups: Vec<&'a str>,
+    /// Unique id; empty if there is none.
+    pub uid: &'a str,
+    /// More, by key.
+    pub extra: &'a BTreeMap<String, Vec<String>>,
+}
+
+/// The right that a change of a request needs on `signers`, as verb and refusal; `None`: it needs none beyond that to write.
+/// `subresource` is the door through which it comes.
+///
+/// Source: k8s.io/kubernetes plugin/pkg/admission/certificates/{approval,signing}.
+pub fn needed_right(
+    subresource: &str,
+    fields: &Map<String, Value>,
+    old: &Map<String, Value>,
+) -> Option<(&'static str, String)> {
+    let quoted = apimachinery::status::quote(signer(old));
+    let of_status = |fields: &Map<String, Value>, name: &str| {
+        fields.get("status").and_then(|status| status.get(name)).filter(|value| !value.is_null()).cloned()
+    };
+    match subresource {
+        "approval" => Some(("approve", format!("user not permitted to approve requests with signerName {quoted}"))),
+        "status"
+            if ["certificate", "conditions"].iter().any(|name| of_status(fields, name) != of_status(old, name)) =>
+        {
+            Some(("sign", format!("user not permitted to sign requests with signerName {quoted}")))
+        }
+        _ => None,
+    }
+}
+
+/// Name of the signer that a request is for.
+pub fn signer(fields: &Map<String, Value>) -> &str {
+    fields.get("spec").map_or("", |spec| text(spec, "signerName"))
+}
+
+/// The names on `signers` of which one must be allowed: the signer's, and all of its domain.
+pub fn signer_names(signer: &str) -> [String; 2] {
+    let domain = signer.split_once('/').map_or(signer, |(domain, _)| domain);
+    [signer.to_owned(), format!("{domain}/*")]
 }
 
 fn text<'a>(value: &'a Value, name: &str) -> &'a str {
@@ -305,8 +361,30 @@ mod tests {
     #[test]
     fn who_asks_is_not_what_the_client_says() {
         let mut fields = of(json!({"username": "admin", "groups": ["system:masters"], "uid": "1"}), json!({}));
-        set_requester(&mut fields, "jane", &["developers"]);
+        let mut extra = BTreeMap::new();
+        let who = |uid: &'static str, extra| Requester { name: "jane", groups: vec!["developers"], uid, extra };
+        set_requester(&mut fields, &who("", &extra));
         assert_eq!(fields["spec"], json!({"username": "jane", "groups": ["developers"]}));
+        extra.insert("scopes".to_owned(), vec!["a".to_owned()]);
+        set_requester(&mut fields, &who("7", &extra));
+        assert_eq!((&fields["spec"]["uid"], &fields["spec"]["extra"]), (&json!("7"), &json!({"scopes": ["a"]})));
+    }
+
+    #[test]
+    fn who_approves_or_signs_needs_a_right_on_the_signer() {
+        let old = of(json!({"signerName": "example.com/own"}), json!({}));
+        let signed = of(json!({"signerName": "kubernetes.io/other"}), json!({"certificate": "eA=="}));
+        let right = |subresource: &str, new: &Map<String, Value>| needed_right(subresource, new, &old);
+        assert_eq!(
+            right("approval", &old),
+            Some(("approve", "user not permitted to approve requests with signerName \"example.com/own\"".to_owned()))
+        );
+        assert_eq!(
+            right("status", &signed),
+            Some(("sign", "user not permitted to sign requests with signerName \"example.com/own\"".to_owned()))
+        );
+        assert_eq!((right("status", &old), right("", &signed)), (None, None));
+        assert_eq!(signer_names("example.com/own"), ["example.com/own", "example.com/*"]);
     }
 
     #[test]

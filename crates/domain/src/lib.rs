@@ -9,11 +9,13 @@
 //! **Tour.**
 //! - [`admission`] rules that need more than one object.
 //! - [`annotations`] keys that steer the life of a Shoot, and its tasks.
+//! - [`autoscaling`] HorizontalPodAutoscalers of Kubernetes, in two versions.
 //! - [`care`] health of a Shoot: conditions, constraints, the label that sums them up.
 //! - [`certificates`] CertificateSigningRequests of Kubernetes.
 //! - [`cloud_profile`] what a CloudProfile offers, and the merge of a NamespacedCloudProfile with its parent.
 //! - [`conditions`] how a condition is made and changed.
 //! - [`defaulting`] what the API server fills in.
+//! - [`event_expiry`] how long Events of Kubernetes are kept.
 //! - [`fault`] what goes wrong on purpose.
 //! - [`features`] feature gates and admission plugins of Kubernetes versions.
 //! - [`forecast`] the maintenance of a Shoot over a stretch of time, and why a version is chosen or not.
@@ -45,11 +47,13 @@
 
 pub mod admission;
 pub mod annotations;
+pub mod autoscaling;
 pub mod care;
 pub mod certificates;
 pub mod cloud_profile;
 pub mod conditions;
 pub mod defaulting;
+pub mod event_expiry;
 pub mod fault;
 pub mod features;
 pub mod forecast;

@@ -7,9 +7,11 @@ use std::fmt::Write as _;
 
 use api::constants::{annotation, label, namespace, role};
 use api::core::Project;
-use api::kubernetes::core::Namespace;
+use api::kubernetes::core::{Namespace, ResourceQuota};
+use api::operator::ProjectQuotaConfiguration;
 use apimachinery::Resource;
-use apimachinery::meta::{ObjectMeta, OwnerReference};
+use apimachinery::meta::{ObjectMeta, OwnerReference, TextMap};
+use apimachinery::selector::Labels;
 use sha2::{Digest, Sha256};
 
 /// Phase `Pending`: not looked at yet.
@@ -135,9 +137,80 @@ pub fn released(namespace: &Namespace, project: &Project) -> Namespace {
     released
 }
 
+/// Name of the ResourceQuota of a Project's namespace.
+pub const QUOTA: &str = "gardener";
+
+/// The quota that a Project's namespace gets: that of the first entry whose selector takes the Project's labels; one without
+/// a selector takes all.
+///
+/// # Errors
+/// A selector cannot be read.
+pub fn quota_of<'a>(
+    quotas: &'a [ProjectQuotaConfiguration],
+    project: &Project,
+) -> Result<Option<&'a ResourceQuota>, String> {
+    for quota in quotas {
+        let takes = match &quota.project_selector {
+            Some(selector) => Labels::from_selector(selector)?.matches(&project.metadata.labels),
+            None => true,
+        };
+        if takes {
+            return Ok(Some(&quota.config));
+        }
+    }
+    Ok(None)
+}
+
+/// The ResourceQuota of a Project's namespace, as the configuration has it: bounds that are there stay as somebody has set
+/// them, others that the configuration does not know go.
+pub fn quota(config: &ResourceQuota, stored: Option<&ResourceQuota>, project: &Project) -> ResourceQuota {
+    let mut quota = stored.cloned().unwrap_or_default();
+    let metadata = &mut quota.metadata;
+    QUOTA.clone_into(&mut metadata.name);
+    project.spec.namespace.clone().unwrap_or_default().clone_into(&mut metadata.namespace);
+    let owner = owner_reference(project);
+    match metadata.owner_references.iter_mut().find(|present| present.uid == owner.uid) {
+        Some(present) => *present = owner,
+        None => metadata.owner_references.push(owner),
+    }
+    let texts = |map: &TextMap| map.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect::<Vec<_>>();
+    metadata.labels.extend(texts(&config.metadata.labels));
+    metadata.annotations.extend(texts(&config.metadata.annotations));
+    let kept = |name: &String| quota.spec.hard.get(name).copied();
+    let hard = config.spec.hard.iter().map(|(name, most)| (name.clone(), kept(name).unwrap_or(*most))).collect();
+    quota.spec.hard = hard;
+    quota
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_namespace_gets_the_first_quota_that_takes_its_project() {
+        let quotas: Vec<ProjectQuotaConfiguration> = serde_json::from_value(serde_json::json!([
+            {"config": {"spec": {"hard": {"count/secrets": "1"}}}, "projectSelector": {"matchLabels": {"a": "b"}}},
+            {"config": {"metadata": {"labels": {"l": "m"}}, "spec": {"hard": {"count/shoots.core.gardener.cloud": "5"}}}},
+        ]))
+        .expect("a configuration");
+        let mut project = project();
+        project.spec.namespace = Some("garden-demo".to_owned());
+        let config = quota_of(&quotas, &project).expect("selectors").expect("a quota");
+        let made = quota(config, None, &project);
+        assert_eq!((made.metadata.name.as_str(), made.metadata.namespace.as_str()), ("gardener", "garden-demo"));
+        assert_eq!((made.metadata.label("l"), made.metadata.owner_references.len()), (Some("m"), 1));
+        let mut raised = made.clone();
+        for (name, most) in [("count/shoots.core.gardener.cloud", 9), ("count/secrets", 3)] {
+            raised.spec.hard.insert(name.to_owned(), apimachinery::meta::Quantity::from_integer(most));
+        }
+        let again = quota(config, Some(&raised), &project);
+        let bounds: Vec<(&str, i64)> =
+            again.spec.hard.iter().map(|(name, most)| (name.as_str(), most.value())).collect();
+        assert_eq!(bounds, [("count/shoots.core.gardener.cloud", 9)]);
+        assert_eq!(again.metadata.owner_references.len(), 1);
+        project.metadata.labels.insert("a".to_owned(), "b".to_owned());
+        assert_eq!(quota_of(&quotas, &project), Ok(Some(&quotas[0].config)));
+    }
 
     fn project() -> Project {
         let mut project = Project::default();

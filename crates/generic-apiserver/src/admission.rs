@@ -2,7 +2,8 @@
 //! Admission: the chain of checks between decoding and storage.
 //!
 //! Plugins are synchronous: they read the server's own fold of the log, which is as new as the request. What they read
-//! *decisively* becomes a guard of the append; when a guard fails the chain runs again, at most 5 times.
+//! *decisively* becomes a guard of the append; when a guard fails the chain runs again, as often as others that
+//! succeed make it.
 
 use std::any::Any;
 use std::fmt;

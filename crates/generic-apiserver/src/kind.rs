@@ -22,7 +22,7 @@ pub(crate) type AnyObject = dyn Any + Send + Sync;
 /// Whether a subresource is a part of its object, or the whole of it by another door. All others exist only where a hook
 /// answers for them.
 pub(crate) fn is_part(subresource: &str) -> bool {
-    matches!(subresource, "approval" | "binding" | "finalize" | "scale" | "status")
+    matches!(subresource, "approval" | "binding" | "ephemeralcontainers" | "finalize" | "scale" | "status")
 }
 
 /// Names of a kind, made once.

@@ -14,6 +14,8 @@ use apimachinery::schema::Node;
 use chrono::{DateTime, Utc};
 use process::User;
 
+use crate::authentication::UserDetails;
+
 /// What hooks and admission may know of a request.
 #[derive(Clone, Debug)]
 pub struct RequestContext {
@@ -23,6 +25,8 @@ pub struct RequestContext {
     pub now: DateTime<Utc>,
     /// Who asks.
     pub user: User,
+    /// What is known of who asks beside name and groups.
+    pub details: UserDetails,
     /// `""`, `status`, `binding`, …
     pub subresource: Arc<str>,
     /// Whether nothing will be stored.

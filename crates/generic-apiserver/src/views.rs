@@ -5,7 +5,10 @@
 //! through a view is renamed on its way in, handled as a request for the stored resource, and renamed on its way out; so
 //! revisions, uids and watches are one.
 //!
-//! **Deliberately absent**: conversions that are more than names and constants; views of bodies that are no JSON.
+//! A view may have functions for what is more than names ([`Renamed::converted`]): they are given whole objects on their way
+//! out, and whatever a client sends on its way in, patches included.
+//!
+//! **Deliberately absent**: conversions of JSON patches; views of bodies that are no JSON.
 
 use apimachinery::catalogue::ResourceInfo;
 use apimachinery::field::{FieldError, Path};
@@ -33,6 +36,17 @@ pub struct Renamed {
     pub fixed: &'static [(&'static str, &'static str)],
     /// Fields, as the view names them, without which nothing is created through it.
     pub required: &'static [&'static str],
+    /// What is more than a name.
+    pub converted: Option<Converted>,
+}
+
+/// Turns the fields of objects into another version of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Converted {
+    /// From the view to what is stored: objects, and patches that say less than an object.
+    pub inwards: fn(&mut Map<String, Value>),
+    /// From what is stored to the view.
+    pub outwards: fn(&mut Map<String, Value>),
 }
 
 /// Events of `events.k8s.io/v1`, stored as those of `v1`.
@@ -49,10 +63,16 @@ pub const EVENTS: Renamed = Renamed {
     inner: &[],
     fixed: &[],
     required: &["eventTime", "reportingController", "reportingInstance", "action", "reason", "type"],
+    converted: None,
 };
 
 /// Another version of a resource, which differs in nothing but its name.
-pub(crate) const VERSION: Renamed = Renamed { fields: &[], inner: &[], fixed: &[], required: &[] };
+pub(crate) const VERSION: Renamed = Renamed::NOTHING;
+
+impl Renamed {
+    /// No name differs.
+    pub const NOTHING: Self = Self { fields: &[], inner: &[], fixed: &[], required: &[], converted: None };
+}
 
 /// A served view.
 pub(crate) struct View {
@@ -210,6 +230,9 @@ impl View {
             (new, value)
         });
         *fields = renamed.collect();
+        if let Some(Converted { inwards: into, outwards }) = self.renamed.converted {
+            if inwards { into(fields) } else { outwards(fields) }
+        }
     }
 
     /// Renames what an operation of a JSON patch points to.

@@ -26,6 +26,7 @@ use process::{Request, Response, TransportError};
 
 use crate::Host;
 use crate::aggregation::{refused, whole_lines};
+use crate::first_objects::{DEPRECATED, is_component_status};
 
 /// What such a client asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +39,16 @@ struct Asked {
 }
 
 /// Answers a request, in protobuf if nothing else is taken.
-pub(crate) async fn answer(host: &Host, mut request: Request) -> Result<Response, TransportError> {
+pub(crate) async fn answer(host: &Host, request: Request) -> Result<Response, TransportError> {
+    let is_deprecated = is_component_status(request.uri().path());
+    let mut response = negotiated(host, request).await?;
+    if is_deprecated && response.status().is_success() {
+        response.headers_mut().append(http::header::WARNING, HeaderValue::from_static(DEPRECATED));
+    }
+    Ok(response)
+}
+
+async fn negotiated(host: &Host, mut request: Request) -> Result<Response, TransportError> {
     let Some(accept) = as_json(request.headers()) else { return host.answer(request).await };
     let Some(place) = Place::of(request.uri().path()) else { return host.answer(request).await };
     let asked = Asked {
@@ -124,7 +134,7 @@ impl<'a> Place<'a> {
 }
 
 fn rows() -> impl Iterator<Item = &'static ResourceInfo> {
-    let views = [catalogue::events_view(), catalogue::controller_deployments_view()];
+    let views = [catalogue::events_view(), catalogue::autoscalers_view(), catalogue::controller_deployments_view()];
     catalogue::all().iter().chain(catalogue::reviews()).chain(views)
 }
 

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use domain::defaulting::workload as defaults;
 use domain::validation::workload::{self, Kind};
-use domain::{certificates, resource_quota};
+use domain::{autoscaling, certificates, resource_quota};
 use generic_apiserver::registry::Generation;
 use generic_apiserver::{RequestContext, Strategy};
 use serde_json::{Map, Value, json};
@@ -16,6 +16,8 @@ use crate::{resource_quotas, service_addresses, storage_defaults};
 
 /// Annotation by which Ingresses named their class once.
 const INGRESS_CLASS: &str = "kubernetes.io/ingress.class";
+/// Subresource by which containers are added to a pod for debugging.
+const EPHEMERAL_CONTAINERS: &str = "ephemeralcontainers";
 /// Annotation with the name of the ServiceAccount that a Secret is the token of.
 const ACCOUNT: &str = "kubernetes.io/service-account.name";
 
@@ -112,8 +114,29 @@ impl CoreStrategy {
                 resource_quotas::typed(object).map(|quota| resource_quota::validate(&quota, None)).unwrap_or_default()
             }
             ("", "pods") => workload::pod(fields),
+            ("scheduling.k8s.io", "priorityclasses") => workload::priority_class(name, fields),
+            ("node.k8s.io", "runtimeclasses") => workload::runtime_class(fields),
+            ("autoscaling", _) => autoscaling::validate(fields),
             _ => self.workload.map(|kind| workload::create(kind, name, fields)).unwrap_or_default(),
         }
+    }
+}
+
+/// Leaves of a changed pod nothing but its containers for debugging.
+///
+/// Source: k8s.io/kubernetes pkg/registry/core/pod/strategy.go (dropNonEphemeralContainerUpdates).
+fn keep_all_but_ephemeral_containers(pod: &mut DynamicObject, old: &DynamicObject) {
+    let given = pod.fields.get("spec").and_then(|spec| spec.get("ephemeralContainers")).cloned();
+    pod.fields.clone_from(&old.fields);
+    pod.metadata.labels.clone_from(&old.metadata.labels);
+    pod.metadata.annotations.clone_from(&old.metadata.annotations);
+    pod.metadata.finalizers.clone_from(&old.metadata.finalizers);
+    pod.metadata.owner_references.clone_from(&old.metadata.owner_references);
+    if let Some(Value::Object(spec)) = pod.fields.get_mut("spec") {
+        match given.filter(|given| !given.is_null()) {
+            Some(given) => spec.insert("ephemeralContainers".to_owned(), given),
+            None => spec.remove("ephemeralContainers"),
+        };
     }
 }
 
@@ -154,8 +177,13 @@ impl Strategy<DynamicObject> for CoreStrategy {
             object.fields.insert("status".to_owned(), status);
         }
         if self.is_signing_request() {
-            let groups: Vec<&str> = request.user.groups.iter().map(|group| &**group).collect();
-            certificates::set_requester(&mut object.fields, &request.user.name, &groups);
+            let who = certificates::Requester {
+                name: &request.user.name,
+                groups: request.user.groups.iter().map(|group| &**group).collect(),
+                uid: &request.details.uid,
+                extra: &request.details.extra,
+            };
+            certificates::set_requester(&mut object.fields, &who);
         }
         if (self.group, self.plural) == ("batch", "jobs") {
             let DynamicObject { metadata, fields, .. } = object;
@@ -185,6 +213,12 @@ impl Strategy<DynamicObject> for CoreStrategy {
         if self.is_signing_request() {
             certificates::keep(&mut object.fields, &old.fields, &request.subresource, request.now);
         }
+        if self.group == "autoscaling" {
+            autoscaling::keep_older(&mut object.fields, &old.fields);
+        }
+        if self.pod && &*request.subresource == EPHEMERAL_CONTAINERS {
+            keep_all_but_ephemeral_containers(object, old);
+        }
     }
 
     fn validate_update(
@@ -199,8 +233,12 @@ impl Strategy<DynamicObject> for CoreStrategy {
         if &*request.subresource == "status" {
             return Vec::new();
         }
+        if self.pod && &*request.subresource == EPHEMERAL_CONTAINERS {
+            return workload::ephemeral_update(&object.fields, &old.fields);
+        }
         // Not upstream's way, but one stored by an earlier release must still be deletable: what stays is not looked at.
-        const JUDGED: [&str; 5] = ["spec", "data", "binaryData", "type", "immutable"];
+        const JUDGED: [&str; 8] =
+            ["spec", "data", "binaryData", "type", "immutable", "value", "preemptionPolicy", "handler"];
         let stays =
             |before: &Map<String, Value>| JUDGED.iter().all(|name| object.fields.get(*name) == before.get(*name));
         if stays(&old.fields) {
@@ -224,6 +262,9 @@ impl Strategy<DynamicObject> for CoreStrategy {
         let mut errors = match (self.group, self.plural) {
             ("", "services") => workload::service_update(fields, &before),
             ("", "configmaps") => workload::config_map_update(fields, &before),
+            // What is new of them is judged by that alone.
+            ("scheduling.k8s.io", "priorityclasses") => return workload::priority_class_update(fields, &before),
+            ("node.k8s.io", "runtimeclasses") => return workload::runtime_class_update(fields, &before),
             ("", "secrets") => workload::secret_update(fields, &before),
             ("", "resourcequotas") => {
                 let (new, old) = (resource_quotas::typed(object), resource_quotas::typed(old));

@@ -45,6 +45,17 @@ impl Host {
         if !is_participant {
             request.headers_mut().remove(WATCH_HEADER);
         }
+        let first = &self.inner.first_objects;
+        // Who may not ask changes nothing.
+        if first.are_missing(&request) && self.inner.server.allow(&request).await.is_ok() {
+            Box::pin(first.make(request.uri().path(), &self.inner.server, &self.own_transport())).await?;
+        }
+        let (expiry, now) = (&self.inner.event_expiry, self.inner.time.now());
+        if let Some(cluster) = expiry.concerned(&request, now)
+            && self.inner.server.allow(&request).await.is_ok()
+        {
+            Box::pin(expiry.expire(&cluster, &self.inner.server, &self.own_transport(), now)).await?;
+        }
         // The clock is no part of the network.
         let asking = Asking::of(&request).filter(|_| place != Place::ClockService);
         let Some(asking) = asking else { return self.admit(request, place, is_participant).await };
@@ -216,6 +227,8 @@ impl Host {
                     if let Some(roles) = &self.inner.first_roles {
                         roles.forget(name);
                     }
+                    self.inner.first_objects.forget(name);
+                    self.inner.event_expiry.forget(name);
                 }
                 Ok(response)
             }

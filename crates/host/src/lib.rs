@@ -11,7 +11,7 @@
 //! serves it, requests for it are answered with 503.
 //!
 //! **Tour.** [`Host`] the front door, `front` how it answers a request, `place` what a path asks for; [`live`] a host on a port; [`aggregation`] who serves the aggregated groups; [`clock_service`] landscape time, [`timekeeper`] when it
-//! moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose, [`faults`] to processes; `timing_object` how long things take; `garden_object` what a Garden may say; [`kubelet`] pods as processes, `joined` processes that it did not start; `first_roles` roles that a cluster begins with, `aggregated_roles` roles made of others; [`registry`] which components run; [`identity`] who asks, [`tokens`] as which ServiceAccount; `evictions` when a pod may go; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
+//! moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose, [`faults`] to processes; `timing_object` how long things take; `garden_object` what a Garden may say; [`kubelet`] pods as processes, `joined` processes that it did not start; `first_roles` roles and `first_objects` other objects that a cluster begins with, `aggregated_roles` roles made of others; [`registry`] which components run; [`identity`] who asks, [`tokens`] as which ServiceAccount; `evictions` when a pod may go, `event_expiry` when Events go; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 mod aggregated_roles;
 pub mod aggregation;
@@ -23,9 +23,11 @@ mod copies;
 mod core_kinds;
 mod custom_resources;
 mod default_storage_class;
+mod event_expiry;
 mod evictions;
 mod fault_object;
 pub mod faults;
+mod first_objects;
 mod first_roles;
 mod front;
 mod garden_object;
@@ -37,6 +39,7 @@ pub mod live;
 mod log_service;
 mod namespaces;
 mod place;
+mod pod_admission;
 mod pod_streams;
 mod rbac_kinds;
 pub mod registry;
@@ -44,6 +47,7 @@ mod resource_quotas;
 mod rows;
 mod service_addresses;
 mod services;
+mod signer_rights;
 pub mod signing_requests;
 mod storage_defaults;
 pub mod timekeeper;
@@ -57,8 +61,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::aggregation::{Backend, Barrier, Instances};
 use crate::clock_service::ClockService;
 use crate::custom_resources::CustomResources;
+use crate::event_expiry::EventExpiry;
 use crate::evictions::Evictions;
 use crate::faults::Faults;
+use crate::first_objects::FirstObjects;
 use crate::first_roles::FirstRoles;
 use crate::joined::Joined;
 use crate::kubelet::Logs;
@@ -67,9 +73,11 @@ use crate::tokens::Tokens;
 use api::catalogue;
 use api::cluster;
 use api::constants::{annotation, user};
+use api::core::Seed;
 use api::terrarium::Clock;
 use apimachinery::catalogue::ResourceInfo;
 use authorizer::{Defaults, Mode, Rbac};
+use chrono::TimeDelta;
 use domain::profile::Profile;
 use domain::validation::garden;
 use eventlog::EventLog;
@@ -88,6 +96,8 @@ const RUNTIME_VERSION: &str = "1.32.0";
 
 /// Where pages for browsers are, and what opens them.
 pub const PAGES: [&str; 2] = ["/dashboard", "/terrarium/dashboard/"];
+
+pub use first_objects::Trust;
 
 /// Answers requests for paths below [`PAGES`]; who asks is on the request.
 pub type Pages = Arc<dyn Fn(Request) -> ResponseFuture + Send + Sync>;
@@ -115,12 +125,18 @@ pub struct Parts<'a> {
     pub profile: Option<Profile>,
     /// The emulated version at the beginning; empty: unknown.
     pub version: String,
+    /// Kubernetes version that cluster `runtime` reports, without `v`; `None`: 1.32.0.
+    pub kubernetes_version: Option<String>,
     /// What `/metrics` of every cluster shows; without it that path does not exist.
     pub metrics: Option<Metrics>,
     /// Issues and judges tokens of ServiceAccounts; without it there are none.
     pub tokens: Option<Tokens>,
     /// Who may do what.
     pub authorization: Mode,
+    /// How long Events are kept; `None`: for ever.
+    pub event_ttl: Option<TimeDelta>,
+    /// By whose certificates clusters know who asks; without it nobody is told.
+    pub trust: Option<Trust>,
 }
 
 /// The front door. Cheap to clone; clones are one host.
@@ -148,6 +164,8 @@ struct Inner {
     /// Who may do what, where roles say so.
     rbac: Option<Rbac>,
     first_roles: Option<FirstRoles>,
+    first_objects: FirstObjects,
+    event_expiry: EventExpiry,
     custom_resources: CustomResources,
 }
 
@@ -164,7 +182,7 @@ impl Host {
         let (time, wall) = (foundation.clock.clone(), foundation.wall.clone());
         let custom_resources = CustomResources::new(foundation.clone(), tasks.clone(), parts.webhooks.clone());
         let builder = Builder::new(foundation)
-            .clusters(clusters::ByObject::new(RUNTIME_VERSION))
+            .clusters(clusters::ByObject::new(parts.kubernetes_version.as_deref().unwrap_or(RUNTIME_VERSION)))
             .cluster_annotation(annotation::CLUSTER)
             .own_agents(user::OWN_AGENTS)
             .authorizer(Authenticated);
@@ -177,6 +195,8 @@ impl Host {
             .admission(namespaces::PermanentNamespaces)
             .admission(clock_object::PermanentClock)
             .admission(garden_object::GardenAdmission)
+            .admission(pod_admission::PodAdmission)
+            .admission(signer_rights::SignerRights(rbac.clone()))
             .admission(default_storage_class::DefaultStorageClass)
             .admission(service_addresses::ServiceAddresses)
             .admission(resource_quotas::ResourceQuotas);
@@ -189,6 +209,8 @@ impl Host {
         let aggregated = aggregated.filter(|row| catalogue::is_aggregated(row));
         let builder = aggregated.fold(builder, Builder::described);
         let gardens = garden::Rules { profile: parts.profile.unwrap_or_default(), version: parts.version };
+        // Its networks are those of the pods of a seed.
+        let builder = builder.known::<Seed>(catalogue::of::<Seed>());
         let server = rows::unstored(rows::register(builder, own.chain(parts.rows), &gardens));
         let server = pod_streams::register(rows::logs(server, parts.logs));
         let server = match parts.webhooks {
@@ -221,6 +243,8 @@ impl Host {
                 has_runtime: AtomicBool::new(false),
                 tokens: parts.tokens,
                 first_roles: rbac.clone().map(FirstRoles::new),
+                first_objects: FirstObjects::new(parts.trust),
+                event_expiry: EventExpiry::new(parts.event_ttl),
                 rbac,
                 custom_resources,
             }),
@@ -392,6 +416,17 @@ impl Host {
         Transport::new(move |mut request| {
             request.extensions_mut().insert(user.clone());
             host.call(request)
+        })
+    }
+
+    /// Networks of the pods of seeds, by the names of their clusters.
+    pub(crate) fn pod_networks(&self) -> Arc<dyn Fn(&str) -> Option<String> + Send + Sync> {
+        let server = self.inner.server.clone();
+        Arc::new(move |name| {
+            let seed = cluster::seed(name)?;
+            let seeds = server.folded::<Seed>(cluster::GARDEN);
+            let found = seeds.iter().find(|known| known.metadata.name == seed)?;
+            Some(found.spec.networks.pods.clone())
         })
     }
 

@@ -7,8 +7,10 @@ use api::kubernetes::rbac;
 use api::{catalogue, extensions, operator, terrarium};
 use apimachinery::DynamicObject;
 use apimachinery::catalogue::ResourceInfo;
+use domain::autoscaling;
 use domain::validation::garden;
-use generic_apiserver::{Builder, Generic, views};
+use generic_apiserver::views::{self, Converted, Renamed};
+use generic_apiserver::{Builder, Generic};
 
 use crate::clock_object::ClockStrategy;
 use crate::copies::CopiesStrategy;
@@ -103,5 +105,9 @@ pub(crate) fn unstored(mut builder: Builder) -> Builder {
         builder = builder.review(review);
     }
     let events = catalogue::find("", "v1", "events").expect("Events have a row");
+    let autoscalers = catalogue::autoscalers_view();
+    let stored = catalogue::find(autoscalers.group, "v2", autoscalers.plural).expect("autoscalers have a row");
+    let older = Converted { inwards: autoscaling::to_v2, outwards: autoscaling::to_v1 };
+    let builder = builder.view(autoscalers, stored, Renamed { converted: Some(older), ..Renamed::NOTHING });
     builder.view(catalogue::events_view(), events, views::EVENTS)
 }

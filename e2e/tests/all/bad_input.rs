@@ -36,6 +36,13 @@ fn a_landscape_is_not_started_where_it_cannot_be() {
 
     refused(&sandbox, &["up", "--landscape", "No Name"], 2, &["`No Name` is no name for a landscape"]);
     refused(&sandbox, &["up", "--log", "memory", "--history", "1GiB"], 2, &["keeps a number of entries, no size"]);
+    let unsupported = "Gardener v1.120.0 does not support Kubernetes version 1.20.3";
+    refused(
+        &sandbox,
+        &["up", "--kubernetes-version", "1.20.3"],
+        2,
+        &[unsupported, "use a version from 1.27.0 to 1.32"],
+    );
     refused(&sandbox, &["up", "--ephemeral", "--log", "sled"], 2, &["--log contradicts --ephemeral"]);
     for words in [&["status"][..], &["get", "shoots"], &["log"], &["kubectl", "get", "ns"], &["clock"]] {
         refused(&sandbox, words, 2, &["there is no landscape in", "hint: `terrarium up` starts one"]);
@@ -58,6 +65,7 @@ fn what_contradicts_a_landscape_is_refused() {
         ("--durability", "fast"),
         ("--start-time", "2024-01-01T00:00:00Z"),
         ("--gardener-version", "v1.119.0"),
+        ("--kubernetes-version", "1.30.0"),
     ] {
         refused(&sandbox, &["up", flag, value], 2, &[&format!("{flag} contradicts"), "hint: leave the flag out"]);
     }

@@ -56,6 +56,25 @@ fn the_demo_tells_the_requirements_story() {
 }
 
 #[test]
+fn a_landscape_reports_the_version_that_it_was_given() {
+    let sandbox = sandbox("kubernetes-version");
+    sandbox.terrarium(&["up", "--kubernetes-version", "v1.30.4", "--start-time", "2023-07-27T20:00:00Z"]);
+    for cluster in ["runtime", "garden", "seed-local"] {
+        let told = sandbox.kubectl(Kubectl::Newest, cluster, &["get", "--raw", "/version"]);
+        in_order(&told, &["\"gitVersion\":\"v1.30.4\""]);
+    }
+    sandbox.terrarium(&["up", "--kubernetes-version", "1.30.4"]);
+    // Whoever is no component finds what an API server behind ours needs.
+    let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", &[&["-n", "kube-system"], words].concat());
+    let trust = garden(&["get", "configmap", "extension-apiserver-authentication", "-o", "jsonpath={.data}"]);
+    for text in ["client-ca-file", "BEGIN CERTIFICATE", "requestheader-client-ca-file", "front-proxy-client"] {
+        assert!(trust.contains(text), "{text}: {trust}");
+    }
+    let identity = garden(&["get", "configmap", "cluster-identity", "-o", "jsonpath={.data.cluster-identity}"]);
+    assert_eq!(identity, "garden");
+}
+
+#[test]
 fn the_oldest_kubectl_works() {
     a_shoot_is_force_updated(Kubectl::Oldest, &sandbox("oldest-kubectl"));
 }

@@ -11,10 +11,13 @@ use api::seedmanagement::Gardenlet;
 use apimachinery::Resource;
 use apimachinery::meta::ObjectMeta;
 use authorizer::Mode;
+use chrono::{DateTime, TimeDelta};
 use controller::{Api, Error, ListOptions};
+use domain::event_expiry;
 use domain::garden::control_plane::CONFIGURATION_KEY;
 use domain::profile::Profile;
 use domain::skew::enforcement::Enforcement;
+use domain::skew::{GardenerVersion, releases};
 use host::live::Live;
 use host::registry::{self, Settings};
 use landscape::Options;
@@ -34,8 +37,23 @@ const GARDENLET_KIND: &str = "GardenletConfiguration";
 fn options(facts: &Facts) -> Options {
     let mut options = Options::new(facts.seed, facts.start_time);
     options.gardener_version.clone_from(&facts.gardener_version);
+    options.kubernetes_version = kubernetes_version(facts);
     options.seeds = (0..facts.seeds).map(|number| seed(number as usize)).collect();
     options
+}
+
+/// The Kubernetes version of garden and seeds, without `v`.
+pub(crate) fn kubernetes_version(facts: &Facts) -> String {
+    facts.kubernetes_version.clone().unwrap_or_else(|| usual_kubernetes(&facts.gardener_version))
+}
+
+/// The Kubernetes version that an emulated version of Gardener has unless somebody says otherwise.
+pub(crate) fn usual_kubernetes(gardener: &str) -> String {
+    let known = GardenerVersion::parse(gardener);
+    known.map_or_else(
+        || Options::new(0, DateTime::UNIX_EPOCH).kubernetes_version,
+        |known| releases::usual_kubernetes(&known),
+    )
 }
 
 /// The Seed `local`, then `local-2`, `local-3`.
@@ -162,6 +180,11 @@ fn unread(what: &str, error: &Error) -> Failure {
 pub(crate) fn profile(facts: &Facts) -> Result<Profile, Failure> {
     Profile::named(&facts.profile)
         .ok_or_else(|| Failure::input(format!("there is no profile {}", facts.profile), "use documents or upstream"))
+}
+
+/// How long Events are kept.
+pub(crate) fn event_ttl(facts: &Facts) -> TimeDelta {
+    facts.event_ttl.and_then(TimeDelta::try_seconds).unwrap_or(event_expiry::USUAL)
 }
 
 /// Who may do what.

@@ -241,7 +241,8 @@ fn start(program: Program, context: Context, assignment: &Assignment) -> Result<
                 let config = configuration::controller_manager(&flags.config);
                 let project_roles = apiserver::authorization(assignment)? == Mode::Rbac;
                 let usual = controller_manager::Options::default();
-                let options = controller_manager::Options { profile, config, project_roles, ..usual };
+                let project_quotas = configuration::project_quotas(&flags.config)?;
+                let options = controller_manager::Options { profile, config, project_roles, project_quotas, ..usual };
                 Box::pin(controller_manager::run(context, options))
             }
             Program::Scheduler => {

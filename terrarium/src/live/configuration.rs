@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 
 use api::constants::condition;
+use api::operator::ProjectQuotaConfiguration;
 use apimachinery::decode;
 use apimachinery::meta::{Duration, Quantity};
 use chrono::TimeDelta;
@@ -133,6 +134,18 @@ pub(super) fn controller_manager(tree: &Value) -> controller_manager::Config {
     put(&mut config.shoot_retry.period, duration(&retry["retryPeriod"]));
     put(&mut config.shoot_retry.jitter, duration(&retry["retryJitterPeriod"]));
     config
+}
+
+/// ResourceQuotas of the namespaces of Projects, by a ControllerManagerConfiguration.
+///
+/// # Errors
+/// One of them is no ResourceQuota.
+pub(super) fn project_quotas(tree: &Value) -> Result<Vec<ProjectQuotaConfiguration>, String> {
+    let quotas = &tree["controllers"]["project"]["quotas"];
+    if quotas.is_null() {
+        return Ok(Vec::new());
+    }
+    serde_json::from_value(quotas.clone()).map_err(|error| format!("controllers.project.quotas: {error}"))
 }
 
 /// What a SchedulerConfiguration changes.

@@ -34,6 +34,10 @@ pub(crate) struct Facts {
     pub(crate) name: String,
     /// Emulated version of Gardener, with `v`.
     pub(crate) gardener_version: String,
+    /// Kubernetes version of the clusters `runtime`, `garden` and of Seeds, without `v`; `None`: it was made before it could
+    /// be chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) kubernetes_version: Option<String>,
     /// `documents` or `upstream`.
     pub(crate) profile: String,
     /// Seed of all randomness.
@@ -56,6 +60,9 @@ pub(crate) struct Facts {
     /// Who may do what: `always-allow` or `rbac`; `None`: `rbac`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) authorization: Option<String>,
+    /// Seconds of landscape time for which Events are kept; `None`: as usual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) event_ttl: Option<i64>,
     /// Landscape time at the beginning.
     pub(crate) start_time: DateTime<Utc>,
     /// `sled` or `memory`.

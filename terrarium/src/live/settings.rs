@@ -12,25 +12,29 @@
 use std::net::IpAddr;
 use std::path::Path;
 
+use chrono::TimeDelta;
 use host::timekeeper::Mode;
 use serde::{Deserialize, Deserializer};
 
 use super::clock;
 use super::retention::Retention;
 use crate::failure::Failure;
-use ops::instant::When;
+use ops::instant::{When, duration};
 
 /// What a file may say: what a landscape is created with, by the names of the flags.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Settings {
     pub(crate) gardener_version: Option<String>,
+    pub(crate) kubernetes_version: Option<String>,
     pub(crate) seeds: Option<u32>,
     pub(crate) apiservers: Option<u32>,
     pub(crate) operator: Option<bool>,
     pub(crate) skew_enforcement: Option<String>,
     pub(crate) allow_downgrade: Option<bool>,
     pub(crate) authorization: Option<String>,
+    #[serde(deserialize_with = "time")]
+    pub(crate) event_ttl: Option<TimeDelta>,
     #[serde(deserialize_with = "start_time")]
     pub(crate) start_time: Option<When>,
     pub(crate) seed: Option<u64>,
@@ -51,6 +55,10 @@ fn retention<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Retent
     let text = serde_yaml_ng::Value::deserialize(deserializer)?;
     let text = text.as_str().map_or_else(|| serde_yaml_ng::to_string(&text).unwrap_or_default(), str::to_owned);
     text.trim().parse().map(Some).map_err(serde::de::Error::custom)
+}
+
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TimeDelta>, D::Error> {
+    duration(&String::deserialize(deserializer)?).map(Some).map_err(serde::de::Error::custom)
 }
 
 fn start_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<When>, D::Error> {

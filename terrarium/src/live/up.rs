@@ -17,6 +17,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 use clock::{Clock, Random};
 use controller::{Api, ListOptions};
+use domain::skew::{GardenerVersion, releases};
 use host::clock_service::ClockState;
 use host::timekeeper::Mode;
 use landscape::preset;
@@ -67,6 +68,10 @@ pub(crate) struct Arguments {
     /// Emulated version of Gardener [default: v1.120.0]
     #[arg(long, value_name = "V")]
     gardener_version: Option<String>,
+    /// Kubernetes version of the clusters runtime, garden and of Seeds: one that the emulated Gardener supports. The
+    /// cluster of a Shoot has the Shoot's [default: 1.31.1, or the oldest that is supported]
+    #[arg(long, value_name = "V")]
+    kubernetes_version: Option<String>,
     /// Number of Seeds [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
     seeds: Option<u32>,
@@ -91,6 +96,10 @@ pub(crate) struct Arguments {
     #[arg(long, env = "TERRARIUM_AUTHORIZATION", hide_env = true, value_name = "MODE")]
     #[arg(value_parser = ["always-allow", "rbac"])]
     authorization: Option<String>,
+    /// How long Events are kept behind their last write, in landscape time. A landscape that is stopped may be given another
+    /// time [default: 1h]
+    #[arg(long, value_name = "D", value_parser = duration)]
+    event_ttl: Option<TimeDelta>,
     /// Landscape time at the beginning: an instant, `now`, or so long from now (90d) [default: now]
     #[arg(long, value_name = "T")]
     start_time: Option<When>,
@@ -222,12 +231,14 @@ impl Arguments {
         let settings = Settings::read(path)?;
         Ok(Self {
             gardener_version: self.gardener_version.clone().or(settings.gardener_version),
+            kubernetes_version: self.kubernetes_version.clone().or(settings.kubernetes_version),
             seeds: self.seeds.or(settings.seeds),
             apiservers: self.apiservers.or(settings.apiservers),
             operator: self.operator.or(settings.operator),
             skew_enforcement: self.skew_enforcement.clone().or(settings.skew_enforcement),
             allow_downgrade: self.allow_downgrade.or(settings.allow_downgrade),
             authorization: self.authorization.clone().or(settings.authorization),
+            event_ttl: self.event_ttl.or(settings.event_ttl),
             start_time: self.start_time.or(settings.start_time),
             seed: self.seed.or(settings.seed),
             profile: self.profile.clone().or(settings.profile),
@@ -254,6 +265,7 @@ impl Arguments {
                         "leave one of them out",
                     ));
                 }
+                self.check_kubernetes_version()?;
                 directory.create(|| self.new_facts())?
             }
         };
@@ -277,6 +289,7 @@ impl Arguments {
             skew_enforcement: self.skew_enforcement.clone().or_else(|| facts.skew_enforcement.clone()),
             allow_downgrade: self.allow_downgrade.unwrap_or(facts.allow_downgrade),
             authorization: self.authorization.clone().or_else(|| facts.authorization.clone()),
+            event_ttl: self.event_ttl.map(|ttl| ttl.num_seconds()).or(facts.event_ttl),
             ..facts.clone()
         };
         if told == facts { Ok(()) } else { directory.write_facts(&told) }
@@ -286,6 +299,7 @@ impl Arguments {
     fn needs_stop(&self, facts: &Facts) -> Result<(), Failure> {
         let flags = [
             ("--skew-enforcement", self.skew_enforcement.is_some() && self.skew_enforcement != facts.skew_enforcement),
+            ("--event-ttl", self.event_ttl.is_some_and(|it| it != bootstrap::event_ttl(facts))),
             ("--allow-downgrade", self.allow_downgrade.is_some_and(|it| it != facts.allow_downgrade)),
             (
                 "--authorization",
@@ -301,6 +315,35 @@ impl Arguments {
         }
     }
 
+    /// The emulated version of a new landscape.
+    fn new_gardener_version(&self) -> String {
+        self.gardener_version.clone().unwrap_or_else(|| landscape::GARDENER_VERSION.to_owned())
+    }
+
+    /// The Kubernetes version of a new landscape, without `v`.
+    fn new_kubernetes_version(&self) -> String {
+        match &self.kubernetes_version {
+            Some(version) => version.trim_start_matches('v').to_owned(),
+            None => bootstrap::usual_kubernetes(&self.new_gardener_version()),
+        }
+    }
+
+    /// Whether the emulated Gardener supports the Kubernetes version that was asked for.
+    fn check_kubernetes_version(&self) -> Result<(), Failure> {
+        let Some(version) = &self.kubernetes_version else { return Ok(()) };
+        let gardener = self.new_gardener_version();
+        // What is no version of Gardener is told by whoever needs one.
+        let Some(known) = GardenerVersion::parse(&gardener) else { return Ok(()) };
+        if releases::supports_kubernetes(&known, version) {
+            return Ok(());
+        }
+        let (oldest, newest) = releases::kubernetes_minors(&known);
+        Err(Failure::input(
+            format!("Gardener {gardener} does not support Kubernetes version {version}"),
+            format!("use a version from 1.{oldest}.0 to 1.{newest}"),
+        ))
+    }
+
     /// What a new landscape is to be.
     fn new_facts(&self) -> Facts {
         let is_demo = self.demo.is_some() || self.preset.as_deref() == Some("demo");
@@ -309,7 +352,8 @@ impl Arguments {
         let start_time = self.start_time.map_or_else(start, |when| when.behind(now));
         Facts {
             name: self.which.landscape.clone(),
-            gardener_version: self.gardener_version.clone().unwrap_or_else(|| landscape::GARDENER_VERSION.to_owned()),
+            kubernetes_version: Some(self.new_kubernetes_version()),
+            gardener_version: self.new_gardener_version(),
             profile: self.profile.clone().unwrap_or_else(|| "documents".to_owned()),
             seed: self.seed.unwrap_or(1),
             seeds: self.seeds.unwrap_or(1),
@@ -318,6 +362,7 @@ impl Arguments {
             skew_enforcement: self.skew_enforcement.clone(),
             allow_downgrade: self.allow_downgrade.unwrap_or_default(),
             authorization: self.authorization.clone(),
+            event_ttl: self.event_ttl.map(|ttl| ttl.num_seconds()),
             start_time,
             log: self.log.clone().unwrap_or_else(|| if self.ephemeral { "memory" } else { "sled" }.to_owned()),
             durable: self.durability.as_deref() != Some("fast"),
@@ -360,6 +405,12 @@ impl Arguments {
     fn contradiction(&self, facts: &Facts) -> Result<(), Failure> {
         let flags = [
             ("--gardener-version", self.gardener_version.as_ref().is_some_and(|it| *it != facts.gardener_version)),
+            (
+                "--kubernetes-version",
+                self.kubernetes_version
+                    .as_ref()
+                    .is_some_and(|it| it.trim_start_matches('v') != bootstrap::kubernetes_version(facts)),
+            ),
             ("--profile", self.profile.as_ref().is_some_and(|it| *it != facts.profile)),
             ("--seed", self.seed.is_some_and(|it| it != facts.seed)),
             ("--apiservers", self.apiservers.is_some_and(|it| it != facts.apiservers)),

@@ -209,7 +209,7 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
         own!("", "core", "LimitRange", "limitranges", true, &["limits"], &[AGE]),
         ResourceInfo {
             categories: ALL,
-            subresources: &["status", "eviction", "log", "attach", "exec", "portforward"],
+            subresources: &["status", "ephemeralcontainers", "eviction", "log", "attach", "exec", "portforward"],
             field_selectors: POD_SELECTORS,
             ..own!("", "core", "Pod", "pods", true, &["po"], POD)
         },

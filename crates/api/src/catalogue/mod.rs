@@ -30,6 +30,7 @@ static ALL: LazyLock<Vec<ResourceInfo>> = LazyLock::new(|| {
 
 static REVIEWS: LazyLock<Vec<ResourceInfo>> = LazyLock::new(unstored::reviews);
 static EVENTS: LazyLock<ResourceInfo> = LazyLock::new(unstored::events);
+static AUTOSCALERS: LazyLock<ResourceInfo> = LazyLock::new(unstored::autoscalers);
 static CONTROLLER_DEPLOYMENTS: LazyLock<ResourceInfo> = LazyLock::new(gardener::controller_deployments);
 
 /// Rows of reviews: served by every cluster, never stored, only created. Not among [`all`].
@@ -40,6 +41,11 @@ pub fn reviews() -> &'static [ResourceInfo] {
 /// The row of Events of `events.k8s.io`, which are stored as those of `v1`. Not among [`all`].
 pub fn events_view() -> &'static ResourceInfo {
     &EVENTS
+}
+
+/// The row of HorizontalPodAutoscalers of `autoscaling/v1`, which are stored as those of `v2`. Not among [`all`].
+pub fn autoscalers_view() -> &'static ResourceInfo {
+    &AUTOSCALERS
 }
 
 /// The row of ControllerDeployments of `core.gardener.cloud/v1beta1`, which are stored as those of `v1`. Not among [`all`].
@@ -59,7 +65,7 @@ pub fn find(group: &str, version: &str, plural: &str) -> Option<&'static Resourc
 
 /// The row of a kind, views included.
 pub fn find_kind(group: &str, version: &str, kind: &str) -> Option<&'static ResourceInfo> {
-    let views: [&'static ResourceInfo; 2] = [&EVENTS, &CONTROLLER_DEPLOYMENTS];
+    let views: [&'static ResourceInfo; 3] = [&EVENTS, &AUTOSCALERS, &CONTROLLER_DEPLOYMENTS];
     all().iter().chain(views).find(|row| row.group == group && row.version == version && row.kind == kind)
 }
 
@@ -169,6 +175,7 @@ fn bare(
         columns,
         field_selectors: &[],
         heartbeat_fields: &[],
+        read_only: false,
         custom: false,
         schema,
         later: &[],

@@ -49,6 +49,7 @@ const PRIORITY_CLASS: &[Column] = &[
 
 const AUTOSCALER: &[Column] = &[
     column("Reference", Function(scale_target)),
+    column("Targets", Function(metrics)),
     integer("MinPods", ".spec.minReplicas"),
     integer("MaxPods", ".spec.maxReplicas"),
     integer("Replicas", ".status.currentReplicas"),
@@ -73,6 +74,12 @@ const ENDPOINT_SLICE: &[Column] = &[
 
 const CONTROLLER_REVISION: &[Column] =
     &[column("Controller", Function(controller)), path("Revision", ".revision"), AGE];
+
+const COMPONENT_STATUS: &[Column] = &[
+    column("Status", Function(|object| health(object, "status"))),
+    column("Message", Function(|object| health(object, "message"))),
+    column("Error", Function(|object| health(object, "error"))),
+];
 
 const POD_TEMPLATE: &[Column] = &[
     column("Containers", Function(|object| cells::container_names(&json!({ "spec": object })))),
@@ -150,6 +157,21 @@ fn token_requests(object: &Value) -> Value {
     json!(if audiences.is_empty() { "<unset>".to_owned() } else { audiences.join(",") })
 }
 
+/// What condition `Healthy` of a component says.
+fn health(object: &Value, field: &str) -> Value {
+    let conditions = object["conditions"].as_array();
+    let found = conditions.into_iter().flatten().find(|condition| condition["type"] == "Healthy");
+    let text = found.and_then(|condition| condition[field].as_str()).unwrap_or_default();
+    match field {
+        "status" => json!(match text {
+            "True" => "Healthy",
+            "False" => "Unhealthy",
+            _ => "Unknown",
+        }),
+        _ => json!(text),
+    }
+}
+
 fn flag(object: &Value, pointer: &str) -> Value {
     json!(if object.pointer(pointer) == Some(&Value::Bool(true)) { "True" } else { "False" })
 }
@@ -187,6 +209,57 @@ fn scale_target(object: &Value) -> Value {
     json!(format!("{}/{}", text("kind"), text("name")))
 }
 
+/// Metrics that are shown of an autoscaler.
+const SHOWN_METRICS: usize = 2;
+
+/// What is measured and what is wanted: `cpu: <unknown>/80%`.
+fn metrics(object: &Value) -> Value {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let (wanted, measured) = (list(&object["spec"]["metrics"]), list(&object["status"]["currentMetrics"]));
+    if wanted.is_empty() {
+        return json!("<none>");
+    }
+    let texts: Vec<String> =
+        wanted.iter().enumerate().map(|(index, metric)| metric_text(metric, measured.get(index))).collect();
+    let shown = texts.iter().take(SHOWN_METRICS).cloned().collect::<Vec<_>>().join(", ");
+    json!(if texts.len() > SHOWN_METRICS {
+        format!("{shown} + {} more...", texts.len() - SHOWN_METRICS)
+    } else {
+        shown
+    })
+}
+
+fn metric_text(metric: &Value, measured: Option<&Value>) -> String {
+    let kind = match metric["type"].as_str().unwrap_or_default() {
+        "Resource" => "resource",
+        "ContainerResource" => "containerResource",
+        "Pods" => "pods",
+        "Object" => "object",
+        "External" => "external",
+        _ => return "<unknown type>".to_owned(),
+    };
+    let target = &metric[kind]["target"];
+    let current = measured.map(|measured| measured[kind]["current"].clone()).unwrap_or_default();
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let known = |value: &Value| if value.is_null() { "<unknown>".to_owned() } else { text(value) };
+    let percent = |value: &Value, none: &str| value.as_i64().map_or_else(|| none.to_owned(), |it| format!("{it}%"));
+    let average = (!target["averageValue"].is_null())
+        .then(|| format!("{}/{}", known(&current["averageValue"]), text(&target["averageValue"])));
+    match (kind, average) {
+        ("resource" | "containerResource", average) => {
+            let (current, wanted) = (&current["averageUtilization"], &target["averageUtilization"]);
+            let percent = || format!("{}/{}", percent(current, "<unknown>"), percent(wanted, "<auto>"));
+            format!("{}: {}", text(&metric[kind]["name"]), average.unwrap_or_else(percent))
+        }
+        ("pods", Some(average)) => average,
+        (_, Some(average)) => format!("{average} (avg)"),
+        (_, None) => format!("{}/{}", known(&current["value"]), known(&target["value"])),
+    }
+}
+
 /// A row of a kind that the table `$table` describes.
 macro_rules! row {
     ($group:literal, $table:literal, $kind:literal, $plural:literal, $namespaced:literal, $short:expr, $columns:expr) => {
@@ -196,29 +269,39 @@ macro_rules! row {
     };
 }
 
+/// HorizontalPodAutoscalers of `autoscaling/v2`.
+pub(super) fn autoscalers() -> ResourceInfo {
+    ResourceInfo {
+        categories: ALL,
+        subresources: STATUS,
+        ..bare(
+            "autoscaling",
+            "v2",
+            "HorizontalPodAutoscaler",
+            "horizontalpodautoscalers",
+            true,
+            &["hpa"],
+            AUTOSCALER,
+            || tables::node("autoscalingv2", "HorizontalPodAutoscaler").expect("the table has the kind"),
+        )
+    }
+}
+
 pub(super) fn rows() -> Vec<ResourceInfo> {
     const SCALE: &[&str] = &["status", "scale"];
     vec![
         row!("", "core", "Endpoints", "endpoints", true, &["ep"], &[AGE]),
+        ResourceInfo {
+            read_only: true,
+            ..row!("", "core", "ComponentStatus", "componentstatuses", false, &["cs"], COMPONENT_STATUS)
+        },
         ResourceInfo {
             categories: ALL,
             subresources: SCALE,
             field_selectors: &[("status.replicas", ".status.replicas")],
             ..row!("", "core", "ReplicationController", "replicationcontrollers", true, &["rc"], REPLICATION_CONTROLLER)
         },
-        ResourceInfo {
-            categories: ALL,
-            subresources: STATUS,
-            ..row!(
-                "autoscaling",
-                "autoscaling",
-                "HorizontalPodAutoscaler",
-                "horizontalpodautoscalers",
-                true,
-                &["hpa"],
-                AUTOSCALER
-            )
-        },
+        autoscalers(),
         ResourceInfo {
             categories: ALL,
             subresources: STATUS,
@@ -253,6 +336,15 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
             const { &[column("Pod-Selector", Function(|object| cells::selector(&object["spec"]["podSelector"]))), AGE] }
         ),
         row!("scheduling.k8s.io", "scheduling", "PriorityClass", "priorityclasses", false, &["pc"], PRIORITY_CLASS),
+        row!(
+            "node.k8s.io",
+            "node",
+            "RuntimeClass",
+            "runtimeclasses",
+            false,
+            &[],
+            const { &[path("Handler", ".handler"), AGE] }
+        ),
         row!("", "core", "PodTemplate", "podtemplates", true, &[], POD_TEMPLATE),
         row!("apps", "apps", "ControllerRevision", "controllerrevisions", true, &[], CONTROLLER_REVISION),
         row!("discovery.k8s.io", "discovery", "EndpointSlice", "endpointslices", true, &[], ENDPOINT_SLICE),
@@ -317,6 +409,23 @@ mod tests {
         assert_eq!(owned("apps/v1", "StatefulSet"), "statefulset.apps/web");
         assert_eq!(owned("v1", "Pod"), "pod/web");
         assert_eq!(controller(&json!({})), "<none>");
+    }
+
+    #[test]
+    fn an_autoscaler_shows_what_it_measures_and_wants() {
+        let cpu = |target: Value| json!({"type": "Resource", "resource": {"name": "cpu", "target": target}});
+        let queue = json!({"type": "External", "external": {"target": {"averageValue": "5"}}});
+        let check = |wanted: Value, measured: Value, expected: &str| {
+            let tree = json!({"spec": {"metrics": wanted}, "status": {"currentMetrics": measured}});
+            assert_eq!(metrics(&tree), expected);
+        };
+        check(json!(null), json!(null), "<none>");
+        check(json!([cpu(json!({"averageUtilization": 80}))]), json!(null), "cpu: <unknown>/80%");
+        let measured =
+            json!([{"type": "Resource", "resource": {"current": {"averageUtilization": 7, "averageValue": "1m"}}}]);
+        check(json!([cpu(json!({"averageUtilization": 80}))]), measured.clone(), "cpu: 7%/80%");
+        check(json!([cpu(json!({"averageValue": "2"})), queue]), measured, "cpu: 1m/2, <unknown>/5 (avg)");
+        check(json!([queue, queue, {"type": "Luck"}]), json!([]), "<unknown>/5 (avg), <unknown>/5 (avg) + 1 more...");
     }
 
     #[test]

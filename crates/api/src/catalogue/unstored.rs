@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows of what is served and not stored: reviews, and Events as `events.k8s.io` knows them.
+//! Rows of what is served and not stored: reviews, Events as `events.k8s.io` knows them, HorizontalPodAutoscalers in their older
+//! version.
 
 use apimachinery::catalogue::ResourceInfo;
 use apimachinery::schema::Node;
@@ -52,5 +53,14 @@ pub(super) fn events() -> ResourceInfo {
         ..bare("events.k8s.io", "v1", "Event", "events", true, &["ev"], EVENT, || {
             tables::node("events", "Event").unwrap_or(Node::Raw)
         })
+    }
+}
+
+/// HorizontalPodAutoscalers of `autoscaling/v1`.
+pub(super) fn autoscalers() -> ResourceInfo {
+    ResourceInfo {
+        version: "v1",
+        schema: || tables::node("autoscaling", "HorizontalPodAutoscaler").unwrap_or(Node::Raw),
+        ..super::unread::autoscalers()
     }
 }

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
 /// The files, by the name that Go code gives their package.
-const FILES: [(&str, &str); 23] = [
+const FILES: [(&str, &str); 25] = [
     ("admissioncontroller", include_str!("../config/admissioncontroller.json")),
     ("componentbase", include_str!("../config/componentbase.json")),
     ("controllermanager", include_str!("../config/controllermanager.json")),
@@ -30,6 +30,7 @@ const FILES: [(&str, &str); 23] = [
     ("authentication", include_str!("fields/authentication.json")),
     ("authorization", include_str!("fields/authorization.json")),
     ("autoscaling", include_str!("fields/autoscaling.json")),
+    ("autoscalingv2", include_str!("fields/autoscalingv2.json")),
     ("batch", include_str!("fields/batch.json")),
     ("certificates", include_str!("fields/certificates.json")),
     ("coordination", include_str!("fields/coordination.json")),
@@ -37,6 +38,7 @@ const FILES: [(&str, &str); 23] = [
     ("discovery", include_str!("fields/discovery.json")),
     ("events", include_str!("fields/events.json")),
     ("networking", include_str!("fields/networking.json")),
+    ("node", include_str!("fields/node.json")),
     ("policy", include_str!("fields/policy.json")),
     ("rbac", include_str!("fields/rbac.json")),
     ("scheduling", include_str!("fields/scheduling.json")),

@@ -11,9 +11,22 @@ use super::{DecodeError, Decoded, MAX_DEPTH, find_field, is_type_meta, zero};
 use crate::meta::mark;
 use crate::schema::{Node, ObjectSchema};
 
+/// What becomes of JSON of any shape within an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opaque {
+    /// It is read; of keys that are there twice the last counts, and nobody is told.
+    Read,
+    /// It is kept as text.
+    Kept,
+    /// It is read, and keys that are there twice are told.
+    Judged,
+}
+
 /// Reads a whole text.
-pub(super) fn read(text: &str, schema: &Node, keeps_opaque: bool) -> Result<Decoded, DecodeError> {
-    let mut reader = Reader { lexer: Lexer::new(text), depth: 0, keeps_opaque, findings: Findings::default() };
+pub(super) fn read(text: &str, schema: &Node, opaque: Opaque) -> Result<Decoded, DecodeError> {
+    let (keeps_opaque, strict_raw) = (opaque == Opaque::Kept, opaque == Opaque::Judged);
+    let mut reader =
+        Reader { lexer: Lexer::new(text), depth: 0, keeps_opaque, strict_raw, findings: Findings::default() };
     match reader.whole(schema) {
         Ok(tree) => reader.findings.finish(tree),
         Err(message) => Err(DecodeError { message, malformed: true }),
@@ -25,6 +38,8 @@ struct Reader<'a> {
     depth: usize,
     /// Whether opaque JSON is kept as text.
     keeps_opaque: bool,
+    /// Whether keys that are there twice are told within JSON of any shape, too, as Go reads objects without types.
+    strict_raw: bool,
     findings: Findings,
 }
 
@@ -105,7 +120,7 @@ impl<'a> Reader<'a> {
         match node {
             Node::Object(reference) => self.fields(reference.get()).map(Some),
             Node::Map(values) => self.map(values, true).map(Some),
-            Node::Raw => self.map(node, false).map(Some),
+            Node::Raw => self.map(node, self.strict_raw).map(Some),
             _ => {
                 let mismatch = self.findings.mismatch("object", node);
                 self.map(&SKIP, false)?;
@@ -134,7 +149,9 @@ impl<'a> Reader<'a> {
                 (name, &Node::String)
             } else {
                 reader.findings.unknown(&name);
+                let strict_raw = std::mem::take(&mut reader.strict_raw);
                 reader.value(&SKIP)?;
+                reader.strict_raw = strict_raw;
                 return Ok(());
             };
             reader.findings.path.push(Segment::Name(name));
@@ -152,7 +169,7 @@ impl<'a> Reader<'a> {
     fn map(&mut self, values: &Node, strict: bool) -> Result<Value, String> {
         let mut out = Map::new();
         // Only containers have paths below them.
-        let deep = strict && matches!(values, Node::Object(_) | Node::Map(_) | Node::List(_));
+        let deep = strict && matches!(values, Node::Object(_) | Node::Map(_) | Node::List(_) | Node::Raw);
         self.entries(|reader, key| {
             if strict && out.contains_key(key.as_ref()) {
                 reader.findings.duplicate(&key);

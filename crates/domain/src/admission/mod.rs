@@ -8,6 +8,7 @@ pub mod cloud_profile;
 pub mod extensions;
 pub mod managed_seed;
 pub mod namespaced_cloud_profile;
+pub mod pods;
 pub mod project;
 pub mod quota;
 pub mod shoot;

@@ -35,6 +35,16 @@ pub fn kubernetes_minors(gardener: &GardenerVersion) -> (u64, u64) {
     (*oldest, *newest)
 }
 
+/// Kubernetes version of gardens and seeds of a release unless somebody says otherwise: 1.31.1 where that is supported, else
+/// the first of the oldest supported minor.
+pub fn usual_kubernetes(gardener: &GardenerVersion) -> String {
+    const USUAL: &str = "1.31.1";
+    if supports_kubernetes(gardener, USUAL) {
+        return USUAL.to_owned();
+    }
+    format!("1.{}.0", kubernetes_minors(gardener).0)
+}
+
 /// Whether a release supports a Kubernetes version; suffixes of the version do not count.
 pub fn supports_kubernetes(gardener: &GardenerVersion, kubernetes: &str) -> bool {
     let (oldest, newest) = kubernetes_minors(gardener);

@@ -7,6 +7,7 @@ use crate::kind::is_part;
 use crate::server::Inner;
 
 const VERBS: &[&str] = &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+const READ_VERBS: &[&str] = &["get", "list"];
 const OBJECT_VERBS: &[&str] = &["get", "patch", "update"];
 
 /// Kubernetes' own groups, the preferred first; all others follow by name. An ambiguous name, `events`, means the first
@@ -69,7 +70,8 @@ pub(super) struct Subresource<'a> {
 /// What a cluster serves: `server` itself, and one behind it.
 pub(super) fn groups<'a>(server: &'a Inner, delegate: Option<&'a Inner>, cluster: &str) -> Vec<Group<'a>> {
     let served = |server: &'a Inner| {
-        let resources = server.routes.resources().map(move |info| (server, info, VERBS));
+        let verbs = |info: &ResourceInfo| if info.read_only { READ_VERBS } else { VERBS };
+        let resources = server.routes.resources().map(move |info| (server, info, verbs(info)));
         let reviews = server.routes.reviews().map(move |info| (server, info, &["create"][..]));
         resources.chain(reviews).filter(move |(_, info, _)| server.clusters.serves(cluster, info))
     };

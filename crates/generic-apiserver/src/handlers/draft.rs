@@ -49,10 +49,15 @@ impl Scope {
             return Err(Failure::UnsupportedMediaType(vec!["application/json"]));
         }
         let keeps = self.kind.keeps_opaque() && expected.kind == self.names().info.kind;
-        let read = if keeps { decode::json_with_opaque } else { decode::json };
         let is_own = expected.kind == self.names().info.kind;
-        let decoded = read(body, expected.node)
-            .or_else(|error| if is_own && self.judges(&error) { decode::json(body, &Node::Raw) } else { Err(error) });
+        let read = match (keeps, is_own && self.names().info.custom) {
+            (true, _) => decode::json_with_opaque,
+            (false, true) => decode::json_without_types,
+            (false, false) => decode::json,
+        };
+        let decoded = read(body, expected.node).or_else(|error| {
+            if is_own && self.judges(&error) { decode::json_without_types(body, &Node::Raw) } else { Err(error) }
+        });
         let decoded = decoded.map_err(|error| {
             // What is no JSON at all has no kind to speak of.
             Failure::BadRequest(if error.malformed {

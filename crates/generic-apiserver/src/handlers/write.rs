@@ -31,8 +31,9 @@ use crate::status::{Failure, Result};
 use crate::storage::Change;
 use crate::storage::stored::Stored;
 
-/// How often admission runs again because what it rested on has changed.
-const GUARD_FAILURES: usize = 5;
+/// How often admission runs again because what it rested on has changed: each time somebody else succeeded, as when many create
+/// at once where a ResourceQuota counts.
+const GUARD_FAILURES: usize = 200;
 /// How often a change is made again because others changed the same object first.
 const CONFLICTS: usize = 200;
 

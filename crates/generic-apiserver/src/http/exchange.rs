@@ -67,6 +67,9 @@ pub(super) async fn answer(
         Ok(response)
     } else if lasts && options.metrics.long_running() >= options.limits.long_running {
         Err(Failure::TooMany("too many watches, please try again later".to_owned()))
+    } else if !lasts && options.metrics.in_flight() > options.limits.requests {
+        // Upstream's words.
+        Err(Failure::TooMany("Too many requests, please try again later.".to_owned()))
     } else {
         let cluster = route.map(|route| route.cluster).unwrap_or_default();
         let body = body.map_err(|error| BodyError(error.to_string())).boxed_unsync();

@@ -123,6 +123,11 @@ impl Metrics {
         response
     }
 
+    /// How many requests are being answered, but for those whose answers last.
+    pub(super) fn in_flight(&self) -> u64 {
+        lock(&self.counts).in_flight
+    }
+
     /// Notes that a request is being answered.
     pub(super) fn begin(&self) -> Running {
         lock(&self.counts).in_flight += 1;

@@ -80,11 +80,14 @@ pub struct Limits {
     pub streams: u32,
     /// Watches and the like at once; above it they are answered with 429.
     pub long_running: usize,
+    /// Other requests at once; above it they are answered with 429.
+    pub requests: u64,
 }
 
 impl Default for Limits {
     /// kube-apiserver's times, but for idle connections, which Go's clients keep for 90 s; 2,000 streams, since clients
-    /// with many informers stall silently above the limit; 8,000 watches, since each may be a file descriptor.
+    /// with many informers stall silently above the limit; 8,000 watches, since each may be a file descriptor; 3,000 other
+    /// requests: more than a landscape's own components ever ask at once, and few enough to be held in memory.
     ///
     /// Unlike upstream: 128 KiB of a head instead of 1 MiB, since a server behind this one has to take what this one takes.
     fn default() -> Self {
@@ -99,6 +102,7 @@ impl Default for Limits {
             grace: TimeDelta::seconds(10),
             streams: 2_000,
             long_running: 8_000,
+            requests: 3_000,
         }
     }
 }

@@ -10,10 +10,16 @@ use serde_json::Value;
 
 /// How a value is written.
 #[derive(Clone, Copy)]
-enum Form {
+pub(super) enum Form {
     Text,
     Texts,
     Flag,
+    /// A number of 64 bits with a point.
+    Number,
+    /// A whole number.
+    Long,
+    /// A number, a flag or a text, each in a field of its own; anything else is left out.
+    Scalar,
     Message(&'static Table),
     /// The value is what the function makes of it.
     Wrapped(fn(&Value) -> Vec<u8>),
@@ -24,9 +30,9 @@ enum Form {
 }
 
 /// A message: its fields, and the number of its extensions.
-struct Table {
-    fields: &'static [(&'static str, u32, Form)],
-    extensions: Option<u32>,
+pub(super) struct Table {
+    pub(super) fields: &'static [(&'static str, u32, Form)],
+    pub(super) extensions: Option<u32>,
 }
 
 static DOCUMENT: Table = Table {
@@ -136,7 +142,7 @@ pub(super) fn document(tree: &Value) -> Vec<u8> {
     message(&DOCUMENT, tree)
 }
 
-fn message(table: &Table, value: &Value) -> Vec<u8> {
+pub(super) fn message(table: &Table, value: &Value) -> Vec<u8> {
     let mut out = Vec::new();
     // In the order of their numbers, as generated code writes them.
     for (name, number, form) in table.fields {
@@ -167,6 +173,27 @@ fn field(out: &mut Vec<u8>, number: u32, form: Form, value: &Value) {
                 varint(out, u64::from(number) << 3);
                 out.push(1);
             }
+        }
+        Form::Number => {
+            if let Some(value) = value.as_f64() {
+                varint(out, u64::from(number) << 3 | 1);
+                out.extend_from_slice(&value.to_le_bytes());
+            }
+        }
+        Form::Long => {
+            if let Some(value) = value.as_u64() {
+                varint(out, u64::from(number) << 3);
+                varint(out, value);
+            }
+        }
+        Form::Scalar => {
+            let written = match value {
+                Value::Number(value) => [&[0x09][..], &value.as_f64().unwrap_or_default().to_le_bytes()].concat(),
+                Value::Bool(value) => vec![0x10, u8::from(*value)],
+                Value::String(text) => wrap(3, text.as_bytes()),
+                _ => return,
+            };
+            put(out, number, &written);
         }
         Form::Message(table) => put(out, number, &message(table, value)),
         Form::Wrapped(write) => put(out, number, &write(value)),
@@ -223,11 +250,11 @@ fn response(value: &Value) -> Vec<u8> {
 }
 
 /// A value of any shape: its text, which is YAML as all JSON is.
-fn any(value: &Value) -> Vec<u8> {
+pub(super) fn any(value: &Value) -> Vec<u8> {
     wrap(2, format!("{value}\n").as_bytes())
 }
 
-fn pairs(number: u32, value: &Value, write: fn(&Value) -> Vec<u8>) -> Vec<u8> {
+pub(super) fn pairs(number: u32, value: &Value, write: fn(&Value) -> Vec<u8>) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, value) in value.as_object().into_iter().flatten() {
         put(&mut out, number, &pair(name, &write(value)));
@@ -242,7 +269,7 @@ fn pair(name: &str, value: &[u8]) -> Vec<u8> {
 }
 
 /// A message with one field.
-fn wrap(number: u32, bytes: &[u8]) -> Vec<u8> {
+pub(super) fn wrap(number: u32, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() + 6);
     put(&mut out, number, bytes);
     out

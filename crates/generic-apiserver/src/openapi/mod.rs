@@ -10,12 +10,15 @@
 //! Documents are made from the schema trees of the rows, once per set of rows and not once per cluster, when they are
 //! first asked for; they live as long as the server. A document's hash is the SHA-512 of its bytes.
 //!
-//! **Deliberately absent**: documents of the discovery paths, and OpenAPI v3 as protobuf (nobody asks for it: 406).
+//! Version 3 comes as protobuf, too, for who takes nothing else; the hash in URLs is that of the JSON.
+//!
+//! **Deliberately absent**: documents of the discovery paths.
 //!
 //! Source: kube-openapi pkg/handler, pkg/handler3; kube-api 5.
 
 mod definitions;
 mod gnostic;
+mod gnostic_v3;
 mod paths;
 
 use std::collections::BTreeMap;
@@ -43,6 +46,10 @@ const JSON: &str = "application/json";
 /// What clients ask for; `@` is illegal in a media type, so the answer is called [`PROTOBUF`].
 const PROTOBUF_ASKED: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+/// As [`PROTOBUF_ASKED`] and [`PROTOBUF`], for version 3.
+const PROTOBUF_V3_ASKED: &str = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf";
+const PROTOBUF_V3: &str = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
 
 /// How long a document with its hash in the URL may be kept.
 const KEEP: chrono::TimeDelta = chrono::TimeDelta::days(365);
@@ -115,6 +122,7 @@ enum Which {
     V2Json,
     V2Protobuf,
     V3,
+    V3Protobuf,
 }
 
 /// Rows of a document, by their place in [`Documents::rows`]: those of the server itself, and those of one behind it.
@@ -209,6 +217,7 @@ impl Sources<'_> {
             Which::V2Json => v2(rows).to_string().into_bytes(),
             Which::V2Protobuf => v2_protobuf(&v2(rows)),
             Which::V3 => v3(rows).to_string().into_bytes(),
+            Which::V3Protobuf => gnostic_v3::document(&v3(rows)),
         };
         let document = Document::new(bytes);
         made.insert((which, places.clone()), document.clone());
@@ -264,7 +273,9 @@ pub(crate) fn answer(server: &Inner, call: &Call) -> Result<Option<Response>> {
         let (which, media) = v2_form(call)?;
         return Ok(Some(respond(call, &documents.get(which, &all), media)));
     };
-    if accepts(call, &[JSON]).is_none() {
+    let takes_json = accepts(call, &[JSON]).is_some();
+    let takes_protobuf = version.is_some() && accepts(call, &[PROTOBUF_V3, PROTOBUF_V3_ASKED]).is_some();
+    if !takes_json && !takes_protobuf {
         return Err(not_acceptable());
     }
     let Some(version) = version else { return Ok(Some(respond(call, &documents.index(&versions), JSON))) };
@@ -273,14 +284,21 @@ pub(crate) fn answer(server: &Inner, call: &Call) -> Result<Option<Response>> {
     };
     let document = documents.get(Which::V3, &places);
     let asked = call.query.text("hash");
+    let show = || {
+        if takes_json {
+            respond(call, &document, JSON)
+        } else {
+            respond(call, &documents.get(Which::V3Protobuf, &places), PROTOBUF_V3)
+        }
+    };
     if asked.is_empty() {
-        return Ok(Some(respond(call, &document, JSON)));
+        return Ok(Some(show()));
     }
     if asked != document.hash {
         let (cluster, path) = (&call.route.cluster, &call.route.path);
         return Ok(Some(moved(&format!("/clusters/{cluster}{path}?hash={}", document.hash))));
     }
-    let mut response = respond(call, &document, JSON);
+    let mut response = show();
     let until = server.backend.foundation.wall.now() + KEEP;
     set(&mut response, CACHE_CONTROL, "public, immutable");
     set(&mut response, EXPIRES, &until.format("%a, %d %b %Y %H:%M:%S GMT").to_string());
@@ -369,6 +387,7 @@ mod tests {
             columns: &[],
             field_selectors: &[],
             heartbeat_fields: &[],
+            read_only: false,
             custom: false,
             schema: || apimachinery::schema::Node::Raw,
             later: &[],

@@ -138,6 +138,20 @@ pub(super) fn add(paths: &mut Map<String, Value>, definitions: &mut Definitions,
     let patches: &'static [&'static str] = if info.custom { &CUSTOM_PATCHES } else { &PATCHES };
 
     let mut item = PathItem::new(dialect, &["namespace"][..usize::from(info.namespaced)]);
+    if info.read_only {
+        item.add(Operation {
+            answers: vec![(200, &names.list)],
+            ..operation("get", "list", id("list", ""), format!("Lists {plural}."), LIST)
+        });
+        paths.insert(collection.clone(), item.finish());
+        let mut item = PathItem::new(dialect, &["name"]);
+        item.add(Operation {
+            answers: vec![(200, &names.object)],
+            ..operation("get", "get", id("read", ""), format!("Reads a {kind}."), GET)
+        });
+        paths.insert(format!("{collection}/{{name}}"), item.finish());
+        return;
+    }
     item.add(Operation {
         body: Some((&names.object, &[], true)),
         answers: vec![(200, &names.object), (201, &names.object), (202, &names.object)],
@@ -208,7 +222,7 @@ pub(super) fn add(paths: &mut Map<String, Value>, definitions: &mut Definitions,
         let mut item = PathItem::new(dialect, single);
         let of = format!(" of a {kind}");
         match *subresource {
-            "status" | "approval" => {
+            "status" | "approval" | "ephemeralcontainers" => {
                 let rest = capitalised(subresource);
                 read_write(&mut item, &own, &names.object, &format!("the {subresource}"), &rest, &of);
             }

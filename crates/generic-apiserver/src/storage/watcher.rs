@@ -247,6 +247,7 @@ mod tests {
             columns: &[],
             field_selectors: &[],
             heartbeat_fields: &[],
+            read_only: false,
             custom: false,
             schema: || Node::Raw,
             later: &[],

@@ -40,6 +40,7 @@ const OLD_GIZMOS: views::Renamed = views::Renamed {
     inner: &[("settings", &[("color", "paint")])],
     fixed: &[("type", "gizmo")],
     required: &["type"],
+    converted: None,
 };
 
 fn old_gizmos() -> ResourceInfo {

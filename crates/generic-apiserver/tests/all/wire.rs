@@ -300,6 +300,20 @@ async fn a_thousand_watches_share_one_connection() {
 }
 
 #[tokio::test]
+async fn too_many_requests_at_once_are_told_to_come_again() {
+    let (_, wire) = served(|options| options.limits.requests = 0).await;
+    let client = wire.user("jane", &[]);
+    let response = send(&client, "GET", WIDGETS, &[], Bytes::new()).await;
+    assert_eq!(response.headers().get("retry-after").map(http::HeaderValue::as_bytes), Some(&b"1"[..]));
+    let (code, status) = read(response).await;
+    assert_eq!((code, &status["reason"]), (429, &json!("TooManyRequests")));
+    assert_eq!(status["message"], "Too many requests, please try again later.");
+    assert_eq!(get(&client, "/livez", &[]).await.0, 200, "how the server is may be asked for all the same");
+    let watch = send(&client, "GET", &format!("{WIDGETS}?watch=true"), &[], Bytes::new()).await;
+    assert_eq!(watch.status(), 200);
+}
+
+#[tokio::test]
 async fn watches_may_have_connections_of_their_own() {
     let wire = Wire::new(echo).await;
     let pair = pair(&wire.users, Leaf::Client("jane", &[]));

@@ -303,7 +303,7 @@ impl CustomResources {
 /// Whether the host serves a resource itself.
 fn is_own(cluster: &str, versions: &[CustomVersion]) -> bool {
     let Some(info) = versions.first().map(|version| &version.info) else { return false };
-    let mut rows = catalogue::all().iter().chain([catalogue::events_view()]);
+    let mut rows = catalogue::all().iter().chain([catalogue::events_view(), catalogue::autoscalers_view()]);
     rows.any(|row| row.group == info.group && row.plural == info.plural && catalogue::serves(cluster, row))
 }
 

@@ -21,7 +21,7 @@ use crate::kubelet::Logs;
 use crate::services::Services;
 use crate::timekeeper::Mode;
 use crate::tokens::Tokens;
-use crate::{Host, Parts};
+use crate::{Host, Parts, Trust};
 
 /// Wall time after which a server of the aggregated groups is probed, and that it then has to answer: both together
 /// are less than a participant has that waits for it.
@@ -34,6 +34,9 @@ pub(super) struct CoreOptions {
     pub(super) mode: Mode,
     pub(super) random: Random,
     pub(super) version: String,
+    pub(super) kubernetes_version: String,
+    pub(super) event_ttl: TimeDelta,
+    pub(super) trust: Trust,
     pub(super) profile: Profile,
     pub(super) authorization: Authorization,
     pub(super) token_secret: Vec<u8>,
@@ -84,10 +87,13 @@ impl Core {
             webhooks: Some(Arc::new(HttpsCaller::new("kube-apiserver-admission", services.names()))),
             profile: Some(options.profile),
             version: options.version,
+            kubernetes_version: Some(options.kubernetes_version),
+            event_ttl: Some(options.event_ttl),
+            trust: Some(options.trust),
             metrics: Some(metrics.clone()),
             tokens: Some(tokens.clone()),
             authorization: options.authorization,
-            ..Parts::default()
+            rows: &[],
         };
         let host = Host::with(foundation, tasks, parts);
         host.serve_clock(clock.clone());

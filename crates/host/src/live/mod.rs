@@ -40,7 +40,7 @@ use crate::identity::OwnAuthorities;
 use crate::kubelet::{Before, Launcher};
 use crate::signing_requests::OwnSigners;
 use crate::timekeeper::Mode;
-use crate::{Host, Pages, registry};
+use crate::{Host, Pages, Trust, registry};
 
 /// Wall time that connections have to end.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(12);
@@ -62,6 +62,10 @@ pub struct Options {
     pub random: Random,
     /// Emulated version, of the host's own components.
     pub version: String,
+    /// Kubernetes version that cluster `runtime` reports, without `v`.
+    pub kubernetes_version: String,
+    /// How long Events are kept.
+    pub event_ttl: TimeDelta,
     /// Where to listen; port 0: any that is free.
     pub listen: SocketAddr,
     /// The host's certificate.
@@ -74,6 +78,8 @@ pub struct Options {
     pub skew: registry::Settings,
     /// Certificate that the host shows to the servers of the aggregated groups.
     pub front_proxy: Pair,
+    /// The authority by which they know it, as PEM, and the name in the certificate.
+    pub front_proxies: (String, String),
     /// Authorities of users of the clusters whose objects name none.
     pub own_authorities: OwnAuthorities,
     /// The same, to sign with.
@@ -109,6 +115,16 @@ pub struct Live {
     threads: Vec<(oneshot::Sender<()>, JoinHandle<()>)>,
 }
 
+/// By whose certificates clusters know who asks.
+fn trust(landscape: &str, own: OwnAuthorities, (front_proxies, front_proxy): (String, String)) -> Trust {
+    let landscape = landscape.to_owned();
+    let clients = Arc::new(move |cluster: &str| {
+        let own = own(cluster).unwrap_or_default();
+        if own == landscape { own } else { landscape.clone() + &own }
+    });
+    Trust { clients, front_proxies, front_proxy }
+}
+
 impl Live {
     /// Starts everything. The future must run on a runtime with drivers.
     ///
@@ -126,6 +142,9 @@ impl Live {
                     mode: options.mode,
                     random: options.random.clone(),
                     version: options.version.clone(),
+                    kubernetes_version: options.kubernetes_version,
+                    event_ttl: options.event_ttl,
+                    trust: trust(&options.authorities, options.own_authorities.clone(), options.front_proxies),
                     profile: options.profile,
                     authorization: options.authorization,
                     token_secret: options.token_secret,

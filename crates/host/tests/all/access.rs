@@ -373,3 +373,44 @@ async fn a_host_without_roles_stores_none() {
     assert!(names(&list).is_empty());
     ask(&host, &user("jane", &[]), "GET", "/clusters/garden/api/v1/secrets", Value::Null).await.done();
 }
+
+const REQUESTS: &str = "/clusters/seed--a/apis/certificates.k8s.io/v1/certificatesigningrequests";
+
+/// Whoever may write decisions and certificates needs a right on the signer, too.
+#[tokio::test]
+async fn who_approves_or_signs_a_certificate_may_do_so_for_its_signer() {
+    let host = host().await;
+    let request = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K";
+    let spec = json!({"request": request, "signerName": "example.com/own", "usages": ["client auth"]});
+    ask(&host, &admin(), "POST", REQUESTS, json!({"metadata": {"name": "r"}, "spec": spec})).await.done();
+    let roles = format!("/clusters/seed--a/{RBAC}/clusterroles");
+    let role = |name: &str, rules: Value| json!({"metadata": {"name": name}, "rules": rules});
+    let group = json!(["certificates.k8s.io"]);
+    let writes = json!([
+        {"apiGroups": group, "resources": ["certificatesigningrequests/approval", "certificatesigningrequests/status"],
+         "verbs": ["update"]},
+        {"apiGroups": group, "resources": ["certificatesigningrequests"], "verbs": ["get"]},
+    ]);
+    ask(&host, &admin(), "POST", &roles, role("writer", writes)).await.done();
+    bind(&host, "seed--a", "", "writer", "jane").await;
+    let jane = user("jane", &[]);
+    let path = format!("{REQUESTS}/r");
+    let stored = ask(&host, &jane, "GET", &path, Value::Null).await.done();
+    let mut approved = stored.clone();
+    approved["status"]["conditions"] = json!([{"type": "Approved", "status": "True", "reason": "x"}]);
+    let mut signed = stored.clone();
+    signed["status"]["certificate"] = json!("eA==");
+    let refusal = |verb: &str| {
+        format!(
+            "certificatesigningrequests.certificates.k8s.io \"r\" is forbidden: user not permitted to {verb} requests with \
+             signerName \"example.com/own\""
+        )
+    };
+    ask(&host, &jane, "PUT", &format!("{path}/approval"), approved.clone()).await.refused(403, &refusal("approve"));
+    ask(&host, &jane, "PUT", &format!("{path}/status"), signed).await.refused(403, &refusal("sign"));
+    let rules = json!([{"apiGroups": group, "resources": ["signers"], "resourceNames": ["example.com/*"], "verbs": ["approve"]}]);
+    ask(&host, &admin(), "POST", &roles, role("approver", rules)).await.done();
+    bind(&host, "seed--a", "", "approver", "jane").await;
+    let approved = ask(&host, &jane, "PUT", &format!("{path}/approval"), approved).await.done();
+    assert_eq!(approved["status"]["conditions"][0]["type"], "Approved");
+}

@@ -352,6 +352,22 @@ async fn field_validation_should_create_apply_an_invalid_cr_with_extra_propertie
     assert_eq!(expect(&valid, 201)["spec"], json!({ "foo": "a" }));
 }
 
+#[tokio::test]
+async fn field_validation_should_detect_duplicates_in_a_cr_when_preserving_unknown_fields() {
+    let host = host().await;
+    let spec = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    define(&host, json!({ "type": "object", "properties": { "spec": spec } })).await;
+    let body = thing(r#""spec":{"unknown":"a","unknown":"b","deep":[{"x":1,"x":2}]}"#);
+    let strict = send(&host, "POST", &format!("{THINGS}?fieldValidation=Strict"), &[], body.clone()).await;
+    let message = expect(&strict, 400)["message"].as_str().unwrap_or_default().to_owned();
+    for part in ["duplicate field \"spec.unknown\"", "duplicate field \"spec.deep[0].x\""] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    let warn = send(&host, "POST", THINGS, &[], body).await;
+    assert_eq!(expect(&warn, 201)["spec"]["unknown"], "b");
+    assert!(warn.header("warning").starts_with("299 - \"duplicate field"), "{}", warn.header("warning"));
+}
+
 /// Without the second half of upstream's: what is unknown in the metadata of an embedded object is kept.
 #[tokio::test]
 async fn field_validation_should_detect_unknown_metadata_fields_in_the_root_of_a_cr() {
@@ -534,4 +550,20 @@ fn namespaces_should_apply_a_finalizer_to_a_namespace() {
     world.ask("PUT", &format!("{namespaces}/n/finalize"), tree);
     world.settle(60);
     assert_eq!(world.send("GET", &format!("{namespaces}/n"), Value::Null).0, 404);
+}
+
+/// Unlike a conformance test of upstream, but what its quota evaluator promises: who creates at once is not told to try again.
+#[tokio::test]
+async fn resource_quota_should_admit_many_who_create_at_once_and_no_more_than_it_allows() {
+    let host = host().await;
+    let quota = json!({ "metadata": { "name": "q" }, "spec": { "hard": { "count/secrets": "30" } } });
+    create(&host, &format!("{CLUSTER}{SPACE}/resourcequotas"), quota).await;
+    let path = format!("{CLUSTER}{SPACE}/secrets");
+    let all = (0..40).map(|number| {
+        let body = json!({ "metadata": { "name": format!("s{number}") } }).to_string();
+        send(&host, "POST", &path, &[], body)
+    });
+    let answers = futures::future::join_all(all).await;
+    let of = |code: u16| answers.iter().filter(|answer| answer.code == code).count();
+    assert_eq!((of(201), of(403)), (30, 10), "{:?}", answers.iter().map(|answer| answer.code).collect::<Vec<_>>());
 }

@@ -148,3 +148,160 @@ fn a_request_for_a_certificate_names_who_asks_and_is_decided_once() {
                 \"Denied\": Approved and Denied conditions are mutually exclusive";
     refused(&world, "PUT", &approval, denied, 422, text);
 }
+
+const CLASSES: &str = "/apis/scheduling.k8s.io/v1/priorityclasses";
+
+#[test]
+fn a_pod_gets_priority_and_tolerations() {
+    let world = World::new(Options::default());
+    let spec = world.ask("POST", PODS, pod("plain", "1"))["spec"].clone();
+    assert_eq!((&spec["priority"], &spec["preemptionPolicy"]), (&json!(0), &json!("PreemptLowerPriority")));
+    let keys: Vec<&str> =
+        spec["tolerations"].as_array().into_iter().flatten().filter_map(|it| it["key"].as_str()).collect();
+    assert_eq!(keys, ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]);
+    let of_class = |name: &str, class: &str| {
+        let mut pod = pod(name, "1");
+        pod["spec"]["priorityClassName"] = json!(class);
+        pod
+    };
+    let text = "pods \"p\" is forbidden: no PriorityClass with name high was found";
+    refused(&world, "POST", PODS, of_class("p", "high"), 403, text);
+    let critical = world.ask("POST", PODS, of_class("critical", "system-cluster-critical"));
+    assert_eq!(critical["spec"]["priority"], 2_000_000_000);
+    world.ask("POST", CLASSES, json!({"metadata": {"name": "high"}, "value": 7, "globalDefault": true}));
+    assert_eq!(world.ask("POST", PODS, of_class("p", "high"))["spec"]["priority"], 7);
+    let by_default = world.ask("POST", PODS, pod("q", "1"));
+    assert_eq!(
+        (&by_default["spec"]["priorityClassName"], &by_default["spec"]["priority"]),
+        (&json!("high"), &json!(7))
+    );
+    let text = "priorityclasses.scheduling.k8s.io \"other\" is forbidden: PriorityClass high is already marked as default. Only \
+                one default can exist";
+    refused(
+        &world,
+        "POST",
+        CLASSES,
+        json!({"metadata": {"name": "other"}, "value": 1, "globalDefault": true}),
+        403,
+        text,
+    );
+    let text =
+        "PriorityClass.scheduling.k8s.io \"high\" is invalid: value: Forbidden: may not be changed in an update.";
+    refused(&world, "PATCH", &format!("{CLASSES}/high"), json!({"value": 8}), 422, text);
+    world.ask("PATCH", &format!("{CLASSES}/high"), json!({"description": "new"}));
+    // Somebody looks: the two of the system are there.
+    let names: Vec<Value> = world.list(CLASSES).iter().map(|class| class["metadata"]["name"].clone()).collect();
+    assert_eq!(names, ["high", "system-cluster-critical", "system-node-critical"]);
+    // What was sent at first may be sent again.
+    let again = world.ask("PATCH", &format!("{PODS}/plain"), json!({"metadata": {"labels": {"a": "b"}}}));
+    assert_eq!(again["spec"]["tolerations"], spec["tolerations"]);
+}
+
+#[test]
+fn a_runtime_class_shapes_its_pods() {
+    const RUNTIMES: &str = "/apis/node.k8s.io/v1/runtimeclasses";
+    let world = World::new(Options::default());
+    let of_class = |name: &str| {
+        let mut pod = pod(name, "1");
+        pod["spec"]["runtimeClassName"] = json!("gvisor");
+        pod
+    };
+    let text = "pods \"p\" is forbidden: pod rejected: RuntimeClass \"gvisor\" not found";
+    refused(&world, "POST", PODS, of_class("p"), 403, text);
+    let class = json!({
+        "metadata": {"name": "gvisor"}, "handler": "runsc", "overhead": {"podFixed": {"memory": "64Mi"}},
+        "scheduling": {"nodeSelector": {"sandbox": "yes"}},
+    });
+    world.ask("POST", RUNTIMES, class);
+    let spec = world.ask("POST", PODS, of_class("p"))["spec"].clone();
+    assert_eq!((&spec["overhead"], &spec["nodeSelector"]), (&json!({"memory": "64Mi"}), &json!({"sandbox": "yes"})));
+    let text = "RuntimeClass.node.k8s.io \"gvisor\" is invalid: handler: Invalid value: \"other\": field is immutable";
+    refused(&world, "PATCH", &format!("{RUNTIMES}/gvisor"), json!({"handler": "other"}), 422, text);
+}
+
+#[test]
+fn containers_are_added_for_debugging_through_their_own_door() {
+    let world = World::new(Options::default());
+    world.ask("POST", PODS, pod("p", "1"));
+    world.settle(60);
+    let path = format!("{PODS}/p/ephemeralcontainers");
+    let one = |image: &str| json!({"name": "debug", "image": image, "targetContainerName": "c"});
+    let body = json!({"metadata": {"labels": {"x": "y"}}, "spec": {"ephemeralContainers": [one("busybox")], "dnsPolicy": "None"}});
+    let answer = world.ask("PATCH", &path, body);
+    assert_eq!(answer["spec"]["ephemeralContainers"][0]["terminationMessagePolicy"], "File");
+    assert_eq!((&answer["spec"]["dnsPolicy"], &answer["metadata"]["labels"]), (&json!("ClusterFirst"), &Value::Null));
+    assert_eq!(world.get(&path)["kind"], "Pod");
+    let text = "Pod \"p\" is invalid: spec.ephemeralContainers: Forbidden: existing ephemeral containers \"debug\" may not be \
+                changed\n";
+    refused(&world, "PATCH", &path, json!({"spec": {"ephemeralContainers": [one("other")]}}), 422, text);
+    let mut bad = one("busybox");
+    bad["name"] = json!("second");
+    bad["targetContainerName"] = json!("nobody");
+    let text = "Pod \"p\" is invalid: spec.ephemeralContainers[1].targetContainerName: Not found: \"nobody\"";
+    let path_of = |body: &Value| body["spec"]["ephemeralContainers"].as_array().map(Vec::len);
+    let (code, found) = world.send("PATCH", &path, json!({"spec": {"ephemeralContainers": [bad]}}));
+    let message = found["message"].as_str().unwrap_or_default().replace("[0]", "[1]");
+    assert_eq!((code, message.as_str()), (422, text));
+    assert_eq!(path_of(&world.get(&format!("{PODS}/p"))), Some(1));
+}
+
+#[test]
+fn an_autoscaler_is_read_and_written_in_both_versions() {
+    const NEWER: &str = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
+    const OLDER: &str = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers";
+    let world = World::new(Options::default());
+    let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+    let spec = json!({"maxReplicas": 3, "targetCPUUtilizationPercentage": 50, "scaleTargetRef": target});
+    let older = json!({
+        "apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a"}, "spec": spec,
+    });
+    let stored = world.ask("POST", OLDER, older);
+    assert_eq!(
+        (&stored["apiVersion"], &stored["spec"]["targetCPUUtilizationPercentage"]),
+        (&json!("autoscaling/v1"), &json!(50))
+    );
+    let newer = world.get(&format!("{NEWER}/a"));
+    assert_eq!(newer["apiVersion"], "autoscaling/v2");
+    let cpu = json!({"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}});
+    assert_eq!(newer["spec"]["metrics"], json!([cpu]));
+    assert_eq!(newer["status"], json!({"currentMetrics": null, "desiredReplicas": 0}));
+    let patched = world.ask("PATCH", &format!("{OLDER}/a"), json!({"spec": {"targetCPUUtilizationPercentage": 60}}));
+    assert_eq!(patched["spec"]["targetCPUUtilizationPercentage"], 60);
+    assert_eq!(patched["status"], json!({"currentReplicas": 0, "desiredReplicas": 0}));
+    let text = "HorizontalPodAutoscaler.autoscaling \"b\" is invalid: [spec.maxReplicas: Invalid value: 0: must be greater than \
+                0, spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`, \
+                spec.scaleTargetRef.kind: Required value, spec.scaleTargetRef.name: Required value]";
+    refused(&world, "POST", NEWER, json!({"metadata": {"name": "b"}, "spec": {}}), 422, text);
+}
+
+#[test]
+fn components_are_healthy_and_only_read() {
+    const COMPONENTS: &str = "/api/v1/componentstatuses";
+    let world = World::new(Options::default());
+    let names: Vec<Value> = world.list(COMPONENTS).iter().map(|each| each["metadata"]["name"].clone()).collect();
+    assert_eq!(names, ["controller-manager", "etcd-0", "scheduler"]);
+    let one = world.get(&format!("{COMPONENTS}/etcd-0"));
+    assert_eq!(one["conditions"], json!([{"type": "Healthy", "status": "True", "message": "ok"}]));
+    let text = "the server does not allow this method on the requested resource";
+    refused(&world, "POST", COMPONENTS, json!({"metadata": {"name": "x"}}), 405, text);
+    let resources = world.get("/api/v1")["resources"].clone();
+    let found = resources.as_array().into_iter().flatten().find(|each| each["name"] == "componentstatuses");
+    assert_eq!(found.map(|each| each["verbs"].clone()), Some(json!(["get", "list"])));
+}
+
+#[test]
+fn who_looks_finds_what_a_cluster_begins_with() {
+    const SYSTEM: &str = "/api/v1/namespaces/kube-system/configmaps";
+    let world = World::new(Options::default());
+    world.settle(1);
+    let before = world.entries();
+    world.settle(3600);
+    assert_eq!(world.entries(), before, "nobody looks");
+    let names: Vec<Value> = world.list(SYSTEM).iter().map(|map| map["metadata"]["name"].clone()).collect();
+    // Cluster `runtime` has no identity, and nobody told this host whom it trusts.
+    assert_eq!(names, ["kube-root-ca.crt"]);
+    world.list(CLASSES);
+    assert_eq!(world.entries(), before + 2);
+    world.list(CLASSES);
+    assert_eq!(world.entries(), before + 2, "once");
+}

@@ -7,6 +7,7 @@ mod clusters;
 mod conformance;
 mod core_kinds;
 mod custom_resources;
+mod events;
 mod identity;
 mod kubelet;
 mod log;

@@ -151,6 +151,12 @@ async fn every_served_kind_is_described() {
             let root = format!("/{key}");
             let place = if row.namespaced { "/namespaces/{namespace}" } else { "" };
             let path = format!("{root}{place}/{}/{{name}}", row.plural);
+            if row.read_only {
+                for item in [&document["paths"][&path], &v2["paths"][&path]] {
+                    assert!(item["get"].is_object() && item.get("patch").is_none(), "{path}");
+                }
+                continue;
+            }
             let (new, old) = (&document["paths"][&path]["patch"], &v2["paths"][&path]["patch"]);
             for operation in [new, old] {
                 assert_eq!(operation["x-kubernetes-group-version-kind"]["kind"], row.kind, "{path}");
@@ -216,6 +222,29 @@ async fn documents_are_kept_by_their_hash() {
 }
 
 #[tokio::test]
+async fn documents_come_as_protobuf() {
+    let host = host().await;
+    for path in ["v3/api/v1", "v3/apis/core.gardener.cloud/v1beta1", "v3/apis/apiextensions.k8s.io/v1"] {
+        let path = format!("/clusters/garden/openapi/{path}");
+        let tree = get(&host, &path).await.json();
+        let asked = [("accept", "application/com.github.proto-openapi.spec.v3@v1.0+protobuf")];
+        let answer = send(&host, "GET", &path, &asked, "").await;
+        let media = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
+        assert_eq!((answer.code, answer.header("content-type")), (200, media));
+        let names = |pairs: Vec<(u32, &[u8])>| {
+            let name = |pair: &[u8]| String::from_utf8_lossy(part(pair, 1)).into_owned();
+            pairs.into_iter().map(|(_, pair)| name(pair)).collect::<Vec<_>>()
+        };
+        let keys = |tree: &Value| tree.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
+        assert_eq!(part(&answer.body, 1), b"3.0.0");
+        assert_eq!(names(fields(part(&answer.body, 4))), keys(&tree["paths"]), "{path}");
+        assert_eq!(names(fields(part(part(&answer.body, 5), 1))), keys(&tree["components"]["schemas"]), "{path}");
+    }
+    let index = [("accept", "application/com.github.proto-openapi.spec.v3@v1.0+protobuf")];
+    assert_eq!(send(&host, "GET", "/clusters/garden/openapi/v3", &index, "").await.code, 406);
+}
+
+#[tokio::test]
 async fn what_is_not_there_is_refused() {
     let host = host().await;
     for path in ["v3/apis/core.gardener.cloud/v1", "v3/apis/none/v1", "v3/api/v2", "v4"] {
@@ -232,6 +261,11 @@ async fn what_is_not_there_is_refused() {
     let index = send(&host, "GET", "/clusters/garden/openapi/v3", &[("accept", "application/json, */*")], "").await;
     assert_eq!((index.code, index.header("content-type")), (200, "application/json"));
     assert_eq!(send(&host, "POST", v2, &[], "").await.code, 405);
+}
+
+/// The field of a message that is bytes; empty: there is none.
+fn part(bytes: &[u8], number: u32) -> &[u8] {
+    fields(bytes).into_iter().find(|(known, _)| *known == number).map_or(&[], |(_, bytes)| bytes)
 }
 
 /// Fields of a message that are bytes, by number.

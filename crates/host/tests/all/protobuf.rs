@@ -152,7 +152,7 @@ fn bodies_of_kubectl_become_the_trees_of_their_json() {
 }
 
 /// The kinds whose bodies clients send in protobuf.
-const KINDS: [(&str, &str); 31] = [
+const KINDS: [(&str, &str); 33] = [
     ("apps", "DaemonSet"),
     ("apps", "Deployment"),
     ("apps", "ReplicaSet"),
@@ -164,6 +164,7 @@ const KINDS: [(&str, &str); 31] = [
     ("authorization", "SelfSubjectRulesReview"),
     ("authorization", "SubjectAccessReview"),
     ("autoscaling", "HorizontalPodAutoscaler"),
+    ("autoscalingv2", "HorizontalPodAutoscaler"),
     ("batch", "CronJob"),
     ("batch", "Job"),
     ("certificates", "CertificateSigningRequest"),
@@ -179,6 +180,7 @@ const KINDS: [(&str, &str); 31] = [
     ("core", "ServiceAccount"),
     ("events", "Event"),
     ("networking", "Ingress"),
+    ("node", "RuntimeClass"),
     ("policy", "PodDisruptionBudget"),
     ("rbac", "ClusterRole"),
     ("rbac", "ClusterRoleBinding"),

@@ -163,7 +163,9 @@ impl Workload {
         }
         let mut new = Pod::clone(&pod);
         let host = self.host_address(&key.cluster, &pod.spec.node_name);
-        new.status = pod_status::changed(&pod, &host, &format!("{}/{}", key.cluster, pod.metadata.uid), fault, now);
+        let network = (self.options.pod_network_of)(&key.cluster);
+        let at = pod_status::At { host: &host, network: network.as_deref() };
+        new.status = pod_status::changed(&pod, at, &format!("{}/{}", key.cluster, pod.metadata.uid), fault, now);
         self.api::<Pod>().update_status(&pod, &new).await?;
         Ok(Requeue::OnChange)
     }

@@ -64,6 +64,7 @@ use self::wall_waits::WallWaits;
 
 type IsProcess = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 type EndOf = Arc<dyn Fn(&str) -> TimeDelta + Send + Sync>;
+type NetworkOf = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 type NodeOf = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// How pods run.
@@ -79,6 +80,8 @@ pub struct Options {
     pub pod_end_of: EndOf,
     /// Name of the node that the pods of a cluster without Node objects run on; `None`: they wait for a Node.
     pub node_of: NodeOf,
+    /// Network of a cluster's pods, in CIDR form; `None`: one that Shoots have by default.
+    pub pod_network_of: NetworkOf,
 }
 
 impl Default for Options {
@@ -88,6 +91,7 @@ impl Default for Options {
             pod_start: TimeDelta::seconds(2),
             pod_end_of: Arc::new(|_| TimeDelta::zero()),
             node_of: Arc::new(|_| Some("terrarium".to_owned())),
+            pod_network_of: Arc::new(|_| None),
         }
     }
 }

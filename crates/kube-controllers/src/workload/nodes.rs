@@ -73,7 +73,7 @@ fn wanted_taints(node: &Node) -> Vec<Taint> {
 ///
 /// Source: pkg/controller/tainteviction (`getMinTolerationTime`); plugin/pkg/admission/defaulttolerationseconds.
 fn patience(pod: &Pod, taints: &[Taint]) -> Option<TimeDelta> {
-    // Upstream's controller adds the tolerations to its pods.
+    // Their controller adds the tolerations; those of an earlier release have none.
     if pod.metadata.owner_references.iter().any(|owner| owner.controller == Some(true) && owner.kind == "DaemonSet") {
         return None;
     }
@@ -81,7 +81,7 @@ fn patience(pod: &Pod, taints: &[Taint]) -> Option<TimeDelta> {
         let found: Vec<&Toleration> =
             pod.spec.tolerations.iter().filter(|toleration| tolerates(toleration, taint)).collect();
         match found[..] {
-            // Admission would have added it.
+            // Admission adds it; pods of an earlier release have none.
             [] => Some(PATIENCE),
             _ => {
                 let seconds = found.iter().map(|toleration| toleration.toleration_seconds);

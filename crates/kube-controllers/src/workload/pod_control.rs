@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use api::kubernetes::apps::DaemonSet;
 use api::kubernetes::core::{Pod, PodSpec};
 use apimachinery::Resource;
 use apimachinery::meta::{DeleteOptions, LabelSelector, ObjectMeta, Preconditions};
@@ -108,6 +109,9 @@ impl Workload {
             let kept = known.into_iter().filter(|volume| !gives_way(volume));
             spec["volumes"] = kept.chain(draft.volumes.iter().cloned()).collect();
         }
+        if let (true, Value::Object(spec)) = (O::KIND == DaemonSet::KIND, &mut spec) {
+            domain::admission::pods::tolerate_as_daemon(spec);
+        }
         let known: PodSpec = apimachinery::wire::from_tree(spec.clone()).unwrap_or_default();
         let mut metadata = ObjectMeta {
             namespace: from.namespace.clone(),
@@ -141,7 +145,9 @@ impl Workload {
             let own = pod_status::annotations(&metadata);
             if own.start.is_none() && own.fault.is_none() {
                 let seed = format!("{cluster}/{}/{}/{}", from.uid, pass.created, pass.now.timestamp_micros());
-                status = Some(pod_status::running(&known, &self.host_address(cluster, &node), &seed, None, pass.now));
+                let (host, network) = (self.host_address(cluster, &node), (self.options.pod_network_of)(cluster));
+                let at = pod_status::At { host: &host, network: network.as_deref() };
+                status = Some(pod_status::running(&known, at, &seed, None, pass.now));
             }
         }
         NewPod { metadata, spec, status }

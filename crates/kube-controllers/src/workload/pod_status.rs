@@ -9,6 +9,8 @@
 //! | `terrarium.dev/pod-end` | a duration: how long it takes to end once it is asked to, its grace period being the most; `never`: it does not end by itself |
 //! | `terrarium.dev/pod-fault` | `Pending`: it never starts; `NotReady`: it runs and is not ready; any other text: the reason why its containers wait, such as `CrashLoopBackOff` or `ImagePullBackOff` |
 
+use std::net::Ipv4Addr;
+
 use api::constants::annotation;
 use api::kubernetes::core::{
     Container, ContainerState, ContainerStateRunning, ContainerStateWaiting, ContainerStatus, Pod, PodCondition, PodIP,
@@ -54,6 +56,26 @@ pub(crate) fn address(prefix: &str, text: &str) -> String {
     format!("{prefix}.{}.{}", (hash >> 8) & 0xff, hash % 254 + 1)
 }
 
+/// An address of a network, `10.1.0.0/16`, made of a text; `None`: it is no IPv4 network, or has no room.
+fn address_in(network: &str, text: &str) -> Option<String> {
+    let (base, bits) = network.trim().split_once('/')?;
+    let (base, bits) = (u32::from(base.parse::<Ipv4Addr>().ok()?), bits.parse::<u32>().ok()?);
+    // The first is the network's, the second that of its gateway, the last for everybody.
+    let room = 1_u64.checked_shl(32_u32.checked_sub(bits)?)?.checked_sub(3).filter(|room| *room > 0)?;
+    let first = u64::from(base) >> (32 - bits) << (32 - bits);
+    let number = first + 2 + fnv64(text.bytes()) % room;
+    Some(Ipv4Addr::from(u32::try_from(number).ok()?).to_string())
+}
+
+/// Where a pod runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At<'a> {
+    /// Address of the node.
+    pub(crate) host: &'a str,
+    /// Network of the cluster's pods, in CIDR form; `None`: one that Shoots have by default.
+    pub(crate) network: Option<&'a str>,
+}
+
 /// 64 hexadecimal digits made of a text.
 fn digest(text: &str) -> String {
     let [a, b, c, d] = [0, 1, 2, 3].map(|part| fnv64(format!("{part}/{text}").bytes()));
@@ -87,16 +109,17 @@ fn qos_class(spec: &PodSpec) -> &'static str {
 
 /// The status of a pod whose containers have started at `now`; with a fault, what they do instead. `seed` tells pods
 /// apart: addresses and container ids are made of it.
-pub(crate) fn running(spec: &PodSpec, host: &str, seed: &str, fault: Option<&str>, now: DateTime<Utc>) -> PodStatus {
+pub(crate) fn running(spec: &PodSpec, at: At<'_>, seed: &str, fault: Option<&str>, now: DateTime<Utc>) -> PodStatus {
     let now = Time::from_instant(now);
     let is_ready = fault.is_none();
     let waiting = fault.filter(|fault| *fault != "NotReady");
     // What has never had its image has never run.
     let has_run = !waiting.is_some_and(|reason| reason.contains("Image"));
     let ip = if spec.host_network {
-        host.to_owned()
+        at.host.to_owned()
     } else {
-        address(&format!("100.{}", 96 + fnv64(seed.bytes()) % 32), seed)
+        let default = || address(&format!("100.{}", 96 + fnv64(seed.bytes()) % 32), seed);
+        at.network.and_then(|network| address_in(network, seed)).unwrap_or_else(default)
     };
     let containers = spec.containers.iter().map(|container| {
         let state = match waiting {
@@ -145,7 +168,7 @@ pub(crate) fn running(spec: &PodSpec, host: &str, seed: &str, fault: Option<&str
             condition("ContainersReady", is_ready),
             condition("PodScheduled", true),
         ],
-        host_ip: host.to_owned(),
+        host_ip: at.host.to_owned(),
         pod_i_ps: vec![PodIP { ip: ip.clone() }],
         pod_ip: ip,
         start_time: Some(now),
@@ -156,8 +179,8 @@ pub(crate) fn running(spec: &PodSpec, host: &str, seed: &str, fault: Option<&str
 }
 
 /// The status after a change of what is wrong with the pod: what has not changed keeps its times and counts.
-pub(crate) fn changed(pod: &Pod, host: &str, seed: &str, fault: Option<&str>, now: DateTime<Utc>) -> PodStatus {
-    let mut new = running(&pod.spec, host, seed, fault, now);
+pub(crate) fn changed(pod: &Pod, at: At<'_>, seed: &str, fault: Option<&str>, now: DateTime<Utc>) -> PodStatus {
+    let mut new = running(&pod.spec, at, seed, fault, now);
     let old = &pod.status;
     for condition in &mut new.conditions {
         let same = |known: &&PodCondition| known.r#type == condition.r#type && known.status == condition.status;
@@ -205,13 +228,32 @@ mod tests {
         PodSpec { containers: vec![container("a"), container("b")], ..PodSpec::default() }
     }
 
+    /// On a node of a cluster whose pods are in any network.
+    fn on(host: &str) -> At<'_> {
+        At { host, network: None }
+    }
+
+    #[test]
+    fn an_address_is_of_the_network() {
+        for text in ["a", "b", "c", "d"] {
+            let address: Ipv4Addr = address_in("10.1.0.7/30", text).expect("an address").parse().expect("an address");
+            assert_eq!(address, Ipv4Addr::new(10, 1, 0, 6));
+            let address: Ipv4Addr = address_in("10.1.0.0/16", text).expect("an address").parse().expect("an address");
+            assert!(address.octets().starts_with(&[10, 1]), "{address}");
+        }
+        for none in ["", "10.1.0.0", "10.1.0.0/31", "10.1.0.0/33", "fd00::/64", "x/8"] {
+            assert_eq!(address_in(none, "a"), None, "{none}");
+        }
+        assert!(address_in("0.0.0.0/0", "a").is_some());
+    }
+
     fn instant(seconds: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(1_690_488_000 + seconds, 0).expect("a valid instant")
     }
 
     #[test]
     fn a_running_pod_shows_what_kubectl_prints() {
-        let status = running(&spec(), "10.250.0.1", "x", None, instant(0));
+        let status = running(&spec(), on("10.250.0.1"), "x", None, instant(0));
         assert_eq!((status.phase.as_str(), status.host_ip.as_str()), ("Running", "10.250.0.1"));
         assert_eq!(status.pod_i_ps[0].ip, status.pod_ip);
         assert!(status.conditions.iter().all(|condition| condition.status == "True"));
@@ -221,7 +263,7 @@ mod tests {
         assert!(container.state.running.is_some());
         assert_eq!(status.qos_class, "BestEffort");
         let host = PodSpec { host_network: true, ..spec() };
-        assert_eq!(running(&host, "10.250.0.1", "x", None, instant(0)).pod_ip, "10.250.0.1");
+        assert_eq!(running(&host, on("10.250.0.1"), "x", None, instant(0)).pod_ip, "10.250.0.1");
     }
 
     #[test]
@@ -231,7 +273,7 @@ mod tests {
             ("CrashLoopBackOff", "Running", 1, true),
             ("ImagePullBackOff", "Pending", 0, true),
         ] {
-            let status = running(&spec(), "h", "x", Some(fault), instant(0));
+            let status = running(&spec(), on("h"), "x", Some(fault), instant(0));
             let container = &status.container_statuses[0];
             let found = (status.phase.as_str(), container.restart_count, container.state.waiting.is_some());
             assert_eq!(found, (phase, restarts, is_waiting), "{fault}");
@@ -245,11 +287,11 @@ mod tests {
     fn a_fault_that_ends_leaves_what_did_not_change() {
         let mut pod = Pod { spec: spec(), ..Pod::default() };
         assert!(!says(&pod, None));
-        pod.status = running(&pod.spec, "h", "x", None, instant(0));
+        pod.status = running(&pod.spec, on("h"), "x", None, instant(0));
         assert!(says(&pod, None) && !says(&pod, Some("NotReady")));
-        pod.status = changed(&pod, "h", "x", Some("CrashLoopBackOff"), instant(5));
+        pod.status = changed(&pod, on("h"), "x", Some("CrashLoopBackOff"), instant(5));
         assert!(says(&pod, Some("CrashLoopBackOff")));
-        pod.status = changed(&pod, "h", "x", None, instant(9));
+        pod.status = changed(&pod, on("h"), "x", None, instant(9));
         assert_eq!(pod.status.container_statuses[0].restart_count, 1);
         let since = |type_: &str| {
             let condition = pod.status.conditions.iter().find(|it| it.r#type == type_).expect("set");

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is filled in in the kinds that people run pods with, and around them: workload of `apps` and `batch`, pods,
-//! autoscalers.
+//! autoscalers, PriorityClasses.
 //!
 //! Deliberately absent: what is stored already stays as it is, since defaults are filled in when an object is written.
 //!
-//! Source: k8s.io/kubernetes pkg/apis/{core,apps,batch,autoscaling}/v1/defaults.go @ v1.31.
+//! Source: k8s.io/kubernetes pkg/apis/{core,apps,batch,autoscaling,scheduling}/v1/defaults.go @ v1.31.
 
 mod pods;
 
 use serde_json::{Map, Value, json};
+
+use crate::admission::pods::PREEMPTS;
+use crate::autoscaling;
 
 pub use self::pods::template;
 
@@ -16,6 +19,10 @@ pub use self::pods::template;
 pub fn fill(group: &str, plural: &str, fields: &mut Map<String, Value>) {
     if (group, plural) == ("", "podtemplates") {
         fields.get_mut("template").into_iter().for_each(pods::template);
+        return;
+    }
+    if (group, plural) == ("scheduling.k8s.io", "priorityclasses") {
+        put(fields, "preemptionPolicy", json!(PREEMPTS));
         return;
     }
     let Some(Value::Object(spec)) = fields.get_mut("spec") else { return };
@@ -45,7 +52,7 @@ pub fn fill(group: &str, plural: &str, fields: &mut Map<String, Value>) {
             put(spec, "successfulJobsHistoryLimit", json!(3));
             put(spec, "failedJobsHistoryLimit", json!(1));
         }
-        ("autoscaling", "horizontalpodautoscalers") => put(spec, "minReplicas", json!(1)),
+        ("autoscaling", "horizontalpodautoscalers") => autoscaling::fill(spec),
         _ => {}
     }
 }
@@ -117,7 +124,7 @@ pub fn status(group: &str, plural: &str) -> Option<Value> {
         ("apps", "daemonsets") => json!({
             "currentNumberScheduled": 0, "desiredNumberScheduled": 0, "numberMisscheduled": 0, "numberReady": 0,
         }),
-        ("autoscaling", "horizontalpodautoscalers") => json!({"currentReplicas": 0, "desiredReplicas": 0}),
+        ("autoscaling", "horizontalpodautoscalers") => json!({"currentMetrics": null, "desiredReplicas": 0}),
         ("policy", "poddisruptionbudgets") => json!({
             "currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0,
         }),
@@ -221,7 +228,7 @@ mod tests {
                 "successfulJobsHistoryLimit": 3, "suspend": false,
             })
         );
-        assert_eq!(filled("autoscaling", "horizontalpodautoscalers", json!({})), json!({"minReplicas": 1}));
+        assert_eq!(filled("autoscaling", "horizontalpodautoscalers", json!({}))["minReplicas"], 1);
         assert_eq!(filled("", "services", json!({})), json!({}), "others stay");
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is filled in in pods and their templates: containers, ports, probes, volumes.
 //!
-//! The fields that deliberately stay empty: ServiceAccount tokens as volumes, tolerations of nodes that are not ready
-//! (those who read tolerations assume them), and requests of a template, which its pods get from their limits.
+//! The fields that deliberately stay empty: ServiceAccount tokens as volumes, and requests of a template, which its pods get
+//! from their limits. What admission gives pods is in [`admission::pods`](crate::admission::pods).
 //!
 //! Source: k8s.io/kubernetes pkg/apis/core/v1/defaults.go @ v1.31.
 

@@ -63,6 +63,51 @@ pub(super) fn containers(errors: &mut Errors, spec: &Value, volumes: &BTreeSet<&
     }
 }
 
+/// Fields of a container that one for debugging has not.
+const NOT_EPHEMERAL: [&str; 7] =
+    ["ports", "resources", "resizePolicy", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"];
+
+/// Violations of containers for debugging.
+///
+/// Source: validateEphemeralContainers.
+pub(super) fn ephemeral(errors: &mut Errors, spec: &Value, volumes: &BTreeSet<&str>, path: &Path) {
+    const UNSET: &str = "cannot be set for an Ephemeral Container";
+    let (all, before) = (items(spec, "containers"), items(spec, "initContainers"));
+    let is_other = |name: &str| all.iter().chain(before).any(|container| text(container, "name") == name);
+    let mut names = BTreeSet::new();
+    let at = path.child("ephemeralContainers");
+    for (index, container) in items(spec, "ephemeralContainers").iter().enumerate() {
+        let at = at.index(index);
+        common(errors, container, volumes, &at);
+        let name = text(container, "name");
+        if !name.is_empty() && (is_other(name) || !names.insert(name)) {
+            errors.push(FieldError::duplicate(&at.child("name"), name));
+        }
+        let target = text(container, "targetContainerName");
+        if !target.is_empty() && !is_other(target) {
+            errors.push(FieldError::not_found(&at.child("targetContainerName"), target));
+        }
+        let is_there = |field: &&&str| {
+            set(container, field).is_some_and(|value| match value {
+                Value::Array(list) => !list.is_empty(),
+                Value::Object(fields) => !fields.is_empty(),
+                _ => true,
+            })
+        };
+        for field in NOT_EPHEMERAL.iter().filter(is_there) {
+            errors.push(FieldError::forbidden(&at.child(field), UNSET));
+        }
+        for (index, mount) in items(container, "volumeMounts").iter().enumerate() {
+            let at = at.child("volumeMounts").index(index);
+            for field in ["subPath", "subPathExpr"] {
+                if !text(mount, field).is_empty() {
+                    errors.push(FieldError::forbidden(&at.child(field), UNSET));
+                }
+            }
+        }
+    }
+}
+
 fn common(errors: &mut Errors, container: &Value, volumes: &BTreeSet<&str>, path: &Path) {
     let name = text(container, "name");
     let at = path.child("name");
@@ -215,7 +260,7 @@ fn mounts(errors: &mut Errors, container: &Value, volumes: &BTreeSet<&str>, path
 }
 
 /// Source: ValidateResourceRequirements.
-fn amounts(errors: &mut Errors, resources: &Value, path: &Path) {
+pub(super) fn amounts(errors: &mut Errors, resources: &Value, path: &Path) {
     let read = |field: &str| -> BTreeMap<String, Quantity> {
         let amounts = resources.get(field).and_then(Value::as_object).into_iter().flatten();
         amounts.filter_map(|(name, value)| Some((name.clone(), serde_json::from_value(value.clone()).ok()?))).collect()

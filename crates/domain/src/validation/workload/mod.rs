@@ -11,6 +11,7 @@
 
 mod batch;
 mod claims;
+mod classes;
 mod containers;
 mod data;
 mod go;
@@ -34,9 +35,10 @@ use super::{Errors, meta};
 
 pub use self::batch::{cron_job, job, job_update, select_own_pods};
 pub use self::claims::{claim, claim_update};
+pub use self::classes::{priority_class, priority_class_update, runtime_class, runtime_class_update};
 pub use self::data::{config_map, config_map_update, secret, secret_update};
 pub use self::ingress::ingress;
-pub use self::pods::{pod, pod_update};
+pub use self::pods::{ephemeral_update, pod, pod_update};
 pub use self::services::{service, service_update};
 
 const MISMATCH: &str = "`selector` does not match template `labels`";

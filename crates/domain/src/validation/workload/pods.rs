@@ -13,7 +13,35 @@ use crate::validation::{Errors, meta};
 /// All violations of a new pod's fields but metadata, in upstream's order.
 pub fn pod(fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
-    spec(&mut errors, fields.get("spec").unwrap_or(&Value::Null), &Path::new("spec"));
+    let (of_pod, path) = (fields.get("spec").unwrap_or(&Value::Null), Path::new("spec"));
+    spec(&mut errors, of_pod, &path);
+    if !items(of_pod, "ephemeralContainers").is_empty() {
+        errors.push(FieldError::forbidden(&path.child("ephemeralContainers"), "cannot be set on create"));
+    }
+    errors
+}
+
+/// All violations of an update of `pods/ephemeralcontainers`, in upstream's order. Unlike upstream, which adds what differs.
+///
+/// Source: ValidatePodEphemeralContainersUpdate.
+pub fn ephemeral_update(fields: &Map<String, Value>, old: &Map<String, Value>) -> Errors {
+    let mut errors = Errors::new();
+    let (path, null) = (Path::new("spec"), Value::Null);
+    let (new, old) = (fields.get("spec").unwrap_or(&null), old.get("spec").unwrap_or(&null));
+    spec(&mut errors, new, &path);
+    let path = path.child("ephemeralContainers");
+    for before in items(old, "ephemeralContainers") {
+        let name = text(before, "name");
+        let quoted = apimachinery::status::quote(name);
+        let found = items(new, "ephemeralContainers").iter().find(|container| text(container, "name") == name);
+        let what = match found {
+            Some(found) if is_same(Some(found), Some(before)) => continue,
+            Some(_) => "changed",
+            None => "removed",
+        };
+        let detail = format!("existing ephemeral containers {quoted} may not be {what}\n");
+        errors.push(FieldError::forbidden(&path, &detail));
+    }
     errors
 }
 
@@ -26,9 +54,10 @@ const MAY_CHANGE: &str = "pod updates may not change fields other than `spec.con
 ///
 /// Source: ValidatePodUpdate.
 pub fn pod_update(fields: &Map<String, Value>, old: &Map<String, Value>, binds: bool) -> Errors {
-    let mut errors = pod(fields);
+    let mut errors = Errors::new();
     let (path, null) = (Path::new("spec"), Value::Null);
     let (new, old) = (fields.get("spec").unwrap_or(&null), old.get("spec").unwrap_or(&null));
+    spec(&mut errors, new, &path);
     for list in ["containers", "initContainers"] {
         if items(new, list).len() != items(old, list).len() {
             errors.push(FieldError::forbidden(&path.child(list), "pod updates may not add or remove containers"));
@@ -111,6 +140,7 @@ pub(super) fn template_metadata(errors: &mut Errors, template: &Value, path: &Pa
 fn spec(errors: &mut Errors, spec: &Value, path: &Path) {
     let volumes = volumes::volumes(errors, spec, &path.child("volumes"));
     containers::containers(errors, spec, &volumes, path);
+    containers::ephemeral(errors, spec, &volumes, path);
     one_of(errors, spec, "restartPolicy", &["Always", "OnFailure", "Never"], path);
     one_of(errors, spec, "dnsPolicy", &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"], path);
     if let Some(seconds) = number(spec, "terminationGracePeriodSeconds") {
@@ -132,11 +162,16 @@ fn spec(errors: &mut Errors, spec: &Value, path: &Path) {
     }
     dns_label(errors, spec, "hostname", path);
     dns_label(errors, spec, "subdomain", path);
-    for (index, toleration) in items(spec, "tolerations").iter().enumerate() {
-        tolerates(errors, toleration, &path.child("tolerations").index(index));
-    }
+    tolerations(errors, spec, path);
     dns_subdomain(errors, spec, "priorityClassName", path);
     dns_subdomain(errors, spec, "runtimeClassName", path);
+}
+
+/// Tolerations of a pod, or of a RuntimeClass.
+pub(super) fn tolerations(errors: &mut Errors, of: &Value, path: &Path) {
+    for (index, toleration) in items(of, "tolerations").iter().enumerate() {
+        tolerates(errors, toleration, &path.child("tolerations").index(index));
+    }
 }
 
 /// Source: ValidateTolerations.

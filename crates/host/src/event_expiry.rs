@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Events that are over go when somebody from outside of the landscape asks for Events of their cluster, and now and then when
+//! new ones come: so nobody ever sees one, and neither a timer nor an entry for each keeps a landscape busy that is left
+//! alone. The rule is [`domain::event_expiry`]'s.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::event_expiry::judge;
+use futures::StreamExt;
+use generic_apiserver::Server;
+use http::Method;
+use process::transport::full;
+use process::{Request, Transport, TransportError, User};
+
+/// New Events of a cluster after which those that are over go.
+const OFTEN: u32 = 256;
+/// Deletions at once.
+const AT_ONCE: usize = 32;
+
+/// What is known of the Events of a cluster.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    /// Before this instant none is over; `None`: nobody has looked.
+    next: Option<DateTime<Utc>>,
+    /// How many came since somebody looked.
+    came: u32,
+}
+
+/// Removes Events that are over.
+#[derive(Debug)]
+pub(crate) struct EventExpiry {
+    /// How long one is kept; `None`: for ever.
+    ttl: Option<TimeDelta>,
+    clusters: Mutex<BTreeMap<String, Known>>,
+}
+
+impl EventExpiry {
+    pub(crate) fn new(ttl: Option<TimeDelta>) -> Self {
+        Self { ttl, clusters: Mutex::default() }
+    }
+
+    /// The cluster whose Events have to be looked at before a request is answered.
+    pub(crate) fn concerned(&self, request: &Request, now: DateTime<Utc>) -> Option<String> {
+        self.ttl?;
+        let (cluster, is_collection) = cluster(request.uri().path())?;
+        let mut clusters = self.clusters.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = clusters.entry(cluster.to_owned()).or_default();
+        if *request.method() == Method::POST && is_collection {
+            known.came += 1;
+        }
+        let is_outside = request.extensions().get::<User>().is_none_or(|user| user.component.is_none());
+        let is_due = known.next.is_none_or(|next| next <= now);
+        let looks = (is_outside && *request.method() != Method::POST) || known.came >= OFTEN;
+        (is_due && looks).then(|| cluster.to_owned())
+    }
+
+    /// Removes what is over in a cluster.
+    ///
+    /// # Errors
+    /// The log cannot be reached.
+    pub(crate) async fn expire(
+        &self,
+        cluster: &str,
+        server: &Server,
+        transport: &Transport,
+        now: DateTime<Utc>,
+    ) -> Result<(), TransportError> {
+        let Some(ttl) = self.ttl else { return Ok(()) };
+        let events = server.trees(cluster, "", "events").await;
+        let expiry = judge(&events, ttl, now);
+        // Whatever comes from here on is over later than all that is there.
+        let next = expiry.next.or_else(|| now.checked_add_signed(ttl));
+        let known = Known { next, came: 0 };
+        self.clusters.lock().unwrap_or_else(PoisonError::into_inner).insert(cluster.to_owned(), known);
+        let deletions = expiry.over.into_iter().map(|(namespace, name)| {
+            let path = format!("/clusters/{cluster}/api/v1/namespaces/{namespace}/events/{name}");
+            async move {
+                let request = http::Request::delete(path).body(full(""));
+                let request = request.map_err(|error| TransportError::Broken(error.to_string()))?;
+                // Somebody else may have deleted it.
+                transport.send(request).await.map(drop)
+            }
+        });
+        let mut deletions = futures::stream::iter(deletions).buffer_unordered(AT_ONCE);
+        while let Some(deleted) = deletions.next().await {
+            deleted?;
+        }
+        Ok(())
+    }
+
+    /// A cluster is gone.
+    pub(crate) fn forget(&self, cluster: &str) {
+        self.clusters.lock().unwrap_or_else(PoisonError::into_inner).remove(cluster);
+    }
+}
+
+/// The cluster whose Events a path is about, and whether it is about all of a namespace or cluster.
+fn cluster(path: &str) -> Option<(&str, bool)> {
+    // Most requests ask for something else.
+    if !path.contains("/events") {
+        return None;
+    }
+    let (cluster, rest) = path.strip_prefix("/clusters/")?.split_once('/')?;
+    let rest = rest.strip_prefix("api/v1/").or_else(|| rest.strip_prefix("apis/events.k8s.io/v1/"))?;
+    let segments: Vec<&str> = rest.split('/').filter(|segment| !segment.is_empty() && *segment != "watch").collect();
+    let is_collection = match *segments.as_slice() {
+        ["events"] | ["namespaces", _, "events"] => true,
+        ["namespaces", _, "events", _] => false,
+        _ => return None,
+    };
+    (cluster != "*").then_some((cluster, is_collection))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_events_are_known() {
+        for (path, expected) in [
+            ("/clusters/a/api/v1/events", Some(("a", true))),
+            ("/clusters/a/api/v1/namespaces/n/events", Some(("a", true))),
+            ("/clusters/a/api/v1/namespaces/n/events/e", Some(("a", false))),
+            ("/clusters/a/apis/events.k8s.io/v1/namespaces/n/events", Some(("a", true))),
+            ("/clusters/a/api/v1/namespaces/events", None),
+            ("/clusters/a/apis/events.k8s.io/v1", None),
+            ("/clusters/*/api/v1/events", None),
+            ("/clusters/a/api/v1/pods", None),
+        ] {
+            assert_eq!(cluster(path), expected, "{path}");
+        }
+    }
+}

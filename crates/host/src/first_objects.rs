@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Objects that a cluster has from its beginning and that its own components need not: PriorityClasses of the system, ConfigMaps
+//! `kube-system/extension-apiserver-authentication` and `kube-system/cluster-identity`, ComponentStatuses. They get into the log
+//! when somebody from outside of the landscape first asks for their kind there, so that a cluster nobody looks at costs nothing.
+//!
+//! As with a kube-apiserver that starts, what is missing is there again after each start of the host.
+//!
+//! | asked for | made |
+//! | --- | --- |
+//! | anything of `scheduling.k8s.io` | the PriorityClasses of [`SYSTEM_CLASSES`] |
+//! | ConfigMaps of `kube-system`, or of all namespaces | both ConfigMaps; who is not told of authorities makes `cluster-identity` only |
+//! | ComponentStatuses | those of a cluster whose control plane is healthy |
+//!
+//! Source: k8s.io/kubernetes pkg/registry/scheduling/rest/storage_scheduling.go,
+//! pkg/controlplane/controller/clusterauthenticationtrust, pkg/registry/core/componentstatus @ v1.32; gardener
+//! pkg/apiserver (cluster identity).
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::cluster::{self, ClusterName};
+use api::operator::Garden;
+use api::terrarium::Cluster;
+use domain::admission::pods::SYSTEM_CLASSES;
+use futures::future::try_join_all;
+use generic_apiserver::Server;
+use http::{Method, StatusCode};
+use process::transport::full;
+use process::{Request, Transport, TransportError, User};
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+const SYSTEM: &str = "kube-system";
+/// What a client of ComponentStatuses is warned of.
+pub(crate) const DEPRECATED: &str = "299 - \"v1 ComponentStatus is deprecated in v1.19+\"";
+
+/// By whose certificates clusters know who asks.
+#[derive(Clone)]
+pub struct Trust {
+    /// Authorities of a cluster's users, as PEM.
+    pub clients: Arc<dyn Fn(&str) -> String + Send + Sync>,
+    /// The authority by which servers behind the host know it, as PEM.
+    pub front_proxies: String,
+    /// Name in the host's certificate for them.
+    pub front_proxy: String,
+}
+
+impl fmt::Debug for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trust").field("front_proxy", &self.front_proxy).finish_non_exhaustive()
+    }
+}
+
+/// A kind of objects that is made when somebody asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Made {
+    PriorityClasses,
+    ConfigMaps,
+    ComponentStatuses,
+}
+
+/// Which clusters have which of them.
+#[derive(Debug)]
+pub(crate) struct FirstObjects {
+    trust: Option<Trust>,
+    made: Mutex<BTreeMap<(String, Made), Arc<OnceCell<()>>>>,
+}
+
+impl FirstObjects {
+    pub(crate) fn new(trust: Option<Trust>) -> Self {
+        Self { trust, made: Mutex::default() }
+    }
+
+    /// Whether somebody from outside asks for what has not been made yet.
+    pub(crate) fn are_missing(&self, request: &Request) -> bool {
+        let is_outside = request.extensions().get::<User>().is_none_or(|user| user.component.is_none());
+        let Some((cluster, kind)) = asked(request.uri().path()).filter(|_| is_outside) else { return false };
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        !made.get(&(cluster.to_owned(), kind)).is_some_and(|cell| cell.initialized())
+    }
+
+    /// Makes what a request asks for.
+    ///
+    /// # Errors
+    /// The log cannot be reached.
+    pub(crate) async fn make(&self, path: &str, server: &Server, transport: &Transport) -> Result<(), TransportError> {
+        let Some((cluster, kind)) = asked(path) else { return Ok(()) };
+        let key = (cluster.to_owned(), kind);
+        let cell = {
+            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+            match made.get(&key) {
+                Some(cell) if cell.initialized() => return Ok(()),
+                Some(cell) => cell.clone(),
+                None => made.entry(key.clone()).or_default().clone(),
+            }
+        };
+        let exists =
+            cluster == cluster::RUNTIME || server.object::<Cluster>(cluster::RUNTIME, "", cluster).await.is_some();
+        if !exists {
+            self.made.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+            return Ok(());
+        }
+        let make = || async {
+            match kind {
+                Made::PriorityClasses => create_all(transport, cluster, PRIORITY_CLASSES, priority_classes()).await,
+                Made::ComponentStatuses => create_all(transport, cluster, COMPONENTS, component_statuses()).await,
+                Made::ConfigMaps => self.config_maps(cluster, server, transport).await,
+            }
+        };
+        cell.get_or_try_init(make).await?;
+        Ok(())
+    }
+
+    /// A cluster is gone.
+    pub(crate) fn forget(&self, cluster: &str) {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.retain(|(known, _), _| known != cluster);
+    }
+
+    async fn config_maps(&self, cluster: &str, server: &Server, transport: &Transport) -> Result<(), TransportError> {
+        let gardens = server.objects::<Garden>(cluster::RUNTIME).await;
+        let garden = gardens.first().map(|garden| garden.spec.virtual_cluster.gardener.cluster_identity.clone());
+        let identity = identity(cluster, garden.as_deref().filter(|text| !text.is_empty()));
+        create_all(transport, cluster, CONFIG_MAPS, identity).await?;
+        let Some(trust) = &self.trust else { return Ok(()) };
+        let data = authentication(trust, cluster);
+        let body = json!({ "metadata": { "name": AUTHENTICATION }, "data": data });
+        create_all(transport, cluster, CONFIG_MAPS, vec![body]).await?;
+        // The authority of front proxies is a new one with each start.
+        let path = format!("/clusters/{cluster}{CONFIG_MAPS}/{AUTHENTICATION}");
+        send(transport, Method::PATCH, &path, &json!({ "data": data })).await.map(drop)
+    }
+}
+
+const PRIORITY_CLASSES: &str = "/apis/scheduling.k8s.io/v1/priorityclasses";
+const COMPONENTS: &str = "/api/v1/componentstatuses";
+const CONFIG_MAPS: &str = "/api/v1/namespaces/kube-system/configmaps";
+const AUTHENTICATION: &str = "extension-apiserver-authentication";
+
+/// The cluster whose objects a request may ask for, and which.
+fn asked(path: &str) -> Option<(&str, Made)> {
+    // Most requests ask for something else.
+    if !["/configmaps", "/priorityclasses", "/componentstatuses"].iter().any(|plural| path.contains(plural)) {
+        return None;
+    }
+    let below = path.strip_prefix("/clusters/")?;
+    let (cluster, rest) = below.split_once('/')?;
+    if cluster == "*" || cluster.is_empty() {
+        return None;
+    }
+    let segments: Vec<&str> = rest.split('/').filter(|segment| !segment.is_empty() && *segment != "watch").collect();
+    let kind = match *segments.as_slice() {
+        ["apis", "scheduling.k8s.io", _, "priorityclasses", ..] => Made::PriorityClasses,
+        ["api", "v1", "configmaps", ..] | ["api", "v1", "namespaces", SYSTEM, "configmaps", ..] => Made::ConfigMaps,
+        ["api", "v1", "componentstatuses", ..] => Made::ComponentStatuses,
+        _ => return None,
+    };
+    Some((cluster, kind))
+}
+
+/// Whether a path is of ComponentStatuses.
+pub(crate) fn is_component_status(path: &str) -> bool {
+    matches!(asked(path), Some((_, Made::ComponentStatuses)))
+}
+
+fn priority_classes() -> Vec<Value> {
+    let tree = |class: &domain::admission::pods::SystemClass| json!({"metadata": {"name": class.name}, "value": class.value, "description": class.description});
+    SYSTEM_CLASSES.iter().map(tree).collect()
+}
+
+fn component_statuses() -> Vec<Value> {
+    let tree = |name: &str| {
+        let healthy = json!({"type": "Healthy", "status": "True", "message": "ok"});
+        json!({"metadata": {"name": name}, "conditions": [healthy]})
+    };
+    ["controller-manager", "etcd-0", "scheduler"].map(tree).to_vec()
+}
+
+/// The identity of the garden, or of a seed; gardenlet writes that of a shoot. `garden` is what the Garden says.
+fn identity(cluster: &str, garden: Option<&str>) -> Vec<Value> {
+    let garden = garden.unwrap_or(cluster::GARDEN);
+    let (identity, origin) = match ClusterName::parse(cluster) {
+        Some(ClusterName::Garden) => (garden.to_owned(), "gardener-apiserver"),
+        Some(ClusterName::Seed(name)) => (format!("{garden}-{name}-seed"), "seed"),
+        _ => return Vec::new(),
+    };
+    let data = json!({"cluster-identity": identity, "origin": origin});
+    vec![json!({"metadata": {"name": "cluster-identity"}, "immutable": true, "data": data})]
+}
+
+/// What an API server behind this one needs to know who asks.
+fn authentication(trust: &Trust, cluster: &str) -> Value {
+    let list = |text: &str| json!([text]).to_string();
+    json!({
+        "client-ca-file": (trust.clients)(cluster),
+        "requestheader-allowed-names": list(&trust.front_proxy),
+        "requestheader-client-ca-file": trust.front_proxies,
+        "requestheader-extra-headers-prefix": list("X-Remote-Extra-"),
+        "requestheader-group-headers": list("X-Remote-Group"),
+        "requestheader-uid-headers": list("X-Remote-Uid"),
+        "requestheader-username-headers": list("X-Remote-User"),
+    })
+}
+
+async fn create_all(
+    transport: &Transport,
+    cluster: &str,
+    path: &str,
+    bodies: Vec<Value>,
+) -> Result<(), TransportError> {
+    let path = &format!("/clusters/{cluster}{path}");
+    let all = bodies.into_iter().map(|body| async move {
+        match send(transport, Method::POST, path, &body).await? {
+            StatusCode::CREATED | StatusCode::CONFLICT => Ok(()),
+            code => {
+                Err(TransportError::Broken(format!("cannot create {} of {path}: {code}", body["metadata"]["name"])))
+            }
+        }
+    });
+    try_join_all(all).await.map(drop)
+}
+
+async fn send(transport: &Transport, method: Method, path: &str, body: &Value) -> Result<StatusCode, TransportError> {
+    let media = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+    let request = http::Request::builder()
+        .method(method)
+        .uri(path)
+        .header(http::header::CONTENT_TYPE, media)
+        .body(full(body.to_string()))
+        .map_err(|error| TransportError::Broken(error.to_string()))?;
+    Ok(transport.send(request).await?.status())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_for_a_kind_finds_what_a_cluster_begins_with() {
+        for (path, expected) in [
+            ("/clusters/a/apis/scheduling.k8s.io/v1/priorityclasses", Some(("a", Made::PriorityClasses))),
+            ("/clusters/a/apis/scheduling.k8s.io/v1/watch/priorityclasses/x", Some(("a", Made::PriorityClasses))),
+            ("/clusters/a/apis/scheduling.k8s.io/v1", None),
+            ("/clusters/a/api/v1/namespaces/kube-system/configmaps/x", Some(("a", Made::ConfigMaps))),
+            ("/clusters/a/api/v1/configmaps", Some(("a", Made::ConfigMaps))),
+            ("/clusters/a/api/v1/namespaces/default/configmaps", None),
+            ("/clusters/a/api/v1/componentstatuses/etcd-0", Some(("a", Made::ComponentStatuses))),
+            ("/clusters/*/api/v1/configmaps", None),
+            ("/clusters/a", None),
+            ("/clock", None),
+        ] {
+            assert_eq!(asked(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_garden_and_seeds_have_an_identity() {
+        let of = |cluster: &str, garden: Option<&str>| {
+            identity(cluster, garden).first().map(|map| map["data"]["cluster-identity"].as_str().map(str::to_owned))
+        };
+        assert_eq!(of("garden", Some("mine")), Some(Some("mine".to_owned())));
+        assert_eq!(of("garden", None), Some(Some("garden".to_owned())));
+        assert_eq!(of("seed--a", Some("mine")), Some(Some("mine-a-seed".to_owned())));
+        assert_eq!(of("shoot--p--a", None), None);
+        assert_eq!(of("runtime", None), None);
+    }
+}
