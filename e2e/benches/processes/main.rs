@@ -5,6 +5,9 @@
 //! takes the same writes on the same disk in the same run. `quick` is for a glance; the default takes up to half an hour
 //! and ends with 1,000 working Shoots, or as many as there are after a quarter of one; `full` waits for all of them.
 //!
+//! Writes, reads, lists and watches are measured once more in a landscape in which everybody may do everything
+//! (`up --authorization=always-allow`), whose lines end with `always-allow`: what deciding costs.
+//!
 //! A machine may be slow: what does not come about in its time is said with how far it came, what fails is said with why,
 //! and the rest is measured all the same.
 //!
@@ -78,13 +81,21 @@ fn main() -> ExitCode {
     }
 }
 
-/// A line of the table, and the same for machines.
-struct Report(serde_json::Map<String, Value>);
+/// A line of the table, and the same for machines. Behind each key and each text stands what is special about the landscape.
+struct Report {
+    lines: serde_json::Map<String, Value>,
+    special: &'static str,
+}
 
 impl Report {
     fn line(&mut self, key: &str, text: &str, value: Value) {
-        println!("{text}");
-        self.0.insert(key.to_owned(), value);
+        if self.special.is_empty() {
+            println!("{text}");
+        } else {
+            println!("{text}   {}", self.special);
+        }
+        let key = if self.special.is_empty() { key.to_owned() } else { format!("{key} {}", self.special) };
+        self.lines.insert(key, value);
     }
 
     /// A part that could not be measured.
@@ -119,7 +130,7 @@ impl Report {
 
 async fn measure(size: &Size) -> Result<(), Failure> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench");
-    let mut report = Report(serde_json::Map::new());
+    let mut report = Report { lines: serde_json::Map::new(), special: "" };
     let lasts = Duration::from_secs(size.seconds);
 
     let sandbox = Sandbox::new(&binaries()?, &folder);
@@ -146,13 +157,9 @@ async fn measure(size: &Size) -> Result<(), Failure> {
         Ok(syncs) => report.latencies("fdatasync", "fdatasync of 4 KiB on this disk", &syncs),
         Err(failure) => report.failed("fdatasync", "fdatasync of 4 KiB on this disk", &failure),
     }
-    if let Err(failure) = writes(&mut report, &client, &folder, lasts).await {
-        report.failed("writes", "writes", &failure);
-    }
-    if let Err(failure) = reads(&mut report, &client, lasts).await {
-        report.failed("reads", "GET of a ConfigMap", &failure);
-    }
+    writes_and_reads(&mut report, &client, Some(&folder), lasts).await;
     drop(sandbox);
+    always_allowed(&mut report, size, &folder).await?;
     if let Some((count, seconds)) = size.working {
         let sandbox = Sandbox::new(&binaries()?, &folder);
         sandbox.terrarium(&["up"]);
@@ -164,8 +171,33 @@ async fn measure(size: &Size) -> Result<(), Failure> {
         memory(&mut report, &sandbox, "workingShoots", "resident memory with them working");
     }
 
-    println!("{}", Value::Object(report.0));
+    println!("{}", Value::Object(report.lines));
     Ok(())
+}
+
+/// What a landscape does in which nobody asks who may do what.
+async fn always_allowed(report: &mut Report, size: &Size, folder: &Path) -> Result<(), Failure> {
+    let lasts = Duration::from_secs(size.seconds);
+    let sandbox = Sandbox::new(&binaries()?, folder);
+    sandbox.terrarium(&["up", "--authorization=always-allow"]);
+    let client = Client::of(&sandbox.kubeconfig())?;
+    report.special = "always-allow";
+    shoots::prepare(&client).await?;
+    listed(report, &client, &sandbox, size.listed).await;
+    watched(report, &client, size.watchers, lasts).await;
+    writes_and_reads(report, &client, None, lasts).await;
+    report.special = "";
+    Ok(())
+}
+
+/// `folder`: where etcd may take the same writes.
+async fn writes_and_reads(report: &mut Report, client: &Client, folder: Option<&Path>, lasts: Duration) {
+    if let Err(failure) = writes(report, client, folder, lasts).await {
+        report.failed("writes", "writes", &failure);
+    }
+    if let Err(failure) = reads(report, client, lasts).await {
+        report.failed("reads", "GET of a ConfigMap", &failure);
+    }
 }
 
 /// Shoots that are only there: memory, and lists of them.
@@ -239,10 +271,13 @@ async fn reads(report: &mut Report, client: &Client, lasts: Duration) -> Result<
 }
 
 /// Acknowledged writes: straight to the host, through gardener-apiserver, and the same into etcd.
-async fn writes(report: &mut Report, client: &Client, folder: &Path, lasts: Duration) -> Result<(), Failure> {
+async fn writes(report: &mut Report, client: &Client, folder: Option<&Path>, lasts: Duration) -> Result<(), Failure> {
     let value = "x".repeat(VALUE);
-    let etcd = peers::Etcd::start(folder).await?;
-    if etcd.is_none() {
+    let etcd = match folder {
+        Some(folder) => peers::Etcd::start(folder).await?,
+        None => None,
+    };
+    if etcd.is_none() && folder.is_some() {
         eprintln!("note: no etcd on the PATH (Debian: etcd-server): its figures are left out");
     }
     for clients in CLIENTS {
