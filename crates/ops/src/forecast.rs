@@ -238,8 +238,8 @@ fn standing(shoot: &Shoot, offer: &Offer, course: &Course, until: DateTime<Utc>)
     }
     let choices = forecast::choice::choices(&course.last, &offer.name, offer.at(until), until);
     if choices.iter().all(|choice| !choice.auto_update) {
-        "since automatic updates are off and nothing they use expires".to_owned()
+        "since automatic updates are off and nothing in use expires".to_owned()
     } else {
-        "since they are on the highest versions that they may take".to_owned()
+        "since no higher version may be taken".to_owned()
     }
 }

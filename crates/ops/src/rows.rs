@@ -58,6 +58,32 @@ impl Row {
         }
         object
     }
+
+    /// As a line of CSV (RFC 4180), its columns are [`KEYS`].
+    pub fn csv(&self) -> String {
+        let object = self.object();
+        let cells: Vec<String> = KEYS.iter().map(|key| quoted(&text(&object[*key]))).collect();
+        cells.join(",")
+    }
+}
+
+/// A value as a person reads it in a table.
+pub fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A cell of CSV.
+pub fn quoted(cell: &str) -> String {
+    if cell.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_owned() }
+}
+
+/// The first line of CSV.
+pub fn csv_header() -> String {
+    KEYS.join(",")
 }
 
 /// What a change does to nodes, for a person.
@@ -71,4 +97,16 @@ pub fn nodes(change: &Change) -> String {
 /// An object of a count by name, for summaries.
 pub(crate) fn counts(entries: impl IntoIterator<Item = (&'static str, usize)>) -> Map<String, Value> {
     entries.into_iter().map(|(name, count)| (name.to_owned(), json!(count))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_of_csv_are_quoted_where_they_must_be() {
+        assert_eq!(quoted("a"), "a");
+        assert_eq!(quoted("a,b"), "\"a,b\"");
+        assert_eq!(quoted("say \"a\""), "\"say \"\"a\"\"\"");
+    }
 }

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Changes of Shoots, and objects with the same keys, in every form of output.
 
-use ops::rows::{KEYS, Row, nodes};
+use ops::rows::{Row, csv_header, nodes, quoted, text};
 use ops::show;
 use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::live::ask::table::Table;
 use crate::output::Output;
-
-fn csv(row: &Row) -> String {
-    let object = row.object();
-    let cells: Vec<String> = KEYS.iter().map(|key| quoted(&text(&object[*key]))).collect();
-    cells.join(",")
-}
 
 fn cells(row: &Row) -> [String; 9] {
     let change = &row.change;
@@ -37,14 +31,6 @@ fn cells(row: &Row) -> [String; 9] {
     ]
 }
 
-fn text(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
 /// A key as a header of a table: `daysLeft` is `days left`.
 fn words(key: &str) -> String {
     let mut words = String::with_capacity(key.len() + 2);
@@ -55,11 +41,6 @@ fn words(key: &str) -> String {
         words.push(letter.to_ascii_lowercase());
     }
     words
-}
-
-/// A cell of CSV (RFC 4180).
-fn quoted(cell: &str) -> String {
-    if cell.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_owned() }
 }
 
 /// Form of the output.
@@ -122,8 +103,8 @@ pub(crate) fn print(rows: &[Row], form: Form, output: &mut Output) -> Result<(),
             output.line(yaml(&objects)?.trim_end())
         }
         Form::Csv => {
-            output.line(&KEYS.join(","))?;
-            rows.iter().try_for_each(|row| output.line(&csv(row)))
+            output.line(&csv_header())?;
+            rows.iter().try_for_each(|row| output.line(&row.csv()))
         }
         Form::Table if rows.is_empty() => Ok(()),
         Form::Table => {
@@ -147,12 +128,5 @@ mod tests {
     #[test]
     fn headers_are_the_words_of_a_key() {
         assert_eq!(["daysLeft", "shoots", "automaticTarget"].map(words), ["days left", "shoots", "automatic target"]);
-    }
-
-    #[test]
-    fn cells_of_csv_are_quoted_where_they_must_be() {
-        assert_eq!(quoted("a"), "a");
-        assert_eq!(quoted("a,b"), "\"a,b\"");
-        assert_eq!(quoted("say \"a\""), "\"say \"\"a\"\"\"");
     }
 }
