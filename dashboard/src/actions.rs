@@ -17,6 +17,9 @@ use crate::parts::message::Message;
 use crate::refusal::Refusal;
 use crate::view::View;
 
+/// Where the clock service is told to advance.
+pub(crate) const ADVANCE: &str = "/terrarium/clock/advance";
+
 /// What comes of an action.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
@@ -41,6 +44,7 @@ pub(crate) async fn act(view: &View, action: &str, form: &Fields) -> Result<Outc
         "set-version" => landscape::set_version(view, form).await,
         "time-advance" => time::advance(view, form).await,
         "time-until" => time::until(view, form).await,
+        "time-steps" => time::steps(view, form),
         "time-mode" => time::mode(view, form).await,
         "scheme" => {
             if let Some(scheme) = Scheme::named(form.text("scheme")) {

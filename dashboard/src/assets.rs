@@ -4,10 +4,11 @@
 use crate::frame::short_hash;
 
 /// File, type and text.
-const FILES: [(&str, &str, &str); 4] = [
+const FILES: [(&str, &str, &str); 5] = [
     ("style.css", "text/css; charset=utf-8", include_str!("assets/style.css")),
     ("live.js", "text/javascript; charset=utf-8", include_str!("assets/live.js")),
     ("bar.js", "text/javascript; charset=utf-8", include_str!("assets/bar.js")),
+    ("drag.js", "text/javascript; charset=utf-8", include_str!("assets/drag.js")),
     ("icon.svg", "image/svg+xml", include_str!("assets/icon.svg")),
 ];
 

@@ -241,14 +241,17 @@ fn head(title: &str) -> Markup {
             link rel="icon" type="image/svg+xml" href=(assets::path("icon.svg"));
             script type="module" src=(assets::path("live.js")) {}
             script type="module" src=(assets::path("bar.js")) {}
+            script type="module" src=(assets::path("drag.js")) {}
         }
     }
 }
 
 /// The document of a refusal, with the frame where somebody is logged in.
 pub async fn refused(view: Option<&View>, dashboard: &Dashboard, refusal: &Refusal) -> Markup {
+    let since = dashboard.silent_since().filter(|_| refusal.code == StatusCode::SERVICE_UNAVAILABLE);
     let body = html! {
         (refusal.body)
+        @if let Some(since) = since { p { "It has not answered since " (time::instant(since)) "." } }
         p { a href="/dashboard/clusters" { "Go to all clusters" } }
     };
     match view {
@@ -260,7 +263,12 @@ pub async fn refused(view: Option<&View>, dashboard: &Dashboard, refusal: &Refus
             (DOCTYPE)
             html lang="en" {
                 (head(&format!("{} · {}", refusal.title, dashboard.options().landscape)))
-                body { main #main { h1 { (refusal.title) } (refusal.body) } }
+                body {
+                    a.skip href="#main" { "Skip to the content" }
+                    header { div.name { span { (dashboard.options().landscape) } } }
+                    main #main tabindex="-1" { h1 { (refusal.title) } (refusal.body) }
+                    footer { "Pages of a Terrarium landscape" }
+                }
             }
         },
     }
@@ -285,16 +293,20 @@ pub fn leading_on(to: &str) -> Markup {
 /// Landscape time and its controls.
 pub fn clock(view: &View) -> Region {
     let state = (view.dashboard.options().clock)();
+    let walk = view.dashboard.walks().current();
     let control = |command: &str, label: &str| form::button(view, "clock", &[("command", command)], label, None);
     let body = html! {
         div.now {
             (time::instant(state.now)) " "
             span.mode { (state.mode) @if state.paused { ", paused" } }
-            " " (standing(&state))
+            " " @match &walk {
+                Some(walk) => { span.standing { "step by step to " (time::text(walk.to)) } }
+                None => { (standing(&state)) }
+            }
         }
         @if view.at.is_none() {
             div.controls role="group" aria-label="Move landscape time" {
-                @if state.target.is_some() { (control("stop", "Stop")) }
+                @if state.target.is_some() || walk.is_some() { (control("stop", "Stop")) }
                 @else if state.paused || state.live_lock.is_some() { (control("resume", "Resume")) }
                 @else { (control("pause", "Pause")) }
                 (control("step", "Next timer"))

@@ -24,7 +24,7 @@
 //! [`listen`] the listener on the loopback device; [`view`] what a page may read, now or at a moment of the past, [`at`] which moment, [`timebar`] the bar of time, [`may`] what of
 //! the log a user may see;
 //! [`frame`] what every page has, [`parts`] what pages are made of; [`pages`] the pages; [`actions`] what forms do;
-//! [`stream`] live regions; [`refusal`] pages for what cannot be shown; [`input`] queries and forms as they come in.
+//! [`steps`] landscape time step by step; [`stream`] live regions; [`refusal`] pages for what cannot be shown; [`input`] queries and forms as they come in.
 
 pub mod access;
 mod actions;
@@ -39,11 +39,12 @@ pub mod pages;
 pub mod parts;
 pub mod refusal;
 mod router;
+pub mod steps;
 mod stream;
 pub mod timebar;
 pub mod view;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -52,7 +53,7 @@ use clock::Clock;
 use domain::profile::Profile;
 use eventlog::EventLog;
 use ops::past::{Index, Timeline};
-use process::{Transport, User};
+use process::{Tasks, Transport, User};
 
 use crate::access::sessions::Sessions;
 use crate::clock_state::ClockState;
@@ -78,6 +79,8 @@ pub struct Options {
     pub clock: Arc<dyn Fn() -> ClockState + Send + Sync>,
     /// Wall time: of login codes, sessions and streams.
     pub wall: Clock,
+    /// Where work goes on that no request waits for.
+    pub tasks: Tasks,
 }
 
 impl fmt::Debug for Options {
@@ -101,6 +104,9 @@ struct Inner {
     history: pages::versions::history::History,
     timeline: Timeline,
     index: Index,
+    walks: steps::Walks,
+    /// API servers that do not answer, by where they are, and since when in landscape time.
+    silent: Mutex<BTreeMap<String, DateTime<Utc>>>,
     router: axum::Router<()>,
 }
 
@@ -117,6 +123,8 @@ impl Dashboard {
             history: pages::versions::history::History::default(),
             timeline: Timeline::new(log.clone()),
             index: Index::new(log),
+            walks: steps::Walks::default(),
+            silent: Mutex::default(),
             router: router::routes(router::State::new(this.clone())),
         }))
     }
@@ -144,6 +152,27 @@ impl Dashboard {
     /// What lists show at any moment of the past.
     pub fn past(&self) -> &Index {
         &self.0.index
+    }
+
+    /// Landscape time that goes step by step.
+    pub fn walks(&self) -> &steps::Walks {
+        &self.0.walks
+    }
+
+    /// Keeps in mind whether the API server of a path answers.
+    pub(crate) fn heard(&self, path: &str, answers: bool) {
+        let mut silent = self.0.silent.lock().unwrap_or_else(PoisonError::into_inner);
+        let server = view::server_of(path);
+        if answers {
+            silent.remove(server);
+        } else if !silent.contains_key(server) {
+            silent.insert(server.to_owned(), self.now());
+        }
+    }
+
+    /// Since when an API server does not answer, if one does not; of several the first.
+    pub(crate) fn silent_since(&self) -> Option<DateTime<Utc>> {
+        self.0.silent.lock().unwrap_or_else(PoisonError::into_inner).values().min().copied()
     }
 
     /// Landscape time.

@@ -38,6 +38,23 @@ impl Refusal {
         }
     }
 
+    /// As [`Refusal::not_logged_in`], where somebody can log in with a token, too; `why` the one that was sent is not good.
+    pub fn not_logged_in_with_token(why: Option<&str>) -> Self {
+        let body = html! {
+            (Self::not_logged_in().body)
+            @if let Some(why) = why { p.bad { "This token is not good: " (why) } }
+            form method="post" action="/dashboard/login" {
+                div.field {
+                    label for="bearer" { "Or a token of a ServiceAccount in the cluster `garden`" }
+                    input #bearer type="password" name="bearer" autocomplete="off" required;
+                }
+                div.actions { button.main type="submit" { "Log in" } }
+                p.hint { code { "kubectl create token NAME" } " prints one." }
+            }
+        };
+        Self { body, ..Self::not_logged_in() }
+    }
+
     /// The form's token is not the session's.
     pub fn too_old() -> Self {
         Self {

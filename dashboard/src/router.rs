@@ -24,7 +24,7 @@ use crate::actions::{self, Outcome};
 use crate::frame::{self, Page};
 use crate::input::{Fields, LARGEST};
 use crate::refusal::Refusal;
-use crate::view::View;
+use crate::view::{self, View};
 use crate::{Dashboard, Inner, PREFIX, assets, at, pages, stream};
 
 /// Headers of every answer.
@@ -101,7 +101,10 @@ impl Dashboard {
     }
 
     fn view(&self, arrived: &Arrived, path: &str) -> Result<View, Refusal> {
-        let session = arrived.session.clone().ok_or_else(Refusal::not_logged_in)?;
+        let session = arrived.session.clone().ok_or_else(|| match arrived.entrance {
+            Entrance::Loopback => Refusal::not_logged_in(),
+            Entrance::Landscape => Refusal::not_logged_in_with_token(None),
+        })?;
         Ok(View {
             dashboard: self.clone(),
             session,
@@ -127,8 +130,9 @@ pub(crate) fn routes(state: State) -> axum::Router<()> {
     axum::Router::new()
         .route("/dashboard", get(first))
         .route("/dashboard/", get(first))
-        .route("/dashboard/login", get(login))
+        .route("/dashboard/login", get(login).post(log_in_with_token))
         .route("/dashboard/stream", get(live))
+        .route("/dashboard/session", get(session))
         .route("/dashboard/assets/{hash}/{file}", get(asset))
         .route("/dashboard/do/{action}", post(act))
         .fallback(page)
@@ -162,7 +166,30 @@ async fn page(state: Given, request: Request<Body>) -> Response {
         let refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "Not in this way", "This address is read only.");
         return dashboard.refuse(Some(&view), &refusal).await;
     }
-    show(&view, pages::draw(&view).await).await
+    // A page without a stream asks again and again whether it is another now.
+    let tag = format!("\"{}-{}\"", dashboard.options().log.head(), dashboard.now().timestamp_millis());
+    let known = parts.headers.get(header::IF_NONE_MATCH).and_then(|tag| tag.to_str().ok());
+    if view.at.is_none() && known == Some(tag.as_str()) {
+        return StatusCode::NOT_MODIFIED.into_response();
+    }
+    if view.path == "forecast.csv" {
+        return match pages::forecast::csv(&view).await {
+            Ok(text) => csv(text),
+            Err(refusal) => dashboard.refuse(Some(&view), &refusal).await,
+        };
+    }
+    let mut response = show(&view, pages::draw(&view).await).await;
+    if view.at.is_none() && response.status().is_success() {
+        set(&mut response, header::ETAG, &tag);
+    }
+    response
+}
+
+fn csv(text: String) -> Response {
+    let mut response = Response::new(Body::from(text));
+    set(&mut response, header::CONTENT_TYPE, "text/csv; charset=utf-8");
+    set(&mut response, header::CONTENT_DISPOSITION, "attachment; filename=\"forecast.csv\"");
+    response
 }
 
 async fn show(view: &View, page: Result<Page, Refusal>) -> Response {
@@ -191,6 +218,29 @@ async fn login(state: Given, request: Request<Body>) -> Response {
     response
 }
 
+/// Logs in whom a bearer token names, as the API judges it. Over HTTPS only: elsewhere links do.
+async fn log_in_with_token(state: Given, request: Request<Body>) -> Response {
+    let dashboard = state.0.dashboard();
+    let (mut parts, body) = request.into_parts();
+    let arrived = arrived(&mut parts);
+    if arrived.entrance != Entrance::Landscape || !may_post(arrived.entrance, &arrived.host, &parts.headers) {
+        return dashboard.refuse(None, &Refusal::too_old()).await;
+    }
+    let form = match form(body).await {
+        Ok(form) => form,
+        Err(refusal) => return dashboard.refuse(None, &refusal).await,
+    };
+    match view::judged(&dashboard, form.text("bearer")).await {
+        Ok(user) => {
+            let secret = dashboard.sessions().begin(user);
+            let mut response = see_other("/dashboard/clusters");
+            set(&mut response, header::SET_COOKIE, &arrived.entrance.set_cookie(&secret));
+            response
+        }
+        Err(why) => dashboard.refuse(None, &Refusal::not_logged_in_with_token(Some(&why))).await,
+    }
+}
+
 async fn live(state: Given, request: Request<Body>) -> Response {
     let dashboard = state.0.dashboard();
     let (mut parts, _) = request.into_parts();
@@ -201,6 +251,15 @@ async fn live(state: Given, request: Request<Body>) -> Response {
     match dashboard.view_of(session, arrived.entrance, arrived.query.text("page")) {
         Ok(view) => stream::answer(view, arrived.query.all("region")),
         Err(refusal) => dashboard.refuse(None, &refusal).await,
+    }
+}
+
+/// Whether somebody is logged in, for a script whose stream is refused.
+async fn session(state: Given, request: Request<Body>) -> Response {
+    let (mut parts, _) = request.into_parts();
+    match arrived(&mut parts).session {
+        Some(_) => StatusCode::NO_CONTENT.into_response(),
+        None => state.0.dashboard().refuse(None, &Refusal::not_logged_in()).await,
     }
 }
 

@@ -7,6 +7,8 @@
 //! event: region   {"id", "hash", "html"}     a region that is not as the page has it
 //! event: gone     the regions that the page has no more: it is to be loaded again
 //! event: behind   the log does not go back to what the page shows: it is to be loaded again
+//! event: trouble  {"text"}                   why it cannot be drawn; empty: it can again
+//! event: alive    {}                         there is nothing to say, twice a second
 //! event: over     the session has ended, or has too many streams
 //! ```
 //!
@@ -24,6 +26,7 @@ use clock::TimerClass;
 use eventlog::Message;
 use futures::channel::mpsc;
 use futures::{SinkExt, StreamExt};
+use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http_body::Frame;
 use http_body_util::StreamBody;
@@ -32,12 +35,13 @@ use tokio::sync::oneshot;
 
 use crate::frame::{self, Region};
 use crate::pages;
+use crate::parts::time;
 use crate::view::View;
 
 /// Wall time between two looks: ten a second.
 const LOOK: TimeDelta = TimeDelta::milliseconds(100);
-/// Looks without anything to say after which a comment is sent, so that a connection that broke is found.
-const SILENCE: u32 = 100;
+/// Looks without anything to say after which something is sent, so that a connection that broke is found at both ends.
+const SILENCE: u32 = 5;
 
 /// The regions that a page has, by id, with the hash of each.
 type Known = BTreeMap<String, String>;
@@ -74,7 +78,7 @@ async fn run(view: View, mut known: Known, mut sender: mpsc::Sender<Bytes>, mut 
         return;
     };
     // The page may be older than its stream.
-    let (mut is_stale, mut silent) = (true, 0_u32);
+    let (mut is_stale, mut silent, mut has_trouble) = (true, 0_u32, false);
     let mut shown = view.now();
     loop {
         if !matches!(ended.try_recv(), Err(oneshot::error::TryRecvError::Empty)) {
@@ -100,9 +104,22 @@ async fn run(view: View, mut known: Known, mut sender: mpsc::Sender<Bytes>, mut 
         let begun = wall.now();
         let mut events = Vec::new();
         changed(&mut known, &frame::clock(&view), "clock", &mut events);
-        if std::mem::take(&mut is_stale)
-            && let Ok(page) = pages::draw(&view).await
-        {
+        let drawn = if std::mem::take(&mut is_stale) { Some(pages::draw(&view).await) } else { None };
+        if let Some(Err(refusal)) = &drawn {
+            // It is tried again at each look.
+            is_stale = refusal.code == StatusCode::SERVICE_UNAVAILABLE;
+            if is_stale && !has_trouble {
+                let since = view.dashboard.silent_since().unwrap_or(shown);
+                let text =
+                    format!("{} since {}. This page shows what was known before.", refusal.title, time::text(since));
+                events.push(event("trouble", &json!({ "text": text }).to_string()));
+            }
+            has_trouble |= is_stale;
+        }
+        if let Some(Ok(page)) = drawn {
+            if std::mem::take(&mut has_trouble) {
+                events.push(event("trouble", &json!({ "text": "" }).to_string()));
+            }
             let has_gone = known.keys().any(|id| id != "clock" && page.regions.iter().all(|region| region.id != *id));
             if has_gone {
                 let _ = sender.send(event("gone", "{}")).await;
@@ -113,7 +130,7 @@ async fn run(view: View, mut known: Known, mut sender: mpsc::Sender<Bytes>, mut 
         silent = if events.is_empty() { silent + 1 } else { 0 };
         if silent >= SILENCE {
             silent = 0;
-            events.push(Bytes::from_static(b":\n\n"));
+            events.push(event("alive", "{}"));
         }
         for event in events {
             if sender.send(event).await.is_err() {

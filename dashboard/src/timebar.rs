@@ -6,7 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
+use api::cluster::GARDEN;
+use api::core::CloudProfile;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::versions::Expirable;
 use maud::{Markup, html};
 use ops::past::timeline::{Mark, Subject};
 
@@ -18,8 +21,14 @@ use crate::view::{Moment, View};
 const WIDTH: f64 = 900.0;
 /// Width of all of it.
 const WHOLE: f64 = 1000.0;
+/// Width of a place for marks.
+const GRAIN: f64 = 3.0;
 /// Height of the picture.
 const HEIGHT: f64 = 44.0;
+/// How far ahead the bar shows what is known to come.
+const AHEAD: TimeDelta = TimeDelta::days(30);
+/// Expirations that are drawn and listed at most.
+const EXPIRATIONS: usize = 200;
 /// Marks that are listed: the last ones before the moment.
 const LISTED: usize = 30;
 
@@ -52,11 +61,19 @@ pub async fn markup(view: &View, page: &Page) -> Markup {
     let (before, behind) = timeline.neighbours(eventlog::Revision(shown.revision), &page.follows);
     let behind = if view.at.is_some() { behind } else { None };
     let marks = seen(view, timeline.marks()).await;
-    let x = |at: DateTime<Utc>| position(at, begin, now);
+    let expirations = expirations(view, begin, now + AHEAD).await;
+    let x = |at: DateTime<Utc>| if at <= now { position(at, begin, now) } else { to_come(at, now) };
     let subjects: BTreeMap<Subject, usize> = marks.iter().fold(BTreeMap::new(), |mut counts, mark| {
         *counts.entry(mark.subject).or_default() += 1;
         counts
     });
+    // What would be drawn at one place is one mark.
+    let mut drawn: BTreeMap<(Subject, i64), (usize, &Mark)> = BTreeMap::new();
+    for mark in &marks {
+        #[expect(clippy::cast_possible_truncation, reason = "it is within the picture")]
+        let place = (x(mark.moment.time) / GRAIN).round() as i64 * GRAIN as i64;
+        drawn.entry((mark.subject, place)).or_insert((0, mark)).0 += 1;
+    }
     let listed = marks.iter().rev().filter(|mark| mark.moment.time <= shown.time).take(LISTED);
     let is_past = view.at.is_some();
     html! {
@@ -71,11 +88,13 @@ pub async fn markup(view: &View, page: &Page) -> Markup {
                     }
                     rect.past-band x="0" y="8" width=(WIDTH) height="28" {}
                     rect.to-come x=(WIDTH) y="8" width=(WHOLE - WIDTH) height="28" fill="url(#to-come)" {}
-                    @for mark in &marks {
-                        line class={"mark k-" (class(mark.subject))} x1=(x(mark.moment.time)) x2=(x(mark.moment.time))
-                            y1=(top(mark.subject)) y2=(top(mark.subject) + 6.0) {
-                            title { (time::text(mark.moment.time)) " " (mark.text) }
+                    @for ((subject, at), (count, mark)) in &drawn {
+                        line class={"mark k-" (class(*subject))} x1=(at) x2=(at) y1=(top(*subject)) y2=(top(*subject) + 6.0) {
+                            title { (time::text(mark.moment.time)) " " (mark.text) @if *count > 1 { ", and " (count - 1) " more" } }
                         }
+                    }
+                    @for (date, text) in &expirations {
+                        line.mark.k-expiration x1=(x(*date)) x2=(x(*date)) y1="35" y2="43" { title { (time::text(*date)) " " (text) } }
                     }
                     line.handle x1=(x(shown.time)) x2=(x(shown.time)) y1="0" y2=(HEIGHT) {}
                 }
@@ -107,11 +126,19 @@ pub async fn markup(view: &View, page: &Page) -> Markup {
             }
             details {
                 summary { "Marks as a table: " @for (index, (subject, count)) in subjects.iter().enumerate() {
-                    @if index > 0 { ", " } (subject.as_str()) " " (count) } @if subjects.is_empty() { "none" } }
+                    @if index > 0 { ", " } (subject.as_str()) " " (count) } @if subjects.is_empty() { "none" }
+                    @if !expirations.is_empty() { ", expiration " (expirations.len()) } }
                 ul.marks {
                     @for mark in listed {
                         li { a href=(view.here_with(&[("at", &mark.moment.revision.to_string())])) { (time::instant(mark.moment.time)) }
                             " " (mark.subject.as_str()) ": " (mark.text) }
+                    }
+                    @for (date, text) in &expirations {
+                        li {
+                            @if *date <= now { a href=(view.here_with(&[("at", &time::machine(*date))])) { (time::instant(*date)) } }
+                            @else { (time::instant_from(*date, now)) }
+                            " expiration: " (text)
+                        }
                     }
                 }
             }
@@ -129,6 +156,33 @@ async fn seen(view: &View, marks: Vec<Mark>) -> Vec<Mark> {
         }
     }
     seen
+}
+
+/// Expirations between two instants, in the order of time: of what the CloudProfiles of the view offer.
+async fn expirations(view: &View, begin: DateTime<Utc>, end: DateTime<Utc>) -> Vec<(DateTime<Utc>, String)> {
+    // Who may not see profiles sees no dates of theirs; nor does anybody while the API does not answer.
+    let profiles = view.list::<CloudProfile>(GARDEN, None, "").await.unwrap_or_default();
+    let mut all = Vec::new();
+    for profile in &profiles {
+        let mut add = |subject: &str, entry: &dyn Expirable| {
+            if let Some(date) = entry.expiration_date().filter(|date| *date >= begin && *date <= end) {
+                all.push((date, format!("{subject} {} of {}", entry.version(), profile.metadata.name)));
+            }
+        };
+        profile.spec.kubernetes.versions.iter().for_each(|entry| add("kubernetes", entry));
+        for image in &profile.spec.machine_images {
+            image.versions.iter().for_each(|entry| add(&image.name, entry));
+        }
+    }
+    all.sort();
+    all.truncate(EXPIRATIONS);
+    all
+}
+
+/// Where an instant behind now is in the picture.
+fn to_come(at: DateTime<Utc>, now: DateTime<Utc>) -> f64 {
+    let share = (at - now).num_milliseconds() as f64 / AHEAD.num_milliseconds() as f64;
+    ((WIDTH + share.clamp(0.0, 1.0) * (WHOLE - WIDTH)) * 10.0).round() / 10.0
 }
 
 /// Where an instant is in the picture.

@@ -171,7 +171,7 @@ impl View {
         let query: Vec<&str> =
             [selection, exact.as_deref().unwrap_or_default()].into_iter().filter(|part| !part.is_empty()).collect();
         let path = link(&collection::<K>(cluster, namespace), &query.join("&"));
-        let answer = send(transport, Method::GET, &path, None).await?;
+        let answer = self.heard(&path, send(transport, Method::GET, &path, None).await)?;
         let list: List<'_> = serde_json::from_slice(&answer).map_err(|error| Error::Decode(error.to_string()))?;
         let objects = list.items.iter().map(|item| K::read(item.get().as_bytes()));
         objects.collect::<Result<_, _>>().map_err(|error| Error::Decode(error.to_string()))
@@ -187,7 +187,8 @@ impl View {
             let namespace = (!namespace.is_empty()).then_some(namespace);
             return Ok(self.list(cluster, namespace, &selection).await?.into_iter().next());
         }
-        match send(&self.transport(), Method::GET, &object::<K>(cluster, namespace, name), None).await {
+        let path = object::<K>(cluster, namespace, name);
+        match self.heard(&path, send(&self.transport(), Method::GET, &path, None).await) {
             Ok(bytes) => K::read(&bytes).map(Some).map_err(|error| Error::Decode(error.to_string())),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
@@ -204,7 +205,17 @@ impl View {
         path: &str,
         body: Option<(&'static str, Vec<u8>)>,
     ) -> Result<Bytes, Error> {
-        send(&self.transport(), method, path, body).await
+        self.heard(path, send(&self.transport(), method, path, body).await)
+    }
+
+    fn heard(&self, path: &str, answer: Result<Bytes, Error>) -> Result<Bytes, Error> {
+        let is_silent = match &answer {
+            Err(Error::Api(status)) => status.code == 503,
+            Err(Error::Transport(_)) => true,
+            _ => false,
+        };
+        self.dashboard.heard(path, !is_silent);
+        answer
     }
 
     /// A merge patch, as the session's user.
@@ -217,9 +228,36 @@ impl View {
     }
 }
 
+/// Whom a bearer token names, by the API's own review of tokens in cluster `garden`.
+///
+/// # Errors
+/// It names nobody, or the API does not say: why.
+pub(crate) async fn judged(dashboard: &Dashboard, token: &str) -> Result<User, String> {
+    let door = (dashboard.options().door)(administrator());
+    let path = "/clusters/garden/apis/authentication.k8s.io/v1/tokenreviews";
+    let review = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": { "token": token } });
+    let body = Some(("application/json", review.to_string().into_bytes()));
+    let answer = send(&door, Method::POST, path, body).await.map_err(|error| error.to_string())?;
+    let review: Value = serde_json::from_slice(&answer).map_err(|error| error.to_string())?;
+    let status = &review["status"];
+    let name = status["user"]["username"].as_str().filter(|_| status["authenticated"] == true);
+    let Some(name) = name else {
+        return Err(status["error"].as_str().unwrap_or("nobody is known by it").to_owned());
+    };
+    let groups = status["user"]["groups"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    Ok(User { name: name.into(), groups: groups.map(Arc::from).collect(), component: None })
+}
+
 /// The landscape's administrator.
 pub fn administrator() -> User {
     User { name: "admin".into(), groups: vec!["system:masters".into(), "system:authenticated".into()], component: None }
+}
+
+/// The beginning of a path that says which API server answers it: `/clusters/garden/apis/core.gardener.cloud`.
+pub(crate) fn server_of(path: &str) -> &str {
+    let segments = if path.split('/').nth(3) == Some("apis") { 5 } else { 4 };
+    let end = path.match_indices(['/', '?']).nth(segments).map_or(path.len(), |(at, _)| at);
+    path[..end].split('?').next().unwrap_or_default()
 }
 
 /// The path of a collection.
@@ -270,4 +308,25 @@ fn refusal(code: StatusCode, body: &[u8]) -> Error {
         Status::failure(code.as_u16(), &reason, String::from_utf8_lossy(body).trim())
     });
     Error::Api(Box::new(status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_answers_for_a_group_of_a_cluster() {
+        for (path, expected) in [
+            (
+                "/clusters/garden/apis/core.gardener.cloud/v1beta1/shoots?limit=1",
+                "/clusters/garden/apis/core.gardener.cloud",
+            ),
+            ("/clusters/garden/apis/core.gardener.cloud", "/clusters/garden/apis/core.gardener.cloud"),
+            ("/clusters/runtime/api/v1/namespaces", "/clusters/runtime/api"),
+            ("/terrarium/clock/advance", "/terrarium/clock/advance"),
+            ("", ""),
+        ] {
+            assert_eq!(server_of(path), expected, "{path}");
+        }
+    }
 }

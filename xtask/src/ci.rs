@@ -109,10 +109,12 @@ pub(crate) fn compatibility() -> Result<(), String> {
 }
 
 /// Builds and runs the benchmarks with the release profile: of the simulation, of roll-outs, of a landscape of
-/// processes, of forecasts, or all.
+/// processes, of forecasts, of the dashboard, or all.
 pub(crate) fn bench(arguments: &[&str]) -> Result<(), String> {
     let (which, sizes) = match arguments {
-        [which @ ("simulation" | "rollout" | "processes" | "forecast"), sizes @ ..] => (Some(*which), sizes),
+        [which @ ("simulation" | "rollout" | "processes" | "forecast" | "dashboard"), sizes @ ..] => {
+            (Some(*which), sizes)
+        }
         sizes => (None, sizes),
     };
     let is_wanted = |name: &str| which.is_none_or(|which| which == name);
@@ -123,7 +125,10 @@ pub(crate) fn bench(arguments: &[&str]) -> Result<(), String> {
         let words: Vec<&str> = std::iter::once("rollout").chain(sizes.iter().copied()).collect();
         run_bench("landscape", "landscape", &words)?;
     }
-    if !matches!(which, Some("simulation" | "rollout")) {
+    if is_wanted("dashboard") {
+        run_bench("landscape", "dashboard", sizes)?;
+    }
+    if !matches!(which, Some("simulation" | "rollout" | "dashboard")) {
         step("build", cargo(&["build", "--package", "terrarium", "--release"]))?;
     }
     for name in ["processes", "forecast"].into_iter().filter(|name| is_wanted(name)) {

@@ -15,7 +15,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   tidy            import table, features, headers, crate docs; sizes and doc coverage as warnings
   image           build the executable and, with docker, its image `terrarium` (docs/guides/containers.md)
   compatibility   install the clients that registries have, try them on a landscape, write docs/reference/compatibility.md
-  bench [simulation|rollout|processes|forecast] [quick|full]
+  bench [simulation|rollout|processes|forecast|dashboard] [quick|full]
                   build and run the benchmarks: one table each, and JSON as the last line";
 
 fn main() -> ExitCode {

@@ -9,7 +9,7 @@ use domain::maintenance::upcoming;
 use http::{Method, StatusCode};
 use serde_json::json;
 
-use super::Outcome;
+use super::{ADVANCE, Outcome};
 use crate::input::Fields;
 use crate::parts::message::{Message, Severity};
 use crate::parts::time;
@@ -18,8 +18,8 @@ use crate::view::View;
 
 /// The object that says how time goes by itself.
 const OBJECT: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clocks/landscape";
-/// Where the clock service is.
-const SERVICE: &str = "/terrarium/clock/";
+/// Where the clock service is told to end a command.
+const CANCEL: &str = "/terrarium/clock/cancel";
 
 pub(super) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> {
     let state = (view.dashboard.options().clock)();
@@ -29,7 +29,10 @@ pub(super) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> 
             let answer = view.patch(OBJECT, &json!({ "spec": { "paused": command == "pause" } })).await;
             return Ok(said(command, answer.map(drop)));
         }
-        "stop" => return Ok(said("stop", view.send(Method::POST, &format!("{SERVICE}cancel"), None).await.map(drop))),
+        "stop" => {
+            view.dashboard.walks().end();
+            return Ok(said("stop", view.send(Method::POST, CANCEL, None).await.map(drop)));
+        }
         "step" => match state.next {
             Some(next) => next - state.now,
             None => return Ok(note("nothing waits for a timer, so there is none to go to")),
@@ -53,7 +56,7 @@ pub(super) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> 
     let Some(to) = state.now.checked_add_signed(by) else { return Ok(note("that is further than time goes")) };
     let by = format!("the dashboard of {}", view.session.user.name);
     let body = json!({ "to": to, "orNow": true, "by": by }).to_string().into_bytes();
-    let answer = view.send(Method::POST, &format!("{SERVICE}advance"), Some(("application/json", body))).await;
+    let answer = view.send(Method::POST, ADVANCE, Some(("application/json", body))).await;
     Ok(said(&format!("advance to {}", time::text(to)), answer.map(drop)))
 }
 

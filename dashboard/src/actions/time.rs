@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Moves landscape time to where a form says, and sets how it goes by itself.
 
-use chrono::{DateTime, Utc};
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, TimeDelta, Utc};
 use http::Method;
 use ops::instant::{When, duration};
 use serde_json::json;
 
-use super::Outcome;
+use super::{ADVANCE, Outcome};
 use crate::input::Fields;
 use crate::parts::message::{Message, Severity};
 use crate::parts::time;
 use crate::refusal::Refusal;
+use crate::steps::{self, LONGEST, Walk};
 use crate::view::View;
 
 /// The object that says how time goes by itself.
 const OBJECT: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clocks/landscape";
-/// Where the clock service is told to advance.
-const ADVANCE: &str = "/terrarium/clock/advance";
-
 /// Advances by a length of time.
 pub(super) async fn advance(view: &View, form: &Fields) -> Result<Outcome, Refusal> {
     let by = match duration(form.text("by")) {
@@ -38,6 +38,28 @@ pub(super) async fn until(view: &View, form: &Fields) -> Result<Outcome, Refusal
         Ok(when) => go(view, when.behind(now)).await,
         Err(why) => Ok(said(&why)),
     }
+}
+
+/// Goes step by step, with a pause of wall time between two, to an instant or by a length of time.
+pub(super) fn steps(view: &View, form: &Fields) -> Result<Outcome, Refusal> {
+    let pause = match form.text("pause").parse::<i64>() {
+        Ok(milliseconds) if (0..=LONGEST.num_milliseconds()).contains(&milliseconds) => {
+            TimeDelta::milliseconds(milliseconds)
+        }
+        _ => return Ok(said("pause: milliseconds, a whole number from 0 to 5000")),
+    };
+    let now = view.dashboard.now();
+    let to = match form.text("goal").parse::<When>() {
+        Ok(when) => when.behind(now),
+        Err(why) => return Ok(said(&why)),
+    };
+    if to <= now {
+        return Ok(said(&format!("{} is past", time::text(to))));
+    }
+    let stop_on = form.text("stop-on").split([',', ' ']).filter(|reason| !reason.is_empty());
+    let stop_on: BTreeSet<String> = stop_on.map(str::to_owned).collect();
+    steps::begin(view, Walk { to, pause, stop_on });
+    Ok(Outcome::Back(Vec::new()))
 }
 
 async fn go(view: &View, to: DateTime<Utc>) -> Result<Outcome, Refusal> {

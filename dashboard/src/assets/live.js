@@ -68,7 +68,8 @@ function replace({ id, hash, html }) {
 }
 
 // --- the stream ----------------------------------------------------------------------------------------------------
-let source = null, attempts = 0, lost = null;
+let source = null, attempts = 0, lost = null, heard = 0;
+const PATIENCE = 2000;
 function banner(text) {
   let place = byId("lost");
   if (!text) { if (place) place.remove(); return; }
@@ -86,12 +87,15 @@ function open() {
   document.querySelectorAll("[data-region]").forEach((it) => query.append("region", it.id + ":" + it.dataset.region));
   source = new EventSource("/dashboard/stream?" + query);
   const data = (act) => (event) => act(JSON.parse(event.data));
+  heard = performance.now();
+  ["open", "clock", "region", "trouble", "alive"].forEach((name) => source.addEventListener(name, () => { heard = performance.now(); }));
   source.addEventListener("open", () => { attempts = 0; clearTimeout(lost); lost = null; banner(""); });
   source.addEventListener("clock", data(replace));
   source.addEventListener("region", data((region) => { replace(region); say("The page shows something new"); }));
   source.addEventListener("gone", () => { source.close(); location.reload(); });
   source.addEventListener("behind", () => again());
-  source.addEventListener("over", () => { source.close(); banner("This page is not updated any more: load it again."); });
+  source.addEventListener("trouble", data(({ text }) => { banner(text); if (text) say(text); }));
+  source.addEventListener("over", () => { source.close(); poll(""); });
   source.addEventListener("error", () => again());
 }
 function again() {
@@ -100,9 +104,38 @@ function again() {
   if (!lost) lost = setTimeout(() => {
     banner("The landscape does not answer. This page shows what was last known, and asks again.");
     say("The landscape does not answer");
-  }, 1500);
-  if (attempts > 12) { banner("Landscape stopped. `terrarium up` resumes it; then load this page again."); return; }
-  setTimeout(open, Math.min(8000, 250 * 2 ** attempts));
+  }, 400);
+  if (attempts > 5) banner("Landscape stopped. `terrarium up` resumes it.");
+  if (attempts < 400) setTimeout(reopen, Math.min(8000, 250 * 2 ** attempts));
+}
+// Who is stopped, or cut off, says nothing more, and ends nothing either.
+setInterval(() => { if (source && source.readyState !== EventSource.CLOSED && performance.now() - heard > PATIENCE) again(); }, 500);
+// Sessions end with their host: then a stream is refused for ever, and only an answer says why.
+async function reopen() {
+  try {
+    const answer = await fetch("/dashboard/session", { cache: "no-store", signal: AbortSignal.timeout(3000) });
+    if (answer.status === 401) {
+      clearTimeout(lost); lost = null;
+      banner("You are logged out: sessions end with their landscape. `terrarium dashboard` opens these pages again.");
+      return;
+    }
+  } catch { /* Nobody answers yet. */ }
+  open();
+}
+
+// A page without a stream (a session has four) asks every two seconds whether it is another now.
+async function poll(tag) {
+  try {
+    const answer = await fetch(location.href, { cache: "no-store", headers: tag ? { "If-None-Match": tag } : {} });
+    if (answer.status === 401) { location.reload(); return; }
+    banner("");
+    if (answer.ok) {
+      tag = answer.headers.get("ETag") || "";
+      const page = new DOMParser().parseFromString(trusted.createHTML(await answer.text()), "text/html");
+      page.querySelectorAll("[data-region]").forEach((it) => replace({ id: it.id, hash: it.dataset.region, html: it.innerHTML }));
+    }
+  } catch { banner("The landscape does not answer. This page shows what was last known, and asks again."); }
+  setTimeout(poll, 2000, tag);
 }
 
 // --- copying -------------------------------------------------------------------------------------------------------

@@ -26,13 +26,14 @@ use ops::summary::{self, By};
 use ops::what_if::{self, Classify, Expire};
 use ops::world::World;
 
+use super::versions::dates;
 use super::world::world;
 use crate::frame::{Page, Section};
 use crate::input::Fields;
 use crate::parts::message::{Message, Severity};
 use crate::parts::{form, table, time};
 use crate::refusal::Refusal;
-use crate::view::View;
+use crate::view::{View, link};
 
 /// Rows of the table.
 const SHOWN: usize = 500;
@@ -42,6 +43,8 @@ const MARKS: usize = 4000;
 const LANES: usize = 40;
 /// How long a forecast is where nobody says.
 const LENGTH: &str = "90d";
+/// Versions that can be applied from here, at most.
+const APPLIED: usize = 20;
 
 /// What would be otherwise.
 #[derive(Default)]
@@ -108,73 +111,106 @@ impl WhatIf {
     }
 }
 
+/// What comes of the question that a query asks.
+struct Answer {
+    from: DateTime<Utc>,
+    until: DateTime<Utc>,
+    what_if: WhatIf,
+    /// What the API server would say against the what-ifs.
+    refused: Vec<String>,
+    /// As it is.
+    before: World,
+    /// As it would be.
+    world: World,
+    /// What comes of it as it is, where something would be otherwise.
+    without: Option<Forecast>,
+    forecast: Forecast,
+    /// The rows that are asked for.
+    shown: Vec<Row>,
+}
+
+impl Answer {
+    async fn of(view: &View) -> Result<Self, Refusal> {
+        let from = view.now();
+        let mut what_if = WhatIf::read(&view.query);
+        let before = world(view).await?;
+        let random = Random::new(view.dashboard.options().seed);
+        let until = match view.query.text("until") {
+            "" => LENGTH.parse::<When>(),
+            text => text.parse::<When>(),
+        };
+        let until = match until {
+            Ok(until) if until.behind(from) < from => {
+                let (end, begin) = (time::text(until.behind(from)), time::text(from));
+                what_if.complaints.push(format!("until: {end} is before {begin}"));
+                from + TimeDelta::days(90)
+            }
+            Ok(until) => until.behind(from),
+            Err(why) => {
+                what_if.complaints.push(format!("until: {why}"));
+                from + TimeDelta::days(90)
+            }
+        };
+        let without = if what_if.is_none() { None } else { Some(Forecast::of(&before, from, until, &random)) };
+        let mut world = before.clone();
+        let refused = what_if.apply(view, &mut world, from);
+        let forecast = Forecast::of(&world, from, until, &random);
+        let only: Vec<Only> = view.query.all("only").filter_map(Only::named).collect();
+        let is_asked_for = |row: &&Row| only.is_empty() || only.iter().any(|only| only.takes(&row.change));
+        let shown = forecast.rows.iter().filter(is_asked_for).cloned().collect();
+        Ok(Self { from, until, what_if, refused, before, world, without, forecast, shown })
+    }
+}
+
+/// The rows that the page would show, as CSV.
+///
+/// # Errors
+/// What the API answers.
+pub async fn csv(view: &View) -> Result<String, Refusal> {
+    let answer = Answer::of(view).await?;
+    let lines = answer.shown.iter().map(Row::csv);
+    Ok(std::iter::once(rows::csv_header()).chain(lines).map(|line| line + "\r\n").collect())
+}
+
 /// Draws the page.
 ///
 /// # Errors
 /// What the API answers.
 pub async fn draw(view: &View) -> Result<Page, Refusal> {
-    let from = view.now();
-    let mut what_if = WhatIf::read(&view.query);
-    let mut world = world(view).await?;
-    let random = Random::new(view.dashboard.options().seed);
-    let until = match view.query.text("until") {
-        "" => LENGTH.parse::<When>(),
-        text => text.parse::<When>(),
-    };
-    let until = match until {
-        Ok(until) if until.behind(from) < from => {
-            what_if.complaints.push(format!(
-                "until: {} is before {}",
-                time::text(until.behind(from)),
-                time::text(from)
-            ));
-            from + TimeDelta::days(90)
-        }
-        Ok(until) => until.behind(from),
-        Err(why) => {
-            what_if.complaints.push(format!("until: {why}"));
-            from + TimeDelta::days(90)
-        }
-    };
-    let without = if what_if.is_none() { None } else { Some(Forecast::of(&world, from, until, &random)) };
-    let refused = what_if.apply(view, &mut world, from);
-    let forecast = Forecast::of(&world, from, until, &random);
-    let only: Vec<Only> = view.query.all("only").filter_map(Only::named).collect();
-    let shown: Vec<Row> = forecast
-        .rows
-        .iter()
-        .filter(|row| only.is_empty() || only.iter().any(|only| only.takes(&row.change)))
-        .cloned()
-        .collect();
+    let answer = Answer::of(view).await?;
+    let Answer { from, until, what_if, refused, before, world, without, forecast, shown } = &answer;
+    let (from, until) = (*from, *until);
     let said = html! {
         @for text in &what_if.complaints { (Message::new(Severity::Warning, text.as_str()).markup()) }
-        @for text in &refused { (Message::new(Severity::Warning, text.as_str()).markup()) }
+        @for text in refused { (Message::new(Severity::Warning, text.as_str()).markup()) }
     };
-    let mut page =
-        Page::new(Section::Forecast, "Forecast").region("question", "", html! { (question(view)) (said) }).region(
+    let mut page = Page::new(Section::Forecast, "Forecast")
+        .region("question", "", html! { (question(view)) (dates::ranges(world, (from, until), "expire")) (said) })
+        .region(
             "picture",
             "",
             html! {
                 p { "From " (time::instant(from)) " to " (time::instant(until)) "." }
                 @for line in forecast.closing() { p.closing { (line) } }
-                (picture(&shown, from, until))
+                (picture(shown, from, until))
             },
         );
     if let Some(without) = without {
-        page = page.region("difference", "What would be otherwise", difference(&without, &forecast));
+        let body = html! { (difference(without, forecast)) (apply(view, before, world)) };
+        page = page.region("difference", "What would be otherwise", body);
     }
     page = page
-        .region("rows", "Changes", changes(view, &shown))
+        .region("rows", "Changes", changes(view, shown))
         .region(
             "summary",
             "Counted",
             html! {
-                @for by in [By::Week, By::Project, By::Version] { (counted(&shown, by)) }
+                @for by in [By::Week, By::Project, By::Version] { (counted(shown, by)) }
             },
         )
-        .region("unmoved", "Who never moves", unmoved(&forecast));
+        .region("unmoved", "Who never moves", unmoved(forecast));
     if !view.query.text("explain").is_empty() {
-        page = page.region("explained", "Why", explained(&world, &forecast, view, from));
+        page = page.region("explained", "Why", explained(world, forecast, view, from));
     }
     if let Some(moment) = view.at {
         page = page.region("happened", "What really happened", happened(view, moment.time, until).await);
@@ -184,6 +220,30 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
         resource::CLOUD_PROFILES,
         resource::NAMESPACED_CLOUD_PROFILES,
     ]))
+}
+
+/// Versions that would be otherwise, each with the way to the panel that changes its CloudProfile.
+fn apply(view: &View, before: &World, after: &World) -> Markup {
+    let forms = dates::changed(&before.cloud_profiles, &after.cloud_profiles);
+    html! {
+        @if view.at.is_none() && !forms.is_empty() {
+            h3 { "Apply to the landscape" }
+            p { "What-ifs change nothing. The next page shows what the change of one version does, before it is sent." }
+            div.actions {
+                @for change in forms.iter().take(APPLIED) {
+                    form.inline method="post" action="/dashboard/do/versions" {
+                        (form::hidden(view, "versions"))
+                        input type="hidden" name="profile" value=(change.profile);
+                        input type="hidden" name="version" value=(change.version);
+                        input type="hidden" name="classification" value=(change.classification);
+                        input type="hidden" name="expires" value=(change.expires);
+                        button type="submit" name="step" value="look" { "Apply " (change.sentence()) }
+                    }
+                }
+            }
+            @if forms.len() > APPLIED { p.hint { (forms.len() - APPLIED) " more versions would be otherwise." } }
+        }
+    }
 }
 
 fn command(view: &View) -> String {
@@ -230,7 +290,6 @@ fn question(view: &View) -> Markup {
                 }
             }
             button.main type="submit" { "Forecast" }
-            p.hint { "What-ifs change nothing." }
         }
     }
 }
@@ -257,7 +316,7 @@ fn picture(rows: &[Row], from: DateTime<Utc>, until: DateTime<Utc>) -> Markup {
     html! {
         @if rows.is_empty() { p { strong { "Nothing changes." } } }
         @else {
-            div.picture {
+            div.picture tabindex="0" role="region" aria-label="Picture of changes" {
                 svg viewBox={"0 0 1000 " (height)} role="img" aria-label={"Changes by project from " (time::text(from)) " to " (time::text(until)) "; the table below has the same"} {
                     @for (index, (lane, rows)) in lanes.iter().take(LANES).enumerate() {
                         @let y = index * 22 + 24;
@@ -320,7 +379,8 @@ fn changes(view: &View, rows: &[Row]) -> Markup {
     html! {
         @if cells.is_empty() { p { "No change is like that." } }
         @else { (table::plain("Changes in the order of time", &headers, &cells)) }
-        @if rows.len() > SHOWN { p.hint { (rows.len() - SHOWN) " more changes; the command prints all of them." } }
+        @if rows.len() > SHOWN { p.hint { (rows.len() - SHOWN) " more changes; CSV and the command have all of them." } }
+        @if !rows.is_empty() { p { a.button href=(link("/dashboard/forecast.csv", &view.query.with(&[]))) download { "Export as CSV" } } }
     }
 }
 
@@ -346,7 +406,7 @@ fn unmoved(forecast: &Forecast) -> Markup {
         @else {
             ul {
                 @for (reason, names) in &forecast.unmoved {
-                    li { (names.len()) " never move, " (reason) ": " (ops::spelling::first_of(names.iter().map(String::as_str), 10)) }
+                    li { (ops::spelling::counted(names.len(), "Shoot never moves", "Shoots never move")) ", " (reason) ": " (ops::spelling::first_of(names.iter().map(String::as_str), 10)) }
                 }
             }
         }

@@ -157,7 +157,7 @@ fn matrix(view: &View, fleet: &Fleet) -> Markup {
                 Cell::Violated(texts) => html! { span.bad { "violated" } @for text in texts { p { (text) } } },
             });
             let says = words::meaning(&rule).unwrap_or_default().to_owned();
-            [html! { (rule) }, html! { (says) }].into_iter().chain(cells).collect()
+            [html! { (rule) }, html! { div.says { (says) } }].into_iter().chain(cells).collect()
         })
         .collect();
     html! {

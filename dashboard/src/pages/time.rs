@@ -103,6 +103,13 @@ fn moves(view: &View) -> Markup {
                 (form::text("until", "Advance until", "", "2023-07-28T09:20:00Z or 2023-07-28", &[]))
                 button type="submit" { "Advance until" }
             }
+            form method="post" action="/dashboard/do/time-steps" {
+                (form::hidden(view, "time-steps"))
+                (form::text("goal", "Step by step to", "", "2h, or 2023-07-28T09:20:00Z", &[]))
+                (form::text("pause", "Pause between two steps", "200", "milliseconds of wall time, 0 to 5000: for watching", &[]))
+                (form::text("stop-on", "Stop at Events", "", "reasons, as KubernetesVersionMaintenance; empty: none", &[]))
+                button type="submit" { "Go step by step" }
+            }
             form method="post" action="/dashboard/do/time-mode" {
                 (form::hidden(view, "time-mode"))
                 (form::select("mode", "How time goes by itself", chosen, &[("", choices.collect())], "", &[]))
@@ -138,22 +145,35 @@ async fn density(view: &View) -> Result<Markup, Refusal> {
             vec![html! { a href=(link) { (actor) } }, html! { (count) }]
         })
         .collect();
+    let written = buckets.iter().enumerate().filter(|(_, bucket)| bucket.entries > 0);
+    let parts: Vec<Vec<Markup>> = written
+        .map(|(index, bucket)| {
+            let end = time::machine(begin_of(index + 1).min(now));
+            let link = view.here_with(&[("at", &end)]);
+            let label = format!("Show {end}");
+            vec![
+                time::instant(begin_of(index)),
+                html! { (bucket.entries) },
+                html! { a href=(link) aria-label=(label) { "Show" } },
+            ]
+        })
+        .collect();
     Ok(html! {
-        div.picture {
+        div.picture tabindex="0" role="region" aria-label="Picture of how much was written" {
             svg viewBox="0 0 1000 84" role="img" aria-label={"Entries from " (time::text(begin)) " to " (time::text(now)) ", at most " (most) " in one of " (PARTS) " parts"} {
                 line.line x1="0" x2="1000" y1="70" y2="70" {}
                 @for (index, bucket) in buckets.iter().enumerate().filter(|(_, bucket)| bucket.entries > 0) {
                     @let height = (bucket.entries as f64 / most as f64 * 62.0).max(2.0);
-                    a href=(view.here_with(&[("at", &time::machine(begin_of(index + 1).min(now)))])) {
-                        rect.density x=(index * 10) y=(format!("{:.1}", 70.0 - height)) width="9" height=(format!("{height:.1}")) {
-                            title { (time::text(begin_of(index))) ": " (bucket.entries) " entries" }
-                        }
+                    rect.density x=(index * 10) y=(format!("{:.1}", 70.0 - height)) width="9" height=(format!("{height:.1}"))
+                        data-at=(view.here_with(&[("at", &time::machine(begin_of(index + 1).min(now)))])) {
+                        title { (time::text(begin_of(index))) ": " (bucket.entries) " entries" }
                     }
                 }
                 text.faint x="0" y="82" { (time::text(begin)) }
                 text.faint x="1000" y="82" text-anchor="end" { (time::text(now)) }
             }
         }
+        details { summary { "As a table" } (table::plain("Entries by time", &["From", "Entries", "Show"], &parts)) }
         details { summary { "By who wrote them, as a table" }
             (table::plain("Entries by who wrote them", &["Who", "Entries"], &rows)) }
     })

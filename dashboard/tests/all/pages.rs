@@ -218,3 +218,81 @@ async fn a_change_of_a_version_is_looked_at_before_it_is_sent() {
     assert_eq!(answer.code, 303);
     assert!(stage.writes().iter().any(|write| write == &format!("PATCH {PROFILES}/local")), "{:?}", stage.writes());
 }
+
+#[tokio::test]
+async fn a_page_that_is_as_it_was_is_not_sent_again() {
+    let stage = Stage::new(landscape());
+    let answer = stage.get("/dashboard/clusters").await;
+    let tag = answer.headers["etag"].to_str().expect("text").to_owned();
+    let asked = |tag: &str| stage.request("GET", "/dashboard/clusters").header("if-none-match", tag.to_owned());
+    let again = stage.send(asked(&tag).body(axum::body::Body::empty()).expect("a request")).await;
+    assert_eq!((again.code.as_u16(), again.text.as_str()), (304, ""));
+    let other = stage.send(asked("\"1-1\"").body(axum::body::Body::empty()).expect("a request")).await;
+    assert_eq!(other.code, 200);
+    assert!(!stage.get("/dashboard/nothing").await.headers.contains_key("etag"), "what is not there may come");
+}
+
+#[tokio::test]
+async fn a_forecast_is_exported_as_csv() {
+    let stage = Stage::new(landscape());
+    let page = stage.get("/dashboard/forecast?until=30d").await.text;
+    assert!(page.contains("href=\"/dashboard/forecast.csv?until=30d\""), "{page}");
+    let answer = stage.get("/dashboard/forecast.csv?until=30d").await;
+    assert_eq!(answer.headers["content-type"], "text/csv; charset=utf-8");
+    let mut lines = answer.text.split("\r\n");
+    assert!(
+        lines.next().is_some_and(|header| header.starts_with("time,windowBegin,windowEnd,shoot,")),
+        "{}",
+        answer.text
+    );
+    assert!(
+        lines.next().is_some_and(|line| line.contains(",garden-demo/local,,kubernetes,1.26.4,1.27.")),
+        "{}",
+        answer.text
+    );
+    let nothing = stage.get("/dashboard/forecast.csv?until=30d&only=failed").await;
+    assert_eq!(nothing.text.matches("\r\n").count(), 1, "the header alone: {}", nothing.text);
+}
+
+#[tokio::test]
+async fn what_ifs_lead_to_the_panel_that_applies_them() {
+    let stage = Stage::new(landscape());
+    let text = stage
+        .get("/dashboard/forecast?expire=kubernetes/1.26.4=2023-09-30&classify=kubernetes/1.28.0=supported")
+        .await
+        .text;
+    for part in [
+        "Apply kubernetes/1.28.0 is supported, in local",
+        "Apply kubernetes/1.26.4 expires 2023-09-30T00:00:00Z, in local",
+        "name=\"expires\" value=\"2023-09-30T00:00:00Z\"",
+        "name=\"classification\" value=\"supported\"",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!stage.get("/dashboard/forecast").await.text.contains("Apply to the landscape"));
+}
+
+#[tokio::test]
+async fn time_goes_step_by_step() {
+    let stage = Stage::new(landscape());
+    for (form, said) in [
+        ("goal=1h&pause=5001", "pause: milliseconds, a whole number from 0 to 5000"),
+        ("goal=1h&pause=", "pause: milliseconds, a whole number from 0 to 5000"),
+        ("goal=soon&pause=0", "`soon` is no instant"),
+        ("goal=2023-07-01&pause=0", "2023-07-01 00:00:00 is past"),
+    ] {
+        stage.post("time-steps", &format!("{form}&back=/dashboard/time")).await;
+        let text = stage.get("/dashboard/time").await.text;
+        assert!(text.contains(said), "{form}: {text}");
+    }
+    assert!(stage.writes().is_empty() && stage.dashboard.walks().current().is_none());
+    assert_eq!(stage.post("time-steps", "goal=1h&pause=200&back=/dashboard/time").await.code, 303);
+    while stage.writes().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(stage.writes(), ["POST /terrarium/clock/advance"]);
+    let text = stage.get("/dashboard/faults").await.text;
+    assert!(text.contains("step by step to 2023-07-27 21:00:00") && text.contains(">Stop<"), "{text}");
+    stage.post("clock", "command=stop&back=/dashboard/faults").await;
+    assert!(stage.dashboard.walks().current().is_none());
+}

@@ -140,3 +140,43 @@ async fn a_form_goes_back_to_a_page_of_ours_only() {
     assert_eq!(answer.headers["location"], "/dashboard/versions");
     assert!(stage.get("/dashboard/versions").await.text.contains("data-scheme=\"dark\""));
 }
+
+#[tokio::test]
+async fn a_token_logs_in_over_https_only() {
+    let path = "/clusters/garden/apis/authentication.k8s.io/v1/tokenreviews";
+    let review = |status: serde_json::Value| {
+        std::collections::BTreeMap::from([(path.to_owned(), serde_json::json!({ "status": status }))])
+    };
+    let robot = serde_json::json!({ "authenticated": true, "user": { "username": "system:serviceaccount:default:robot", "groups": ["system:authenticated"] } });
+    let nobody = serde_json::json!({ "user": {}, "error": "token expired" });
+    let request = |origin: &'static str| {
+        Request::post("/dashboard/login")
+            .header("host", "localhost:6443")
+            .header("origin", origin)
+            .body(Body::from("bearer=secret"))
+            .expect("a request")
+    };
+    for (status, entrance, origin, code) in [
+        (robot.clone(), Entrance::Landscape, "https://localhost:6443", 303),
+        (robot.clone(), Entrance::Landscape, "https://evil.example", 403),
+        (robot, Entrance::Loopback, "http://localhost:6443", 421),
+        (nobody, Entrance::Landscape, "https://localhost:6443", 401),
+    ] {
+        let mut api = landscape();
+        api.answers = review(status);
+        let stage = Stage::new(api);
+        stage.dashboard.add_landscape_name("localhost");
+        let response = stage.dashboard.answer(entrance, request(origin)).await;
+        assert_eq!(response.status(), code, "{entrance:?} {origin}");
+        let cookie = response.headers().get("set-cookie").and_then(|cookie| cookie.to_str().ok()).map(str::to_owned);
+        assert_eq!(cookie.is_some(), code == 303, "{entrance:?} {origin}");
+        let Some(cookie) = cookie else { continue };
+        let cookie = cookie.split(';').next().unwrap_or_default().to_owned();
+        let page = Request::get("/dashboard/faults").header("host", "localhost:6443").header("cookie", cookie);
+        let page = stage.dashboard.answer(Entrance::Landscape, page.body(Body::empty()).expect("a request")).await;
+        assert_eq!(page.status(), 200);
+        let asked = stage.asked.lock().expect("no panic");
+        let last = asked.last().expect("it asked");
+        assert_eq!(last.2, "system:serviceaccount:default:robot", "{last:?}");
+    }
+}

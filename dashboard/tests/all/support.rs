@@ -32,6 +32,8 @@ pub(crate) struct Api {
     pub(crate) lists: BTreeMap<String, Vec<Value>>,
     /// Answers to what is no GET.
     pub(crate) refusal: Option<Value>,
+    /// Answers to what is no GET, by path.
+    pub(crate) answers: BTreeMap<String, Value>,
 }
 
 impl Api {
@@ -42,6 +44,9 @@ impl Api {
 
     fn answer(&self, method: &str, path: &str) -> (u16, Value) {
         if method != "GET" {
+            if let Some(answer) = self.answers.get(path) {
+                return (201, answer.clone());
+            }
             return match &self.refusal {
                 Some(status) => {
                     (u16::try_from(status["code"].as_u64().expect("a code")).expect("a code"), status.clone())
@@ -163,6 +168,7 @@ impl Stage {
                 ..ClockState::default()
             }),
             wall: Clock::new(SimulatedClock::new(now)),
+            tasks: process::Tasks::new(),
         });
         dashboard.add_name(HOST);
         let cookie = format!("terrarium={}", dashboard.sessions().begin(administrator()));

@@ -43,6 +43,7 @@ impl Browser {
             log: Arc::new(audited.landscape.log().clone()),
             clock: Arc::new(move || ClockState { now, settled: true, ..ClockState::default() }),
             wall: clock::Clock::wall(),
+            tasks: audited.landscape.client("dashboard").tasks,
         };
         let dashboard = Dashboard::new(options);
         dashboard.add_name(HOST);
@@ -184,6 +185,10 @@ fn the_past_is_what_was_true_then() {
     // The bar leads to the change and back.
     assert!(then.contains("id=\"bar-next\"") && then.contains("id=\"bar-now\""), "{then}");
     assert!(now.contains("Kubernetes 1.26.4 → 1.27.1"), "a mark tells the roll-out: {now}");
+    // A cluster that was not there yet.
+    let before = browser.get(&audited, "clusters/demo/local?at=2023-07-27T19:58:00Z");
+    assert_eq!(before.code, StatusCode::NOT_FOUND);
+    assert!(before.text.contains("did not exist then") && before.text.contains("It was created at"), "{}", before.text);
     let instant = browser.get(&audited, "clusters?at=2023-07-27T21:00:00Z");
     assert!(instant.text.contains("2023-07-27 21:00:00") && instant.text.contains("Read only"), "{}", instant.text);
 }

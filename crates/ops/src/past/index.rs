@@ -107,8 +107,8 @@ impl Index {
     async fn keyframe(&self, revision: Revision) -> Result<Rows, NoMoment> {
         let mut rows = Rows::default();
         for resource in resources() {
-            for (key, _, sections) in self.log.state_of(revision, resource).await? {
-                rows.put(&key, None, Some(&sections));
+            for (key, changed, sections) in self.log.state_of(revision, resource).await? {
+                rows.put(&key, None, Some((changed, &sections)));
             }
         }
         Ok(rows)

@@ -14,7 +14,7 @@ use apimachinery::encode;
 use chrono::{DateTime, Utc};
 use domain::reconcile::{is_confined, is_hibernation_enabled};
 use domain::skew::{Instance, lease};
-use eventlog::{Entry, Key, Sections, Verb};
+use eventlog::{Entry, Key, Revision, Sections, Verb};
 use rpds::RedBlackTreeMapSync;
 
 use super::resource;
@@ -72,6 +72,8 @@ pub struct PoolRow {
     pub image_version: String,
     /// A Kubernetes version of its own.
     pub kubernetes: Option<String>,
+    /// Least and most nodes.
+    pub nodes: (i32, i32),
 }
 
 /// A Shoot.
@@ -81,6 +83,8 @@ pub struct ShootRow {
     pub namespace: String,
     /// Its name.
     pub name: String,
+    /// Revision of its last change.
+    pub revision: u64,
     /// When it was created.
     pub created: DateTime<Utc>,
     /// Whether it is being deleted.
@@ -128,6 +132,7 @@ impl ShootRow {
                 image: image.map(|image| image.name.clone()).unwrap_or_default(),
                 image_version: image.and_then(|image| image.version.clone()).unwrap_or_default(),
                 kubernetes: worker.kubernetes.as_ref().and_then(|own| own.version.clone()),
+                nodes: (worker.minimum, worker.maximum),
             }
         };
         let is_behind = shoot.metadata.generation != status.observed_generation;
@@ -137,6 +142,7 @@ impl ShootRow {
         Self {
             namespace: shoot.metadata.namespace.clone(),
             name: shoot.metadata.name.clone(),
+            revision: shoot.metadata.resource_version.parse().unwrap_or_default(),
             created: shoot.metadata.creation_timestamp.0,
             is_being_deleted: shoot.metadata.is_being_deleted(),
             technical_id: status.technical_id.clone(),
@@ -333,19 +339,15 @@ pub fn resources() -> impl Iterator<Item = &'static str> {
 impl Rows {
     /// What an entry does to them.
     pub fn forwards(&mut self, entry: &Entry) {
-        let before = entry.previous.as_ref().map(|(_, sections)| sections);
-        let after = (entry.verb != Verb::Delete).then_some(&entry.object);
-        self.change(entry, before, after);
+        self.change(entry, before(entry), after(entry));
     }
 
     /// What undoing an entry does to them.
     pub fn backwards(&mut self, entry: &Entry) {
-        let before = entry.previous.as_ref().map(|(_, sections)| sections);
-        let after = (entry.verb != Verb::Delete).then_some(&entry.object);
-        self.change(entry, after, before);
+        self.change(entry, after(entry), before(entry));
     }
 
-    fn change(&mut self, entry: &Entry, from: Option<&Sections>, to: Option<&Sections>) {
+    fn change(&mut self, entry: &Entry, from: Option<Version<'_>>, to: Option<Version<'_>>) {
         // Heartbeats are no history, and say nothing that is in a row.
         if !entry.volatile {
             self.put(&entry.key, from, to);
@@ -353,7 +355,7 @@ impl Rows {
     }
 
     /// An object that was `from` is `to`.
-    pub fn put(&mut self, key: &Key, from: Option<&Sections>, to: Option<&Sections>) {
+    pub fn put(&mut self, key: &Key, from: Option<Version<'_>>, to: Option<Version<'_>>) {
         let Some((_, part)) = RESOURCES.iter().find(|(resource, _)| **resource == *key.resource) else { return };
         match part {
             Part::Shoots => row(&mut self.shoots, key, to, ShootRow::of),
@@ -382,14 +384,25 @@ impl Rows {
     }
 }
 
+/// An object as a change left it, and the revision of that change.
+pub type Version<'a> = (Revision, &'a Sections);
+
+fn before(entry: &Entry) -> Option<Version<'_>> {
+    entry.previous.as_ref().map(|(revision, sections)| (*revision, sections))
+}
+
+fn after(entry: &Entry) -> Option<Version<'_>> {
+    (entry.verb != Verb::Delete).then_some((entry.revision, &entry.object))
+}
+
 /// The object that sections are.
-fn read<K: Resource>(sections: &Sections) -> Option<K> {
+pub fn read<K: Resource>((revision, sections): Version<'_>) -> Option<K> {
     let [identity, metadata, managed_fields, rest, status] = sections.parts.clone();
-    let whole = encode::Sections { identity, metadata, managed_fields, rest, status }.served(0);
+    let whole = encode::Sections { identity, metadata, managed_fields, rest, status }.served(revision.0);
     K::read(&whole).ok()
 }
 
-fn row<K: Resource, R>(map: &mut Map<R>, key: &Key, to: Option<&Sections>, of: impl Fn(&K) -> R) {
+fn row<K: Resource, R>(map: &mut Map<R>, key: &Key, to: Option<Version<'_>>, of: impl Fn(&K) -> R) {
     let name: Arc<str> =
         if key.namespace.is_empty() { key.name.clone() } else { format!("{}/{}", key.namespace, key.name).into() };
     match to.and_then(read::<K>) {
@@ -401,15 +414,15 @@ fn row<K: Resource, R>(map: &mut Map<R>, key: &Key, to: Option<&Sections>, of: i
 fn count<K: Resource>(
     map: &mut RedBlackTreeMapSync<Arc<str>, Count>,
     name: &Arc<str>,
-    from: Option<&Sections>,
-    to: Option<&Sections>,
+    from: Option<Version<'_>>,
+    to: Option<Version<'_>>,
     is_ready: impl Fn(&K) -> bool,
 ) {
     let mut count = map.get(name).copied().unwrap_or_default();
-    for (sections, step) in [(from, -1), (to, 1)] {
-        let Some(sections) = sections else { continue };
+    for (version, step) in [(from, -1), (to, 1)] {
+        let Some(version) = version else { continue };
         count.all += step;
-        if read::<K>(sections).is_some_and(|object| is_ready(&object)) {
+        if read::<K>(version).is_some_and(|object| is_ready(&object)) {
             count.ready += step;
         }
     }

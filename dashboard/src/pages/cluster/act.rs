@@ -2,8 +2,9 @@
 //! What can be asked of a cluster: each is requests to the API, whose answers are shown.
 
 use api::cluster::GARDEN;
-use api::constants::annotation;
+use api::constants::{annotation, label, operation};
 use api::core::Shoot;
+use api::kubernetes::core::Node;
 use apimachinery::Resource;
 use bytes::Bytes;
 use controller::Error;
@@ -26,7 +27,10 @@ pub(crate) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> 
     let annotated = |value: &str| json!({ "metadata": { "annotations": { annotation::OPERATION: value } } });
     let hibernated = |is_on: bool| json!({ "spec": { "hibernation": { "enabled": is_on } } });
     let answer = match step {
-        "reconcile" | "retry" | "maintain" => view.patch(&path, &annotated(step)).await,
+        "reconcile" | "retry" | "maintain" | operation::FORCE_IN_PLACE_UPDATE => {
+            view.patch(&path, &annotated(step)).await
+        }
+        "select-node" => select_node(view, form, &path).await?,
         "hibernate" => view.patch(&path, &hibernated(true)).await,
         "wake" => view.patch(&path, &hibernated(false)).await,
         "delete" if form.text("confirmed") != name => {
@@ -57,6 +61,16 @@ pub(crate) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> 
         Ok(_) => Message::new(Severity::Done, format!("{what}: the API took it")),
         Err(error) => Message::of_error(&what, &error),
     }]))
+}
+
+/// Selects a node for its update in place: the label that a user sets in the Shoot's cluster.
+async fn select_node(view: &View, form: &Fields, path: &str) -> Result<Result<Bytes, Error>, Refusal> {
+    let unreadable = |error: serde_json::Error| {
+        Refusal::new(StatusCode::BAD_GATEWAY, "The answer of the API cannot be read", error.to_string())
+    };
+    let shoot = Shoot::read(&view.send(Method::GET, path, None).await?).map_err(unreadable)?;
+    let node = object::<Node>(&shoot.status.technical_id, "", form.text("node"));
+    Ok(view.patch(&node, &json!({ "metadata": { "labels": { label::SELECTED_FOR_UPDATE: "true" } } })).await)
 }
 
 /// Annotates, then deletes: the API asks for the confirmation.

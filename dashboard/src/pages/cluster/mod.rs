@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One cluster: what it is, what it waits for, its roll-out, maintenance, versions, Events and manifest.
 //!
-//! **Tour.** [`rollout`] pools and machines; [`act`] what can be asked of it.
+//! **Tour.** [`rollout`] pools and machines, [`strip`] how many of them along time; [`act`] what can be asked of it.
 
 pub(crate) mod act;
 mod rollout;
+mod strip;
 
 use api::cluster::GARDEN;
+use api::constants::condition;
 use api::core::{CloudProfileSpec, Condition, Shoot};
 use api::kubernetes::core::Event;
 use chrono::TimeDelta;
@@ -75,6 +77,12 @@ pub async fn draw(view: &View, project: &str, name: &str) -> Result<Page, Refusa
 async fn missing(view: &View, projects: &Projects, project: &str, name: &str) -> Result<Refusal, Refusal> {
     let shoots = view.list::<Shoot>(GARDEN, None, "").await?;
     let wanted = format!("{project}/{name}");
+    if view.at.is_some() {
+        let present = View { at: None, ..view.clone() };
+        if let Some(shoot) = present.get::<Shoot>(GARDEN, &projects.namespace(project), name).await? {
+            return Ok(not_then(view, &wanted, &shoot));
+        }
+    }
     let mut near: Vec<(usize, String, String)> = shoots
         .iter()
         .map(|shoot| {
@@ -86,6 +94,20 @@ async fn missing(view: &View, projects: &Projects, project: &str, name: &str) ->
     near.sort();
     let near: Vec<(String, String)> = near.into_iter().take(5).map(|(_, link, shown)| (link, shown)).collect();
     Ok(Refusal::no_object(&format!("cluster {wanted}"), &near))
+}
+
+/// A cluster that is there, and was not at the moment that the page shows.
+fn not_then(view: &View, shown: &str, shoot: &Shoot) -> Refusal {
+    let created = shoot.metadata.creation_timestamp.0;
+    let link = view.here_with(&[("at", &time::machine(created))]);
+    Refusal {
+        code: http::StatusCode::NOT_FOUND,
+        title: format!("Cluster {shown} did not exist then"),
+        body: html! {
+            p { "It was created at " a href=(link) { (time::instant(created)) } "." }
+            p { a href=(view.here_with(&[("at", "")])) { "Show the present" } }
+        },
+    }
 }
 
 /// Hidden fields of each form about the cluster.
@@ -128,6 +150,9 @@ fn overview(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) -> M
                 (operation("Reconcile", "reconcile"))
                 @if status.last_operation.as_ref().is_some_and(|last| last.state == "Failed") { (operation("Retry", "retry")) }
                 (operation("Maintain now", "maintain"))
+                @if status.constraints.iter().any(|it| it.r#type == condition::MANUAL_IN_PLACE_WORKERS_UPDATED && it.status == "False") {
+                    (operation("Force the update in place", "force-in-place-update"))
+                }
                 @if is_hibernation_enabled(spec) { (operation("Wake up", "wake")) } @else { (operation("Hibernate", "hibernate")) }
             }
             details {
@@ -278,7 +303,7 @@ fn versions(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Markup {
                 }
             }
         } @else if choices.is_empty() { p { "There is no version to update to." } }
-        @if !further.is_empty() { p.hint { (further.len()) " higher versions can be reached minor by minor." } }
+        @if !further.is_empty() { p.hint { (ops::spelling::counted(further.len(), "higher version", "higher versions")) " can be reached minor by minor." } }
     }
 }
 

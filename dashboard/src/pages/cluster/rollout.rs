@@ -4,16 +4,20 @@
 use std::collections::BTreeMap;
 
 use api::cluster;
+use api::constants::label;
 use api::core::Shoot;
 use api::kubernetes::core::Node;
 use api::machine::{Machine, MachineDeployment};
 use controller::Error;
 use maud::{Markup, html};
 
+use super::strip;
 use crate::parts::message::Message;
 use crate::parts::table;
 use crate::view::View;
 
+/// Labels of a Node that is updated in place.
+const IN_PLACE: [&str; 3] = [label::CANDIDATE_FOR_UPDATE, label::SELECTED_FOR_UPDATE, label::UPDATE_RESULT];
 /// Label of a Machine with the name of its Node.
 const NODE: &str = "node";
 
@@ -39,12 +43,46 @@ async fn read(view: &View, shoot: &Shoot) -> Result<Option<Markup>, Error> {
     machines.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
     let pools: Vec<Vec<Markup>> = deployments.iter().map(pool).collect();
     let classes: Vec<&str> = deployments.iter().map(|it| it.spec.template.spec.class.name.as_str()).collect();
-    let rows: Vec<Vec<Markup>> = machines.iter().map(|machine| cells(machine, &classes, &nodes)).collect();
+    let has_marks = |node: &&Node| IN_PLACE.iter().any(|label| node.metadata.labels.contains_key(*label));
+    let in_place = nodes.values().copied().any(|node| has_marks(&node));
+    let rows = machines.iter().map(|machine| {
+        let mut cells = cells(machine, &classes, &nodes);
+        if in_place {
+            cells.push(update_in_place(view, shoot, machine, &nodes));
+        }
+        cells
+    });
+    let rows: Vec<Vec<Markup>> = rows.collect();
+    let mut headers = vec!["Machine", "Template", "Phase", "Node", "Node ready", "Cordoned", "Last operation"];
+    headers.extend(in_place.then_some("Update in place"));
+    let strip = strip::draw(view, &seed, namespace, &machines, &classes).await;
     Ok(Some(html! {
         (table::plain("Worker pools and zones", &["MachineDeployment", "Wanted", "Present", "Updated", "Ready", "Strategy", "Budget", "Waits for"], &pools))
         @if rows.is_empty() { p { "No machines." } }
-        @else { (table::plain("Machines", &["Machine", "Template", "Phase", "Node", "Node ready", "Cordoned", "Last operation"], &rows)) }
+        @else { (table::plain("Machines", &headers, &rows)) }
+        (strip)
     }))
+}
+
+/// How far a node's update in place is, and the way to select it where the pool waits for that.
+fn update_in_place(view: &View, shoot: &Shoot, machine: &Machine, nodes: &BTreeMap<&str, &Node>) -> Markup {
+    let name = machine.metadata.labels.get(NODE).map(String::as_str).unwrap_or_default();
+    let Some(node) = nodes.get(name) else { return html! {} };
+    let has = |label: &str| node.metadata.labels.contains_key(label);
+    let is_candidate = has(label::CANDIDATE_FOR_UPDATE);
+    let is_selected = has(label::SELECTED_FOR_UPDATE);
+    html! {
+        @if let Some(result) = node.metadata.labels.get(label::UPDATE_RESULT) { (result) }
+        @else if is_selected { "selected" }
+        @else if is_candidate { "candidate" }
+        @if is_candidate && !is_selected && view.at.is_none() {
+            " " form.inline method="post" action="/dashboard/do/cluster" {
+                (super::about(view, shoot))
+                input type="hidden" name="node" value=(name);
+                button type="submit" name="step" value="select-node" aria-label={"Update this node, " (name)} { "Update this node" }
+            }
+        }
+    }
 }
 
 fn pool(deployment: &MachineDeployment) -> Vec<Markup> {

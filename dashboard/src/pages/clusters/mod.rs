@@ -7,19 +7,21 @@
 //! | `sort` | a column, behind `-` in descending order |
 //! | `page` | which 200 rows, from 1 |
 //! | `column` | a column that is usually hidden; several |
+//!
+//! **Tour.** [`source`] where rows come from; [`row`] rows, [`filter`] which of them.
 
 pub(crate) mod filter;
 pub(crate) mod row;
+mod source;
 
 use std::cmp::Ordering;
 
-use api::cluster::GARDEN;
-use api::core::Shoot;
 use maud::{Markup, html};
 use ops::past::resource;
 
 use self::filter::Filter;
-use self::row::Row;
+use self::row::{Light, Row};
+use self::source::Source;
 use super::maintenance;
 use super::world::{Projects, offers};
 use crate::frame::{Page, Section};
@@ -60,21 +62,23 @@ const HIDDEN: [(&str, &str); 5] = [
 /// # Errors
 /// What the API answers.
 pub async fn draw(view: &View) -> Result<Page, Refusal> {
-    let shoots: Vec<Shoot> = view.list(GARDEN, None, "").await?;
+    let filter = Filter::read(view.query.text("filter"));
+    let (column, descends) = sorting(view.query.text("sort"));
+    let source = Source::of(view, filter.needs_objects() || column == "maintenance").await?;
     let offers = offers(view).await?;
     let projects = Projects::read(view).await;
-    let filter = Filter::read(view.query.text("filter"));
     let now = view.now();
     let forced_until = filter.forced_within().and_then(|length| now.checked_add_signed(length));
-    let mut rows: Vec<Row<'_>> =
-        shoots.iter().map(|shoot| Row::of(view, shoot, projects.of(&shoot.metadata.namespace), &offers)).collect();
+    let mut rows: Vec<Light<'_>> = source.rows(view, &projects, &offers);
+    let all = rows.len();
     rows.retain(|row| {
-        let changes =
-            forced_until.zip(row.offered).map(|(until, offered)| maintenance::changes(view, row.shoot, offered, until));
+        let changes = forced_until.zip(row.shoot).and_then(|(until, shoot)| {
+            let offered = offers.get(&row.row.profile)?;
+            Some(maintenance::changes(view, shoot, offered, until))
+        });
         let forced = changes.iter().flatten().find(|change| change.is_forced).map(|change| change.time);
         row.passes(&filter, now, forced)
     });
-    let (column, descends) = sorting(view.query.text("sort"));
     rows.sort_by(|one, other| {
         let by = one.order(other, column);
         let by = if descends { by.reverse() } else { by };
@@ -82,19 +86,21 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
     });
     let pages = rows.len().div_ceil(WINDOW).max(1);
     let number = view.query.text("page").parse().unwrap_or(1_usize).clamp(1, pages);
-    let window = rows.iter().skip((number - 1) * WINDOW).take(WINDOW);
-    let list = if shoots.is_empty() {
+    let shown: Vec<&Light<'_>> = rows.iter().skip((number - 1) * WINDOW).take(WINDOW).collect();
+    let shoots = source::on_screen(view, &shown).await?;
+    let window = shoots.iter().map(|shoot| Row::of(view, shoot, projects.of(&shoot.metadata.namespace), &offers));
+    let list = if all == 0 {
         html! {
             p { strong { "No clusters." } }
             p { "Create one with " code { "kubectl apply" } ", or " a href="/dashboard/create" { "on a form" } "." }
         }
     } else if rows.is_empty() {
-        html! { p { strong { "No cluster is like that." } " There are " (shoots.len()) "; " a href=(view.here_with(&[("filter", ""), ("page", "")])) { "show all" } "." } }
+        html! { p { strong { "No cluster is like that." } " There are " (all) "; " a href=(view.here_with(&[("filter", ""), ("page", "")])) { "show all" } "." } }
     } else {
         html! {
             form #selection method="post" action="/dashboard/do/shoots" {
                 (form::hidden(view, "shoots"))
-                (rows_of(view, window, (column, descends), rows.len(), shoots.len()))
+                (rows_of(view, window, (column, descends), rows.len(), all))
                 @if view.at.is_none() {
                     div.actions role="group" aria-label="With the selected clusters" {
                         "Selected clusters: "
@@ -162,7 +168,7 @@ fn filter_box(view: &View, filter: &Filter) -> Markup {
 
 fn rows_of<'a>(
     view: &View,
-    window: impl Iterator<Item = &'a Row<'a>>,
+    window: impl Iterator<Item = Row<'a>>,
     (sorted, descends): (&str, bool),
     found: usize,
     all: usize,

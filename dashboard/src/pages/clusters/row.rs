@@ -2,6 +2,7 @@
 //! One Shoot as a row.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use api::core::{CloudProfileSpec, Condition, Shoot};
 use chrono::{DateTime, Utc};
@@ -9,6 +10,7 @@ use domain::cloud_profile;
 use domain::reconcile::{is_confined, is_hibernation_enabled};
 use domain::versions::{State, Version, state};
 use maud::{Markup, html};
+use ops::past::rows::{PoolRow, ShootRow};
 use ops::world::ProfileKey;
 
 use super::filter::{Filter, Term, days};
@@ -17,83 +19,60 @@ use crate::pages::world::Offers;
 use crate::parts::{badge, time};
 use crate::view::View;
 
-/// A Shoot, its project, and what is offered to it.
-pub(super) struct Row<'a> {
-    pub(super) shoot: &'a Shoot,
+/// What rows are filtered and sorted by.
+pub(super) struct Light<'a> {
+    pub(super) row: Arc<ShootRow>,
     pub(super) project: &'a str,
-    pub(super) offered: Option<&'a CloudProfileSpec>,
-    pub(super) class: Option<State>,
+    /// The Shoot, where the filter or the order needs all of it.
+    pub(super) shoot: Option<&'a Shoot>,
+    class: Option<State>,
     version: Option<Version>,
-    pub(super) maintenance: Option<DateTime<Utc>>,
-    pub(super) issue_since: Option<DateTime<Utc>>,
+    maintenance: Option<DateTime<Utc>>,
+    issue_since: Option<DateTime<Utc>>,
 }
 
-impl<'a> Row<'a> {
-    pub(super) fn of(view: &View, shoot: &'a Shoot, project: &'a str, offers: &'a Offers) -> Self {
-        let offered = offers.get(&ProfileKey::of(shoot));
-        let version = &shoot.spec.kubernetes.version;
-        let entry = offered.and_then(|offered| cloud_profile::kubernetes_version(offered, version));
-        let is_maintained = shoot.metadata.deletion_timestamp.is_none();
+impl<'a> Light<'a> {
+    pub(super) fn of(
+        view: &View,
+        row: Arc<ShootRow>,
+        shoot: Option<&'a Shoot>,
+        project: &'a str,
+        offers: &Offers,
+    ) -> Self {
+        let entry =
+            offers.get(&row.profile).and_then(|offered| cloud_profile::kubernetes_version(offered, &row.kubernetes));
+        let is_maintained = |shoot: &&Shoot| shoot.metadata.deletion_timestamp.is_none();
         Self {
-            shoot,
             project,
-            offered,
+            shoot,
             class: entry.map(|entry| state(entry, view.now())),
-            version: Version::parse(version).ok(),
-            maintenance: is_maintained.then(|| maintenance::next_run(view, shoot).0),
-            issue_since: issue_since(shoot),
+            version: Version::parse(&row.kubernetes).ok(),
+            maintenance: shoot.filter(is_maintained).map(|shoot| maintenance::next_run(view, shoot).0),
+            issue_since: issue_since(&row),
+            row,
         }
     }
 
-    pub(super) fn name(&self) -> &'a str {
-        &self.shoot.metadata.name
+    pub(super) fn name(&self) -> &str {
+        &self.row.name
     }
 
-    pub(super) fn seed(&self) -> &'a str {
-        self.shoot.status.seed_name.as_deref().or(self.shoot.spec.seed_name.as_deref()).unwrap_or_default()
-    }
-
-    pub(super) fn purpose(&self) -> &'a str {
-        self.shoot.spec.purpose.as_deref().unwrap_or_default()
+    fn seed(&self) -> &str {
+        self.row.seed.as_deref().unwrap_or_default()
     }
 
     /// `Reconcile Processing`, `Create Pending`.
-    pub(super) fn status(&self) -> String {
-        match &self.shoot.status.last_operation {
-            Some(operation) => format!("{} {}", operation.r#type, operation.state),
+    fn status(&self) -> String {
+        match &self.row.operation {
+            Some(operation) => format!("{} {}", operation.kind, operation.state),
             None => "Create Pending".to_owned(),
         }
     }
 
-    fn images(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.shoot.spec.provider.workers.iter().filter_map(|worker| {
-            let image = worker.machine.image.as_ref()?;
-            Some((image.name.as_str(), image.version.as_deref().unwrap_or_default()))
-        })
-    }
-
-    pub(super) fn image_names(&self) -> Vec<String> {
-        let mut all: Vec<String> = self.images().map(|(name, version)| format!("{name} {version}")).collect();
-        all.sort();
-        all.dedup();
-        all
-    }
-
-    /// The gravest state of an image of a pool, where that is to be known.
-    fn image_state(&self, now: DateTime<Utc>) -> Option<State> {
-        let offered = self.offered?;
-        let states = self
-            .images()
-            .filter_map(|(name, version)| cloud_profile::machine_image_version(offered, name, version))
-            .map(|entry| state(entry, now));
-        states.max_by_key(|state| gravity(*state)).filter(|state| gravity(*state) > 1)
-    }
-
-    /// Least and most nodes of all pools.
-    pub(super) fn nodes(&self) -> (i32, i32) {
-        let workers = &self.shoot.spec.provider.workers;
-        let sum = |of: fn(&api::core::Worker) -> i32| workers.iter().map(of).fold(0, i32::saturating_add);
-        (sum(|worker| worker.minimum), sum(|worker| worker.maximum))
+    fn nodes(&self) -> (i32, i32) {
+        let pools = &self.row.pools;
+        let sum = |of: fn(&PoolRow) -> i32| pools.iter().map(of).fold(0, i32::saturating_add);
+        (sum(|pool| pool.nodes.0), sum(|pool| pool.nodes.1))
     }
 
     /// Whether all terms of a filter hold; `forced` when the first forced update comes.
@@ -105,33 +84,32 @@ impl<'a> Row<'a> {
         let value = term.value.as_str();
         let has = |text: &str| text.to_lowercase().contains(value);
         let is = |text: &str| text.to_lowercase() == value;
-        let (spec, status) = (&self.shoot.spec, &self.shoot.status);
+        let row = &self.row;
         match term.key {
-            None => [self.name(), self.project, &spec.kubernetes.version, self.seed(), &self.status(), self.purpose()]
+            None => [self.name(), self.project, &row.kubernetes, self.seed(), &self.status(), &row.purpose]
                 .into_iter()
                 .any(has),
-            Some("project") => is(self.project) || is(&self.shoot.metadata.namespace),
+            Some("project") => is(self.project) || is(&row.namespace),
             Some("seed") => is(self.seed()),
-            Some("version") => is_version(&spec.kubernetes.version, value),
-            Some("image") => self
-                .images()
-                .any(|(name, version)| is(name) || is(&format!("{name}/{version}")) || is_version(version, value)),
+            Some("version") => is_version(&row.kubernetes, value),
+            Some("image") => row.pools.iter().any(|PoolRow { image, image_version, .. }| {
+                is(image) || is(&format!("{image}/{image_version}")) || is_version(image_version, value)
+            }),
             Some("class") => self.class.is_some_and(|class| is(&class.to_string())),
             Some("state") => {
-                status.last_operation.as_ref().is_some_and(|operation| is(&operation.state))
-                    || (value == "hibernated" && status.hibernated)
-                    || (value == "deleted" && self.shoot.metadata.deletion_timestamp.is_some())
+                row.operation.as_ref().is_some_and(|operation| is(&operation.state))
+                    || (value == "hibernated" && row.hibernation.1)
+                    || (value == "deleted" && row.is_being_deleted)
             }
-            Some("condition") => status.conditions.iter().chain(&status.constraints).any(|condition| {
+            Some("condition") => row.conditions.iter().chain(&row.constraints).any(|condition| {
                 condition.status != "True"
-                    && (is(&condition.r#type) || is(letters(&condition.r#type)) || is(&condition.status))
+                    && (is(&condition.name) || is(letters(&condition.name)) || is(&condition.status))
             }),
-            Some("provider") => is(&spec.provider.r#type),
-            Some("purpose") => is(self.purpose()),
-            Some("label") => {
-                let labels = &self.shoot.metadata.labels;
-                labels.iter().any(|(key, label)| is(key) || is(&format!("{key}={label}")))
-            }
+            Some("provider") => is(&row.provider),
+            Some("purpose") => is(&row.purpose),
+            Some("label") => self.shoot.is_some_and(|shoot| {
+                shoot.metadata.labels.iter().any(|(key, label)| is(key) || is(&format!("{key}={label}")))
+            }),
             Some("forced") => {
                 let within = days(value).and_then(|length| now.checked_add_signed(length));
                 forced.zip(within).is_some_and(|(forced, within)| forced <= within)
@@ -149,29 +127,71 @@ impl<'a> Row<'a> {
             "readiness" => other.unready().cmp(&self.unready()),
             "maintenance" => self.maintenance.cmp(&other.maintenance),
             "seed" => self.seed().cmp(other.seed()),
-            "purpose" => self.purpose().cmp(other.purpose()),
+            "purpose" => self.row.purpose.cmp(&other.row.purpose),
             "nodes" => self.nodes().cmp(&other.nodes()),
             // The oldest issue first; what has none comes last.
             "issue" => match (self.issue_since, other.issue_since) {
                 (Some(own), Some(others)) => own.cmp(&others),
                 (own, others) => own.is_none().cmp(&others.is_none()),
             },
-            "technical" => self.shoot.status.technical_id.cmp(&other.shoot.status.technical_id),
-            "created" => created(self.shoot).cmp(&created(other.shoot)),
-            "provider" => self.shoot.spec.provider.r#type.cmp(&other.shoot.spec.provider.r#type),
-            "images" => self.image_names().cmp(&other.image_names()),
-            "gardener" => self.shoot.status.gardener.version.cmp(&other.shoot.status.gardener.version),
+            "technical" => self.row.technical_id.cmp(&other.row.technical_id),
+            "created" => self.row.created.cmp(&other.row.created),
+            "provider" => self.row.provider.cmp(&other.row.provider),
+            "images" => image_names(&self.row).cmp(&image_names(&other.row)),
+            "gardener" => self.row.gardener.cmp(&other.row.gardener),
             _ => self.project.cmp(other.project),
         }
     }
 
     fn unready(&self) -> usize {
-        self.shoot.status.conditions.iter().filter(|condition| condition.status != "True").count()
+        self.row.conditions.iter().filter(|condition| condition.status != "True").count()
+    }
+}
+
+/// A Shoot on screen, its project, and what is offered to it.
+pub(super) struct Row<'a> {
+    pub(super) shoot: &'a Shoot,
+    project: &'a str,
+    offered: Option<&'a CloudProfileSpec>,
+    class: Option<State>,
+    maintenance: Option<DateTime<Utc>>,
+    light: ShootRow,
+}
+
+impl<'a> Row<'a> {
+    pub(super) fn of(view: &View, shoot: &'a Shoot, project: &'a str, offers: &'a Offers) -> Self {
+        let offered = offers.get(&ProfileKey::of(shoot));
+        let version = &shoot.spec.kubernetes.version;
+        let entry = offered.and_then(|offered| cloud_profile::kubernetes_version(offered, version));
+        let is_maintained = shoot.metadata.deletion_timestamp.is_none();
+        Self {
+            shoot,
+            project,
+            offered,
+            class: entry.map(|entry| state(entry, view.now())),
+            maintenance: is_maintained.then(|| maintenance::next_run(view, shoot).0),
+            light: ShootRow::of(shoot),
+        }
+    }
+
+    pub(super) fn name(&self) -> &'a str {
+        &self.shoot.metadata.name
+    }
+
+    /// The gravest state of an image of a pool, where that is to be known.
+    fn image_state(&self, now: DateTime<Utc>) -> Option<State> {
+        let offered = self.offered?;
+        let pools = self.light.pools.iter();
+        let states = pools
+            .filter_map(|pool| cloud_profile::machine_image_version(offered, &pool.image, &pool.image_version))
+            .map(|entry| state(entry, now));
+        states.max_by_key(|state| gravity(*state)).filter(|state| gravity(*state) > 1)
     }
 
     /// The cell of a column.
     pub(super) fn cell(&self, view: &View, column: &str) -> Markup {
-        let now = view.now();
+        let (now, row) = (view.now(), &self.light);
+        let sum = |of: fn(&PoolRow) -> i32| row.pools.iter().map(of).fold(0, i32::saturating_add);
         match column {
             "project" => html! { (self.project) },
             "name" => html! { a href=(view.to_cluster(self.project, self.name())) { (self.name()) } },
@@ -188,20 +208,20 @@ impl<'a> Row<'a> {
             },
             "readiness" => chips(self.shoot, now),
             "maintenance" => self.next(view),
-            "seed" => html! { (self.seed()) },
-            "purpose" => html! { (self.purpose()) },
+            "seed" => html! { (row.seed.as_deref().unwrap_or_default()) },
+            "purpose" => html! { (row.purpose) },
             "nodes" => {
-                let (least, most) = self.nodes();
+                let (least, most) = (sum(|pool| pool.nodes.0), sum(|pool| pool.nodes.1));
                 html! { @if least == most { (most) } @else { (least) "–" (most) } }
             }
             "issue" => {
-                html! { @if let Some(since) = self.issue_since { span title=(time::text(since)) { (time::relative(since, now)) } } }
+                html! { @if let Some(since) = issue_since(row) { span title=(time::text(since)) { (time::relative(since, now)) } } }
             }
-            "technical" => html! { (self.shoot.status.technical_id) },
-            "created" => html! { (time::instant(created(self.shoot))) },
-            "provider" => html! { (self.shoot.spec.provider.r#type) },
-            "images" => html! { (self.image_names().join(", ")) },
-            "gardener" => html! { (self.shoot.status.gardener.version) },
+            "technical" => html! { (row.technical_id) },
+            "created" => html! { (time::instant(row.created)) },
+            "provider" => html! { (row.provider) },
+            "images" => html! { (image_names(row).join(", ")) },
+            "gardener" => html! { (row.gardener) },
             _ => html! {},
         }
     }
@@ -218,8 +238,13 @@ impl<'a> Row<'a> {
     }
 }
 
-fn created(shoot: &Shoot) -> DateTime<Utc> {
-    shoot.metadata.creation_timestamp.0
+/// Machine images of the pools, each once.
+fn image_names(row: &ShootRow) -> Vec<String> {
+    let images = row.pools.iter().filter(|pool| !pool.image.is_empty());
+    let mut all: Vec<String> = images.map(|pool| format!("{} {}", pool.image, pool.image_version)).collect();
+    all.sort();
+    all.dedup();
+    all
 }
 
 /// Whether a version is meant: itself, or one of its minor (`1.31` means 1.31.2, too).
@@ -237,14 +262,11 @@ fn gravity(state: State) -> u8 {
 }
 
 /// Since when something is wrong: a condition, or the last operation.
-fn issue_since(shoot: &Shoot) -> Option<DateTime<Utc>> {
-    let status = &shoot.status;
-    let conditions =
-        status.conditions.iter().filter(|condition| matches!(condition.status.as_str(), "False" | "Unknown"));
-    let conditions = conditions.map(|condition| condition.last_transition_time.0);
-    let failed =
-        status.last_operation.iter().filter(|operation| matches!(operation.state.as_str(), "Error" | "Failed"));
-    conditions.chain(failed.map(|operation| operation.last_update_time.0)).min()
+fn issue_since(row: &ShootRow) -> Option<DateTime<Utc>> {
+    let conditions = row.conditions.iter().filter(|condition| matches!(condition.status.as_str(), "False" | "Unknown"));
+    let conditions = conditions.filter_map(|condition| condition.since);
+    let failed = row.operation.iter().filter(|operation| matches!(operation.state.as_str(), "Error" | "Failed"));
+    conditions.chain(failed.map(|operation| operation.time)).min()
 }
 
 /// The last operation, and what else stands in the way.
@@ -299,6 +321,6 @@ fn chip(condition: &Condition, now: DateTime<Utc>) -> Markup {
     let since = time::relative(condition.last_transition_time.0, now);
     let said = format!("{} {}, since {since}: {}", condition.r#type, condition.status, condition.message);
     html! {
-        span class={"chip c-" (condition.status)} role="img" tabindex="0" title=(said) aria-label=(said) { (letters(&condition.r#type)) }
+        span class={"chip c-" (condition.status)} role="img" tabindex="0" title=(said) { (letters(&condition.r#type)) }
     }
 }

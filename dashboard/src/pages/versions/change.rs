@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 
 use api::cluster::GARDEN;
 use api::core::CloudProfile;
+use chrono::TimeDelta;
 use http::{Method, StatusCode};
 use maud::{Markup, html};
 use ops::instant::When;
 use ops::world::World;
 use serde_json::{Value, json};
 
-use super::{changes, classifications, forecast, link, only};
+use super::{changes, classifications, dates, forecast, link, only};
 use crate::actions::Outcome;
 use crate::frame::{Page, Section};
 use crate::input::Fields;
@@ -22,6 +23,9 @@ use crate::parts::time;
 use crate::refusal::Refusal;
 use crate::view::{View, object};
 
+/// How far ahead a date can be dragged; farther ones are typed.
+const DRAGGED: TimeDelta = TimeDelta::days(365);
+
 /// The form; `None`: the profile is no CloudProfile.
 pub(super) fn form(view: &View, world: &World, name: &str) -> Option<Markup> {
     let profile = world.cloud_profiles.iter().find(|profile| profile.metadata.name == name)?;
@@ -31,8 +35,10 @@ pub(super) fn form(view: &View, world: &World, name: &str) -> Option<Markup> {
         image.versions.iter().map(move |entry| Choice::plain(format!("{}/{}", image.name, entry.version)))
     });
     let versions: Vec<Choice> = kubernetes.chain(images).collect();
+    let now = view.now();
     Some(html! {
-        form method="post" action="/dashboard/do/versions" {
+        (dates::of_profile(&profile.spec, now, now + DRAGGED, "change-version"))
+        form #change-version method="post" action="/dashboard/do/versions" {
             (form::hidden(view, "versions"))
             input type="hidden" name="profile" value=(name);
             div.fields {

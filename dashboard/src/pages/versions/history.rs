@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What CloudProfiles have offered: the log's entries of them, folded as far as they have been read.
+//! What CloudProfiles and NamespacedCloudProfiles have offered: the log's entries of them, folded as far as they have been
+//! read. What a NamespacedCloudProfile offers is in its status.
 //!
 //! The log is read once from its base, and then from where the last page left off.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use api::core::CloudProfile;
-use apimachinery::Resource;
+use api::core::{CloudProfile, CloudProfileSpec, NamespacedCloudProfile};
+use apimachinery::{Resource, encode};
 use chrono::{DateTime, Utc};
 use domain::versions::Expirable;
-use eventlog::{EventLog, ReadError, Revision, Verb};
+use eventlog::{EventLog, Key, ReadError, Revision, Sections, Verb};
 use ops::past::resource;
 use tokio::sync::Mutex;
 
 /// Revisions that are read at once.
 const PIECE: u64 = 4_096;
-/// Resource of the log.
-const RESOURCE: &str = resource::CLOUD_PROFILES;
+/// Resources of the log.
+const RESOURCES: [&str; 2] = [resource::CLOUD_PROFILES, resource::NAMESPACED_CLOUD_PROFILES];
 
 /// A version as a profile offers it: classification and expiration date.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +55,7 @@ impl Expirable for Offered {
 /// What a profile offered from an instant on, by subject: `kubernetes`, or the name of a machine image.
 pub(crate) type Change = (DateTime<Utc>, Arc<BTreeMap<String, Vec<Offered>>>);
 
-/// What CloudProfiles have offered.
+/// What profiles have offered, by `NAME` or `NAMESPACE/NAME`.
 #[derive(Debug, Default)]
 pub(crate) struct History(Mutex<Folded>);
 
@@ -80,22 +81,21 @@ impl History {
             let snapshot = log.state_at(oldest).await?;
             let first = log.read(oldest, Revision(head.0.min(oldest.0 + PIECE)), None).await?;
             let time = first.first().map(|entry| entry.time).unwrap_or_default();
-            for (key, _, object) in snapshot.iter().filter(|(key, ..)| *key.resource == *RESOURCE) {
-                folded.take(key.name.to_string(), oldest, time, &object.parts.concat());
+            for (key, _, object) in snapshot.iter().filter(|(key, ..)| RESOURCES.contains(&&*key.resource)) {
+                folded.take(key, oldest, time, object);
             }
         }
         while folded.upto < head {
             let end = Revision(head.0.min(folded.upto.0 + PIECE));
             for entry in log.read(folded.upto, end, Some(api::cluster::GARDEN)).await? {
-                if *entry.key.resource != *RESOURCE {
+                if !RESOURCES.contains(&&*entry.key.resource) {
                     continue;
                 }
-                let name = entry.key.name.to_string();
                 if entry.verb == Verb::Delete {
                     let change = (entry.time, Arc::default());
-                    folded.profiles.entry(name).or_default().push((entry.revision, change));
+                    folded.profiles.entry(name(&entry.key)).or_default().push((entry.revision, change));
                 } else {
-                    folded.take(name, entry.revision, entry.time, &entry.object.parts.concat());
+                    folded.take(&entry.key, entry.revision, entry.time, &entry.object);
                 }
             }
             folded.upto = end;
@@ -105,16 +105,32 @@ impl History {
     }
 }
 
+/// `NAME`, or `NAMESPACE/NAME`.
+fn name(key: &Key) -> String {
+    if key.namespace.is_empty() { key.name.to_string() } else { format!("{}/{}", key.namespace, key.name) }
+}
+
+/// What a profile offers; `None`: nothing yet.
+fn offered(key: &Key, object: &Sections) -> Option<CloudProfileSpec> {
+    let [identity, metadata, managed_fields, rest, status] = object.parts.clone();
+    let whole = encode::Sections { identity, metadata, managed_fields, rest, status }.served(0);
+    if *key.resource == *resource::CLOUD_PROFILES {
+        return CloudProfile::read(&whole).ok().map(|profile| profile.spec);
+    }
+    let offered = NamespacedCloudProfile::read(&whole).ok()?.status.cloud_profile_spec;
+    (!offered.kubernetes.versions.is_empty()).then_some(offered)
+}
+
 impl Folded {
-    fn take(&mut self, name: String, revision: Revision, time: DateTime<Utc>, object: &[u8]) {
-        let Ok(profile) = CloudProfile::read(object) else { return };
+    fn take(&mut self, key: &Key, revision: Revision, time: DateTime<Utc>, object: &Sections) {
+        let Some(offered) = offered(key, object) else { return };
         let mut subjects = BTreeMap::new();
-        let kubernetes = profile.spec.kubernetes.versions.iter().map(Offered::of).collect();
+        let kubernetes = offered.kubernetes.versions.iter().map(Offered::of).collect();
         subjects.insert("kubernetes".to_owned(), kubernetes);
-        for image in &profile.spec.machine_images {
+        for image in &offered.machine_images {
             subjects.insert(image.name.clone(), image.versions.iter().map(Offered::of).collect());
         }
-        let known = self.profiles.entry(name).or_default();
+        let known = self.profiles.entry(name(key)).or_default();
         if known.last().is_none_or(|(_, (_, last))| **last != subjects) {
             known.push((revision, (time, Arc::new(subjects))));
         }

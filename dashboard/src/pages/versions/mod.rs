@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The versions of a CloudProfile: their life as a picture, the table of `terrarium versions`, and what happens to their users.
 //!
-//! **Tour.** [`history`] what was offered, from the log; [`picture`] the picture; [`change`] what a change would do.
+//! **Tour.** [`history`] what was offered, from the log; [`picture`] the picture; [`change`] what a change would do; [`dates`] dates that are dragged.
 
 pub(crate) mod change;
+pub(super) mod dates;
 pub(crate) mod history;
 mod picture;
 
@@ -81,7 +82,6 @@ fn profiles(view: &View, names: &[String], shown: &str) -> Markup {
 async fn pictures(view: &View, name: &str, offered: &Offered) -> Result<Markup, Refusal> {
     let dashboard = &view.dashboard;
     let to = view.at.map_or(u64::MAX, |moment| moment.revision);
-    // An overlay has no life of its own in the picture: that of its parent is shown on its page.
     let changes = match dashboard.history().of(&*dashboard.options().log, name, to).await {
         Ok(changes) => changes,
         Err(error) => {
@@ -90,9 +90,7 @@ async fn pictures(view: &View, name: &str, offered: &Offered) -> Result<Markup, 
         }
     };
     if changes.is_empty() {
-        return Ok(
-            html! { p { "The log holds no history of this profile; a NamespacedCloudProfile changes with its parent." } },
-        );
+        return Ok(html! { p { "The log holds nothing of what this profile has offered." } });
     }
     let mut subjects: Vec<&str> = Vec::new();
     for row in &offered.rows {
@@ -118,7 +116,7 @@ fn rows(offered: &Offered, view: &View) -> Markup {
     let cells = |row: &Row| {
         vec![
             html! { (row.subject) " " (row.version) },
-            html! { @if row.is_default { "* default" } },
+            html! { @if row.is_default { span.nowrap { "* default" } } },
             badge::of_state(row.state),
             html! { @match row.expires { Some(date) => { (time::instant(date)) } None => { "–" } } },
             html! { @match row.expires { Some(date) => { (badge::expiry(date, now)) } None => { "–" } } },

@@ -70,6 +70,7 @@ impl Mount {
             log,
             clock: Arc::new(move || state_of(&clock.state())),
             wall: clock::Clock::wall(),
+            tasks: live.tasks().clone(),
         });
         for name in ["localhost", "127.0.0.1", "[::1]"].into_iter().chain(facts.san.iter().map(String::as_str)) {
             dashboard.add_landscape_name(name);

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expiration dates that are dragged, and pictures of time that are clicked. A date that was moved becomes a field of the
+// page's address, or fills in a form and sends it; so the server says what comes of it.
+const DAY = 86400;
+
+function dayOf(box, input) {
+  if (Number(input.value) >= Number(input.max)) return null;
+  return new Date((Number(box.dataset.dates) + Number(input.value) * DAY) * 1000).toISOString().slice(0, 10);
+}
+function take(box, input) {
+  const [version, day] = [input.dataset.version, dayOf(box, input)];
+  sessionStorage.setItem("dragged", input.id);
+  if (box.dataset.form) {
+    const form = document.getElementById(box.dataset.form);
+    form.elements.version.value = version;
+    form.elements.expires.value = day || "none";
+    form.requestSubmit(form.querySelector('button[value="look"]'));
+    return;
+  }
+  const url = new URL(location.href);
+  const others = url.searchParams.getAll(box.dataset.field).filter((text) => text && !text.startsWith(version + "="));
+  url.searchParams.delete(box.dataset.field);
+  others.forEach((text) => url.searchParams.append(box.dataset.field, text));
+  if (day) url.searchParams.append(box.dataset.field, version + "=" + day);
+  location.assign(url);
+}
+function prepare(root) {
+  root.querySelectorAll("[data-dates]").forEach((box) => {
+    if (!box.hidden) return;
+    box.hidden = false;
+    box.querySelectorAll("input[type=range]").forEach((input) => {
+      let waiting = null;
+      input.addEventListener("input", () => {
+        clearTimeout(waiting);
+        const text = dayOf(box, input) || "no date";
+        input.setAttribute("aria-valuetext", text);
+        document.getElementById(input.id + "-text").textContent = text;
+      });
+      // Each press of an arrow is a change: the last one counts.
+      input.addEventListener("change", () => { clearTimeout(waiting); waiting = setTimeout(() => take(box, input), 700); });
+    });
+    const dragged = document.getElementById(sessionStorage.getItem("dragged") || "");
+    if (dragged && box.contains(dragged)) { box.open = true; dragged.focus(); sessionStorage.removeItem("dragged"); }
+  });
+}
+
+prepare(document);
+document.addEventListener("region", (event) => prepare(document.getElementById(event.detail)));
+document.addEventListener("click", (event) => {
+  const part = event.target.closest("[data-at]");
+  if (part) location.assign(part.dataset.at);
+});

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How many machines a cluster had, along the time of its last roll-out: old ones, new ones that are not there yet, new ones.
+//!
+//! It is made from the machines that the page shows, backwards over the log's entries of them; so it needs no history of its
+//! own, and ends where the log does, or after [`FARTHEST`] revisions.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use api::machine::Machine;
+use chrono::{DateTime, Utc};
+use eventlog::{Entry, Revision, Verb};
+use maud::{Markup, html};
+use ops::past::resource;
+use ops::past::rows;
+
+use crate::parts::{table, time};
+use crate::view::View;
+
+/// Revisions that are looked at, at most.
+const FARTHEST: u64 = 4_000;
+/// Width and height of the picture, in its own units.
+const WIDTH: f64 = 1_000.0;
+const HEIGHT: f64 = 70.0;
+/// Rows of the table.
+const ROWS: usize = 100;
+
+/// What a machine is in the picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    /// Of another template than the present one.
+    Old,
+    /// Of the present template, and not running.
+    Coming,
+    /// Of the present template, and running.
+    Ready,
+}
+
+/// Machines of each stage, from an instant on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Count {
+    old: u32,
+    coming: u32,
+    ready: u32,
+}
+
+impl Count {
+    fn of(machines: &BTreeMap<Arc<str>, Stage>) -> Self {
+        let mut count = Self::default();
+        for stage in machines.values() {
+            match stage {
+                Stage::Old => count.old += 1,
+                Stage::Coming => count.coming += 1,
+                Stage::Ready => count.ready += 1,
+            }
+        }
+        count
+    }
+
+    fn all(self) -> u32 {
+        self.old + self.coming + self.ready
+    }
+}
+
+fn stage(machine: &Machine, templates: &[&str]) -> Stage {
+    match (templates.contains(&machine.spec.class.name.as_str()), machine.status.current_status.phase.as_str()) {
+        (false, _) => Stage::Old,
+        (true, "Running") => Stage::Ready,
+        (true, _) => Stage::Coming,
+    }
+}
+
+/// A change of a machine, and what it was before; `None`: it was not there.
+type Change = (DateTime<Utc>, Arc<str>, Option<Stage>);
+
+/// Counts from instant to instant, the earliest first, of machines as they are now and what they were before each change;
+/// changes are in their order. Before the first change counts stand at no instant, and are left out.
+fn counts(mut machines: BTreeMap<Arc<str>, Stage>, changes: &[Change]) -> Vec<(DateTime<Utc>, Count)> {
+    let mut counts: Vec<(DateTime<Utc>, Count)> = Vec::new();
+    for (at, name, before) in changes.iter().rev() {
+        // Of several changes in one instant the last one counts.
+        if counts.last().is_none_or(|(known, _)| known != at) {
+            counts.push((*at, Count::of(&machines)));
+        }
+        match before {
+            Some(stage) => drop(machines.insert(name.clone(), *stage)),
+            None => drop(machines.remove(name)),
+        }
+    }
+    counts.reverse();
+    counts.dedup_by(|later, earlier| later.1 == earlier.1);
+    counts
+}
+
+/// The last roll-out: from the last instant before which no machine was replaced.
+fn last_rollout(mut counts: Vec<(DateTime<Utc>, Count)>) -> Vec<(DateTime<Utc>, Count)> {
+    // Before it there were only old ones, or none.
+    let begin = counts.iter().rposition(|(_, count)| count.coming + count.ready == 0);
+    if let Some(begin) = begin {
+        counts.drain(..begin);
+    }
+    // Of the quiet time before it a little is enough.
+    if let [(first, _), (second, _), ..] = counts[..] {
+        let last = counts.last().map_or(second, |(last, _)| *last);
+        counts[0].0 = first.max(second - (last - second) / 8);
+    }
+    counts
+}
+
+/// The strip; nothing where no machine changed.
+pub(super) async fn draw(view: &View, seed: &str, namespace: &str, machines: &[Machine], templates: &[&str]) -> Markup {
+    let log = &view.dashboard.options().log;
+    let head = view.at.map_or_else(|| log.head(), |moment| Revision(moment.revision));
+    let from = Revision(head.0.saturating_sub(FARTHEST));
+    let entries = match log.read(from, head, Some(seed)).await {
+        Ok(entries) => entries,
+        Err(eventlog::ReadError::Compacted(oldest)) => {
+            log.read(oldest.max(from), head, Some(seed)).await.unwrap_or_default()
+        }
+        Err(_) => Vec::new(),
+    };
+    let is_its = |entry: &&Arc<Entry>| {
+        *entry.key.resource == *resource::MACHINES && *entry.key.namespace == *namespace && !entry.volatile
+    };
+    let change = |entry: &Arc<Entry>| -> Change {
+        let before = entry.previous.as_ref().filter(|_| entry.verb != Verb::Create);
+        let before = before.and_then(|(revision, sections)| rows::read::<Machine>((*revision, sections)));
+        (entry.time, entry.key.name.clone(), before.map(|machine| stage(&machine, templates)))
+    };
+    let changes: Vec<Change> = entries.iter().filter(is_its).map(change).collect();
+    let now = machines.iter().map(|machine| (machine.metadata.name.as_str().into(), stage(machine, templates)));
+    let counts = last_rollout(counts(now.collect(), &changes));
+    picture(&counts, view.now())
+}
+
+fn picture(counts: &[(DateTime<Utc>, Count)], now: DateTime<Utc>) -> Markup {
+    let (Some((begin, _)), Some((last, _))) = (counts.first(), counts.last()) else { return html! {} };
+    // A little of what has been since then; the rest of time would make it too small to be seen.
+    let length = (*last - *begin).num_milliseconds().max(1_000) as f64 * 1.1;
+    let x = |at: DateTime<Utc>| ((at - *begin).num_milliseconds() as f64 / length * WIDTH).min(WIDTH);
+    let most = f64::from(counts.iter().map(|(_, count)| count.all()).max().unwrap_or(1).max(1));
+    let height = |count: u32| f64::from(count) / most * HEIGHT;
+    let rows: Vec<Vec<Markup>> = counts
+        .iter()
+        .rev()
+        .take(ROWS)
+        .map(|(at, count)| {
+            vec![
+                time::instant(*at),
+                html! { (count.old) },
+                html! { (count.coming) },
+                html! { (count.ready) },
+                html! { (count.all()) },
+            ]
+        })
+        .collect();
+    let name = format!("Machines from {} on, at most {most} at once", time::text(*begin));
+    html! {
+        h3 { "Machines along time" }
+        div.picture tabindex="0" role="region" aria-label="Picture of machines along time" {
+            svg viewBox={"0 0 " (WIDTH) " " (HEIGHT + 18.0)} role="img" aria-label=(name) {
+                @for (index, (at, count)) in counts.iter().enumerate() {
+                    @let left = x(*at);
+                    @let right = counts.get(index + 1).map_or(WIDTH, |(next, _)| x(*next));
+                    @let width = format!("{:.1}", (right - left).max(0.5));
+                    @let (ready, coming, old) = (height(count.ready), height(count.coming), height(count.old));
+                    g {
+                        title { (time::text(*at)) ": " (count.old) " old, " (count.coming) " new and not running, " (count.ready) " new and running" }
+                        rect.b-supported x=(format!("{left:.1}")) width=(width) y=(format!("{:.1}", HEIGHT - ready)) height=(format!("{ready:.1}")) {}
+                        rect.coming x=(format!("{left:.1}")) width=(width) y=(format!("{:.1}", HEIGHT - ready - coming)) height=(format!("{coming:.1}")) {}
+                        rect.b-deprecated x=(format!("{left:.1}")) width=(width) y=(format!("{:.1}", HEIGHT - ready - coming - old)) height=(format!("{old:.1}")) {}
+                    }
+                }
+                line.line x1="0" x2=(WIDTH) y1=(HEIGHT) y2=(HEIGHT) {}
+                text.faint x="0" y=(HEIGHT + 14.0) { (time::text(*begin)) }
+                text.faint x=(WIDTH) y=(HEIGHT + 14.0) text-anchor="end" { (time::text(*last)) ", " (time::relative(*last, now)) }
+            }
+        }
+        p.hint { "From the top: old, new and not running (outlined), new and running." }
+        details { summary { "Machines along time, as a table" }
+            (table::plain("Machines along time, the latest first", &["From", "Old", "New, not running", "New, running", "All"], &rows)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::*;
+
+    fn at(minute: u32) -> DateTime<Utc> {
+        format!("2023-07-28T09:{minute:02}:00Z").parse().expect("an instant")
+    }
+
+    fn count(old: u32, coming: u32, ready: u32) -> Count {
+        Count { old, coming, ready }
+    }
+
+    #[test]
+    fn machines_are_counted_backwards_from_what_there_is() {
+        let now = BTreeMap::from([("b".into(), Stage::Ready)]);
+        let changes: Vec<Change> = vec![
+            (at(0), "a".into(), None),
+            (at(1), "b".into(), None),
+            (at(2), "b".into(), Some(Stage::Coming)),
+            (at(2), "a".into(), Some(Stage::Old)),
+            (at(3), "a".into(), Some(Stage::Old)),
+        ];
+        assert_eq!(
+            counts(now, &changes),
+            [(at(0), count(1, 0, 0)), (at(1), count(1, 1, 0)), (at(2), count(1, 0, 1)), (at(3), count(0, 0, 1))]
+        );
+    }
+
+    #[test]
+    fn a_strip_begins_where_the_last_roll_out_does() {
+        let counts =
+            vec![(at(0), count(0, 1, 0)), (at(1), count(1, 0, 0)), (at(2), count(1, 1, 0)), (at(3), count(0, 0, 1))];
+        let seconds = |seconds: i64| TimeDelta::seconds(seconds);
+        let mut begun = counts[1..].to_vec();
+        begun[0].0 = at(2) - seconds(7) - TimeDelta::milliseconds(500);
+        assert_eq!(last_rollout(counts.clone()), begun);
+        assert_eq!(last_rollout(counts[2..].to_vec())[0].0, at(2), "the log does not go farther back");
+        assert_eq!(last_rollout(counts[3..].to_vec()), counts[3..]);
+    }
+}

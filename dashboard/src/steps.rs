@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Landscape time that goes from timer to timer with a pause of wall time between, so that people can watch what happens.
+//!
+//! ```text
+//! advance to the next timer ── settled there? ── pause ── advance to the next timer … until the end, Stop, or an Event
+//! ```
+//!
+//! It runs in the host, not in the browser: it goes on when a page is left or closed. There is one at a time; a new one ends
+//! the one before.
+//!
+//! **Invariants.** Time is moved by requests of the user who began it. Nothing is kept: with the host it ends.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use clock::TimerClass;
+use eventlog::{Entry, Message as Changed, Verb};
+use futures::{FutureExt, StreamExt};
+use http::Method;
+use ops::history::told::tree;
+use serde_json::json;
+
+use crate::parts::message::{Message, Severity};
+use crate::parts::time;
+use crate::view::View;
+
+/// The longest pause, in wall time.
+pub const LONGEST: TimeDelta = TimeDelta::seconds(5);
+/// Wall time between two looks at whether time has come to the next timer.
+const LOOK: TimeDelta = TimeDelta::milliseconds(20);
+/// Events, as keys of the log name them.
+const EVENTS: &str = "/events";
+
+/// What is going on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Walk {
+    /// Where time goes to.
+    pub to: DateTime<Utc>,
+    /// Wall time between two steps.
+    pub pause: TimeDelta,
+    /// Reasons of Events at which it ends.
+    pub stop_on: BTreeSet<String>,
+}
+
+/// The walk of a landscape, if one is going on.
+#[derive(Debug, Default)]
+pub struct Walks(Mutex<(u64, Option<Walk>)>);
+
+impl Walks {
+    fn state(&self) -> MutexGuard<'_, (u64, Option<Walk>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is going on; `None`: nothing is.
+    pub fn current(&self) -> Option<Walk> {
+        self.state().1.clone()
+    }
+
+    /// Ends it; the request to the clock that is under way is not this one's to end.
+    pub fn end(&self) {
+        self.state().1 = None;
+    }
+
+    fn begin(&self, walk: Walk) -> u64 {
+        let mut state = self.state();
+        *state = (state.0 + 1, Some(walk));
+        state.0
+    }
+
+    fn goes_on(&self, number: u64) -> bool {
+        let state = self.state();
+        state.0 == number && state.1.is_some()
+    }
+
+    fn ended(&self, number: u64) {
+        let mut state = self.state();
+        if state.0 == number {
+            state.1 = None;
+        }
+    }
+}
+
+/// Begins a walk as the view's user.
+pub(crate) fn begin(view: &View, walk: Walk) {
+    let number = view.dashboard.walks().begin(walk.clone());
+    let view = view.clone();
+    view.dashboard.options().tasks.clone().spawn_apart(async move {
+        let said = run(&view, &walk, number).await;
+        view.dashboard.walks().ended(number);
+        if let Some(message) = said {
+            view.session.say(message);
+        }
+    });
+}
+
+/// What there is to say at its end; it says nothing where it ended as was asked.
+async fn run(view: &View, walk: &Walk, number: u64) -> Option<Message> {
+    let options = view.dashboard.options();
+    let mut changes = options.log.subscribe(options.log.head(), None).ok();
+    let by = format!("the dashboard of {}", view.session.user.name);
+    loop {
+        let state = (options.clock)();
+        if state.now >= walk.to || !view.dashboard.walks().goes_on(number) {
+            return None;
+        }
+        let next = state.next.filter(|next| *next > state.now && *next < walk.to).unwrap_or(walk.to);
+        let body = json!({ "to": next, "orNow": true, "by": by }).to_string().into_bytes();
+        let body = Some(("application/json", body));
+        if let Err(error) = view.send(Method::POST, crate::actions::ADVANCE, body).await {
+            return Some(Message::of_error("step by step", &error));
+        }
+        loop {
+            options.wall.sleep(LOOK, TimerClass::Work).await;
+            if !view.dashboard.walks().goes_on(number) {
+                return None;
+            }
+            let state = (options.clock)();
+            if let Some(lock) = state.live_lock {
+                return Some(Message::new(Severity::Warning, format!("stopped: {lock}")));
+            }
+            if state.target.is_none() {
+                break;
+            }
+        }
+        while let Some(Some(Some(message))) = changes.as_mut().map(|changes| changes.messages.next().now_or_never()) {
+            if let Changed::Entry(entry) = message
+                && let Some(what) = stops(&entry, &walk.stop_on)
+            {
+                let now = time::text((options.clock)().now);
+                return Some(Message::new(Severity::Info, format!("stopped at {now}: {what}")));
+            }
+        }
+        options.wall.sleep(walk.pause, TimerClass::Work).await;
+    }
+}
+
+/// The Event of an entry, in words, if it is one of those at which time is to stop.
+fn stops(entry: &Entry, reasons: &BTreeSet<String>) -> Option<String> {
+    if reasons.is_empty() || *entry.key.resource != *EVENTS || entry.verb == Verb::Delete {
+        return None;
+    }
+    let event = tree(&entry.object, entry.revision.0);
+    let reason = event["reason"].as_str().filter(|reason| reasons.contains(*reason))?;
+    let about = &event["involvedObject"];
+    let text = |key: &str| about[key].as_str().unwrap_or_default();
+    let name: Vec<&str> = [text("namespace"), text("name")].into_iter().filter(|part| !part.is_empty()).collect();
+    Some(format!("{reason} of {} {}", text("kind"), name.join("/")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_walk_ends_the_one_before() {
+        let walks = Walks::default();
+        let walk = |hour: u32| Walk {
+            to: format!("2023-07-28T{hour:02}:00:00Z").parse().expect("an instant"),
+            pause: TimeDelta::milliseconds(200),
+            stop_on: BTreeSet::new(),
+        };
+        let first = walks.begin(walk(9));
+        assert!(walks.goes_on(first));
+        let second = walks.begin(walk(10));
+        assert!(!walks.goes_on(first) && walks.goes_on(second));
+        walks.ended(first);
+        assert_eq!(walks.current(), Some(walk(10)), "the end of the first is not that of the second");
+        walks.end();
+        assert!(!walks.goes_on(second) && walks.current().is_none());
+    }
+}

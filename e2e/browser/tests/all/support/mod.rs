@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the tests share: landscapes, and a person at a browser.
+//!
+//! **Tour.** [`driver`] the process that drives browsers; [`browser`] what is done and seen in one; this file landscapes, and
+//! whether there is a browser.
+
+pub(crate) mod browser;
+pub(crate) mod driver;
+
+use std::collections::BTreeSet;
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use futures::FutureExt;
+use terrarium_e2e::sandbox::{Kubectl, Sandbox};
+
+use self::browser::Browser;
+use self::driver::Driver;
+
+/// Variable of the environment that says whether a browser must be there, and what it then is.
+const NEEDED: &str = "TERRARIUM_TEST_BROWSER";
+const REQUIRED: &str = "required";
+
+/// The folder of this build's binaries: the test runs in `target/PROFILE/deps`.
+fn binaries() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its path");
+    let folder = test.ancestors().nth(2).expect("two levels below the profile's folder").to_owned();
+    assert!(
+        folder.join("terrarium").is_file(),
+        "no `terrarium` in {}: build the workspace first, as `cargo xtask test` does",
+        folder.display()
+    );
+    folder
+}
+
+/// The repository's root.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("two levels below the root")
+}
+
+/// A manifest of `e2e/landscape`.
+pub(crate) fn manifest(name: &str) -> String {
+    root().join("e2e/landscape").join(format!("{name}.yaml")).display().to_string()
+}
+
+/// A landscape in a folder of the test's own, which nothing runs in yet.
+fn sandbox(name: &str) -> Sandbox {
+    static NAMES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let is_new = NAMES.lock().expect("nobody panics").insert(name.to_owned());
+    assert!(is_new, "two tests want sandbox `{name}`: each would remove the landscape of the other");
+    Sandbox::new(&binaries(), &Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("browser-{name}")))
+}
+
+/// kubectl on cluster `garden`.
+#[track_caller]
+pub(crate) fn garden(sandbox: &Sandbox, words: &[&str]) -> String {
+    sandbox.kubectl(Kubectl::Newest, "garden", words)
+}
+
+/// The evening before the demo's maintenance: a CloudProfile whose 1.26.4 is deprecated and expires at midnight, and Shoot
+/// demo/local, which uses it. Time stands.
+pub(crate) fn evening(name: &str, words: &[&str]) -> Sandbox {
+    let sandbox = sandbox(name);
+    sandbox.terrarium(&[&["up", "--start-time", "2023-07-27T20:00:00Z", "--clock", "stepped"], words].concat());
+    // Maintenance is what is looked at: Shoots are not reconciled every hour, too.
+    sandbox.terrarium(&["config", "set", "gardenlet", "controllers.shoot.reconcileInMaintenanceOnly=true"]);
+    garden(&sandbox, &["apply", "-f", &manifest("garden")]);
+    sandbox.terrarium(&["clock", "until", "2023-07-27T20:05:00Z"]);
+    garden(&sandbox, &["apply", "-f", &manifest("shoot")]);
+    sandbox.terrarium(&["clock", "until", "2023-07-27T21:01:00Z"]);
+    sandbox.terrarium(&["clock", "until", "shoot/demo/local=Succeeded", "--max", "1s"]);
+    sandbox
+}
+
+/// Replaces the Kubernetes versions of CloudProfile `local`; `versions` is JSON.
+#[track_caller]
+pub(crate) fn offer(sandbox: &Sandbox, versions: &str) {
+    let patch = format!(r#"{{"spec":{{"kubernetes":{{"versions":{versions}}}}}}}"#);
+    garden(sandbox, &["patch", "cloudprofile", "local", "--type", "merge", "-p", &patch]);
+}
+
+/// Lets a person do something in a browser, if there is one, and ends it whatever came of it. What the test gives back, its
+/// landscape, outlives the browser: else its end would be an error of the browser's. One browser at a time: each is many
+/// processes, and is to be quick.
+pub(crate) fn with_browser<T, F: Future<Output = T>>(name: &str, test: impl FnOnce(Browser) -> F) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    if let Err(why) = driver::programs() {
+        let needed = std::env::var_os(NEEDED).is_some_and(|needed| needed == REQUIRED);
+        assert!(!needed, "{why}");
+        // Past the capture of tests that pass: nobody is to believe that it ran.
+        process::child::say(&format!("skipped, in a browser: {why}"));
+        return;
+    }
+    // A test that failed has said so itself.
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let outcome = runtime.block_on(async {
+        let driver = Driver::start();
+        let browser = Browser::start(&driver, name).await;
+        let outcome = AssertUnwindSafe(test(browser.clone())).catch_unwind().await;
+        let problems = if outcome.is_ok() { browser.problems().await } else { Vec::new() };
+        if outcome.is_err() {
+            browser.screenshot("failed").await;
+        }
+        browser.close().await;
+        outcome.map(|kept| (kept, problems))
+    });
+    match outcome {
+        Ok((_kept, problems)) => assert_eq!(problems, Vec::<String>::new(), "the browser reports errors"),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
