@@ -182,9 +182,13 @@ pub(crate) fn profile(facts: &Facts) -> Result<Profile, Failure> {
         .ok_or_else(|| Failure::input(format!("there is no profile {}", facts.profile), "use documents or upstream"))
 }
 
+/// How long Events are kept where days are to go by quickly: whoever looks behind them still finds what happened.
+const EVENT_TTL_OF_DEMO: TimeDelta = TimeDelta::days(365);
+
 /// How long Events are kept.
 pub(crate) fn event_ttl(facts: &Facts) -> TimeDelta {
-    facts.event_ttl.and_then(TimeDelta::try_seconds).unwrap_or(event_expiry::USUAL)
+    let usual = if facts.demo { EVENT_TTL_OF_DEMO } else { event_expiry::USUAL };
+    facts.event_ttl.and_then(TimeDelta::try_seconds).unwrap_or(usual)
 }
 
 /// Who may do what.

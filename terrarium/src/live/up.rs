@@ -97,7 +97,7 @@ pub(crate) struct Arguments {
     #[arg(value_parser = ["always-allow", "rbac"])]
     authorization: Option<String>,
     /// How long Events are kept behind their last write, in landscape time. A landscape that is stopped may be given another
-    /// time [default: 1h]
+    /// time [default: 1h; 365d in a landscape of the demo, in which days go by quickly]
     #[arg(long, value_name = "D", value_parser = duration)]
     event_ttl: Option<TimeDelta>,
     /// Landscape time at the beginning: an instant, `now`, or so long from now (90d) [default: now]
