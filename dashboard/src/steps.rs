@@ -18,7 +18,7 @@ use clock::TimerClass;
 use eventlog::{Entry, Message as Changed, Verb};
 use futures::{FutureExt, StreamExt};
 use http::Method;
-use ops::history::told::tree;
+use ops::history::entry::tree;
 use serde_json::json;
 
 use crate::parts::message::{Message, Severity};
