@@ -361,12 +361,12 @@ mod tests {
     #[test]
     fn who_asks_is_not_what_the_client_says() {
         let mut fields = of(json!({"username": "admin", "groups": ["system:masters"], "uid": "1"}), json!({}));
-        let mut extra = BTreeMap::new();
-        let who = |uid: &'static str, extra| Requester { name: "jane", groups: vec!["developers"], uid, extra };
-        set_requester(&mut fields, &who("", &extra));
+        let none = BTreeMap::new();
+        let who = Requester { name: "jane", groups: vec!["developers"], uid: "", extra: &none };
+        set_requester(&mut fields, &who);
         assert_eq!(fields["spec"], json!({"username": "jane", "groups": ["developers"]}));
-        extra.insert("scopes".to_owned(), vec!["a".to_owned()]);
-        set_requester(&mut fields, &who("7", &extra));
+        let extra = BTreeMap::from([("scopes".to_owned(), vec!["a".to_owned()])]);
+        set_requester(&mut fields, &Requester { uid: "7", extra: &extra, ..who });
         assert_eq!((&fields["spec"]["uid"], &fields["spec"]["extra"]), (&json!("7"), &json!({"scopes": ["a"]})));
     }
 
