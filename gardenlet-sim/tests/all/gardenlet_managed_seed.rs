@@ -31,7 +31,8 @@ fn start(world: &mut World) -> Pass {
 /// Shoot `garden/m` on a Seed, whose last operation is in a state.
 fn shoot_on(seed: &str, state: &str) -> Shoot {
     object(json!({
-        "metadata": {"name": "m", "namespace": "garden", "generation": 1, "finalizers": ["gardener"], "uid": "1"},
+        "metadata": {"name": "m", "namespace": "garden", "generation": 1, "finalizers": ["gardener"], "uid": "1",
+            "labels": {format!("name.seed.gardener.cloud/{seed}"): "true"}},
         "spec": {
             "seedName": seed, "region": "local",
             "cloudProfile": {"kind": "CloudProfile", "name": "local"},
