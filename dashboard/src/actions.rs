@@ -44,7 +44,7 @@ pub(crate) async fn act(view: &View, action: &str, form: &Fields) -> Result<Outc
         "set-version" => landscape::set_version(view, form).await,
         "time-advance" => time::advance(view, form).await,
         "time-until" => time::until(view, form).await,
-        "time-steps" => time::steps(view, form),
+        "time-steps" => Ok(time::steps(view, form)),
         "time-mode" => time::mode(view, form).await,
         "scheme" => {
             if let Some(scheme) = Scheme::named(form.text("scheme")) {

@@ -41,25 +41,25 @@ pub(super) async fn until(view: &View, form: &Fields) -> Result<Outcome, Refusal
 }
 
 /// Goes step by step, with a pause of wall time between two, to an instant or by a length of time.
-pub(super) fn steps(view: &View, form: &Fields) -> Result<Outcome, Refusal> {
+pub(super) fn steps(view: &View, form: &Fields) -> Outcome {
     let pause = match form.text("pause").parse::<i64>() {
         Ok(milliseconds) if (0..=LONGEST.num_milliseconds()).contains(&milliseconds) => {
             TimeDelta::milliseconds(milliseconds)
         }
-        _ => return Ok(said("pause: milliseconds, a whole number from 0 to 5000")),
+        _ => return said("pause: milliseconds, a whole number from 0 to 5000"),
     };
     let now = view.dashboard.now();
     let to = match form.text("goal").parse::<When>() {
         Ok(when) => when.behind(now),
-        Err(why) => return Ok(said(&why)),
+        Err(why) => return said(&why),
     };
     if to <= now {
-        return Ok(said(&format!("{} is past", time::text(to))));
+        return said(&format!("{} is past", time::text(to)));
     }
     let stop_on = form.text("stop-on").split([',', ' ']).filter(|reason| !reason.is_empty());
     let stop_on: BTreeSet<String> = stop_on.map(str::to_owned).collect();
     steps::begin(view, Walk { to, pause, stop_on });
-    Ok(Outcome::Back(Vec::new()))
+    Outcome::Back(Vec::new())
 }
 
 async fn go(view: &View, to: DateTime<Utc>) -> Result<Outcome, Refusal> {

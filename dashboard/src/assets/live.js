@@ -123,6 +123,10 @@ async function reopen() {
   open();
 }
 
+function draw(text) {
+  const page = new DOMParser().parseFromString(trusted.createHTML(text), "text/html");
+  page.querySelectorAll("[data-region]").forEach((it) => replace({ id: it.id, hash: it.dataset.region, html: it.innerHTML }));
+}
 // A page without a stream (a session has four) asks every two seconds whether it is another now.
 async function poll(tag) {
   try {
@@ -131,12 +135,32 @@ async function poll(tag) {
     banner("");
     if (answer.ok) {
       tag = answer.headers.get("ETag") || "";
-      const page = new DOMParser().parseFromString(trusted.createHTML(await answer.text()), "text/html");
-      page.querySelectorAll("[data-region]").forEach((it) => replace({ id: it.id, hash: it.dataset.region, html: it.innerHTML }));
+      draw(await answer.text());
     }
   } catch { banner("The landscape does not answer. This page shows what was last known, and asks again."); }
   setTimeout(poll, 2000, tag);
 }
+
+// --- the filter of the list, as somebody types: the last answer counts ----------------------------------------------
+let typing = null, asking = null;
+document.addEventListener("input", (event) => {
+  if (event.target.id !== "filter") return;
+  clearTimeout(typing);
+  typing = setTimeout(async () => {
+    const url = new URL(location.href);
+    url.searchParams.delete("page");
+    if (event.target.value) url.searchParams.set("filter", event.target.value); else url.searchParams.delete("filter");
+    if (asking) asking.abort();
+    asking = new AbortController();
+    try {
+      const answer = await fetch(url, { cache: "no-store", signal: asking.signal });
+      if (!answer.ok) return;
+      draw(await answer.text());
+      history.replaceState(null, "", url);
+      if (document.body.dataset.live) { document.body.dataset.live = url.pathname + url.search; source.close(); open(); }
+    } catch { /* Another key was pressed, or nobody answers: the stream says so. */ }
+  }, 150);
+});
 
 // --- copying -------------------------------------------------------------------------------------------------------
 function prepare(root) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The pages: each a function from a view to what is shown.
 //!
-//! **Tour.** [`clusters`] all Shoots; [`landscape`] Gardener itself; [`time`] the clock and the log; [`forecast`] what maintenance will do;
-//! [`faults`] what goes wrong on purpose; [`cluster`] one; [`create`] a new one; [`versions`] the life of versions; [`world`] what several pages read, [`maintenance`] what will happen to a Shoot.
+//! **Tour.** [`clusters`] all Shoots; [`cluster`] one; [`create`] a new one; [`versions`] the life of versions; [`landscape`]
+//! Gardener itself; [`time`] the clock and the log; [`forecast`] what maintenance will do; [`faults`] what goes wrong on purpose;
+//! [`world`] what several pages read, [`maintenance`] what will happen to a Shoot.
 
 pub mod cluster;
 pub mod clusters;

@@ -16,6 +16,7 @@ use landscape::{Options, preset, wait};
 use serde_json::json;
 
 use crate::node_rollout::{SEED, SHOOT, all};
+use crate::pages::{Browser, admin};
 use crate::support::{Audited, evening, is};
 
 const CREATED: &str = "2023-07-27T21:00:00Z";
@@ -100,6 +101,28 @@ fn an_update_in_place_keeps_its_bounds_and_its_nodes() {
         let updates: Vec<Update> = all::<Node>(&mut audited, SHOOT).iter().map(Update::of).collect();
         assert!(updates.iter().all(|update| !update.candidate && !update.selected && update.outcome.is_none()));
     }
+}
+
+/// "ManualInPlaceUpdate": the user says which node is next, on the page of the cluster.
+#[test]
+fn a_node_is_selected_for_its_update_on_the_page_of_its_cluster() {
+    let mut audited = cluster(1, "ManualInPlaceUpdate", 2, 1);
+    update_image(&mut audited);
+    audited.until_it_holds(TimeDelta::minutes(30), "the nodes are candidates", |audited| {
+        all::<Node>(audited, SHOOT).iter().all(|node| Update::of(node).candidate)
+    });
+    let page = "clusters/demo/local";
+    let browser = Browser::of(&audited, admin());
+    let text = browser.get(&audited, page).text;
+    assert_eq!(text.matches("value=\"select-node\"").count(), 2, "{text}");
+    assert!(text.contains("Force the update in place"), "{text}");
+    let node = all::<Node>(&mut audited, SHOOT).remove(0).metadata.name;
+    let fields = format!("namespace={}&name=local&step=select-node&node={node}", preset::NAMESPACE);
+    let answer = browser.post(&audited, page, "cluster", &fields);
+    assert_eq!(answer.code, http::StatusCode::SEE_OTHER, "{}", answer.text);
+    audited.until_it_holds(TimeDelta::minutes(30), "the node is updated", |audited| outdated(audited) == 1);
+    let text = browser.get(&audited, page).text;
+    assert_eq!(text.matches("value=\"select-node\"").count(), 1, "{text}");
 }
 
 /// "a late success label still leads to success".

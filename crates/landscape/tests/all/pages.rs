@@ -19,20 +19,20 @@ use crate::support::{Audited, evening, force_update};
 const HOST: &str = "story.localhost:1";
 
 /// A browser that has logged in.
-struct Browser {
+pub(crate) struct Browser {
     dashboard: Dashboard,
     cookie: String,
 }
 
 /// An answer.
-struct Answer {
-    code: StatusCode,
-    text: String,
-    location: String,
+pub(crate) struct Answer {
+    pub(crate) code: StatusCode,
+    pub(crate) text: String,
+    pub(crate) location: String,
 }
 
 impl Browser {
-    fn of(audited: &Audited, user: User) -> Self {
+    pub(crate) fn of(audited: &Audited, user: User) -> Self {
         let (host, now) = (audited.landscape.host().clone(), audited.landscape.now());
         let options = Options {
             landscape: "story".to_owned(),
@@ -76,13 +76,13 @@ impl Browser {
         Answer { code: parts.status, text, location }
     }
 
-    fn get(&self, audited: &Audited, path: &str) -> Answer {
+    pub(crate) fn get(&self, audited: &Audited, path: &str) -> Answer {
         let request = self.request(Method::GET, &format!("/dashboard/{path}")).body(Body::empty()).expect("a request");
         self.send(audited, request)
     }
 
     /// Sends a form as a page has it: with its token, from the same origin.
-    fn post(&self, audited: &Audited, page: &str, action: &str, fields: &str) -> Answer {
+    pub(crate) fn post(&self, audited: &Audited, page: &str, action: &str, fields: &str) -> Answer {
         let text = self.get(audited, page).text;
         let form = text
             .split(&format!("action=\"/dashboard/do/{action}\""))
@@ -100,7 +100,7 @@ impl Browser {
     }
 }
 
-fn admin() -> User {
+pub(crate) fn admin() -> User {
     User { name: "admin".into(), groups: vec!["system:masters".into(), "system:authenticated".into()], component: None }
 }
 
@@ -143,8 +143,9 @@ fn check_document(path: &str, answer: &Answer) {
 }
 
 /// Pages, with queries that show more of them.
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 10] = [
     "clusters",
+    "clusters/demo/local",
     "landscape",
     "landscape?to=1.121",
     "time",
@@ -185,6 +186,9 @@ fn the_past_is_what_was_true_then() {
     // The bar leads to the change and back.
     assert!(then.contains("id=\"bar-next\"") && then.contains("id=\"bar-now\""), "{then}");
     assert!(now.contains("Kubernetes 1.26.4 → 1.27.1"), "a mark tells the roll-out: {now}");
+    // Its machines are told along the time of its roll-out.
+    let cluster = browser.get(&audited, "clusters/demo/local").text;
+    assert!(cluster.contains("Machines along time") && cluster.contains(" new and running"), "{cluster}");
     // A cluster that was not there yet.
     let before = browser.get(&audited, "clusters/demo/local?at=2023-07-27T19:58:00Z");
     assert_eq!(before.code, StatusCode::NOT_FOUND);

@@ -243,6 +243,7 @@ fn marks(entry: &Entry) -> Vec<(Subject, String)> {
     let before = || entry.previous.as_ref().map(|(at, sections)| tree(sections, at.0)).unwrap_or_default();
     let name = if key.namespace.is_empty() { key.name.to_string() } else { format!("{}/{}", key.namespace, key.name) };
     match (&*key.resource, entry.verb) {
+        (resource::SHOOTS, Verb::Update | Verb::UpdateStatus) if is_as_it_was(entry) => Vec::new(),
         (resource::SHOOTS, Verb::Update | Verb::UpdateStatus) => shoot(&name, &before(), &after()),
         (resource::CLOUD_PROFILES | resource::NAMESPACED_CLOUD_PROFILES, Verb::Update) => {
             let versions = |tree: &Value| [tree["spec"]["kubernetes"].clone(), tree["spec"]["machineImages"].clone()];
@@ -265,6 +266,36 @@ fn marks(entry: &Entry) -> Vec<(Subject, String)> {
         }
         _ => Vec::new(),
     }
+}
+
+/// Whether an entry of a Shoot changes nothing that there are marks of: by its bytes, since there are many.
+fn is_as_it_was(entry: &Entry) -> bool {
+    let Some((_, before)) = &entry.previous else { return false };
+    let maintenance =
+        |sections: &eventlog::Sections| member(&sections.parts[4], b"\"lastMaintenance\":").map(<[u8]>::to_vec);
+    before.parts[3] == entry.object.parts[3] && maintenance(before) == maintenance(&entry.object)
+}
+
+/// The object that stands behind a key in JSON, with its braces; `None`: there is none.
+fn member<'a>(json: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+    let begin = json.windows(key.len()).position(|window| window == key)? + key.len();
+    let (mut depth, mut in_text, mut is_escaped) = (0_usize, false, false);
+    for (at, byte) in json[begin..].iter().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_text => is_escaped = true,
+            b'"' => in_text = !in_text,
+            b'{' if !in_text => depth += 1,
+            b'}' if !in_text => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return Some(&json[begin..=begin + at]);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 fn shoot(name: &str, before: &Value, after: &Value) -> Vec<(Subject, String)> {
@@ -297,4 +328,18 @@ fn shoot(name: &str, before: &Value, after: &Value) -> Vec<(Subject, String)> {
         marks.push((Subject::Maintenance, format!("Shoot {name}: maintenance {state}: {description}")));
     }
     marks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_behind_a_key_ends_with_its_own_brace() {
+        let json = br#"{"a":{"x":1},"lastMaintenance":{"description":"a } \" {","more":{"b":2}},"z":{}}"#;
+        let found = member(json, b"\"lastMaintenance\":").expect("it is there");
+        assert_eq!(found, br#"{"description":"a } \" {","more":{"b":2}}"#);
+        assert_eq!(member(json, b"\"none\":"), None);
+        assert_eq!(member(br#"{"a":{"b":1"#, b"\"a\":"), None, "it has no end");
+    }
 }

@@ -43,7 +43,7 @@ async fn read(view: &View, shoot: &Shoot) -> Result<Option<Markup>, Error> {
     machines.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
     let pools: Vec<Vec<Markup>> = deployments.iter().map(pool).collect();
     let classes: Vec<&str> = deployments.iter().map(|it| it.spec.template.spec.class.name.as_str()).collect();
-    let has_marks = |node: &&Node| IN_PLACE.iter().any(|label| node.metadata.labels.contains_key(*label));
+    let has_marks = |node: &&Node| IN_PLACE.iter().any(|label| node.metadata.labels.contains_key(label));
     let in_place = nodes.values().copied().any(|node| has_marks(&node));
     let rows = machines.iter().map(|machine| {
         let mut cells = cells(machine, &classes, &nodes);

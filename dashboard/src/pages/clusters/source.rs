@@ -11,6 +11,7 @@ use std::sync::Arc;
 use api::cluster::GARDEN;
 use api::core::Shoot;
 use eventlog::{Key, Revision};
+use futures::future::try_join_all;
 use ops::past::resource;
 use ops::past::rows::{self, ShootRow};
 
@@ -87,20 +88,20 @@ async fn indexed(view: &View) -> Option<Vec<Arc<ShootRow>>> {
 /// # Errors
 /// What the API answers.
 pub(super) async fn on_screen<'a>(view: &View, rows: &[&Light<'a>]) -> Result<Vec<Cow<'a, Shoot>>, Refusal> {
-    let mut shoots = Vec::with_capacity(rows.len());
-    for light in rows {
+    let read = rows.iter().map(|light| async move {
         if let Some(shoot) = light.shoot {
-            shoots.push(Cow::Borrowed(shoot));
-            continue;
+            return Ok(Some(Cow::Borrowed(shoot)));
         }
-        let found = match changed(view, &light.row).await {
-            Some(shoot) => Some(shoot),
-            // The change is not retained any more.
-            None => view.get::<Shoot>(GARDEN, &light.row.namespace, &light.row.name).await?,
-        };
-        shoots.extend(found.map(Cow::Owned));
-    }
-    Ok(shoots)
+        let row = &light.row;
+        // Exact lists of the past are long; its entries are not, where they are retained.
+        let changed = if view.at.is_some() { changed(view, row).await } else { None };
+        match changed {
+            Some(shoot) => Ok(Some(Cow::Owned(shoot))),
+            None => view.get::<Shoot>(GARDEN, &row.namespace, &row.name).await.map(|shoot| shoot.map(Cow::Owned)),
+        }
+    });
+    let shoots: Vec<Option<Cow<'a, Shoot>>> = try_join_all(read).await?;
+    Ok(shoots.into_iter().flatten().collect())
 }
 
 /// The Shoot as its last change left it.

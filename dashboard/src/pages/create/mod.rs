@@ -241,7 +241,7 @@ impl<'a> Form<'a> {
         }
         if let Some(filled) = filled.filter(|filled| shown.is_none_or(|shown| shown.version != *filled)) {
             let text = format!(
-                "an empty spec.kubernetes.version would give {filled}: the API's own default takes deprecated versions, too"
+                "an empty spec.kubernetes.version would give {filled}: the API's own default is the highest one that is no preview and not expired"
             );
             notes.push(Message::new(Severity::Info, text));
         }

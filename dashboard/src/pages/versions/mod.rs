@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The versions of a CloudProfile: their life as a picture, the table of `terrarium versions`, and what happens to their users.
 //!
-//! **Tour.** [`history`] what was offered, from the log; [`picture`] the picture; [`change`] what a change would do; [`dates`] dates that are dragged.
+//! **Tour.** [`history`] what was offered, from the log; [`picture`] the picture; [`change`] what a change would do;
+//! [`dates`] dates that are dragged.
 
 pub(crate) mod change;
 pub(super) mod dates;

@@ -40,6 +40,12 @@ fn a_maintenance_is_watched_step_by_step() {
         let sandbox = evening("maintenance", &[]);
         browser.log_in(&sandbox, &[]).await;
         reads(&browser, "#list", &["1 cluster", "demo", "local", "1.26.4", "deprecated"]).await;
+        // The list follows what is typed.
+        browser.fill("#filter", "version:1.27").await;
+        browser.until_text("#list", "No cluster is like that").await;
+        browser.until_at("clusters?filter=version%3A1.27").await;
+        browser.by(By::Keyboard).fill("#filter", "version:1.26").await;
+        browser.until_text("#list", "1.26.4").await;
         browser.follow(NEXT_WINDOW).await;
         browser.until_text("#clock", "2023-07-28 09:00:01").await;
         browser.open("time").await;

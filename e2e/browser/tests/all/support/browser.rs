@@ -399,7 +399,7 @@ impl Browser {
 
     /// Keeps what is shown, from top to bottom, in `target/browser`.
     pub(crate) async fn screenshot(&self, name: &str) -> Vec<u8> {
-        let size = "[document.documentElement.clientWidth, Math.min(document.documentElement.scrollHeight, 6000)]";
+        let size = "[innerWidth, Math.min(document.documentElement.scrollHeight, 6000)]";
         let size = self.evaluate(size).await;
         let clip = json!({ "x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1 });
         let parameters = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
