@@ -126,7 +126,7 @@ impl Browser {
     /// Path and query of the page that is shown, below `/dashboard/`.
     pub(crate) async fn address(&self) -> String {
         let url = self.client.current_url().await.expect("an address").to_string();
-        url.split_once("/dashboard/").map(|(_, rest)| rest.to_owned()).unwrap_or(url)
+        url.split_once("/dashboard/").map_or(url.as_str(), |(_, rest)| rest).to_owned()
     }
 
     /// What an expression gives. Not by a script of the page: its Content-Security-Policy does not count here.
