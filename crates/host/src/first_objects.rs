@@ -60,11 +60,14 @@ enum Made {
     ComponentStatuses,
 }
 
+/// What is made once in each cluster.
+type Once = BTreeMap<(String, Made), Arc<OnceCell<()>>>;
+
 /// Which clusters have which of them.
 #[derive(Debug)]
 pub(crate) struct FirstObjects {
     trust: Option<Trust>,
-    made: Mutex<BTreeMap<(String, Made), Arc<OnceCell<()>>>>,
+    made: Mutex<Once>,
 }
 
 impl FirstObjects {

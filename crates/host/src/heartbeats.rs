@@ -110,7 +110,7 @@ fn fill(lease: &mut Value, now: Instant) -> bool {
 pub(crate) fn renewed(body: Body, time: Clock, wall: Clock, position: impl Fn() -> Revision + Send + 'static) -> Body {
     let body = aggregation::whole_lines(body);
     let sleep = wall.sleep(PERIOD, TimerClass::Calendar);
-    Renewed { body, time, wall, position: Box::new(position), sleep, is_due: false, renewed_leases: BTreeMap::new() }
+    Renewed { body, time, wall, position: Box::new(position), sleep, is_due: false, leases: BTreeMap::new() }
         .boxed_unsync()
 }
 
@@ -123,7 +123,7 @@ struct Renewed {
     /// Whether the Leases are to be told of once nothing else waits.
     is_due: bool,
     /// By name, the Leases that the watch was told of and whose owners live.
-    renewed_leases: BTreeMap<String, Value>,
+    leases: BTreeMap<String, Value>,
 }
 
 impl Renewed {
@@ -137,9 +137,9 @@ impl Renewed {
                     let name = lease["metadata"]["name"].as_str().unwrap_or_default().to_owned();
                     let is_renewed = fill(lease, self.time.now());
                     if is_renewed && tree["type"] != "DELETED" {
-                        self.renewed_leases.insert(name, tree["object"].clone());
+                        self.leases.insert(name, tree["object"].clone());
                     } else if tree["type"] != "BOOKMARK" {
-                        self.renewed_leases.remove(&name);
+                        self.leases.remove(&name);
                     }
                     out.extend_from_slice(frame(&tree["type"], &tree["object"]).as_bytes());
                 }
@@ -152,7 +152,7 @@ impl Renewed {
     fn renewals(&self, position: Revision) -> Bytes {
         let now = json!(MicroTime(self.time.now()));
         let mut out = String::new();
-        for lease in self.renewed_leases.values() {
+        for lease in self.leases.values() {
             let mut lease = lease.clone();
             lease["spec"]["renewTime"] = now.clone();
             let stored = lease["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok());
@@ -187,7 +187,7 @@ impl http_body::Body for Renewed {
                 Poll::Pending if this.is_due => {
                     this.is_due = false;
                     this.sleep = this.wall.sleep(PERIOD, TimerClass::Calendar);
-                    if !this.renewed_leases.is_empty() {
+                    if !this.leases.is_empty() {
                         return Poll::Ready(Some(Ok(Frame::data(this.renewals(position)))));
                     }
                 }

@@ -420,7 +420,7 @@ impl Host {
     }
 
     /// Networks of the pods of seeds, by the names of their clusters.
-    pub(crate) fn pod_networks(&self) -> Arc<dyn Fn(&str) -> Option<String> + Send + Sync> {
+    pub(crate) fn pod_networks(&self) -> kube_controllers::workload::NetworkOf {
         let server = self.inner.server.clone();
         Arc::new(move |name| {
             let seed = cluster::seed(name)?;

@@ -78,7 +78,7 @@ impl Live {
             listener,
             faults: self.host.faults().clone(),
             asked: Arc::new(move |pod, is_asked| {
-                asked.set_asked(&child::participant(&pod.cluster, &pod.name), is_asked)
+                asked.set_asked(&child::participant(&pod.cluster, &pod.name), is_asked);
             }),
             hold: Arc::new(move |name, holds| {
                 holding.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });

@@ -64,7 +64,8 @@ use self::wall_waits::WallWaits;
 
 type IsProcess = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 type EndOf = Arc<dyn Fn(&str) -> TimeDelta + Send + Sync>;
-type NetworkOf = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+/// The network of the pods of a cluster, by the cluster's name.
+pub type NetworkOf = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 type NodeOf = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// How pods run.
