@@ -88,7 +88,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "MODE", value_parser = ["enforce", "warn", "off"])]
     skew_enforcement: Option<String>,
     /// Whether components may go back to older versions, with a Warning Event each time, for an exercise. A landscape that
-    /// can be given another value [default: false]
+    /// is stopped may be given another value [default: false]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     allow_downgrade: Option<bool>,
     /// Who may do what: `rbac`, what the roles of each cluster allow; `always-allow`, every user
