@@ -255,7 +255,7 @@ pub fn administrator() -> User {
 
 /// The beginning of a path that says which API server answers it: `/clusters/garden/apis/core.gardener.cloud`.
 pub(crate) fn server_of(path: &str) -> &str {
-    let segments = if path.split('/').nth(3) == Some("apis") { 5 } else { 4 };
+    let segments = if path.split('/').nth(3) == Some("apis") { 4 } else { 3 };
     let end = path.match_indices(['/', '?']).nth(segments).map_or(path.len(), |(at, _)| at);
     path[..end].split('?').next().unwrap_or_default()
 }

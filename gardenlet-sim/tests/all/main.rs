@@ -6,6 +6,7 @@ mod gardenlet_care;
 mod gardenlet_credentials;
 mod gardenlet_dns;
 mod gardenlet_in_place;
+mod gardenlet_managed_seed;
 mod gardenlet_readiness;
 mod gardenlet_seed;
 mod gardenlet_shoot;

@@ -96,9 +96,8 @@ fn counts(mut machines: BTreeMap<Arc<str>, Stage>, changes: &[Change]) -> Vec<(D
 fn last_rollout(mut counts: Vec<(DateTime<Utc>, Count)>) -> Vec<(DateTime<Utc>, Count)> {
     // Before it there were only old ones, or none.
     let begin = counts.iter().rposition(|(_, count)| count.coming + count.ready == 0);
-    if let Some(begin) = begin {
-        counts.drain(..begin);
-    }
+    let Some(begin) = begin else { return counts };
+    counts.drain(..begin);
     // Of the quiet time before it a little is enough.
     if let [(first, _), (second, _), ..] = counts[..] {
         let last = counts.last().map_or(second, |(last, _)| *last);

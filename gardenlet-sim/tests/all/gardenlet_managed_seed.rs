@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Cases of pkg/gardenlet/controller/managedseed @ v1.120.0: a Shoot that becomes a Seed is given a gardenlet.
+
+use api::core::{Seed, Shoot};
+use api::kubernetes::apps::Deployment;
+use api::seedmanagement::ManagedSeed;
+use api::terrarium::Cluster;
+use gardenlet_sim::gardenlet;
+use serde_json::json;
+use testkit::{Pass, World, object};
+
+use super::world;
+
+const SOON: &str = "2025-06-02T12:00:10Z";
+
+/// Starts gardenlet of Seed `local` where pods run as processes.
+fn start(world: &mut World) -> Pass {
+    let template: Seed = object(json!({
+        "metadata": {"name": "local"},
+        "spec": {"provider": {"type": "local", "region": "local"}},
+    }));
+    let options = gardenlet::Options {
+        seed_name: "local".to_owned(),
+        seed_template: template,
+        has_pods: true,
+        ..gardenlet::Options::default()
+    };
+    world.start(|context| gardenlet::run(context, options))
+}
+
+/// Shoot `garden/m` on a Seed, whose last operation is in a state.
+fn shoot_on(seed: &str, state: &str) -> Shoot {
+    object(json!({
+        "metadata": {"name": "m", "namespace": "garden", "generation": 1, "finalizers": ["gardener"], "uid": "1",
+            "labels": {format!("name.seed.gardener.cloud/{seed}"): "true"}},
+        "spec": {
+            "seedName": seed, "region": "local",
+            "cloudProfile": {"kind": "CloudProfile", "name": "local"},
+            "kubernetes": {"version": "1.27.1"},
+            "provider": {"type": "local", "workers": []},
+        },
+        "status": {
+            "technicalID": "shoot--garden--m", "seedName": seed, "uid": "1", "observedGeneration": 1,
+            "gardener": {"version": "v1.120.0"},
+            "lastOperation": {"type": "Create", "state": state, "progress": 100,
+                "lastUpdateTime": "2025-06-02T11:59:00Z"},
+        },
+    }))
+}
+
+fn managed_seed() -> ManagedSeed {
+    let config = json!({
+        "apiVersion": "gardenlet.config.gardener.cloud/v1alpha1", "kind": "GardenletConfiguration",
+        "seedConfig": {"spec": {"provider": {"type": "local", "region": "local"}}},
+    });
+    object(json!({
+        "metadata": {"name": "m", "namespace": "garden", "generation": 1, "uid": "2"},
+        "spec": {"shoot": {"name": "m"}, "gardenlet": {"config": config}},
+    }))
+}
+
+fn conditions(world: &World) -> Vec<(String, String)> {
+    let seed: ManagedSeed = world.get("garden", "m").expect("it is there");
+    seed.status.conditions.into_iter().map(|condition| (condition.r#type, condition.status)).collect()
+}
+
+fn condition(type_: &str, status: &str) -> (String, String) {
+    (type_.to_owned(), status.to_owned())
+}
+
+#[test]
+fn a_reconciled_shoot_is_given_a_gardenlet_in_the_version_of_this_one() {
+    let mut world = world().with(shoot_on("local", "Succeeded")).with(managed_seed());
+    start(&mut world);
+    world.advance_to(SOON);
+    assert_eq!(conditions(&world), [condition("ShootReconciled", "True"), condition("SeedRegistered", "True")]);
+    let seed: ManagedSeed = world.get("garden", "m").expect("it is there");
+    assert_eq!(seed.metadata.finalizers, ["gardener"]);
+    assert_eq!(seed.status.observed_generation, 1);
+    world.get_in::<Cluster>("runtime", "", "seed--m").expect("the Seed has a cluster");
+    let deployment: Deployment = world.get_in("seed--m", "garden", "gardenlet").expect("gardenlet is deployed");
+    let image = &deployment.spec.template.spec.containers[0].image;
+    assert!(image.ends_with(":v1.120.0"), "{image}");
+}
+
+#[test]
+fn a_shoot_that_is_not_reconciled_is_waited_for() {
+    for state in ["Processing", "Error", "Failed"] {
+        let mut world = world().with(shoot_on("local", state)).with(managed_seed());
+        start(&mut world);
+        let pass = world.advance_to(SOON);
+        assert_eq!(conditions(&world), [condition("ShootReconciled", "False")], "{state}");
+        let event = "Normal Reconciling Waiting for shoot \"garden/m\" to be reconciled";
+        assert!(pass.events.iter().any(|line| line == event), "{state}: {:?}", pass.events);
+        assert_eq!(world.get_in::<Cluster>("runtime", "", "seed--m"), None, "{state}");
+    }
+}
+
+#[test]
+fn the_wait_ends_with_the_shoots_operation() {
+    let mut world = world().with(shoot_on("local", "Failed")).with(managed_seed());
+    start(&mut world);
+    world.advance_to(SOON);
+    world.change::<Shoot>("garden", "m", |shoot| {
+        let operation = shoot.status.last_operation.as_mut().expect("there is one");
+        "Succeeded".clone_into(&mut operation.state);
+    });
+    world.advance_to("2025-06-02T14:00:00Z");
+    assert_eq!(conditions(&world), [condition("ShootReconciled", "True"), condition("SeedRegistered", "True")]);
+}
+
+#[test]
+fn a_shoot_on_another_seed_is_its_gardenlets_concern() {
+    let mut world = world().with(shoot_on("other", "Succeeded")).with(managed_seed());
+    start(&mut world);
+    let pass = world.advance_to(SOON);
+    assert_eq!(pass.writes_of("managedseeds"), [""; 0]);
+    assert_eq!(world.get_in::<Cluster>("runtime", "", "seed--m"), None);
+}
