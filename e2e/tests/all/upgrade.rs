@@ -16,6 +16,12 @@ fn control_plane(sandbox: &Sandbox) -> String {
     sandbox.kubectl(Kubectl::Newest, "seed-local", &words)
 }
 
+/// Names and purposes of the ControlPlanes of the Shoot whose API server has no external DNS record.
+fn control_planes(sandbox: &Sandbox) -> String {
+    let path = "jsonpath={range .items[*]}{.metadata.name} {.spec.purpose}{\"\\n\"}{end}";
+    sandbox.kubectl(Kubectl::Newest, "seed-local", &["-n", "shoot--demo--no-dns", "get", "controlplanes", "-o", path])
+}
+
 /// What `upgrade status` says of each component: cluster, name, what runs.
 fn versions(sandbox: &Sandbox) -> Vec<String> {
     let status: Value = serde_json::from_str(&sandbox.terrarium(&["upgrade", "status", "-o", "json"])).expect("JSON");
@@ -36,6 +42,15 @@ fn an_upgrade_over_several_minors_reaches_the_shoots() {
     assert_eq!(seed, "local", "the control plane is looked at in its seed");
     let before = control_plane(&sandbox);
     in_order(&before, &["gardener-resource-manager:v1.120.0"]);
+    let local = std::fs::read_to_string(manifest("shoot")).expect("a manifest");
+    let no_dns = sandbox.folder().join("no-dns.yaml");
+    let (_, shoot) = local.split_once("kind: Shoot\n").expect("the Shoot is the last document");
+    let spec = "spec:\n  seedName: local\n  dns: {providers: [{type: unmanaged, primary: true}]}\n";
+    let shoot = shoot.replacen("{name: local,", "{name: no-dns,", 1).replacen("spec:\n", spec, 1);
+    std::fs::write(&no_dns, format!("apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\n{shoot}")).expect("written");
+    garden(&["-n", "garden-demo", "create", "-f", no_dns.to_str().expect("a path")]);
+    sandbox.terrarium(&["clock", "until", "shoot/demo/no-dns=Succeeded"]);
+    assert_eq!(control_planes(&sandbox), "no-dns normal\nno-dns-exposure exposure\n");
 
     let dry = sandbox.terrarium(&["upgrade", "apply", "--to", "1.122", "--dry-run"]);
     in_order(&dry, &["gardener-operator", "1.121.0", "gardener-apiserver", "gardenlet"]);
@@ -82,6 +97,7 @@ fn an_upgrade_over_several_minors_reaches_the_shoots() {
     sandbox.terrarium(&["clock", "advance", "2h", "--quiet"]);
     let path = "jsonpath={.status.gardener.version} {.status.lastOperation.state}";
     assert_eq!(garden(&["-n", "garden-demo", "get", "shoot", "local", "-o", path]), "v1.122.0 Succeeded");
+    assert_eq!(control_planes(&sandbox), "no-dns normal\n", "the exposure goes with 1.121");
     let after = control_plane(&sandbox);
     in_order(&after, &["gardener-resource-manager:v1.122.0"]);
     let path = "jsonpath={.spec.template.spec.containers[0].image}";

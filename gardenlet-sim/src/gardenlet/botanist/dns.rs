@@ -16,6 +16,9 @@ use super::super::flow::effect::Dns;
 use super::super::shared::{GARDEN, Gardenlet, domain_secrets};
 use super::{Botanist, Failure, delete};
 
+/// The provider of a domain whose records somebody else than Gardener writes.
+const UNMANAGED: &str = "unmanaged";
+
 /// A domain of the landscape, from a Secret in namespace `garden`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Domain {
@@ -27,6 +30,12 @@ pub(crate) struct Domain {
     pub(crate) zone: Option<String>,
     /// Credentials of the DNS provider, as the Secret has them.
     pub(crate) data: BTreeMap<String, ByteString>,
+}
+
+impl Domain {
+    fn is_managed(&self) -> bool {
+        self.provider != UNMANAGED
+    }
 }
 
 /// The domains that a Shoot is published under.
@@ -57,14 +66,20 @@ impl Domains {
         let external = wanted.and_then(|wanted| {
             let own = dns.into_iter().flat_map(|dns| &dns.providers).find(|provider| provider.primary == Some(true));
             match own.and_then(|own| own.r#type.clone()) {
-                Some(provider) if provider == "unmanaged" => None,
                 Some(provider) => Some(Domain { provider, name: wanted.to_owned(), ..Domain::default() }),
                 None => of_role(role::DEFAULT_DOMAIN)
                     .find(|default| wanted.ends_with(&format!(".{}", default.name)))
                     .map(|default| Domain { name: wanted.to_owned(), ..default }),
             }
         });
-        Ok(Self { internal, external })
+        Ok(Self { internal, external: external.filter(Domain::is_managed) })
+    }
+
+    /// Whether the API server of the Shoot is published by both of its DNS records, the internal one and the external one.
+    ///
+    /// Source: `ShootUsesDNS` of pkg/gardenlet/operation/botanist/kubeapiserverexposure.go @ v1.120.0.
+    pub(crate) fn publish_api_server(&self) -> bool {
+        self.internal.as_ref().is_some_and(Domain::is_managed) && self.external.is_some()
     }
 }
 
@@ -98,7 +113,7 @@ impl Botanist {
 
     pub(crate) async fn deploy_internal_dns_record(&self) -> Result<(), Failure> {
         match (&self.domains.internal, self.internal_api_host()) {
-            (Some(domain), Some(host)) => {
+            (Some(domain), Some(host)) if domain.is_managed() => {
                 let is_forced = self.shoot.metadata.is_being_deleted();
                 self.deploy_dns_record(Dns::Internal, domain, host, is_forced).await?;
             }

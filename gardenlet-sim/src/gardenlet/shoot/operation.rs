@@ -350,7 +350,7 @@ fn facts(gardenlet: &Gardenlet, shoot: &Shoot, seed: &Seed, domains: &Domains) -
         etcd_key_preparing: etcd_phase == Some("Preparing"),
         etcd_key_completing: etcd_phase == Some("Completing"),
         encryption_changed: status::wanted_encrypted_resources(shoot) != shoot.status.encrypted_resources,
-        exposure: domains.internal.is_none() && domains.external.is_none() && gardenlet.has_component(EXPOSURE),
+        exposure: !domains.publish_api_server() && gardenlet.has_component(EXPOSURE),
         ssh_access: rules::has_ssh_access(spec),
         kube_proxy: spec.kubernetes.kube_proxy.as_ref().is_none_or(|proxy| proxy.enabled != Some(false)),
         nginx_ingress: spec
