@@ -1,35 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which object of the garden belongs to which Seed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use domain::rbac::seed::Relations;
-use domain::rbac::seed::graph::{Edge, Vertex, edges};
+use domain::rbac::seed::graph::{Vertex, edges};
 use generic_apiserver::observer::{Observed, REST};
 use memchr::memmem;
+use rustc_hash::FxHashMap;
+use slab::Slab;
 
 /// Place of the status among [`Observed::parts`].
 const STATUS: usize = 4;
 /// What of a Shoot's status leads somewhere: a Shoot's status changes often, and mostly this does not.
 const MARKS: [&[u8]; 2] = [b"\"seedName\":\"", b"\"technicalID\":\""];
 
-/// All edges of one garden.
+/// All edges of one garden. A Shoot has a dozen of them, to objects that mostly are not there yet, so a vertex is one text
+/// and edges are pairs of numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
-    /// What was read of each object.
-    sources: BTreeMap<Vertex, Source>,
-    /// Where an edge leads, and how many objects say so.
-    out: BTreeMap<Vertex, BTreeMap<Vertex, usize>>,
-    /// How many edges begin or end there.
-    ends: BTreeMap<Vertex, usize>,
+    nodes: Slab<Node>,
+    /// Number of the node of each vertex, by [`text`].
+    numbers: FxHashMap<Arc<str>, usize>,
+}
+
+/// A vertex that was read, or that an edge begins or ends at.
+#[derive(Debug)]
+struct Node {
+    text: Arc<str>,
+    /// Where edges lead; as often as objects say so.
+    out: Vec<usize>,
+    /// How many edges begin or end here.
+    ends: usize,
+    /// What was read of the object; none if only others name it.
+    source: Option<Box<Source>>,
 }
 
 #[derive(Debug)]
 struct Source {
     rest: Bytes,
     marks: Vec<Vec<u8>>,
-    edges: Vec<Edge>,
+    /// Numbers of the nodes where each edge begins and ends.
+    edges: Box<[(usize, usize)]>,
+}
+
+/// A vertex as one text: no plural name, namespace or name has a NUL.
+fn text(vertex: &Vertex) -> String {
+    format!("{}\0{}\0{}", vertex.plural, vertex.namespace, vertex.name)
 }
 
 impl Graph {
@@ -37,52 +56,67 @@ impl Graph {
     pub(crate) fn take(&mut self, object: &Observed<'_>) {
         let vertex = Vertex::new(object.plural, object.namespace, object.name);
         let Some(parts) = object.parts else {
-            if let Some(old) = self.sources.remove(&vertex) {
-                self.remove(&old.edges);
-            }
-            return;
+            let Some(number) = self.number(&vertex) else { return };
+            let source = self.nodes[number].source.take();
+            return self.remove(number, source);
         };
         let marks = if object.plural == "shoots" { marks(&parts[STATUS]) } else { vec![parts[STATUS].to_vec()] };
-        let known = self.sources.get(&vertex);
+        let known = self.number(&vertex).and_then(|number| self.nodes[number].source.as_ref());
         if known.is_some_and(|known| known.rest == parts[REST] && known.marks == marks) {
             return;
         }
         let Some(tree) = object.tree() else { return };
-        let edges = edges(object.plural, object.namespace, object.name, &tree);
-        self.add(&edges);
-        let source = Source { rest: parts[REST].clone(), marks, edges };
-        if let Some(old) = self.sources.insert(vertex, source) {
-            self.remove(&old.edges);
-        }
+        let number = self.number_or_new(&vertex);
+        let edges = self.add(&edges(object.plural, object.namespace, object.name, &tree));
+        let old = self.nodes[number].source.replace(Box::new(Source { rest: parts[REST].clone(), marks, edges }));
+        self.remove(number, old);
     }
 
-    fn add(&mut self, edges: &[Edge]) {
-        for (from, to) in edges {
-            *self.out.entry(from.clone()).or_default().entry(to.clone()).or_default() += 1;
-            for end in [from, to] {
-                *self.ends.entry(end.clone()).or_default() += 1;
-            }
-        }
+    fn number(&self, vertex: &Vertex) -> Option<usize> {
+        self.numbers.get(text(vertex).as_str()).copied()
     }
 
-    fn remove(&mut self, edges: &[Edge]) {
-        fn less(counts: &mut BTreeMap<Vertex, usize>, vertex: &Vertex) {
-            if let Some(count) = counts.get_mut(vertex) {
-                *count -= 1;
-                if *count == 0 {
-                    counts.remove(vertex);
-                }
+    fn number_or_new(&mut self, vertex: &Vertex) -> usize {
+        let text = text(vertex);
+        if let Some(number) = self.numbers.get(text.as_str()) {
+            return *number;
+        }
+        let text: Arc<str> = text.into();
+        let number = self.nodes.insert(Node { text: text.clone(), out: Vec::new(), ends: 0, source: None });
+        self.numbers.insert(text, number);
+        number
+    }
+
+    fn add(&mut self, edges: &[(Vertex, Vertex)]) -> Box<[(usize, usize)]> {
+        let numbered = edges.iter().map(|(from, to)| {
+            let (from, to) = (self.number_or_new(from), self.number_or_new(to));
+            self.nodes[from].out.push(to);
+            self.nodes[from].ends += 1;
+            self.nodes[to].ends += 1;
+            (from, to)
+        });
+        numbered.collect()
+    }
+
+    /// Forgets what was read of an object before, and each node that nothing speaks of any more.
+    fn remove(&mut self, number: usize, old: Option<Box<Source>>) {
+        for (from, to) in old.iter().flat_map(|old| &old.edges) {
+            let out = &mut self.nodes[*from].out;
+            if let Some(place) = out.iter().position(|end| end == to) {
+                out.swap_remove(place);
+            }
+            for end in [*from, *to] {
+                self.nodes[end].ends -= 1;
+                self.drop_unused(end);
             }
         }
-        for (from, to) in edges {
-            if let Some(ways) = self.out.get_mut(from) {
-                less(ways, to);
-                if ways.is_empty() {
-                    self.out.remove(from);
-                }
-            }
-            less(&mut self.ends, from);
-            less(&mut self.ends, to);
+        self.drop_unused(number);
+    }
+
+    fn drop_unused(&mut self, number: usize) {
+        if self.nodes.get(number).is_some_and(|node| node.ends == 0 && node.source.is_none()) {
+            let node = self.nodes.remove(number);
+            self.numbers.remove(&node.text);
         }
     }
 }
@@ -99,18 +133,22 @@ fn marks(status: &[u8]) -> Vec<Vec<u8>> {
 
 impl Relations for Graph {
     fn exists(&self, object: &Vertex) -> bool {
-        self.sources.contains_key(object) || self.ends.contains_key(object)
+        self.number(object).is_some()
     }
 
     fn belongs(&self, object: &Vertex, seed: &str) -> bool {
         let wanted = Vertex::seed(seed);
-        let (mut seen, mut open) = (BTreeSet::new(), vec![object]);
+        if *object == wanted {
+            return true;
+        }
+        let (Some(begin), Some(wanted)) = (self.number(object), self.number(&wanted)) else { return false };
+        let (mut seen, mut open) = (BTreeSet::new(), vec![begin]);
         while let Some(next) = open.pop() {
-            if *next == wanted {
+            if next == wanted {
                 return true;
             }
             if seen.insert(next) {
-                open.extend(self.out.get(next).into_iter().flat_map(BTreeMap::keys));
+                open.extend(&self.nodes[next].out);
             }
         }
         false
@@ -155,7 +193,7 @@ mod tests {
         assert!(graph.belongs(&cluster, "a") && graph.belongs(&cluster, "b"), "both have it while it moves");
         take(&mut graph, "shoots", "s", None);
         assert!(!graph.exists(&secret) && !graph.exists(&cluster));
-        assert!(graph.out.is_empty() && graph.ends.is_empty() && graph.sources.is_empty());
+        assert!(graph.nodes.is_empty() && graph.numbers.is_empty());
     }
 
     #[test]

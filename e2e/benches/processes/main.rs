@@ -150,16 +150,16 @@ async fn measure(size: &Size) -> Result<(), Failure> {
         report.created(*count, shoots::create_and_await(&client, *count, Duration::from_secs(*seconds)).await);
     }
     let past = shoots::revision(&client).await?;
-    listed(&mut report, &client, &sandbox, size.listed).await;
     at(&mut report, &sandbox, &past);
-    watched(&mut report, &client, size.watchers, lasts).await;
+    drop(sandbox);
     match peers::fdatasyncs(&folder, lasts) {
         Ok(syncs) => report.latencies("fdatasync", "fdatasync of 4 KiB on this disk", &syncs),
         Err(failure) => report.failed("fdatasync", "fdatasync of 4 KiB on this disk", &failure),
     }
-    writes_and_reads(&mut report, &client, Some(&folder), lasts).await;
-    drop(sandbox);
-    always_allowed(&mut report, size, &folder).await?;
+    served(&mut report, size, &folder, &["up"], Some(&folder)).await?;
+    report.special = "always-allow";
+    served(&mut report, size, &folder, &["up", "--authorization=always-allow"], None).await?;
+    report.special = "";
     if let Some((count, seconds)) = size.working {
         let sandbox = Sandbox::new(&binaries()?, &folder);
         sandbox.terrarium(&["up"]);
@@ -175,18 +175,24 @@ async fn measure(size: &Size) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a landscape does in which nobody asks who may do what.
-async fn always_allowed(report: &mut Report, size: &Size, folder: &Path) -> Result<(), Failure> {
+/// Lists, watches, writes and reads in a new landscape without working Shoots.
+///
+/// `etcd`: where etcd may take the same writes.
+async fn served(
+    report: &mut Report,
+    size: &Size,
+    folder: &Path,
+    up: &[&str],
+    etcd: Option<&Path>,
+) -> Result<(), Failure> {
     let lasts = Duration::from_secs(size.seconds);
     let sandbox = Sandbox::new(&binaries()?, folder);
-    sandbox.terrarium(&["up", "--authorization=always-allow"]);
+    sandbox.terrarium(up);
     let client = Client::of(&sandbox.kubeconfig())?;
-    report.special = "always-allow";
     shoots::prepare(&client).await?;
     listed(report, &client, &sandbox, size.listed).await;
     watched(report, &client, size.watchers, lasts).await;
-    writes_and_reads(report, &client, None, lasts).await;
-    report.special = "";
+    writes_and_reads(report, &client, etcd, lasts).await;
     Ok(())
 }
 
