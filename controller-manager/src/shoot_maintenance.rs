@@ -4,7 +4,7 @@
 //! Source: pkg/controllermanager/controller/shoot/maintenance @ v1.120.0.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use api::constants::annotation;
 use api::core::{CloudProfile, LastMaintenance, NamespacedCloudProfile, Shoot};
@@ -12,6 +12,7 @@ use chrono::{DateTime, Utc};
 use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Patch, Recorder, Requeue};
 use domain::cloud_profile::{self, Resolved, Unresolved};
 use domain::maintenance::{self, Plan, Restarters, Severity, agenda, report};
+use parking_lot::{Mutex, MutexGuard};
 use process::Context;
 use serde_json::{Value, json};
 
@@ -57,7 +58,7 @@ pub async fn run(context: Context, stores: Stores, options: Options) {
 
 impl Reconciler {
     fn planned(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, DateTime<Utc>>> {
-        self.planned.lock().unwrap_or_else(PoisonError::into_inner)
+        self.planned.lock()
     }
 
     /// A Shoot that is new is looked at, and one whose maintenance is requested or for which another window counts; of one

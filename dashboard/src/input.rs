@@ -3,6 +3,7 @@
 //!
 //! Shape: `application/x-www-form-urlencoded`, UTF-8. The order of fields is kept, and a name may come several times.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, utf8_percent_encode};
 use url::form_urlencoded;
 
 /// Bytes of a form at most.
@@ -80,27 +81,15 @@ impl Fields {
 
 /// Whether what is encoded is UTF-8.
 fn is_utf8(bytes: &[u8]) -> bool {
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(|_| *first == b'%') {
-            Some(byte) => {
-                plain.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                plain.push(*first);
-                rest = after;
-            }
-        }
-    }
-    std::str::from_utf8(&plain).is_ok()
+    percent_decode(bytes).decode_utf8().is_ok()
 }
+
+/// What a segment of a path and a value of a query hold as it is.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'*').remove(b'-').remove(b'.').remove(b'_');
 
 /// A text as a segment of a path, or a value of a query.
 pub fn encoded(text: &str) -> String {
-    form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
+    utf8_percent_encode(text, PLAIN).to_string()
 }
 
 #[cfg(test)]
@@ -128,6 +117,6 @@ mod tests {
 
     #[test]
     fn a_segment_of_a_path_has_no_marks() {
-        assert_eq!(encoded("a/b c?<é"), "a%2Fb%20c%3F%3C%C3%A9");
+        assert_eq!(encoded("a/b c?<é~+*-._"), "a%2Fb%20c%3F%3C%C3%A9%7E%2B*-._");
     }
 }

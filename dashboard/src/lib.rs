@@ -46,13 +46,14 @@ pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use clock::Clock;
 use domain::profile::Profile;
 use eventlog::EventLog;
 use ops::past::{Index, Timeline};
+use parking_lot::Mutex;
 use process::{Tasks, Transport, User};
 
 use crate::access::sessions::Sessions;
@@ -161,7 +162,7 @@ impl Dashboard {
 
     /// Keeps in mind whether the API server of a path answers.
     pub(crate) fn heard(&self, path: &str, answers: bool) {
-        let mut silent = self.0.silent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut silent = self.0.silent.lock();
         let server = view::server_of(path);
         if answers {
             silent.remove(server);
@@ -172,7 +173,7 @@ impl Dashboard {
 
     /// Since when an API server does not answer, if one does not; of several the first.
     pub(crate) fn silent_since(&self) -> Option<DateTime<Utc>> {
-        self.0.silent.lock().unwrap_or_else(PoisonError::into_inner).values().min().copied()
+        self.0.silent.lock().values().min().copied()
     }
 
     /// Landscape time.
@@ -182,11 +183,11 @@ impl Dashboard {
 
     /// Answers requests to the loopback listener under this name and port from now on, too.
     pub fn add_name(&self, name: &str) {
-        self.0.names.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_ascii_lowercase());
+        self.0.names.lock().insert(name.to_ascii_lowercase());
     }
 
     /// Answers requests to the landscape's own port under this host name, whatever the port, from now on, too.
     pub fn add_landscape_name(&self, name: &str) {
-        self.0.landscape_names.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_ascii_lowercase());
+        self.0.landscape_names.lock().insert(name.to_ascii_lowercase());
     }
 }

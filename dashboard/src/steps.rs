@@ -11,7 +11,6 @@
 //! **Invariants.** Time is moved by requests of the user who began it. Nothing is kept: with the host it ends.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::TimerClass;
@@ -19,6 +18,7 @@ use eventlog::{Entry, Message as Changed, Verb};
 use futures::{FutureExt, StreamExt};
 use http::Method;
 use ops::history::entry::tree;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::json;
 
 use crate::parts::message::{Message, Severity};
@@ -49,7 +49,7 @@ pub struct Walks(Mutex<(u64, Option<Walk>)>);
 
 impl Walks {
     fn state(&self) -> MutexGuard<'_, (u64, Option<Walk>)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// What is going on; `None`: nothing is.

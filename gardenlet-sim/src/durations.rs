@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How long things take in this landscape: what its object `Timing` says, and jitter.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::terrarium;
 use chrono::TimeDelta;
 use clock::Random;
 use controller::Store;
 use domain::rollout::{Parameter, Timing};
+use parking_lot::Mutex;
 
 /// Durations as they are now. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -23,14 +24,14 @@ impl Durations {
         let told = timing.clone();
         store.subscribe(move |change| {
             let says = change.new.as_ref().map(|object| Timing::of(&object.spec)).unwrap_or_default();
-            *told.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(says);
+            *told.lock() = Arc::new(says);
         });
         Self { random, timing }
     }
 
     /// How long a stage of an object takes: always the same for the same object and attempt, unless the Timing changes.
     pub(crate) fn of(&self, parameter: Parameter, uid: &str, attempt: u64) -> TimeDelta {
-        let timing = self.timing.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let timing = self.timing.lock().clone();
         timing.duration(parameter, self.random.draw(parameter.name(), uid, attempt))
     }
 }

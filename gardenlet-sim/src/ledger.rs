@@ -6,10 +6,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use apimachinery::Resource;
 use controller::{Api, Error, ObjectKey, Store};
+use parking_lot::{Mutex, MutexGuard};
 
 /// A store and what was written since.
 pub(crate) struct Ledger<K> {
@@ -180,7 +181,7 @@ fn key<K: Resource>(cluster: &str, object: &K) -> ObjectKey {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 /// An object under change: what is stored, and what it is to become.

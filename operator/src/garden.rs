@@ -3,8 +3,8 @@
 //!
 //! Source: pkg/operator/controller/garden/{garden,care} @ v1.120.0.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use api::constants::{annotation, finalizer, namespace, operation_state};
 use api::core::Gardener;
@@ -22,6 +22,7 @@ use domain::garden::control_plane::{self, Component, Settings, Wanted, overrides
 use domain::garden::flow::{self, Act, Progress, State};
 use domain::garden::rollout::{self, Rollout};
 use domain::garden::status;
+use parking_lot::Mutex;
 use process::{Context, watch};
 
 use crate::apply::{self, GARDENER_INFO};
@@ -151,7 +152,7 @@ impl Operator {
                 return None;
             }
         };
-        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latest = self.latest.lock();
         if latest.passed.contains(&garden.metadata.resource_version)
             && let Some(newer) = latest.object.as_ref().filter(|newer| newer.metadata.uid == garden.metadata.uid)
         {
@@ -163,7 +164,7 @@ impl Operator {
 
     /// Remembers a write.
     fn wrote(&self, old: &Garden, new: &Garden) {
-        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latest = self.latest.lock();
         if old.metadata.resource_version != new.metadata.resource_version {
             latest.passed.push(old.metadata.resource_version.clone());
             latest.object = Some(new.clone());

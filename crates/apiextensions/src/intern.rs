@@ -2,13 +2,14 @@
 //! Texts that live as long as the process: rows of a catalogue hold nothing else. Each text is kept once.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 /// A text that lives as long as the process.
 pub fn intern(text: &str) -> &'static str {
-    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut texts = TEXTS.lock();
     if let Some(known) = texts.get(text) {
         return known;
     }

@@ -5,11 +5,12 @@
 //! often it is asked for: a landscape sees few.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use apimachinery::catalogue::{Cell, Column, NEWEST, ResourceInfo};
 use apimachinery::meta::ObjectMeta;
 use apimachinery::schema::{Emit, Field, Node, ObjectRef, ObjectSchema, Schema as _, Topology};
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::definition::{Definition, Version};
@@ -51,7 +52,7 @@ static KNOWN: Mutex<Known> = Mutex::new(BTreeMap::new());
 impl CustomVersion {
     /// The versions that a definition serves, and the one in which it stores; `spec` is what it was read from.
     pub fn all(definition: &Definition, spec: &Value) -> Arc<[Self]> {
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = KNOWN.lock();
         let make = || {
             let needed = definition.versions.iter().filter(|version| version.served || version.storage);
             needed.map(|version| Self::of(definition, version)).collect()

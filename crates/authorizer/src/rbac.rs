@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, LazyLock};
 
 use api::cluster::{self, ClusterName};
 use api::kubernetes::rbac::{ClusterRole, ClusterRoleBinding, GROUP, PolicyRule, Role, RoleBinding, RoleRef};
@@ -16,6 +16,7 @@ use domain::rbac::{Attributes, COMPONENTS, MASTERS, allows, defaults, reason};
 use generic_apiserver::Builder;
 use generic_apiserver::authorization::{Authorizer, Decision, PathRule, Question, ResourceRule, Rules as Listed};
 use generic_apiserver::observer::{Observed, Observer};
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use process::User;
 
 use crate::escalation::Escalation;
@@ -142,11 +143,11 @@ impl Rbac {
     }
 
     fn clusters(&self) -> RwLockReadGuard<'_, BTreeMap<String, Cluster>> {
-        self.0.clusters.read().unwrap_or_else(PoisonError::into_inner)
+        self.0.clusters.read()
     }
 
     fn clusters_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Cluster>> {
-        self.0.clusters.write().unwrap_or_else(PoisonError::into_inner)
+        self.0.clusters.write()
     }
 
     /// Reads the roles of a cluster.
@@ -160,7 +161,7 @@ impl Rbac {
 
     /// Reads who belongs to whom.
     pub(crate) fn relations<T>(&self, read: impl FnOnce(&dyn Relations) -> T) -> T {
-        read(&*self.0.graph.read().unwrap_or_else(PoisonError::into_inner))
+        read(&*self.0.graph.read())
     }
 
     /// All rules that a user has in a namespace (empty: in the cluster).
@@ -286,7 +287,7 @@ impl Observer for Rbac {
         for cluster in self.clusters_mut().values_mut() {
             cluster.index = Index::default();
         }
-        *self.0.graph.write().unwrap_or_else(PoisonError::into_inner) = Graph::default();
+        *self.0.graph.write() = Graph::default();
     }
 
     fn changed(&self, object: &Observed<'_>) {
@@ -296,7 +297,7 @@ impl Observer for Rbac {
             let cluster = clusters.entry(object.cluster.to_owned()).or_default();
             cluster.index.take(object.plural, object.namespace, object.name, bytes.as_deref());
         } else if object.cluster == cluster::GARDEN {
-            self.0.graph.write().unwrap_or_else(PoisonError::into_inner).take(object);
+            self.0.graph.write().take(object);
         }
     }
 }

@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::{Instant, Random, Sleep, TimeSource, TimerClass};
 
@@ -117,7 +119,7 @@ impl SimulatedClock {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -252,7 +254,7 @@ mod tests {
         }
         for count in 1..=3 {
             clock.fire_next(None);
-            assert_eq!(*woken.lock().expect("no panic"), (0..count).collect::<Vec<_>>());
+            assert_eq!(*woken.lock(), (0..count).collect::<Vec<_>>());
         }
     }
 
@@ -263,7 +265,7 @@ mod tests {
 
     impl futures::task::ArcWake for Note {
         fn wake_by_ref(this: &Arc<Self>) {
-            this.woken.lock().expect("no panic").push(this.number);
+            this.woken.lock().push(this.number);
         }
     }
 
@@ -280,7 +282,7 @@ mod tests {
                 assert_eq!(sleep.as_mut().poll(&mut Context::from_waker(&waker)), Poll::Pending);
             }
             while clock.fire_next(None).is_some() {}
-            woken.lock().expect("no panic").clone()
+            woken.lock().clone()
         };
         assert_eq!(order(None), [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(order(Some(1)), order(Some(1)));

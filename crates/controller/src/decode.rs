@@ -5,7 +5,6 @@ use std::any::TypeId;
 use std::collections::VecDeque;
 use std::io::BufRead;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 use api::constants::annotation;
 use apimachinery::Resource;
@@ -15,6 +14,7 @@ use apimachinery::resource::read_into;
 use apimachinery::wire::{Wire, api_type};
 use bytes::{Bytes, BytesMut};
 use memchr::memmem;
+use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -178,7 +178,7 @@ impl DecodeCache {
             return Ok(object);
         }
         let object = read(Some(identity))?;
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.0.lock();
         if inner.objects.insert(key, object.clone()).is_none() {
             inner.order.push_back(key);
             if inner.order.len() > CAPACITY
@@ -192,7 +192,7 @@ impl DecodeCache {
 
     fn lookup(&self, key: &CacheKey) -> Option<Shared> {
         let found = self.cached(key);
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.0.lock();
         if found.is_some() {
             inner.hits += 1;
         } else {
@@ -202,12 +202,12 @@ impl DecodeCache {
     }
 
     fn cached(&self, key: &CacheKey) -> Option<Shared> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).objects.get(key).cloned()
+        self.0.lock().objects.get(key).cloned()
     }
 
     /// How often an object was found decoded, and how often it was not.
     pub fn hits_and_misses(&self) -> (u64, u64) {
-        let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let inner = self.0.lock();
         (inner.hits, inner.misses)
     }
 }

@@ -9,12 +9,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use api::constants::annotation;
 use apimachinery::Resource;
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::task::AtomicWaker;
+use parking_lot::{Mutex, MutexGuard};
 
 /// Which object a pass is for. Ordered: cluster, namespace, name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -367,7 +368,7 @@ impl QueueHandle {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.queue.lock()
     }
 
     pub(crate) fn register(&self, waker: &std::task::Waker) {

@@ -4,13 +4,14 @@
 //! Source: client-go tools/record/{event,events_cache}.go.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use apimachinery::fnv::fnv64;
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::BoxFuture;
 use http::Method;
+use parking_lot::{Mutex, MutexGuard};
 use process::Context;
 use serde_json::{Value, json};
 
@@ -307,7 +308,7 @@ impl Recorder {
     }
 
     fn lock(&self) -> MutexGuard<'_, Correlator> {
-        self.correlator.lock().unwrap_or_else(PoisonError::into_inner)
+        self.correlator.lock()
     }
 }
 

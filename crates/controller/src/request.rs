@@ -9,11 +9,15 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue, USER_AGENT};
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use process::transport::Decoded;
 use process::{Body, Context, Response, TransportError, transport};
 
 use crate::api::Error;
 use crate::erased::{Reader, Shared};
+
+/// What a value of a query holds as it is: the unreserved characters of RFC 3986.
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A request of `context`'s component. `path` starts with `/clusters/`; names in it are path segments as they are.
 pub(crate) async fn send(
@@ -148,15 +152,7 @@ fn refusal(code: StatusCode, body: &[u8]) -> Error {
 /// Appends `name=value` to a path, the value percent-encoded.
 pub fn push_query(path: &mut String, name: &str, value: &str) {
     path.push(if path.contains('?') { '&' } else { '?' });
-    path.push_str(name);
-    path.push('=');
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            path.push(char::from(byte));
-        } else {
-            let _ = write!(path, "%{byte:02X}");
-        }
-    }
+    let _ = write!(path, "{name}={}", utf8_percent_encode(value, UNRESERVED));
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Bound;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use process::watch;
 
 use crate::decode::Readable;
@@ -119,11 +120,11 @@ impl AnyStore {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Data> {
-        self.0.data.read().unwrap_or_else(PoisonError::into_inner)
+        self.0.data.read()
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Data> {
-        self.0.data.write().unwrap_or_else(PoisonError::into_inner)
+        self.0.data.write()
     }
 
     pub(crate) async fn synced(&self) {
@@ -186,7 +187,7 @@ impl AnyStore {
     }
 
     fn subscribe(&self, handler: Handler) {
-        let mut handlers = self.0.handlers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut handlers = self.0.handlers.lock();
         let present: Vec<_> = self.read().objects.iter().map(|(key, object)| (key.clone(), object.clone())).collect();
         for (key, object) in present {
             handler(&AnyChange { key, old: None, new: Some(object) });
@@ -225,7 +226,7 @@ impl AnyStore {
 
     fn tell(&self, change: &AnyChange) {
         // Handlers run without any lock, so that they may read this store.
-        let handlers = self.0.handlers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let handlers = self.0.handlers.lock().clone();
         for handler in handlers.iter() {
             handler(change);
         }
@@ -459,17 +460,12 @@ mod tests {
             let version = |object: &Option<Arc<PartialObject>>| {
                 object.as_ref().map_or_else(|| "-".to_owned(), |object| object.metadata.resource_version.clone())
             };
-            sink.lock().expect("no panic").push(format!(
-                "{} {} {}",
-                change.key.name,
-                version(&change.old),
-                version(&change.new)
-            ));
+            sink.lock().push(format!("{} {} {}", change.key.name, version(&change.old), version(&change.new)));
         });
         put(&store, "garden", "x", "1", "1", "redelivered");
         put(&store, "garden", "x", "1", "2", "");
         store.any().set(ObjectKey::new("garden", "x", "1"), None);
         store.any().set(ObjectKey::new("garden", "x", "1"), None);
-        assert_eq!(*seen.lock().expect("no panic"), ["1 - 1", "1 1 2", "1 2 -"]);
+        assert_eq!(*seen.lock(), ["1 - 1", "1 1 2", "1 2 -"]);
     }
 }

@@ -9,9 +9,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use parking_lot::RwLock;
 use serde_json::Value;
 
 use crate::server::{Inner, Server};
@@ -23,22 +24,22 @@ pub(crate) struct Delegates(RwLock<BTreeMap<String, Arc<Inner>>>);
 
 impl fmt::Debug for Delegates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.read().unwrap_or_else(PoisonError::into_inner).keys()).finish()
+        f.debug_list().entries(self.0.read().keys()).finish()
     }
 }
 
 impl Delegates {
     /// The server behind for a cluster.
     pub(crate) fn of(&self, cluster: &str) -> Option<Arc<Inner>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(cluster).cloned()
+        self.0.read().get(cluster).cloned()
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Inner>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        self.0.read().values().cloned().collect()
     }
 
     fn replace(&self, cluster: &str, server: Option<Arc<Inner>>) -> Option<Arc<Inner>> {
-        let mut servers = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut servers = self.0.write();
         match server {
             Some(server) => servers.insert(cluster.to_owned(), server),
             None => servers.remove(cluster),

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a request asks for: path, query, verb.
 
+use std::borrow::Cow;
+
 use apimachinery::field::{FieldError, Path};
 use apimachinery::selector::Fields;
 use clock::Instant;
 use http::Method;
+use percent_encoding::percent_decode_str;
 use process::User;
 
 use crate::authentication::UserDetails;
@@ -96,39 +99,10 @@ fn target(segments: &[String]) -> Target {
     })
 }
 
-/// Percent-decoding; in queries a plus is a blank.
+/// Percent-decoding; in queries a plus is a blank. What is no UTF-8 is replaced, and a percent sign without two digits stays.
 pub(crate) fn decode(text: &str, query: bool) -> String {
-    let encoded = |character| character == '%' || (query && character == '+');
-    if !text.contains(encoded) {
-        return text.to_owned();
-    }
-    let mut out = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'+' if query => out.push(b' '),
-            b'%' => {
-                let mut ahead = bytes.clone();
-                let digits = [ahead.next(), ahead.next()];
-                let value = match digits {
-                    [Some(high), Some(low)] => hex(high).zip(hex(low)).map(|(high, low)| high * 16 + low),
-                    _ => None,
-                };
-                if let Some(value) = value {
-                    out.push(value);
-                    bytes = ahead;
-                } else {
-                    out.push(byte);
-                }
-            }
-            _ => out.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
-}
-
-fn hex(byte: u8) -> Option<u8> {
-    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+    let blanks = if query && text.contains('+') { Cow::Owned(text.replace('+', " ")) } else { Cow::Borrowed(text) };
+    percent_decode_str(&blanks).decode_utf8_lossy().into_owned()
 }
 
 /// The parameters behind the question mark; of several the first counts.

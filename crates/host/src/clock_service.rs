@@ -22,7 +22,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use chrono::{SecondsFormat, TimeDelta};
 use clock::{Clock, Instant, Sleep, TimeSource, TimerClass};
@@ -33,6 +33,7 @@ use futures::future::BoxFuture;
 use generic_apiserver::controller_of;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
+use parking_lot::{Mutex, MutexGuard};
 use process::dial::Dial;
 use process::participant::{CLOCK_PATH, Grant, Idle, Join, PARTICIPANT_HEADER, Vouched};
 use process::transport::full;
@@ -590,7 +591,7 @@ pub struct NotJoined;
 
 impl Inner {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -4,13 +4,13 @@
 //! alone. The rule is [`domain::event_expiry`]'s.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::event_expiry::judge;
 use futures::StreamExt;
 use generic_apiserver::Server;
 use http::Method;
+use parking_lot::Mutex;
 use process::transport::full;
 use process::{Request, Transport, TransportError, User};
 
@@ -45,7 +45,7 @@ impl EventExpiry {
     pub(crate) fn concerned(&self, request: &Request, now: DateTime<Utc>) -> Option<String> {
         self.ttl?;
         let (cluster, is_collection) = cluster(request.uri().path())?;
-        let mut clusters = self.clusters.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clusters = self.clusters.lock();
         let known = clusters.entry(cluster.to_owned()).or_default();
         if *request.method() == Method::POST && is_collection {
             known.came += 1;
@@ -73,7 +73,7 @@ impl EventExpiry {
         // Whatever comes from here on is over later than all that is there.
         let next = expiry.next.or_else(|| now.checked_add_signed(ttl));
         let known = Known { next, came: 0 };
-        self.clusters.lock().unwrap_or_else(PoisonError::into_inner).insert(cluster.to_owned(), known);
+        self.clusters.lock().insert(cluster.to_owned(), known);
         let deletions = expiry.over.into_iter().map(|(namespace, name)| {
             let path = format!("/clusters/{cluster}/api/v1/namespaces/{namespace}/events/{name}");
             async move {
@@ -92,7 +92,7 @@ impl EventExpiry {
 
     /// A cluster is gone.
     pub(crate) fn forget(&self, cluster: &str) {
-        self.clusters.lock().unwrap_or_else(PoisonError::into_inner).remove(cluster);
+        self.clusters.lock().remove(cluster);
     }
 }
 

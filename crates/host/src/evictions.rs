@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use api::kubernetes::tables;
 use apimachinery::meta::LabelSelector;
@@ -22,6 +22,7 @@ use generic_apiserver::Server;
 use generic_apiserver::admission::Reads;
 use generic_apiserver::subresource::{Facts, Subresource, SubresourceRequest, object};
 use http_body_util::BodyExt;
+use parking_lot::Mutex;
 use process::transport::full;
 use process::{Response, TransportError};
 use serde_json::{Value, json};
@@ -45,7 +46,7 @@ struct Leaving(Arc<Inner>, Place);
 
 impl Drop for Leaving {
     fn drop(&mut self) {
-        self.0.leaving.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.1);
+        self.0.leaving.lock().remove(&self.1);
     }
 }
 
@@ -196,7 +197,7 @@ impl Subresource for Evictions {
         let place: Place = (request.context.cluster.to_string(), request.namespace.clone(), request.name.clone());
         let judged = {
             // Two that ask at once are judged one after the other.
-            let mut leaving = self.0.leaving.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut leaving = self.0.leaving.lock();
             let is_leaving = |name: &str| leaving.contains(&(place.0.clone(), place.1.clone(), name.to_owned()));
             let judged = judge(&request.namespace, &request.name, reads, &is_leaving);
             judged.map(|()| leaving.insert(place.clone()).then(|| Leaving(self.0.clone(), place)))

@@ -11,7 +11,7 @@
 //! The rules are [`domain::fault`]'s. The clock is no part of the network: a process that is cut off still takes its part in
 //! landscape time, and still reaches its kubelet.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::cluster;
 use api::terrarium::Fault;
@@ -21,6 +21,7 @@ use domain::fault::{self, Process};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::StatusCode;
+use parking_lot::Mutex;
 use process::child::{INSTANCE_HEADER, UNREACHABLE_HEADER};
 use process::transport::full;
 use process::{Context, Request, Response, User, watch};
@@ -69,7 +70,7 @@ impl Asking {
 impl Faults {
     /// Those that there are.
     pub(crate) fn all(&self) -> Arc<[Arc<Fault>]> {
-        self.0.all.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.all.lock().clone()
     }
 
     /// Changes when they do, when the time of one is over, and when somebody new may be hit.
@@ -83,7 +84,7 @@ impl Faults {
     }
 
     fn set(&self, all: Vec<Arc<Fault>>) {
-        *self.0.all.lock().unwrap_or_else(PoisonError::into_inner) = all.into();
+        *self.0.all.lock() = all.into();
         self.touch();
     }
 

@@ -17,7 +17,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::cluster::{self, ClusterName};
 use api::operator::Garden;
@@ -26,6 +26,7 @@ use domain::admission::pods::SYSTEM_CLASSES;
 use futures::future::try_join_all;
 use generic_apiserver::Server;
 use http::{Method, StatusCode};
+use parking_lot::Mutex;
 use process::transport::full;
 use process::{Request, Transport, TransportError, User};
 use serde_json::{Value, json};
@@ -79,7 +80,7 @@ impl FirstObjects {
     pub(crate) fn are_missing(&self, request: &Request) -> bool {
         let is_outside = request.extensions().get::<User>().is_none_or(|user| user.component.is_none());
         let Some((cluster, kind)) = asked(request.uri().path()).filter(|_| is_outside) else { return false };
-        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = self.made.lock();
         !made.get(&(cluster.to_owned(), kind)).is_some_and(|cell| cell.initialized())
     }
 
@@ -91,7 +92,7 @@ impl FirstObjects {
         let Some((cluster, kind)) = asked(path) else { return Ok(()) };
         let key = (cluster.to_owned(), kind);
         let cell = {
-            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut made = self.made.lock();
             match made.get(&key) {
                 Some(cell) if cell.initialized() => return Ok(()),
                 Some(cell) => cell.clone(),
@@ -101,7 +102,7 @@ impl FirstObjects {
         let exists =
             cluster == cluster::RUNTIME || server.object::<Cluster>(cluster::RUNTIME, "", cluster).await.is_some();
         if !exists {
-            self.made.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+            self.made.lock().remove(&key);
             return Ok(());
         }
         let make = || async {
@@ -117,7 +118,7 @@ impl FirstObjects {
 
     /// A cluster is gone.
     pub(crate) fn forget(&self, cluster: &str) {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.made.lock();
         made.retain(|(known, _), _| known != cluster);
     }
 

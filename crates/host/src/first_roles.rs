@@ -8,7 +8,7 @@
 //! Source: k8s.io/kubernetes pkg/registry/rbac/rest/storage_rbac.go @ v1.32.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::cluster::{self, ClusterName};
 use api::kubernetes::rbac::GROUP;
@@ -20,6 +20,7 @@ use domain::rbac::defaults;
 use futures::future::try_join_all;
 use generic_apiserver::Server;
 use http::StatusCode;
+use parking_lot::Mutex;
 use process::transport::full;
 use process::{Transport, TransportError};
 use serde_json::{Value, json};
@@ -44,7 +45,7 @@ impl FirstRoles {
     pub(crate) async fn store(&self, path: &str, server: &Server, transport: &Transport) -> Result<(), TransportError> {
         let Some(cluster) = asked(path) else { return Ok(()) };
         let cell = {
-            let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut stored = self.stored.lock();
             match stored.get(cluster) {
                 Some(cell) if cell.initialized() => return Ok(()),
                 Some(cell) => cell.clone(),
@@ -68,7 +69,7 @@ impl FirstRoles {
 
     /// A cluster is gone.
     pub(crate) fn forget(&self, cluster: &str) {
-        self.stored.lock().unwrap_or_else(PoisonError::into_inner).remove(cluster);
+        self.stored.lock().remove(cluster);
         self.rbac.forget(cluster);
     }
 }

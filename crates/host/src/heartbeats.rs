@@ -17,7 +17,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use api::constants::{annotation, namespace};
@@ -29,6 +29,7 @@ use eventlog::Revision;
 use http::Method;
 use http_body::Frame;
 use http_body_util::BodyExt;
+use parking_lot::{Mutex, MutexGuard};
 use process::transport::{Body, BodyError, Decoded, full};
 use process::{Response, Transport, TransportError};
 use serde_json::{Value, json};
@@ -47,7 +48,7 @@ pub(crate) struct Heartbeats(Arc<Mutex<BTreeMap<String, BTreeSet<String>>>>);
 
 impl Heartbeats {
     fn owners(&self) -> MutexGuard<'_, BTreeMap<String, BTreeSet<String>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// An owner runs.

@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::cluster;
 use api::terrarium::Cluster;
@@ -25,6 +25,7 @@ use generic_apiserver::authentication::{
     Authenticator, CertificateError, ClientAuthority, Credentials, FixedAuthenticator, Identity, Judged, Unauthorized,
     organizational_unit,
 };
+use parking_lot::Mutex;
 use process::User;
 use process::pki::{Badge, PkiError};
 use rustls_pki_types::CertificateDer;
@@ -62,11 +63,11 @@ impl CertificateAuthenticator {
 impl CertificateAuthenticator {
     /// Which component has a certificate; `None`: it is none's.
     fn component_of(&self, certificate: &CertificateDer<'_>) -> Result<Option<Component>, Unauthorized> {
-        if let Some(known) = self.badges.lock().unwrap_or_else(PoisonError::into_inner).get(certificate.as_ref()) {
+        if let Some(known) = self.badges.lock().get(certificate.as_ref()) {
             return Ok(known.clone());
         }
         let component = organizational_unit(certificate).map(|badge| self.component(&badge)).transpose()?;
-        let mut badges = self.badges.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut badges = self.badges.lock();
         if badges.len() >= REMEMBERED {
             badges.clear();
         }
@@ -147,7 +148,7 @@ impl ClusterAuthenticator {
             None if cluster == cluster::RUNTIME => (self.own)(cluster),
             None => None,
         };
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut read = self.read.lock();
         let Some(bundle) = bundle else {
             read.remove(cluster);
             return None;

@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use api::cluster;
 use api::constants::{annotation, namespace};
@@ -28,6 +28,7 @@ use controller::{Api, Error, ListOptions, WatchEvent};
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, StatusCode};
 use http_body_util::{BodyExt, Limited};
+use parking_lot::{Mutex, MutexGuard};
 use process::child::{self, Joining};
 use process::transport::full;
 use process::{Context, Request, Response, Transport, User};
@@ -77,7 +78,7 @@ impl Joined {
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, Process>> {
-        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.known.lock()
     }
 
     /// Answers a request at [`child::JOIN_PATH`].

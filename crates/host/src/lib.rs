@@ -56,7 +56,9 @@ pub mod tokens;
 mod webhook_kinds;
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
 
 use crate::aggregation::{Backend, Barrier, Instances};
 use crate::clock_service::ClockService;
@@ -275,7 +277,7 @@ impl Host {
     }
 
     fn set_aggregated(&self, backend: Option<Backend>) {
-        *self.inner.aggregated.lock().unwrap_or_else(PoisonError::into_inner) = backend;
+        *self.inner.aggregated.lock() = backend;
     }
 
     /// Asks every API server behind this door for a barrier (see [`Server::barrier`]); `None`: one cannot reach the log.
@@ -401,7 +403,7 @@ impl Host {
     }
 
     fn aggregated(&self) -> Option<Backend> {
-        self.inner.aggregated.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.inner.aggregated.lock().clone()
     }
 
     /// Answers a request; see [`Server::call`].

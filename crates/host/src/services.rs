@@ -5,12 +5,13 @@
 //! Unlike upstream: the label stands for the selector of a Service; Services themselves lead nowhere.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::cluster;
 use api::kubernetes::core::Pod;
 use controller::ObjectKey;
 use generic_apiserver::webhooks::Names;
+use parking_lot::Mutex;
 use process::child::Ready;
 
 /// Addresses of the processes that serve. Cheap to clone.
@@ -26,7 +27,7 @@ struct Endpoint {
 impl Services {
     /// A pod's process has become ready, or has ended.
     pub(crate) fn note(&self, key: &ObjectKey, pod: &Pod, ready: Option<&Ready>) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         let role = pod.metadata.labels.get("role");
         match ready.filter(|ready| !ready.address.is_empty()).zip(role) {
             Some((ready, role)) => {
@@ -45,7 +46,7 @@ impl Services {
         if !matches!((parts.next(), parts.next()), (None | Some("svc"), None)) {
             return None;
         }
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.0.lock();
         let is_it = |(key, endpoint): &(&ObjectKey, &Endpoint)| {
             (&*key.cluster == cluster || &*key.cluster == cluster::RUNTIME)
                 && &*key.namespace == namespace

@@ -4,7 +4,7 @@
 //! The rules are [`domain::rollout::timing`]'s. Components read it themselves; the host reads how long pods take to end,
 //! since kube-controller-manager, which runs in it, has no code for Gardener.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::cluster;
 use api::terrarium::{Timing, TimingSpec};
@@ -13,6 +13,7 @@ use chrono::TimeDelta;
 use controller::{Api, Controller, ListOptions, ObjectKey, Requeue};
 use domain::rollout::{self, Parameter, timing};
 use generic_apiserver::{RequestContext, Strategy};
+use parking_lot::Mutex;
 use process::Context;
 
 /// Path of the objects.
@@ -52,7 +53,7 @@ impl PodEnd {
         if !cluster::is_technical_id(cluster) {
             return TimeDelta::zero();
         }
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock()
     }
 
     /// Keeps to the object, for ever.
@@ -65,7 +66,7 @@ impl PodEnd {
             let says = store.get(&key).map_or_else(TimingSpec::default, |object| object.spec.clone());
             // Pods of one node end side by side: no jitter is drawn for them.
             let exact = rollout::Timing { jitter: 0.0, ..rollout::Timing::of(&says) };
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = exact.duration(Parameter::PodTerminate, 0);
+            *self.0.lock() = exact.duration(Parameter::PodTerminate, 0);
             async { Ok(Requeue::OnChange) }
         };
         controller.run(1, pass).await;

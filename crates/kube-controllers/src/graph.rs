@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 
 use api::constants::annotation;
 use apimachinery::meta::{ObjectMeta, OwnerReference, Time};
@@ -13,6 +13,7 @@ use controller::discovery::ServedResource;
 use controller::{Api, Change, Error, Index, ListOptions, ObjectKey, Readable, Reflector, Store, decode};
 use futures::channel::oneshot;
 use futures::future;
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use process::Context;
 
 /// An object as far as its life and death go. Everything else is skipped when it is read, since every object of every
@@ -122,7 +123,7 @@ impl Resource {
 
     /// Whether the resource is defined no longer: what its store has is out of date.
     pub(crate) fn is_gone(&self) -> bool {
-        self.cluster.is_some() && self.end.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+        self.cluster.is_some() && self.end.lock().is_none()
     }
 
     pub(crate) fn is_own_of(&self, cluster: &str) -> bool {
@@ -181,7 +182,7 @@ impl Graph {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Vec<Arc<Resource>>> {
-        self.resources.read().unwrap_or_else(PoisonError::into_inner)
+        self.resources.read()
     }
 
     /// Those that are watched.
@@ -201,14 +202,14 @@ impl Graph {
         }
         let (resource, reflector) = Resource::of(&self.context, Some(cluster), served);
         let (end, ended) = oneshot::channel::<()>();
-        *resource.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(end);
+        *resource.end.lock() = Some(end);
         let resource = Arc::new(resource);
         let number = {
-            let mut resources = self.resources.write().unwrap_or_else(PoisonError::into_inner);
+            let mut resources = self.resources.write();
             resources.push(resource.clone());
             resources.len() - 1
         };
-        for handler in self.handlers.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned() {
+        for handler in self.handlers.lock().iter().cloned() {
             resource.store.subscribe(move |change| handler(number, change));
         }
         let run = reflector.run();
@@ -220,8 +221,8 @@ impl Graph {
     /// Watches it no more: it is not defined any longer, and its objects are gone.
     pub(crate) fn forget(&self, cluster: &str, name: &str) {
         let Some((number, resource)) = self.own(cluster, name) else { return };
-        resource.end.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let handlers = self.handlers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        resource.end.lock().take();
+        let handlers = self.handlers.lock().clone();
         for key in resource.store.keys() {
             let change = Change { old: resource.store.get(&key), key, new: None };
             for handler in &handlers {
@@ -288,7 +289,7 @@ impl Graph {
     /// Calls `handler` for every change of every resource.
     pub(crate) fn subscribe(&self, handler: impl Fn(usize, &Change<Node>) + Send + Sync + 'static) {
         let handler: Handler = Arc::new(handler);
-        self.handlers.lock().unwrap_or_else(PoisonError::into_inner).push(handler.clone());
+        self.handlers.lock().push(handler.clone());
         for (number, resource) in self.all().into_iter().enumerate() {
             let handler = handler.clone();
             resource.store.subscribe(move |change| handler(number, change));

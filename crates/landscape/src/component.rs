@@ -3,9 +3,10 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::constants::user;
+use parking_lot::Mutex;
 use process::{Context, Exit, Identity, Tasks, User};
 
 /// A component of a landscape.
@@ -89,7 +90,7 @@ impl Running {
         let (run, slot) = (run(context), exit.clone());
         tasks.spawn(async move {
             let ended = run.await;
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
+            *slot.lock() = Some(ended);
         });
         Self { tasks, exit }
     }
@@ -101,6 +102,6 @@ impl Running {
 
     /// How it ended, if it did.
     pub(crate) fn exit(&self) -> Option<Exit> {
-        self.exit.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.exit.lock().clone()
     }
 }

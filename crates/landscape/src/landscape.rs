@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use api::cluster;
 use api::constants::condition;
@@ -17,6 +17,7 @@ use eventlog::memory::Account;
 use eventlog::{EventLog, MemoryLog, Replay, Revision};
 use generic_apiserver::Foundation;
 use host::Host;
+use parking_lot::Mutex;
 use process::{Context, Exit, Identity, Output, Shared, Tasks, Transport, User};
 
 use crate::component::{Component, Running};
@@ -203,7 +204,7 @@ impl Landscape {
         let (lines, clock) = (self.lines.clone(), self.clock());
         let output = Output::new(move |text| {
             let line = Line { at: clock.now(), component: name.clone(), text: text.to_owned() };
-            lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            lines.lock().push(line);
         });
         Context {
             identity,
@@ -318,7 +319,7 @@ impl Landscape {
 
     /// Lines that components printed so far.
     pub fn lines(&self) -> Vec<Line> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lines.lock().clone()
     }
 
     /// Runs a future, mostly a request, to its end. No time passes.

@@ -2,13 +2,14 @@
 //! The guard against controllers that answer one another for ever within one instant, or make new objects without end: a
 //! simulation fails.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use clock::Clock;
 use eventlog::livelock::{Creations, LiveLock, Writes};
 use eventlog::observed::Observed;
 use eventlog::{Append, EventLog, MemoryLog, Verb};
 use generic_apiserver::controller_of;
+use parking_lot::Mutex;
 
 use crate::runtime::Stop;
 
@@ -18,7 +19,7 @@ pub(crate) struct Found(Arc<Mutex<Option<LiveLock>>>);
 
 impl Found {
     pub(crate) fn live_lock(&self) -> Option<LiveLock> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 }
 
@@ -28,14 +29,14 @@ pub(crate) fn guarded(log: MemoryLog, clock: Clock, stop: Stop) -> (Arc<dyn Even
     let (behind, first, writes) =
         (Arc::new(log.clone()), found.clone(), Mutex::new((Writes::default(), Creations::default())));
     let guarded = Observed::new(behind, move |append: &Append| {
-        let mut counted = writes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counted = writes.lock();
         let (writes, creations) = &mut *counted;
         let Append { key, verb, object, actor, .. } = append;
         let now = clock.now();
         let too_many = writes.count(now, key, actor);
         let owner = matches!(verb, Verb::Create | Verb::Delete).then(|| controller_of(object)).flatten();
         if let Some(live_lock) = too_many.or_else(|| creations.count(now, key, *verb, owner, actor)) {
-            first.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(live_lock);
+            first.0.lock().get_or_insert(live_lock);
             log.close();
             stop.stop();
         }

@@ -6,14 +6,15 @@
 //! reads it was given everything before them.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::HeaderValue;
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::https::is_watch;
 use crate::participant::{BARRIER_ANNOTATION, PARTICIPANT_HEADER, WATCH_HEADER, Watching};
@@ -68,7 +69,7 @@ impl Activity {
     }
 
     fn state(&self) -> MutexGuard<'_, Watching> {
-        self.0.watching.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.watching.lock()
     }
 }
 

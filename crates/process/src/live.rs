@@ -138,7 +138,8 @@ where
 #[cfg(test)]
 mod tests {
     use std::pin::Pin;
-    use std::sync::{Mutex, PoisonError};
+
+    use parking_lot::Mutex;
 
     use super::*;
     use crate::participant::{Grant, Idle};
@@ -163,7 +164,7 @@ mod tests {
         }
 
         fn report(&self, idle: Idle) -> Answer {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(idle.clone());
+            self.0.lock().push(idle.clone());
             Box::pin(async move {
                 match idle.next {
                     Some(now) => Ok(Some(Grant { number: idle.grant + 1, now, watches: None })),
@@ -204,7 +205,7 @@ mod tests {
         });
         assert_eq!(exit, Ok(Exit { code: 0, last_line: "726".to_owned() }));
         let hours = |at: chrono::DateTime<chrono::Utc>| (at - start()).num_hours();
-        let reports = alone.0.lock().expect("no panic").clone();
+        let reports = alone.0.lock().clone();
         let told: Vec<_> =
             reports.iter().map(|idle| (idle.grant, idle.next.map(hours), idle.work.map(hours))).collect();
         assert_eq!(told, [(0, Some(6), Some(6)), (1, Some(24), Some(726)), (2, Some(726), Some(726))]);
@@ -220,7 +221,7 @@ mod tests {
 
     impl Strict {
         fn note(&self, call: &'static str) {
-            self.calls.lock().unwrap_or_else(PoisonError::into_inner).push(call);
+            self.calls.lock().push(call);
         }
     }
 
@@ -262,7 +263,7 @@ mod tests {
             })
         });
         assert_eq!(exit, Ok(Exit::default()));
-        assert_eq!(*strict.calls.lock().expect("no panic"), ["report", "leave"]);
+        assert_eq!(*strict.calls.lock(), ["report", "leave"]);
     }
 
     #[test]

@@ -21,7 +21,7 @@
 //! A report travels as a request to the host, which is answered when time has moved: [`ReportsOver`].
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
@@ -29,6 +29,7 @@ use clock::{Clock, Instant, SimulatedClock, Sleep, TimeSource, TimerClass};
 use futures::future::BoxFuture;
 use http::{HeaderValue, StatusCode};
 use http_body_util::BodyExt;
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
@@ -258,7 +259,7 @@ impl Participant {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -10,13 +10,14 @@ use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use clock::{Clock, Random, TimerClass};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
@@ -117,7 +118,7 @@ impl Tasks {
     pub fn caught(&self, name: &str, payload: &(dyn Any + Send)) -> (String, chrono::TimeDelta) {
         let message = panics::text(payload);
         let Some(catching) = &self.0.catching else { return (message, panics::pause(1)) };
-        let mut times = catching.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut times = catching.times.lock();
         let times_of = times.entry(name.to_owned()).or_default();
         *times_of = times_of.saturating_add(1);
         let (times, pause) = (*times_of, panics::pause(*times_of));
@@ -240,7 +241,7 @@ impl Tasks {
     /// Resolves as [`Tasks::panicked`], with what is said of it.
     pub async fn panic(&self) -> String {
         self.panicked().await;
-        let said = self.0.panic.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let said = self.0.panic.lock().clone();
         said.map_or_else(|| "a task panicked".to_owned(), |said| format!("a task panicked: {said}"))
     }
 
@@ -266,7 +267,7 @@ impl Tasks {
 
 impl Inner {
     fn running(&self) -> MutexGuard<'_, Running> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        self.running.lock()
     }
 }
 
@@ -323,7 +324,7 @@ impl Future for Watched {
             let place = this.place;
             if !this.ends.apart {
                 let said = format!("{said}, in the task of {}:{}", place.file(), place.line());
-                this.ends.tasks.0.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(said);
+                this.ends.tasks.0.panic.lock().get_or_insert(said);
             }
             resume_unwind(payload)
         })
@@ -478,7 +479,7 @@ mod tests {
             let told: Arc<Mutex<Vec<Panicked>>> = Arc::default();
             let (heard, made) = (told.clone(), Arc::new(AtomicU64::new(0)));
             let tasks = Tasks::catching(Clock::new(time.clone()), move |panicked| {
-                heard.lock().expect("no panic").push(panicked);
+                heard.lock().push(panicked);
             });
             let count = made.clone();
             tasks.restarting("toy", move || {
@@ -486,7 +487,7 @@ mod tests {
                 async move { assert!(number > 1, "on purpose") }
             });
             for (pause, number) in [(1, 2), (2, 3)] {
-                while told.lock().expect("no panic").len() < number - 1 {
+                while told.lock().len() < number - 1 {
                     tokio::task::yield_now().await;
                 }
                 assert_eq!(made.load(Ordering::Relaxed), number as u64 - 1);
@@ -498,7 +499,7 @@ mod tests {
             }
             tasks.ended().await;
             assert!(!tasks.has_panicked());
-            let told = told.lock().expect("no panic").clone();
+            let told = told.lock().clone();
             let said: Vec<_> = told.iter().map(|it| (it.name.as_str(), it.times, it.pause_seconds)).collect();
             assert_eq!(said, [("toy", 1, 1), ("toy", 2, 2)]);
             assert!(told[0].message.starts_with("on purpose"), "{told:?}");
@@ -526,12 +527,12 @@ mod tests {
                 let tasks = Tasks::on(Handle::current(), seed.map(Random::new));
                 for number in 0..6 {
                     let order = order.clone();
-                    tasks.spawn(async move { order.lock().expect("no panic").push(number) });
+                    tasks.spawn(async move { order.lock().push(number) });
                 }
                 tasks.ended().await;
-                order.lock().expect("no panic").push(tasks.choose(100));
+                order.lock().push(tasks.choose(100));
             });
-            noted.lock().expect("no panic").clone()
+            noted.lock().clone()
         };
         assert_eq!(order(None), [0, 1, 2, 3, 4, 5, 0]);
         assert_eq!(order(Some(3)), order(Some(3)));

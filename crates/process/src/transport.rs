@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
+use parking_lot::Mutex;
 
 /// A body of requests and responses.
 pub type Body = http_body_util::combinators::UnsyncBoxBody<Bytes, BodyError>;
@@ -32,18 +33,18 @@ impl Decoded {
 
     /// The object as the type with this id, if somebody has decoded it.
     pub fn get(&self, type_: TypeId) -> Option<Arc<dyn Any + Send + Sync>> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.lock();
         known.iter().find(|object| (***object).type_id() == type_).cloned()
     }
 
     /// Keeps the object as its type for others.
     pub fn keep(&self, object: Arc<dyn Any + Send + Sync>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(object);
+        self.0.lock().push(object);
     }
 
     /// Drops what was kept: the version has been superseded, and whoever still wants it can decode it.
     pub fn release(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.0.lock().clear();
     }
 }
 
@@ -97,14 +98,14 @@ pub struct Shared(Arc<Mutex<BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>>>);
 impl Shared {
     /// The value of a type; made when it is asked for the first time.
     pub fn get<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
-        let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut values = self.0.lock();
         let value = values.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
         Arc::clone(value).downcast().expect("the entry of a type holds that type")
     }
 
     /// Sets the value of a type for those who ask from now on.
     pub fn set<T: Send + Sync + 'static>(&self, value: T) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(TypeId::of::<T>(), Arc::new(value));
+        self.0.lock().insert(TypeId::of::<T>(), Arc::new(value));
     }
 }
 

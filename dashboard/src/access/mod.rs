@@ -75,15 +75,14 @@ pub fn host_of(headers: &HeaderMap, uri: &http::Uri) -> Option<String> {
 impl Dashboard {
     /// Whether a request to this host is for these pages: a browser that was led here under another name is not.
     pub(crate) fn is_its_name(&self, entrance: Entrance, host: &str) -> bool {
-        use std::sync::PoisonError;
         match entrance {
-            Entrance::Loopback => self.0.names.lock().unwrap_or_else(PoisonError::into_inner).contains(host),
+            Entrance::Loopback => self.0.names.lock().contains(host),
             Entrance::Landscape => {
                 let name = match host.rsplit_once(':') {
                     Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
                     _ => host,
                 };
-                self.0.landscape_names.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
+                self.0.landscape_names.lock().contains(name)
             }
         }
     }

@@ -8,12 +8,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use clock::{Clock, Instant};
+use parking_lot::{Mutex, MutexGuard};
 use process::User;
 use ring::{digest, hmac};
 use tokio::sync::oneshot;
@@ -98,7 +99,7 @@ impl Session {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// What the forms of an action hold.
@@ -181,7 +182,7 @@ impl Sessions {
     }
 
     fn all(&self) -> MutexGuard<'_, All> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.lock()
     }
 
     /// A code with which somebody may log in, once and soon, as this user.

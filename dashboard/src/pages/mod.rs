@@ -16,6 +16,8 @@ pub mod time;
 pub mod versions;
 pub mod world;
 
+use percent_encoding::percent_decode_str;
+
 use crate::frame::Page;
 use crate::refusal::Refusal;
 use crate::view::View;
@@ -44,7 +46,5 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
 
 /// A segment of a path as it was meant.
 fn decoded(segment: &str) -> String {
-    // A plus sign of a path is one.
-    let pair = format!("={}", segment.replace('+', "%2B"));
-    url::form_urlencoded::parse(pair.as_bytes()).next().map(|(_, value)| value.into_owned()).unwrap_or_default()
+    percent_decode_str(segment).decode_utf8_lossy().into_owned()
 }

@@ -2,7 +2,7 @@
 //! A dashboard over objects of a test, and requests to it.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::body::Body;
 use chrono::{DateTime, Utc};
@@ -15,6 +15,7 @@ use domain::profile::Profile;
 use eventlog::MemoryLog;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
+use parking_lot::Mutex;
 use process::transport::full;
 use process::{Transport, User};
 use serde_json::{Value, json};
@@ -147,7 +148,7 @@ impl Stage {
             let (api, noted) = (api.clone(), noted.clone());
             Transport::new(move |request| {
                 let (method, path) = (request.method().to_string(), request.uri().to_string());
-                noted.lock().expect("no panic").push((method.clone(), path.clone(), user.name.to_string()));
+                noted.lock().push((method.clone(), path.clone(), user.name.to_string()));
                 let (code, body) = api.answer(&method, &path);
                 let mut response = Response::new(full(body.to_string()));
                 *response.status_mut() = StatusCode::from_u16(code).expect("a code");
@@ -207,7 +208,7 @@ impl Stage {
 
     /// What changed something, so far.
     pub(crate) fn writes(&self) -> Vec<String> {
-        let asked = self.asked.lock().expect("no panic");
+        let asked = self.asked.lock();
         asked
             .iter()
             .filter(|(method, ..)| method != "GET")

@@ -3,12 +3,13 @@
 //! there, no revision is given out twice, watches miss nothing and see nothing twice, and each start succeeds at once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use clock::Random;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
+use parking_lot::Mutex;
 use process::Transport;
 use process::transport::full;
 use serde_json::{Value, json};
@@ -69,7 +70,7 @@ impl Round {
     async fn ask(&self, resource: usize, name: &str, state: State) -> bool {
         let key = (resource, name.to_owned());
         {
-            let mut known = self.known.lock().expect("nobody panics");
+            let mut known = self.known.lock();
             let object =
                 known.objects.entry(key.clone()).or_insert(Known { acknowledged: State::Absent, asked: state });
             object.asked = state;
@@ -86,7 +87,7 @@ impl Round {
         else {
             return false;
         };
-        let mut known = self.known.lock().expect("nobody panics");
+        let mut known = self.known.lock();
         known.objects.insert(key, Known { acknowledged: state, asked: state });
         if let State::After(number) = state {
             let revision = answer["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok());
@@ -288,7 +289,7 @@ fn killed_landscapes_lose_nothing_and_start_again_at_once() {
         let transport = administrator(&sandbox);
         for resource in 0..RESOURCES.len() {
             let (head, found) = runtime.block_on(list(&transport, resource));
-            let mut known = known.lock().expect("nobody panics");
+            let mut known = known.lock();
             check(&mut known, resource, &found, round);
             let last = known.revisions.keys().next_back().copied().unwrap_or_default();
             assert!(head >= last, "round {round}: the list is as of {head}, and {last} was acknowledged");
@@ -298,7 +299,7 @@ fn killed_landscapes_lose_nothing_and_start_again_at_once() {
             assert!(verified.contains("the same as the API lists"), "round {round}: {verified}");
         }
     }
-    complete(&runtime, &administrator(&sandbox), &mut seen, &known.lock().expect("nobody panics"));
+    complete(&runtime, &administrator(&sandbox), &mut seen, &known.lock());
 }
 
 /// Follows a collection until the round is over; an apiserver that is killed ends a connection, not the watch.

@@ -17,7 +17,7 @@ pub(crate) mod worker;
 pub(crate) mod workload;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use api::constants::{annotation, label, role};
 use api::core::{CloudProfileSpec, ControllerRegistration, Project, Seed, Shoot};
@@ -30,6 +30,7 @@ use domain::fault;
 use domain::last_operation::{OperationType, TaskFailure};
 use domain::worker_pool::OscKeys;
 use futures::future::BoxFuture;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::flow::effect::Effect;
 use super::flow::{Facts, Task};
@@ -118,7 +119,7 @@ impl Botanist {
     }
 
     pub(crate) fn run(&self) -> MutexGuard<'_, Run> {
-        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+        self.run.lock()
     }
 
     /// Does a task's work, unless a fault is to keep it from it.

@@ -5,7 +5,7 @@
 //! passes is judged again then.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::constants::{annotation, condition, label, operation_state};
 use api::core::{Condition, Shoot};
@@ -16,6 +16,7 @@ use domain::care::conditions::{self, Finding, judge};
 use domain::care::{components, constraints, nodes};
 use domain::reconcile::is_hibernation_enabled;
 use domain::worker_pool;
+use parking_lot::Mutex;
 
 use super::botanist::components::required_deployments;
 use super::botanist::workload::Workload;
@@ -60,7 +61,7 @@ async fn pass(
     key: &ObjectKey,
 ) -> Result<Requeue, Error> {
     let Some(shoot) = shoots.get(&key.name).into_iter().next() else {
-        judged.lock().unwrap_or_else(PoisonError::into_inner).remove(&key.name);
+        judged.lock().remove(&key.name);
         return Ok(Requeue::OnChange);
     };
     if responsible_seed(&shoot) != Some(gardenlet.options.seed_name.as_str()) || shoot.status.seed_name.is_none() {
@@ -69,7 +70,7 @@ async fn pass(
     let now = gardenlet.context.clock.now();
     {
         // Only a judgement that changed something counts: a look that finds nothing new costs nobody anything.
-        let mut judged = judged.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut judged = judged.lock();
         let last = judged.get(&key.name).filter(|last| !has_succeeded_since(&shoot, **last));
         let earliest = last.map(|last| *last + gardenlet.options.config.care_period);
         if let Some(earliest) = earliest.filter(|earliest| now < *earliest) {
@@ -88,7 +89,7 @@ async fn pass(
             Err(error) if error.is_not_found() => {}
             result => {
                 result?;
-                judged.lock().unwrap_or_else(PoisonError::into_inner).insert(key.name.clone(), now);
+                judged.lock().insert(key.name.clone(), now);
             }
         }
     }

@@ -3,11 +3,11 @@
 //! reconciliation of each Shoot, so their texts are kept.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 use apimachinery::Resource;
 use apimachinery::encode::to_tree;
 use apimachinery::meta::RawExtension;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 /// Kind, namespace and name.
@@ -22,7 +22,7 @@ impl Copies {
     pub(crate) fn of<K: Resource>(&self, object: &K) -> RawExtension {
         let meta = object.metadata();
         let whose = (K::KIND, meta.namespace.clone(), meta.name.clone());
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         if let Some((version, copy)) = known.get(&whose)
             && *version == meta.resource_version
         {

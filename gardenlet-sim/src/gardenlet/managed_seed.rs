@@ -7,7 +7,7 @@
 //! Source: pkg/gardenlet/controller/managedseed @ v1.120.0.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::cluster;
 use api::constants::{annotation, condition, finalizer, namespace};
@@ -26,6 +26,7 @@ use domain::garden::control_plane::{CONFIGURATION_KEY, deployment_lacks};
 use domain::garden::gardenlet::{self as gardenlet_rules, wanted};
 use domain::garden::managed_seed::{self as rules, Delay};
 use domain::garden::seed_cluster::{self, SeedCluster};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::shared::{GARDEN, Gardenlet, RUNTIME, garden_key};
@@ -114,7 +115,7 @@ impl Deployer {
 
     /// When one is looked at again that is not acted upon now; `None`: now is the time.
     fn later(&self, key: &ObjectKey, seed: &ManagedSeed) -> Option<Requeue> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock();
         let now = self.gardenlet.context.clock.now();
         let config = &self.gardenlet.options.config;
         let waits = match seen.get(key) {

@@ -6,7 +6,7 @@
 //! a work timer.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::cluster;
 use api::constants::{annotation, label};
@@ -16,6 +16,7 @@ use apimachinery::Resource;
 use chrono::{DateTime, Utc};
 use controller::{Api, Change, Controller, Error, ObjectKey, Patch, Requeue, Store};
 use domain::rollout::Parameter;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::shared::Gardenlet;
@@ -205,7 +206,7 @@ async fn reconcile<K: Component>(
     key: &ObjectKey,
     nodes_of: fn(&Gardenlet, &K, &ObjectKey) -> usize,
 ) -> Result<Requeue, Error> {
-    let forget = || due.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    let forget = || due.lock().remove(key);
     let Some(object) = store.get(key) else {
         forget();
         return Ok(Requeue::OnChange);
@@ -218,7 +219,7 @@ async fn reconcile<K: Component>(
     }
     let metadata = object.metadata();
     let at = {
-        let mut due = due.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut due = due.lock();
         let entry = due.entry(key.clone()).or_insert((metadata.generation, DateTime::<Utc>::MAX_UTC));
         if entry.1 == DateTime::<Utc>::MAX_UTC || entry.0 != metadata.generation {
             let attempt = u64::try_from(metadata.generation).unwrap_or_default();

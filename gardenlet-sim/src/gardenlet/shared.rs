@@ -2,7 +2,7 @@
 //! What all controllers of one gardenlet share: identity, local copies of what they read, and waiting.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::cluster;
 pub(crate) use api::cluster::{GARDEN, RUNTIME};
@@ -28,6 +28,7 @@ use domain::cloud_profile::Profiles;
 use domain::required_extensions::too_new_for;
 use domain::skew::GardenerVersion;
 use domain::upgrade::changes::has_component;
+use parking_lot::Mutex;
 use process::{Context, watch};
 
 use super::Options;
@@ -141,18 +142,18 @@ pub(crate) struct MadeCredentials(Mutex<BTreeMap<String, Arc<Credentials>>>);
 
 impl MadeCredentials {
     pub(crate) fn get(&self, technical_id: &str) -> Option<Arc<Credentials>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(technical_id).cloned()
+        self.0.lock().get(technical_id).cloned()
     }
 
     pub(crate) fn insert(&self, technical_id: &str, made: Credentials) -> Arc<Credentials> {
         let made = Arc::new(made);
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         all.insert(technical_id.to_owned(), made.clone());
         made
     }
 
     pub(crate) fn forget(&self, technical_id: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(technical_id);
+        self.0.lock().remove(technical_id);
     }
 }
 
@@ -162,13 +163,13 @@ pub(crate) struct Signals(Arc<Mutex<BTreeMap<Arc<str>, watch::Sender<u64>>>>);
 
 impl Signals {
     fn subscribe(&self, technical_id: &str) -> watch::Receiver<u64> {
-        let mut senders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut senders = self.0.lock();
         senders.entry(technical_id.into()).or_insert_with(|| watch::channel(0).0).subscribe()
     }
 
     /// Something about a Shoot changed.
     pub(crate) fn raise(&self, technical_id: &str) {
-        let mut senders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut senders = self.0.lock();
         let Some(sender) = senders.get(technical_id) else { return };
         if sender.receiver_count() == 0 {
             senders.remove(technical_id);

@@ -6,7 +6,7 @@
 mod operation;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::constants::{condition, finalizer, operation_state};
 use api::core::{Seed, Shoot};
@@ -15,6 +15,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Controller, Error, ObjectKey, Patch, Requeue};
 use domain::last_operation::OperationType;
 use domain::reconcile::{self, Enqueue, GardenletSettings, NextSync};
+use parking_lot::Mutex;
 use serde_json::json;
 
 use super::shared::Gardenlet;
@@ -37,7 +38,7 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
         let seen = seen.clone();
         move |change| {
             let Some(new) = &change.new else {
-                seen.lock().unwrap_or_else(PoisonError::into_inner).remove(&change.key);
+                seen.lock().remove(&change.key);
                 return Vec::new();
             };
             let is_deleted_now = |old: &Arc<Shoot>| !old.metadata.is_being_deleted() && new.metadata.is_being_deleted();
@@ -59,7 +60,7 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
         .run(concurrency, move |key| {
             let (gardenlet, seen) = (gardenlet.clone(), seen.clone());
             async move {
-                let is_first = seen.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+                let is_first = seen.lock().insert(key.clone());
                 pass(gardenlet, key, is_first).await
             }
         })

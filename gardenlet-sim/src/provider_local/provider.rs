@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::cluster;
 use api::constants::{annotation, label, role};
@@ -17,6 +17,7 @@ use apimachinery::Resource;
 use chrono::TimeDelta;
 use controller::{Api, Error, Index, ListOptions, ObjectKey, Recorder, Reflector, Store};
 use domain::rollout::{Arguments, Parameter};
+use parking_lot::Mutex;
 use process::Context;
 
 use super::Options;
@@ -101,7 +102,7 @@ impl Provider {
         let read = shoots.clone();
         clusters.subscribe(move |change| {
             if change.new.is_none() {
-                read.lock().unwrap_or_else(PoisonError::into_inner).remove(&*change.key.name);
+                read.lock().remove(&*change.key.name);
             }
         });
         Arc::new(Self {
@@ -136,7 +137,7 @@ impl Provider {
 
     /// Starts the shared reflectors. Controllers subscribe before, so that they miss nothing.
     pub(super) fn start_stores(&self) {
-        let reflectors = std::mem::take(&mut *self.reflectors.lock().unwrap_or_else(PoisonError::into_inner));
+        let reflectors = std::mem::take(&mut *self.reflectors.lock());
         for start in reflectors {
             start();
         }
@@ -159,7 +160,7 @@ impl Provider {
     /// The Shoot in the Cluster of a technical ID, as gardenlet wrote it last.
     pub(super) fn shoot(&self, technical_id: &str) -> Option<Arc<Shoot>> {
         let stored = self.clusters.get(&self.seed_key("", technical_id));
-        let mut shoots = self.shoots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shoots = self.shoots.lock();
         let Some(stored) = stored else { return shoots.get(technical_id).map(|(_, shoot)| shoot.clone()) };
         match shoots.get(technical_id) {
             Some((read, shoot)) if *read >= version(&stored) => Some(shoot.clone()),
@@ -175,7 +176,7 @@ impl Provider {
     /// are watched apart from one another.
     pub(super) async fn refresh_shoot(&self, technical_id: &str) -> Result<(), Error> {
         let Some(cluster) = self.seed_api::<Cluster>("").get_shared(technical_id).await? else { return Ok(()) };
-        let mut shoots = self.shoots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shoots = self.shoots.lock();
         if shoots.get(technical_id).is_some_and(|(read, _)| *read == version(&cluster)) {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 //! Worker: the MachineDeployments and MachineClasses of a shoot's pools, and the wait for their machines.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::constants::{annotation, label};
 use api::core::Shoot;
@@ -19,6 +19,7 @@ use domain::rollout::replicas::Situation;
 use domain::rollout::wanted::{self, Wanted};
 use domain::rollout::worker_wait::{self, Awaited, Wait};
 use domain::worker_pool::{HashInputs, UpdateStrategy};
+use parking_lot::Mutex;
 
 use super::extensions::{self, Extension, has_work};
 use super::provider::Provider;
@@ -200,7 +201,7 @@ fn list_machine_deployments(memory: &Memory, draft: &mut Draft<Worker>, wanted: 
         return;
     };
     let uid = worker.metadata.uid.clone();
-    let mut listed = memory.listed.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut listed = memory.listed.lock();
     if wanted.is_empty() || listed.get(&uid) == Some(&started) {
         return;
     }

@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use api::cluster;
@@ -24,6 +24,7 @@ use host::live::{Live, Options};
 use host::registry::Registered;
 use host::signing_requests::OwnSigners;
 use host::timekeeper::Mode;
+use parking_lot::Mutex;
 use process::attempts::Attempts;
 use process::child::{Assignment, Joining, Serving};
 use process::dial::{self, DialFile};
@@ -421,7 +422,7 @@ fn own_authorities(directory: &Directory, facts: &Facts) -> OwnAuthorities {
     let authorities = ClusterAuthorities::of(directory, facts.start_time);
     let read = Mutex::<BTreeMap<String, String>>::default();
     Arc::new(move |cluster| {
-        let mut read = read.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut read = read.lock();
         if let Some(certificate) = read.get(cluster) {
             return Some(certificate.clone());
         }

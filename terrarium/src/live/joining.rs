@@ -11,7 +11,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use api::cluster;
@@ -24,6 +24,7 @@ use clap::Args;
 use clock::{Clock, TimerClass};
 use controller::{Api, Error, ListOptions, WatchEvent};
 use http_body_util::BodyExt;
+use parking_lot::Mutex;
 use process::attempts::Attempts;
 use process::child::{self, Assignment, JOIN_PATH, Joining};
 use process::https::{self, Credentials, Reach};
@@ -200,7 +201,7 @@ struct Shared {
 
 impl Watched {
     fn exit(&self) -> Option<Exit> {
-        self.0.exit.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.exit.lock().clone()
     }
 
     /// Until the process is to end; then there is not much time left.
@@ -218,7 +219,7 @@ impl Watched {
                 exit = self.removed() => exit,
             }
         });
-        *self.0.exit.lock().unwrap_or_else(PoisonError::into_inner) = Some(exit);
+        *self.0.exit.lock() = Some(exit);
         let _ = ended.send(());
         child::end_within(LAST_WORDS, "not everything ended in time");
     }

@@ -2,7 +2,7 @@
 //! The story of a run, told by a client that watches the API: nothing in it comes from a plan.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::constants::{operation_state, operation_type};
 use api::core::{CloudProfile, LastOperation, Shoot};
@@ -12,6 +12,7 @@ use apimachinery::Object;
 use chrono::{DateTime, Utc};
 use clock::Clock;
 use controller::{Api, Change, ListOptions, Reflector};
+use parking_lot::Mutex;
 use process::Context;
 use serde::Serialize;
 
@@ -191,8 +192,8 @@ impl Story {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, StoryState> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, StoryState> {
+        self.told.lock()
     }
 
     fn push(&self, told: &mut StoryState, object: &str, subject: &str, text: &str) {

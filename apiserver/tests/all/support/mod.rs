@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! gardener-apiserver on a memory log beside a server of Kubernetes' kinds, and requests into them.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use api::catalogue;
 use api::kubernetes::core::{ConfigMap, Namespace, Secret};
@@ -15,6 +15,7 @@ use eventlog::{
 use futures::future::BoxFuture;
 use generic_apiserver::{Builder, FixedClusters, Foundation, Generic, Server};
 use http_body_util::BodyExt;
+use parking_lot::Mutex;
 use process::User;
 use process::transport::full;
 use serde_json::{Value, json};
@@ -58,7 +59,7 @@ impl MeetingLog {
     }
 
     async fn pass_time(&self) {
-        let turns = self.delays.lock().expect("no panic").as_mut().map_or(0, |draws| draws.below(12));
+        let turns = self.delays.lock().as_mut().map_or(0, |draws| draws.below(12));
         for _ in 0..turns {
             tokio::task::yield_now().await;
         }
@@ -171,7 +172,7 @@ impl Garden {
 
     /// From now on the log takes its time.
     pub(crate) fn delay_appends(&self, seed: u64) {
-        *self.log.delays.lock().expect("no panic") = Some(Draws::new(seed));
+        *self.log.delays.lock() = Some(Draws::new(seed));
     }
 
     /// Revision of the last entry.

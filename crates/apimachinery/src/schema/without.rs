@@ -2,7 +2,8 @@
 //! A schema without a field: what a release knows that is older than the field.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::{Field, Node, ObjectRef, ObjectSchema};
 
@@ -24,7 +25,7 @@ pub fn without(node: Node, path: &'static [&'static str]) -> Node {
 fn partial(schema: &'static ObjectSchema, path: &'static [&'static str]) -> Option<&'static ObjectSchema> {
     let key = (std::ptr::from_ref(schema).addr(), path);
     let known = |made: Option<&'static ObjectSchema>| {
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = KNOWN.lock();
         match made {
             Some(made) => Some(*known.entry(key).or_insert(made)),
             None => known.get(&key).copied(),

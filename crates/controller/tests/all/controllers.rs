@@ -2,12 +2,13 @@
 //! What a controller does when its server redelivers, forgets, fails or goes away, and what it costs when nothing
 //! happens.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use api::kubernetes::core::ConfigMap;
 use chrono::TimeDelta;
 use clock::Clock;
 use controller::{Controller, DecodeCache, Error, ListOptions, ObjectKey, Requeue, Store};
+use parking_lot::Mutex;
 use process::Tasks;
 
 use crate::support::{Refusal, World, start};
@@ -16,7 +17,7 @@ type Seen = Arc<Mutex<Vec<String>>>;
 
 /// Passes so far, as `name=value`, or `name gone`.
 fn take(seen: &Seen) -> Vec<String> {
-    std::mem::take(&mut seen.lock().expect("no panic"))
+    std::mem::take(&mut seen.lock())
 }
 
 /// Starts a controller whose passes note what they see, and end as `outcome` says.
@@ -39,7 +40,7 @@ fn observe(
             Some(object) => format!("{}={}", key.name, object.data["value"]),
             None => format!("{} gone", key.name),
         };
-        noted.lock().expect("no panic").push(text);
+        noted.lock().push(text);
         let outcome = outcome(&own, &key);
         async move { outcome }
     }));
@@ -176,16 +177,16 @@ fn failures_back_off_on_landscape_time_and_a_change_does_not_wait() {
         let times = Arc::new(Mutex::new(Vec::new()));
         let noted = times.clone();
         let (seen, _) = observe(&world, move |world, _| {
-            noted.lock().expect("no panic").push(world.milliseconds());
+            noted.lock().push(world.milliseconds());
             Err(Error::Decode("the test fails it".to_owned()))
         });
         world.pass(TimeDelta::milliseconds(200)).await;
-        assert_eq!(*times.lock().expect("no panic"), [0, 5, 15, 35, 75, 155]);
+        assert_eq!(*times.lock(), [0, 5, 15, 35, 75, 155]);
         take(&seen);
         world.server.put("a", "2");
         world.settle().await;
         assert_eq!(take(&seen), ["a=2"]);
-        assert_eq!(times.lock().expect("no panic").last(), Some(&200));
+        assert_eq!(times.lock().last(), Some(&200));
     });
 }
 
@@ -342,13 +343,13 @@ fn at_most_as_many_passes_run_at_once_as_allowed_and_never_two_for_a_key() {
             let (noted, clock) = (noted.clone(), clock.clone());
             async move {
                 {
-                    let mut state = noted.lock().expect("no panic");
+                    let mut state = noted.lock();
                     assert!(!state.0.contains(&key), "two passes for {key}");
                     state.0.push(key.clone());
                     state.1 = state.1.max(state.0.len());
                 }
                 clock.sleep(TimeDelta::seconds(1), clock::TimerClass::Work).await;
-                noted.lock().expect("no panic").0.retain(|other| *other != key);
+                noted.lock().0.retain(|other| *other != key);
                 Ok(Requeue::OnChange)
             }
         }));
@@ -356,7 +357,7 @@ fn at_most_as_many_passes_run_at_once_as_allowed_and_never_two_for_a_key() {
         world.server.put("a", "2");
         world.server.put("a", "3");
         world.pass(TimeDelta::seconds(10)).await;
-        assert_eq!(running.lock().expect("no panic").1, 2);
+        assert_eq!(running.lock().1, 2);
         assert_eq!(world.clock.fired(), 6, "five first passes and one more for the key that changed meanwhile");
     });
 }
@@ -369,11 +370,11 @@ fn a_pass_that_panics_leaves_its_key_alone_for_a_while_and_nothing_else() {
         let ears = told.clone();
         world.context.tasks = Tasks::catching(Clock::new(world.wall.clone()), move |panicked| {
             let heard = (panicked.name, panicked.times, panicked.pause_seconds);
-            ears.lock().expect("no panic").push(heard);
+            ears.lock().push(heard);
         });
         let left = Arc::new(Mutex::new(2));
         let (seen, _) = observe(&world, move |_, key| {
-            let mut left = left.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut left = left.lock();
             if &*key.name == "a" && *left > 0 {
                 *left -= 1;
                 panic!("on purpose");
@@ -393,7 +394,7 @@ fn a_pass_that_panics_leaves_its_key_alone_for_a_while_and_nothing_else() {
         assert_eq!(take(&seen), [""; 0]);
         world.pass_wall(TimeDelta::milliseconds(200)).await;
         assert_eq!(take(&seen), ["a=1"], "the second pause is twice as long");
-        assert_eq!(*told.lock().expect("no panic"), [("observer".to_owned(), 1, 1), ("observer".to_owned(), 2, 2)]);
+        assert_eq!(*told.lock(), [("observer".to_owned(), 1, 1), ("observer".to_owned(), 2, 2)]);
         assert!(!world.context.tasks.has_panicked());
     });
 }

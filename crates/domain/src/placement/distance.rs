@@ -10,7 +10,7 @@ const ORIENTATIONS: [&str; 5] = ["north", "south", "east", "west", "central"];
 pub fn distance(seed_region: &str, shoot_region: &str) -> i64 {
     let (seed, seed_orientation) = split(seed_region);
     let (shoot, shoot_orientation) = split(shoot_region);
-    let base = 2 * levenshtein(&seed, &shoot);
+    let base = 2 * i64::try_from(strsim::levenshtein(&seed, &shoot)).unwrap_or(i64::MAX / 4);
     match (seed_orientation, shoot_orientation) {
         (None, None) => base,
         (Some(a), Some(b)) if a == b => base,
@@ -25,20 +25,6 @@ fn split(region: &str) -> (String, Option<&'static str>) {
     let orientation = ORIENTATIONS.into_iter().find(|orientation| region.contains(orientation));
     let base = orientation.map_or_else(|| region.to_owned(), |orientation| region.replacen(orientation, ":", 1));
     (base, orientation)
-}
-
-fn levenshtein(a: &str, b: &str) -> i64 {
-    let b: Vec<char> = b.chars().collect();
-    let mut previous: Vec<i64> = (0..).take(b.len() + 1).collect();
-    for (row, from) in (1..).zip(a.chars()) {
-        let mut current = vec![row];
-        for (column, to) in b.iter().enumerate() {
-            let substituted = previous[column] + i64::from(from != *to);
-            current.push(substituted.min(previous[column + 1] + 1).min(current[column] + 1));
-        }
-        previous = current;
-    }
-    previous[b.len()]
 }
 
 #[cfg(test)]

@@ -24,11 +24,15 @@ use futures::StreamExt;
 use http::header::CONTENT_TYPE;
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::{Body, BodyError, MEDIA_TYPE, PREFIX, frame};
 
 /// Bytes of a frame, at most: an entry with its object before and after it.
 const MAX_FRAME: usize = 8 << 20;
+
+/// What a value of a query holds as it is: the unreserved characters of RFC 3986.
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// How a client deals with a log that does not answer.
 #[derive(Clone, Copy, Debug)]
@@ -348,14 +352,7 @@ fn cluster_parameter(cluster: Option<&str>) -> String {
 
 /// Puts `&NAME=VALUE` behind a query.
 fn put_parameter(query: &mut String, name: &str, value: &str) {
-    write!(query, "&{name}=").expect("a String takes everything");
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            query.push(char::from(byte));
-        } else {
-            write!(query, "%{byte:02X}").expect("a String takes everything");
-        }
-    }
+    write!(query, "&{name}={}", utf8_percent_encode(value, UNRESERVED)).expect("a String takes everything");
 }
 
 /// A subscription over one connection after the other.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The host's half: one function from request to answer.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
+use percent_encoding::percent_decode_str;
 
 use crate::{Body, BodyError, MEDIA_TYPE, PREFIX, frame};
 
@@ -258,17 +260,8 @@ fn full(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// A parameter of a query, percent signs decoded.
+/// A parameter of a query, percent signs decoded; what is no UTF-8 is none.
 fn parameter(query: &str, name: &str) -> Option<String> {
     let value = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))?;
-    let mut bytes = Vec::with_capacity(value.len());
-    let mut rest = value.bytes();
-    while let Some(byte) = rest.next() {
-        let mut digit = || rest.next().and_then(|digit| char::from(digit).to_digit(16));
-        bytes.push(match byte {
-            b'%' => u8::try_from(digit()? * 16 + digit()?).ok()?,
-            byte => byte,
-        });
-    }
-    String::from_utf8(bytes).ok()
+    percent_decode_str(value).decode_utf8().ok().map(Cow::into_owned)
 }

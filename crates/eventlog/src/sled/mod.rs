@@ -49,10 +49,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, Utc};
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::entry::{Entry, Key, Revision};
@@ -329,7 +330,7 @@ impl SledLog {
 
     /// All facts of the landscape.
     pub fn facts(&self) -> Facts {
-        self.0.facts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.facts.lock().clone()
     }
 
     /// Sets facts of the landscape, all of them or none; durable when it returns. Blocks for one sync.
@@ -337,7 +338,7 @@ impl SledLog {
     /// # Errors
     /// The file system's.
     pub fn set_facts(&self, facts: impl IntoIterator<Item = (String, Vec<u8>)>) -> io::Result<()> {
-        let mut held = self.0.facts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.0.facts.lock();
         let mut new = held.clone();
         new.extend(facts);
         if new != *held {
@@ -407,7 +408,7 @@ impl SledLog {
 
     fn job(&self, job: Job) {
         // Who waits for the answer of a keeper that has ended learns that the log is closed.
-        let _ = self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner).send(job);
+        let _ = self.0.jobs.lock().send(job);
     }
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What readers see: the published state, the store, the base of history.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use crate::entry::{Entry, Revision};
@@ -72,7 +73,7 @@ impl Shared {
     }
 
     pub(super) fn published(&self) -> MutexGuard<'_, Published> {
-        self.published.lock().unwrap_or_else(PoisonError::into_inner)
+        self.published.lock()
     }
 
     /// Shows what a commit group made.
@@ -153,11 +154,11 @@ impl Shared {
 
     /// Notes what was made good.
     pub(super) fn heal(&self, notes: Vec<String>) {
-        self.healed.lock().unwrap_or_else(PoisonError::into_inner).extend(notes);
+        self.healed.lock().extend(notes);
     }
 
     pub(super) fn healed(&self) -> Vec<String> {
-        self.healed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.healed.lock().clone()
     }
 
     pub(super) fn trouble(&self) -> Option<Trouble> {
@@ -170,7 +171,7 @@ impl Shared {
     }
 
     fn held(&self) -> MutexGuard<'_, Option<Trouble>> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+        self.trouble.lock()
     }
 
     /// Waits until the trouble is another than the one that is known.

@@ -18,9 +18,10 @@ use std::fs::File;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use sled::{Batch, Db, IVec};
 
 use crate::codec::{verb_byte, verb_of};
@@ -117,7 +118,7 @@ impl Store {
 
     /// Adds records. They are read at once; sled gets them later, so that an error may be that of earlier ones.
     pub(super) fn apply<'a>(&self, records: impl Iterator<Item = (&'a Record, &'a [u8])>) -> Result<()> {
-        let mut gathered = self.gathered.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut gathered = self.gathered.lock();
         if let Some(failed) = &gathered.failed {
             return Err(failed.clone());
         }
@@ -138,7 +139,7 @@ impl Store {
 
     /// What sled holds, with every record that was added.
     fn settled(&self) -> Result<&Db> {
-        self.gathered.lock().unwrap_or_else(PoisonError::into_inner).settle(&self.db)?;
+        self.gathered.lock().settle(&self.db)?;
         Ok(&self.db)
     }
 
@@ -389,7 +390,7 @@ mod tests {
         assert_eq!(store.db.len(), 2 * (4 + GATHERED.0), "there were enough of them");
         // A failure stays: nobody reads over a hole.
         add(1_000..=1_000);
-        store.gathered.lock().expect("whole").failed = Some(Broken("no".to_owned()));
+        store.gathered.lock().failed = Some(Broken("no".to_owned()));
         assert_eq!(store.range(Revision(0), Revision(9)).next(), Some(Err(Broken("no".to_owned()))));
         assert_eq!(store.range(Revision(0), Revision(9)).nth(1), None);
         assert!(store.record(Revision(1)).is_err() && store.sum_of_index(Revision(0), Revision(9)).is_err());

@@ -7,10 +7,11 @@
 
 use std::fmt;
 use std::ops::RangeInclusive;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clock::Instant;
+use parking_lot::Mutex;
 use process::User;
 use rustc_hash::FxHashMap;
 use rustls::RootCertStore;
@@ -84,12 +85,12 @@ impl ClientAuthority {
     }
 
     fn remembered(&self, certificates: &[CertificateDer<'static>], second: i64) -> Option<User> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.lock();
         known.get(certificates).filter(|known| known.valid.contains(&second)).map(|known| known.user.clone())
     }
 
     fn remember(&self, certificates: &[CertificateDer<'static>], found: Known) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if known.len() >= REMEMBERED {
             known.clear();
         }

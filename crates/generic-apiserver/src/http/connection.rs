@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,7 @@ use futures::future::{Either, select};
 use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
+use parking_lot::Mutex;
 use process::Tasks;
 use rustls_pki_types::CertificateDer;
 use tokio::net::TcpStream;
@@ -147,7 +148,7 @@ impl Future for WallSleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        self.0.get_mut().unwrap_or_else(PoisonError::into_inner).as_mut().poll(cx)
+        self.0.get_mut().as_mut().poll(cx)
     }
 }
 

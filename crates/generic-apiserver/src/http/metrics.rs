@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use http::header::{CONTENT_TYPE, HeaderValue};
+use parking_lot::{Mutex, MutexGuard};
 use process::Response;
 use process::transport::full;
 use prometheus_client::collector::Collector;
@@ -91,7 +92,7 @@ impl Count {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 impl Metrics {

@@ -4,12 +4,13 @@
 //! Whoever polls the subscription registers the task's waker, so that the task never misses a message that a request
 //! was the first to look for.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use eventlog::log::BoxFuture;
 use eventlog::{Key, Message, ReadError, Revision, Sections, Subscription};
 use futures::StreamExt;
+use parking_lot::Mutex;
 
 use super::{Store, StoreError, lock};
 

@@ -18,10 +18,11 @@ pub(crate) mod watcher;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use eventlog::{Append, AppendError, Entry, EventLog, Key, ReadError, Revision, Verb};
+use parking_lot::{Mutex, MutexGuard};
 use process::participant::Vouched;
 use rpds::RedBlackTreeMapSync;
 use rustc_hash::FxHashMap;
@@ -39,7 +40,7 @@ const RING: usize = 1024;
 pub(crate) type Map = RedBlackTreeMapSync<Arc<str>, Arc<Stored>>;
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 /// One resource of all clusters.

@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use apimachinery::catalogue::ResourceInfo;
 use bytes::Bytes;
@@ -22,6 +22,7 @@ use eventlog::{
 };
 use futures::{FutureExt, StreamExt};
 use memchr::memmem;
+use parking_lot::Mutex;
 
 use super::lock;
 use super::splice::Pairs;

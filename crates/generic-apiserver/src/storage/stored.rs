@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One version of an object, and one change.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use eventlog::{Revision, Sections};
+use parking_lot::Mutex;
 use process::transport::Decoded;
 use serde_json::Value;
 

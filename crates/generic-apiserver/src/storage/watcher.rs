@@ -2,10 +2,11 @@
 //! Who watches: a filter and a bounded queue of what was not sent yet.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use eventlog::Revision;
+use parking_lot::Mutex;
 
 use super::lock;
 use super::stored::{Event, EventType, Stored};

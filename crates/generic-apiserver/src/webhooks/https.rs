@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use apimachinery::meta::ByteString;
 use bytes::Bytes;
@@ -12,6 +12,7 @@ use futures::future::BoxFuture;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{StatusCode, Uri};
 use http_body_util::{BodyExt, Limited};
+use parking_lot::Mutex;
 use process::Transport;
 use process::https::{self, Lasting, Watches};
 use process::transport::full;
@@ -61,7 +62,7 @@ impl HttpsCaller {
             return Err("tls: failed to verify certificate: x509: certificate signed by unknown authority".to_owned());
         }
         let place = (server, authorities);
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         if let Some(transport) = open.get(&place) {
             return Ok(transport.clone());
         }

@@ -23,12 +23,13 @@ pub(crate) mod review;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use chrono::TimeDelta;
 use eventlog::Revision;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 
 use self::configuration::Configuration;
 use crate::storage::{CollectionId, Store, range};
@@ -96,7 +97,7 @@ impl Webhooks {
         let prefix = format!("{cluster}/");
         let mut all = Vec::new();
         for (path, stored) in range(&map, &prefix, "") {
-            let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut read = self.read.lock();
             let known = read.get(path).filter(|(revision, _)| *revision == stored.revision);
             if let Some((_, configuration)) = known {
                 all.push(configuration.clone());

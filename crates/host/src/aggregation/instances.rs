@@ -12,8 +12,8 @@
 //! belong to the host's tasks, whoever asks first: a thread of the host that ends takes none along.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use apimachinery::Status;
 use bytes::{Bytes, BytesMut};
@@ -28,6 +28,7 @@ use http::header::{
 use http::request::Parts;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
+use parking_lot::{Mutex, MutexGuard};
 use process::https::is_watch;
 use process::participant::{TOLD_OTHERS_HEADER, Vouched};
 use process::transport::{BodyError, full};
@@ -113,7 +114,7 @@ impl Instances {
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Instance>>> {
-        self.0.all.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.all.lock()
     }
 
     /// Those that run and answer, by name.
@@ -288,8 +289,8 @@ mod tests {
             let answers: Mutex<VecDeque<_>> = Mutex::new(answers.iter().cloned().collect());
             let (asked, own_name) = (asked.clone(), (*name).to_owned());
             let transport = Transport::new(move |request| {
-                asked.lock().expect("no panic").push(format!("{own_name} {}", request.method()));
-                let answer = answers.lock().expect("no panic").pop_front().expect("asked too often");
+                asked.lock().push(format!("{own_name} {}", request.method()));
+                let answer = answers.lock().pop_front().expect("asked too often");
                 Box::pin(async move {
                     let mut response = Response::new(full(r#"{"quiet":[1],"marked":[2]}"#));
                     *response.status_mut() = StatusCode::from_u16(answer?).expect("a code");
@@ -321,7 +322,7 @@ mod tests {
         for expected in [200, 201, 200] {
             assert_eq!(call(&instances, Method::GET).await, Ok(expected));
         }
-        assert_eq!(*asked.lock().expect("no panic"), ["a GET", "b GET", "a GET"]);
+        assert_eq!(*asked.lock(), ["a GET", "b GET", "a GET"]);
     }
 
     #[tokio::test]
@@ -333,14 +334,14 @@ mod tests {
         assert_eq!(call(&instances, Method::GET).await, Ok(200), "a read may be repeated");
         instances.0.next.store(0, Ordering::Relaxed);
         assert_eq!(call(&instances, Method::POST).await, unreachable());
-        assert_eq!(*asked.lock().expect("no panic"), ["a POST", "b POST", "a GET", "b GET", "a POST", "b POST"]);
+        assert_eq!(*asked.lock(), ["a POST", "b POST", "a GET", "b GET", "a POST", "b POST"]);
     }
 
     #[tokio::test]
     async fn a_write_that_may_have_happened_is_not_repeated() {
         let (instances, asked) = instances(&[("a", &[broken()]), ("b", &[])]);
         assert_eq!(call(&instances, Method::POST).await, broken());
-        assert_eq!(*asked.lock().expect("no panic"), ["a POST"]);
+        assert_eq!(*asked.lock(), ["a POST"]);
     }
 
     #[tokio::test]
@@ -364,8 +365,8 @@ mod tests {
         }
         assert_eq!(*count.borrow(), 1);
         assert!(instances.barrier(1, 0).await.vouched.is_some());
-        assert_eq!(asked.lock().expect("no panic").last().map(String::as_str), Some("b POST"));
-        assert_eq!(asked.lock().expect("no panic").len(), 4);
+        assert_eq!(asked.lock().last().map(String::as_str), Some("b POST"));
+        assert_eq!(asked.lock().len(), 4);
         instances.set_asked("b", false);
         assert_eq!(call(&instances, Method::GET).await, Ok(503));
         instances.set_asked("b", true);
@@ -388,7 +389,7 @@ mod tests {
         let body = answer.into_body().collect().await.expect("a body").to_bytes();
         let status: serde_json::Value = serde_json::from_slice(&body).expect("a Status");
         assert_eq!(status["message"], "the body broke off: no size");
-        assert!(asked.lock().expect("no panic").is_empty());
+        assert!(asked.lock().is_empty());
     }
 
     #[tokio::test]
@@ -397,7 +398,7 @@ mod tests {
         assert_eq!(instances.barrier(1, 0).await.vouched, None);
         let both = Vouched { quiet: [1].into(), marked: [2].into() };
         assert_eq!(instances.barrier(2, 0).await.vouched, Some(both));
-        assert_eq!(asked.lock().expect("no panic").len(), 4);
+        assert_eq!(asked.lock().len(), 4);
     }
 
     /// An instance that answers, with a body without an end to a watch, unless it is stopped.
@@ -439,7 +440,7 @@ mod tests {
         let limit = AnswerLimit {
             wall: Clock::new(wall.clone()),
             time: TimeDelta::seconds(5),
-            report: Arc::new(move |name, answers| report.lock().expect("no panic").push((name.to_owned(), answers))),
+            report: Arc::new(move |name, answers| report.lock().push((name.to_owned(), answers))),
         };
         let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), limit);
         let stopped = watch::Sender::new(false);
@@ -473,13 +474,13 @@ mod tests {
         assert!(instances.barrier(2, 0).await.vouched.is_some(), "nobody waits for it any more");
         assert!(watched.frame().await.is_none(), "its watches end");
         assert_eq!(*count.borrow(), 1);
-        assert_eq!(*reported.lock().expect("no panic"), [("a".to_owned(), false)]);
+        assert_eq!(*reported.lock(), [("a".to_owned(), false)]);
         assert_eq!(call(&instances, Method::POST).await, Ok(200));
         assert_eq!(call(&instances, Method::POST).await, Ok(200));
 
         stopped.send_replace(false);
         pass_until(&wall, || *count.borrow() == 2).await;
-        assert_eq!(reported.lock().expect("no panic").last(), Some(&("a".to_owned(), true)));
+        assert_eq!(reported.lock().last(), Some(&("a".to_owned(), true)));
     }
 
     #[tokio::test]

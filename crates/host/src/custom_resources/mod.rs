@@ -21,8 +21,8 @@ mod definitions;
 mod strategy;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
 use api::terrarium::Cluster;
 use api::{catalogue, cluster};
@@ -36,6 +36,7 @@ use generic_apiserver::webhooks::WebhookCaller;
 use generic_apiserver::{Builder, Foundation, ScalePaths, Server, Shape};
 use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
+use parking_lot::RwLock;
 use process::transport::full;
 use process::{Tasks, Transport, TransportError};
 use serde_json::{Value, json};
@@ -126,7 +127,7 @@ impl CustomResources {
         own: &Transport,
     ) -> Result<(), TransportError> {
         let Some(cluster) = cluster_of(path) else { return Ok(()) };
-        let is_seen = || self.seen.read().unwrap_or_else(PoisonError::into_inner).contains(cluster);
+        let is_seen = || self.seen.read().contains(cluster);
         if look == Look::Before && is_seen() {
             return Ok(());
         }
@@ -145,14 +146,14 @@ impl CustomResources {
                 break;
             }
         }
-        self.seen.write().unwrap_or_else(PoisonError::into_inner).insert(cluster.to_owned());
+        self.seen.write().insert(cluster.to_owned());
         Ok(())
     }
 
     /// A cluster is gone.
     pub(crate) async fn forget(&self, cluster: &str) {
         let mut looks = self.looks.lock().await;
-        self.seen.write().unwrap_or_else(PoisonError::into_inner).remove(cluster);
+        self.seen.write().remove(cluster);
         looks.remove(cluster);
     }
 

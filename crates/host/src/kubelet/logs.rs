@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use api::kubernetes::core::Pod;
 use apimachinery::field::{FieldError, Path};
@@ -22,6 +22,7 @@ use generic_apiserver::subresource::{Facts, Subresource, SubresourceRequest};
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
+use parking_lot::{Mutex, MutexGuard};
 use process::Response;
 use process::transport::{BodyError, full};
 use process::watch;
@@ -149,7 +150,7 @@ impl Logs {
     }
 
     fn pods(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, PodLogs>> {
-        self.0.pods.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.pods.lock()
     }
 }
 

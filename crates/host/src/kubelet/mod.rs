@@ -25,11 +25,12 @@ mod status;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::kubernetes::core::Pod;
 use controller::{Api, Controller, ListOptions, ObjectKey, QueueHandle, Requeue, Store};
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use process::child::{Assignment, Joining, Ready};
 use process::{Context, Exit};
 use tokio::sync::oneshot;
@@ -166,7 +167,7 @@ struct Running {
 impl Kubelet {
     fn reconcile(self: &Arc<Self>, key: &ObjectKey) {
         let pod = self.store.get(key);
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.running.lock();
         let wanted = pod.filter(|pod| !pod.metadata.is_being_deleted() || running.contains_key(key));
         if let Some(life) = running.get_mut(key) {
             let is_wanted =
@@ -200,7 +201,7 @@ impl Kubelet {
     }
 
     async fn stop_all(&self) {
-        let running = std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
+        let running = std::mem::take(&mut *self.running.lock());
         let mut ends = Vec::new();
         for (_, Running { stop, ended, .. }) in running {
             drop(stop);

@@ -4,11 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::kubernetes::core::Pod;
 use controller::ObjectKey;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use process::Transport;
 use process::child::{self, Ready};
 use process::https;
@@ -165,7 +166,7 @@ impl Processes {
     fn note_renewal(&self, pod: &ObjectKey, object: &Pod, is_ready: bool) -> (String, Option<String>) {
         let name = child::participant(&pod.cluster, &pod.name);
         let heartbeat = self.launch.heartbeat(&pod.cluster, object);
-        let mut all = self.renewals.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.renewals.lock();
         match heartbeat.as_ref().filter(|_| is_ready) {
             Some(heartbeat) => all.insert(name.clone(), heartbeat.clone()),
             None => all.remove(&name),
@@ -184,7 +185,7 @@ async fn stop_renewals_of_dropped(host: Host, clock: ClockService, renewals: Ren
     loop {
         known = clock.dropped_after(&known).await;
         let dropped: Vec<(String, String)> = {
-            let renewals = renewals.lock().unwrap_or_else(PoisonError::into_inner);
+            let renewals = renewals.lock();
             known.iter().filter_map(|name| Some((name.clone(), renewals.get(name)?.clone()))).collect()
         };
         for (name, heartbeat) in dropped {
@@ -205,7 +206,7 @@ async fn apply_faults(host: Host, instances: Instances, renewals: Renewals) {
             let pod = name.rsplit('/').next().unwrap_or_default();
             host.faults().isolates("gardener-apiserver", pod, now)
         });
-        let all = renewals.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let all = renewals.lock().clone();
         for (name, seed) in all {
             let pod = name.rsplit('/').next().unwrap_or_default();
             let done = if host.faults().stops_heartbeats(pod, &seed, now) {

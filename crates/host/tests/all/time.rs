@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Landscape time across threads that know of one another only through the API.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use api::kubernetes::core::ConfigMap;
 use apimachinery::meta::{DeleteOptions, ObjectMeta};
@@ -11,6 +11,7 @@ use clock::{Clock, SimulatedClock, TimeSource, TimerClass};
 use controller::{Api, ListOptions};
 use host::timekeeper::{CommandError, Mode};
 use http_body_util::{BodyExt, StreamBody};
+use parking_lot::Mutex;
 use process::transport::full;
 use process::{Context, Exit, Transport};
 use tokio::sync::oneshot;
@@ -220,7 +221,7 @@ impl Gate {
                 let mut lines = frame.data_ref().into_iter().flat_map(|data: &Bytes| data.split(|byte| *byte == b'\n'));
                 lines.any(|line| line.starts_with(b"{\"type\":\"BOOKMARK\""))
             });
-            let waits = gate.0.lock().expect("no panic").clone();
+            let waits = gate.0.lock().clone();
             if let Some(mut open) = waits.filter(|_| is_bookmark) {
                 let _ = open.wait_for(|open| *open).await;
             }
@@ -242,7 +243,7 @@ async fn who_holds_a_bookmark_back_holds_time_back() {
     world.clock.advance(first, TimeDelta::zero()).await.expect("forwards");
 
     let (open, is_open) = tokio::sync::watch::channel(false);
-    *gate.0.lock().expect("no panic") = Some(is_open);
+    *gate.0.lock() = Some(is_open);
     // Somebody writes: what follows needs a new barrier.
     let clock = world.clock.clone();
     let (to, tick) = (start() + TimeDelta::hours(2), start() + TimeDelta::hours(1));

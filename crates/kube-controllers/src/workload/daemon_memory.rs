@@ -3,7 +3,9 @@
 //! looks at the nodes that changed, or whose pods did, and at no others.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// A DaemonSet.
 #[derive(Debug, Default)]
@@ -22,7 +24,7 @@ pub(crate) struct DaemonMemory(Arc<Mutex<BTreeMap<String, Settled>>>);
 
 impl DaemonMemory {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Settled>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// A node changed, or what of a DaemonSet is on it.

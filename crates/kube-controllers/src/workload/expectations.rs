@@ -4,11 +4,12 @@
 //! Source: k8s.io/kubernetes pkg/controller/controller_utils.go (UIDTrackingControllerExpectations).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use api::kubernetes::core::Pod;
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::Change;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::objects::controller_uid;
 
@@ -28,7 +29,7 @@ pub(crate) struct Expectations(Arc<Mutex<BTreeMap<String, Expected>>>);
 
 impl Expectations {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Expected>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Until when nothing can be said of the owner's pods; `None`: everything has been seen.

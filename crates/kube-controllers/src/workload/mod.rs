@@ -41,7 +41,7 @@ mod wall_waits;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::constants::annotation;
 use api::kubernetes::core::{Node, Pod, PodSpec};
@@ -51,6 +51,7 @@ use apimachinery::meta::TextMap;
 use chrono::TimeDelta;
 use controller::{Api, Error, EventType, Index, ListOptions, ObjectKey, ObjectRef, Recorder, Reflector, Store};
 use futures::future;
+use parking_lot::Mutex;
 use process::Context;
 
 use self::daemon_memory::DaemonMemory;
@@ -259,7 +260,7 @@ impl Workload {
     async fn event<K: Resource>(&self, source: &'static str, about: &K, type_: EventType, reason: &str, message: &str) {
         let cluster: Arc<str> = cluster_of(about).into();
         let recorder = {
-            let mut recorders = self.recorders.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut recorders = self.recorders.lock();
             let make = || Recorder::named(&self.context, &cluster, source);
             recorders.entry((cluster.clone(), source)).or_insert_with(make).clone()
         };

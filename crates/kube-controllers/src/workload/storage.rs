@@ -6,7 +6,7 @@
 //! Source: k8s.io/kubernetes pkg/controller/volume/{persistentvolume,pvcprotection,pvprotection}.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::constants::{annotation, finalizer, label};
 use api::kubernetes::core::{Namespace, Node, Pod};
@@ -14,6 +14,7 @@ use api::kubernetes::storage::{PersistentVolume, PersistentVolumeClaim, StorageC
 use apimachinery::Resource;
 use apimachinery::meta::{DeleteOptions, Preconditions, Time};
 use controller::{Api, Change, Controller, Error, EventType, Index, ListOptions, ObjectKey, Reflector, Requeue, Store};
+use parking_lot::Mutex;
 use process::Context;
 
 use super::binding::{self, Notice, Phase, Step, View};
@@ -84,12 +85,12 @@ impl Storage {
 
     /// Whether something is told of a claim for the first time, or something else than before.
     fn is_news(&self, uid: &str, text: &str) -> bool {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told.lock();
         told.insert(uid.to_owned(), text.to_owned()).as_deref() != Some(text)
     }
 
     fn forget(&self, uid: &str) {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).remove(uid);
+        self.told.lock().remove(uid);
     }
 }
 

@@ -5,10 +5,11 @@
 //! pods they are looks at them: when there are too many, or when a pod came, changed or lost its labels or its owner.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use api::kubernetes::core::Pod;
 use controller::Change;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::objects::controller_uid;
 use super::pods;
@@ -41,7 +42,7 @@ fn part(pod: Option<&Arc<Pod>>) -> Option<(&str, Tally)> {
 
 impl Tallies {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// A pod changed.

@@ -5,11 +5,12 @@
 //! What is known here is lost with the process; then wall time counts from its start.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use api::kubernetes::core::Pod;
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::ObjectKey;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::pods;
 
@@ -27,7 +28,7 @@ pub(crate) struct WallWaits(Arc<Mutex<Inner>>);
 
 impl WallWaits {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// The uids of the ready pods that wall time makes available, and when it will make the next one so.

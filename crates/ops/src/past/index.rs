@@ -2,9 +2,10 @@
 //! Rows at any moment, from keyframes and the entries between.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use eventlog::{EventLog, Revision};
+use parking_lot::{Mutex, MutexGuard};
 
 use super::moment::{self, NoMoment};
 use super::rows::{Rows, resources};
@@ -74,7 +75,7 @@ impl Index {
     }
 
     fn frames(&self) -> MutexGuard<'_, Frames> {
-        self.frames.lock().unwrap_or_else(PoisonError::into_inner)
+        self.frames.lock()
     }
 
     /// The nearest keyframe, if one is near. From what is before the base nothing can be folded any more.

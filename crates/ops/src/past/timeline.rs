@@ -12,10 +12,11 @@
 //! It is read from the log once, and what has come since whenever somebody asks.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use eventlog::{Entry, EventLog, Key, Revision, Verb};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 
 use super::moment::{self, Moment, NoMoment};
@@ -146,7 +147,7 @@ impl Timeline {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 
     /// Marks, in their order.

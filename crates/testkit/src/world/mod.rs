@@ -26,13 +26,14 @@ mod verbs;
 
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 
 use apimachinery::{Resource, Status};
 use chrono::{DateTime, Utc};
 use clock::{Clock, Random, SimulatedClock};
+use parking_lot::Mutex;
 use process::{Context, Exit, Identity, Output, Tasks, Transport};
 
 use self::server::Server;
@@ -90,7 +91,7 @@ struct Idle {
 impl Idle {
     fn reached(&self) {
         self.is_idle.store(true, Ordering::Relaxed);
-        if let Some(main) = self.main.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(main) = self.main.lock().take() {
             main.wake();
         }
     }
@@ -255,10 +256,10 @@ impl World {
         let context = self.context();
         let tasks = context.tasks.clone();
         let (running, exit) = (run(context), self.exit.clone());
-        *exit.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *exit.lock() = None;
         tasks.spawn(async move {
             let ended = running.await;
-            *exit.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
+            *exit.lock() = Some(ended);
         });
         self.running = Some(tasks);
         self.pass()
@@ -284,7 +285,7 @@ impl World {
             transport: Transport::new(move |request| Box::pin(server.clone().answer(request))),
             tasks: Tasks::on(self.runtime.handle().clone(), None),
             output: Output::new(move |line| {
-                lines.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
+                lines.lock().push(line.to_owned());
             }),
         }
     }
@@ -326,12 +327,12 @@ impl World {
 
     /// How the component ended, if it did.
     pub fn exit(&self) -> Option<Exit> {
-        self.exit.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.exit.lock().clone()
     }
 
     /// Lines that the component printed.
     pub fn lines(&self) -> Vec<String> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lines.lock().clone()
     }
 
     fn settle(&self) {
@@ -349,7 +350,7 @@ impl World {
             if self.idle.is_idle.load(Ordering::Relaxed) {
                 return Poll::Ready(None);
             }
-            *self.idle.main.lock().unwrap_or_else(PoisonError::into_inner) = Some(context.waker().clone());
+            *self.idle.main.lock() = Some(context.waker().clone());
             Poll::Pending
         }))
     }

@@ -6,7 +6,7 @@
 //! (defaults, admission, validation) is not there.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use api::catalogue;
 use api::constants::annotation;
@@ -21,6 +21,8 @@ use futures::channel::mpsc;
 use http::StatusCode;
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
+use parking_lot::{Mutex, MutexGuard};
+use percent_encoding::percent_decode_str;
 use process::transport::{BodyError, full};
 use process::{Body, Request, Response, TransportError};
 use serde_json::{Value, json};
@@ -84,7 +86,7 @@ impl Server {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     pub(super) fn now(&self) -> Value {
@@ -396,22 +398,7 @@ fn resources(cluster: &str, group: &str, version: &str) -> Value {
 
 /// A value of a query, `%28` and the like decoded.
 fn decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let (mut out, mut at) = (Vec::new(), 0);
-    while at < bytes.len() {
-        let hex = text.get(at + 1..at + 3).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match hex.filter(|_| bytes[at] == b'%') {
-            Some(byte) => {
-                out.push(byte);
-                at += 3;
-            }
-            None => {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 fn respond(code: u16, tree: &Value) -> Response {

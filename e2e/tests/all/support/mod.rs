@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
+use parking_lot::{Mutex, MutexGuard};
 use process::Transport;
 use process::https::{self, Credentials};
 use process::pki::Pair;
@@ -31,7 +31,7 @@ pub(crate) fn binaries() -> PathBuf {
 /// A landscape in a folder of the test's own. Tests run beside one another: no two may want the same one.
 pub(crate) fn sandbox(name: &str) -> Sandbox {
     static NAMES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let is_new = NAMES.lock().expect("nobody panics").insert(name.to_owned());
+    let is_new = NAMES.lock().insert(name.to_owned());
     assert!(is_new, "two tests want sandbox `{name}`: each would remove the landscape of the other");
     Sandbox::new(&binaries(), &Path::new(env!("CARGO_TARGET_TMPDIR")).join(name))
 }
@@ -42,7 +42,7 @@ pub(crate) fn sandbox(name: &str) -> Sandbox {
 pub(crate) fn campaign() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     // A campaign that failed has said so itself.
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+    ONE_AT_A_TIME.lock()
 }
 
 /// A manifest of `e2e/landscape`.

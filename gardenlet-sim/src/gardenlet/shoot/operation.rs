@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One operation on a Shoot: start write, flow, result write, Events, and the Cluster copy in the seed.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::cluster;
 use api::constants::{annotation, condition, finalizer, operation_state, operation_type, task};
@@ -19,6 +19,7 @@ use domain::last_operation::{
 };
 use domain::upgrade::changes::EXPOSURE;
 use domain::{in_place, reconcile as rules, rotation};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::super::botanist::dns::Domains;
@@ -393,7 +394,7 @@ async fn run_flow(
         let operation = last_operation(operation, operation_state::PROCESSING, progress.percent, description, now);
         let mut status = json!({ "lastOperation": operation });
         {
-            let mut errors = errors.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut errors = errors.lock();
             let before = errors.len();
             forget(&mut errors, &progress.succeeded);
             if errors.len() != before {

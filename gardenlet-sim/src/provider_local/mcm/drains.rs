@@ -2,7 +2,6 @@
 //! Attempts to drain Nodes: they live in memory, and begin anew after a restart.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use api::constants::annotation;
 use api::kubernetes::core::Pod as PodObject;
@@ -15,6 +14,7 @@ use domain::fault;
 use domain::rollout::Parameter;
 use domain::rollout::drain::{Answer, Attempt, Outcome, Pod, Request, SHORT_RETRY, Terms};
 use domain::rollout::machine::{self, Step, after_drain};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::json;
 
 use super::super::provider::place;
@@ -36,7 +36,7 @@ struct Running {
 
 impl Drains {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<(String, String), Running>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Whether a Node is being drained: then its pods are of interest.

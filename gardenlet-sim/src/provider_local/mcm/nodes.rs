@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
-use std::sync::{Mutex, PoisonError};
 
 use api::constants::{annotation, label};
 use api::kubernetes::core::{
@@ -17,6 +16,7 @@ use domain::rollout::Parameter;
 use domain::rollout::node::{self, Place, max_delay_seconds, reconciliation_delay};
 use domain::rollout::wanted::ClassFacts;
 use domain::worker_pool::major_minor;
+use parking_lot::Mutex;
 
 use super::family::{Family, Position};
 use super::in_place::Looked;
@@ -33,12 +33,12 @@ pub(super) struct Agents {
 
 impl Agents {
     pub(super) fn since(&self, cluster: &str, node: &str, now: DateTime<Utc>) -> DateTime<Utc> {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = self.pending.lock();
         *pending.entry((cluster.to_owned(), node.to_owned())).or_insert(now)
     }
 
     pub(super) fn forget(&self, cluster: &str, node: &str) {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = self.pending.lock();
         pending.remove(&(cluster.to_owned(), node.to_owned()));
     }
 }

@@ -6,13 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use api::machine::{MachineSpec, MachineSummary};
 use chrono::{DateTime, Utc};
 use controller::ObjectKey;
 use domain::rollout::in_place::Update;
 use domain::rollout::machine_set::{Counts, Member};
+use parking_lot::{Mutex, MutexGuard};
 
 /// The rosters of all MachineDeployments, and what changed since their last passes.
 #[derive(Default)]
@@ -35,7 +35,7 @@ pub(super) struct Marks {
 
 impl Rosters {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, Kept>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// A Machine changed, or its Node, or a pod that it waits for.

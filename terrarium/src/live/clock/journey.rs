@@ -12,8 +12,8 @@
 //! **Invariants.** A step is told once, when its instant is over. Whatever ends the journey, time does not wait for the
 //! printer any more.
 
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use api::cluster;
 use api::core::Shoot;
@@ -22,6 +22,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Random, TimerClass};
 use controller::{Api, Change, ListOptions, Reflector};
 use futures::future::BoxFuture;
+use parking_lot::{Mutex, MutexGuard};
 use process::live::{Setup, participate};
 use process::participant::{Grant, Idle, Join, Reports, ReportsOver};
 use process::{Context, Exit, Identity, Output};
@@ -118,12 +119,12 @@ fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Telling>) 
             let journey = Journey { client, context, printer, manners };
             let ended = journey.run(&goal).await;
             journey.printer.end();
-            *result.lock().unwrap_or_else(PoisonError::into_inner) = ended;
+            *result.lock() = ended;
             Exit::default()
         })
     });
     match exit {
-        Ok(Exit { code: 0, .. }) => outcome.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        Ok(Exit { code: 0, .. }) => outcome.lock().clone(),
         Ok(exit) => Err(Failure::Failed(exit.last_line)),
         Err(error) => Err(Failure::Failed(error)),
     }
@@ -166,7 +167,7 @@ impl StepPrinter {
     }
 
     fn state(&self) -> MutexGuard<'_, PrinterState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 
     /// The journey begins: what has happened so far is not told.

@@ -2,7 +2,6 @@
 //! What stories are told with: objects are applied, time is moved, and what a watching client sees is said.
 
 use std::sync::mpsc::Sender;
-use std::sync::{Mutex, PoisonError};
 
 use api::cluster;
 use api::constants::api_version;
@@ -16,6 +15,7 @@ use clock::{Clock, TimerClass};
 use controller::{Api, ListOptions, Patch};
 use domain::rollout::timing;
 use landscape::{preset, wait};
+use parking_lot::Mutex;
 use process::Context;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -209,7 +209,7 @@ impl Stage {
             result = done => result.map_err(failed),
             () = self.wall.sleep(TIMEOUT, TimerClass::Work) => {
                 let seconds = TIMEOUT.num_seconds();
-                let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).trim().to_owned();
+                let last = self.last.lock().trim().to_owned();
                 Err(Failure::Failed(format!("expected within {seconds} s: {what}\nseen instead: {last}")))
             }
         }
@@ -218,7 +218,7 @@ impl Stage {
     /// A part begins; not the first one before its time.
     pub(super) async fn part(&self, story: &Story, heading: &str) {
         self.tell(story);
-        let is_first = self.last.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        let is_first = self.last.lock().is_empty();
         match if is_first { Pace::AtOnce } else { self.pace } {
             Pace::AtOnce => {}
             Pace::Wait(time) => self.wall.sleep(time, TimerClass::Work).await,
@@ -234,14 +234,14 @@ impl Stage {
 
     /// A part that begins when the next node comes or goes.
     pub(super) fn part_of_nodes(&self, heading: &'static str) {
-        *self.nodes_heading.lock().unwrap_or_else(PoisonError::into_inner) = Some(heading);
+        *self.nodes_heading.lock() = Some(heading);
     }
 
     /// Tells what was seen since.
     pub(super) fn tell(&self, story: &Story) {
         for line in story.drain() {
             if line.subject.starts_with("nodes") || line.subject.trim_start().starts_with("nodes ") {
-                let heading = self.nodes_heading.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let heading = self.nodes_heading.lock().take();
                 if let Some(heading) = heading {
                     self.say(heading);
                 }
@@ -285,7 +285,7 @@ impl Stage {
     }
 
     pub(super) fn say(&self, line: &str) {
-        line.clone_into(&mut self.last.lock().unwrap_or_else(PoisonError::into_inner));
+        line.clone_into(&mut self.last.lock());
         // Without a reader the command has ended.
         let _ = self.lines.send(line.to_owned());
     }

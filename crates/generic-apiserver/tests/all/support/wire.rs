@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! HTTPS in front of a handler, and clients of it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use chrono::TimeDelta;
@@ -10,6 +10,7 @@ use futures::channel::oneshot;
 use generic_apiserver::authentication::{ClientAuthority, FixedAuthenticator, Judged};
 use generic_apiserver::http::{Options, Serving, serve};
 use http_body_util::BodyExt;
+use parking_lot::Mutex;
 use process::https::{self, Credentials, Watches};
 use process::pki::{Authority, Key, Leaf, Pair, Validity};
 use process::transport::{ResponseFuture, full};
@@ -44,7 +45,7 @@ impl TimeSource for Wall {
 
     fn sleep_until(&self, until: Instant, _: TimerClass) -> Sleep {
         let (end, ended) = oneshot::channel();
-        self.sleeps.lock().expect("no panic").push((until - self.now, end));
+        self.sleeps.lock().push((until - self.now, end));
         Box::pin(async move {
             if ended.await.is_err() {
                 std::future::pending::<()>().await;
@@ -56,14 +57,14 @@ impl TimeSource for Wall {
 impl Wall {
     /// Whether somebody sleeps for this length.
     pub(crate) fn sleeps(&self, length: TimeDelta) -> bool {
-        self.sleeps.lock().expect("no panic").iter().any(|(known, end)| *known == length && !end.is_canceled())
+        self.sleeps.lock().iter().any(|(known, end)| *known == length && !end.is_canceled())
     }
 
     /// Waits for a sleep of this length and ends it.
     pub(crate) async fn pass(&self, length: TimeDelta) {
         loop {
             {
-                let mut sleeps = self.sleeps.lock().expect("no panic");
+                let mut sleeps = self.sleeps.lock();
                 sleeps.retain(|(_, end)| !end.is_canceled());
                 if let Some(index) = sleeps.iter().position(|(known, _)| *known == length) {
                     let (_, end) = sleeps.remove(index);

@@ -2,7 +2,7 @@
 //! A host with a clock, and components on threads of their own.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use chrono::{DateTime, Utc};
@@ -14,6 +14,7 @@ use host::kubelet::Logs;
 use host::timekeeper::Mode;
 use host::{Host, Parts};
 use http_body_util::BodyExt;
+use parking_lot::Mutex;
 use process::live::{Setup, participate};
 use process::participant::ReportsOver;
 use process::transport::full;
@@ -88,7 +89,7 @@ impl World {
         let participant = http::HeaderValue::from_static(name);
         let (transport_of_reports, counts) = (self.transport(), self.reports.clone());
         let counted = Transport::new(move |request| {
-            *counts.lock().expect("no panic").entry(name).or_default() += 1;
+            *counts.lock().entry(name).or_default() += 1;
             transport_of_reports.send(request)
         });
         let reports = ReportsOver { transport: counted, participant };
@@ -116,7 +117,7 @@ impl World {
 
     /// How often a component has told the clock something.
     pub(crate) fn reports(&self, name: &str) -> usize {
-        self.reports.lock().expect("no panic").get(name).copied().unwrap_or_default()
+        self.reports.lock().get(name).copied().unwrap_or_default()
     }
 
     /// Stops the components in the order in which they came; each must have lived well until then.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A host with its controllers on one thread, whose clock moves when nothing is runnable.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -12,6 +12,7 @@ use generic_apiserver::Foundation;
 use host::Host;
 use http_body_util::BodyExt;
 use kube_controllers::{namespace_objects, workload};
+use parking_lot::Mutex;
 use process::transport::full;
 use process::{Context, Identity, Output, Tasks, User};
 use serde_json::Value;
@@ -48,7 +49,7 @@ impl World {
         let hook = (driver.clone(), clock.clone());
         let runtime = tokio::runtime::Builder::new_current_thread()
             .on_thread_park(move || {
-                let mut driver = hook.0.lock().expect("no panic");
+                let mut driver = hook.0.lock();
                 driver.idle = driver.limit.is_none_or(|limit| hook.1.fire_next(Some(limit)).is_none());
                 if let Some(main) = driver.main.take() {
                     main.wake();
@@ -100,19 +101,19 @@ impl World {
     pub(crate) fn settle(&self, seconds: i64) {
         let until = self.now() + TimeDelta::seconds(seconds);
         {
-            let mut driver = self.driver.lock().expect("no panic");
+            let mut driver = self.driver.lock();
             driver.limit = Some(until);
             driver.idle = false;
         }
         self.runtime.block_on(poll_fn(|context| {
-            let mut driver = self.driver.lock().expect("no panic");
+            let mut driver = self.driver.lock();
             if driver.idle {
                 return Poll::Ready(());
             }
             driver.main = Some(context.waker().clone());
             Poll::Pending
         }));
-        self.driver.lock().expect("no panic").limit = None;
+        self.driver.lock().limit = None;
     }
 
     pub(crate) fn now(&self) -> DateTime<Utc> {

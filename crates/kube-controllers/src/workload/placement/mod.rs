@@ -27,11 +27,12 @@ pub(crate) mod volumes;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use api::kubernetes::core::{Node, NodeCondition, Pod, PodSpec, Taint};
 use apimachinery::meta::TextMap;
 use controller::{Change, ObjectKey};
+use parking_lot::{Mutex, MutexGuard};
 
 use self::pod_affinity::{Affinities, Namespaces, Survey};
 use self::pod_index::{Count, PodIndex, PodTraits};
@@ -368,7 +369,7 @@ pub(crate) struct Places(Arc<Mutex<Inner>>);
 
 impl Places {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// A node changed.

@@ -4,7 +4,7 @@
 //! Waiting is for something that is seen, never for a length of time.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,6 +16,7 @@ use fantoccini::key::Key;
 use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use terrarium_e2e::sandbox::Sandbox;
 use url::{ParseError, Url};
@@ -114,12 +115,12 @@ impl Browser {
         let url = self.client.current_url().await.expect("an address").to_string();
         let (origin, rest) = url.split_once("/dashboard/").expect("a page of the dashboard");
         assert_eq!(rest, "clusters", "the code is not in the address any more");
-        *self.base.lock().unwrap_or_else(PoisonError::into_inner) = format!("{origin}/dashboard/");
+        *self.base.lock() = format!("{origin}/dashboard/");
     }
 
     /// Opens a page by its path below `/dashboard/`.
     pub(crate) async fn open(&self, path: &str) {
-        let base = self.base.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let base = self.base.lock().clone();
         self.client.goto(&format!("{base}{path}")).await.expect("a page");
     }
 

@@ -10,9 +10,9 @@ pub(crate) mod driver;
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use futures::FutureExt;
+use parking_lot::Mutex;
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
 use self::browser::Browser;
@@ -47,7 +47,7 @@ pub(crate) fn manifest(name: &str) -> String {
 /// A landscape in a folder of the test's own, which nothing runs in yet.
 fn sandbox(name: &str) -> Sandbox {
     static NAMES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let is_new = NAMES.lock().expect("nobody panics").insert(name.to_owned());
+    let is_new = NAMES.lock().insert(name.to_owned());
     assert!(is_new, "two tests want sandbox `{name}`: each would remove the landscape of the other");
     Sandbox::new(&binaries(), &Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("browser-{name}")))
 }
@@ -93,7 +93,7 @@ pub(crate) fn with_browser<T, F: Future<Output = T>>(name: &str, test: impl FnOn
         return;
     }
     // A test that failed has said so itself.
-    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one = ONE_AT_A_TIME.lock();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let outcome = runtime.block_on(async {
         let driver = Driver::start();
