@@ -43,7 +43,6 @@ mod registration;
 pub(crate) mod replay;
 mod retention;
 mod running;
-mod settings;
 mod skew_event;
 mod skew_watch;
 pub(crate) mod status;

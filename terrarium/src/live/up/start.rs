@@ -20,7 +20,8 @@ use ::host::live::START;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, TimerClass};
 
-use super::{Arguments, Missing, look};
+use super::Arguments;
+use super::readiness::{Missing, look};
 use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::live::directory::{Directory, Holder, HostFile};

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a landscape is made with, and which flags of `up` a landscape that is there accepts.
+//!
+//! Most facts stay as they are: a flag that says something else is refused. A few may change while the landscape is stopped
+//! ([`Arguments::adopt`]), and are refused while it runs ([`Arguments::needs_stop`]).
+
+use std::io::ErrorKind;
+
+use clock::Clock;
+use domain::skew::{GardenerVersion, releases};
+use ops::instant::When;
+
+use super::Arguments;
+use crate::failure::Failure;
+use crate::live::directory::{Directory, Ephemeral, Facts, loopback};
+use crate::live::{bootstrap, demo};
+
+impl Arguments {
+    /// What the landscape is, and whether this command made it. `None`: another process is about to make it.
+    pub(super) fn facts(&self, directory: &Directory) -> Result<Option<(Facts, bool)>, Failure> {
+        let found = match directory.facts()? {
+            Some(facts) => Some((facts, false)),
+            None => {
+                if self.ephemeral && self.settings.log.as_ref().is_some_and(|log| log != "memory") {
+                    return Err(Failure::input(
+                        "--log contradicts --ephemeral, whose log is in memory",
+                        "leave one of them out",
+                    ));
+                }
+                self.check_kubernetes_version()?;
+                directory.create(|| self.new_facts())?
+            }
+        };
+        if let Some((facts, false)) = &found {
+            self.contradiction(facts)?;
+        }
+        Ok(found)
+    }
+
+    /// Whether a landscape of which it is not known yet gets a gardener-operator.
+    fn has_operator(&self) -> bool {
+        self.settings.operator.unwrap_or(true)
+    }
+
+    /// Changes the facts that may change while a landscape is stopped. A landscape that was made before there was an operator
+    /// gets one, unless `--operator=false` says otherwise.
+    pub(super) fn adopt(&self, directory: &Directory) -> Result<(), Failure> {
+        let Some(facts) = directory.facts()? else { return Ok(()) };
+        let changed = Facts {
+            operator: facts.operator.or_else(|| Some(self.has_operator())),
+            skew_enforcement: self.settings.skew_enforcement.clone().or_else(|| facts.skew_enforcement.clone()),
+            allow_downgrade: self.settings.allow_downgrade.unwrap_or(facts.allow_downgrade),
+            authorization: self.settings.authorization.clone().or_else(|| facts.authorization.clone()),
+            event_ttl: self.settings.event_ttl.map(|ttl| ttl.num_seconds()).or(facts.event_ttl),
+            ..facts.clone()
+        };
+        if changed == facts { Ok(()) } else { directory.write_facts(&changed) }
+    }
+
+    /// Refuses flags that change a fact of a landscape that runs.
+    pub(super) fn needs_stop(&self, facts: &Facts) -> Result<(), Failure> {
+        let flags = [
+            (
+                "--skew-enforcement",
+                self.settings.skew_enforcement.is_some() && self.settings.skew_enforcement != facts.skew_enforcement,
+            ),
+            ("--event-ttl", self.settings.event_ttl.is_some_and(|it| it != bootstrap::event_ttl(facts))),
+            ("--allow-downgrade", self.settings.allow_downgrade.is_some_and(|it| it != facts.allow_downgrade)),
+            (
+                "--authorization",
+                self.settings.authorization.as_deref().is_some_and(|it| it != bootstrap::authorization(facts).name()),
+            ),
+        ];
+        match flags.into_iter().find(|(_, differs)| *differs) {
+            None => Ok(()),
+            Some((flag, _)) => Err(Failure::input(
+                format!("{flag} cannot be changed while landscape {} runs", facts.name),
+                format!("stop it with `{}`, and start it again with the flag", self.which.hint("terrarium down")),
+            )),
+        }
+    }
+
+    /// The emulated version of a new landscape.
+    fn new_gardener_version(&self) -> String {
+        self.settings.gardener_version.clone().unwrap_or_else(|| landscape::GARDENER_VERSION.to_owned())
+    }
+
+    /// The Kubernetes version of a new landscape, without `v`.
+    fn new_kubernetes_version(&self) -> String {
+        match &self.settings.kubernetes_version {
+            Some(version) => version.trim_start_matches('v').to_owned(),
+            None => bootstrap::usual_kubernetes(&self.new_gardener_version()),
+        }
+    }
+
+    /// Whether the emulated Gardener supports the Kubernetes version that was asked for.
+    fn check_kubernetes_version(&self) -> Result<(), Failure> {
+        let Some(version) = &self.settings.kubernetes_version else { return Ok(()) };
+        let gardener = self.new_gardener_version();
+        // What is no version of Gardener is refused where one is needed.
+        let Some(known) = GardenerVersion::parse(&gardener) else { return Ok(()) };
+        if releases::supports_kubernetes(&known, version) {
+            return Ok(());
+        }
+        let (oldest, newest) = releases::kubernetes_minors(&known);
+        Err(Failure::input(
+            format!("Gardener {gardener} does not support Kubernetes version {version}"),
+            format!("use a version from 1.{oldest}.0 to 1.{newest}"),
+        ))
+    }
+
+    /// What a new landscape is to be.
+    fn new_facts(&self) -> Facts {
+        let is_demo = self.demo.is_some() || self.settings.preset.as_deref() == Some("demo");
+        let now = Clock::wall().now();
+        let start = || if is_demo { demo::start() } else { now };
+        let start_time = self.settings.start_time.map_or_else(start, |when| when.behind(now));
+        Facts {
+            name: self.which.landscape.clone(),
+            kubernetes_version: Some(self.new_kubernetes_version()),
+            gardener_version: self.new_gardener_version(),
+            profile: self.settings.profile.clone().unwrap_or_else(|| "documents".to_owned()),
+            seed: self.settings.seed.unwrap_or(1),
+            seeds: self.settings.seeds.unwrap_or(1),
+            apiservers: self.settings.apiservers.unwrap_or(2),
+            operator: Some(self.has_operator()),
+            skew_enforcement: self.settings.skew_enforcement.clone(),
+            allow_downgrade: self.settings.allow_downgrade.unwrap_or_default(),
+            authorization: self.settings.authorization.clone(),
+            event_ttl: self.settings.event_ttl.map(|ttl| ttl.num_seconds()),
+            start_time,
+            log: self.settings.log.clone().unwrap_or_else(|| if self.ephemeral { "memory" } else { "sled" }.to_owned()),
+            durable: self.settings.durability.as_deref() != Some("fast"),
+            port: self.settings.port.unwrap_or(0),
+            bind: self.settings.bind.unwrap_or(loopback()),
+            san: self.settings.san.clone(),
+            history: self.settings.history.unwrap_or_default(),
+            dashboard: None,
+            demo: is_demo,
+            ephemeral: self.ephemeral.then(|| Ephemeral { kubeconfig: self.kubeconfig.path() }),
+        }
+    }
+
+    /// A landscape that has run has a log. Without it, it would be another one under the same name.
+    pub(super) fn must_have_log(&self, directory: &Directory) -> Result<(), Failure> {
+        if !directory.has_run() || directory.join("log").exists() {
+            return Ok(());
+        }
+        if !self.start_empty {
+            let hint = self.which.hint("terrarium up --start-empty");
+            return Err(Failure::input(
+                format!(
+                    "the log of landscape {} is gone: there is no {}",
+                    self.which.name(),
+                    directory.join("log").display()
+                ),
+                format!("restore it from a copy; `{hint}` begins with an empty landscape"),
+            ));
+        }
+        // Time begins anew, too.
+        match std::fs::remove_file(directory.join("clock")) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(Failure::Failed(format!("cannot remove {}: {error}", directory.join("clock").display())))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a flag that says something else than what the landscape was created with.
+    fn contradiction(&self, facts: &Facts) -> Result<(), Failure> {
+        let flags = [
+            (
+                "--gardener-version",
+                self.settings.gardener_version.as_ref().is_some_and(|it| *it != facts.gardener_version),
+            ),
+            (
+                "--kubernetes-version",
+                self.settings
+                    .kubernetes_version
+                    .as_ref()
+                    .is_some_and(|it| it.trim_start_matches('v') != bootstrap::kubernetes_version(facts)),
+            ),
+            ("--profile", self.settings.profile.as_ref().is_some_and(|it| *it != facts.profile)),
+            ("--seed", self.settings.seed.is_some_and(|it| it != facts.seed)),
+            ("--apiservers", self.settings.apiservers.is_some_and(|it| it != facts.apiservers)),
+            ("--operator", self.settings.operator.is_some_and(|it| facts.operator.is_some_and(|was| it != was))),
+            ("--seeds", self.settings.seeds.is_some_and(|it| it != facts.seeds)),
+            (
+                "--start-time",
+                self.settings.start_time.is_some_and(|it| matches!(it, When::At(at) if at != facts.start_time)),
+            ),
+            ("--log", self.settings.log.as_ref().is_some_and(|it| *it != facts.log)),
+            ("--durability", self.settings.durability.as_ref().is_some_and(|it| (it == "durable") != facts.durable)),
+            ("--port", self.settings.port.is_some_and(|it| it != facts.port)),
+            ("--bind", self.settings.bind.is_some_and(|it| it != facts.bind)),
+            ("--san", !self.settings.san.is_empty() && self.settings.san != facts.san),
+            ("--history", self.settings.history.is_some_and(|it| it != facts.history)),
+            ("--ephemeral", self.ephemeral && facts.ephemeral.is_none()),
+        ];
+        match flags.into_iter().find(|(_, contradicts)| *contradicts) {
+            None => Ok(()),
+            Some((flag, _)) => Err(Failure::input(
+                format!("{flag} contradicts what landscape {} was created with", facts.name),
+                format!(
+                    "leave the flag out, choose another name with --landscape, or remove it with `{}`",
+                    self.which.hint("terrarium down --purge")
+                ),
+            )),
+        }
+    }
+}

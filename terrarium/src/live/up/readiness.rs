@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a landscape lacks until it is ready: Deployments, the Garden, APIServices, Seeds.
+
+use api::cluster;
+use api::constants::condition;
+use api::core::Seed;
+use api::kubernetes::apps::Deployment;
+use api::kubernetes::core::Pod;
+use api::operator::Garden;
+use controller::{Api, ListOptions};
+
+use crate::live::client::Client;
+use crate::live::components;
+
+/// Exit code of a component whose version must not run beside those that do.
+const REFUSED: i32 = 3;
+
+/// What is not ready, with what there is to say about it.
+pub(in crate::live) async fn missing(
+    client: &Client,
+    context: &process::Context,
+) -> Result<Option<String>, controller::Error> {
+    Ok(look(client, context).await?.map(|missing| match missing {
+        Missing::Yet(what) | Missing::Refused(what) => what,
+    }))
+}
+
+/// What a landscape lacks.
+pub(super) enum Missing {
+    /// It may come.
+    Yet(String),
+    /// A component's version must not run beside the others: it will not come.
+    Refused(String),
+}
+
+/// What a landscape lacks; `None`: it is ready.
+pub(super) async fn look(client: &Client, context: &process::Context) -> Result<Option<Missing>, controller::Error> {
+    let yet = |what: String| Ok(Some(Missing::Yet(what)));
+    let (deployments, _) = Api::<Deployment>::all(context, "*").list(&ListOptions::labelled("app=gardener")).await?;
+    let wanted = components::Program::ALL.into_iter();
+    let has_operator = client.facts.operator == Some(true);
+    let wanted = wanted.filter(|program| has_operator || *program != components::Program::Operator);
+    let wanted = wanted.map(|program| if program.is_of_seed() { client.facts.seeds as usize } else { 1 });
+    let is_complete = deployments.len() >= wanted.sum::<usize>();
+    for deployment in deployments {
+        let wanted = deployment.spec.replicas.unwrap_or(1);
+        if deployment.status.available_replicas < wanted {
+            let labels = ListOptions::labelled(&format!("role={}", deployment.metadata.name));
+            let (pods, _) = Api::<Pod>::all(context, "*").list(&labels).await?;
+            let containers = || pods.iter().filter_map(|pod| pod.status.container_statuses.first());
+            let ends = || containers().filter_map(|container| container.last_state.terminated.as_ref());
+            if let Some(refused) = ends().find(|end| end.exit_code == REFUSED) {
+                let line = refused.message.lines().last().unwrap_or_default().trim_start_matches("Error: ");
+                return Ok(Some(Missing::Refused(format!("{} did not start: {line}", deployment.metadata.name))));
+            }
+            let words = containers().find_map(|container| {
+                let last = container.last_state.terminated.as_ref();
+                let waiting = container.state.waiting.as_ref();
+                last.map(|last| last.message.clone())
+                    .or_else(|| Some(format!("{}: {}", waiting?.reason, waiting?.message)))
+            });
+            let name = &deployment.metadata.name;
+            return yet(words.map_or_else(|| name.clone(), |words| format!("{name}:\n{words}")));
+        }
+    }
+    if has_operator && let Some(what) = garden_lacks(context).await? {
+        return yet(what);
+    }
+    if !is_complete {
+        return yet("the landscape is not complete yet".to_owned());
+    }
+    if let Some(name) = client.unavailable_api_service().await {
+        return yet(format!("APIService {name} is not available"));
+    }
+    let (seeds, _) = Api::<Seed>::all(context, cluster::GARDEN).list(&ListOptions::default()).await?;
+    // As column STATUS says it: extensions may still be on their way.
+    let is_ready = |seed: &Seed| {
+        let status = |type_: &str| {
+            let condition = seed.status.conditions.iter().find(|it| it.r#type == type_);
+            condition.map_or("", |condition| condition.status.as_str())
+        };
+        seed.status.last_operation.as_ref().is_some_and(|operation| operation.state == "Succeeded")
+            && status(condition::SEED_GARDENLET_READY) == "True"
+            && matches!(status(condition::SEED_EXTENSIONS_READY), "True" | "Progressing")
+    };
+    let ready = seeds.iter().filter(|seed| is_ready(seed)).count();
+    let wanted = client.facts.seeds as usize;
+    if ready < wanted { yet(format!("{ready} of {wanted} Seeds")) } else { Ok(None) }
+}
+
+/// What the Garden lacks; `None`: it is reconciled.
+async fn garden_lacks(context: &process::Context) -> Result<Option<String>, controller::Error> {
+    let (gardens, _) = Api::<Garden>::all(context, cluster::RUNTIME).list(&ListOptions::default()).await?;
+    let Some(garden) = gardens.first() else { return Ok(Some("there is no Garden".to_owned())) };
+    let name = &garden.metadata.name;
+    Ok(match &garden.status.last_operation {
+        Some(operation) if operation.state == "Succeeded" => None,
+        Some(operation) => Some(format!("Garden {name}: {}", operation.description)),
+        None => Some(format!("Garden {name}: no gardener-operator reconciles it")),
+    })
+}

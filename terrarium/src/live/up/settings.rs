@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a landscape is created with: flags of `up`, or lines of a file (`up --config FILE`); a flag that is given wins.
+//!
+//! ```yaml
+//! gardener-version: v1.120.0
+//! profile: upstream
+//! seeds: 2
+//! start-time: 2023-07-27T20:00:00Z
+//! preset: demo
+//! ```
+//!
+//! The keys of the file are the names of the flags, and each line is read as its flag: what a flag refuses, the file refuses.
+
+use std::error::Error as _;
+use std::net::IpAddr;
+use std::path::Path;
+
+use chrono::TimeDelta;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, FromArgMatches};
+use host::timekeeper::Mode;
+use ops::instant::{When, duration};
+use serde_yaml_ng::Value;
+
+use crate::failure::Failure;
+use crate::live::clock;
+use crate::live::retention::Retention;
+
+// No doc comment: clap would show it in place of the command's.
+#[derive(Clone, Debug, Default, PartialEq, Args)]
+pub(super) struct Settings {
+    /// What a new landscape holds: nothing of its own, or CloudProfile, Project and credentials of the demo, with Shoots
+    /// that are reconciled in their maintenance windows only
+    /// [default: empty]
+    #[arg(long, value_parser = ["empty", "demo"])]
+    pub(super) preset: Option<String>,
+    /// Emulated version of Gardener [default: v1.120.0]
+    #[arg(long, value_name = "V")]
+    pub(super) gardener_version: Option<String>,
+    /// Kubernetes version of the clusters runtime, garden and of Seeds: one that the emulated Gardener supports. The
+    /// cluster of a Shoot has the Shoot's [default: 1.31.1, or the oldest that is supported]
+    #[arg(long, value_name = "V")]
+    pub(super) kubernetes_version: Option<String>,
+    /// Number of Seeds [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
+    pub(super) seeds: Option<u32>,
+    /// Number of gardener-apiservers [default: 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=9))]
+    pub(super) apiservers: Option<u32>,
+    /// Whether gardener-operator makes gardener-apiserver and the rest of the control plane from an object Garden, and
+    /// updates them with itself; otherwise they are Deployments without an owner [default: true]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(super) operator: Option<bool>,
+    /// What becomes of a component whose version must not run beside the others: `enforce`, it does not start, or waits;
+    /// `warn`, an Event says so; `off`, nothing is checked. A landscape that is stopped may be given another one
+    /// [default: enforce; warn with profile upstream]
+    #[arg(long, value_name = "MODE", value_parser = ["enforce", "warn", "off"])]
+    pub(super) skew_enforcement: Option<String>,
+    /// Whether components may go back to older versions, with a Warning Event each time, for an exercise. A landscape that
+    /// is stopped may be given another value [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(super) allow_downgrade: Option<bool>,
+    /// Who may do what: `rbac`, what the roles of each cluster allow; `always-allow`, every user
+    /// who is authenticated may do everything. A landscape that is stopped may be given another one [default: rbac]
+    #[arg(long, env = "TERRARIUM_AUTHORIZATION", hide_env = true, value_name = "MODE")]
+    #[arg(value_parser = ["always-allow", "rbac"])]
+    pub(super) authorization: Option<String>,
+    /// How long Events are kept behind their last write, in landscape time. A landscape that is stopped may be given another
+    /// time [default: 1h; 365d in a landscape of the demo, in which days go by quickly]
+    #[arg(long, value_name = "D", value_parser = duration)]
+    pub(super) event_ttl: Option<TimeDelta>,
+    /// Landscape time at the beginning: an instant, `now`, or so long from now (90d) [default: now]
+    #[arg(long, value_name = "T")]
+    pub(super) start_time: Option<When>,
+    /// Seed of all randomness [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(super) seed: Option<u64>,
+    /// Where the requirements documents and upstream's code differ: which of them holds [default: documents]
+    #[arg(long, value_parser = ["documents", "upstream"])]
+    pub(super) profile: Option<String>,
+    /// Where the event log is [default: sled]
+    #[arg(long, value_parser = ["sled", "memory"])]
+    pub(super) log: Option<String>,
+    /// Whether an acknowledged write survives a power failure [default: durable]
+    #[arg(long, value_parser = ["durable", "fast"])]
+    pub(super) durability: Option<String>,
+    /// How much of the past is kept: `all`, a number of entries, or a size (512MiB) [default: all]
+    #[arg(long, value_name = "HISTORY")]
+    pub(super) history: Option<Retention>,
+    /// How time passes by itself once the landscape is ready: `eager` jumps to work that is near; `realtime`;
+    /// `scaled=R`; `stepped` does not move; `auto` jumps from timer to timer [default: as it did; eager in a new one]
+    #[arg(long, value_name = "M", value_parser = clock::mode)]
+    pub(super) clock: Option<Mode>,
+    /// Port of the landscape [default: a free one, then kept]
+    #[arg(long, value_name = "P")]
+    pub(super) port: Option<u16>,
+    /// Address where it listens [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDR")]
+    pub(super) bind: Option<IpAddr>,
+    /// Names and addresses under which it is reached from elsewhere, for its certificate
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    pub(super) san: Vec<String>,
+}
+
+impl Settings {
+    /// These, and the others where these say nothing.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            preset: self.preset.or(other.preset),
+            gardener_version: self.gardener_version.or(other.gardener_version),
+            kubernetes_version: self.kubernetes_version.or(other.kubernetes_version),
+            seeds: self.seeds.or(other.seeds),
+            apiservers: self.apiservers.or(other.apiservers),
+            operator: self.operator.or(other.operator),
+            skew_enforcement: self.skew_enforcement.or(other.skew_enforcement),
+            allow_downgrade: self.allow_downgrade.or(other.allow_downgrade),
+            authorization: self.authorization.or(other.authorization),
+            event_ttl: self.event_ttl.or(other.event_ttl),
+            start_time: self.start_time.or(other.start_time),
+            seed: self.seed.or(other.seed),
+            profile: self.profile.or(other.profile),
+            log: self.log.or(other.log),
+            durability: self.durability.or(other.durability),
+            history: self.history.or(other.history),
+            clock: self.clock.or(other.clock),
+            port: self.port.or(other.port),
+            bind: self.bind.or(other.bind),
+            san: if self.san.is_empty() { other.san } else { self.san },
+        }
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or says what no flag can say.
+    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        let place = path.display();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::input(format!("{place}: cannot read the file: {error}"), ""))?;
+        Self::parse(&text).map_err(|what| {
+            Failure::input(format!("{place}: {what}"), "its keys are the flags of `terrarium up`, as in `seeds: 2`")
+        })
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let tree: Value = serde_yaml_ng::from_str(text).map_err(|error| error.to_string())?;
+        let lines = match tree {
+            Value::Null => return Ok(Self::default()),
+            Value::Mapping(lines) => lines,
+            _ => return Err("the file is no mapping".to_owned()),
+        };
+        let mut read = Self::default();
+        for (key, value) in lines {
+            let Value::String(key) = key else { return Err("a key is no text".to_owned()) };
+            read = read.or(Self::of_line(&key, &value)?);
+        }
+        Ok(read)
+    }
+
+    /// One line, read as its flag.
+    fn of_line(key: &str, value: &Value) -> Result<Self, String> {
+        let values = match value {
+            Value::Sequence(values) => values.iter().map(|value| scalar(key, value)).collect::<Result<Vec<_>, _>>()?,
+            Value::Null => return if is_flag(key) { Ok(Self::default()) } else { Err(unknown(key)) },
+            value => vec![scalar(key, value)?],
+        };
+        let flags = values.iter().map(|value| format!("--{key}={value}"));
+        let matches = command().try_get_matches_from(flags).map_err(|error| refusal(key, &error))?;
+        Self::from_arg_matches(&matches).map_err(|error| refusal(key, &error))
+    }
+}
+
+/// The flags alone; the environment says nothing here.
+fn command() -> clap::Command {
+    let command = clap::Command::new("up").no_binary_name(true).disable_help_flag(true);
+    Settings::augment_args(command).mut_args(|flag| flag.env(None::<&str>))
+}
+
+fn is_flag(key: &str) -> bool {
+    command().get_arguments().any(|flag| flag.get_long() == Some(key))
+}
+
+fn unknown(key: &str) -> String {
+    format!("unknown field `{key}`")
+}
+
+/// A value as a flag has it.
+fn scalar(key: &str, value: &Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Bool(value) => Ok(value.to_string()),
+        // A version such as 1.120 would lose its last digit.
+        Value::Number(number) if number.is_f64() => Err(format!("{key}: put {number} in quotes")),
+        Value::Number(number) => Ok(number.to_string()),
+        _ => Err(format!("{key}: the value is no text, number, or truth value")),
+    }
+}
+
+/// What clap says of a flag, in the words of the file.
+fn refusal(key: &str, error: &clap::Error) -> String {
+    let value = match error.get(ContextKind::InvalidValue) {
+        Some(ContextValue::String(value)) => value.as_str(),
+        _ => "",
+    };
+    match (error.kind(), error.get(ContextKind::ValidValue)) {
+        (ErrorKind::UnknownArgument, _) => unknown(key),
+        (ErrorKind::InvalidValue, Some(ContextValue::Strings(known))) => {
+            format!("{key}: `{value}` is none of {}", known.join(", "))
+        }
+        (ErrorKind::ArgumentConflict, _) => format!("{key}: there is more than one value"),
+        _ => match error.source() {
+            Some(source) => format!("{key}: {source}"),
+            None => format!("{key}: `{value}` is no value for it"),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Result<Settings, &str>) {
+        match (Settings::parse(text), expected) {
+            (Err(actual), Err(expected)) => assert!(actual.starts_with(expected), "{actual}"),
+            (actual, expected) => assert_eq!(actual, expected.map_err(str::to_owned), "{text}"),
+        }
+    }
+
+    #[test]
+    fn keys_are_flags() {
+        check("# nothing\n", Ok(Settings::default()));
+        check("seeds:\n", Ok(Settings::default()));
+        check(
+            "seeds: 2\nprofile: upstream\nclock: scaled=60\nhistory: 5000\noperator: false\nsan: [a, b]\nport: 8443\n",
+            Ok(Settings {
+                seeds: Some(2),
+                profile: Some("upstream".to_owned()),
+                clock: Some(clock::mode("scaled=60").expect("a mode")),
+                history: Some("5000".parse().expect("a number of entries")),
+                operator: Some(false),
+                san: vec!["a".to_owned(), "b".to_owned()],
+                port: Some(8443),
+                ..Settings::default()
+            }),
+        );
+        let start = Settings { start_time: Some("2022-11-01".parse().expect("a day")), ..Settings::default() };
+        check("start-time: 2022-11-01\n", Ok(start.clone()));
+        check("start-time: 2022-11-01T00:00:00Z\n", Ok(start));
+    }
+
+    #[test]
+    fn what_a_flag_refuses_the_file_refuses() {
+        for (text, expected) in [
+            ("start-time: soon\n", "start-time: `soon` is no instant"),
+            ("seed-count: 2\n", "unknown field `seed-count`"),
+            ("seed-count:\n", "unknown field `seed-count`"),
+            ("profile: mine\n", "profile: `mine` is none of documents, upstream"),
+            ("seeds: 0\n", "seeds: 0 is not in 1..=20"),
+            ("seeds: [1, 2]\n", "seeds: there is more than one value"),
+            ("gardener-version: 1.120\n", "gardener-version: put 1.12 in quotes"),
+            ("operator: maybe\n", "operator: `maybe` is none of true, false"),
+            ("port: {}\n", "port: the value is no text, number, or truth value"),
+            ("- seeds\n", "the file is no mapping"),
+            // No flags of these settings.
+            ("ephemeral: true\n", "unknown field `ephemeral`"),
+            ("help: true\n", "unknown field `help`"),
+        ] {
+            check(text, Err(expected));
+        }
+    }
+
+    #[test]
+    fn a_flag_wins() {
+        let of = |text: &str| Settings::parse(text).expect("settings");
+        assert_eq!(of("seeds: 2\n").or(of("seeds: 3\nseed: 4\nsan: [a]\n")), of("seeds: 2\nseed: 4\nsan: [a]\n"));
+    }
+}
