@@ -582,4 +582,24 @@ one 1.10.0s 1.9.0s                        | amd64         => one 1.10.0
             assert_eq!(found, expected.trim(), "row: {row}");
         }
     }
+
+    /// A list may hold a version twice, with other architectures or constraints.
+    #[test]
+    fn of_equal_images_the_first_is_shown() {
+        let version = || MachineImageVersion {
+            architectures: vec!["amd64".to_owned()],
+            cri: vec![api::core::CRI { name: "containerd".to_owned(), ..Default::default() }],
+            ..image_version("2.0.0", None)
+        };
+        let spec = CloudProfileSpec {
+            machine_images: vec![image("os", None, vec![version(), version()])],
+            ..CloudProfileSpec::default()
+        };
+        let mut worker = Worker::default();
+        worker.machine.architecture = Some("amd64".to_owned());
+        let now: DateTime<Utc> = "2025-06-15T12:00:00Z".parse().expect("an instant");
+        let kubelet = Version::parse("1.30.0").expect("a version");
+        let (_, found) = shown_default_image(&spec, &worker, &kubelet, now).expect("an image");
+        assert!(std::ptr::eq(found, &raw const spec.machine_images[0].versions[0]));
+    }
 }

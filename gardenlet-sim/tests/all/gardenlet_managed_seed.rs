@@ -3,6 +3,7 @@
 
 use api::core::{Seed, Shoot};
 use api::kubernetes::apps::Deployment;
+use api::kubernetes::core::Pod;
 use api::seedmanagement::ManagedSeed;
 use api::terrarium::Cluster;
 use gardenlet_sim::gardenlet;
@@ -116,4 +117,50 @@ fn a_shoot_on_another_seed_is_its_gardenlets_concern() {
     let pass = world.advance_to(SOON);
     assert_eq!(pass.writes_of("managedseeds"), [""; 0]);
     assert_eq!(world.get_in::<Cluster>("runtime", "", "seed--m"), None);
+}
+
+#[test]
+fn a_deleted_managed_seed_takes_seed_gardenlet_and_cluster_with_it_in_this_order() {
+    let mut world = world().with(shoot_on("local", "Succeeded")).with(managed_seed());
+    start(&mut world);
+    world.advance_to(SOON);
+    // The new gardenlet registers its Seed, which has a finalizer, and runs as a pod.
+    let registered: Seed = object(json!({
+        "metadata": {"name": "m", "finalizers": ["gardener"], "uid": "3"},
+        "spec": {"provider": {"type": "local", "region": "local"}},
+    }));
+    world.put(&registered);
+    let pod: Pod = object(json!({"metadata": {"name": "gardenlet-0", "namespace": "garden"}}));
+    world.put_in("seed--m", &pod);
+    let deployment = |world: &World| world.get_in::<Deployment>("seed--m", "garden", "gardenlet");
+
+    world.delete_in::<ManagedSeed>("garden", "garden", "m");
+    let pass = world.advance_to("2025-06-02T12:00:20Z");
+    let event = "Normal Deleting Deleting seed m";
+    assert_eq!(pass.events.iter().filter(|line| *line == event).count(), 1, "{:?}", pass.events);
+    assert!(world.get::<Seed>("", "m").expect("it has a finalizer").metadata.is_being_deleted());
+    assert!(deployment(&world).is_some(), "its gardenlet is there as long as the Seed, which it deletes");
+
+    world.remove::<Seed>("", "m");
+    world.advance_to("2025-06-02T12:00:30Z");
+    assert_eq!(deployment(&world), None);
+    assert!(world.get_in::<Cluster>("runtime", "", "seed--m").is_some(), "a process of it runs yet");
+    let seed: ManagedSeed = world.get("garden", "m").expect("its finalizer goes last");
+    assert_eq!(seed.metadata.finalizers, ["gardener"]);
+
+    world.remove_in::<Pod>("seed--m", "garden", "gardenlet-0");
+    world.advance_to("2025-06-02T12:00:40Z");
+    assert_eq!(world.get_in::<Cluster>("runtime", "", "seed--m"), None);
+    assert_eq!(world.get::<ManagedSeed>("garden", "m"), None);
+}
+
+#[test]
+fn a_deleted_managed_seed_that_never_registered_just_goes() {
+    let mut world = world().with(shoot_on("local", "Processing")).with(managed_seed());
+    start(&mut world);
+    world.advance_to(SOON);
+    world.delete_in::<ManagedSeed>("garden", "garden", "m");
+    let pass = world.advance_to("2025-06-02T12:00:20Z");
+    assert!(!pass.events.iter().any(|line| line.starts_with("Normal Deleting")), "{:?}", pass.events);
+    assert_eq!(world.get::<ManagedSeed>("garden", "m"), None);
 }

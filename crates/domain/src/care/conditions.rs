@@ -222,6 +222,11 @@ mod tests {
         check("False", 0, idle.clone(), &down, ("False", None));
         check("False", 0, idle.clone(), &Finding::failed("Other", "x"), ("Progressing", Some(1061)));
         check("Unknown", 0, idle, &down, ("False", None));
+        // An operation masks up to the threshold behind its end, the instant included.
+        for (updated, expected) in [(940, ("Progressing", Some(1061))), (939, ("False", None))] {
+            let ended = Some(operation(OperationType::Reconcile, "Succeeded", updated));
+            check("False", 0, ended, &down, expected);
+        }
         let fresh = Some(operation(OperationType::Reconcile, "Succeeded", 990));
         check("Progressing", 0, fresh.clone(), &down, ("Progressing", Some(1051)));
         check("False", 0, fresh, &down, ("Progressing", Some(1061)));

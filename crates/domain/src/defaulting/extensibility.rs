@@ -62,3 +62,29 @@ pub fn controller_registration(registration: &mut ControllerRegistration) {
         deployment.policy.get_or_insert_with(|| "OnDemand".to_owned());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Kind, `globallyEnabled`, `autoEnable`; what `autoEnable` is then.
+    #[test]
+    fn an_extension_that_is_enabled_globally_is_enabled_for_shoots_once() {
+        for (kind, globally, automatically, expected) in [
+            ("Extension", json!(true), &[][..], &["shoot"][..]),
+            ("Extension", json!(true), &["seed"], &["seed", "shoot"]),
+            ("Extension", json!(true), &["shoot", "seed"], &["shoot", "seed"]),
+            ("Extension", json!(false), &["seed"], &["seed"]),
+            ("Extension", json!(null), &[], &[]),
+            ("Worker", json!(true), &[], &[]),
+        ] {
+            let resource = json!({"kind": kind, "type": "a", "globallyEnabled": globally, "autoEnable": automatically});
+            let mut registration = ControllerRegistration::default();
+            registration.spec.resources = vec![serde_json::from_value(resource).expect("a resource")];
+            controller_registration(&mut registration);
+            assert_eq!(registration.spec.resources[0].auto_enable, expected, "{kind} {globally} {automatically:?}");
+        }
+    }
+}

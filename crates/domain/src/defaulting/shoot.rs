@@ -431,4 +431,14 @@ mod tests {
         assert_eq!(sync(reference("NamespacedCloudProfile", "a"), Some("b")), namespaced);
         assert_eq!(sync(None, None), (None, None));
     }
+
+    #[test]
+    fn images_are_pulled_one_by_one_unless_two_may_be_pulled_at_once() {
+        for (most, expected) in [(None, "true"), (Some(1), "true"), (Some(2), "false")] {
+            let shoot = with_pool(|shoot, _| {
+                shoot.spec.kubernetes.kubelet.get_or_insert_default().max_parallel_image_pulls = most;
+            });
+            check(&shoot, &[("/kubernetes/kubelet/serializeImagePulls", expected)]);
+        }
+    }
 }

@@ -194,4 +194,25 @@ mod tests {
         garden.status = super::super::status::succeeded(&garden, Time::default());
         assert_eq!(obstacle(Some(&garden)), None);
     }
+
+    /// Statuses of condition `Required` of its ControllerInstallations; whether Seeds need the extension.
+    #[test]
+    fn seeds_need_an_extension_that_one_installation_is_required_for() {
+        for (required, expected) in [(&[][..], "False"), (&["False"], "False"), (&["False", "True"], "True")] {
+            let installations: Vec<ControllerInstallation> = required
+                .iter()
+                .map(|status| {
+                    let condition = json!({ "type": condition::INSTALLATION_REQUIRED, "status": status });
+                    serde_json::from_value(json!({ "status": { "conditions": [condition] } })).expect("an installation")
+                })
+                .collect();
+            let installations: Vec<&ControllerInstallation> = installations.iter().collect();
+            let found = conditions(&extension(), &Installation::Done, &[], &installations, Time::default());
+            assert_eq!(
+                (found[2].r#type.as_str(), found[2].status.as_str()),
+                ("RequiredVirtual", expected),
+                "{required:?}"
+            );
+        }
+    }
 }

@@ -296,4 +296,19 @@ mod tests {
             [Component::Scheduler, Component::ControllerManager, Component::AdmissionController, Component::Apiserver];
         assert_eq!(order, expected.map(Act::Destroy));
     }
+
+    #[test]
+    fn the_dashboard_and_the_discovery_server_are_deployed_where_the_garden_asks_for_them() {
+        let names = |garden: &Garden| reconciliation(garden).iter().map(|task| task.name).collect::<Vec<_>>();
+        let optional = ["Reconciling Gardener Dashboard", "Deploying Gardener Discovery Server"];
+        let plain = names(&Garden::default());
+        assert!(optional.iter().all(|name| !plain.contains(name)), "{plain:?}");
+        let mut garden = Garden::default();
+        let gardener = &mut garden.spec.virtual_cluster.gardener;
+        gardener.gardener_dashboard = Some(Default::default());
+        gardener.gardener_discovery_server = Some(Default::default());
+        let whole = names(&garden);
+        assert!(optional.iter().all(|name| whole.contains(name)), "{whole:?}");
+        assert_eq!(whole.len(), plain.len() + 2);
+    }
 }

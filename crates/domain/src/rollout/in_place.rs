@@ -444,4 +444,18 @@ mod tests {
         assert_eq!(rolled_back, expected);
         assert_eq!(Failure::Command.to_string(), "failed to execute OS update command: exit status 1");
     }
+
+    #[test]
+    fn a_node_is_updated_when_label_and_condition_say_so() {
+        let update = |reason, outcome| Update { reason, outcome, ..Update::default() };
+        for (reason, outcome, is_done) in [
+            (Some(Reason::UpdateSuccessful), Some(Outcome::Successful), true),
+            (Some(Reason::UpdateSuccessful), None, false),
+            (Some(Reason::UpdateFailed), Some(Outcome::Successful), false),
+            (Some(Reason::UpdateFailed), Some(Outcome::Failed), false),
+            (None, None, false),
+        ] {
+            assert_eq!(update(reason, outcome).is_done(), is_done, "{reason:?} {outcome:?}");
+        }
+    }
 }

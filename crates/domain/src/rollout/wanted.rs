@@ -264,7 +264,15 @@ mod tests {
         let names: Vec<_> = wanted.iter().map(|wanted| (wanted.name.as_str(), wanted.zone)).collect();
         assert_eq!(names, [("shoot--demo--local-w-z1", "a"), ("shoot--demo--local-w-z2", "b")]);
         assert_eq!((wanted[0].share.minimum, wanted[1].share.maximum), (2, 2));
-        assert!(is_autoscaled(&worker));
+    }
+
+    #[test]
+    fn the_autoscaler_owns_the_number_where_a_maximum_is_above_its_minimum() {
+        for (maximum, expected) in [(3, false), (4, true)] {
+            let mut worker = worker(&[]);
+            worker.spec.pools[0].maximum = maximum;
+            assert_eq!(is_autoscaled(&worker), expected, "3 to {maximum}");
+        }
     }
 
     #[test]

@@ -167,3 +167,35 @@ pub fn gardenlet(gardener_info: Option<&str>, own: &str) -> Result<(), Gardenlet
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Versions of gardener-apiserver and gardenlet, and the rule that keeps the gardenlet from starting.
+    const GARDENLETS: &str = "
+v1.130.0 v1.130.0     => starts
+v1.130.1 v1.130.0     => starts
+v1.130.0 v1.130.1     => G1
+v1.130.0 v1.131.0     => G1
+v1.130.0 v1.130.0-dev => starts
+v1.130.0 v1.128.9     => starts
+v1.130.0 v1.127.9     => G2
+v2.0.0   v1.130.0     => G2
+none     v1.130.0     => V0
+odd      v1.130.0     => V0
+v1.130.0 odd          => V0
+";
+
+    #[test]
+    fn a_gardenlet_is_not_newer_than_gardener_apiserver_and_two_minors_older_at_most() {
+        for row in GARDENLETS.lines().filter(|row| !row.is_empty()) {
+            let (versions, expected) = row.split_once("=>").expect("an arrow");
+            let mut versions = versions.split_whitespace();
+            let (apiserver, own) = (versions.next().expect("two"), versions.next().expect("two"));
+            let found = gardenlet((apiserver != "none").then_some(apiserver), own);
+            let found = found.map_or_else(|error| error.rule().to_string(), |()| "starts".to_owned());
+            assert_eq!(found, expected.trim(), "row: {row}");
+        }
+    }
+}

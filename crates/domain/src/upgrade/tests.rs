@@ -282,6 +282,20 @@ fn the_first_illegal_step_is_found() {
                 .to_owned()
         ))
     );
+    // Each version of a component once: the other gardener-apiserver, and the only gardener-controller-manager.
+    let steps = [step(API, "1.37.0", "1.38.0"), step(GCM, "1.37.0", "1.38.0")];
+    let before = check(&start, &steps, Profile::Documents).expect_err("it comes too early").before.instances;
+    let mut shown: Vec<String> = before.iter().map(|it| format!("{} {}", it.component.name(), it.version)).collect();
+    shown.sort();
+    assert_eq!(
+        shown,
+        [
+            "gardener-apiserver 1.37.0",
+            "gardener-apiserver 1.38.0",
+            "gardener-controller-manager 1.37.0",
+            "gardener-operator 1.37.0"
+        ]
+    );
     let (index, text) = first(&[step(OP, "1.37.0", "1.38.0"), step(OP, "1.38.0", "1.37.0")]).expect("a downgrade");
     assert_eq!(index, 1);
     assert!(text.starts_with("O3a downgrading Gardener is not supported (old version was 1.38.0"), "{text}");

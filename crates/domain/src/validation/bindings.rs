@@ -140,3 +140,20 @@ pub fn exposure_class_update(class: &ExposureClass, old: &ExposureClass) -> Erro
     immutable(&mut errors, &old.scheduling, &class.scheduling, &Path::new("scheduling"));
     errors
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handler_has_34_characters_at_most() {
+        let said = |length: usize| {
+            let mut class = ExposureClass { handler: "h".repeat(length), ..ExposureClass::default() };
+            "internet".clone_into(&mut class.metadata.name);
+            exposure_class(&class).iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(said(34), Vec::<String>::new());
+        let text = "handler: Invalid value: \"internet\": exposure class handler is restricted to 34 characters";
+        assert_eq!(said(35), [text]);
+    }
+}

@@ -203,3 +203,20 @@ pub fn one_of(errors: &mut Errors, value: &str, supported: &[&str], path: &Path)
         errors.push(FieldError::not_supported(path, value, supported));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_time_at_all_is_not_negative() {
+        let said = |nanoseconds: Option<i64>| {
+            let mut errors = Errors::new();
+            let duration = nanoseconds.map(|nanoseconds| Duration { nanoseconds });
+            not_negative_duration(&mut errors, duration, &Path::new("ttl"), "can not be negative");
+            errors.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!((said(None), said(Some(0)), said(Some(1))), (Vec::new(), Vec::new(), Vec::new()));
+        assert_eq!(said(Some(-1_000_000_000)), ["ttl: Invalid value: \"-1s\": can not be negative"]);
+    }
+}

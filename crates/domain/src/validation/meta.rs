@@ -381,4 +381,16 @@ mod tests {
         let generated = ObjectMeta { generate_name: "a-".to_owned(), ..ObjectMeta::named("", "a-x") };
         check(generated, false, &[]);
     }
+
+    #[test]
+    fn annotations_are_256_kibibytes_at_most_keys_included() {
+        let said = |length: usize| {
+            let mut errors = Vec::new();
+            let all = TextMap::from_iter([("a".to_owned(), "x".repeat(length))]);
+            annotations(&mut errors, &all, &Path::new("metadata").child("annotations"));
+            errors.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(said(MAX_ANNOTATION_BYTES - 1), Vec::<String>::new());
+        assert_eq!(said(MAX_ANNOTATION_BYTES), ["metadata.annotations: Too long: may not be more than 262144 bytes"]);
+    }
 }

@@ -389,4 +389,20 @@ mod tests {
             ],
         );
     }
+
+    #[test]
+    fn load_balancers_of_single_zones_need_two_zones() {
+        let with = |zones: &[&str]| {
+            seed(|seed| {
+                seed.spec.provider.zones = zones.iter().map(|zone| (*zone).to_owned()).collect();
+                let services = serde_json::json!({"zones": [{"name": "a"}]});
+                seed.spec.settings.get_or_insert_default().load_balancer_services =
+                    Some(serde_json::from_value(services).expect("settings"));
+            })
+        };
+        check(&with(&["a", "b"]), &[]);
+        let text = "spec.settings.loadBalancerServices.zones: Forbidden: zone-specific load balancer settings only allowed \
+                    with at least two zones in spec.provider.zones";
+        check(&with(&["a"]), &[text]);
+    }
 }

@@ -218,7 +218,7 @@ impl World {
         self.server.remove::<K>(cluster, namespace, name);
     }
 
-    /// Somebody else deletes an object of a cluster: one with finalizers gets a deletion timestamp.
+    /// Somebody else deletes an object of a cluster: one with finalizers gets a deletion timestamp and the next generation.
     pub fn delete_in<K: Resource>(&self, cluster: &str, namespace: &str, name: &str) {
         self.server.delete::<K>(cluster, namespace, name);
     }

@@ -230,7 +230,8 @@ impl State {
         }
     }
 
-    /// Deletes an object: one with finalizers gets a deletion timestamp, any other goes.
+    /// Deletes an object: one with finalizers gets a deletion timestamp and, if it has one, the next generation; any other
+    /// goes.
     pub(super) fn mark_deleted(&mut self, key: &Key, now: Value, finalizer: Option<&str>) {
         let Some(mut object) = self.objects.get(key).cloned() else { return };
         if let Some(finalizer) = finalizer
@@ -243,6 +244,12 @@ impl State {
         if !has_finalizers(&object) {
             self.erase(key);
         } else if object["metadata"]["deletionTimestamp"].is_null() || finalizer.is_some() {
+            // A controller that compares generations must see that something is to be done.
+            if object["metadata"]["deletionTimestamp"].is_null()
+                && let Some(generation) = object["metadata"]["generation"].as_i64().filter(|generation| *generation > 0)
+            {
+                object["metadata"]["generation"] = json!(generation + 1);
+            }
             object["metadata"]["deletionTimestamp"] = now;
             if key.resource == ("", "namespaces") {
                 object["status"]["phase"] = json!("Terminating");

@@ -410,3 +410,125 @@ fn reservations_of_a_pool_reach_the_pools_after_it() {
     };
     check(&old, &old, &[&text(0), &text(1)]);
 }
+
+/// What a Shoot is judged by, as it is found in a cluster without anything else.
+fn context<'a>(old: &'a Shoot, profile: &'a CloudProfileSpec, project: &'a Project, seed: &'a Seed) -> Context<'a> {
+    Context {
+        operation: Operation::Update,
+        binding: false,
+        old: Some(old),
+        cloud_profile: profile,
+        project,
+        seed: Some(seed),
+        old_seed: Some(seed),
+        shoots_on_seed: 0,
+        secret_binding: None,
+        old_secret_binding: None,
+        credentials_binding: None,
+        domains: &[],
+        now: now(),
+    }
+}
+
+/// A change of the spec, and the tasks of the next reconciliation.
+#[test]
+fn infrastructure_and_dns_records_are_deployed_again_when_they_change() {
+    let records = "deployDNSRecordInternal,deployDNSRecordExternal,deployDNSRecordIngress";
+    for (change, expected) in [
+        (json!({}), ""),
+        (json!({"purpose": "testing"}), ""),
+        (json!({"provider": {"infrastructureConfig": {"kind": "B"}}}), "deployInfrastructure"),
+        (json!({"provider": {"infrastructureConfig": null}}), "deployInfrastructure"),
+        (json!({"networking": {"ipFamilies": ["IPv4", "IPv6"]}}), "deployInfrastructure"),
+        (json!({"provider": {"workersSettings": {"sshAccess": {"enabled": false}}}}), "deployInfrastructure"),
+        (json!({"dns": {"domain": "b.example"}}), records),
+    ] {
+        let mut old = shoot("1.31.9", &one_pool("1.0.0", &json!({})));
+        old.spec.provider.infrastructure_config = serde_json::from_value(json!({"kind": "A"})).expect("raw");
+        let mut tree = serde_json::to_value(&old).expect("a tree");
+        merge(&mut tree["spec"], &change);
+        let mut new: Shoot = serde_json::from_value(tree).expect("a Shoot");
+        let (profile, project, seed) = (cloud_profile(), Project::default(), Seed::default());
+        tasks(&mut new, &context(&old, &profile, &project, &seed));
+        assert_eq!(new.metadata.annotation(annotation::SHOOT_TASKS).unwrap_or_default(), expected, "{change}");
+    }
+}
+
+/// A merge patch.
+fn merge(tree: &mut Value, patch: &Value) {
+    let Some(fields) = patch.as_object() else {
+        patch.clone_into(tree);
+        return;
+    };
+    if !tree.is_object() {
+        *tree = json!({});
+    }
+    for (name, value) in fields {
+        merge(&mut tree[name], value);
+    }
+}
+
+/// IP families of the Shoot; what is said of its networks, which meet the ranges that are reserved.
+#[test]
+fn networks_are_compared_where_a_shoot_has_addresses_of_ipv4() {
+    for (families, expected) in [
+        (
+            json!(["IPv4"]),
+            &[
+                "spec.networking.services: Invalid value: \"10.0.0.0/16\": shoot pod network intersects with shoot service \
+               network",
+            ][..],
+        ),
+        (json!(["IPv6"]), &[]),
+    ] {
+        let mut new = shoot("1.31.9", &one_pool("1.0.0", &json!({})));
+        new.spec.networking = serde_json::from_value(json!({
+            "ipFamilies": families, "pods": "10.0.0.0/16", "services": "10.0.0.0/16", "nodes": "10.1.0.0/16",
+        }))
+        .expect("networks");
+        let (old, profile, project, seed) = (new.clone(), cloud_profile(), Project::default(), Seed::default());
+        let mut errors = Errors::new();
+        networks::networks(&mut errors, &mut new, &context(&old, &profile, &project, &seed));
+        assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), expected, "{families}");
+    }
+}
+
+/// Labels and provider that the CloudProfile asks for; what is said of a seed of type `local` in region `here`.
+#[test]
+fn a_seed_has_the_labels_and_the_provider_that_the_cloud_profile_asks_for() {
+    let labels = "because the cloud profile seed selector is not matching the labels of the seed";
+    let types = "because none of the provider types in the cloud profile seed selector is matching the provider type of the \
+                 seed";
+    for (selector, expected) in [
+        (json!({"matchLabels": {"region": "here"}}), ""),
+        (json!({"matchLabels": {"region": "there"}}), labels),
+        (json!({"matchLabels": {"region": "here"}, "providerTypes": ["local"]}), ""),
+        (json!({"providerTypes": ["*"]}), ""),
+        (json!({"providerTypes": ["aws"]}), types),
+    ] {
+        let mut profile = cloud_profile();
+        profile.seed_selector = serde_json::from_value(selector.clone()).expect("a selector");
+        let seed: Seed = serde_json::from_value(json!({
+            "metadata": {"name": "s", "labels": {"region": "here"}},
+            "spec": {"provider": {"type": "local", "region": "here"}},
+        }))
+        .expect("a Seed");
+        let mut old = shoot("1.31.9", &one_pool("1.0.0", &json!({})));
+        "a".clone_into(&mut old.metadata.name);
+        let mut new = old.clone();
+        new.spec.seed_name = Some("s".to_owned());
+        let project = Project::default();
+        let context = Context { binding: true, ..context(&old, &profile, &project, &seed) };
+        let said = match scheduling::scheduling(&new, &context) {
+            Ok(()) => String::new(),
+            Err(Refusal::Forbidden(text)) => text,
+            Err(other) => panic!("{other:?}"),
+        };
+        let whole = if expected.is_empty() {
+            String::new()
+        } else {
+            format!("cannot schedule shoot 'a' on seed 's' {expected}")
+        };
+        assert_eq!(said, whole, "{selector}");
+    }
+}

@@ -537,3 +537,37 @@ fn vertical_pod_autoscaler(errors: &mut Errors, autoscaler: &VerticalPodAutoscal
         meta::non_negative(errors, count, &path.child("memoryAggregationIntervalCount"));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A setting of the controller of HorizontalPodAutoscalers in nanoseconds; what is said of it.
+    #[test]
+    fn waits_of_the_autoscaler_have_their_least_length() {
+        let second = 1_000_000_000;
+        for (field, least, text) in [
+            ("syncPeriod", second, "syncPeriod must not be less than a second"),
+            ("downscaleStabilization", second, "downScale stabilization must not be less than a second"),
+            ("initialReadinessDelay", 1, "initial readiness delay must be greater than 0"),
+            ("cpuInitializationPeriod", second, "cpu initialization period must not be less than a second"),
+        ] {
+            let said = |nanoseconds: i64| {
+                let mut autoscaler = HorizontalPodAutoscalerConfig::default();
+                let duration = Some(Duration { nanoseconds });
+                match field {
+                    "syncPeriod" => autoscaler.sync_period = duration,
+                    "downscaleStabilization" => autoscaler.downscale_stabilization = duration,
+                    "initialReadinessDelay" => autoscaler.initial_readiness_delay = duration,
+                    _ => autoscaler.cpu_initialization_period = duration,
+                }
+                let mut errors = Errors::new();
+                horizontal_pod_autoscaler(&mut errors, &autoscaler, &Path::new("hpa"));
+                errors.iter().map(|error| format!("{} {error}", error.field)).collect::<Vec<_>>()
+            };
+            assert_eq!(said(least), Vec::<String>::new(), "{field}");
+            let [error] = &said(least - 1)[..] else { panic!("one error of {field}") };
+            assert!(error.starts_with(&format!("hpa.{field} ")) && error.ends_with(text), "{error}");
+        }
+    }
+}
