@@ -26,10 +26,10 @@ pub(crate) enum Failure {
     /// A signal ended it: exit code 130.
     #[error("{0}")]
     Interrupted(String),
-    /// Nothing failed; somebody asked for this exit code in such a case: ends quietly.
+    /// Nothing failed; a flag asked for this exit code in such a case: ends without a message.
     #[error("exit code {0}")]
     ExitCode(u8),
-    /// Nobody reads the output any more: ends quietly.
+    /// The reader of the output has closed it: ends without a message.
     #[error("the output is closed")]
     OutputClosed,
 }

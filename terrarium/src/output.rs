@@ -21,14 +21,14 @@ impl Output {
     /// A line of data.
     ///
     /// # Errors
-    /// [`Failure::OutputClosed`] when nobody reads any more.
+    /// [`Failure::OutputClosed`] when the reader has closed the output.
     pub(crate) fn line(&mut self, line: &str) -> Result<(), Failure> {
         writeln!(self.data, "{line}").map_err(|_| Failure::OutputClosed)
     }
 
     /// A line that is no data.
     pub(crate) fn note(&mut self, line: &str) {
-        // Without a standard error there is nobody left to tell.
+        // Without a standard error the line goes nowhere.
         let _ = writeln!(self.notes, "{line}");
     }
 

@@ -9,7 +9,7 @@ use clap::{Command, Error};
 use crate::failure::Failure;
 
 /// A failure for words that `clap` refuses. Its own text has a paragraph for each part, the usage among them; kept are
-/// the first one as a line, and a tip or the command that tells more.
+/// the first one as a line, and a tip or the command that says more.
 pub(crate) fn failure(error: &Error, root: &Command, words: &[OsString]) -> Failure {
     let text = error.render().to_string();
     let line = |paragraph: &str| paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" ");

@@ -134,7 +134,7 @@ pub const KINDS: [Kind; 19] = [
     },
     Kind {
         name: COMPONENT_PARTITION,
-        effect: "the component reaches nobody until the fault is cleared; its pod runs, and it goes on where it was",
+        effect: "requests of the component get no answer until the fault is cleared; its pod runs, and it goes on where it was",
         target: Target::Component,
         lasts: true,
         settings: &[],
@@ -199,7 +199,9 @@ pub fn validate(fault: &Fault) -> Vec<FieldError> {
     let forbidden = |name: &str| FieldError::forbidden(&path.child(name), "this kind of fault does not hit that");
     let required = |name: &str, detail: &str| FieldError::required(&path.child(name), detail);
     match target {
-        Some(Target::Component) if spec.component.is_empty() => errors.push(required("component", "whom it hits")),
+        Some(Target::Component) if spec.component.is_empty() => {
+            errors.push(required("component", "the component that it is for"))
+        }
         Some(Target::Seed) if spec.seed_name.is_empty() => errors.push(required("seedName", "whose cluster it hits")),
         _ => {}
     }
@@ -442,7 +444,7 @@ mod tests {
             assert_eq!(texts, expected);
         }
         check("component-crash", |fault| fault.spec.component = "gardenlet".into(), &[]);
-        check("component-crash", |_| {}, &["spec.component: Required value: whom it hits"]);
+        check("component-crash", |_| {}, &["spec.component: Required value: the component that it is for"]);
         check("seed-unreachable", |fault| fault.spec.seed_name = "local".into(), &[]);
         check(
             "seed-unreachable",

@@ -2,7 +2,7 @@
 //! Answers in protobuf for clients that take nothing else.
 //!
 //! ```text
-//! Accept: …protobuf alone ──► Accept: …json ──► whoever answers ──► JSON ──► message of the same object
+//! Accept: …protobuf alone ──► Accept: …json ──► the server ──► JSON ──► message of the same object
 //! ```
 //!
 //! So it does not matter who answers: the host, a server behind it, gardener-apiserver. A kind without a message is refused

@@ -7,9 +7,9 @@
 //! GET  /terrarium/clock/               → ClockState
 //! POST /terrarium/clock/advance {to, settleMilliseconds?, orNow?, by?, participant?} → ClockState; its `target` is there
 //!                              until time has come; with `orNow` an instant that has passed is the present one; `by`
-//!                              says who commands it, and `participant` as whom they take part in landscape time
+//!                              is the user who commands it, and `participant` their name in landscape time
 //! POST /terrarium/clock/halt           ends the command at the instant that it has reached, once all has settled there
-//! POST /terrarium/clock/cancel         ends the command at once, whoever gave it: a command outlives its client
+//! POST /terrarium/clock/cancel         ends the command at once, from any user: a command outlives its client
 //! POST /terrarium/clock/leave {participant} → ClockState
 //! ```
 //!
@@ -17,7 +17,7 @@
 //! administrators. How time goes by itself is the spec of an object ([`crate::clock_object`]). A participant whose request is dropped while it waits has not left:
 //! it reports again, or is dropped because it reported nothing; the kubelet says when a process has ended.
 //!
-//! **Invariants.** One driver decides; a grant reaches whom it is for, at the latest as the answer to the next report,
+//! **Invariants.** One driver decides; a grant reaches its participant, at the latest as the answer to the next report,
 //! and the dial shows its instant before. Nothing is guessed from wall time: it is read for time that runs by itself and for the limit of a report.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -356,7 +356,7 @@ impl ClockService {
         })
     }
 
-    /// Why a command is refused, with who is in its way and what to do.
+    /// Why a command is refused, with the command that is in its way and what to do.
     fn refusal(&self, error: CommandError) -> String {
         let CommandError::Busy(_) = error else { return error.to_string() };
         match &self.0.state().advance {
@@ -513,7 +513,7 @@ struct Advance {
 #[derive(Default)]
 struct By {
     who: String,
-    /// As whom they take part in landscape time.
+    /// Their name as a participant in landscape time.
     participant: Option<String>,
 }
 
@@ -523,7 +523,7 @@ struct By {
 pub struct Advanced {
     /// Who gave it.
     pub by: String,
-    /// As whom its client takes part in landscape time, if it does.
+    /// The name of its client as a participant in landscape time, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub participant: Option<String>,
     /// Wall time at which it was given.

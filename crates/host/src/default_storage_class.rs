@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A new claim that names no class gets the default one, so that nobody sees it without.
+//! A new claim that names no class gets the default one, before any client sees it.
 //!
 //! Source: k8s.io/kubernetes plugin/pkg/admission/storage/storageclass/setdefault.
 

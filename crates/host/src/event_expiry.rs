@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Events that are over go when somebody from outside of the landscape asks for Events of their cluster, and now and then when
-//! new ones come: so nobody ever sees one, and neither a timer nor an entry for each keeps a landscape busy that is left
-//! alone. The rule is [`domain::event_expiry`]'s.
+//! Events that are over go with the next request from outside of the landscape for Events of their cluster, and now and then
+//! when new ones come: so no client ever sees one, and neither a timer nor an entry for each keeps a landscape busy that has
+//! no clients. The rule is [`domain::event_expiry`]'s.
 
 use std::collections::BTreeMap;
 
@@ -22,9 +22,9 @@ const AT_ONCE: usize = 32;
 /// What is known of the Events of a cluster.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
-    /// Before this instant none is over; `None`: nobody has looked.
+    /// Before this instant none is over; `None`: not known yet.
     next: Option<DateTime<Utc>>,
-    /// How many came since somebody looked.
+    /// How many came since the last look.
     came: u32,
 }
 
@@ -79,7 +79,7 @@ impl EventExpiry {
             async move {
                 let request = http::Request::delete(path).body(full(""));
                 let request = request.map_err(|error| TransportError::Broken(error.to_string()))?;
-                // Somebody else may have deleted it.
+                // Another request may have deleted it.
                 transport.send(request).await.map(drop)
             }
         });

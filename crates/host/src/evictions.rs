@@ -2,7 +2,7 @@
 //! `pods/eviction`: a pod is deleted, unless a PodDisruptionBudget needs it.
 //!
 //! How many pods have to be healthy the disruption controller writes into the status of a budget; how many are is counted
-//! when somebody asks, so that no status has to be written for an eviction. A budget that the controller has not seen
+//! with each request, so that no status has to be written for an eviction. A budget that the controller has not seen
 //! yet, or where there is none, is about the pods that it selects.
 //!
 //! Source: k8s.io/kubernetes pkg/registry/core/pod/storage/eviction.go, pkg/controller/disruption/disruption.go.
@@ -169,7 +169,7 @@ fn judge(namespace: &str, name: &str, reads: &Reads<'_>, is_leaving: &dyn Fn(&st
     let pod = reads.0.get_any("", "pods", namespace, name);
     let Some(pod) = pod.as_ref().and_then(|pod| pod.downcast_ref::<DynamicObject>()) else { return Ok(()) };
     let phase = pod.get(&["status", "phase"]).and_then(Value::as_str).unwrap_or_default();
-    // Who is not healthy, has ended or ends already, is not missed.
+    // A pod that is not healthy, has ended or ends already may always go.
     if matches!(phase, "Pending" | "Succeeded" | "Failed") || pod.metadata.is_being_deleted() {
         return Ok(());
     }

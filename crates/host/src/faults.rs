@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Faults that act on processes: who crashes, and whose requests reach nobody.
+//! Faults that act on processes: which crash, and whose requests get no answer.
 //!
 //! ```text
 //! Fault ──▶ follow ──▶ Faults ──▶ the door: a request of a process that is cut off is answered with "nobody is there",
 //!                        │                  and its watches end when that begins
-//!                        ├──────▶ heartbeats and instances: who is cut off does not renew, and is sent nothing
+//!                        ├──────▶ heartbeats and instances: a process that is cut off does not renew, and gets no requests
 //!                        └──────▶ pods: a process that is to crash is killed
 //! ```
 //!
@@ -54,7 +54,7 @@ pub(crate) struct Asking {
 }
 
 impl Asking {
-    /// Who asks; `None`: no process of a component.
+    /// The component that sends the request; `None`: no component does.
     pub(crate) fn of(request: &Request) -> Option<Self> {
         let (component, _) = request.extensions().get::<User>()?.component.clone()?;
         let name = request.headers().get(INSTANCE_HEADER)?.to_str().ok()?;
@@ -73,12 +73,12 @@ impl Faults {
         self.0.all.lock().clone()
     }
 
-    /// Changes when they do, when the time of one is over, and when somebody new may be hit.
+    /// Changes when they do, when the time of one is over, and when a new process may be hit.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.0.changes.subscribe()
     }
 
-    /// Somebody new may be hit.
+    /// A new process may be hit.
     pub(crate) fn touch(&self) {
         self.0.changes.send_replace(());
     }
@@ -88,7 +88,7 @@ impl Faults {
         self.touch();
     }
 
-    /// Whether a request of a process to a cluster reaches nobody.
+    /// Whether a request of a process to a cluster gets no answer.
     fn cuts_off(&self, asking: &Asking, cluster: Option<&str>, now: Instant) -> bool {
         self.all().iter().any(|fault| fault::cuts_off(fault, asking.process(), cluster, now))
     }
@@ -99,13 +99,13 @@ impl Faults {
         self.all().iter().any(|fault| fault::stops_heartbeats(fault, process, now))
     }
 
-    /// Whether a process of a component is cut off from everybody.
+    /// Whether a process of a component is cut off from all others.
     pub(crate) fn isolates(&self, component: &str, pod: &str, now: Instant) -> bool {
         let process = Process { component, pod, seed: None };
         self.all().iter().any(|fault| fault::cuts_off(fault, process, None, now))
     }
 
-    /// What a request is answered with that reaches nobody; otherwise nothing.
+    /// The answer to a request that is to get none from a server; `None`: a server answers.
     pub(crate) fn answer(&self, asking: &Asking, path: &str, now: Instant) -> Option<Response> {
         self.cuts_off(asking, cluster_of(path), now).then(|| {
             let mut response = Response::new(full(""));

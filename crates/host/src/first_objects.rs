@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Objects that a cluster has from its beginning and that its own components need not: PriorityClasses of the system, ConfigMaps
 //! `kube-system/extension-apiserver-authentication` and `kube-system/cluster-identity`, ComponentStatuses. They get into the log
-//! when somebody from outside of the landscape first asks for their kind there, so that a cluster nobody looks at costs nothing.
+//! with the first request from outside of the landscape for their kind there, so that a cluster without requests costs nothing.
 //!
 //! As with a kube-apiserver that starts, what is missing is there again after each start of the host.
 //!
 //! | asked for | made |
 //! | --- | --- |
 //! | anything of `scheduling.k8s.io` | the PriorityClasses of [`SYSTEM_CLASSES`] |
-//! | ConfigMaps of `kube-system`, or of all namespaces | both ConfigMaps; who is not told of authorities makes `cluster-identity` only |
+//! | ConfigMaps of `kube-system`, or of all namespaces | both ConfigMaps; without authorities `cluster-identity` only |
 //! | ComponentStatuses | those of a cluster whose control plane is healthy |
 //!
 //! Source: k8s.io/kubernetes pkg/registry/scheduling/rest/storage_scheduling.go,
@@ -36,7 +36,7 @@ const SYSTEM: &str = "kube-system";
 /// What a client of ComponentStatuses is warned of.
 pub(crate) const DEPRECATED: &str = "299 - \"v1 ComponentStatus is deprecated in v1.19+\"";
 
-/// By whose certificates clusters know who asks.
+/// Authorities by whose certificates clusters know a user.
 #[derive(Clone)]
 pub struct Trust {
     /// Authorities of a cluster's users, as PEM.
@@ -53,7 +53,7 @@ impl fmt::Debug for Trust {
     }
 }
 
-/// A kind of objects that is made when somebody asks for it.
+/// A kind of objects that is made with the first request for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Made {
     PriorityClasses,
@@ -76,7 +76,7 @@ impl FirstObjects {
         Self { trust, made: Mutex::default() }
     }
 
-    /// Whether somebody from outside asks for what has not been made yet.
+    /// Whether a request from outside is for what has not been made yet.
     pub(crate) fn are_missing(&self, request: &Request) -> bool {
         let is_outside = request.extensions().get::<User>().is_none_or(|user| user.component.is_none());
         let Some((cluster, kind)) = asked(request.uri().path()).filter(|_| is_outside) else { return false };
@@ -193,7 +193,7 @@ fn identity(cluster: &str, garden: Option<&str>) -> Vec<Value> {
     vec![json!({"metadata": {"name": "cluster-identity"}, "immutable": true, "data": data})]
 }
 
-/// What an API server behind this one needs to know who asks.
+/// What an API server behind this one needs to know the user of a request.
 fn authentication(trust: &Trust, cluster: &str) -> Value {
     let list = |text: &str| json!([text]).to_string();
     json!({

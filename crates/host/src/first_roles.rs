@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The roles that a cluster begins with get into the log when somebody first asks for roles there: until then they are in
-//! force from the program's own table, so that a cluster nobody looks at costs nothing. Those of the garden are stored
+//! The roles that a cluster begins with get into the log with the first request for roles there: until then they are in
+//! force from the program's own table, so that a cluster without requests costs nothing. Those of the garden are stored
 //! before its first request, since others judge by its log, too.
 //!
 //! As with a kube-apiserver that starts, what is missing is there again after each start of the host.

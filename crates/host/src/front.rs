@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How the host answers a request, from the door to whoever answers.
+//! How the host answers a request, from the door to the server that has its path.
 //!
 //! ```text
 //! answer          pages, faults of the network
@@ -46,7 +46,7 @@ impl Host {
             request.headers_mut().remove(WATCH_HEADER);
         }
         let first = &self.inner.first_objects;
-        // Who may not ask changes nothing.
+        // A user without permission changes nothing.
         if first.are_missing(&request) && self.inner.server.allow(&request).await.is_ok() {
             Box::pin(first.make(request.uri().path(), &self.inner.server, &self.own_transport())).await?;
         }
@@ -186,7 +186,7 @@ impl Host {
         }
     }
 
-    /// Answers a request about Leases; who reads one, and is no component, sees it as its owner renews it.
+    /// Answers a request about Leases; a client that is no component reads one as its owner renews it.
     async fn show_heartbeats(&self, request: Request) -> Result<Response, TransportError> {
         let is_component = request.extensions().get::<User>().is_some_and(|user| user.component.is_some());
         let query = request.uri().query().unwrap_or_default();

@@ -11,8 +11,8 @@
 //! be owners of one Lease while one of them replaces another.
 //!
 //! Components get what is stored, and so see the end of an owner in their watches. All other clients read the renewal, and a watch
-//! of theirs is told of one every 10 seconds of wall time ([`renewed`]): it has landscape time as it is then, and the resource
-//! version up to which the watch was told everything, so that whoever watches on from there misses nothing. No entry is
+//! of theirs gets one every 10 seconds of wall time ([`renewed`]): it has landscape time as it is then, and the resource
+//! version up to which the watch has sent everything, so that a watch from there misses nothing. No entry is
 //! written for it, and the clock takes no step for it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,7 +39,7 @@ use crate::aggregation;
 /// What comes behind the cluster in a path of Leases.
 const GROUP: &str = "/apis/coordination.k8s.io/v1/";
 
-/// Wall time between two renewals that a watch is told of, as gardenlets and kubelets renew.
+/// Wall time between two renewals in a watch, as gardenlets and kubelets renew.
 const PERIOD: TimeDelta = TimeDelta::seconds(10);
 
 /// Owners of each Lease that live.
@@ -56,7 +56,7 @@ impl Heartbeats {
         self.owners().entry(lease.to_owned()).or_default().insert(owner.to_owned());
     }
 
-    /// Somebody has gone; whether nobody is left.
+    /// An owner has gone; whether none is left.
     pub(crate) fn end(&self, lease: &str, owner: &str) -> bool {
         let mut all = self.owners();
         let Some(owners) = all.get_mut(lease) else { return true };
@@ -106,8 +106,8 @@ fn fill(lease: &mut Value, now: Instant) -> bool {
     false
 }
 
-/// The body of a watch in JSON with the renewals of the Leases that it shows; `position`: up to where the log was told to
-/// whoever watches.
+/// The body of a watch in JSON with the renewals of the Leases that it shows; `position`: up to where the watch has
+/// sent the log.
 pub(crate) fn renewed(body: Body, time: Clock, wall: Clock, position: impl Fn() -> Revision + Send + 'static) -> Body {
     let body = aggregation::whole_lines(body);
     let sleep = wall.sleep(PERIOD, TimerClass::Calendar);
@@ -121,9 +121,9 @@ struct Renewed {
     wall: Clock,
     position: Box<dyn Fn() -> Revision + Send>,
     sleep: Sleep,
-    /// Whether the Leases are to be told of once nothing else waits.
+    /// Whether the Leases are to be sent once nothing else waits.
     is_due: bool,
-    /// By name, the Leases that the watch was told of and whose owners live.
+    /// By name, the Leases that the watch has sent and whose owners live.
     leases: BTreeMap<String, Value>,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who asks the host: users and components by their certificates.
+//! Users and components, by the certificates with which they send requests.
 //!
 //! | signed by | judged on | good for |
 //! | --- | --- | --- |
@@ -33,7 +33,7 @@ use rustls_pki_types::CertificateDer;
 use crate::tokens::Tokens;
 
 /// Recognizes users by certificates of one authority, and which of them are components by the [`Badge`] in those. A component
-/// that an earlier start of the host has left behind is nobody: 401.
+/// that an earlier start of the host has left behind gets 401.
 #[derive(Debug)]
 pub struct CertificateAuthenticator {
     fixed: FixedAuthenticator,

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! process ── POST JOIN_PATH: who it is ──▶ host     an assignment, as the kubelet gives one to a process of this machine
-//! process ── creates its Lease ──────────▶ registry judged as everybody's
+//! process ── creates its Lease ──────────▶ registry judged as any other
 //! host    ── sees the Lease ─────────────▶ requests are handed to it from now on, until the Lease has gone
 //! ```
 //!
@@ -113,13 +113,13 @@ impl Joined {
         if let Some(before) = self.known().insert(lease.clone(), Process { name, serves: None }) {
             self.0.instances.remove(&before.name);
         }
-        // One who asks again has ended in between.
+        // A process that asks again has ended in between.
         let failed = |error: process::TransportError| Status::service_unavailable(error.to_string());
         registry::remove(&self.0.door, Some(&lease)).await.map_err(failed)?;
         serde_json::to_vec(&assignment).map_err(|error| Status::internal_error(&error.to_string()))
     }
 
-    /// Follows the Leases: who is registered is asked, who is not is left alone.
+    /// Follows the Leases: a process that is registered gets requests, any other gets none.
     pub(crate) async fn follow(self, context: Context) {
         let leases = Api::<Lease>::namespaced(&context, cluster::GARDEN, namespace::INSTANCES);
         loop {

@@ -7,10 +7,10 @@
 //! A cluster exists as long as its Cluster object exists in cluster `runtime`. It begins with the namespaces that
 //! every Kubernetes cluster has, and what is left in it goes with it.
 //!
-//! **Invariants.** No rules of Gardener. An aggregated group is never served from the host's own fold: while nobody
-//! serves it, requests for it are answered with 503.
+//! **Invariants.** No rules of Gardener. An aggregated group is never served from the host's own fold: while no server
+//! has it, requests for it are answered with 503.
 //!
-//! **Tour.** [`Host`] the front door, `front` how it answers a request, `place` what a path asks for; [`live`] a host on a port; [`aggregation`] who serves the aggregated groups; [`clock_service`] landscape time, [`timekeeper`] when it
+//! **Tour.** [`Host`] the front door, `front` how it answers a request, `place` what a path asks for; [`live`] a host on a port; [`aggregation`] the servers of the aggregated groups; [`clock_service`] landscape time, [`timekeeper`] when it
 //! moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose, [`faults`] to processes; `timing_object` how long things take; `garden_object` what a Garden may say; [`kubelet`] pods as processes, `joined` processes that it did not start; `first_roles` roles and `first_objects` other objects that a cluster begins with, `aggregated_roles` roles made of others; [`registry`] which components run; [`identity`] who asks, [`tokens`] as which ServiceAccount; `evictions` when a pod may go, `event_expiry` when Events go; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 mod aggregated_roles;
@@ -101,7 +101,7 @@ pub const PAGES: [&str; 2] = ["/dashboard", "/terrarium/dashboard/"];
 
 pub use first_objects::Trust;
 
-/// Answers requests for paths below [`PAGES`]; who asks is on the request.
+/// Answers requests for paths below [`PAGES`]; a request carries its user.
 pub type Pages = Arc<dyn Fn(Request) -> ResponseFuture + Send + Sync>;
 
 /// Pages, once they are served.
@@ -121,7 +121,7 @@ pub struct Parts<'a> {
     pub rows: &'a [ResourceInfo],
     /// What processes print, for `pods/log`.
     pub logs: Option<Logs>,
-    /// How webhooks are reached; without it nobody is asked.
+    /// How webhooks are reached; without it none is called.
     pub webhooks: Option<Arc<dyn WebhookCaller>>,
     /// By whose rules instances of components are registered; `None`: by none.
     pub profile: Option<Profile>,
@@ -137,7 +137,8 @@ pub struct Parts<'a> {
     pub authorization: Mode,
     /// How long Events are kept; `None`: for ever.
     pub event_ttl: Option<TimeDelta>,
-    /// By whose certificates clusters know who asks; without it nobody is told.
+    /// Authorities by whose certificates clusters know a user; without them ConfigMap
+    /// `kube-system/extension-apiserver-authentication` is not made.
     pub trust: Option<Trust>,
 }
 
@@ -266,7 +267,7 @@ impl Host {
     }
 
     /// Hands [`catalogue::AGGREGATED_GROUPS`] of cluster `garden` to a server of this process from now on (requests go on
-    /// with the user that they came with); `None`: nobody serves them.
+    /// with the user that they came with); `None`: no server has them.
     pub fn aggregate(&self, server: Option<Server>) {
         self.set_aggregated(server.map(Backend::Server));
     }

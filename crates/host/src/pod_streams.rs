@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `pods/exec`, `pods/attach`, `pods/portforward`: pods here are simulated, or processes of the landscape, so there is no
-//! container to talk to, and whoever asks is told so.
+//! container to talk to, and the answer says so.
 
 use api::kubernetes::core::Pod;
 use apimachinery::Status;

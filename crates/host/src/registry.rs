@@ -137,7 +137,7 @@ pub fn high_water_marks(namespace: &ObjectMeta) -> Vec<HighWaterMark> {
 pub struct Policy {
     /// The highest versions that ever ran.
     pub high_water_marks: Vec<HighWaterMark>,
-    /// What becomes of whom the rules forbid.
+    /// What becomes of a component that the rules forbid.
     pub enforcement: Enforcement,
     /// Whether components may go back to older versions.
     pub allows_downgrades: bool,
@@ -156,7 +156,7 @@ pub fn policy(namespace: &ObjectMeta, profile: Profile) -> Policy {
 /// How the rules are kept in a landscape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// What becomes of whom they forbid; `None`: as the namespace says already.
+    /// What becomes of a component that they forbid; `None`: as the namespace says already.
     pub enforcement: Option<Enforcement>,
     /// Whether components may go back to older versions.
     pub allows_downgrades: bool,
@@ -204,7 +204,7 @@ pub fn remove<'a>(transport: &'a Transport, name: Option<&'a str>) -> BoxFuture<
 #[derive(Clone, Debug)]
 pub(crate) struct Gate {
     profile: Profile,
-    /// By rule and component; `None`: nobody reads it.
+    /// By rule and component; `None`: it is not counted.
     violations: Option<Count>,
 }
 

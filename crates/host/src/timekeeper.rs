@@ -5,7 +5,7 @@
 //! a new instant, always the next one at which somebody has a timer, never past it.
 //!
 //! ```text
-//! everybody idle ──► barrier at the log's head ──► everybody has seen it, head still there
+//! all are idle ───► barrier at the log's head ──► all have seen it, head still there
 //!       ▲                                                                │
 //!       └── grant to those who have a timer then ◄── the dial is turned ◄┘
 //! ```
@@ -26,7 +26,7 @@
 //! Time does not move while a participant works, lags behind the log, or while a hold is set; a participant that has
 //! not answered for [`REPORT_LIMIT`] of wall time is dropped, and named.
 //!
-//! **Deliberately absent.** Sockets, the log and the wall clock: whoever drives it passes the head and the wall's time.
+//! **Deliberately absent.** Sockets, the log and the wall clock: the caller passes the head and the wall's time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,10 +43,10 @@ pub const REPORT_LIMIT: TimeDelta = TimeDelta::seconds(30);
 pub const LONGEST_HOLD: TimeDelta = TimeDelta::seconds(10);
 /// How far ahead mode `eager` looks for work.
 const EAGER_HORIZON: TimeDelta = TimeDelta::hours(1);
-/// In a mode in which time runs by itself, participants are told the time at least this often.
+/// In a mode in which time runs by itself, participants get the time at least this often.
 const TICK: TimeDelta = TimeDelta::seconds(1);
 
-/// How landscape time goes when nobody commands it.
+/// How landscape time goes without a command.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mode", content = "rate", rename_all = "camelCase")]
 pub enum Mode {
@@ -113,7 +113,7 @@ pub struct WaitsFor {
 struct Participant {
     /// Grant that it was sent last.
     granted: u64,
-    /// It need not be told of instants at which it has no timer.
+    /// It needs no grants of instants at which it has no timer.
     reads_dial: bool,
     /// Its last report.
     idle: Option<Idle>,
@@ -291,7 +291,7 @@ impl Timekeeper {
         self.command.map(|command| command.to)
     }
 
-    /// Somebody who takes no part in landscape time wrote, or was told of a change.
+    /// A client that takes no part in landscape time wrote, or a watch of its own sent it a change.
     pub fn reached_others(&mut self, wall: Instant) {
         let settle = self.command.map_or(TimeDelta::zero(), |command| command.settle);
         if settle > TimeDelta::zero() {
@@ -337,7 +337,7 @@ impl Timekeeper {
         self.holds.retain(|_, until| *until > wall);
     }
 
-    /// A participant has come; it is told the time by its first grant, which this answers.
+    /// A participant has come; its first grant, which this returns, has the time.
     pub fn join(&mut self, name: &str, join: Join, wall: Instant) -> Grant {
         self.dropped.remove(name);
         self.now = self.now(wall);

@@ -194,7 +194,7 @@ pub const WORDS: &[Word] = &[
     word(&["E1"], RULE, "an extension's library may not be newer than the oldest gardenlet", "at start-up of the extension, by `terrarium status` and `terrarium skew check`", "raise gardenlets first"),
     word(&["T1"], RULE, "a downgrade is not supported", "at start-up of a component, and by `terrarium upgrade check`", "restore the landscape as it was before the upgrade"),
     word(&["T2"], RULE, "a minor may not be skipped", "at start-up of a component that ran with another version before, and by `terrarium upgrade check`", "raise minor by minor"),
-    word(&["P1"], RULE, "the gardener-apiserver that a gardener-operator brings along must not leave a component behind", "at start-up of gardener-operator", "raise those first whom the message names"),
+    word(&["P1"], RULE, "the gardener-apiserver that a gardener-operator brings along must not leave a component behind", "at start-up of gardener-operator", "raise first the components that the message names"),
     word(&["K1"], RULE, "a release of Gardener does not support a Kubernetes version", "when a component connects to a cluster; in profile documents note W3 says so instead", "`terrarium upgrade plan --to V --notes` says which releases support which versions"),
     word(&["F1"], RULE, "a release of Gardener does not know a feature gate", "at start-up of the component that sets it; note W4 says so before", "take the gate out of the component's configuration before its version changes"),
     word(&["CrashLoopBackOff"], "state of a pod", "its process ended again and again; it is started after a pause that doubles up to five minutes", "by the process kubelet, in the pod's status", "`terrarium logs COMPONENT --previous` has its last lines"),

@@ -2,8 +2,8 @@
 //! What a process has under way: requests, and how far its watches have come.
 //!
 //! [`counted`] wraps a transport. A request is under way until its response has been read or dropped; a watch is not,
-//! but has a number, which the API server is told, and the barriers that its bookmarks name are noted, after whoever
-//! reads it was given everything before them.
+//! but has a number, which the request carries, and the barriers that its bookmarks name are noted once its reader has got
+//! everything before them.
 
 use std::pin::Pin;
 use std::sync::Arc;

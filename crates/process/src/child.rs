@@ -10,11 +10,11 @@
 //! The process ends within [`LAST_WORDS`] of wall time after its standard input has, whatever it is doing: no parent
 //! leaves processes behind, however it ended. Exit code 0: it was asked to stop; otherwise the last line says why.
 //!
-//! A process that nobody of the landscape started, in a container of its own, asks the host for its assignment
+//! A process that the landscape did not start, in a container of its own, asks the host for its assignment
 //! ([`Joining`], at [`JOIN_PATH`]). For such a process SIGTERM and the end of its Lease stand for the end of standard input;
 //! everything else is as for the others.
 //!
-//! **Invariants.** Nothing of the environment counts: what a process is told is in its assignment, keys included, and
+//! **Invariants.** Nothing of the environment counts: a process gets everything in its assignment, keys included, and
 //! nothing of that is in a file or in its arguments.
 
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ pub struct Joining {
     pub host: String,
 }
 
-/// What a process is told when it is started.
+/// What a process gets on standard input when it is started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Assignment {
@@ -90,12 +90,12 @@ pub struct Assignment {
     pub authorities: String,
     /// The process's own certificate.
     pub certificate: Pair,
-    /// What a process that writes to the log itself tells its writes by: different for each process.
+    /// Number of the writer, for a process that writes to the log itself: different for each process.
     pub writer: u64,
     /// File of the landscape's dial (see [`crate::dial`]); empty: there is none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub dial: String,
-    /// Who may do what in the landscape; empty: whoever said who they are may do everything.
+    /// Who may do what in the landscape: the mode of authorization; empty: every authenticated user may do everything.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub authorization: String,
     /// For a process that serves.
@@ -109,7 +109,7 @@ pub struct Assignment {
 pub struct Serving {
     /// Certificate of the server.
     pub certificate: Pair,
-    /// Certificates, as PEM, by which front proxies are known: who asks is what they say.
+    /// Certificates, as PEM, by which front proxies are known: their headers name the user of a request.
     pub front_proxies: String,
     /// Where it listens; `None`: at a free port of this machine's loopback.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,7 +120,7 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// What it tells the others, `host:port`, given where it listens.
+    /// The address for the others, `host:port`, from the one where it listens.
     pub fn address(&self, listens: SocketAddr) -> String {
         match self.host.as_str() {
             "" => listens.to_string(),
@@ -162,9 +162,9 @@ pub enum Said {
     Unready(Option<Unready>),
 }
 
-/// The field that tells a [`Panicked`] line from a [`Ready`] one.
+/// The field that only a [`Panicked`] line has.
 const PANICKED: &str = "panicked";
-/// The field that tells an [`Unready`] line from the others.
+/// The field that only an [`Unready`] line has.
 const UNREADY: &str = "unready";
 
 impl Said {
@@ -286,21 +286,21 @@ pub fn end_within(time: Duration, why: &str) {
 
 /// Says that the process is ready.
 pub fn ready(ready: &Ready) {
-    tell(&serde_json::to_string(ready).unwrap_or_default());
+    write_line(&serde_json::to_string(ready).unwrap_or_default());
 }
 
 /// Says that something in this process panicked, and goes on.
 pub fn panicked(panicked: &Panicked) {
-    tell(&serde_json::json!({ PANICKED: panicked }).to_string());
+    write_line(&serde_json::json!({ PANICKED: panicked }).to_string());
 }
 
 /// Says that this process does not want to be asked, and why; `None`: it does again.
 pub fn unready(unready: Option<&Unready>) {
-    tell(&serde_json::json!({ UNREADY: unready.cloned().unwrap_or_default() }).to_string());
+    write_line(&serde_json::json!({ UNREADY: unready.cloned().unwrap_or_default() }).to_string());
 }
 
 /// Prints a line of the contract.
-fn tell(line: &str) {
+fn write_line(line: &str) {
     let mut output = std::io::stdout().lock();
     // Who started the process may have gone already: then standard input ends, too.
     let _ = writeln!(output, "{line}").and_then(|()| output.flush());
@@ -361,7 +361,7 @@ where
         output: Output::new(say),
         panicked: Some(Arc::new(|it| panicked(&it))),
         transport: assignment.transport()?,
-        // Who cannot read it is told.
+        // A process that cannot read the dial gets every instant from the host.
         dial: Dial::open(Path::new(&assignment.dial)).ok(),
     };
     let reports = ReportsOver { transport: setup.transport.clone(), participant: name };

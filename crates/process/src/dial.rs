@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What time it is, for everybody to read: the dial of the landscape's clock.
+//! What time it is, where every process can read it: the dial of the landscape's clock.
 //!
-//! The host turns the dial *before* it grants the new instant to a participant. So whoever reads of something
-//! that follows from it finds at least that instant, without having been told: a step of the clock costs nothing for
-//! those whom it does not concern.
+//! The host turns the dial *before* it grants the new instant to a participant. So a process that reads
+//! of something that follows from it finds at least that instant, without a message: a step of the clock costs nothing for
+//! processes that have no timer then.
 //!
 //! Between processes the dial is a file of one line that is overwritten in place: the instant, twice. A reader that meets
 //! half of a write finds two different ones, and looks again.
 //!
-//! **Invariants.** Whoever turns the dial does not turn it back.
+//! **Invariants.** The dial is not turned back.
 
 use std::fmt;
 use std::fs::File;

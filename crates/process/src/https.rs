@@ -83,14 +83,14 @@ pub enum Reach {
     Network,
 }
 
-/// Where a server is, and who asks.
+/// Where a server is, and as which user requests are sent.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// `host:port`.
     pub server: String,
     /// Certificates, as PEM, of which the server's must be one or be signed by one.
     pub authorities: String,
-    /// Who asks.
+    /// The user.
     pub credentials: Credentials,
     /// What watches run over.
     pub watches: Watches,

@@ -32,7 +32,7 @@ pub struct Setup {
     pub random: Random,
     /// Requests, with the component's identity on them.
     pub transport: Transport,
-    /// Where it reads landscape time; without one it is told of every instant.
+    /// Where it reads landscape time; without one it is granted every instant.
     pub dial: Option<Dial>,
     /// Where it prints.
     pub output: Output,
@@ -117,7 +117,7 @@ where
             biased;
             panic = tasks.panic() => failed(panic),
             exit = ended => {
-                // No report is under way any more, so none is refused. A host that cannot be told drops the participant for
+                // No report is under way any more, so none is refused. A host that does not hear of it drops the participant for
                 // its silence.
                 let _ = reports.leave().await;
                 exit.unwrap_or_else(|_| failed("it ended without a word".to_owned()))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Long work beside the threads that serve.
 //!
-//! A server is given this with a request: whoever takes requests off the wire sends long work to threads of its own, a
-//! few at a time; where it was given nothing, as in a simulation, the work is done where it stands, and time waits for it.
+//! A server gets this with a request: what reads requests from the network gives long work to threads of its own, a few at
+//! a time. A request without it, as in a simulation, is worked on by its own thread, and time waits for it.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ struct Threads {
     free: Arc<Semaphore>,
 }
 
-/// Ends the work when nobody waits for it any more.
+/// Ends the work when its result is not awaited any more.
 struct OnDrop(AbortHandle);
 
 impl Drop for OnDrop {
@@ -36,7 +36,7 @@ impl Offload {
         Self::default()
     }
 
-    /// Work is done on threads of the present runtime that serve nobody, at most `count` at a time.
+    /// Work is done on threads of the present runtime that serve no requests, at most `count` at a time.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -51,7 +51,7 @@ impl Offload {
     /// If the future does.
     pub async fn run<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> T {
         let Some(threads) = &self.0 else { return work.await };
-        // Only a closed semaphore gives no permit, and nobody closes this one.
+        // Only a closed semaphore gives no permit, and this one is never closed.
         let permit = threads.free.clone().acquire_owned().await.ok();
         let (abort, registration) = AbortHandle::new_pair();
         let _end = OnDrop(abort);
@@ -67,7 +67,7 @@ impl Offload {
             Ok(Err(_)) => unreachable!("it is aborted only when this is dropped"),
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                // The runtime ends, and with it whoever waits for this.
+                // The runtime ends, and with it the task that waits for this.
                 Err(_) => std::future::pending().await,
             },
         }

@@ -2,9 +2,9 @@
 //! Panics: what is said of them, and how long what panicked is left alone.
 //!
 //! A panic is a fault of this program. It ends no process without a word: [`say_panics`] makes each one a line, with the
-//! task, the message and the place; whoever goes on after one says so ([`Panicked`]).
+//! task, the message and the place; a component that goes on after one says so ([`Panicked`]).
 //!
-//! **Invariants.** In a simulation nobody catches a panic: it fails the run.
+//! **Invariants.** In a simulation no panic is caught: it fails the run.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};

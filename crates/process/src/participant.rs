@@ -8,12 +8,12 @@
 //! grant ──► due timers fire one by one, each when nothing is runnable ──► idle report ──► next grant
 //! ```
 //!
-//! What a process has *seen* of the log cannot be told from its requests: its watches may have events on the way. So
+//! What a process has *seen* of the log cannot be known from its requests: its watches may have events on the way. So
 //! API servers send a bookmark with the number of a barrier down every watch that was sent something, and vouch for the
 //! others ([`Vouched`]); a report says which watches are open and which of them have reached the barrier ([`Watching`]).
 //!
-//! A grant is sent to who has a timer then. What time it is meanwhile is read from the landscape's [`Dial`], by those
-//! who have one; the others are granted every instant.
+//! A grant is sent to participants that have a timer then. Those that can read the landscape's [`Dial`] read from it what
+//! time it is meanwhile; the others are granted every instant.
 //!
 //! **Invariants.** The process runs its component on one thread: "nothing is runnable" is what the runtime says when it
 //! parks. A report is made only for a state that was not reported yet.
@@ -49,7 +49,7 @@ pub const CLOCK_PATH: &str = "/terrarium/clock/";
 /// Annotation of a barrier's bookmark: the number of the barrier.
 pub const BARRIER_ANNOTATION: &str = "terrarium.dev/barrier";
 
-/// Header of an API server's answer to a barrier, if since the last one a watch of somebody who takes no part in landscape
+/// Header of an API server's answer to a barrier, if since the last one a watch of a client that takes no part in landscape
 /// time was given a change.
 pub const TOLD_OTHERS_HEADER: &str = "terrarium-told-others";
 
@@ -89,7 +89,7 @@ pub struct Watching {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Vouched {
-    /// Nothing was sent since a barrier that everybody has seen.
+    /// Nothing was sent since a barrier that all have seen.
     pub quiet: BTreeSet<u64>,
     /// They were sent the bookmark.
     pub marked: BTreeSet<u64>,
@@ -129,11 +129,11 @@ pub struct Grant {
     pub watches: Option<u64>,
 }
 
-/// What is told to the clock by who joins it.
+/// What a participant says when it joins the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Join {
-    /// It reads the landscape's dial: it need not be told of instants at which it has no timer.
+    /// It reads the landscape's dial: it needs no grants of instants at which it has no timer.
     pub reads_dial: bool,
 }
 

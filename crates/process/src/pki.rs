@@ -9,7 +9,7 @@
 //! | landscape | Ed25519 | [`Random`]: seed, purpose, object, ordinal | CAs and credentials that are objects of a landscape |
 //!
 //! A certificate of a landscape key is a function of its key, its names and its validity, so a run with the same seed
-//! stores the same bytes. That is why both live here: whoever acts in a landscape (a controller that makes a cluster's
+//! stores the same bytes. That is why both live here: what acts in a landscape (a controller that makes a cluster's
 //! CA, a server that issues a user's certificate) has this crate and may not have a server's.
 //!
 //! **Invariants.** Nothing here judges a certificate; servers do, against the CA of the cluster that was asked. Nothing
@@ -79,7 +79,7 @@ impl Key {
     }
 
     /// The landscape key for a purpose and an object (`cluster/namespace/name`): Ed25519, always the same for the same
-    /// seed. `ordinal` tells the keys of one purpose and object apart: it counts rotations.
+    /// seed. `ordinal` counts rotations: the keys of one purpose and object differ by it.
     pub fn landscape(random: &Random, purpose: &str, object: &str, ordinal: u64) -> Self {
         // RFC 8410: PKCS #8 of version 1 around an octet string that holds the octet string of the seed.
         let mut der =

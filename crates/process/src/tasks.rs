@@ -46,7 +46,7 @@ struct Inner {
 /// What is needed to go on after a panic.
 struct Catching {
     wall: Clock,
-    told: Box<dyn Fn(Panicked) + Send + Sync>,
+    report: Box<dyn Fn(Panicked) + Send + Sync>,
     /// How often who panicked.
     times: Mutex<BTreeMap<String, u32>>,
 }
@@ -84,13 +84,13 @@ impl Tasks {
         Self::made(runtime, schedule, None)
     }
 
-    /// Tasks of a new component on the current runtime, which goes on after a panic where it can; `told` is called with it, and
+    /// Tasks of a new component on the current runtime, which goes on after a panic where it can; `report` is called with it, and
     /// pauses are in time of `wall`.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub fn catching(wall: Clock, told: impl Fn(Panicked) + Send + Sync + 'static) -> Self {
-        let catching = Catching { wall, told: Box::new(told), times: Mutex::default() };
+    pub fn catching(wall: Clock, report: impl Fn(Panicked) + Send + Sync + 'static) -> Self {
+        let catching = Catching { wall, report: Box::new(report), times: Mutex::default() };
         Self::made(Handle::current(), None, Some(catching))
     }
 
@@ -109,7 +109,7 @@ impl Tasks {
         }))
     }
 
-    /// Whether panics are caught: then whoever catches one says so with [`Tasks::caught`].
+    /// Whether panics are caught: then the code that catches one calls [`Tasks::caught`].
     pub fn catches(&self) -> bool {
         self.0.catching.is_some()
     }
@@ -124,7 +124,7 @@ impl Tasks {
         let (times, pause) = (*times_of, panics::pause(*times_of));
         let panicked =
             Panicked { name: name.to_owned(), times, message: message.clone(), pause_seconds: pause.num_seconds() };
-        (catching.told)(panicked);
+        (catching.report)(panicked);
         (message, pause)
     }
 
@@ -182,7 +182,7 @@ impl Tasks {
         }
     }
 
-    /// The component takes up nothing new from now on, or does again. What runs goes on: whoever takes up work asks
+    /// The component takes up nothing new from now on, or does again. What runs goes on: a queue that takes up work asks
     /// [`Tasks::is_paused`].
     pub fn pause(&self, is_paused: bool) {
         self.0.is_paused.store(is_paused, Ordering::Relaxed);

@@ -31,7 +31,7 @@ impl Decoded {
         Self(Arc::new(Mutex::new(vec![object])))
     }
 
-    /// The object as the type with this id, if somebody has decoded it.
+    /// The object as the type with this id, if it has been decoded.
     pub fn get(&self, type_: TypeId) -> Option<Arc<dyn Any + Send + Sync>> {
         let known = self.0.lock();
         known.iter().find(|object| (***object).type_id() == type_).cloned()
@@ -42,7 +42,7 @@ impl Decoded {
         self.0.lock().push(object);
     }
 
-    /// Drops what was kept: the version has been superseded, and whoever still wants it can decode it.
+    /// Drops what was kept: the version has been superseded, and a reader that still wants it can decode it.
     pub fn release(&self) {
         self.0.lock().clear();
     }
@@ -78,7 +78,7 @@ pub struct User {
 /// Why a request got no response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransportError {
-    /// Nobody answers under the name.
+    /// No server answers under the name.
     #[error("cannot reach the API server: {0}")]
     Unreachable(String),
     /// The connection broke.

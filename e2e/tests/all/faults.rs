@@ -124,7 +124,7 @@ fn a_component_crashes_as_often_as_it_is_told() {
     let sandbox = sandbox("fault-crash");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--clock", "stepped"]);
     for (words, what, hint) in [
-        (&["component-crash"][..], "component-crash needs to know whom it hits", "add --component NAME"),
+        (&["component-crash"][..], "component-crash needs a target", "add --component NAME"),
         (
             &["component-crash", "--component", "gardener-schedule"],
             "there is no component gardener-schedule",

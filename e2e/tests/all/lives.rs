@@ -160,7 +160,7 @@ fn an_advance_whose_client_was_killed_can_be_stopped() {
     garden(&["apply", "-f", &manifest("garden")]);
     sandbox.terrarium(&["clock", "advance", "1m"]);
     garden(&["-n", "garden-demo", "apply", "-f", &manifest("shoot")]);
-    in_order(&sandbox.terrarium(&["clock", "stop"]), &["nobody advances the clock"]);
+    in_order(&sandbox.terrarium(&["clock", "stop"]), &["no command advances the clock"]);
     let client = sandbox.start_terrarium(&["clock", "advance", "5200w"]);
     while !sandbox.terrarium(&["clock"]).contains("on its way to") {
         std::thread::yield_now();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! gardener-admission-controller as a process of a landscape, and the configuration by which the garden asks it.
 //!
-//! It serves webhooks on a port that its ready message tells, and takes no part in landscape time: it has no timers, and
-//! whoever waits for its answer has a request under way.
+//! It serves webhooks on a port that its ready message names, and takes no part in landscape time: it has no timers, and
+//! the server that waits for its answer has a request under way.
 
 use std::process::ExitCode;
 
@@ -84,7 +84,7 @@ fn serve(assignment: &Assignment, end: oneshot::Receiver<()>) -> Result<Exit, St
             })
         };
         let serving = assignment.serving.as_ref().ok_or("the assignment has no certificate to serve with")?;
-        // Whoever reaches it may ask: its answers tell nothing that the question does not.
+        // Any client may ask: its answers say nothing that the question does not.
         let authenticator = FixedAuthenticator::default();
         let mut options = ServeOptions::new(serving.certificate.clone(), authenticator, Clock::wall(), Clock::wall());
         let paused = tasks.clone();

@@ -7,7 +7,7 @@
 //! | one for each of `garden`, `runtime`, `seed--NAME` ([`ClusterAuthorities`]) | users of that cluster | landscape time |
 //!
 //! They lie in the landscape's directory, so that a kubeconfig stays good when the host is started again. Their keys are
-//! random: whoever knows a landscape's seed must not be its administrator. Authorities of shoots are objects of the
+//! random: the seed of a landscape must not be enough to become its administrator. Authorities of shoots are objects of the
 //! landscape, and follow its seed.
 
 use api::cluster::ClusterName;

@@ -47,7 +47,7 @@ pub(crate) fn kubernetes_version(facts: &Facts) -> String {
     facts.kubernetes_version.clone().unwrap_or_else(|| usual_kubernetes(&facts.gardener_version))
 }
 
-/// The Kubernetes version that an emulated version of Gardener has unless somebody says otherwise.
+/// The Kubernetes version that an emulated version of Gardener has unless a flag says otherwise.
 pub(crate) fn usual_kubernetes(gardener: &str) -> String {
     let known = GardenerVersion::parse(gardener);
     known.map_or_else(
@@ -90,7 +90,7 @@ pub(crate) async fn run(live: &Live, facts: &Facts, authorities: &str) -> Result
     }
     create_tree(&context, admission_controller::CONFIGURATIONS, &admission_controller::configuration(authorities))
         .await?;
-    // Not before somebody answers for Gardener's groups: a process that waits for that is one that starts, and holds time.
+    // Not before a server answers for Gardener's groups: a process that waits for that is one that starts, and holds time.
     for seed in &options.seeds {
         let cluster = cluster::of_seed(&seed.metadata.name);
         namespace(&context, &cluster, NAMESPACE).await?;
@@ -182,7 +182,7 @@ pub(crate) fn profile(facts: &Facts) -> Result<Profile, Failure> {
         .ok_or_else(|| Failure::input(format!("there is no profile {}", facts.profile), "use documents or upstream"))
 }
 
-/// How long Events are kept where days are to go by quickly: whoever looks behind them still finds what happened.
+/// How long Events are kept where days are to go by quickly: a client that asks later still finds what happened.
 const EVENT_TTL_OF_DEMO: TimeDelta = TimeDelta::days(365);
 
 /// How long Events are kept.
@@ -210,7 +210,7 @@ fn apiserver_flags(facts: &Facts, options: &Options) -> Vec<String> {
     apiserver::flags(&facts.profile, landscape::DEFAULT_DOMAIN, &options.kubernetes_version)
 }
 
-/// What the landscape was told of how the rules about versions are kept.
+/// How the landscape keeps the rules about versions, as its facts say.
 pub(crate) fn skew_settings(facts: &Facts) -> Settings {
     let enforcement = facts.skew_enforcement.as_deref().and_then(Enforcement::named);
     Settings { enforcement, allows_downgrades: facts.allow_downgrade }

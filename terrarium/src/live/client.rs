@@ -122,7 +122,7 @@ impl Client {
         self.send(Method::GET, CLOCK_PATH, None).await
     }
 
-    /// Begins to advance the clock; after a step that reached somebody who takes no part, time stands for `settle`. Where
+    /// Begins to advance the clock; after a step that reached a client that takes no part, time stands for `settle`. Where
     /// time has run by itself past `to`, it settles where it is.
     pub(crate) async fn advance(&self, to: DateTime<Utc>, settle: TimeDelta) -> Result<ClockState, Failure> {
         let pid = std::process::id();

@@ -97,7 +97,7 @@ impl Program {
         Some((Self::ALL.into_iter().find(is_it)?, tag.to_owned()))
     }
 
-    /// As whom it asks, in a cluster: `runtime` or `seed--NAME`.
+    /// The user of its requests, in a cluster: `runtime` or `seed--NAME`.
     pub(crate) fn user(self, cluster: &str, version: &str) -> User {
         let seed = || seed_of(cluster).to_owned();
         let component = match self {

@@ -118,7 +118,8 @@ pub(crate) fn renew(
     shoot: &ShootName,
     wanted: &Wanted,
 ) -> Result<(), Failure> {
-    let unknown = |what: &str, error: std::io::Error| Failure::Failed(format!("cannot tell where {what} is: {error}"));
+    let unknown =
+        |what: &str, error: std::io::Error| Failure::Failed(format!("cannot find out where {what} is: {error}"));
     let executable = std::env::current_exe().map_err(|error| unknown("this executable", error))?;
     let directory =
         std::path::absolute(directory.path()).map_err(|error| unknown("the landscape's directory", error))?;

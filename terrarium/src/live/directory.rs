@@ -80,7 +80,7 @@ pub(crate) struct Facts {
     /// How much of the past is kept.
     #[serde(default)]
     pub(crate) history: Retention,
-    /// Where its pages for browsers are; `None`: nobody has asked for them.
+    /// Where its pages for browsers are; `None`: no command has asked for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) dashboard: Option<PagesFile>,
     /// Whether it begins as a demo: days are to go by quickly, so gardenlets reconcile in maintenance windows only.
@@ -95,7 +95,7 @@ pub(crate) struct Facts {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PagesFile {
-    /// Host name, below `localhost`, that nobody can guess: cookies know no ports.
+    /// Host name, below `localhost`, that cannot be guessed: cookies know no ports.
     pub(crate) name: String,
     /// Port on the loopback device.
     pub(crate) port: u16,
@@ -241,7 +241,7 @@ impl Directory {
         Ok(host.filter(|host| holder.pid.is_none_or(|pid| pid == host.pid)))
     }
 
-    /// The process that runs the landscape begins to stop: nobody need ask it for anything any more.
+    /// The process that runs the landscape begins to stop: it needs no further requests.
     pub(crate) fn remove_host(&self) {
         // It is removed when the directory is taken next, too.
         let _ = fs::remove_file(self.join("host.json"));
@@ -262,10 +262,10 @@ impl Directory {
         }
     }
 
-    /// Removes it with everything in it, if it is a landscape's. Only who has it may.
+    /// Removes it with everything in it, if it is a landscape's. Needs its lock.
     pub(crate) fn purge(&self, _held: &Held) -> Result<(), Failure> {
         self.must_be_ours()?;
-        // Under another name first: whoever looks meanwhile finds the whole landscape or none.
+        // Under another name first: a command that looks meanwhile finds the whole landscape or none.
         let mut name = std::ffi::OsString::from(".removed-");
         name.push(std::process::id().to_string());
         name.push(self.path.file_name().unwrap_or_default());

@@ -96,7 +96,7 @@ impl Finding {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let mut failures = 0;
-    let mut tell = |findings: Vec<Finding>| -> Result<(), Failure> {
+    let mut print = |findings: Vec<Finding>| -> Result<(), Failure> {
         for finding in findings {
             failures += usize::from(finding.level == Level::Failure);
             if arguments.output == "json" {
@@ -112,31 +112,31 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     };
     let directory = arguments.which.directory()?;
     let fix = arguments.fix;
-    tell(vec![machine::descriptors(), machine::kubectl()])?;
-    tell(vec![contexts(arguments)?])?;
-    tell(damage::facts(&directory, fix)?.into_iter().collect())?;
+    print(vec![machine::descriptors(), machine::kubectl()])?;
+    print(vec![contexts(arguments)?])?;
+    print(damage::facts(&directory, fix)?.into_iter().collect())?;
     match directory.facts() {
         Err(_) if directory.join("log").exists() => {}
-        Err(failure) => tell(vec![Finding::failure("directory", failure.to_string(), failure.hint())])?,
+        Err(failure) => print(vec![Finding::failure("directory", failure.to_string(), failure.hint())])?,
         Ok(None) => {
             let ours = directory.must_be_ours();
             let none = || Finding::ok("directory", format!("there is no landscape in {}", directory.path().display()));
-            tell(vec![
+            print(vec![
                 ours.map_or_else(|error| Finding::failure("directory", error.to_string(), error.hint()), |()| none()),
             ])?;
         }
         Ok(Some(facts)) => {
-            tell(vec![permissions(&directory, fix)?, leftovers(&directory, fix)?, machine::disk(directory.path())])?;
-            tell(machine::processes(fix))?;
-            tell(vec![machine::port(&directory, &facts)?])?;
-            tell(vec![damage::keys(&directory, &facts, fix)?])?;
+            print(vec![permissions(&directory, fix)?, leftovers(&directory, fix)?, machine::disk(directory.path())])?;
+            print(machine::processes(fix))?;
+            print(vec![machine::port(&directory, &facts)?])?;
+            print(vec![damage::keys(&directory, &facts, fix)?])?;
             let damage =
                 if facts.log == "memory" { None } else { damage::log(&directory, fix, arguments.discard_damaged) };
             let is_damaged = damage.as_ref().is_some_and(|finding| finding.level == Level::Failure);
-            tell(damage.into_iter().collect())?;
+            print(damage.into_iter().collect())?;
             // What is not mended is not opened: that would change it.
             if !is_damaged {
-                tell(block_on(landscape(&directory, &facts, arguments.compact))?)?;
+                print(block_on(landscape(&directory, &facts, arguments.compact))?)?;
             }
         }
     }
@@ -245,7 +245,7 @@ async fn landscape(directory: &Directory, facts: &Facts, compact: bool) -> Resul
         return Ok(vec![Finding::ok("log", "in memory: a stopped landscape has none")]);
     }
     if compact && !runs {
-        // What sled leaves free in its file is given back when nobody uses it any more.
+        // What sled leaves free in its file is given back when no process uses it any more.
         let before = bytes(directory);
         let past = Past::open(directory).await?;
         let head = past.head().await?;

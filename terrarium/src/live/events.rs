@@ -28,7 +28,7 @@ use ops::names::shoots::ShootName;
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
-/// Kinds whose Events tell of processes coming and going, not of what Gardener does.
+/// Kinds whose Events are about processes that start and end, not of what Gardener does.
 const WORKLOAD: [&str; 8] =
     ["Pod", "ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "HorizontalPodAutoscaler"];
 

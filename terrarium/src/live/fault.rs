@@ -222,10 +222,7 @@ impl Injection {
         }
         let needs_target = matches!(kind.target, Target::Component | Target::Seed);
         if needs_target && !given.iter().any(|(.., is_given)| *is_given) {
-            return Err(Failure::input(
-                format!("{} needs to know whom it hits", kind.name),
-                format!("add {flag} NAME"),
-            ));
+            return Err(Failure::input(format!("{} needs a target", kind.name), format!("add {flag} NAME")));
         }
         if kind.lasts && self.times.is_some() {
             let hint = "leave --times out, or use --for";
@@ -476,12 +473,7 @@ mod tests {
             None,
             Err(("there is no component gardenler", "the nearest is `gardenlet`")),
         );
-        check(
-            "component-crash",
-            None,
-            None,
-            Err(("component-crash needs to know whom it hits", "add --component NAME")),
-        );
+        check("component-crash", None, None, Err(("component-crash needs a target", "add --component NAME")));
         check(
             "seed-unreachable",
             Some("gardenlet"),

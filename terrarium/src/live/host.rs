@@ -101,7 +101,7 @@ fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, start_
             loop {
                 match bootstrap::run(&live, &facts, &authorities).await {
                     Ok(()) => break live.begin(),
-                    // Somebody else writes, or nobody answers for Gardener's groups just now. What was created stays.
+                    // Another client writes, or no server answers for Gardener's groups just now. What was created stays.
                     Err(Failure::Failed(failure)) if attempts.again().await => {
                         process::child::say(&format!("the beginning is tried again: {failure}"));
                     }
@@ -129,7 +129,7 @@ fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, start_
                 return Err(failure);
             }
         }
-        // Whoever comes from now on waits for the next host.
+        // A command that comes from now on waits for the next host.
         directory.remove_host();
         turn(live.clock().now());
         live.stop().await;
@@ -137,7 +137,7 @@ fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, start_
         log.healed().iter().for_each(|note| process::child::say(&format!("note: {note}")));
         closed.and(ended)
     });
-    // Nobody waits for what cannot be written.
+    // What cannot be written is not waited for.
     runtime.shutdown_timeout(LAST_TASKS);
     ended?;
     match ephemeral {
@@ -161,7 +161,7 @@ pub(crate) async fn end_signal() -> &'static str {
     }
 }
 
-/// Waits until nobody listens on the landscape's port, not for long: a host that was killed lets go of its directory before
+/// Waits until no process listens on the landscape's port, not for long: a host that was killed lets go of its directory before
 /// it lets go of its port.
 async fn free_port(facts: &Facts) {
     let wall = Clock::wall();
@@ -232,7 +232,7 @@ impl Log {
     fn start(&self, facts: &Facts) -> Result<u64, Failure> {
         let Self::Sled(log) = self else { return Ok(1) };
         let last = log.fact("starts").and_then(|text| String::from_utf8(text).ok()?.parse::<u64>().ok());
-        // Where the count is lost, those who wrote last tell: a start of theirs must not come again.
+        // Where the count is lost, the last writer of the log shows it: no number of a start comes twice.
         let start = last.unwrap_or(0).max(host::live::start_of(log.highest_writer())) + 1;
         let landscape = serde_json::to_vec(facts).map_err(|error| Failure::Failed(error.to_string()))?;
         log.set_facts([("starts".to_owned(), start.to_string().into_bytes()), (FACTS.to_owned(), landscape)])
@@ -470,7 +470,7 @@ struct Launcher {
     seed: u64,
     start: u64,
     authority: LandscapeAuthority,
-    /// By whom the host is known to those who serve behind it.
+    /// Authorities by whose certificates the servers behind the host know it.
     front_proxies: String,
     /// File of the dial.
     dial: PathBuf,
@@ -483,7 +483,7 @@ struct Launcher {
 }
 
 impl Launcher {
-    /// What a process of a program is told, wherever it runs; `names` are those under which it serves.
+    /// The assignment of a process of a program, wherever it runs; `names` are those under which it serves.
     fn assignment(
         &self,
         program: components::Program,
@@ -494,7 +494,7 @@ impl Launcher {
         let Self { seed, start, authority, front_proxies, launched, .. } = self;
         let user = program.user(cluster, version);
         let badge = Badge { start: *start, component: program.name().to_owned(), version: version.to_owned() };
-        // Whoever shows a certificate is in this group anyway.
+        // A user with a certificate is in this group anyway.
         let groups: Vec<&str> =
             user.groups.iter().map(|group| &**group).filter(|group| *group != "system:authenticated").collect();
         let serving = match names {

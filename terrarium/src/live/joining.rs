@@ -3,7 +3,7 @@
 //!
 //! It asks the host for its assignment, as the administrator whose kubeconfig it was given, and is from then on as the
 //! processes of the host are ([`process::child`]). It ends when it is asked to (SIGTERM, SIGINT), and removes its Lease
-//! before, so that nobody is sent to it any more; when its Lease is removed, or taken by another process of its name; and
+//! before, so that it gets no more requests; when its Lease is removed, or taken by another process of its name; and
 //! when the host was started anew, which does not accept its certificate any more: then it is started again, and joins again.
 //!
 //! A line that is cut ends nothing: the process answers 503 until the host can be reached.

@@ -115,7 +115,7 @@ pub(crate) fn yaml(config: &Value) -> Result<String, Failure> {
 /// What `current-context` of a file is after a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Current {
-    /// Of somebody else, as before.
+    /// Of another program, as before.
     OfOthers,
     /// Ours, as before.
     WasOurs,
@@ -195,7 +195,7 @@ pub(crate) fn remove(path: &Path, is_ours: impl Fn(&str) -> bool) -> Result<(), 
     if file.get("current-context").and_then(Value::as_str).is_some_and(is_ours) {
         file.insert("current-context".to_owned(), Value::String(String::new()));
     }
-    // A link is somebody's work.
+    // A user made the link.
     if says_nothing(&file) && fs::symlink_metadata(path).is_ok_and(|file| file.is_file()) {
         return fs::remove_file(path)
             .map_err(|error| Failure::Failed(format!("cannot remove {}: {error}", path.display())));

@@ -115,17 +115,17 @@ impl Arguments {
         if !wanted.is(entry) {
             return Ok(false);
         }
-        let told = ReadEntry::of(entry);
-        if !wanted.actor.as_ref().is_none_or(|actor| actor.is(entry, &told)) {
+        let read = ReadEntry::of(entry);
+        if !wanted.actor.as_ref().is_none_or(|actor| actor.is(entry, &read)) {
             return Ok(false);
         }
         if self.output == "json" {
-            output.line(&told.json().to_string())?;
+            output.line(&read.json().to_string())?;
             return Ok(true);
         }
-        output.line(&told.line())?;
+        output.line(&read.line())?;
         if self.diff {
-            told.difference().iter().try_for_each(|line| output.line(line))?;
+            read.difference().iter().try_for_each(|line| output.line(line))?;
         }
         Ok(true)
     }
@@ -139,9 +139,9 @@ struct WantedActor {
 
 impl WantedActor {
     /// A component, a user, or a controller of a component.
-    fn is(&self, entry: &Entry, told: &ReadEntry<'_>) -> bool {
+    fn is(&self, entry: &Entry, read: &ReadEntry<'_>) -> bool {
         let is_meant = |name: &str| writers::is_meant(&self.name, name);
-        is_meant(&entry.actor.component) || is_meant(&entry.actor.user) || told.controller().is_some_and(is_meant)
+        is_meant(&entry.actor.component) || is_meant(&entry.actor.user) || read.controller().is_some_and(is_meant)
     }
 }
 
@@ -158,7 +158,7 @@ impl Actors {
         }
     }
 
-    /// Fails for a name that nobody has.
+    /// Fails for a name that no component has.
     fn must_know(&self, wanted: &str) -> Result<(), Failure> {
         let known = || self.0.iter().map(|name| &**name).chain(writers::names().map(|name| name as &str));
         if known().any(|name| writers::is_meant(wanted, name)) {

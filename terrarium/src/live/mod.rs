@@ -100,7 +100,7 @@ impl Which {
             && let Some(path) = self.directory_of_environment()
         {
             let directory = Directory::at(path);
-            // Whoever names another landscape than is there means that one.
+            // A user who names another landscape than is there means that one.
             let is_meant = *name == DEFAULT || directory.facts().ok().flatten().is_none_or(|facts| facts.name == *name);
             if is_meant {
                 return Ok(directory);
@@ -130,7 +130,7 @@ impl Which {
         format!("{command}{name}{place}")
     }
 
-    /// Its name: what is in a directory has its own, which whoever names the directory need not say.
+    /// Its name: what is in a directory has its own, which a user who names the directory need not say.
     pub(crate) fn name(&self) -> String {
         let facts = self.directory().and_then(|directory| directory.facts());
         facts.ok().flatten().map_or_else(|| self.landscape.clone(), |facts| facts.name)

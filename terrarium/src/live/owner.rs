@@ -13,7 +13,7 @@ pub(crate) fn parent() -> Option<u32> {
     getppid().and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok())
 }
 
-/// Whether a process is there. One that belongs to somebody else is.
+/// Whether a process is there, of whatever user.
 pub(crate) fn is_alive(pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
     test_kill_process(pid) != Err(rustix::io::Errno::SRCH)

@@ -8,7 +8,7 @@
 //! | no gardener-apiserver, which it needs | waits for one, at most [`TIMEOUT`]; then exit code 1 |
 //! | another writer, or no answer | tries again, with pauses, about as long; then exit code 1 |
 //!
-//! The host judges the Lease once more, guarded; who is refused there looks again who runs.
+//! The host judges the Lease once more, guarded; a process that is refused there reads again what runs.
 //!
 //! provider-local is built with the extensions library of its own version: it is compared with the gardenlet of its seed
 //! (rule E1), in the version that the gardenlet's Deployment asks for, since both Deployments may change at one moment.
@@ -53,7 +53,7 @@ pub(super) async fn register(
 }
 
 /// As [`register`], of gardener-operator: its version is compared with the one that last operated the Garden, on every
-/// replica, before any of them leads. `looks_ahead`: also with those whom its gardener-apiserver would leave behind.
+/// replica, before any of them leads. `looks_ahead`: also with components that its gardener-apiserver would leave behind.
 pub(super) async fn register_operator(
     context: &Context,
     me: &Registered<'_>,
@@ -89,7 +89,7 @@ async fn enter(
     let limit = context.wall.now() + TIMEOUT;
     let mut attempts = Attempts::on(context.wall.clone());
     let mut refusals = 0;
-    let mut told: Option<Refused> = None;
+    let mut published: Option<Refused> = None;
     loop {
         let (all, version) = match leases.list(&ListOptions::default()).await {
             Ok(listed) => listed,
@@ -115,7 +115,7 @@ async fn enter(
             }
             let looks_ahead = operator.unwrap_or_default();
             let candidate = Candidate { instance: instance.clone(), previous: None, looks_ahead };
-            // Where nobody is refused, upstream's components are judged, too.
+            // Where no start is refused, upstream's components are judged, too.
             let decision = match enforcement {
                 Enforcement::Warn => judge(&landscape, &candidate, profile),
                 Enforcement::Enforce | Enforcement::Off => decide(&landscape, &candidate, profile),
@@ -123,7 +123,7 @@ async fn enter(
             match decision {
                 Decision::Starts => {
                     if let Some(allowed) = allowed_downgrade(&landscape, &candidate, profile)
-                        && told.replace(allowed.clone()).as_ref() != Some(&allowed)
+                        && published.replace(allowed.clone()).as_ref() != Some(&allowed)
                     {
                         warn(context, me, &allowed, now).await;
                     }
@@ -134,9 +134,9 @@ async fn enter(
                     continue;
                 }
                 Decision::Refused(refused) if enforcement.lets_start(instance.component, refused.rule) => {
-                    if enforcement == Enforcement::Warn && told.as_ref() != Some(&refused) {
+                    if enforcement == Enforcement::Warn && published.as_ref() != Some(&refused) {
                         warn(context, me, &refused, now).await;
-                        told = Some(refused);
+                        published = Some(refused);
                     }
                 }
                 Decision::Refused(refused) => {
@@ -181,7 +181,7 @@ fn namespaces(context: &Context) -> Api<Namespace> {
     Api::all(context, cluster::GARDEN)
 }
 
-/// How the rules are kept. Who may not read that is judged by the host, which does.
+/// How the rules are kept. A component that may not read that is judged by the host, which does.
 async fn policy(context: &Context, profile: Profile) -> Policy {
     let namespace = namespaces(context).get(namespace::INSTANCES).await.unwrap_or_default();
     registry::policy(&namespace.metadata, profile)
@@ -257,7 +257,7 @@ fn failed(error: &Error) -> Exit {
 async fn warn(context: &Context, me: &Registered<'_>, refused: &Refused, now: DateTime<Utc>) {
     let Refused { rule, text, .. } = refused;
     tracing::warn!(component = me.component, %rule, "it starts all the same: {text}");
-    skew_event::tell(context, &About::of(me), refused, "Start", now).await;
+    skew_event::publish(context, &About::of(me), refused, "Start", now).await;
 }
 
 async fn refuse(
@@ -267,6 +267,6 @@ async fn refuse(
     refused: &Refused,
     now: DateTime<Utc>,
 ) -> Exit {
-    skew_event::tell(context, &About::of(me), refused, "Start", now).await;
+    skew_event::publish(context, &About::of(me), refused, "Start", now).await;
     Exit { code: REFUSED, last_line: refusal_line(instance, refused) }
 }

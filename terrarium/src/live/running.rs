@@ -5,7 +5,7 @@
 //! `.running/PID`, which holds the directory's path.
 //!
 //! **Invariants.** The files are hints: what counts is who holds the directory. One whose host has gone is removed by
-//! whoever looks. That a file cannot be written fails nothing.
+//! the next command that looks. That a file cannot be written fails nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};

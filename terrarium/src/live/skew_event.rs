@@ -31,7 +31,7 @@ impl About {
 
 /// Writes the Event, as well as it goes: what it says is a line of the process, too. `action` is what the process was about
 /// to do.
-pub(super) async fn tell(context: &Context, about: &About, why: &Refused, action: &str, now: DateTime<Utc>) {
+pub(super) async fn publish(context: &Context, about: &About, why: &Refused, action: &str, now: DateTime<Utc>) {
     let events = Api::<Event>::namespaced(context, cluster::GARDEN, namespace::INSTANCES);
     if let Err(error) = write(&events, about, why, action, now).await {
         tracing::debug!(%error, lease = about.lease, "cannot write an Event");

@@ -8,7 +8,7 @@
 //!
 //! Where the rules only warn, it says so in its log and in an Event, and goes on.
 //!
-//! What it has under way it finishes; its Leases and heartbeats go on. Who cannot see the registry goes by what it saw last.
+//! What it has under way it finishes; its Leases and heartbeats go on. A process that cannot read the registry uses what it read last.
 //!
 //! Source: spec of the emulator; upstream checks at the start only, if at all.
 
@@ -54,8 +54,9 @@ struct Own {
 impl Own {
     async fn follow(self) {
         let api = Api::<Lease>::namespaced(&self.context, cluster::GARDEN, namespace::INSTANCES);
-        let (told, mut changes) = watch::channel(());
-        let leases = Reflector::new(api, ListOptions::default()).on_change(move |_| told.send_modify(|()| {})).start();
+        let (changed, mut changes) = watch::channel(());
+        let leases =
+            Reflector::new(api, ListOptions::default()).on_change(move |_| changed.send_modify(|()| {})).start();
         leases.synced().await;
         let mut known: Option<Refused> = None;
         loop {
@@ -90,6 +91,6 @@ impl Own {
         } else {
             tracing::warn!(component, %rule, "its version must not run beside the others any more: {text}");
         }
-        skew_event::tell(&self.context, &self.about, refused, "Run", self.time.now()).await;
+        skew_event::publish(&self.context, &self.about, refused, "Run", self.time.now()).await;
     }
 }

@@ -173,7 +173,7 @@ async fn look(client: &Client, with_rollouts: bool, now: DateTime<Utc>) -> Resul
     let context = client.context();
     let pods = Api::<Pod>::all(&context, "*").list(&ListOptions::labelled("app=gardener")).await;
     let (pods, _) = pods.map_err(|error| Failure::Failed(error.to_string()))?;
-    // Without a gardener-apiserver there are no Shoots to ask for; the rest can be told all the same.
+    // Without a gardener-apiserver there are no Shoots to ask for; the rest is printed all the same.
     let shoots = Api::<Shoot>::all(&context, cluster::GARDEN).list(&ListOptions::default()).await;
     let shoots = shoots.map(|(shoots, _)| shoots).unwrap_or_default();
     let leases = Api::<Lease>::namespaced(&context, cluster::GARDEN, namespace::INSTANCES);
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_next_upgrade_waits_for_is_told() {
+    fn what_the_next_upgrade_waits_for_is_printed() {
         let mut shoot = Shoot::default();
         shoot.metadata.namespace = "garden-demo".to_owned();
         shoot.metadata.name = "a".to_owned();
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_with_which_the_next_minor_does_not_start_is_told() {
+    fn a_gate_with_which_the_next_minor_does_not_start_is_printed() {
         let all = [("gardener-apiserver", "v1.128.0")];
         let gate = |name: &str, on: bool| GateSetting {
             component: Component::Apiserver,

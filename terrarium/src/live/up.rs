@@ -106,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         host.notes(&directory).iter().for_each(|note| output.note(note));
     }
     let seconds = host.is_some().then_some(seconds);
-    tell(&client, &clock, seconds, arguments, output)?;
+    print(&client, &clock, seconds, arguments, output)?;
     if let Some(play) = play {
         output.line("")?;
         return demo::play(&directory, &arguments.which, play, pace, |line| output.line(line));
@@ -158,7 +158,7 @@ impl Arguments {
 }
 
 /// What there is, and what to do next; `seconds` until it was ready, unless it ran already.
-fn tell(
+fn print(
     client: &Client,
     clock: &ClockState,
     seconds: Option<f64>,
@@ -166,7 +166,7 @@ fn tell(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let Facts { name, gardener_version, profile, seed, seeds, apiservers, log, .. } = &client.facts;
-    // Before the first line: who reads no further has the contexts, too.
+    // Before the first line: a reader that closes the output early has the contexts, too.
     let merged = match arguments.kubeconfig.path() {
         None => None,
         Some(path) => {

@@ -60,7 +60,7 @@ pub(crate) enum Form {
 /// Prints objects with the same keys; `columns` are the keys in their order.
 ///
 /// # Errors
-/// Nobody reads any more.
+/// The reader has closed the output.
 pub(crate) fn print_objects(
     objects: &[Value],
     columns: &[&str],
@@ -94,7 +94,7 @@ pub(crate) fn print_objects(
 /// Prints rows.
 ///
 /// # Errors
-/// Nobody reads any more.
+/// The reader has closed the output.
 pub(crate) fn print(rows: &[Row], form: Form, output: &mut Output) -> Result<(), Failure> {
     match form {
         Form::Json => rows.iter().try_for_each(|row| output.line(&row.object().to_string())),

@@ -66,7 +66,7 @@ enum Verb {
         #[command(flatten)]
         shared: Shared,
     },
-    /// Show who may run beside gardener-apiservers of some versions (needs no landscape)
+    /// Show which components may run beside gardener-apiservers of some versions (needs no landscape)
     Table {
         /// Their versions
         #[arg(long, value_name = "V[,V]", required = true, value_delimiter = ',', value_parser = version)]

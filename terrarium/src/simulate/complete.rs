@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a landscape already has when somebody applies manifests to it, and a file does not: projects, credentials,
+//! What a landscape already has when a user applies manifests to it, and a file does not: projects, credentials,
 //! seeds, extensions.
 //!
-//! Pure: manifests in, a plan out. Everything added is named in a note, so that nobody mistakes it for his own.
+//! Pure: manifests in, a plan out. Everything added is named in a note, so that a user does not take it for their own.
 
 mod cloud_profile;
 
@@ -368,7 +368,7 @@ impl Completion {
         }
     }
 
-    /// Registrations for extension types that nobody registers.
+    /// Registrations for extension types that no manifest registers.
     fn extensions(&mut self, registered: &BTreeSet<ExtensionType>) {
         let mut used: BTreeMap<ExtensionType, Manifest> = BTreeMap::new();
         for manifest in self.all() {

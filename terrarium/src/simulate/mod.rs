@@ -2,7 +2,7 @@
 //! `terrarium simulate`: a whole landscape in one process, on a simulated clock.
 //!
 //! **Tour.** [`run`] the command; [`complete`] what manifests leave out; [`apply`] applying objects; [`story`] the
-//! client that watches and tells; [`layout`] how a line looks.
+//! client that watches and prints; [`layout`] how a line looks.
 
 pub(crate) mod apply;
 mod complete;
@@ -32,7 +32,7 @@ use ops::instant::When;
 use ops::manifests::{self, Manifest, Origin};
 use ops::spelling::plural;
 
-/// Run a whole landscape in one process on a simulated clock, and tell its story
+/// Run a whole landscape in one process on a simulated clock, and print what happens
 ///
 /// Without manifests the built-in demo runs: a cluster on a Kubernetes version that expires at midnight, whose owner has
 /// switched automatic updates off. The same seed and input give the same log, byte for byte: compare the hash of the
@@ -89,8 +89,8 @@ enum Form {
     Json,
 }
 
-/// More Shoots than this are not told one by one.
-const TOLD_SHOOTS: usize = 8;
+/// More Shoots than this are not printed one by one.
+const PRINTED_SHOOTS: usize = 8;
 
 /// Landscape time within which what an operator and a user prepare must be there.
 const PREPARATION: TimeDelta = TimeDelta::hours(1);
@@ -154,7 +154,8 @@ impl Run<'_> {
     /// Applies the plan as its author would: first what an operator prepares, then the user's objects, then Shoots.
     fn begin(&mut self, plan: &Plan) -> Result<Story, Failure> {
         let admin = self.landscape.client("admin");
-        let story = Story::begin(&self.landscape.client("storyteller"), Some(told(plan)), plan.shoots.len() > 1);
+        let story =
+            Story::begin(&self.landscape.client("storyteller"), Some(printed_shoots(plan)), plan.shoots.len() > 1);
         self.apply_all(&admin, &plan.first)?;
         for manifest in plan.first.iter().filter(|manifest| manifest.kind() == "Project") {
             let projects = Api::<Project>::all(&admin, cluster::GARDEN);
@@ -167,9 +168,9 @@ impl Run<'_> {
             let ready = wait::for_object(&seeds, name, |seed| seed.status.last_operation.is_some());
             self.wait_for(ready, &format!("Seed `{name}` is not ready"))?;
         }
-        self.tell(&story)?;
+        self.print(&story)?;
         self.apply_all(&admin, &plan.shoots)?;
-        self.tell(&story)?;
+        self.print(&story)?;
         Ok(story)
     }
 
@@ -212,26 +213,26 @@ impl Run<'_> {
         let answer = self.landscape.run(apply::create(&admin, &late)).map_err(failed)?;
         let object = format!("Shoot {}/late", preset::NAMESPACE);
         match answer {
-            Ok(()) => story.tell(&object, "create Shoot late (1.26.4)", "201 Created"),
+            Ok(()) => story.add(&object, "create Shoot late (1.26.4)", "201 Created"),
             Err(status) => {
-                story.tell(&object, "create Shoot late (1.26.4)", &format!("{} {}", status.code, status.reason));
+                story.add(&object, "create Shoot late (1.26.4)", &format!("{} {}", status.code, status.reason));
                 story.quote(&object, &status.message);
             }
         }
-        self.tell(story)
+        self.print(story)
     }
 
-    /// Lets time pass, telling what happened day by day.
+    /// Lets time pass, and prints what happened day by day.
     fn until(&mut self, end: DateTime<Utc>, story: &Story) -> Result<(), Failure> {
         while self.landscape.now() < end {
             let next = (self.landscape.now() + TimeDelta::hours(6)).min(end);
             self.landscape.run_until(next).map_err(failed)?;
-            self.tell(story)?;
+            self.print(story)?;
         }
         Ok(())
     }
 
-    fn tell(&mut self, story: &Story) -> Result<(), Failure> {
+    fn print(&mut self, story: &Story) -> Result<(), Failure> {
         self.landscape.settle().map_err(failed)?;
         for line in story.drain() {
             match self.form {
@@ -302,9 +303,9 @@ fn seed_template(manifest: &Manifest) -> Result<Seed, Failure> {
 }
 
 /// Namespace and name of the Shoots that the story follows.
-fn told(plan: &Plan) -> Vec<String> {
+fn printed_shoots(plan: &Plan) -> Vec<String> {
     let names = plan.shoots.iter().map(|shoot| format!("{}/{}", shoot.namespace(), shoot.name()));
-    names.take(TOLD_SHOOTS).collect()
+    names.take(PRINTED_SHOOTS).collect()
 }
 
 /// The demo's objects.
@@ -345,8 +346,8 @@ fn instant(text: &str) -> DateTime<Utc> {
     text.parse().expect("a literal instant")
 }
 
-/// The evening before the first version of any CloudProfile expires: so every version can be added, and the story has
-/// something to tell. Without expirations, the demo's start.
+/// The evening before the first version of any CloudProfile expires: so every version can be added, and something
+/// happens. Without expirations, the demo's start.
 fn start_before_expiry(manifests: &[Manifest]) -> DateTime<Utc> {
     let mut expirations: Vec<DateTime<Utc>> = Vec::new();
     for manifest in manifests.iter().filter(|manifest| manifest.kind().ends_with("CloudProfile")) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The story of a run, told by a client that watches the API: nothing in it comes from a plan.
+//! What happens in a run, in lines, as a client sees it that watches the API: nothing in it comes from a plan.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use ops::history::actions::{self, Seen};
 use ops::history::changes;
 use ops::spelling::plural;
 
-/// Progress is told again only when it has risen by this much, or when the operation's state changes.
+/// Progress is printed again only when it has risen by this much, or when the operation's state changes.
 const PROGRESS_STEP: i32 = 20;
 
 /// Event reasons that say no more than the last operation does.
@@ -46,7 +46,7 @@ pub(crate) struct Line {
     pub(crate) what: What,
 }
 
-/// What a line tells.
+/// What a line is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum What {
     /// Something else.
@@ -93,11 +93,11 @@ impl Line {
 /// A running story. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Story {
-    told: Arc<Mutex<StoryState>>,
+    state: Arc<Mutex<StoryState>>,
     clock: Clock,
     /// Whether lines name their Shoot: with more than one they must.
     names_shoots: bool,
-    /// Namespace and name of the Shoots that are told; without, all are, and Events about anything.
+    /// Namespace and name of the Shoots that are printed; without, all are, and Events about anything.
     shoots: Option<Arc<Vec<String>>>,
 }
 
@@ -105,16 +105,16 @@ pub(crate) struct Story {
 struct StoryState {
     lines: Vec<Line>,
     /// Shoot by technical ID, that is by the name of its cluster.
-    shoots: BTreeMap<String, ToldShoot>,
+    shoots: BTreeMap<String, ShownShoot>,
     nodes: BTreeMap<String, BTreeMap<String, Arc<Node>>>,
     /// Nodes that were Ready, by cluster and name, with what they ran then.
     ready_as: BTreeMap<(String, String), String>,
-    /// What was told last of Machines that fail, by namespace and name.
+    /// What was printed last of Machines that fail, by namespace and name.
     failures: BTreeMap<(String, String), String>,
 }
 
 impl StoryState {
-    /// What the last line tells.
+    /// Sets what the last line is about.
     fn is(&mut self, what: What) {
         if let Some(line) = self.lines.last_mut() {
             line.what = what;
@@ -123,9 +123,9 @@ impl StoryState {
 }
 
 #[derive(Clone, Debug, Default)]
-struct ToldShoot {
+struct ShownShoot {
     name: String,
-    /// Whether it was ever created successfully: before, its nodes come all at once and are told in one line.
+    /// Whether it was ever created successfully: before, its nodes come all at once and are printed as one line.
     created: bool,
     /// When the running operation began.
     operation_began: DateTime<Utc>,
@@ -137,7 +137,7 @@ impl Story {
     /// Starts watching; the watches run until the component of `context` stops.
     pub(crate) fn begin(context: &Context, shoots: Option<Vec<String>>, names_shoots: bool) -> Self {
         let clock = context.clock.clone();
-        let story = Self { told: Arc::default(), clock, names_shoots, shoots: shoots.map(Arc::new) };
+        let story = Self { state: Arc::default(), clock, names_shoots, shoots: shoots.map(Arc::new) };
         let garden = "garden";
         let (profiles, shoots, events) = (story.clone(), story.clone(), story.clone());
         let (nodes, machines) = (story.clone(), story.clone());
@@ -166,38 +166,38 @@ impl Story {
 
     /// Drops what was printed so far: the story begins here.
     pub(crate) fn restart(&self) {
-        let mut told = self.lock();
-        told.lines.clear();
+        let mut state = self.lock();
+        state.lines.clear();
         // Heads of columns are gone with it.
-        told.shoots.values_mut().for_each(|shoot| shoot.has_heads = false);
+        state.shoots.values_mut().for_each(|shoot| shoot.has_heads = false);
     }
 
     /// Adds a line of the teller's own.
-    pub(crate) fn tell(&self, object: &str, subject: &str, text: &str) {
+    pub(crate) fn add(&self, object: &str, subject: &str, text: &str) {
         self.push(&mut self.lock(), object, subject, text);
     }
 
-    fn tell_as(&self, what: What, object: &str, subject: &str, text: &str) {
-        let mut told = self.lock();
-        self.push(&mut told, object, subject, text);
-        told.is(what);
+    fn add_as(&self, what: What, object: &str, subject: &str, text: &str) {
+        let mut state = self.lock();
+        self.push(&mut state, object, subject, text);
+        state.is(what);
     }
 
     /// Quotes a text below the line before.
     pub(crate) fn quote(&self, object: &str, text: &str) {
-        let mut told = self.lock();
-        self.push(&mut told, object, "", text);
-        if let Some(line) = told.lines.last_mut() {
+        let mut state = self.lock();
+        self.push(&mut state, object, "", text);
+        if let Some(line) = state.lines.last_mut() {
             line.is_quote = true;
         }
     }
 
     fn lock(&self) -> parking_lot::MutexGuard<'_, StoryState> {
-        self.told.lock()
+        self.state.lock()
     }
 
-    fn push(&self, told: &mut StoryState, object: &str, subject: &str, text: &str) {
-        told.lines.push(Line {
+    fn push(&self, state: &mut StoryState, object: &str, subject: &str, text: &str) {
+        state.lines.push(Line {
             time: self.clock.now(),
             object: object.to_owned(),
             subject: subject.to_owned(),
@@ -207,7 +207,7 @@ impl Story {
         });
     }
 
-    fn tells(&self, namespace: &str, name: &str) -> bool {
+    fn shows(&self, namespace: &str, name: &str) -> bool {
         let Some(shoots) = &self.shoots else { return true };
         shoots.iter().any(|shoot| shoot.split_once('/') == Some((namespace, name)))
     }
@@ -219,33 +219,33 @@ impl Story {
     fn on_cloud_profile(&self, change: &Change<CloudProfile>) {
         let (None, Some(profile)) = (&change.old, &change.new) else { return };
         let object = format!("CloudProfile {}", profile.metadata.name);
-        let mut told = self.lock();
-        self.push(&mut told, &object, &object, &format!("kubernetes {}", kubernetes_versions(profile)));
+        let mut state = self.lock();
+        self.push(&mut state, &object, &object, &format!("kubernetes {}", kubernetes_versions(profile)));
         for image in machine_images(profile) {
-            self.push(&mut told, &object, "", &image);
+            self.push(&mut state, &object, "", &image);
         }
     }
 
     fn on_shoot(&self, change: &Change<Shoot>) {
-        if !self.tells(&change.key.namespace, &change.key.name) {
+        if !self.shows(&change.key.namespace, &change.key.name) {
             return;
         }
         let Some(shoot) = change.new.as_deref() else {
             let name = change.key.name.as_ref();
             let object = format!("Shoot {}/{name}", change.key.namespace);
-            self.tell_as(What::Gone, &object, &object, "is gone");
+            self.add_as(What::Gone, &object, &object, "is gone");
             return;
         };
         let object = format!("Shoot {}/{}", shoot.metadata.namespace, shoot.metadata.name);
-        let mut told = self.lock();
+        let mut state = self.lock();
         let Some(old) = change.old.as_deref() else {
-            self.push(&mut told, &object, &object, &shoot_summary(shoot));
+            self.push(&mut state, &object, &object, &shoot_summary(shoot));
             if !shoot.status.technical_id.is_empty() {
                 // It was there before the story: what rolls from now on is news.
                 let name = format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name);
                 let (created, operation_began) = (was_created(shoot), self.clock.now());
-                let known = ToldShoot { name, created, operation_began, has_heads: false };
-                told.shoots.insert(shoot.status.technical_id.clone(), known);
+                let known = ShownShoot { name, created, operation_began, has_heads: false };
+                state.shoots.insert(shoot.status.technical_id.clone(), known);
             }
             return;
         };
@@ -253,30 +253,30 @@ impl Story {
             return;
         }
         let now = self.clock.now();
-        let state = told.shoots.entry(shoot.status.technical_id.clone()).or_default();
-        state.name = format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name);
+        let known = state.shoots.entry(shoot.status.technical_id.clone()).or_default();
+        known.name = format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name);
         let (before, after) = (old.status.last_operation.as_ref(), shoot.status.last_operation.as_ref());
         if let Some(after) = after
             && before.is_none_or(|before| before.r#type != after.r#type || begins(before, after))
         {
-            state.operation_began = now;
-            state.has_heads = false;
+            known.operation_began = now;
+            known.has_heads = false;
         }
-        let tells = after.filter(|after| is_worth_telling(before, after));
-        let was_created = state.created;
+        let shown = after.filter(|after| is_worth_a_line(before, after));
+        let was_created = known.created;
         if let Some(after) = after
             && after.state == "Succeeded"
         {
-            state.created = true;
+            known.created = true;
         }
-        let name = state.name.clone();
-        if let Some(operation) = tells {
+        let name = known.name.clone();
+        if let Some(operation) = shown {
             let subject = format!("{} {} ({}%)", operation.r#type, operation.state, operation.progress);
-            self.push(&mut told, &object, &self.subject(&name, &subject), &operation.description);
-            told.is(What::Operation { kind: operation.r#type.clone(), state: operation.state.clone() });
-            if operation.state == "Succeeded" && (!was_created || told.shoots[&shoot.status.technical_id].has_heads) {
-                let nodes = node_summary(told.nodes.get(&shoot.status.technical_id));
-                self.push(&mut told, &object, "", &nodes);
+            self.push(&mut state, &object, &self.subject(&name, &subject), &operation.description);
+            state.is(What::Operation { kind: operation.r#type.clone(), state: operation.state.clone() });
+            if operation.state == "Succeeded" && (!was_created || state.shoots[&shoot.status.technical_id].has_heads) {
+                let nodes = node_summary(state.nodes.get(&shoot.status.technical_id));
+                self.push(&mut state, &object, "", &nodes);
             }
         }
         if shoot.status.last_maintenance != old.status.last_maintenance
@@ -284,19 +284,19 @@ impl Story {
             && maintenance.state != "Processing"
         {
             let subject = self.subject(&name, &format!("lastMaintenance {}", maintenance.state));
-            self.push(&mut told, &object, &subject, &maintenance.description);
-            told.is(What::Maintenance { state: maintenance.state.clone() });
+            self.push(&mut state, &object, &subject, &maintenance.description);
+            state.is(What::Maintenance { state: maintenance.state.clone() });
             if let Some(reason) = &maintenance.failure_reason {
-                self.push(&mut told, &object, "", reason);
+                self.push(&mut state, &object, "", reason);
             }
         }
         if self.shoots.is_none() {
-            self.on_request(&mut told, old, shoot, &object, &name);
+            self.on_request(&mut state, old, shoot, &object, &name);
         }
     }
 
-    /// What was asked of a Shoot, and what only its annotations and its rotation tell.
-    fn on_request(&self, told: &mut StoryState, old: &Shoot, new: &Shoot, object: &str, name: &str) {
+    /// What was asked of a Shoot, and what only its annotations and its rotation show.
+    fn on_request(&self, state: &mut StoryState, old: &Shoot, new: &Shoot, object: &str, name: &str) {
         let is_same = old.metadata.annotations == new.metadata.annotations
             && old.status.credentials == new.status.credentials
             && old.spec.hibernation == new.spec.hibernation;
@@ -307,9 +307,9 @@ impl Story {
         let changes = changes::between(&before, &after);
         let seen = Seen { kind: "Shoot", object: &after, changes: &changes, time: self.clock.now() };
         for action in actions::of(&seen).into_iter().filter(|action| action.is_news) {
-            self.push(told, object, &self.subject(name, action.subject), &action.text);
+            self.push(state, object, &self.subject(name, action.subject), &action.text);
             if action.text == actions::NOTHING_TO_DO {
-                told.is(What::NothingToDo);
+                state.is(What::NothingToDo);
             }
         }
     }
@@ -323,25 +323,25 @@ impl Story {
             } else {
                 format!("{} {}/{}", about.kind, about.namespace, about.name)
             };
-            self.tell_as(what_of(event), &object, &format!("{object} {}", event.reason), &event.message);
+            self.add_as(what_of(event), &object, &format!("{object} {}", event.reason), &event.message);
             return;
         }
         if about.kind != "Shoot"
-            || !self.tells(&about.namespace, &about.name)
+            || !self.shows(&about.namespace, &about.name)
             || SILENT_EVENTS.iter().any(|silent| event.reason.starts_with(silent))
         {
             return;
         }
         let name = format!("{}/{}", about.namespace, about.name);
         let subject = self.subject(&name, &event.reason);
-        self.tell_as(what_of(event), &format!("Shoot {name}"), &subject, &event.message);
+        self.add_as(what_of(event), &format!("Shoot {name}"), &subject, &event.message);
     }
 
     fn on_node(&self, change: &Change<Node>) {
         let cluster = change.key.cluster.as_ref();
         let name = change.key.name.as_ref();
-        let mut told = self.lock();
-        let nodes = told.nodes.entry(cluster.to_owned()).or_default();
+        let mut state = self.lock();
+        let nodes = state.nodes.entry(cluster.to_owned()).or_default();
         match &change.new {
             Some(node) => drop(nodes.insert(name.to_owned(), node.clone())),
             None => drop(nodes.remove(name)),
@@ -351,7 +351,7 @@ impl Story {
             (_, Some(node)) if is_ready(node) => {
                 let runs = format!("{}, {}", node.status.node_info.kubelet_version, os_image(node));
                 let was_ready = change.old.as_deref().is_some_and(is_ready);
-                match told.ready_as.insert(id, runs.clone()) {
+                match state.ready_as.insert(id, runs.clone()) {
                     None => Some((NodeLife::Came, format!("+ {}  {runs}, Ready", short(name)))),
                     Some(ran) if ran != runs => {
                         Some((NodeLife::Updated, format!("~ {}  {runs}, updated in place", short(name))))
@@ -363,56 +363,56 @@ impl Story {
                 }
             }
             (Some(node), None) => {
-                told.ready_as.remove(&id);
+                state.ready_as.remove(&id);
                 let cordoned = if node.spec.unschedulable { "cordoned, drained, " } else { "" };
                 Some((NodeLife::Went, format!("- {}  {cordoned}machine deleted", short(name))))
             }
             _ => None,
         };
-        let Some(shoot) = told.shoots.get(cluster).filter(|shoot| shoot.created).cloned() else { return };
+        let Some(shoot) = state.shoots.get(cluster).filter(|shoot| shoot.created).cloned() else { return };
         let Some((life, text)) = life else { return };
-        let nodes = &told.nodes[cluster];
+        let nodes = &state.nodes[cluster];
         let new = nodes.values().filter(|node| node.metadata.creation_timestamp.0 >= shoot.operation_began).count();
         let ready = nodes.values().filter(|node| is_ready(node)).count();
         let counts = format!("{:>5}{new:>5}{ready:>6}", nodes.len());
         let object = format!("Shoot {}", shoot.name);
         let subject = self.subject(&shoot.name, &text);
         if !shoot.has_heads {
-            if let Some(shoot) = told.shoots.get_mut(cluster) {
+            if let Some(shoot) = state.shoots.get_mut(cluster) {
                 shoot.has_heads = true;
             }
             let (heads, subject) = ("nodes  new ready".to_owned(), self.subject(&shoot.name, &format!("{:<58}", "")));
-            self.push(&mut told, &object, &format!("{subject}{heads}"), "");
+            self.push(&mut state, &object, &format!("{subject}{heads}"), "");
         }
-        self.push(&mut told, &object, &format!("{subject:<58}{counts}"), "");
-        told.is(What::Node(life));
+        self.push(&mut state, &object, &format!("{subject:<58}{counts}"), "");
+        state.is(What::Node(life));
     }
 
-    /// What fails with a machine is told once, however often it is tried again.
+    /// A failure of a machine is printed once, however often it is tried again.
     fn on_machine(&self, change: &Change<Machine>) {
         let id = (change.key.namespace.to_string(), change.key.name.to_string());
-        let mut told = self.lock();
+        let mut state = self.lock();
         let Some(machine) = &change.new else {
-            told.failures.remove(&id);
+            state.failures.remove(&id);
             return;
         };
         let (last, phase) = (&machine.status.last_operation, &machine.status.current_status.phase);
         if phase == "Running" {
-            told.failures.remove(&id);
+            state.failures.remove(&id);
         }
-        let is_known = told.failures.get(&id).is_some_and(|known| *known == last.description);
+        let is_known = state.failures.get(&id).is_some_and(|known| *known == last.description);
         if last.state != "Failed" || is_known {
             return;
         }
-        told.failures.insert(id, last.description.clone());
-        let Some(shoot) = told.shoots.get(change.key.namespace.as_ref()).cloned() else { return };
+        state.failures.insert(id, last.description.clone());
+        let Some(shoot) = state.shoots.get(change.key.namespace.as_ref()).cloned() else { return };
         let subject = self.subject(&shoot.name, &format!("! {}  {phase}", short(&change.key.name)));
-        self.push(&mut told, &format!("Shoot {}", shoot.name), &subject, &last.description);
-        told.is(What::MachineFailed);
+        self.push(&mut state, &format!("Shoot {}", shoot.name), &subject, &last.description);
+        state.is(What::MachineFailed);
     }
 }
 
-/// Whether a Shoot has been created, as far as its last operation tells.
+/// Whether a Shoot has been created, as far as its last operation shows.
 fn was_created(shoot: &Shoot) -> bool {
     let last = shoot.status.last_operation.as_ref();
     last.is_some_and(|operation| {
@@ -428,7 +428,7 @@ fn begins(before: &LastOperation, after: &LastOperation) -> bool {
     after.state == "Processing" && before.state != "Processing"
 }
 
-fn is_worth_telling(before: Option<&LastOperation>, after: &LastOperation) -> bool {
+fn is_worth_a_line(before: Option<&LastOperation>, after: &LastOperation) -> bool {
     before.is_none_or(|before| {
         before.r#type != after.r#type
             || before.state != after.state
@@ -449,7 +449,7 @@ fn os_image(node: &Node) -> String {
     node.status.node_info.os_image.clone()
 }
 
-/// The last two parts of a node's name, which tell nodes of one pool apart.
+/// The last two parts of a node's name, which differ between nodes of one pool.
 fn short(name: &str) -> String {
     let parts: Vec<&str> = name.rsplitn(3, '-').collect();
     match parts.as_slice() {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Instances of the server of the aggregated groups: which of them run, and which one gets the next request.
 //!
-//! A request is handed on with who asks, with the log's head as of its arrival and with landscape time
-//! ([`front_proxy`]); so it does not matter who answers. It is tried with the next one while nothing of it can have
-//! reached anybody, a read also when the answer did not begin. A watch ends with its instance. An instance that runs
+//! A request is handed on with its user, with the log's head as of its arrival and with landscape time
+//! ([`front_proxy`]); so any instance may answer. It is tried with the next one while nothing of it can have
+//! reached an instance, a read also when the answer did not begin. A watch ends with its instance. An instance that runs
 //! and does not answer gets no requests until it answers again ([`instance`](super::instance)): requests that wait for it
 //! end with an error, its watches end, and no barrier waits for it. An instance that is not ready gets barriers only, as a
 //! Service sends nothing to a pod that is not ready.
 //!
-//! **Invariants.** Bodies of answers are handed on as they come, and not read. While nobody answers: 503. Connections
-//! belong to the host's tasks, whoever asks first: a thread of the host that ends takes none along.
+//! **Invariants.** Bodies of answers are handed on as they come, and not read. While no instance answers: 503. Connections
+//! belong to the host's tasks, not to the request that opened them: they stay when a thread of the host ends.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

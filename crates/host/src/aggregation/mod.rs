@@ -63,7 +63,7 @@ impl Backend {
 pub(crate) struct Barrier {
     /// What the API servers say of their watches; `None`: one could not be asked.
     pub(crate) vouched: Option<Vouched>,
-    /// Since the last one, a watch of somebody who takes no part in landscape time was given a change.
+    /// Since the last one, a watch of a client that takes no part in landscape time was given a change.
     pub(crate) told_others: bool,
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn handed(path: &str) -> Handed {
     }
 }
 
-/// The answer while nobody serves the group.
+/// The answer while no server has the group.
 pub(crate) fn unavailable() -> Response {
     let mut response = Response::new(full("service unavailable"));
     *response.status_mut() = http::StatusCode::SERVICE_UNAVAILABLE;

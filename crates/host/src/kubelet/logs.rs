@@ -84,7 +84,7 @@ impl Logs {
         Self(Arc::new(Inner { clock, wall: Clock::wall(), pods: Mutex::default() }))
     }
 
-    /// The process that the pod had before nobody has seen the end of: why.
+    /// Why no end was seen of the process that the pod had before.
     pub(super) fn lost(&self, pod: &ObjectKey, why: &str) {
         self.pods().entry(pod.clone()).or_insert_with(PodLogs::new);
         self.line(pod, why);

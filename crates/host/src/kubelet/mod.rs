@@ -7,8 +7,8 @@
 //!                 └────────────────────────────────────┘      Pod gone or to be deleted
 //! ```
 //!
-//! Which pods those are, what is run and with which identity is told by [`Launch`]. What a process prints is
-//! kept in [`Logs`], which `pods/log` reads. All other pods are nobody's business here.
+//! [`Launch`] says which pods those are, what is run, and with which identity. What a process prints is kept in [`Logs`],
+//! which `pods/log` reads. This kubelet ignores all other pods.
 //!
 //! **Invariants.** Every end of a process has its reason in `lastState` of the container, as the last line of the pod's
 //! previous log, and in what the host says. At most one process for a pod's uid. A process is stopped by the end of its standard input, and has
@@ -47,7 +47,7 @@ pub struct Program {
     pub path: PathBuf,
     /// Its arguments: who it is to be, nothing of the pod's.
     pub args: Vec<String>,
-    /// What it is told; pod, arguments, environment and files are added.
+    /// What it gets on standard input; pod, arguments, environment and files are added.
     pub assignment: Assignment,
 }
 
@@ -74,10 +74,10 @@ pub trait Launch: Send + Sync + 'static {
     /// How a pod of a cluster, with such an image, becomes a process.
     ///
     /// # Errors
-    /// What the pod is told instead.
+    /// The message for the status of the pod.
     fn launch(&self, cluster: &str, pod: &Pod) -> Result<Program, String>;
 
-    /// What a process is told that somebody else has started.
+    /// The assignment of a process that the kubelet did not start.
     ///
     /// # Errors
     /// Why it cannot be one of the landscape.
@@ -92,7 +92,7 @@ pub type Launcher = Arc<dyn Launch>;
 /// the future has resolved.
 pub type Listener = Arc<dyn Fn(&ObjectKey, &Pod, Option<&Ready>) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// Holds landscape time in somebody's name, or releases it.
+/// Holds landscape time under a name, or releases it.
 pub type Hold = Arc<dyn Fn(&str, bool) + Send + Sync>;
 
 /// Called when the process of a pod becomes ready for requests, or is not ready any more.

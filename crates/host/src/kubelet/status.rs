@@ -15,7 +15,7 @@ use process::panics::Panicked;
 /// The longest back-off.
 const LONGEST_BACK_OFF: TimeDelta = TimeDelta::minutes(5);
 const FIRST_BACK_OFF: TimeDelta = TimeDelta::seconds(10);
-/// Whoever ran that long without failing starts with a clean record.
+/// A process that ran that long without failing starts with a clean record.
 pub(crate) const CLEAN_RECORD: TimeDelta = TimeDelta::minutes(10);
 /// The address that every process has: this machine's.
 const ADDRESS: &str = "127.0.0.1";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! HTTPS in front of the host: who is let in, and by which certificate.
+//! HTTPS in front of the host: which users may come in, and by which certificate.
 
 use std::io;
 use std::net::SocketAddr;

@@ -115,7 +115,7 @@ pub struct Live {
     threads: Vec<(oneshot::Sender<()>, JoinHandle<()>)>,
 }
 
-/// By whose certificates clusters know who asks.
+/// Authorities by whose certificates clusters know a user.
 fn trust(landscape: &str, own: OwnAuthorities, (front_proxies, front_proxy): (String, String)) -> Trust {
     let landscape = landscape.to_owned();
     let clients = Arc::new(move |cluster: &str| {
@@ -196,7 +196,7 @@ impl Live {
         &self.clock
     }
 
-    /// Resolves when somebody serves the aggregated groups.
+    /// Resolves when a server has the aggregated groups.
     pub fn aggregated(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let mut count = self.instances.count();

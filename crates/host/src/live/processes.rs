@@ -196,7 +196,7 @@ async fn stop_renewals_of_dropped(host: Host, clock: ClockService, renewals: Ren
     }
 }
 
-/// Who is cut off is sent nothing, and renews no heartbeat.
+/// A process that is cut off gets no requests, and renews no heartbeat.
 async fn apply_faults(host: Host, instances: Instances, renewals: Renewals) {
     let mut changes = host.faults().changes();
     let mut cut_off = BTreeSet::new();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The RSA key by which tokens are signed, so that others can verify them.
 //!
-//! It is derived from the landscape's secret: whoever starts the landscape again has it again, and no file holds it. Two
+//! It is derived from the landscape's secret: the landscape has it again after the next start, and no file holds it. Two
 //! primes are drawn from a stream of HMACs; one is sought when the first token is asked for, which takes some tenths of a
 //! second.
 //!
@@ -65,7 +65,7 @@ impl SigningKey {
         Some(Self { modulus: URL_SAFE_NO_PAD.encode(modulus.to_bytes_be()), id: URL_SAFE_NO_PAD.encode(public), pair })
     }
 
-    /// By which the key is told apart from others.
+    /// Its ID, by which it differs from other keys.
     pub(super) fn id(&self) -> &str {
         &self.id
     }

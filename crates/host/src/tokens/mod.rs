@@ -224,7 +224,7 @@ impl Tokens {
         let (pod, secret) = bound(&spec["boundObjectRef"], namespace, reads)?;
         let subject = format!("system:serviceaccount:{namespace}:{name}");
         let cluster = request.context.cluster.to_string();
-        // A token is told apart by what it says and when.
+        // A token differs from others by what it says and when.
         let said = format!("{cluster} {subject} {uid} {} {seconds}", now.to_rfc3339());
         let id = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &self.0.secret), said.as_bytes());
         let claims = Claims {

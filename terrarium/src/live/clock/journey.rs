@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Moves landscape time and tells what happens on the way, step by step.
+//! Moves landscape time and says what happens on the way, step by step.
 //!
-//! The printer takes part in landscape time, so every step is told whole before the next one begins, and time stands
+//! The printer takes part in landscape time, so every step is printed whole before the next one begins, and time stands
 //! where an Event or a state was seen that is to end the journey.
 //!
 //! ```text
@@ -9,7 +9,7 @@
 //!                                        halt ◄── what was to be seen was seen
 //! ```
 //!
-//! **Invariants.** A step is told once, when its instant is over. Whatever ends the journey, time does not wait for the
+//! **Invariants.** A step is given out once, when its instant is over. Whatever ends the journey, time does not wait for the
 //! printer any more.
 
 use std::sync::Arc;
@@ -59,21 +59,21 @@ pub(super) struct Step {
     pub(super) happened: Vec<Line>,
 }
 
-/// What is told of a journey.
+/// The parts of a journey.
 #[derive(Clone, Debug)]
-pub(super) enum Telling {
+pub(super) enum Part {
     /// It begins here, in a landscape with so many Shoots.
     Begins { at: DateTime<Utc>, shoots: usize },
     /// Something has happened.
     Step(Step),
 }
 
-/// Goes there; `tell` is given the beginning, then every step.
+/// Goes there; `print` is given the beginning, then every step.
 pub(super) fn go(
     client: &Client,
     goal: Goal,
     manners: Manners,
-    mut tell: impl FnMut(&Telling) -> Result<(), Failure>,
+    mut print: impl FnMut(&Part) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let (sender, steps) = std::sync::mpsc::channel();
     let client = client.clone();
@@ -81,19 +81,19 @@ pub(super) fn go(
         .name("clock".to_owned())
         .spawn(move || travel(client, goal, manners, sender))
         .map_err(|error| Failure::Failed(format!("cannot start a thread: {error}")))?;
-    let mut told = Ok(());
+    let mut printed = Ok(());
     for step in steps {
-        told = tell(&step);
-        if told.is_err() {
+        printed = print(&step);
+        if printed.is_err() {
             // Without a listener the traveller stops.
             break;
         }
     }
     let arrived = traveller.join().unwrap_or_else(|_| Err(Failure::Failed("the command panicked".to_owned())));
-    told.and(arrived)
+    printed.and(arrived)
 }
 
-fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Telling>) -> Result<(), Failure> {
+fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Part>) -> Result<(), Failure> {
     let participant = participant(std::process::id());
     let name = http::HeaderValue::from_str(&participant).map_err(|error| Failure::Failed(error.to_string()))?;
     let setup = Setup {
@@ -141,7 +141,7 @@ struct StepPrinterInner {
 }
 
 struct PrinterState {
-    steps: Sender<Telling>,
+    steps: Sender<Part>,
     story: Option<Story>,
     /// The instant whose step is not over.
     at: Option<DateTime<Utc>>,
@@ -161,39 +161,39 @@ enum Reached {
 }
 
 impl StepPrinter {
-    fn new(steps: Sender<Telling>) -> Self {
-        let told = PrinterState { steps, story: None, at: None, reached: None, halted: false };
-        Self(Arc::new(StepPrinterInner { state: Mutex::new(told), has_seen_all: Notify::new() }))
+    fn new(steps: Sender<Part>) -> Self {
+        let state = PrinterState { steps, story: None, at: None, reached: None, halted: false };
+        Self(Arc::new(StepPrinterInner { state: Mutex::new(state), has_seen_all: Notify::new() }))
     }
 
     fn state(&self) -> MutexGuard<'_, PrinterState> {
         self.0.state.lock()
     }
 
-    /// The journey begins: what has happened so far is not told.
+    /// The journey begins: what has happened so far is left out.
     fn begin(&self, now: DateTime<Utc>, shoots: usize) {
-        let mut told = self.state();
-        if let Some(story) = &told.story {
+        let mut state = self.state();
+        if let Some(story) = &state.story {
             story.restart();
         }
-        told.at = Some(now);
+        state.at = Some(now);
         // Without a listener the first step ends the journey.
-        let _ = told.steps.send(Telling::Begins { at: now, shoots });
+        let _ = state.steps.send(Part::Begins { at: now, shoots });
     }
 
     fn reach(&self, reached: Reached) {
-        let mut told = self.state();
-        if told.at.is_some() {
-            told.reached.get_or_insert(reached);
+        let mut state = self.state();
+        if state.at.is_some() {
+            state.reached.get_or_insert(reached);
         }
     }
 
     /// The state in which the Shoot was before all had settled may be that of what was asked for earlier.
     fn forget_state(&self) {
-        let mut told = self.state();
-        if matches!(told.reached, Some(Reached::State)) {
-            told.reached = None;
-            told.halted = false;
+        let mut state = self.state();
+        if matches!(state.reached, Some(Reached::State)) {
+            state.reached = None;
+            state.halted = false;
         }
     }
 
@@ -203,37 +203,37 @@ impl StepPrinter {
 
     /// Time has moved: the step before is over.
     fn moved(&self, now: DateTime<Utc>) {
-        let mut told = self.state();
-        let Some(at) = told.at.filter(|at| *at != now) else { return };
-        told.at = Some(now);
-        told.close(at);
+        let mut state = self.state();
+        let Some(at) = state.at.filter(|at| *at != now) else { return };
+        state.at = Some(now);
+        state.close(at);
     }
 
     /// The journey is over.
     fn end(&self) {
-        let mut told = self.state();
-        if let Some(at) = told.at {
-            told.close(at);
+        let mut state = self.state();
+        if let Some(at) = state.at {
+            state.close(at);
         }
     }
 
-    /// Whether time is to stop here, and was not told to.
+    /// Whether time is to stop here, and has not been stopped yet.
     fn halts(&self) -> bool {
-        let told = self.state();
-        told.reached.is_some() && !told.halted
+        let state = self.state();
+        state.reached.is_some() && !state.halted
     }
 }
 
 impl PrinterState {
     fn close(&mut self, at: DateTime<Utc>) {
         let happened = self.story.as_ref().map(Story::drain).unwrap_or_default();
-        if self.steps.send(Telling::Step(Step { time: at, happened })).is_err() {
+        if self.steps.send(Part::Step(Step { time: at, happened })).is_err() {
             self.reached.get_or_insert(Reached::Closed);
         }
     }
 }
 
-/// Reports that tell the printer what they carry.
+/// Reports, with what they carry noted for the printer.
 struct TellingReports {
     over: ReportsOver,
     client: Client,
@@ -384,9 +384,11 @@ impl Journey {
                 }
                 Err(Failure::Failed(format!("Shoot {namespace}/{name} is not {state} by {}", time(to))))
             }
-            (None, None) if now < to => {
-                Err(Failure::Failed(format!("somebody ended the command at {}, on the way to {}", time(now), time(to))))
-            }
+            (None, None) if now < to => Err(Failure::Failed(format!(
+                "another client ended the command at {}, on the way to {}",
+                time(now),
+                time(to)
+            ))),
             (None, None) if destination.is_limit => {
                 Err(Failure::Failed(format!("stopped at {}: --max is too short", time(now))))
             }
@@ -409,7 +411,7 @@ mod tests {
 
     #[test]
     fn a_state_from_before_all_had_settled_ends_no_journey() {
-        let (steps, _told) = std::sync::mpsc::channel();
+        let (steps, _receiver) = std::sync::mpsc::channel();
         let printer = StepPrinter::new(steps);
         printer.reach(Reached::State);
         assert!(!printer.has_reached(), "the journey has not begun");

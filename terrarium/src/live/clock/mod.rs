@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium clock`: reads and moves landscape time.
 //!
-//! **Tour.** This file is the command line; [`goal`] says where `until` goes; [`journey`] moves time there and tells what
+//! **Tour.** This file is the command line; [`goal`] says where `until` goes; [`journey`] moves time there and says what
 //! happens on the way; [`tally`] counts it where it is much.
 
 mod goal;
@@ -24,11 +24,11 @@ use ops::instant::duration;
 use ops::names::shoots::ShootName;
 
 use self::goal::{Goal, Until};
-use self::journey::{Manners, Telling};
+use self::journey::{Manners, Part};
 use self::tally::Tally;
 
-/// With more Shoots than this, what happened is counted instead of told line by line.
-const TOLD_SHOOTS: usize = 10;
+/// With more Shoots than this, what happened is counted instead of printed line by line.
+const PRINTED_SHOOTS: usize = 10;
 
 /// Wall time that the client of a command has to notice that it was ended, and between two looks whether it has.
 const LEAVE_TIMEOUT: TimeDelta = TimeDelta::seconds(1);
@@ -155,15 +155,15 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         Command::Until { until, shoot, options } => (Goal::of(until, shoot.as_ref())?, options),
         Command::Stop => {
             let (ended, state) = block_on(stop(&client))?;
-            let line = ended.unwrap_or_else(|| "nobody advances the clock".to_owned());
+            let line = ended.unwrap_or_else(|| "no command advances the clock".to_owned());
             if !as_json {
                 output.line(&line)?;
             }
-            return tell(&state, as_json, output);
+            return print(&state, as_json, output);
         }
         other => {
             let state = block_on(command(&client, other))?;
-            return tell(&state, as_json, output);
+            return print(&state, as_json, output);
         }
     };
     let settle = options.settle;
@@ -172,18 +172,18 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
     let manners = Manners { settle, stop_on: options.stop_on.clone(), max: options.max };
     let mut tally = Tally::default();
-    let mut tells_all = options.verbose;
-    let ending = journey::go(&client, goal, manners, |telling| match telling {
-        Telling::Begins { at, shoots } => {
-            tells_all |= *shoots <= TOLD_SHOOTS;
+    let mut prints_all = options.verbose;
+    let ending = journey::go(&client, goal, manners, |part| match part {
+        Part::Begins { at, shoots } => {
+            prints_all |= *shoots <= PRINTED_SHOOTS;
             tally.begin(*at, *shoots);
             Ok(())
         }
-        Telling::Step(step) if as_json => output.line(&json!(step).to_string()),
-        Telling::Step(step) if tells_all && !options.quiet => {
+        Part::Step(step) if as_json => output.line(&json!(step).to_string()),
+        Part::Step(step) if prints_all && !options.quiet => {
             step.happened.iter().try_for_each(|line| output.line(&line.render()))
         }
-        Telling::Step(step) => {
+        Part::Step(step) => {
             tally.add(&step.happened);
             Ok(())
         }
@@ -191,10 +191,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     // Where time stands is said even if it is not where it was to go, and so is what happened on the way.
     if !matches!(ending, Err(Failure::Input { .. } | Failure::OutputClosed)) {
         let state = block_on(client.clock())?;
-        if !as_json && !tells_all && !options.quiet {
+        if !as_json && !prints_all && !options.quiet {
             tally.lines(state.now).iter().try_for_each(|line| output.line(line))?;
         }
-        tell(&state, as_json, output)?;
+        print(&state, as_json, output)?;
     }
     ending
 }
@@ -235,7 +235,7 @@ pub(crate) async fn set_mode(client: &Client, mode: Mode) -> Result<ClockState, 
     client.set_clock(json!({ "mode": spec.mode, "rate": spec.rate })).await
 }
 
-fn tell(state: &ClockState, as_json: bool, output: &mut Output) -> Result<(), Failure> {
+fn print(state: &ClockState, as_json: bool, output: &mut Output) -> Result<(), Failure> {
     if as_json {
         return output.line(&json!(state).to_string());
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What happened on a journey, counted: for landscapes with so many Shoots that nobody reads every line.
+//! What happened on a journey, counted: for landscapes with too many Shoots to read every line.
 //!
 //! ```text
 //! 46 Shoots, 2027-01-31T21:59:00Z to 2027-01-31T22:00:01Z (--verbose prints every line)
@@ -37,7 +37,7 @@ pub(super) struct Tally {
     /// Shoots by the sentence that says what was forced.
     forced: BTreeMap<String, BTreeSet<String>>,
     rolled: BTreeMap<String, Nodes>,
-    /// The failure that was told last of a Shoot, and how many there were.
+    /// The last failure of a Shoot, and how many there were.
     failures: BTreeMap<String, (String, usize)>,
     /// Events of other objects that warn.
     warnings: BTreeMap<String, usize>,

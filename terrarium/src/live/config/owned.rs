@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Settings in a landscape with gardener-operator: the Garden says what it has a field for, a ConfigMap `NAME-overrides` the
-//! rest; a gardenlet's are in its Gardenlet. Whoever owns the Deployment rolls it out.
+//! rest; a gardenlet's are in its Gardenlet. The owner of the Deployment rolls it out.
 
 use api::cluster;
 use api::kubernetes::apps::Deployment;

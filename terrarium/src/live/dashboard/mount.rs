@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The pages in the host: below `/dashboard/` of its own port, and on a listener of their own once somebody asks for a link.
+//! The pages in the host: below `/dashboard/` of its own port, and on a listener of their own once a command asks for a link.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use super::super::directory::{Directory, Facts, PagesFile};
 use super::{Asked, LINK_PATH, Link};
 use crate::failure::Failure;
 
-/// Characters of the name that nobody can guess.
+/// Characters of the name that cannot be guessed.
 const NAME: usize = 12;
 
 /// The pages of a landscape in its host.
@@ -41,7 +41,7 @@ struct State {
     is_open: bool,
 }
 
-/// Whether a name is of the loopback device, whoever resolves it.
+/// Whether a name is of the loopback device on every machine.
 pub(super) fn is_loopback(host: &str) -> bool {
     let is_label =
         |label: &str| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium up --demo`: stories, played on a landscape of processes.
 //!
-//! What is told is what a client sees that watches the API, and takes part in landscape time: time waits until it has
+//! The lines are what a client sees that watches the API, and takes part in landscape time: time waits until it has
 //! seen everything. Only headings are known beforehand.
 //!
-//! **Tour.** [`Play`] which stories there are; [`stage`] what they are told with; [`stories`] what happens in each.
+//! **Tour.** [`Play`] which stories there are; [`stage`] what they are made of; [`stories`] what happens in each.
 
 mod stage;
 mod stories;
@@ -105,12 +105,12 @@ pub(crate) fn play(
     pace: Pace,
     mut output: impl FnMut(&str) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let (lines, told) = std::sync::mpsc::channel();
+    let (lines, printed) = std::sync::mpsc::channel();
     let (directory, which) = (directory.clone(), which.clone());
     let no_thread = |error: std::io::Error| Failure::Failed(format!("cannot start a thread: {error}"));
     let (key, keys) = mpsc::unbounded_channel();
     if pace == Pace::Step {
-        // It ends with the process: nobody can be woken from reading a terminal.
+        // It ends with the process: a thread cannot be woken from reading a terminal.
         let read = move || std::io::stdin().lock().lines().map_while(Result::ok).try_for_each(|_| key.send(()));
         std::thread::Builder::new().name("keys".to_owned()).spawn(read).map_err(no_thread)?;
     }
@@ -118,7 +118,7 @@ pub(crate) fn play(
         .name("demo".to_owned())
         .spawn(move || take_part(&directory, which, play, pace, keys, lines))
         .map_err(no_thread)?;
-    for line in told {
+    for line in printed {
         output(&line)?;
     }
     player.join().unwrap_or_else(|_| Err(Failure::Failed("the demo panicked".to_owned())))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What stories are told with: objects are applied, time is moved, and what a watching client sees is said.
+//! What stories are made of: objects are applied, time is moved, and what a watching client sees is printed.
 
 use std::sync::mpsc::Sender;
 
@@ -33,7 +33,7 @@ use ops::manifests::Manifest;
 const TIMEOUT: TimeDelta = TimeDelta::seconds(30);
 const LOOK: TimeDelta = TimeDelta::milliseconds(10);
 
-/// Where a story is told.
+/// Where a story is played.
 pub(super) struct Stage {
     /// Requests that take no part in landscape time.
     pub(super) client: Client,
@@ -88,7 +88,7 @@ impl Stage {
         Api::namespaced(&self.context, cluster::GARDEN, preset::NAMESPACE)
     }
 
-    /// Whether the story has been told in this landscape already, which is said.
+    /// Whether the story has been played in this landscape already, which is printed.
     pub(super) async fn has_been_played(&self, shoot: &str) -> Result<bool, Failure> {
         let is_there = self.shoots().get_opt(shoot).await.map_err(failed)?.is_some();
         if is_there {
@@ -113,7 +113,7 @@ impl Stage {
         self.apply(second).await
     }
 
-    /// Creates Shoots, and tells until all of them are there.
+    /// Creates Shoots, and prints what happens until all of them are there.
     pub(super) async fn create(&self, story: &Story, shoots: &[Shoot]) -> Result<(), Failure> {
         let manifests: Vec<Manifest> =
             shoots.iter().map(|it| simulate::manifest_of(it, "Shoot", api_version::CORE)).collect();
@@ -125,7 +125,7 @@ impl Stage {
                 shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == "Succeeded")
             });
             let expected = format!("Create Succeeded (100%) of Shoot {name}");
-            self.telling(story, self.within(&expected, created)).await?;
+            self.printing(story, self.within(&expected, created)).await?;
         }
         // What was waited for was seen by a watch of its own: the story's may be behind.
         let now = self.now().await?;
@@ -163,12 +163,12 @@ impl Stage {
         Ok(self.client.clock().await?.now)
     }
 
-    /// Moves time, telling what happens on the way.
+    /// Moves time, and prints what happens on the way.
     pub(super) async fn until(&self, story: &Story, to: DateTime<Utc>) -> Result<(), Failure> {
         let limit = self.wall.now() + TIMEOUT;
         let mut state = self.client.advance(to, TimeDelta::zero()).await?;
         while state.target.is_some() {
-            self.tell(story);
+            self.print(story);
             if self.wall.now() > limit {
                 let waits = state.waits_for.participants.join(", ");
                 return Err(Failure::Failed(format!(
@@ -180,21 +180,21 @@ impl Stage {
             self.wall.sleep(LOOK, TimerClass::Work).await;
             state = self.client.clock().await?;
         }
-        self.tell(story);
+        self.print(story);
         Ok(())
     }
 
     /// Tells what happens until something is done.
-    async fn telling<T>(&self, story: &Story, done: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    async fn printing<T>(&self, story: &Story, done: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         let mut done = std::pin::pin!(done);
         loop {
             tokio::select! {
                 biased;
                 result = &mut done => {
-                    self.tell(story);
+                    self.print(story);
                     return result;
                 }
-                () = self.wall.sleep(LOOK, TimerClass::Work) => self.tell(story),
+                () = self.wall.sleep(LOOK, TimerClass::Work) => self.print(story),
             }
         }
     }
@@ -217,7 +217,7 @@ impl Stage {
 
     /// A part begins; not the first one before its time.
     pub(super) async fn part(&self, story: &Story, heading: &str) {
-        self.tell(story);
+        self.print(story);
         let is_first = self.last.lock().is_empty();
         match if is_first { Pace::AtOnce } else { self.pace } {
             Pace::AtOnce => {}
@@ -228,7 +228,7 @@ impl Stage {
                 let _ = self.keys.lock().await.recv().await;
             }
         }
-        self.tell(story);
+        self.print(story);
         self.say(heading);
     }
 
@@ -238,7 +238,7 @@ impl Stage {
     }
 
     /// Tells what was seen since.
-    pub(super) fn tell(&self, story: &Story) {
+    pub(super) fn print(&self, story: &Story) {
         for line in story.drain() {
             if line.subject.starts_with("nodes") || line.subject.trim_start().starts_with("nodes ") {
                 let heading = self.nodes_heading.lock().take();

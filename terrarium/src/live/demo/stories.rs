@@ -34,10 +34,10 @@ async fn expiry(stage: &Stage) -> Result<(), Failure> {
     stage.furnish().await?;
     stage.create(&story, &[preset::shoot(SHOOT)]).await?;
 
-    stage.part(&story, "2/5  Midnight: 1.26.4 expires. The cluster runs on, but nobody gets a new one").await;
+    stage.part(&story, "2/5  Midnight: 1.26.4 expires. The cluster runs on, but no new cluster gets the version").await;
     stage.until(&story, simulate::demo_expiration() + TimeDelta::seconds(1)).await?;
     refuse_a_late_shoot(stage, &story).await;
-    stage.tell(&story);
+    stage.print(&story);
 
     let heading = "3/5  The maintenance window opens: owner opted out, version expired, so it is forced";
     stage.part(&story, heading).await;
@@ -57,9 +57,9 @@ async fn refuse_a_late_shoot(stage: &Stage, story: &Story) {
     let late = simulate::manifest_of(&preset::shoot("late"), "Shoot", api_version::CORE);
     let object = format!("Shoot {}/late", preset::NAMESPACE);
     match apply::create(&stage.context, &late).await {
-        Ok(()) => story.tell(&object, "create Shoot late (1.26.4)", "201 Created"),
+        Ok(()) => story.add(&object, "create Shoot late (1.26.4)", "201 Created"),
         Err(status) => {
-            story.tell(&object, "create Shoot late (1.26.4)", &format!("{} {}", status.code, status.reason));
+            story.add(&object, "create Shoot late (1.26.4)", &format!("{} {}", status.code, status.reason));
             story.quote(&object, &status.message);
         }
     }
@@ -98,8 +98,8 @@ async fn awake(stage: &Stage, story: &Story, name: &str, expected: &str) -> Resu
     let wanted = shoot.spec.hibernation.and_then(|hibernation| hibernation.enabled).unwrap_or_default();
     let is = shoot.status.hibernated;
     let seen = format!("enabled {wanted}, hibernated {is}, {} nodes", stage.nodes(name).await?.len());
-    story.tell(&format!("Shoot {}/{name}", preset::NAMESPACE), "hibernation", &seen);
-    stage.tell(story);
+    story.add(&format!("Shoot {}/{name}", preset::NAMESPACE), "hibernation", &seen);
+    stage.print(story);
     expect(expected, &seen)
 }
 
@@ -179,7 +179,7 @@ async fn confined(stage: &Stage) -> Result<(), Failure> {
         let change = json!({ "spec": { "provider": { "workers": workers } } });
         stage.patch(name, change).await?;
         let object = format!("Shoot {}/{name}", preset::NAMESPACE);
-        story.tell(&object, &format!("{}/{name} patch", preset::NAMESPACE), "pool local: minimum 4, maximum 4");
+        story.add(&object, &format!("{}/{name} patch", preset::NAMESPACE), "pool local: minimum 4, maximum 4");
     }
     let now = stage.now().await?;
     stage.until(&story, now + TimeDelta::hours(1)).await?;
@@ -200,8 +200,8 @@ async fn counted(stage: &Stage, story: &Story, names: &[&str], expected: &str) -
         counts.push(format!("{name} {} nodes", stage.nodes(name).await?.len()));
     }
     let seen = counts.join(", ");
-    story.tell("Nodes", "nodes", &seen);
-    stage.tell(story);
+    story.add("Nodes", "nodes", &seen);
+    stage.print(story);
     expect(expected, &seen)
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who has a landscape's directory: one process at a time, by a lock on its file `lock`.
+//! Which process has a landscape's directory: one at a time, by a lock on its file `lock`.
 //!
-//! Whoever has the lock writes into the file who it is, so others can name it. What the file says counts only while the
+//! The process that has the lock writes its ID and role into the file, so others can name it. What the file says counts only while the
 //! lock is held: a process that ends, however it does, leaves its words behind. A process that was killed holds the lock
 //! until the system has taken everything from it, its memory first; so a lock that is held does not mean that the process runs.
 //!
-//! **Invariants.** Facts are written, and a directory is removed, by who has the lock only. A lock on a file that is not
+//! **Invariants.** Only the process that has the lock writes facts and removes the directory. A lock on a file that is not
 //! in the directory any more, since that was removed meanwhile, is none.
 
 use std::fmt;
@@ -109,7 +109,7 @@ impl Directory {
         self.try_hold(role)?.map_err(|holder| Failure::Held(self.is_held_by(&holder)))
     }
 
-    /// As [`Directory::hold`]; the inner error is who has it.
+    /// As [`Directory::hold`]; the inner error names the process that has it.
     pub(crate) fn try_hold(&self, role: &str) -> Result<Result<Held, Holder>, Failure> {
         let mut tries = TRIES.0;
         loop {
@@ -119,7 +119,7 @@ impl Directory {
                 Ok(()) if self.has_as_lock(&file) => {
                     let left_by = self.read::<HostFile>("host.json").ok().flatten();
                     let _ = fs::remove_file(self.join("host.json"));
-                    // Who cannot write there, as the disk is full, is not named.
+                    // A process that cannot write there, as the disk is full, is not named.
                     let text = format!("{} {role}\n", std::process::id());
                     let _ = file.rewind().and_then(|()| file.set_len(0)).and_then(|()| file.write_all(text.as_bytes()));
                     return Ok(Ok(Held { file, directory: self.clone(), left_by }));
@@ -146,7 +146,7 @@ impl Directory {
         let held = match self.try_hold("up") {
             Ok(Ok(held)) => held,
             Ok(Err(_)) => return Ok(None),
-            // Somebody removed it at the same time.
+            // Another process removed it at the same time.
             Err(_) if !self.path().exists() => return Ok(None),
             Err(failure) => return Err(failure),
         };
@@ -159,7 +159,7 @@ impl Directory {
         Ok(Some((facts, true)))
     }
 
-    /// That somebody has it, as a failure says it.
+    /// That a process has it, as a failure says it.
     pub(crate) fn is_held_by(&self, holder: &Holder) -> String {
         format!("{} is held by {holder}", self.path().display())
     }

@@ -37,7 +37,7 @@ pub(super) fn facts(directory: &Directory, fix: bool) -> Result<Option<Finding>,
     Ok(Some(Finding::ok("landscape", format!("{wrong}: written again, from what the log says"))))
 }
 
-/// Keys that cannot be read. New ones are as good for whoever asks for them: `up` writes new contexts.
+/// Keys that cannot be read. New ones are as good as the old ones: `up` writes new contexts.
 pub(super) fn keys(directory: &Directory, facts: &Facts, fix: bool) -> Result<Finding, Failure> {
     let names = fs::read_dir(directory.join("pki")).into_iter().flatten().filter_map(Result::ok);
     let names = names.filter_map(|file| file.file_name().into_string().ok());

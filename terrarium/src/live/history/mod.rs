@@ -9,7 +9,7 @@
 //! **Invariants.** Nothing here appends. Entries are read piece by piece, so that a long history needs little memory.
 //! Opening a stopped landscape's log does what `up` would do first: what was never acknowledged is cut off.
 //!
-//! **Tour.** [`Past`] the log. How its entries are told is in [`ops::history`].
+//! **Tour.** [`Past`] the log. How its entries read is in [`ops::history`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -240,7 +240,7 @@ fn remote(transport: &Transport) -> Remote {
     Remote::new(send, Clock::wall(), Options { attempts: ATTEMPTS, ..Options::default() })
 }
 
-/// Serves a log that nobody else does.
+/// Serves a log that no host serves.
 fn serve(facts: &Facts, log: &Log, now: DateTime<Utc>, tasks: &Tasks) -> Result<Transport, Failure> {
     let clock = Clock::new(SimulatedClock::new(now));
     let foundation = |writer| Foundation {

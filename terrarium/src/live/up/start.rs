@@ -41,7 +41,7 @@ pub(super) struct Starting {
     child: Child,
     /// Bytes of its file that are of earlier starts; `None`: it does not write into the file.
     said: Option<u64>,
-    /// Whether this command made the landscape: what a start that failed made is nobody's.
+    /// Whether this command made the landscape: what a start that failed made is removed.
     is_new: bool,
 }
 
@@ -140,7 +140,7 @@ async fn lacks(
     let Some(client) = known else { return Ok(Lacks::Host) };
     let context = client.context();
     let asked = async {
-        // Who does not tell the time is no host that runs.
+        // A host that runs answers what time it is.
         let Ok(clock) = client.clock().await else { return Ok(Lacks::Host) };
         Ok(match look(client, &context).await {
             Ok(Some(Missing::Refused(line))) => return Err(Failure::Refused(line)),
@@ -256,8 +256,8 @@ impl Starting {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Why it ended. A landscape that this command made, and nobody else has taken since, is removed: nobody has used it, and
-    /// the next start may be told something else.
+    /// Why it ended. A landscape that this command made, and no other command has started since, is removed: it was never
+    /// used, and the next `up` may have other flags.
     fn failed(&self, directory: &Directory, code: Option<i32>) -> Failure {
         let failure = self.failure(directory, code);
         if self.is_new

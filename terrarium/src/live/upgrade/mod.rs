@@ -5,7 +5,7 @@
 //! plan ──► moves: what is replaced at once ──► ask for the version ──► wait until only that runs ──► next move
 //! ```
 //!
-//! The plan is made anew from what runs, so whoever interrupts it goes on by calling it again. Where gardener-operator or a
+//! The plan is made anew from what runs, so a user who interrupts it goes on by calling it again. Where gardener-operator or a
 //! Gardenlet replaces a component, nothing is asked for: its move only waits.
 //!
 //! **Tour.** [`moves`] the steps of a plan that go together, [`view`] what is watched of the landscape and whether a
@@ -91,7 +91,7 @@ pub(crate) fn apply(
     output.line(&format!("every component is at v{to}; it took {seconds:.1} s"))
 }
 
-/// What whoever stopped it may do.
+/// What a user who stopped it may do.
 fn again(why: &str, to: &GardenerVersion) -> String {
     format!("{why}; what was begun goes on, and `terrarium upgrade apply --to v{to}` takes the steps that are left")
 }

@@ -66,9 +66,9 @@ mod tests {
         let landscape = Landscape { instances, ..Landscape::default() };
         let target = GardenerVersion::parse("1.121.0").expect("a version");
         let plan = domain::upgrade::plan(&landscape, &target, Profile::Documents).expect("an order");
-        let told: Vec<String> = of(&plan).iter().map(ToString::to_string).collect();
+        let moves: Vec<String> = of(&plan).iter().map(ToString::to_string).collect();
         assert_eq!(
-            told,
+            moves,
             [
                 "gardener-apiserver v1.120.0 -> v1.121.0 (2 instances)",
                 "gardener-controller-manager v1.120.0 -> v1.121.0",

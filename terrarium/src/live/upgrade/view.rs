@@ -30,7 +30,7 @@ use crate::live::client::Client;
 /// How often the whole wait for a component may be as long as what is waited for a change.
 const MOST_WAITS: i32 = 20;
 
-/// Local copies of what tells how far an upgrade is.
+/// Local copies of what shows how far an upgrade is.
 pub(super) struct View {
     context: Context,
     deployments: Store<Deployment>,
@@ -46,21 +46,21 @@ impl View {
     /// Reads everything once, and keeps it up to date.
     pub(super) async fn open(client: &Client) -> Self {
         let context = client.context();
-        let (told, changes) = watch::channel(0);
-        let told = Arc::new(told);
-        fn keep<K: Readable>(told: &Arc<watch::Sender<u64>>, api: Api<K>, options: ListOptions) -> Store<K> {
-            let told = told.clone();
-            Reflector::new(api, options).on_change(move |_| told.send_modify(|count| *count += 1)).start()
+        let (changed, changes) = watch::channel(0);
+        let changed = Arc::new(changed);
+        fn keep<K: Readable>(changed: &Arc<watch::Sender<u64>>, api: Api<K>, options: ListOptions) -> Store<K> {
+            let changed = changed.clone();
+            Reflector::new(api, options).on_change(move |_| changed.send_modify(|count| *count += 1)).start()
         }
         let ours = || ListOptions::labelled("app=gardener");
         let all = ListOptions::default;
         let view = Self {
-            deployments: keep(&told, Api::all(&context, "*"), ours()),
-            pods: keep(&told, Api::all(&context, "*"), ours()),
-            leases: keep(&told, Api::namespaced(&context, cluster::GARDEN, namespace::INSTANCES), all()),
-            gardens: keep(&told, Api::all(&context, cluster::RUNTIME), all()),
-            gardenlets: keep(&told, Api::namespaced(&context, cluster::GARDEN, namespace::GARDEN), all()),
-            seeds: keep(&told, Api::all(&context, cluster::GARDEN), all()),
+            deployments: keep(&changed, Api::all(&context, "*"), ours()),
+            pods: keep(&changed, Api::all(&context, "*"), ours()),
+            leases: keep(&changed, Api::namespaced(&context, cluster::GARDEN, namespace::INSTANCES), all()),
+            gardens: keep(&changed, Api::all(&context, cluster::RUNTIME), all()),
+            gardenlets: keep(&changed, Api::namespaced(&context, cluster::GARDEN, namespace::GARDEN), all()),
+            seeds: keep(&changed, Api::all(&context, cluster::GARDEN), all()),
             context,
             changes,
         };
@@ -91,7 +91,7 @@ impl View {
         self.deployments.list().into_iter().filter(is_meant).collect()
     }
 
-    /// Asks for the version, unless somebody else will. A process that was refused before its turn came is started anew.
+    /// Asks for the version, unless another component will. A process that was refused before its turn came is started anew.
     ///
     /// # Errors
     /// What has to be changed is not there, or the landscape refuses the change.
@@ -157,7 +157,7 @@ impl View {
             self.set_image(next, &deployment, &version).await?;
         }
         match self.provider_of(next) {
-            // Where no Gardenlet object says so, nobody else gives it the version.
+            // Where no Gardenlet object says so, no other component gives it the version.
             Some(provider) => self.set_image(next, &provider, &version).await,
             None => Ok(()),
         }
@@ -206,7 +206,7 @@ impl View {
         self.until(unchanged_for, || self.state(next)).await
     }
 
-    /// Waits until nobody works on the Garden.
+    /// Waits until no component works on the Garden.
     pub(super) async fn garden_is_reconciled(&self, unchanged_for: TimeDelta) -> State {
         self.until(unchanged_for, || self.garden_state()).await
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The CloudProfile that Shoots name and nobody gives: it offers what they ask for, and nothing else.
+//! The CloudProfile that Shoots name and no manifest has: it offers what they ask for, and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use super::{list, string};
 use ops::manifests::Manifest;
 
-/// Kubernetes version where nobody names one: the newest that the emulated release supports.
+/// Kubernetes version where no Shoot names one: the newest that the emulated release supports.
 const KUBERNETES: &str = "1.33.0";
-/// Machine image where nobody names one, and its version.
+/// Machine image where no Shoot names one, and its version.
 const IMAGE: (&str, &str) = ("gardenlinux", "1592.1.0");
 const ARCHITECTURE: &str = "amd64";
 
