@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What every source file begins with, what it must not contain, and how large it is.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -39,6 +40,10 @@ pub(super) fn check(root: &Path, metadata: &Value, findings: &mut Findings) -> R
         }
     }
     let files = sources(root);
+    let names: BTreeSet<String> = files.iter().map(|path| relative(root, path)).collect();
+    for name in with_two_forms(&names) {
+        findings.error(format!("{name}: a module with modules below it is `mod.rs` in its folder"));
+    }
     let (mut public, mut documented) = (0_usize, 0_usize);
     for path in files {
         let source = read(&path)?;
@@ -53,6 +58,15 @@ pub(super) fn check(root: &Path, metadata: &Value, findings: &mut Findings) -> R
         findings.warning(format!("{documented} of {public} public items and fields have a description"));
     }
     Ok(())
+}
+
+/// Files beside a folder of their name that holds sources.
+fn with_two_forms(names: &BTreeSet<String>) -> Vec<&str> {
+    let has_folder = |name: &&String| {
+        let folder = format!("{}/", name.trim_end_matches(".rs"));
+        names.range(folder.clone()..).next().is_some_and(|next| next.starts_with(&folder))
+    };
+    names.iter().filter(has_folder).map(String::as_str).collect()
 }
 
 /// Paths of all source files, sorted.
@@ -134,5 +148,17 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             files.push(path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_with_modules_below_it_has_one_form() {
+        let names = ["a/b.rs", "a/b/c.rs", "a/d.rs", "a/d/mod.rs", "a/e/mod.rs", "a/e/f.rs", "a/eg.rs"];
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(with_two_forms(&names), ["a/b.rs", "a/d.rs"]);
     }
 }
