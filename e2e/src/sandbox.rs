@@ -20,6 +20,27 @@ pub enum Kubectl {
     Newest,
 }
 
+/// The folder of this build's binaries: a test runs in `target/PROFILE/deps`.
+///
+/// # Panics
+/// The workspace has not been built.
+pub fn binaries() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its path");
+    let folder = test.ancestors().nth(2).expect("two levels below the profile's folder").to_owned();
+    assert!(
+        folder.join("terrarium").is_file(),
+        "no `terrarium` in {}: build the workspace first, as `cargo xtask test` does",
+        folder.display()
+    );
+    folder
+}
+
+/// Whether a variable of the environment, such as `TERRARIUM_TEST_BROWSER`, is `required`: then a test fails where the programs
+/// that it needs are missing; otherwise it is skipped.
+pub fn is_required(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| value == "required")
+}
+
 impl Sandbox {
     /// A sandbox in a folder, which is replaced.
     ///

@@ -6,9 +6,10 @@
 //! not pass a socket. What a browser adds is not in it.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its table")]
 
+mod probe;
+
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use api::cluster;
 use api::core::Shoot;
@@ -26,6 +27,8 @@ use http::{Request, header};
 use http_body_util::BodyExt;
 use landscape::{Component, Failure, Landscape, preset};
 use serde_json::{Value, json};
+
+use self::probe::{resident_bytes, wall_seconds};
 
 /// As `terrarium` does.
 #[global_allocator]
@@ -216,17 +219,4 @@ fn prepare(shoots: u64, entries: u64) -> Result<Landscape, Failure> {
     })?;
     done.map_err(refused)?;
     Ok(landscape)
-}
-
-#[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
-fn wall_seconds() -> f64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |elapsed| elapsed.as_secs_f64())
-}
-
-/// Resident memory, by the kernel's account; 0 where there is none.
-fn resident_bytes() -> u64 {
-    let pages = std::fs::read_to_string("/proc/self/statm")
-        .ok()
-        .and_then(|text| text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()));
-    pages.unwrap_or(0) * 4096
 }

@@ -5,12 +5,15 @@
 //! year of 100 Shoots. `rollout` before these measures roll-outs alone: 50 and 200 nodes with 10 pods each; 1,000; 5,000.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its table")]
 
+mod probe;
+
 use std::process::ExitCode;
-use std::time::SystemTime;
 
 use landscape::Failure;
 use landscape::bench::{self, Appends, Probe, Run, StatusPatches};
 use serde_json::json;
+
+use self::probe::{resident_bytes, wall_seconds};
 
 /// As `terrarium` does.
 #[global_allocator]
@@ -161,18 +164,4 @@ fn table(appends: &Appends, patches: &[StatusPatches], runs: &[Run]) {
             memory.decoded,
         );
     }
-}
-
-/// Seconds of wall time.
-#[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
-fn wall_seconds() -> f64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |elapsed| elapsed.as_secs_f64())
-}
-
-/// Resident memory, by the kernel's account; 0 where there is none.
-fn resident_bytes() -> u64 {
-    let pages = std::fs::read_to_string("/proc/self/statm")
-        .ok()
-        .and_then(|text| text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()));
-    pages.unwrap_or(0) * 4096
 }

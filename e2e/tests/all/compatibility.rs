@@ -8,19 +8,16 @@
 use std::path::Path;
 
 use terrarium_e2e::compatibility::{World, install_node, install_python, kubectls};
+use terrarium_e2e::sandbox::is_required;
 
 use crate::support::sandbox;
-
-fn is_required() -> bool {
-    std::env::var_os("TERRARIUM_TEST_CLIENTS").is_some_and(|mode| mode == "required")
-}
 
 /// What was installed; `None`: it could not be and need not, or there is no program that installs it.
 #[track_caller]
 fn installed<T>(client: &str, outcome: Result<T, String>) -> Option<T> {
     match outcome {
         Ok(installed) => Some(installed),
-        Err(why) if why.starts_with("cannot run ") || !is_required() => {
+        Err(why) if why.starts_with("cannot run ") || !is_required("TERRARIUM_TEST_CLIENTS") => {
             eprintln!("left out: {client}: {why}");
             None
         }

@@ -3,10 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use terrarium_e2e::sandbox::Kubectl;
+use terrarium_e2e::sandbox::{Kubectl, binaries};
 use terrarium_e2e::script;
-
-use crate::support::binaries;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/guides")

@@ -1,33 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Who may do what in the clusters of a host whose roles say so.
 
-use std::sync::Arc;
-
 use authorizer::Mode;
-use clock::{Clock, Random, SimulatedClock};
-use eventlog::MemoryLog;
-use generic_apiserver::Foundation;
 use host::{Host, Parts};
 use http_body_util::BodyExt;
 use process::transport::full;
 use process::{Tasks, User};
 use serde_json::{Value, json};
 
+use crate::support::foundation;
+
 const CLUSTERS: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters";
 const RBAC: &str = "apis/rbac.authorization.k8s.io/v1";
 
 /// A host with clusters `garden`, `seed--a`, `shoot--p--a` and `shoot--p--b`, in which roles count.
 async fn host() -> Host {
-    let start = "2023-07-27T20:00:00Z".parse().expect("an instant");
-    let foundation = Foundation {
-        log: Arc::new(MemoryLog::new()),
-        clock: Clock::new(SimulatedClock::new(start)),
-        wall: Clock::new(SimulatedClock::new(start)),
-        random: Random::new(1),
-        writer: 1,
-        recent_bytes: generic_apiserver::RECENT_BYTES,
-    };
-    let host = Host::with(foundation, &Tasks::new(), Parts { authorization: Mode::Rbac, ..Parts::default() });
+    let host = Host::with(foundation(), &Tasks::new(), Parts { authorization: Mode::Rbac, ..Parts::default() });
     for name in ["garden", "seed--a", "shoot--p--a", "shoot--p--b"] {
         let cluster = json!({"metadata": {"name": name}, "spec": {"kubernetesVersion": "1.27.1"}});
         ask(&host, &admin(), "POST", CLUSTERS, cluster).await.done();

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Logical clusters, their namespaces, and groups that somebody else serves.
 
-use std::sync::Arc;
-
 use apimachinery::DynamicObject;
-use clock::{Clock, Random, SimulatedClock};
-use eventlog::MemoryLog;
 use generic_apiserver::{Builder, FixedClusters, Foundation, Generic};
 use host::Host;
 use http_body_util::BodyExt;
@@ -13,17 +9,10 @@ use process::transport::full;
 use process::{Tasks, User};
 use serde_json::{Value, json};
 
+use crate::support::foundation;
+
 fn host() -> Host {
-    let start = "2023-07-27T20:00:00Z".parse().expect("an instant");
-    let foundation = Foundation {
-        log: Arc::new(MemoryLog::new()),
-        clock: Clock::new(SimulatedClock::new(start)),
-        wall: Clock::new(SimulatedClock::new(start)),
-        random: Random::new(1),
-        writer: 1,
-        recent_bytes: generic_apiserver::RECENT_BYTES,
-    };
-    Host::new(foundation, &Tasks::new())
+    Host::new(foundation(), &Tasks::new())
 }
 
 async fn send(host: &Host, method: &str, path: &str, body: Value) -> (u16, Value) {
@@ -125,16 +114,9 @@ async fn gardeners_groups_are_unavailable_while_nobody_serves_them() {
 
 #[tokio::test]
 async fn an_aggregated_server_answers_behind_the_host() {
-    let start = "2023-07-27T20:00:00Z".parse().expect("an instant");
-    let log = MemoryLog::new();
-    let foundation = |writer| Foundation {
-        log: Arc::new(log.clone()),
-        clock: Clock::new(SimulatedClock::new(start)),
-        wall: Clock::new(SimulatedClock::new(start)),
-        random: Random::new(1),
-        writer,
-        recent_bytes: generic_apiserver::RECENT_BYTES,
-    };
+    // One log, two writers.
+    let common = foundation();
+    let foundation = |writer| Foundation { writer, ..common.clone() };
     let host = Host::new(foundation(1), &Tasks::new());
     garden(&host).await;
     let find = |plural| api::catalogue::find("core.gardener.cloud", "v1beta1", plural).expect("a row");

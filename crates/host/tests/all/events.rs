@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use clock::{Clock, Random, SimulatedClock};
+use clock::{Clock, SimulatedClock};
 use eventlog::{EventLog, MemoryLog};
 use generic_apiserver::Foundation;
 use host::{Host, Parts};
 use process::Tasks;
 use serde_json::json;
 
-use crate::support::{get, send};
+use crate::support::{foundation, get, send};
 
 const EVENTS: &str = "/clusters/runtime/api/v1/namespaces/default/events";
 
@@ -19,14 +19,7 @@ const EVENTS: &str = "/clusters/runtime/api/v1/namespaces/default/events";
 async fn events_are_gone_for_who_looks_when_their_time_is_over() {
     let start = "2023-07-27T20:00:00Z".parse().expect("an instant");
     let (clock, log) = (SimulatedClock::new(start), Arc::new(MemoryLog::new()));
-    let foundation = Foundation {
-        log: log.clone(),
-        clock: Clock::new(clock.clone()),
-        wall: Clock::new(SimulatedClock::new(start)),
-        random: Random::new(1),
-        writer: 1,
-        recent_bytes: generic_apiserver::RECENT_BYTES,
-    };
+    let foundation = Foundation { log: log.clone(), clock: Clock::new(clock.clone()), ..foundation() };
     let parts = Parts { event_ttl: Some(TimeDelta::hours(1)), ..Parts::default() };
     let host = Host::with(foundation, &Tasks::new(), parts);
     let create = |name: &'static str, seen: &'static str| {
@@ -63,16 +56,8 @@ async fn events_are_gone_for_who_looks_when_their_time_is_over() {
 }
 
 #[tokio::test]
-async fn servers_behind_are_told_whom_to_trust() {
-    let start = "2023-07-27T20:00:00Z".parse().expect("an instant");
-    let foundation = Foundation {
-        log: Arc::new(MemoryLog::new()),
-        clock: Clock::new(SimulatedClock::new(start)),
-        wall: Clock::new(SimulatedClock::new(start)),
-        random: Random::new(1),
-        writer: 1,
-        recent_bytes: generic_apiserver::RECENT_BYTES,
-    };
+async fn servers_behind_read_which_authorities_to_trust() {
+    let foundation = foundation();
     let trust = |front_proxies: &str| host::Trust {
         clients: Arc::new(|cluster: &str| format!("authority of {cluster}")),
         front_proxies: front_proxies.to_owned(),

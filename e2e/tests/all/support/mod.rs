@@ -2,7 +2,7 @@
 //! What the tests of landscapes share.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,19 +14,7 @@ use process::https::{self, Credentials};
 use process::pki::Pair;
 use process::transport::full;
 use serde_json::Value;
-use terrarium_e2e::sandbox::Sandbox;
-
-/// The folder of this build's binaries: the test runs in `target/PROFILE/deps`.
-pub(crate) fn binaries() -> PathBuf {
-    let test = std::env::current_exe().expect("a test knows its path");
-    let folder = test.ancestors().nth(2).expect("two levels below the profile's folder").to_owned();
-    assert!(
-        folder.join("terrarium").is_file(),
-        "no `terrarium` in {}: build the workspace first, as `cargo xtask test` does",
-        folder.display()
-    );
-    folder
-}
+use terrarium_e2e::sandbox::{Sandbox, binaries};
 
 /// A landscape in a folder of the test's own. Tests run beside one another: no two may want the same one.
 pub(crate) fn sandbox(name: &str) -> Sandbox {

@@ -9,30 +9,14 @@ pub(crate) mod driver;
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use futures::FutureExt;
 use parking_lot::Mutex;
-use terrarium_e2e::sandbox::{Kubectl, Sandbox};
+use terrarium_e2e::sandbox::{Kubectl, Sandbox, binaries, is_required};
 
 use self::browser::Browser;
 use self::driver::Driver;
-
-/// Variable of the environment that says whether a browser must be there, and what it then is.
-const NEEDED: &str = "TERRARIUM_TEST_BROWSER";
-const REQUIRED: &str = "required";
-
-/// The folder of this build's binaries: the test runs in `target/PROFILE/deps`.
-fn binaries() -> PathBuf {
-    let test = std::env::current_exe().expect("a test knows its path");
-    let folder = test.ancestors().nth(2).expect("two levels below the profile's folder").to_owned();
-    assert!(
-        folder.join("terrarium").is_file(),
-        "no `terrarium` in {}: build the workspace first, as `cargo xtask test` does",
-        folder.display()
-    );
-    folder
-}
 
 /// The repository's root.
 pub(crate) fn root() -> &'static Path {
@@ -86,8 +70,7 @@ pub(crate) fn offer(sandbox: &Sandbox, versions: &str) {
 pub(crate) fn with_browser<T, F: Future<Output = T>>(name: &str, test: impl FnOnce(Browser) -> F) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     if let Err(why) = driver::programs() {
-        let needed = std::env::var_os(NEEDED).is_some_and(|needed| needed == REQUIRED);
-        assert!(!needed, "{why}");
+        assert!(!is_required("TERRARIUM_TEST_BROWSER"), "{why}");
         // Past the capture of tests that pass: nobody is to believe that it ran.
         process::child::say(&format!("skipped, in a browser: {why}"));
         return;
