@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reflectors, a queue and workers in one: what a reconciler is plugged into.
 //!
-//! ```ignore
-//! let mut controller = Controller::new("shoot-maintenance", &context);
-//! let shoots = controller.watch(Api::<Shoot>::all(&context, "garden"), ListOptions::default(), |change| vec![change.key.clone()]);
-//! controller.run(5, move |key| { … }).await;
-//! ```
+//! [`Controller`] has an example.
 
 use std::any::Any;
 use std::fmt;
@@ -32,6 +28,28 @@ type PassFuture = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 type Reconcile = Box<dyn Fn(ObjectKey) -> PassFuture + Send + Sync>;
 
 /// A controller under construction.
+///
+/// ```
+/// use api::core::Shoot;
+/// use controller::{Api, Controller, ListOptions, Requeue};
+///
+/// async fn run(context: process::Context) {
+///     let mut controller = Controller::new("shoot-names", &context);
+///     let all = Api::<Shoot>::all(&context, "garden");
+///     let shoots = controller.watch(all, ListOptions::default(), |change| vec![change.key.clone()]);
+///     // At most 5 passes at a time, and never two for one key.
+///     controller
+///         .run(5, move |key| {
+///             let shoot = shoots.get(&key);
+///             async move {
+///                 // Read, ask a rule of `domain`, write; `None`: it has gone.
+///                 drop(shoot);
+///                 Ok(Requeue::OnChange)
+///             }
+///         })
+///         .await;
+/// }
+/// ```
 pub struct Controller {
     context: Context,
     name: &'static str,

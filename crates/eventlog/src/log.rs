@@ -140,6 +140,34 @@ pub type Snapshot = Vec<(Key, Revision, Sections)>;
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// The log of a landscape.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use chrono::DateTime;
+/// use eventlog::{Actor, Append, AppendError, EventLog, Expect, Key, MemoryLog, Revision, Sections, Verb};
+///
+/// # tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(async {
+/// let log = MemoryLog::new();
+/// let create = Append {
+///     key: Key::new("garden", "core.gardener.cloud/shoots", "garden-demo", "local"),
+///     expect: Expect::Absent,
+///     guards: Vec::new(),
+///     verb: Verb::Create,
+///     object: Sections::default(),
+///     volatile: false,
+///     actor: Arc::new(Actor { user: "ann".into(), component: "kubectl".into(), version: "".into() }),
+///     time: DateTime::UNIX_EPOCH,
+///     writer: (1, 1),
+/// };
+/// assert_eq!(log.append(create.clone()).await.map(|it| it.revision), Ok(Revision(1)));
+/// // The same append again gets the first answer; another one finds that the object is there.
+/// assert_eq!(log.append(create.clone()).await.map(|it| it.revision), Ok(Revision(1)));
+/// let again = Append { writer: (1, 2), ..create };
+/// assert_eq!(log.append(again).await, Err(AppendError::Conflict { actual: Some(Revision(1)) }));
+/// assert_eq!(log.head(), Revision(1));
+/// # });
+/// ```
 pub trait EventLog: Send + Sync + fmt::Debug + 'static {
     /// Appends one change.
     fn append(&self, append: Append) -> BoxFuture<Result<Appended, AppendError>>;

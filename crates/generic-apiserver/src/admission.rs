@@ -107,6 +107,28 @@ impl Reads<'_> {
 }
 
 /// One plugin of the chain.
+///
+/// ```
+/// use apimachinery::{DynamicObject, Status};
+/// use generic_apiserver::{Attributes, Plugin, Reads};
+///
+/// /// Writes the user into a label of each new object.
+/// struct Author;
+///
+/// impl Plugin for Author {
+///     fn name(&self) -> &'static str {
+///         "Author"
+///     }
+///
+///     fn admit(&self, attributes: &mut Attributes<'_>, _reads: &mut Reads<'_>) -> Result<(), Status> {
+///         let user = attributes.request.user.name.to_string();
+///         if let Some(object) = attributes.object.downcast_mut::<DynamicObject>() {
+///             object.metadata.labels.insert("author".to_owned(), user);
+///         }
+///         Ok(())
+///     }
+/// }
+/// ```
 pub trait Plugin: Send + Sync + 'static {
     /// Name of the plugin.
     fn name(&self) -> &'static str;

@@ -83,6 +83,23 @@ impl<O: Object> Strategy<O> for Generic {}
 ///
 /// The server itself does before `prepare_for_*`: name generation, uid, creation timestamp, namespace, reset of
 /// `status` on the main resource, keeping of everything but `status` (and metadata) on `status`, immutable metadata.
+///
+/// ```
+/// use apimachinery::DynamicObject;
+/// use apimachinery::field::{FieldError, Path};
+/// use generic_apiserver::{RequestContext, Strategy};
+///
+/// /// A kind whose objects carry at least one label.
+/// struct Labelled;
+///
+/// impl Strategy<DynamicObject> for Labelled {
+///     fn validate_create(&self, object: &DynamicObject, _request: &RequestContext) -> Vec<FieldError> {
+///         let path = Path::new("metadata").child("labels");
+///         let is_labelled = !object.metadata.labels.is_empty();
+///         if is_labelled { Vec::new() } else { vec![FieldError::required(&path, "must have a label")] }
+///     }
+/// }
+/// ```
 pub trait Strategy<O: Object>: Send + Sync + 'static {
     /// Fills defaults. Runs after decoding, on creation and on update.
     fn default(&self, _object: &mut O) {}

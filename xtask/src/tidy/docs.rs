@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What documents say of the tree: tests, scripts and files that they name exist, and decisions are numbered as their files.
+//! What newcomers implement or call first has an example in its doc comment, which runs as a test.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Findings, read, relative};
+
+/// Items that begin with an example: file, declaration.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("crates/controller/src/runner.rs", "pub struct Controller"),
+    ("crates/generic-apiserver/src/registry.rs", "pub trait Strategy"),
+    ("crates/generic-apiserver/src/admission.rs", "pub trait Plugin"),
+    ("crates/eventlog/src/log.rs", "pub trait EventLog"),
+    ("crates/testkit/src/world/mod.rs", "pub struct World"),
+];
 
 /// Names that a document may use for something in the tree.
 #[derive(Debug, Default)]
@@ -39,6 +49,11 @@ pub(super) fn check(
     for path in files_of(&root.join("crates/domain/tests/all/vectors")) {
         known.places.insert(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
     }
+    for (file, item) in EXAMPLES {
+        if !has_example(&read(&root.join(file))?, item) {
+            findings.error(format!("{file}: the doc comment of `{item}` has no example that runs"));
+        }
+    }
     let fidelity = root.join("docs/fidelity.md");
     check_names(&relative(root, &fidelity), &read(&fidelity)?, &known, findings);
     for path in documents(root) {
@@ -50,6 +65,22 @@ pub(super) fn check(
         }
     }
     Ok(())
+}
+
+/// Whether a block of code that is a test stands in the doc comment of an item.
+fn has_example(source: &str, item: &str) -> bool {
+    let lines: Vec<&str> = source.lines().collect();
+    let declares = |line: &&str| {
+        line.strip_prefix(item)
+            .is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_'))
+    };
+    let Some(at) = lines.iter().position(|line| declares(&line)) else { return false };
+    let above = lines[..at].iter().rev().take_while(|line| line.starts_with("///") || line.starts_with("#["));
+    let mut comment: Vec<&str> = above.copied().collect();
+    comment.reverse();
+    let fences: Vec<&str> = comment.into_iter().filter(|line| line.starts_with("/// ```")).collect();
+    // Every second fence closes a block.
+    fences.chunks(2).any(|fence| fence[0] == "/// ```")
 }
 
 /// Names in the last column of tables whose last column is `test`: each is a function, a script, a module or a package.
@@ -188,6 +219,18 @@ mod tests {
         let text = "[a](a.md) [b](b.md#c)\n[c](#here) [d](https://example.org/d.md)\n";
         check_links("f.md", text, |target| target == "a.md", &mut findings);
         assert_eq!(findings.errors, ["f.md:1: the link leads nowhere: b.md#c"]);
+    }
+
+    #[test]
+    fn an_example_is_a_block_of_code_that_runs_above_its_item() {
+        let with =
+            |fence: &str| format!("/// A.\n///\n/// ```{fence}\n/// a();\n/// ```\n#[derive(Debug)]\npub struct A;\n");
+        assert!(has_example(&with(""), "pub struct A"));
+        assert!(!has_example(&with("text"), "pub struct A"));
+        assert!(!has_example(&format!("/// ```text\n/// ```\n{}", with("ignore")), "pub struct A"));
+        assert!(!has_example(&with(""), "pub struct B"));
+        let other = format!("{}\npub struct AB {{}}\n", with(""));
+        assert!(!has_example(&other, "pub struct AB"), "the example is that of another item");
     }
 
     #[test]

@@ -5,16 +5,6 @@
 //! Only the server behind the transport is a fake ([`server`]). The thread sleeps when nothing is runnable at the present
 //! instant; that is the end of a pass, so no test waits.
 //!
-//! ```
-//! use testkit::World;
-//! # use process::Exit;
-//! # let run = |context: process::Context| async move { context.tasks.shutdown().requested().await; Exit::default() };
-//! let mut world = World::at("2023-07-27T20:00:00Z").with(testkit::objects::shoot("s").build());
-//! let pass = world.start(run);
-//! assert_eq!(pass.writes, [""; 0]);
-//! assert_eq!(pass.next, None);
-//! ```
-//!
 //! **Deliberately absent.** Defaults, admission and validation: a test says with [`World::refuse`] what the server
 //! refuses. Permissions: whoever asks may do everything.
 //!
@@ -42,6 +32,16 @@ use self::server::Server;
 const GARDEN: &str = "garden";
 
 /// Clocks, a server with objects, and the component under test.
+///
+/// ```
+/// use testkit::World;
+/// # use process::Exit;
+/// # let run = |context: process::Context| async move { context.tasks.shutdown().requested().await; Exit::default() };
+/// let mut world = World::at("2023-07-27T20:00:00Z").with(testkit::objects::shoot("s").build());
+/// let pass = world.start(run);
+/// assert_eq!(pass.writes, [""; 0]);
+/// assert_eq!(pass.next, None);
+/// ```
 pub struct World {
     runtime: tokio::runtime::Runtime,
     idle: Arc<Idle>,
