@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The pages of `docs/reference`, made from what the program says of itself: a test compares them with the files, and
+//! `UPDATE_EXPECT=1` writes them.
+//!
+//! Fields of kinds come from their schemas; what else only doc comments say is read from the sources ([`source`]).
+
+mod source;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use apimachinery::Resource as _;
+use apimachinery::schema::{Node, ObjectSchema};
+use clap::CommandFactory as _;
+use domain::fault::{KINDS, Target};
+
+use crate::Arguments;
+use crate::failure::Failure;
+use ops::words::WORDS;
+
+const NOTE: &str = "Made from the program (`UPDATE_EXPECT=1 cargo test --package terrarium reference`): do not edit.\n";
+
+/// A cell of a table in Markdown.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+fn command(page: &mut String, command: &clap::Command, before: &str) {
+    let name = format!("{before}{}", command.get_name());
+    let help = command.clone().term_width(100).render_long_help().to_string();
+    let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+    let _ = write!(page, "\n## {name}\n\n```text\n{}\n```\n", help.join("\n").trim_end());
+    for below in command.get_subcommands().filter(|it| !it.is_hide_set() && it.get_name() != "help") {
+        self::command(page, below, &format!("{name} "));
+    }
+}
+
+fn commands() -> String {
+    let mut page = format!("# Commands\n\n{NOTE}");
+    let mut root = Arguments::command();
+    root.build();
+    command(&mut page, &root, "");
+    page
+}
+
+fn faults() -> String {
+    let mut page = format!(
+        "# Faults\n\n{NOTE}\n`terrarium fault inject KIND` makes one, `terrarium fault clear` ends it. Each is an object of kind \
+         Fault in cluster\n`runtime`.\n\n| kind | effect | addressed to | settings |\n| --- | --- | --- | --- |\n"
+    );
+    for kind in &KINDS {
+        let target = match kind.target {
+            Target::Shoot => "a Shoot, or any",
+            Target::Component => "a component, or one pod of it",
+            Target::Seed => "the cluster of a Seed",
+            Target::Machine => "machines of a Shoot, a pool, a zone, or a single one",
+        };
+        let settings: Vec<String> = kind
+            .settings
+            .iter()
+            .map(|it| format!("`{}`{}: {}", it.name, if it.is_required { "" } else { " (optional)" }, it.meaning))
+            .collect();
+        let _ =
+            writeln!(page, "| `{}` | {} | {target} | {} |", kind.name, cell(kind.effect), cell(&settings.join("; ")));
+    }
+    page
+}
+
+fn words() -> String {
+    let mut page = format!(
+        "# Words\n\n{NOTE}\nWhat `terrarium explain WORD` says; it also explains the tasks of flows and fields of the APIs.\n\n\
+         | word | is | means | is set | what to do |\n| --- | --- | --- | --- | --- |\n"
+    );
+    for word in WORDS {
+        let names: Vec<String> = word.names.iter().map(|name| format!("`{name}`")).collect();
+        let (means, set, to_do) = (cell(word.means), cell(word.set), cell(word.to_do));
+        let _ = writeln!(page, "| {} | {} | {means} | {set} | {to_do} |", cell(&names.join(", ")), word.kind);
+    }
+    page
+}
+
+/// What the exit code of a command means.
+fn exit_codes() -> String {
+    let text = String::new;
+    let failures = [
+        ("OutputClosed", Failure::OutputClosed),
+        ("Failed", Failure::Failed(text())),
+        ("Input", Failure::input("", "")),
+        ("Refused", Failure::Refused(text())),
+        ("Held", Failure::Held(text())),
+        ("Interrupted", Failure::Interrupted(text())),
+    ];
+    let mut page = format!(
+        "# Exit codes\n\n{NOTE}\nOf `terrarium` and of the processes of a landscape. Flags such as `--fail-on` ask for a code of their own; the\n\
+         command's help says which.\n\n| exit code | when |\n| --- | --- |\n| 0 | the command did what it was asked for |\n"
+    );
+    let (_, variants) = source::parts(&source::file("terrarium/src/failure.rs"), "pub(crate) enum Failure");
+    for (name, failure) in failures {
+        let variant = variants.iter().find(|item| item.name == name).expect("a variant");
+        let (when, named) = variant.text.split_once(": exit code ").unwrap_or((&variant.text, ""));
+        let code = failure.exit_code();
+        assert!(named.is_empty() || named == format!("{code}."), "{name} says exit code {named}");
+        let _ = writeln!(page, "| {code} | {} |", cell(&sentence(when)));
+    }
+    page
+}
+
+/// A sentence as a cell has it: lower case at the start, no full stop.
+fn sentence(text: &str) -> String {
+    let text = text.trim_end_matches('.');
+    let mut letters = text.chars();
+    let is_word = text.split(' ').next().is_some_and(|word| word.chars().skip(1).all(|letter| !letter.is_uppercase()));
+    match letters.next() {
+        Some(first) if is_word => first.to_lowercase().chain(letters).collect(),
+        _ => text.to_owned(),
+    }
+}
+
+/// Fields of the kinds of `terrarium.dev`.
+fn kinds() -> String {
+    let mut page = format!(
+        "# Kinds\n\n{NOTE}\nKinds of `terrarium.dev`, in cluster `runtime`. Fields of all other kinds are those of Gardener and Kubernetes: `kubectl\n\
+         explain`.\n"
+    );
+    for row in api::catalogue::all().iter().filter(|row| row.group == api::terrarium::Clock::GROUP) {
+        let node = (row.schema)();
+        let Some(object) = node.as_object() else { continue };
+        let subresources = match row.subresources {
+            [] => String::new(),
+            some => format!(" Subresources: {}.", some.join(", ")),
+        };
+        let _ = write!(
+            page,
+            "\n## {} (`{}.{}/{}`)\n\n{}{subresources}\n\n| field | type | what it is |\n| --- | --- | --- |\n",
+            row.kind, row.plural, row.group, row.version, object.description
+        );
+        fields(&mut page, object, "");
+    }
+    page
+}
+
+fn fields(page: &mut String, object: &ObjectSchema, before: &str) {
+    for field in object.fields.iter().filter(|field| !matches!(field.name, "apiVersion" | "kind" | "metadata")) {
+        let (mut node, mut path) = (&field.node, format!("{before}{}", field.name));
+        let type_ = type_of(node);
+        while let Node::List(inner) | Node::Map(inner) = node {
+            path.push_str(if matches!(node, Node::List(_)) { "[]" } else { ".NAME" });
+            node = inner;
+        }
+        let required = if field.required { ", required" } else { "" };
+        let _ = writeln!(page, "| `{path}` | {type_}{required} | {} |", cell(field.description));
+        if let Some(below) = node.as_object() {
+            fields(page, below, &format!("{path}."));
+        }
+    }
+}
+
+fn type_of(node: &Node) -> String {
+    match node {
+        Node::Object(_) => "object".to_owned(),
+        Node::List(inner) => format!("list of {}", type_of(inner)),
+        Node::Map(inner) => format!("map of {}", type_of(inner)),
+        Node::Boolean => "truth value".to_owned(),
+        Node::Integer { .. } => "integer".to_owned(),
+        Node::Number => "number".to_owned(),
+        Node::Duration => "duration".to_owned(),
+        Node::Time | Node::MicroTime => "time".to_owned(),
+        Node::Quantity => "quantity".to_owned(),
+        Node::IntOrString => "integer or text".to_owned(),
+        Node::Bytes => "base64".to_owned(),
+        Node::Raw => "any JSON".to_owned(),
+        Node::String => "text".to_owned(),
+    }
+}
+
+/// The contract between a process of a landscape and its starter.
+fn processes() -> String {
+    let contract = source::file("crates/process/src/child.rs");
+    let mut page = format!("# Processes\n\n{NOTE}\n{}\n", source::module(&contract));
+    for name in ["Assignment", "Serving", "Joining", "Ready", "Unready"] {
+        let (text, fields) = source::parts(&contract, &format!("pub struct {name}"));
+        let _ = write!(page, "\n## {name}\n\n{text}\n\n| field | type | what it is |\n| --- | --- | --- |\n");
+        for field in fields {
+            let _ = writeln!(page, "| `{}` | `{}` | {} |", camel_case(&field.name), field.type_, cell(&field.text));
+        }
+    }
+    page
+}
+
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |mut name, word| {
+        let (initial, rest) = word.split_at(word.len().min(1));
+        name.push_str(&initial.to_uppercase());
+        name.push_str(rest);
+        name
+    })
+}
+
+/// Annotations and labels that mean something to a component.
+fn annotations() -> String {
+    let mut page = format!(
+        "# Annotations and labels\n\n{NOTE}\nKeys that components read or write. Those that end with `/` or `-` are prefixes: a name follows.\n"
+    );
+    for (title, file) in [("Annotations", "annotation"), ("Labels", "label")] {
+        let _ = write!(page, "\n## {title}\n\n| key | what it means |\n| --- | --- |\n");
+        let mut all = source::constants(&source::file(&format!("crates/api/src/constants/{file}.rs")));
+        // A key that is made of others, or is none.
+        all.retain(|item| item.name.contains(['.', '/', '-']) && !item.name.contains(['(', ' ']));
+        all.sort_by(|left, right| left.name.cmp(&right.name));
+        for item in all {
+            let _ = writeln!(page, "| `{}` | {} |", item.name, cell(&item.text));
+        }
+    }
+    page
+}
+
+#[track_caller]
+fn check(name: &str, page: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference").join(name);
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&path, page).expect("the page can be written");
+    }
+    let stored = std::fs::read_to_string(&path).unwrap_or_default();
+    let differs = stored.lines().zip(page.lines()).find(|(stored, made)| stored != made);
+    assert!(stored == page, "docs/reference/{name} is out of date (UPDATE_EXPECT=1 writes it): {differs:?}");
+}
+
+#[test]
+fn pages_of_the_reference_say_what_the_program_says() {
+    check("commands.md", &commands());
+    check("faults.md", &faults());
+    check("words.md", &words());
+    check("exit-codes.md", &exit_codes());
+    check("kinds.md", &kinds());
+    check("processes.md", &processes());
+    check("annotations.md", &annotations());
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Doc comments of items, read from their source: what a page says of them is said once.
+//!
+//! The source is as rustfmt leaves it: a declaration begins a line, a field ends with a comma at the end of its line.
+
+/// An item with its doc comment in Markdown, as one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    /// Name of a field or variant, or the text of a constant.
+    pub(super) name: String,
+    /// Its type; empty for others than fields.
+    pub(super) type_: String,
+    /// What the doc comment says.
+    pub(super) text: String,
+}
+
+/// A file of this repository, by its path from the root.
+pub(super) fn file(path: &str) -> String {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The doc comment of a module.
+pub(super) fn module(source: &str) -> String {
+    let lines =
+        source.lines().filter_map(|line| line.strip_prefix("//!")).map(|line| line.strip_prefix(' ').unwrap_or(line));
+    plain(&lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// The fields of a struct or the variants of an enum, and what is said of itself.
+///
+/// # Panics
+/// There is no such item.
+#[track_caller]
+pub(super) fn parts(source: &str, declaration: &str) -> (String, Vec<Item>) {
+    let opening = format!("{declaration} {{");
+    let at = source.lines().position(|line| line == opening).unwrap_or_else(|| panic!("no `{declaration}`"));
+    let lines: Vec<&str> = source.lines().collect();
+    let mut above: Vec<&str> =
+        lines[..at].iter().rev().take_while(|line| line.starts_with("//") || line.starts_with('#')).copied().collect();
+    above.reverse();
+    let body = lines[at + 1..].iter().take_while(|line| !line.starts_with('}'));
+    let (mut items, mut comment) = (Vec::new(), Vec::new());
+    for line in body {
+        // Deeper lines are parts of a variant.
+        let Some(line) = line.strip_prefix("    ").filter(|line| !line.starts_with(' ')) else { continue };
+        if let Some(text) = line.strip_prefix("///") {
+            comment.push(text.trim());
+        } else if !line.starts_with('#') && !line.starts_with('}') {
+            let line = line.strip_prefix("pub ").unwrap_or(line).trim_end_matches([',', '{', ' ']);
+            let (name, type_) = line.split_once(": ").unwrap_or((line, ""));
+            let name = name.split('(').next().unwrap_or_default();
+            items.push(Item { name: name.to_owned(), type_: type_.to_owned(), text: plain(&comment.join(" ")) });
+            comment.clear();
+        }
+    }
+    (plain(&said(&above)), items)
+}
+
+/// The constants of a file that are texts, each with its doc comment.
+pub(super) fn constants(source: &str) -> Vec<Item> {
+    let (mut items, mut comment) = (Vec::new(), Vec::new());
+    let mut lines = source.lines();
+    while let Some(line) = lines.next() {
+        if line.starts_with("///") {
+            comment.push(line);
+        } else if let Some(rest) = line.strip_prefix("pub const ").and_then(|line| line.split_once(": &str =")) {
+            let value = if rest.1.is_empty() { lines.next().unwrap_or_default() } else { rest.1 };
+            let value = value.trim().trim_end_matches(';').trim_matches('"');
+            items.push(Item { name: value.to_owned(), type_: String::new(), text: plain(&said(&comment)) });
+            comment.clear();
+        } else {
+            comment.clear();
+        }
+    }
+    items
+}
+
+fn said(lines: &[&str]) -> String {
+    let texts = lines.iter().filter_map(|line| line.strip_prefix("///")).map(str::trim);
+    texts.collect::<Vec<_>>().join(" ")
+}
+
+/// Links to items as their names, in code.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, link)) = rest.split_once("[`") {
+        out.push_str(before);
+        let Some((name, after)) = link.split_once("`]") else { break };
+        let name = name.rsplit("::").next().unwrap_or(name);
+        out.push('`');
+        out.push_str(name);
+        out.push('`');
+        // The target of a link that names it.
+        rest = match after.strip_prefix('(').and_then(|target| target.split_once(')')) {
+            Some((_, after)) => after,
+            None => after,
+        };
+    }
+    out.push_str(rest);
+    out
+}
+
+#[test]
+fn comments_belong_to_what_stands_below_them() {
+    let source = "//! A module.\n//!\n//! Of [`a::B`](super::a).\n\n/// A struct of\n/// two lines.\n#[derive(Debug)]\npub struct A {\n    /// First,\n    \
+                  /// see [`Self::b`].\n    pub a: u8,\n    #[serde(default)]\n    pub b: Option<String>,\n}\n\n/// An enum.\nenum B {\n    /// One.\n    \
+                  #[error(\"x\")]\n    One {\n        /// Deep.\n        what: u8,\n    },\n    /// Two.\n    Two(u8),\n}\n\n/// A key.\npub const K: &str = \"k\";\n\
+                  /// Long.\npub const L: &str =\n    \"l\";\nconst M: u8 = 1;\n";
+    let item = |name: &str, type_: &str, text: &str| Item { name: name.into(), type_: type_.into(), text: text.into() };
+    assert_eq!(module(source), "A module.\n\nOf `B`.");
+    let fields = vec![item("a", "u8", "First, see `b`."), item("b", "Option<String>", "")];
+    assert_eq!(parts(source, "pub struct A"), ("A struct of two lines.".to_owned(), fields));
+    assert_eq!(
+        parts(source, "enum B"),
+        ("An enum.".to_owned(), vec![item("One", "", "One."), item("Two", "", "Two.")])
+    );
+    assert_eq!(constants(source), [item("k", "", "A key."), item("l", "", "Long.")]);
+}
