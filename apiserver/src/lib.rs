@@ -7,7 +7,8 @@
 //!
 //! **Invariants.** Stateless: what it knows is the log. No reconcile loops. No rule of Gardener that `domain` could hold.
 //!
-//! **Tour.** [`Options`] and [`service`] make a server; [`instance`] is one as a process; [`register`] adds the kinds and the chain to any builder.
+//! **Tour.** [`Options`] and [`service`] make a server; [`instance`] is one as a process; [`register`] adds the kinds
+//! and the chain to any builder.
 
 pub mod admission;
 pub mod instance;

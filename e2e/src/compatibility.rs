@@ -4,7 +4,8 @@
 //! A client's cases are a program in `e2e/clients/compatibility`, which prints a line for each: `ok<TAB>AREA<TAB>CASE`, or
 //! `failed<TAB>AREA<TAB>CASE<TAB>REASON`. Clients that a registry has are installed in a version that is fixed here.
 //!
-//! **Deliberately absent**: clients in Go, which no package registry ships as programs; what they send is in tests of `generic-apiserver` and
+//! **Deliberately absent**: clients in Go, which no package registry ships as programs; what they send is in tests of
+//! `generic-apiserver` and
 //! `host`.
 
 use std::collections::BTreeMap;

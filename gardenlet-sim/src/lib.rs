@@ -8,7 +8,8 @@
 //! component has code for an API server: both read and write through `controller`.
 //!
 //! **Tour.** [`gardenlet`] takes Shoots through their flows, watches their health, keeps the Seed; [`provider_local`]
-//! extension controllers, machine-controller-manager, node agents; `ledger` what both know of what they wrote; `durations` how long things take.
+//! extension controllers, machine-controller-manager, node agents; `ledger` what both know of what they wrote;
+//! `durations` how long things take.
 
 mod durations;
 pub mod gardenlet;

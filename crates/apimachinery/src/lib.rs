@@ -10,7 +10,8 @@
 //! describes a type; [`decode`] bytes to a pruned tree to a typed value; [`encode`] a typed value to the bytes that are
 //! stored and served; [`field`] paths and errors; [`status`] `metav1.Status`; [`selector`] labels and fields;
 //! [`wire`] values without their types;
-//! [`validation`] the grammars of names and labels; [`fields`] managed fields and server-side apply; [`patch`] JSON, merge and strategic merge patch; [`opaque`] texts in trees; [`dynamic`]
+//! [`validation`] the grammars of names and labels; [`fields`] managed fields and server-side apply; [`patch`] JSON,
+//! merge and strategic merge patch; [`opaque`] texts in trees; [`dynamic`]
 //! objects known by schema only.
 
 // `api_type` names this crate as others do.

@@ -17,7 +17,7 @@ use crate::validation::{Errors, meta};
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 /// What was measured of them.
 const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
-/// Conditions.
+/// Conditions of the autoscaler as JSON, which `v1` has no field for.
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 /// How fast it scales.
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";

@@ -77,9 +77,9 @@ pub fn set_requester(fields: &mut Map<String, Value>, who: &Requester<'_>) {
 /// Who asks for a certificate.
 #[derive(Clone, Debug)]
 pub struct Requester<'a> {
-    /// Name.
+    /// Name of the user, as the authorizer knows it.
     pub name: &'a str,
-    /// Groups.
+    /// Groups of the user, `system:authenticated` among them.
     pub groups: Vec<&'a str>,
     /// Unique id; empty if there is none.
     pub uid: &'a str,

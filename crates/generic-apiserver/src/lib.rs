@@ -7,7 +7,8 @@
 //! **Tour.** [`Builder`] makes a [`Server`]; `routes` what it serves; `handlers` what each verb does, `handlers::write` the way of
 //! an object to the log; [`registry`] the hooks of a kind; [`admission`] the chain of checks;
 //! [`observer`] who is told of changes;
-//! [`clusters`] logical clusters; `delegates` servers of what clusters define for themselves; [`authentication`] who asks; [`authorization`] who may do what; [`http`] HTTPS in
+//! [`clusters`] logical clusters; `delegates` servers of what clusters define for themselves; [`authentication`] who
+//! asks; [`authorization`] who may do what; [`http`] HTTPS in
 //! front; `openapi` what clients learn about kinds; [`protobuf`] bodies that are no JSON; [`validator`] what must hold of
 //! every watch.
 //!

@@ -14,11 +14,13 @@
 //! ```
 //!
 //! The first two are for components and administrators, and carry the participant's name in a header; the rest is for
-//! administrators. How time goes by itself is the spec of an object ([`crate::clock_object`]). A participant whose request is dropped while it waits has not left:
+//! administrators. How time goes by itself is the spec of an object ([`crate::clock_object`]). A participant whose
+//! request is dropped while it waits has not left:
 //! it reports again, or is dropped because it reported nothing; the kubelet says when a process has ended.
 //!
 //! **Invariants.** One driver decides; a grant reaches its participant, at the latest as the answer to the next report,
-//! and the dial shows its instant before. Nothing is guessed from wall time: it is read for time that runs by itself and for the limit of a report.
+//! and the dial shows its instant before. Nothing is guessed from wall time: it is read for time that runs by itself
+//! and for the limit of a report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -10,8 +10,14 @@
 //! **Invariants.** No rules of Gardener. An aggregated group is never served from the host's own fold: while no server
 //! has it, requests for it are answered with 503.
 //!
-//! **Tour.** [`Host`] the front door, `front` how it answers a request, `place` what a path asks for; [`live`] a host on a port; [`aggregation`] the servers of the aggregated groups; [`clock_service`] landscape time, [`timekeeper`] when it
-//! moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose, [`faults`] to processes; `timing_object` how long things take; `garden_object` what a Garden may say; [`kubelet`] pods as processes, `joined` processes that it did not start; `first_roles` roles and `first_objects` other objects that a cluster begins with, `aggregated_roles` roles made of others; [`registry`] which components run; [`identity`] who asks, [`tokens`] as which ServiceAccount; `evictions` when a pod may go, `event_expiry` when Events go; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
+//! **Tour.** [`Host`] the front door, `front` how it answers a request, `place` what a path asks for; [`live`] a host
+//! on a port; [`aggregation`] the servers of the aggregated groups; [`clock_service`] landscape time, [`timekeeper`]
+//! when it moves, [`clock_object`] how clients see it; `fault_object` what goes wrong on purpose, [`faults`] to processes;
+//! `timing_object` how long things take; `garden_object` what a Garden may say; [`kubelet`] pods as processes, `joined`
+//! processes that it did not start; `first_roles` roles and `first_objects` other objects that a cluster begins with,
+//! `aggregated_roles` roles made of others; [`registry`] which components run; [`identity`] users by their certificates, [`tokens`] as
+//! which ServiceAccount; `evictions` when a pod may go, `event_expiry` when Events go; `log_service` who may read the
+//! log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 mod aggregated_roles;
 pub mod aggregation;

@@ -8,7 +8,8 @@
 //! | annotations `terrarium.dev/version`, `/endpoint`, `/identity` | version, where it serves if it does, pod |
 //!
 //! A process registers before it is ready ([`lease`]); [`Gate`] refuses a version that must not run beside those that
-//! do, or warns of it ([`Policy`]). The append that registers is guarded by all Leases being as the gate has read them, so two that start at one
+//! do, or warns of it ([`Policy`]). The append that registers is guarded by all Leases being as the gate has read them,
+//! so two that start at one
 //! moment cannot both pass. The kubelet removes the Leases of its processes when they have ended: an instance counts as long
 //! as its Lease is there.
 //!

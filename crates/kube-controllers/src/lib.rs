@@ -9,7 +9,8 @@
 //! below it changed. But for workload, no kind is known by name except Namespace, ResourceQuota and
 //! CustomResourceDefinition; everything else comes from discovery.
 //!
-//! **Tour.** [`run`]; [`certificates`] which requests are signed; `graph` what is known of all objects; `garbage_collector` owners and dependents; `definitions`
+//! **Tour.** [`run`]; [`certificates`] which requests are signed; `graph` what is known of all objects;
+//! `garbage_collector` owners and dependents; `definitions`
 //! kinds that clusters define for themselves; `namespaces`; `resource_quotas` what is used of them;
 //! [`namespace_objects`] what every namespace has; [`workload`] Deployments, ReplicaSets and pods.
 

@@ -161,7 +161,8 @@ pub fn matrix(landscape: &Landscape, profile: Profile) -> Matrix {
 }
 
 /// What is legal and unwise: notes W1 to W6, as far as they are about what runs. W2 is about none of our landscapes: the
-/// cluster of gardener-operator is no Seed. W4 is about the minor after the newest gardener-apiserver. W3 is about the version that is emulated:
+/// cluster of gardener-operator is no Seed. W4 is about the minor after the newest gardener-apiserver. W3 is about the
+/// version that is emulated:
 /// Shoots outside of its list go on in profile `documents`, and fail in profile `upstream`.
 pub fn unwise(
     landscape: &Landscape,

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A landscape of processes: starting, stopping and asking it.
 //!
-//! **Tour.** [`up`], [`down`], [`status`], [`landscapes`], [`clock`], [`fault`], [`get`], [`kubectl`], [`events`], [`logs`], [`log`],
-//! [`at`], [`replay`], [`doctor`], [`dump`], [`dashboard`] the commands, over [`ask`], what they ask the API, and [`history`], the log; [`host`] the process behind a landscape, and
-//! [`components`] those that it starts, [`joining`] those that it did not; [`directory`] where its files are, [`retention`] how much of its past, [`owner`] for how long, [`running`] which are elsewhere, [`writes`] whether it can be written; [`authority`] its certificates; [`bootstrap`] what
+//! **Tour.** [`up`], [`down`], [`status`], [`landscapes`], [`clock`], [`fault`], [`get`], [`kubectl`], [`events`],
+//! [`logs`], [`log`],
+//! [`at`], [`replay`], [`doctor`], [`dump`], [`dashboard`] the commands, over [`ask`], what they ask the API, and
+//! [`history`], the log; [`host`] the process behind a landscape, and
+//! [`components`] those that it starts, [`joining`] those that it did not; [`directory`] where its files are,
+//! [`retention`] how much of its past, [`owner`] for how long, [`running`] which are elsewhere, [`writes`] whether it
+//! can be written; [`authority`] its certificates; [`bootstrap`] what
 //! it has from the beginning; [`client`] and [`kubeconfig`] ways to it, [`credential`] those of Shoots.
 
 mod admission_controller;

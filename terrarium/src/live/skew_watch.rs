@@ -8,7 +8,8 @@
 //!
 //! Where the rules only warn, it says so in its log and in an Event, and goes on.
 //!
-//! What it has under way it finishes; its Leases and heartbeats go on. A process that cannot read the registry uses what it read last.
+//! What it has under way it finishes; its Leases and heartbeats go on. A process that cannot read the registry uses
+//! what it read last.
 //!
 //! Source: spec of the emulator; upstream checks at the start only, if at all.
 

@@ -139,7 +139,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         None => Vec::new(),
     };
     print(&forecast, arguments, output)?;
-    print(&explained, arguments.output, output)?;
+    print_lines(&explained, arguments.output, output)?;
     let is_found = |row: &Row| match arguments.fail_on {
         Some(FailOn::Failed) => row.change.failure.is_some(),
         Some(FailOn::Forced) => row.change.is_forced && row.change.failure.is_none(),
@@ -191,7 +191,7 @@ impl OfLandscape {
 }
 
 /// Lines for a person: with the data in a table, beside it in forms for scripts.
-fn print(lines: &[String], form: Form, output: &mut Output) -> Result<(), Failure> {
+fn print_lines(lines: &[String], form: Form, output: &mut Output) -> Result<(), Failure> {
     for line in lines {
         match form {
             Form::Table => output.line(line)?,
@@ -213,7 +213,7 @@ fn print(forecast: &Forecast, arguments: &Arguments, output: &mut Output) -> Res
         columns.extend(summary::COLUMNS);
         rows::print_objects(&summary::grouped(&shown, by), &columns, arguments.output, output)?;
     }
-    print(&forecast.closing(), arguments.output, output)
+    print_lines(&forecast.closing(), arguments.output, output)
 }
 
 /// What rows are counted by.

@@ -105,7 +105,8 @@ fn plain(text: &str) -> String {
 #[test]
 fn comments_belong_to_what_stands_below_them() {
     let source = "//! A module.\n//!\n//! Of [`a::B`](super::a).\n\n/// A struct of\n/// two lines.\n#[derive(Debug)]\npub struct A {\n    /// First,\n    \
-                  /// see [`Self::b`].\n    pub a: u8,\n    #[serde(default)]\n    pub b: Option<String>,\n}\n\n/// An enum.\nenum B {\n    /// One.\n    \
+                  /// see [`Self::b`].\n    pub a: u8,\n    #[serde(default)]\n    pub b: Option<String>,\n}\n\n/// An
+                  /// enum.\nenum B {\n    /// One.\n    \
                   #[error(\"x\")]\n    One {\n        /// Deep.\n        what: u8,\n    },\n    /// Two.\n    Two(u8),\n}\n\n/// A key.\npub const K: &str = \"k\";\n\
                   /// Long.\npub const L: &str =\n    \"l\";\nconst M: u8 = 1;\n";
     let item = |name: &str, type_: &str, text: &str| Item { name: name.into(), type_: type_.into(), text: text.into() };

@@ -93,14 +93,8 @@ fn check_source(name: &str, source: &str, findings: &mut Findings) {
     if let Some(number) = source.lines().position(|line| line.ends_with([' ', '\t'])) {
         findings.error(format!("{name}:{}: trailing white space", number + 1));
     }
-    let is_too_long = |line: &str| {
-        let comment = line.trim_start().strip_prefix("//");
-        // The row of a table cannot be broken.
-        comment.is_some_and(|text| !text.trim_start_matches(['/', '!', ' ']).starts_with('|'))
-            && line.chars().count() > LONG_COMMENT
-    };
-    if let Some(number) = source.lines().position(is_too_long) {
-        findings.warning(format!("{name}:{}: a comment of more than {LONG_COMMENT} characters", number + 1));
+    for number in long_comments(source) {
+        findings.error(format!("{name}:{number}: a comment of more than {LONG_COMMENT} characters"));
     }
     let select = source.lines().position(|line| line.contains("select! {"));
     if let Some(number) = select
@@ -116,6 +110,23 @@ fn check_source(name: &str, source: &str, findings: &mut Findings) {
             findings.error(format!("{name}:{}: `{word}` does not belong into {room}", number + 1));
         }
     }
+}
+
+/// Numbers of the lines that are only a comment, and too long. The row of a table and a line of code cannot be broken.
+fn long_comments(source: &str) -> Vec<usize> {
+    let (mut found, mut is_code) = (Vec::new(), false);
+    for (index, line) in source.lines().enumerate() {
+        let Some(comment) = line.trim_start().strip_prefix("//") else {
+            is_code = false;
+            continue;
+        };
+        let text = comment.trim_start_matches(['/', '!', ' ']);
+        is_code ^= text.starts_with("```");
+        if !is_code && !text.starts_with('|') && line.chars().count() > LONG_COMMENT {
+            found.push(index + 1);
+        }
+    }
+    found
 }
 
 /// The lines of a source file, those that are only a comment emptied.
@@ -154,6 +165,15 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn comments_are_broken_but_for_tables_and_code() {
+        let long = "x ".repeat(70);
+        let source = format!(
+            "//! {long}\n//! | {long}|\n//! ```text\n//! {long}\n//! ```\nlet a = \"{long}\";\n    // {long}\n// short\n"
+        );
+        assert_eq!(long_comments(&source), [1, 7]);
+    }
 
     #[test]
     fn a_module_with_modules_below_it_has_one_form() {

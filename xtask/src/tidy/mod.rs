@@ -3,7 +3,8 @@
 //! and who writes out a key.
 //!
 //! **Tour.** [`imports`] the table of rooms; [`docs`] names, links and numbers in documents; [`features`] licences,
-//! bans and features of `deny.toml`; [`files`] what every source file must begin with and must not contain; [`vocabulary`] keys that `api` alone writes out.
+//! bans and features of `deny.toml`; [`files`] what every source file must begin with and must not contain;
+//! [`vocabulary`] keys that `api` alone writes out.
 
 mod docs;
 mod features;

@@ -3,7 +3,8 @@
 //! may be written out.
 //!
 //! `api` alone does: `api::constants`, `api::cluster`, and the kinds themselves. In the product code of every other room a
-//! string literal with `gardener.cloud/` or `sapcloud.io/` in it, or that begins with `seed--` or `shoot--`, is refused. Three things are not judged: comments, tests
+//! string literal with `gardener.cloud/` or `sapcloud.io/` in it, or that begins with `seed--` or `shoot--`, is
+//! refused. Three things are not judged: comments, tests
 //! (which expect literals, or a wrong constant would pass), and literals with white space in them: there the key is
 //! part of a sentence or of a manifest, and the reader is better served by the whole text.
 

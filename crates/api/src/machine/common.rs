@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Types that several kinds of `machine.sapcloud.io/v1alpha1` share.
 //!
-//! Source: machine-controller-manager pkg/apis/machine/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
+//! Source: machine-controller-manager pkg/apis/machine/v1alpha1 @ v1.120.0; names, types and order of the fields are
+//! the public API's.
 
 use api_derive::api_type;
 use apimachinery::meta::*;

@@ -109,7 +109,8 @@ impl ApiResource {
 /// Requests for one kind. Cheap to clone.
 ///
 /// `cluster` is a logical cluster, or `*` for all of them (list and watch; objects carry their cluster in the
-/// annotation [`CLUSTER`](::api::constants::annotation::CLUSTER)). Methods that take an object find its namespace, and for `*` its cluster, in it.
+/// annotation [`CLUSTER`](::api::constants::annotation::CLUSTER)). Methods that take an object find its namespace, and
+/// for `*` its cluster, in it.
 pub struct Api<K> {
     pub(crate) endpoint: Endpoint,
     kind: PhantomData<fn() -> K>,

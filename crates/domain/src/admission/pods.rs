@@ -17,9 +17,9 @@ pub const HIGHEST_OF_USERS: i64 = 1_000_000_000;
 /// A PriorityClass that every cluster has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SystemClass {
-    /// Name.
+    /// Name of the class, `system-node-critical`.
     pub name: &'static str,
-    /// Priority.
+    /// Priority of its pods, above [`HIGHEST_OF_USERS`].
     pub value: i64,
     /// What it is for, in upstream's words.
     pub description: &'static str,

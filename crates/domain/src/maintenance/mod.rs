@@ -5,7 +5,8 @@
 //! order: a dry run of [`Plan::shoot`], `status.lastMaintenance`, the object, `status.lastMaintenance` again, Events.
 //! A version that cannot be raised is an outcome, not an error.
 //!
-//! **Tour.** [`agenda`] when a Shoot is looked at, [`upcoming`] by which window; [`decision`] whether and to what a version is raised; [`migration`]
+//! **Tour.** [`agenda`] when a Shoot is looked at, [`upcoming`] by which window; [`decision`] whether and to what a
+//! version is raised; [`migration`]
 //! what a new Kubernetes version forbids in the spec; [`credentials`] which ones are rotated; [`operation`] annotations and
 //! tasks; [`report`] texts.
 //!

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Three labels and a condition of the Node are the only memory: labels say what is wanted and what the result is, the
-//! condition says how far it is. machine-controller-manager writes the condition ([`super::machine`]), its MachineDeployment the labels
+//! condition says how far it is. machine-controller-manager writes the condition ([`super::machine`]), its
+//! MachineDeployment the labels
 //! ([`super::deployment`]), gardener-node-agent the result.
 //!
 //! Source: docs/proposals/31-inplace-node-update.md and pkg/nodeagent/controller/operatingsystemconfig @ v1.120.0;

@@ -24,7 +24,8 @@ pub struct StaleGroup<'a> {
 /// Merges what servers answered to one GET of `/apis` (or `/api`, which only one of them has anything to say to).
 ///
 /// `headers` are the client's. The servers are to be asked with the same `Accept`, and without `If-None-Match` and
-/// `Accept-Encoding`. The first answer is the front server's own and is handed on as it is when it is no success; answers of others that are none
+/// `Accept-Encoding`. The first answer is the front server's own and is handed on as it is when it is no success;
+/// answers of others that are none
 /// count for nothing. Of a group that several serve the first counts. Groups in `stale` that nobody has answered for are
 /// told as such: clients go on with the others.
 pub fn merge<'a>(

@@ -2,10 +2,12 @@
 //! Aggregation: which requests are handed on, to whom, and discovery as if one server served everything.
 //!
 //! In a simulation the groups are a server of the same process. In a landscape they are [`Instances`]: processes, any
-//! of which answers any request, because the host says up to which revision the answer must have read the log. Whether one runs is what the
+//! of which answers any request, because the host says up to which revision the answer must have read the log. Whether
+//! one runs is what the
 //! condition of an APIService says.
 //!
-//! **Tour.** [`Backend`] who serves; [`Instances`] spreads requests; `instance` whether one answers; `lines` watches that end where a line does;
+//! **Tour.** [`Backend`] who serves; [`Instances`] spreads requests; `instance` whether one answers; `lines` watches
+//! that end where a line does;
 //! [`api_services`] the objects.
 
 pub mod api_services;

@@ -11,7 +11,8 @@
 //! which `pods/log` reads. This kubelet ignores all other pods.
 //!
 //! **Invariants.** Every end of a process has its reason in `lastState` of the container, as the last line of the pod's
-//! previous log, and in what the host says. At most one process for a pod's uid. A process is stopped by the end of its standard input, and has
+//! previous log, and in what the host says. At most one process for a pod's uid. A process is stopped by the end of its
+//! standard input, and has
 //! [`child::GRACE`] to go; it ends with this process (see [`process::child`]). While a process starts, landscape time is
 //! held. A back-off ends when either clock has passed it.
 

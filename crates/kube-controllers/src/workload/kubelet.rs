@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The simulated kubelet: pods that nobody runs as a process run here, as a status and nothing else.
 //!
-//! A pod without a node gets one first; a pod whose node is gone is deleted. A pod costs one write of its status (none if it was created running), and one
+//! A pod without a node gets one first; a pod whose node is gone is deleted. A pod costs one write of its status (none
+//! if it was created running), and one
 //! more for each change of what is wrong with it.
 
 use std::collections::BTreeMap;

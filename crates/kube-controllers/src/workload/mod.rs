@@ -11,7 +11,8 @@
 //! Claims get volumes, and pods wait for both (`storage`).
 //!
 //! **Invariants.** Controllers are thin: how many, which and in what words is decided by functions without I/O
-//! (`sizes`, `pods`, `conditions`, `template`, `pod_status`, `binding`, `retention`, the modules of `placement`). Everything that is known is in objects, so that a
+//! (`sizes`, `pods`, `conditions`, `template`, `pod_status`, `binding`, `retention`, the modules of `placement`).
+//! Everything that is known is in objects, so that a
 //! new process goes on where the last one ended. A workload that has reached its goal has no timer and gets no write.
 
 mod binding;

@@ -153,7 +153,8 @@ impl Workload {
         NewPod { metadata, spec, status }
     }
 
-    /// Creates pods, until one fails; how many were created (none counts in a namespace that is going away). Until they are seen, nothing is said of the owner's pods.
+    /// Creates pods, until one fails; how many were created (none counts in a namespace that is going away). Until they
+    /// are seen, nothing is said of the owner's pods.
     pub(crate) async fn create_pods<O: Owner>(
         &self,
         owner: &O,

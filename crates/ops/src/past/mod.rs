@@ -16,7 +16,8 @@
 //! shows rows of namespaces that its user may list.
 //!
 //! **Invariants.** Rows at a revision are what the typed objects of the API's exact list at it give, by the functions of
-//! [`rows`](mod@rows). Nothing is read of the log that is newer than the revision, or than the keyframe that is folded back. At most
+//! [`rows`](mod@rows). Nothing is read of the log that is newer than the revision, or than the keyframe that is folded
+//! back. At most
 //! [`KEYFRAMES`] are kept; moments share the rows that are the same in them.
 
 pub mod exact;

@@ -2,7 +2,8 @@
 //! One run of a flow over one Shoot: what the tasks do.
 //!
 //! **Tour.** [`Botanist`] the run and the dispatch of effects; [`extensions`] writing, awaiting and deleting extension
-//! objects; [`components`] the objects that stand for components, [`workload`] how far they are; [`dns`], [`operating_system`], [`worker`],
+//! objects; [`components`] the objects that stand for components, [`workload`] how far they are; [`dns`],
+//! [`operating_system`], [`worker`],
 //! [`secrets`], [`credentials`] what these tasks write.
 
 pub(crate) mod components;

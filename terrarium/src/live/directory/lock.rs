@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which process has a landscape's directory: one at a time, by a lock on its file `lock`.
 //!
-//! The process that has the lock writes its ID and role into the file, so others can name it. What the file says counts only while the
+//! The process that has the lock writes its ID and role into the file, so others can name it. What the file says counts
+//! only while the
 //! lock is held: a process that ends, however it does, leaves its words behind. A process that was killed holds the lock
 //! until the system has taken everything from it, its memory first; so a lock that is held does not mean that the process runs.
 //!

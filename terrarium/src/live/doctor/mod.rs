@@ -4,7 +4,8 @@
 //! Checks of the machine and the directory read only; `--fix` does what a remedy says where that loses nothing, and
 //! `--compact` removes the history.
 //!
-//! **Tour.** [`damage`] files that are damaged or missing; [`machine`] disk, limits, processes, kubectl; here: directory, contexts, log and landscape.
+//! **Tour.** [`damage`] files that are damaged or missing; [`machine`] disk, limits, processes, kubectl; here:
+//! directory, contexts, log and landscape.
 
 mod damage;
 mod machine;
