@@ -4,6 +4,7 @@
 
 mod extension;
 mod garden;
+mod gardenlets;
 
 use api::kubernetes::apps::{Deployment, DeploymentStatus};
 use api::operator::Garden;
