@@ -1,58 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A landscape of processes: starting, stopping and asking it.
 //!
-//! **Tour.** [`up`], [`down`], [`status`], [`landscapes`], [`clock`], [`fault`], [`get`], [`kubectl`], [`events`],
-//! [`logs`], [`log`],
-//! [`at`], [`replay`], [`doctor`], [`dump`], [`dashboard`] the commands, over [`ask`], what they ask the API, and
-//! [`history`], the log; [`host`] the process behind a landscape, and
-//! [`components`] those that it starts, [`joining`] those that it did not; [`directory`] where its files are,
-//! [`retention`] how much of its past, [`owner`] for how long, [`running`] which are elsewhere, [`writes`] whether it
-//! can be written; [`authority`] its certificates; [`bootstrap`] what
-//! it has from the beginning; [`client`] and [`kubeconfig`] ways to it, [`credential`] those of Shoots.
+//! **Tour.** [`commands`] what a user types, over [`ask`], what they ask the API, and [`history`], the log; [`landscape`]
+//! its files, certificates and ways to it; [`processes`] the host and the components.
 
-mod admission_controller;
-mod apiserver;
-pub(crate) mod ask;
-pub(crate) mod at;
-mod authority;
-mod bootstrap;
-pub(crate) mod client;
-pub(crate) mod clock;
-pub(crate) mod components;
-pub(crate) mod config;
-mod configuration;
-pub(crate) mod credential;
-pub(crate) mod dashboard;
-mod defaults;
-mod demo;
-mod directory;
-pub(crate) mod doctor;
-pub(crate) mod down;
-pub(crate) mod dump;
-pub(crate) mod events;
-pub(crate) mod fault;
-pub(crate) mod get;
-pub(crate) mod history;
-pub(crate) mod host;
-pub(crate) mod joining;
-mod kubeconfig;
-pub(crate) mod kubeconfig_command;
-pub(crate) mod kubectl;
-pub(crate) mod landscapes;
-pub(crate) mod log;
-pub(crate) mod logs;
-mod operator;
-mod owner;
-mod registration;
-pub(crate) mod replay;
-mod retention;
-mod running;
-mod skew_event;
-mod skew_watch;
-pub(crate) mod status;
-pub(crate) mod up;
-pub(crate) mod upgrade;
-mod writes;
+mod commands;
+mod landscape;
+mod processes;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -60,7 +14,18 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::TypedValueParser;
 
-pub(crate) use directory::{Directory, Facts};
+use self::commands::demo;
+pub(crate) use self::commands::{
+    ask, at, clock, config, credential, dashboard, doctor, down, dump, events, fault, get, history, kubeconfig_command,
+    kubectl, landscapes, log, logs, replay, status, up, upgrade,
+};
+pub(crate) use self::landscape::client;
+pub(crate) use self::landscape::directory::{Directory, Facts};
+use self::landscape::{authority, bootstrap, directory, kubeconfig, owner, retention, running, writes};
+use self::processes::{
+    admission_controller, apiserver, configuration, defaults, operator, registration, skew_event, skew_watch,
+};
+pub(crate) use self::processes::{components, host, joining};
 
 use crate::failure::Failure;
 

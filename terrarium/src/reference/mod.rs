@@ -20,6 +20,10 @@ use ops::words::WORDS;
 
 const NOTE: &str = "Made from the program (`UPDATE_EXPECT=1 cargo test --package terrarium reference`): do not edit.\n";
 
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// A cell of a table in Markdown.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
@@ -132,7 +136,11 @@ fn kinds() -> String {
         let _ = write!(
             page,
             "\n## {} (`{}.{}/{}`)\n\n{}{subresources}\n\n| field | type | what it is |\n| --- | --- | --- |\n",
-            row.kind, row.plural, row.group, row.version, object.description
+            row.kind,
+            row.plural,
+            row.group,
+            row.version,
+            one_line(object.description)
         );
         fields(&mut page, object, "");
     }

@@ -104,11 +104,41 @@ fn plain(text: &str) -> String {
 
 #[test]
 fn comments_belong_to_what_stands_below_them() {
-    let source = "//! A module.\n//!\n//! Of [`a::B`](super::a).\n\n/// A struct of\n/// two lines.\n#[derive(Debug)]\npub struct A {\n    /// First,\n    \
-                  /// see [`Self::b`].\n    pub a: u8,\n    #[serde(default)]\n    pub b: Option<String>,\n}\n\n/// An
-                  /// enum.\nenum B {\n    /// One.\n    \
-                  #[error(\"x\")]\n    One {\n        /// Deep.\n        what: u8,\n    },\n    /// Two.\n    Two(u8),\n}\n\n/// A key.\npub const K: &str = \"k\";\n\
-                  /// Long.\npub const L: &str =\n    \"l\";\nconst M: u8 = 1;\n";
+    let source = r#"
+//! A module.
+//!
+//! Of [`a::B`](super::a).
+
+/// A struct of
+/// two lines.
+#[derive(Debug)]
+pub struct A {
+    /// First,
+    /// see [`Self::b`].
+    pub a: u8,
+    #[serde(default)]
+    pub b: Option<String>,
+}
+
+/// An enum.
+enum B {
+    /// One.
+    #[error("x")]
+    One {
+        /// Deep.
+        what: u8,
+    },
+    /// Two.
+    Two(u8),
+}
+
+/// A key.
+pub const K: &str = "k";
+/// Long.
+pub const L: &str =
+    "l";
+const M: u8 = 1;
+"#;
     let item = |name: &str, type_: &str, text: &str| Item { name: name.into(), type_: type_.into(), text: text.into() };
     assert_eq!(module(source), "A module.\n\nOf `B`.");
     let fields = vec![item("a", "u8", "First, see `b`."), item("b", "Option<String>", "")];

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `terrarium clock`: reads and moves landscape time.
+//!
+//! **Tour.** This file is the command line; [`goal`] says where `until` goes; [`journey`] moves time there and says what
+//! happens on the way; [`tally`] counts it where it is much.
+
+mod goal;
+mod journey;
+mod tally;
+
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use clap::{Args, Subcommand};
+use clock::{Clock, TimerClass};
+use host::clock_object;
+use host::clock_service::ClockState;
+use host::timekeeper::Mode;
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::live::client::Client;
+use crate::live::{Which, block_on};
+use crate::output::Output;
+use ops::instant::duration;
+use ops::names::shoots::ShootName;
+
+use self::goal::{Goal, Until};
+use self::journey::{Manners, Part};
+use self::tally::Tally;
+
+/// With more Shoots than this, what happened is counted instead of printed line by line.
+const PRINTED_SHOOTS: usize = 10;
+
+/// Wall time that the client of a command has to notice that it was ended, and between two looks whether it has.
+const LEAVE_TIMEOUT: TimeDelta = TimeDelta::seconds(1);
+const LOOK: TimeDelta = TimeDelta::milliseconds(20);
+
+/// Show or move landscape time
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    /// For scripts: one JSON object per step, and the clock at the end
+    #[arg(short = 'o', long = "output", global = true, value_parser = ["text", "json"], default_value = "text")]
+    output: String,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show the time, the mode, and what time waits for
+    Show,
+    /// Move on by a duration (`90s`, `30m`, `24h`, `3d`, `2w`), through every timer on the way
+    Advance {
+        /// How far
+        #[arg(value_name = "D", value_parser = duration)]
+        by: TimeDelta,
+        #[command(flatten)]
+        options: MoveOptions,
+    },
+    /// Move on to an instant, a maintenance window or a Shoot's state, through every timer on the way
+    Until {
+        /// An instant (`2027-01-31T00:00:00Z`, `2027-01-31`); `window`: one second after the next one begins;
+        /// `shoot/PROJECT/NAME=STATE`: until its last operation is Succeeded, Processing, …, or it is Deleted
+        #[arg(value_name = "TIME|D|window|shoot/P/N=STATE", value_parser = goal::until)]
+        until: Until,
+        /// Whose window; without, the first of any Shoot
+        #[arg(value_name = "shoot/P/N")]
+        shoot: Option<ShootName>,
+        #[command(flatten)]
+        options: MoveOptions,
+    },
+    /// End the command that advances the clock, also one of another client
+    Stop,
+    /// Stop landscape time; `advance` and `until` still move it
+    Pause,
+    /// End a pause, or a stop for a live-lock
+    Resume,
+    /// Let time pass at this rate of wall time
+    Rate {
+        /// Landscape seconds in a second of wall time
+        #[arg(value_name = "R", value_parser = rate)]
+        rate: f64,
+    },
+    /// Set how time passes by itself
+    Mode {
+        /// `eager` jumps to work that is near; `realtime`; `scaled=R`; `stepped` does not move; `auto` jumps from timer to timer
+        #[arg(value_name = "M", value_parser = mode)]
+        mode: Mode,
+    },
+}
+
+/// How to move.
+#[derive(Debug, Args)]
+struct MoveOptions {
+    /// Wall time to wait after a step that reached a client that is not ours: one that watches or writes
+    #[arg(long, value_name = "D", value_parser = duration, default_value = "0s", hide_default_value = true)]
+    settle: TimeDelta,
+    /// Stop at an Event with this reason (exit code 1); may be repeated
+    #[arg(long, value_name = "REASON")]
+    stop_on: Vec<String>,
+    /// Go no further than this (exit code 1 if that is too short) [default for a Shoot's state: 30d]
+    #[arg(long, value_name = "D", value_parser = duration)]
+    max: Option<TimeDelta>,
+    /// Tell every line [default: up to ten Shoots; beyond that a summary at the end]
+    #[arg(short, long)]
+    verbose: bool,
+    /// Print only the time at the end
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if rate > 0.0 && rate <= 1e9 => Ok(rate),
+        _ => Err("expected a number above 0 and at most 1000000000".to_owned()),
+    }
+}
+
+/// How time goes by itself: `eager`, `realtime`, `scaled=R`, `stepped`, `auto`.
+pub(crate) fn mode(text: &str) -> Result<Mode, String> {
+    match (text, text.split_once('=')) {
+        ("eager", _) => Ok(Mode::Eager),
+        ("realtime", _) => Ok(Mode::Rate(1.0)),
+        ("stepped", _) => Ok(Mode::Stepped),
+        ("auto", _) => Ok(Mode::Auto),
+        (_, Some(("scaled", text))) => rate(text).map(Mode::Rate),
+        _ => Err("expected eager, realtime, scaled=R, stepped or auto".to_owned()),
+    }
+}
+
+/// A mode as [`mode`] reads it.
+pub(crate) fn mode_name(mode: Mode) -> String {
+    match mode {
+        Mode::Eager => "eager".to_owned(),
+        Mode::Rate(1.0) => "realtime".to_owned(),
+        Mode::Rate(rate) => format!("scaled={rate}"),
+        Mode::Stepped => "stepped".to_owned(),
+        Mode::Auto => "auto".to_owned(),
+    }
+}
+
+/// An instant as people read it.
+fn time(instant: DateTime<Utc>) -> String {
+    instant.to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    let directory = arguments.which.directory()?;
+    let client = Client::of(&directory)?;
+    let as_json = arguments.output == "json";
+    let (goal, options) = match arguments.command.as_ref().unwrap_or(&Command::Show) {
+        Command::Advance { by, options } => (Goal::of_distance(*by), options),
+        Command::Until { until, shoot, options } => (Goal::of(until, shoot.as_ref())?, options),
+        Command::Stop => {
+            let (ended, state) = block_on(stop(&client))?;
+            let line = ended.unwrap_or_else(|| "no command advances the clock".to_owned());
+            if !as_json {
+                output.line(&line)?;
+            }
+            return print(&state, as_json, output);
+        }
+        other => {
+            let state = block_on(command(&client, other))?;
+            return print(&state, as_json, output);
+        }
+    };
+    let settle = options.settle;
+    if settle.num_milliseconds() > i64::from(u32::MAX) {
+        return Err(Failure::input("--settle is longer than 49 days of wall time", ""));
+    }
+    let manners = Manners { settle, stop_on: options.stop_on.clone(), max: options.max };
+    let mut tally = Tally::default();
+    let mut prints_all = options.verbose;
+    let ending = journey::go(&client, goal, manners, |part| match part {
+        Part::Begins { at, shoots } => {
+            prints_all |= *shoots <= PRINTED_SHOOTS;
+            tally.begin(*at, *shoots);
+            Ok(())
+        }
+        Part::Step(step) if as_json => output.line(&json!(step).to_string()),
+        Part::Step(step) if prints_all && !options.quiet => {
+            step.happened.iter().try_for_each(|line| output.line(&line.render()))
+        }
+        Part::Step(step) => {
+            tally.add(&step.happened);
+            Ok(())
+        }
+    });
+    // Where time stands is said even if it is not where it was to go, and so is what happened on the way.
+    if !matches!(ending, Err(Failure::Input { .. } | Failure::OutputClosed)) {
+        let state = block_on(client.clock())?;
+        if !as_json && !prints_all && !options.quiet {
+            tally.lines(state.now).iter().try_for_each(|line| output.line(line))?;
+        }
+        print(&state, as_json, output)?;
+    }
+    ending
+}
+
+async fn command(client: &Client, command: &Command) -> Result<ClockState, Failure> {
+    match command {
+        Command::Pause => client.set_clock(json!({ "paused": true })).await,
+        Command::Resume => client.set_clock(json!({ "paused": false })).await,
+        Command::Rate { rate } => set_mode(client, Mode::Rate(*rate)).await,
+        Command::Mode { mode } => set_mode(client, *mode).await,
+        Command::Show | Command::Stop | Command::Advance { .. } | Command::Until { .. } => client.clock().await,
+    }
+}
+
+/// Ends the command at work, if there is one: what was ended, and the clock. Its client, if it is there, ends by itself; time
+/// does not wait for one that was killed.
+async fn stop(client: &Client) -> Result<(Option<String>, ClockState), Failure> {
+    let before = client.clock().await?;
+    let (Some(target), Some(advance)) = (before.target, before.advance) else {
+        return Ok((None, client.clock().await?));
+    };
+    let mut state = client.command("cancel").await?;
+    let limit = wall().now() + LEAVE_TIMEOUT;
+    while let Some(name) = advance.participant.as_ref().filter(|name| state.participants.contains_key(*name)) {
+        if wall().now() >= limit {
+            state = client.leave(name).await?;
+            break;
+        }
+        wall().sleep(LOOK, TimerClass::Work).await;
+        state = client.clock().await?;
+    }
+    Ok((Some(format!("ended the advance to {} by {advance}", time(target))), state))
+}
+
+/// Sets how time goes by itself; a pause stays.
+pub(crate) async fn set_mode(client: &Client, mode: Mode) -> Result<ClockState, Failure> {
+    let spec = clock_object::spec(mode, false);
+    client.set_clock(json!({ "mode": spec.mode, "rate": spec.rate })).await
+}
+
+fn print(state: &ClockState, as_json: bool, output: &mut Output) -> Result<(), Failure> {
+    if as_json {
+        return output.line(&json!(state).to_string());
+    }
+    output.line(&summary(state))?;
+    waits(state).iter().try_for_each(|line| output.line(line))
+}
+
+/// The clock in one line.
+pub(crate) fn summary(state: &ClockState) -> String {
+    let paused = if state.paused { ", paused" } else { "" };
+    let next = state.next.map_or_else(String::new, |next| format!(" · next timer {}", time(next)));
+    let by = state.advance.as_ref().map_or_else(String::new, |advance| format!(", by {advance}"));
+    let target = state.target.map_or_else(String::new, |target| format!(" · on its way to {}{by}", time(target)));
+    format!("{} · {}{paused}{target}{next}", time(state.now), mode_name(state.mode))
+}
+
+/// What time waits for, and why it stands.
+pub(crate) fn waits(state: &ClockState) -> Vec<String> {
+    let stopped = state.live_lock.iter().map(|lock| format!("  stopped: {lock}; `terrarium clock resume` goes on"));
+    let participants = state.waits_for.participants.iter().map(|name| format!("  waits for {name}"));
+    let holds = state.waits_for.holds.iter().map(|hold| format!("  held for {hold}"));
+    let dropped = state.dropped.iter().map(|name| format!("  dropped {name}: it does not answer"));
+    stopped.chain(participants).chain(holds).chain(dropped).collect()
+}
+
+/// Wall time of this process.
+fn wall() -> Clock {
+    Clock::wall()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_read_as_they_are_written() {
+        for text in ["eager", "realtime", "stepped", "auto", "scaled=60", "scaled=0.5"] {
+            assert_eq!(mode(text).map(mode_name), Ok(text.to_owned()));
+        }
+        for text in ["", "Eager", "scaled", "scaled=", "scaled=0", "scaled=-1", "scaled=inf", "scaled=nan", "fast"] {
+            assert!(mode(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `terrarium up --demo`: stories, played on a landscape of processes.
+//!
+//! The lines are what a client sees that watches the API, and takes part in landscape time: time waits until it has
+//! seen everything. Only headings are known beforehand.
+//!
+//! **Tour.** [`Play`] which stories there are; [`stage`] what they are made of; [`stories`] what happens in each.
+
+mod stage;
+mod stories;
+
+use std::io::BufRead;
+use std::sync::mpsc::Sender;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use clock::Random;
+use process::live::{Setup, participate};
+use process::participant::ReportsOver;
+use process::{Exit, Identity, Output};
+use tokio::sync::mpsc;
+
+use self::stage::Stage;
+use crate::failure::Failure;
+use crate::live::Which;
+use crate::live::client::Client;
+use crate::live::directory::Directory;
+use crate::simulate;
+use ops::spelling::distance;
+
+/// A story.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Play {
+    Expiry,
+    Hibernation,
+    Images,
+    Confined,
+}
+
+impl Play {
+    /// Name of the story that is meant without a name.
+    pub(crate) const DEFAULT: &str = "expiry";
+    /// What stands for the list of all.
+    pub(crate) const LIST: &str = "list";
+
+    /// All of them.
+    const ALL: [Self; 4] = [Self::Expiry, Self::Hibernation, Self::Images, Self::Confined];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Expiry => Self::DEFAULT,
+            Self::Hibernation => "hibernation",
+            Self::Images => "images",
+            Self::Confined => "confined",
+        }
+    }
+
+    const fn about(self) -> &'static str {
+        match self {
+            Self::Expiry => "a Kubernetes version expires at midnight, and the owner opted out of updates",
+            Self::Hibernation => "a schedule hibernates a cluster in the evening and wakes it up in the morning",
+            Self::Images => "three update strategies of machine images, side by side in one maintenance",
+            Self::Confined => "two owners change their clusters; one confines the roll-out to the maintenance window",
+        }
+    }
+
+    /// By name.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub(crate) fn named(name: &str) -> Result<Self, Failure> {
+        let nearest = || Self::ALL.into_iter().map(Self::name).min_by_key(|known| distance(name, known));
+        Self::ALL.into_iter().find(|play| play.name() == name).ok_or_else(|| {
+            let hint = format!("the nearest is `{}`; --demo=list shows all", nearest().unwrap_or_default());
+            Failure::input(format!("there is no demo `{name}`"), hint)
+        })
+    }
+
+    /// A line for each.
+    pub(crate) fn list() -> impl Iterator<Item = String> {
+        Self::ALL.into_iter().map(|play| format!("{:<13}{}", play.name(), play.about()))
+    }
+}
+
+/// What comes between two parts of a story.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// The story goes on at once.
+    AtOnce,
+    /// So much wall time.
+    Wait(TimeDelta),
+    /// A line on standard input.
+    Step,
+}
+
+/// Landscape time at which a demo begins.
+pub(crate) fn start() -> DateTime<Utc> {
+    simulate::demo_start()
+}
+
+/// Plays a story and hands every line to `output` as it comes.
+pub(crate) fn play(
+    directory: &Directory,
+    which: &Which,
+    play: Play,
+    pace: Pace,
+    mut output: impl FnMut(&str) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let (lines, printed) = std::sync::mpsc::channel();
+    let (directory, which) = (directory.clone(), which.clone());
+    let no_thread = |error: std::io::Error| Failure::Failed(format!("cannot start a thread: {error}"));
+    let (key, keys) = mpsc::unbounded_channel();
+    if pace == Pace::Step {
+        // It ends with the process: a thread cannot be woken from reading a terminal.
+        let read = move || std::io::stdin().lock().lines().map_while(Result::ok).try_for_each(|_| key.send(()));
+        std::thread::Builder::new().name("keys".to_owned()).spawn(read).map_err(no_thread)?;
+    }
+    let player = std::thread::Builder::new()
+        .name("demo".to_owned())
+        .spawn(move || take_part(&directory, which, play, pace, keys, lines))
+        .map_err(no_thread)?;
+    for line in printed {
+        output(&line)?;
+    }
+    player.join().unwrap_or_else(|_| Err(Failure::Failed("the demo panicked".to_owned())))
+}
+
+fn take_part(
+    directory: &Directory,
+    which: Which,
+    play: Play,
+    pace: Pace,
+    keys: mpsc::UnboundedReceiver<()>,
+    lines: Sender<String>,
+) -> Result<(), Failure> {
+    let (client, directory) = (Client::of(directory)?, directory.clone());
+    let participant = format!("demo-{}", std::process::id());
+    let name = http::HeaderValue::from_str(&participant).map_err(|error| Failure::Failed(error.to_string()))?;
+    let setup = Setup {
+        identity: Identity { component: "demo".into(), instance: "demo".into(), version: "".into() },
+        participant,
+        random: Random::new(client.facts.seed),
+        transport: client.transport(),
+        dial: None,
+        output: Output::new(process::child::say),
+        panicked: None,
+    };
+    let reports = ReportsOver { transport: client.transport(), participant: name };
+    let exit = participate(setup, reports, std::future::pending(), |context| {
+        Ok(async move {
+            let stage = Stage::new(client, context, directory, which, lines, pace, keys);
+            let last_line = stories::play(&stage, play).await.err().map_or_else(String::new, |it| it.to_string());
+            Exit { code: u8::from(!last_line.is_empty()), last_line }
+        })
+    });
+    match exit {
+        Ok(Exit { code: 0, .. }) => Ok(()),
+        Ok(exit) => Err(Failure::Failed(exit.last_line)),
+        Err(error) => Err(Failure::Failed(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stories_have_names() {
+        for play in Play::ALL {
+            assert_eq!(Play::named(play.name()), Ok(play));
+        }
+        let refused = Play::named("hibernate").expect_err("there is none");
+        assert_eq!(refused.to_string(), "there is no demo `hibernate`");
+        assert_eq!(refused.hint(), "the nearest is `hibernation`; --demo=list shows all");
+        assert_eq!(Play::list().count(), 4);
+    }
+}

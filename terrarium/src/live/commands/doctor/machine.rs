@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What of the machine a landscape needs.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use clock::Clock;
+use rustix::process::{Resource, getrlimit};
+use serde_json::Value;
+
+use super::Finding;
+use crate::failure::Failure;
+use crate::live::directory::{Directory, Facts};
+use crate::live::landscapes::size;
+use crate::live::{down, owner};
+
+/// Watches, connections of processes, and files of the log: a landscape in use has some hundred open.
+const DESCRIPTORS: u64 = 1024;
+/// A log in use grows by some MiB a day of landscape time.
+const FREE: u64 = 1 << 30;
+/// Writes that are timed.
+const WRITES: usize = 9;
+/// Longer than disks take whose cache is safe.
+const SLOW: TimeDelta = TimeDelta::milliseconds(25);
+/// Minor versions of kubectl that landscapes are tested with.
+const MINORS: std::ops::RangeInclusive<u32> = 27..=33;
+/// Wall time to reach a server of this machine.
+const NEAR: Duration = Duration::from_millis(500);
+
+/// Files and connections that a process may have open.
+pub(super) fn descriptors() -> Finding {
+    let limit = getrlimit(Resource::Nofile);
+    match limit.current {
+        Some(current) if current < DESCRIPTORS => {
+            let what = format!("a process may have {current} files open");
+            Finding::warning("descriptors", what, format!("ulimit -n {DESCRIPTORS}, before `terrarium up`"))
+        }
+        Some(current) => Finding::ok("descriptors", format!("a process may have {current} files open")),
+        None => Finding::ok("descriptors", "a process may have any number of files open"),
+    }
+}
+
+/// The kubectl on the PATH.
+pub(super) fn kubectl() -> Finding {
+    let remedy = "https://kubernetes.io/docs/tasks/tools, or use `terrarium get`";
+    let Ok(output) = Command::new("kubectl").args(["version", "--client", "-o", "json"]).output() else {
+        return Finding::warning("kubectl", "there is none on the PATH", remedy);
+    };
+    let version: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let version = &version["clientVersion"];
+    let minor = version["minor"].as_str().and_then(|minor| minor.trim_end_matches('+').parse::<u32>().ok());
+    let text = version["gitVersion"].as_str().unwrap_or("of an unknown version");
+    match minor {
+        Some(minor) if MINORS.contains(&minor) => Finding::ok("kubectl", text),
+        _ => {
+            let (first, last) = (MINORS.start(), MINORS.end());
+            Finding::warning("kubectl", format!("{text}; landscapes are tested with 1.{first} to 1.{last}"), "")
+        }
+    }
+}
+
+/// Room on the disk, and how long it takes until a write is safe.
+pub(super) fn disk(folder: &Path) -> Finding {
+    let free = rustix::fs::statvfs(folder).map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize));
+    let Ok(free) = free else { return Finding::warning("disk", "how much room is left is not known", "") };
+    let room = format!("{} free", size(free));
+    let took = match fdatasync(folder) {
+        Ok(took) => took,
+        Err(error) => {
+            return Finding::failure(
+                "disk",
+                format!("cannot write: {error}; {room}"),
+                "make room, or mount it writable",
+            );
+        }
+    };
+    let what = format!("{room}; a write is safe after {:.1} ms", took.as_seconds_f64() * 1000.0);
+    if free < FREE {
+        return Finding::warning("disk", what, "make room: a log that cannot be written ends its landscape");
+    }
+    if took > SLOW {
+        let remedy =
+            "writes wait for that: another disk, or `terrarium up --durability fast` where losing some is fine";
+        return Finding::warning("disk", what, remedy);
+    }
+    Finding::ok("disk", what)
+}
+
+/// The middle one of some writes' times.
+fn fdatasync(folder: &Path) -> std::io::Result<TimeDelta> {
+    let path = folder.join(format!(".doctor-{}", std::process::id()));
+    let wall = Clock::wall();
+    let timed = || -> std::io::Result<Vec<TimeDelta>> {
+        let mut file = File::create(&path)?;
+        let mut times = Vec::new();
+        for _ in 0..WRITES {
+            let began = wall.now();
+            file.write_all(&[1; 512])?;
+            file.sync_data()?;
+            times.push(wall.now() - began);
+        }
+        times.sort();
+        Ok(times)
+    };
+    let times = timed();
+    let _ = fs::remove_file(&path);
+    Ok(times?[WRITES / 2])
+}
+
+/// The port of a landscape: its own when it runs, free when it is stopped.
+pub(super) fn port(directory: &Directory, facts: &Facts) -> Result<Finding, Failure> {
+    let Facts { port, bind, .. } = facts;
+    if let Some(host) = directory.host()? {
+        return Ok(if nobody_listens(&host.address) {
+            let remedy = format!("see `terrarium logs host`; `terrarium down` stops process {}", host.pid);
+            Finding::failure(
+                "port",
+                format!("the host holds the landscape and does not listen on {}", host.address),
+                remedy,
+            )
+        } else {
+            Finding::ok("port", format!("the host listens on {}", host.address))
+        });
+    }
+    Ok(match (port, TcpListener::bind((*bind, *port))) {
+        (0, _) => Finding::ok("port", "a free one is taken at the first start"),
+        (port, Ok(_)) => Finding::ok("port", format!("{port} is free")),
+        (port, Err(error)) => {
+            Finding::failure("port", format!("cannot listen on {bind}:{port}: {error}"), "stop what listens there")
+        }
+    })
+}
+
+/// Whether a server, a URL or `host:port`, refuses connections.
+pub(super) fn nobody_listens(server: &str) -> bool {
+    let authority = server.strip_prefix("https://").unwrap_or(server).split('/').next().unwrap_or_default();
+    match authority.parse() {
+        Ok(address) => TcpStream::connect_timeout(&address, NEAR).is_err(),
+        // A name: somewhere else, which is not ours to judge.
+        Err(_) => false,
+    }
+}
+
+/// Hosts whose landscape is gone, and processes that outlived their host.
+pub(super) fn processes(fix: bool) -> Vec<Finding> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let mut found = Vec::new();
+    for pid in entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok()) {
+        let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words: Vec<String> =
+            words.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+        let [program, component, name, rest @ ..] = &words[..] else { continue };
+        if !program.ends_with("terrarium") || component != "component" {
+            continue;
+        }
+        if name == "host" {
+            let folder = rest.iter().skip_while(|word| *word != "--data-dir").nth(1);
+            if let Some(folder) = folder.filter(|folder| !Path::new(folder).exists()) {
+                found.push((pid, format!("process {pid} runs a landscape whose directory {folder} is gone")));
+            }
+        } else if parent(pid) == Some(1) {
+            found.push((pid, format!("process {pid} ({name}) has outlived its host")));
+        }
+    }
+    if found.is_empty() {
+        return vec![Finding::ok("processes", "none is left over")];
+    }
+    let finding = |(pid, what): (u32, String)| {
+        if fix && down::terminate(pid).is_ok() && !owner::is_alive(pid) {
+            return Finding::ok("processes", format!("ended: {what}"));
+        }
+        Finding::warning("processes", what, if fix { format!("kill -9 {pid}") } else { format!("kill {pid}") })
+    };
+    found.into_iter().map(finding).collect()
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Behind the name, which ends with the last bracket: state, parent.
+    stat.rsplit(") ").next()?.split(' ').nth(1)?.parse().ok()
+}

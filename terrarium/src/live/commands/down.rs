@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `terrarium down`: stops a landscape.
+
+use chrono::TimeDelta;
+use clap::Args;
+use clock::{Clock, TimerClass};
+
+use crate::failure::Failure;
+use crate::live::directory::{Directory, Holder};
+use crate::live::{KubeconfigFile, Which, block_on, kubeconfig, owner};
+use crate::output::Output;
+
+/// Wall time that a landscape has to stop.
+const TIMEOUT: TimeDelta = TimeDelta::seconds(30);
+/// Wall time between the end of its work and that of its process, at most.
+const LAST_STEP: TimeDelta = TimeDelta::seconds(2);
+const LOOK: TimeDelta = TimeDelta::milliseconds(20);
+
+/// Stop a landscape
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    kubeconfig: KubeconfigFile,
+    /// Also delete its data and contexts
+    #[arg(long)]
+    purge: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    let directory = arguments.which.directory()?;
+    let name = &arguments.which.name();
+    let ephemeral = directory.facts().ok().flatten().and_then(|facts| facts.ephemeral);
+    let stopped = match directory.holder()? {
+        Some(holder) => block_on(stop(&directory, holder))?,
+        None => false,
+    };
+    output.line(&format!("landscape {name} {}", if stopped { "stopped" } else { "does not run" }))?;
+    if arguments.purge || ephemeral.is_some() {
+        directory.remove("down")?;
+        let other = ephemeral.and_then(|ephemeral| ephemeral.kubeconfig);
+        for path in arguments.kubeconfig.path().into_iter().chain(other) {
+            kubeconfig::unmerge(&path, name)?;
+        }
+        output.line(&format!("removed its data and its contexts: {}", directory.path().display()))?;
+    }
+    Ok(())
+}
+
+/// Ends the host, ready or not, and waits until it has let go of the directory. What has it for a moment, as a command that
+/// reads the log of a stopped landscape, is waited for. Whether there was a host.
+async fn stop(directory: &Directory, mut holder: Holder) -> Result<bool, Failure> {
+    let wall = Clock::wall();
+    let limit = wall.now() + TIMEOUT;
+    let mut asked = None;
+    loop {
+        if let Some(pid) = holder.pid.filter(|pid| holder.is_host() && asked != Some(*pid)) {
+            asked = Some(pid);
+            terminate(pid)?;
+        }
+        match directory.holder()? {
+            None => break,
+            Some(present) => holder = present,
+        }
+        if wall.now() >= limit {
+            return Err(match asked {
+                Some(pid) => Failure::Failed(format!("process {pid} does not end: kill -9 {pid}")),
+                None => Failure::Held(directory.is_held_by(&holder)),
+            });
+        }
+        wall.sleep(LOOK, TimerClass::Work).await;
+    }
+    // The last thing that it does is to let go of the directory. One that nobody reaps stays as a name.
+    let limit = wall.now() + LAST_STEP;
+    while asked.is_some_and(owner::is_alive) && wall.now() < limit {
+        wall.sleep(LOOK, TimerClass::Work).await;
+    }
+    Ok(asked.is_some())
+}
+
+/// Asks a process to end; one that has ended need not be asked.
+pub(in crate::live) fn terminate(pid: u32) -> Result<(), Failure> {
+    let failed = |why: String| Failure::Failed(format!("cannot end process {pid}: {why}"));
+    let pid = i32::try_from(pid)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+        .ok_or_else(|| failed("no such process".to_owned()))?;
+    match rustix::process::kill_process(pid, rustix::process::Signal::TERM) {
+        Err(error) if error != rustix::io::Errno::SRCH => Err(failed(error.to_string())),
+        _ => Ok(()),
+    }
+}

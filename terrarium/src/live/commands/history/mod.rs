@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The log of a landscape, whether it runs or not, and the API over it.
+//!
+//! | landscape | log | API |
+//! | --- | --- | --- |
+//! | runs | the host's, over HTTPS, as administrator | the host's |
+//! | stopped | its directory is opened, and held meanwhile | servers in this process over that log |
+//!
+//! **Invariants.** Nothing here appends. Entries are read piece by piece, so that a long history needs little memory.
+//! Opening a stopped landscape's log does what `up` would do first: what was never acknowledged is cut off.
+//!
+//! **Tour.** [`Past`] the log. How its entries read is in [`ops::history`].
+
+use std::fmt;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use clock::{Clock, Random, SimulatedClock};
+use eventlog::{Entry, EventLog, ReadError, Revision, Snapshot, Subscription};
+use eventlog_remote::{Options, Remote};
+use generic_apiserver::Foundation;
+use host::Host;
+use http_body_util::BodyExt;
+use process::https::Lasting;
+use process::{Tasks, Transport, User};
+
+use crate::failure::Failure;
+use crate::live::bootstrap;
+use crate::live::client::Client;
+use crate::live::directory::{Directory, Facts, Held};
+use crate::live::host::{Log, recovered, time};
+use ops::instant::Place;
+use ops::past::moment::{self, NoMoment};
+
+/// Revisions that are read at once.
+const PIECE: u64 = 2048;
+/// How often a request for the log is sent.
+const ATTEMPTS: u32 = 3;
+
+/// The log of a landscape and the API over it.
+pub(crate) struct Past {
+    pub(crate) facts: Facts,
+    pub(crate) transport: Transport,
+    /// Landscape time as it stands.
+    pub(crate) now: DateTime<Utc>,
+    source: Source,
+}
+
+enum Source {
+    /// The landscape runs.
+    Host(Box<Client>, Remote),
+    /// It does not, and is held.
+    Own(Log, Option<Held>, Tasks),
+}
+
+impl fmt::Debug for Past {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Past({})", self.facts.name)
+    }
+}
+
+impl Past {
+    /// Opens the log of a directory's landscape. It is to be [closed](Past::close).
+    ///
+    /// # Errors
+    /// There is no landscape, its log is in use or damaged, or its log was in memory.
+    pub(crate) async fn open(directory: &Directory) -> Result<Self, Failure> {
+        if directory.host()?.is_some() {
+            let client = Client::of(directory)?;
+            let remote = remote(&client.transport());
+            let now = client.clock().await?.now;
+            return Ok(Self {
+                facts: client.facts.clone(),
+                transport: client.transport(),
+                now,
+                source: Source::Host(Box::new(client), remote),
+            });
+        }
+        let facts = directory.facts()?.ok_or_else(|| directory.missing())?;
+        if facts.log == "memory" {
+            let what = format!("landscape {} does not run, and had its log in memory", facts.name);
+            return Err(Failure::input(what, "`terrarium up` starts it anew; --log sled keeps its history"));
+        }
+        // A directory that cannot be written is read where it is.
+        let (log, held) = match directory.hold("reads the log") {
+            Ok(held) => match Log::open(directory, &facts, true) {
+                Err(Failure::Input { .. }) if !directory.is_writable() => (Log::open_read_only(directory)?, None),
+                log => (log?, Some(held)),
+            },
+            Err(Failure::Input { .. }) => (Log::open_read_only(directory)?, None),
+            Err(failure) => return Err(failure),
+        };
+        let now = time(directory)?.unwrap_or(facts.start_time).max(facts.start_time).max(log.last_time());
+        let tasks = Tasks::new();
+        let transport = serve(&facts, &log, now, &tasks)?;
+        Ok(Self { facts, transport, now, source: Source::Own(log, held, tasks) })
+    }
+
+    /// Whether the landscape runs.
+    pub(crate) fn runs(&self) -> bool {
+        matches!(self.source, Source::Host(..))
+    }
+
+    /// The landscape's client, if it runs.
+    pub(crate) fn client(&self) -> Option<&Client> {
+        match &self.source {
+            Source::Host(client, _) => Some(client),
+            Source::Own(..) => None,
+        }
+    }
+
+    fn log(&self) -> Arc<dyn EventLog> {
+        match &self.source {
+            Source::Host(_, remote) => Arc::new(remote.clone()),
+            Source::Own(log, ..) => log.events(),
+        }
+    }
+
+    /// Revision of the last entry.
+    pub(crate) async fn head(&self) -> Result<Revision, Failure> {
+        match &self.source {
+            Source::Host(_, remote) => remote.fetch_head().await.map_err(|error| self.refused(error)),
+            Source::Own(log, ..) => Ok(log.events().head()),
+        }
+    }
+
+    /// Revision up to which history is compacted; 0 if all of it is there.
+    pub(crate) async fn base(&self) -> Result<Revision, Failure> {
+        moment::base(&*self.log()).await.map_err(|error| self.no_moment(error))
+    }
+
+    /// Every object at a revision.
+    pub(crate) async fn state_at(&self, revision: Revision) -> Result<Snapshot, Failure> {
+        self.log().state_at(revision).await.map_err(|error| self.refused(error))
+    }
+
+    /// Hands on the entries with `from < revision <= to`, in order; false ends it.
+    pub(crate) async fn each(
+        &self,
+        from: Revision,
+        to: Revision,
+        cluster: Option<&str>,
+        mut each: impl FnMut(&Entry) -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        let (log, mut at) = (self.log(), from);
+        while at < to {
+            let end = Revision(to.0.min(at.0.saturating_add(PIECE)));
+            for entry in log.read(at, end, cluster).await.map_err(|error| self.refused(error))? {
+                if !each(&entry)? {
+                    return Ok(());
+                }
+            }
+            at = end;
+        }
+        Ok(())
+    }
+
+    /// What comes after a revision.
+    pub(crate) fn follow(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, Failure> {
+        self.log().subscribe(from, cluster).map_err(|error| self.refused(error))
+    }
+
+    /// The revision of a place: that of an instant is the last entry's at or before it.
+    pub(crate) async fn find(&self, place: Place) -> Result<Revision, Failure> {
+        let head = self.head().await?;
+        moment::find(&*self.log(), head, place, self.now).await.map_err(|error| self.no_moment(error))
+    }
+
+    /// The instant of a place: that of a revision is its entry's, or that of the last one before it.
+    pub(crate) async fn time_of(&self, place: Place, revision: Revision) -> Result<DateTime<Utc>, Failure> {
+        if let Place::At(when) = place {
+            return Ok(when.before(self.now));
+        }
+        let time = moment::time_at(&*self.log(), revision).await.map_err(|error| self.no_moment(error))?;
+        Ok(time.unwrap_or(self.facts.start_time))
+    }
+
+    /// Compacts history up to a revision.
+    pub(crate) async fn compact(&self, revision: Revision) -> Result<(), Failure> {
+        self.log().compact(revision).await.map_err(|error| self.refused(error))
+    }
+
+    /// What opening the log found that was not as a clean stop leaves it.
+    pub(crate) fn recovered(&self) -> Vec<String> {
+        match &self.source {
+            Source::Own(Log::Sled(log), ..) => recovered(log.recovery()),
+            Source::Host(..) | Source::Own(..) => Vec::new(),
+        }
+    }
+
+    /// Lets the log go.
+    pub(crate) async fn close(self) -> Result<(), Failure> {
+        if let Source::Own(log, _held, tasks) = self.source {
+            tasks.stop();
+            tasks.ended().await;
+            log.close().await?;
+        }
+        Ok(())
+    }
+
+    fn no_moment(&self, error: NoMoment) -> Failure {
+        match error {
+            NoMoment::Forgotten(oldest) => self.refused(ReadError::Compacted(oldest)),
+            NoMoment::RevisionToCome(head) => self.refused(ReadError::Future(head)),
+            NoMoment::Closed => self.refused(ReadError::Closed),
+            NoMoment::InstantToCome(instant) => {
+                let shown = |instant: DateTime<Utc>| instant.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true);
+                let hint = format!("the clock is at {}", shown(self.now));
+                Failure::input(format!("{} is still to come", shown(instant)), hint)
+            }
+        }
+    }
+
+    fn refused(&self, error: ReadError) -> Failure {
+        match error {
+            ReadError::Compacted(oldest) => Failure::input(
+                format!("the log of landscape {} does not go back that far", self.facts.name),
+                format!("the oldest revision is {oldest}"),
+            ),
+            ReadError::Future(head) => {
+                Failure::input("that revision is still to come", format!("the last one is {head}"))
+            }
+            ReadError::Closed => Failure::Failed(format!(
+                "the log of landscape {} does not answer: see `terrarium logs host`",
+                self.facts.name
+            )),
+        }
+    }
+}
+
+/// The log of a host that runs.
+fn remote(transport: &Transport) -> Remote {
+    let transport = transport.clone();
+    let send = move |request: http::Request<http_body_util::Full<bytes::Bytes>>| {
+        let mut request = request.map(|body| body.map_err(|never| match never {}).boxed_unsync());
+        // A piece of history is read from the disk before its answer begins.
+        request.extensions_mut().insert(Lasting);
+        transport.send(request)
+    };
+    Remote::new(send, Clock::wall(), Options { attempts: ATTEMPTS, ..Options::default() })
+}
+
+/// Serves a log that no host serves.
+fn serve(facts: &Facts, log: &Log, now: DateTime<Utc>, tasks: &Tasks) -> Result<Transport, Failure> {
+    let clock = Clock::new(SimulatedClock::new(now));
+    let foundation = |writer| Foundation {
+        log: log.events(),
+        clock: clock.clone(),
+        wall: Clock::wall(),
+        random: Random::new(facts.seed),
+        writer,
+        recent_bytes: generic_apiserver::RECENT_BYTES,
+    };
+    let host = Host::new(foundation(1), tasks);
+    let aggregated = apiserver::service(foundation(2), &bootstrap::apiserver_options(facts)?);
+    aggregated.start(tasks);
+    host.aggregate(Some(aggregated));
+    let groups = vec!["system:masters".into(), "system:authenticated".into()];
+    Ok(host.transport(User { name: "admin".into(), groups, component: None }))
+}
+
+#[cfg(test)]
+mod tests {
+    use controller_manager::{
+        binding, cloud_profile, controller_installation, project, protection, seed_checks, seed_lifecycle,
+        seed_secrets, shoot_hibernation, shoot_maintenance, shoot_quota, shoot_retry, shoot_status_label,
+    };
+    use ops::history::writers;
+
+    #[test]
+    fn controllers_are_known_by_the_names_that_they_have() {
+        for name in [
+            binding::CREDENTIALS_BINDING,
+            binding::SECRET_BINDING,
+            cloud_profile::CLOUD_PROFILE,
+            cloud_profile::NAMESPACED_CLOUD_PROFILE,
+            controller_installation::NAME,
+            project::NAME,
+            protection::CONTROLLER_DEPLOYMENT,
+            protection::CONTROLLER_REGISTRATION,
+            protection::EXPOSURE_CLASS,
+            protection::QUOTA,
+            protection::SEED,
+            seed_checks::BACKUP_BUCKETS,
+            seed_checks::EXTENSIONS,
+            seed_lifecycle::NAME,
+            seed_secrets::NAME,
+            shoot_hibernation::NAME,
+            shoot_maintenance::NAME,
+            shoot_quota::NAME,
+            shoot_retry::NAME,
+            shoot_status_label::NAME,
+        ] {
+            assert!(writers::names().any(|known| known == name), "{name}");
+        }
+    }
+}

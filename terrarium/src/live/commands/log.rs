@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `terrarium log`: the history of a landscape, one line per entry.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use api::catalogue;
+use apimachinery::catalogue::ResourceInfo;
+use clap::Args;
+use eventlog::{Entry, Message, Revision};
+use futures::StreamExt;
+
+use crate::failure::Failure;
+use crate::live::ask::kinds;
+use crate::live::history::Past;
+use crate::live::{Which, block_on};
+use crate::output::Output;
+use ops::history::entry::ReadEntry;
+use ops::history::writers;
+use ops::instant::{Place, When};
+use ops::names::clusters::NamedCluster;
+use ops::spelling::nearest;
+
+/// Show the history of a landscape, one line per entry; also of one that is stopped
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    /// From this revision or instant of landscape time on, or from so long ago (2d)
+    #[arg(long, value_name = "REV|TIME|D")]
+    since: Option<Place>,
+    /// Up to this revision or instant, or up to so long ago
+    #[arg(long, value_name = "REV|TIME|D")]
+    until: Option<Place>,
+    /// Go on with what comes
+    #[arg(short, long, conflicts_with = "until")]
+    follow: bool,
+    /// Only this object, or all of a kind: `KIND/NAMESPACE/NAME`, `KIND/NAME` or `KIND`
+    #[arg(long, value_name = "KIND/NS/NAME")]
+    object: Option<String>,
+    /// Only by this component (with or without `gardener-`), controller (`shoot-maintenance`) or user
+    #[arg(long, value_name = "ACTOR")]
+    actor: Option<String>,
+    /// Only of this cluster: garden, runtime, seed/NAME or shoot/PROJECT/NAME
+    #[arg(long, value_name = "CLUSTER")]
+    cluster: Option<NamedCluster>,
+    /// Show the fields that changed, as they were and as they became
+    #[arg(long)]
+    diff: bool,
+    /// `json`: one object per line
+    #[arg(short, long, value_parser = ["text", "json"], default_value = "text")]
+    output: String,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    let directory = arguments.which.directory()?;
+    let wanted = Wanted::of(arguments)?;
+    block_on(async {
+        let past = Past::open(&directory).await?;
+        let shown = arguments.show(&past, &wanted, output).await;
+        past.close().await?;
+        shown
+    })
+}
+
+impl Arguments {
+    async fn show(&self, past: &Past, wanted: &Wanted, output: &mut Output) -> Result<(), Failure> {
+        if self.follow && !past.runs() {
+            let hint = "leave --follow out, or resume it with `terrarium up`";
+            return Err(Failure::input(format!("landscape {} does not run", past.facts.name), hint));
+        }
+        // Both ends are shown.
+        let from = match self.since {
+            None => past.base().await?,
+            Some(Place::Revision(revision)) => {
+                past.find(Place::Revision(revision)).await.map(|found| Revision(found.0.saturating_sub(1)))?
+            }
+            Some(Place::At(when)) => {
+                let instant = When::At(when.before(past.now) - chrono::TimeDelta::nanoseconds(1));
+                past.find(Place::At(instant)).await?
+            }
+        };
+        let from = from.max(past.base().await?);
+        let to = match self.until {
+            None => past.head().await?,
+            Some(place) => past.find(place).await?,
+        };
+        let cluster = self.cluster.as_ref().map(NamedCluster::logical);
+        let (mut count, mut actors) = (0_u64, Actors::default());
+        past.each(from, to, cluster.as_deref(), |entry| {
+            actors.meet(entry);
+            count += u64::from(self.print(entry, wanted, output)?);
+            Ok(true)
+        })
+        .await?;
+        if count == 0 && !self.follow {
+            self.actor.as_deref().map_or(Ok(()), |actor| actors.must_know(actor))?;
+            output.note("no entry is like that");
+        }
+        if !self.follow {
+            return Ok(());
+        }
+        let mut subscription = past.follow(to, cluster.as_deref())?;
+        while let Some(message) = subscription.messages.next().await {
+            if let Message::Entry(entry) = message {
+                self.print(&entry, wanted, output)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints an entry if it is wanted; whether it was.
+    fn print(&self, entry: &Entry, wanted: &Wanted, output: &mut Output) -> Result<bool, Failure> {
+        if !wanted.is(entry) {
+            return Ok(false);
+        }
+        let read = ReadEntry::of(entry);
+        if !wanted.actor.as_ref().is_none_or(|actor| actor.is(entry, &read)) {
+            return Ok(false);
+        }
+        if self.output == "json" {
+            output.line(&read.json().to_string())?;
+            return Ok(true);
+        }
+        output.line(&read.line())?;
+        if self.diff {
+            read.difference().iter().try_for_each(|line| output.line(line))?;
+        }
+        Ok(true)
+    }
+}
+
+/// Whose entries are shown.
+#[derive(Debug)]
+struct WantedActor {
+    name: String,
+}
+
+impl WantedActor {
+    /// A component, a user, or a controller of a component.
+    fn is(&self, entry: &Entry, read: &ReadEntry<'_>) -> bool {
+        let is_meant = |name: &str| writers::is_meant(&self.name, name);
+        is_meant(&entry.actor.component) || is_meant(&entry.actor.user) || read.controller().is_some_and(is_meant)
+    }
+}
+
+/// Who wrote entries, whatever of them is shown.
+#[derive(Debug, Default)]
+struct Actors(BTreeSet<Arc<str>>);
+
+impl Actors {
+    fn meet(&mut self, entry: &Entry) {
+        for name in [&entry.actor.component, &entry.actor.user] {
+            if !name.is_empty() && !self.0.contains(name) {
+                self.0.insert(name.clone());
+            }
+        }
+    }
+
+    /// Fails for a name that no component has.
+    fn must_know(&self, wanted: &str) -> Result<(), Failure> {
+        let known = || self.0.iter().map(|name| &**name).chain(writers::names().map(|name| name as &str));
+        if known().any(|name| writers::is_meant(wanted, name)) {
+            return Ok(());
+        }
+        Err(Failure::input(format!("no actor is called `{wanted}`"), nearest(wanted, known())))
+    }
+}
+
+/// Which objects' entries are shown, and whose.
+#[derive(Debug, Default)]
+struct Wanted {
+    /// Resources as keys of the log name them; empty: all.
+    resources: Vec<String>,
+    namespace: Option<String>,
+    name: Option<String>,
+    actor: Option<WantedActor>,
+}
+
+impl Wanted {
+    fn of(arguments: &Arguments) -> Result<Self, Failure> {
+        let actor = arguments.actor.clone().map(|name| WantedActor { name });
+        let mut wanted = Self { actor, ..Self::default() };
+        let Some(object) = &arguments.object else { return Ok(wanted) };
+        let parts: Vec<&str> = object.split('/').collect();
+        let (kind, namespace, name) = match parts[..] {
+            [kind] => (kind, None, None),
+            [kind, name] => (kind, None, Some(name)),
+            [kind, namespace, name] => (kind, Some(namespace), Some(name)),
+            _ => {
+                return Err(Failure::input(format!("`{object}` is no object"), "use KIND/NAMESPACE/NAME or KIND/NAME"));
+            }
+        };
+        let first = kinds::find("*", kind)?;
+        // One name may stand for kinds of several groups.
+        let same = catalogue::all().iter().filter(|row| row.plural == first.plural && row.kind == first.kind);
+        wanted.resources = if kind.contains('.') {
+            vec![first.log_resource()]
+        } else {
+            same.map(ResourceInfo::log_resource).collect()
+        };
+        wanted.namespace = namespace.map(str::to_owned);
+        wanted.name = name.filter(|name| !name.is_empty()).map(str::to_owned);
+        Ok(wanted)
+    }
+
+    fn is(&self, entry: &Entry) -> bool {
+        let key = &entry.key;
+        // Heartbeats are no history.
+        !entry.volatile
+            && (self.resources.is_empty() || self.resources.iter().any(|resource| **resource == *key.resource))
+            && self.namespace.as_ref().is_none_or(|namespace| **namespace == *key.namespace)
+            && self.name.as_ref().is_none_or(|name| **name == *key.name)
+    }
+}

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `terrarium status`: what runs, what time waits for, and how much there is.
+
+use std::collections::BTreeMap;
+
+use api::catalogue;
+use api::cluster;
+use api::constants::{annotation, namespace};
+use api::core::Shoot;
+use api::kubernetes::apps::Deployment;
+use api::kubernetes::coordination::Lease;
+use api::kubernetes::core::{ContainerStateTerminated, Pod};
+use api::machine::MachineDeployment;
+use api::operator::Garden;
+use apimachinery::meta::ObjectMeta;
+use chrono::{DateTime, SecondsFormat, Utc};
+use clap::{Args, ValueEnum};
+use controller::{Api, ListOptions};
+use domain::profile::Profile;
+use domain::skew::start_up::violation_text;
+use domain::skew::{Landscape, violations};
+use futures::StreamExt;
+use futures::stream;
+use host::kubelet::HEALTHY;
+use host::registry;
+use process::Context;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::live::ask::kinds;
+use crate::live::ask::query::{Format, print_tree};
+use crate::live::client::Client;
+use crate::live::landscapes::{bytes_in, size};
+use crate::live::{Which, ask, block_on, bootstrap, up};
+use crate::output::Output;
+use ops::fleet::{gates, versions_of};
+use ops::skew::unwise;
+use ops::spelling;
+
+/// Kinds whose objects are counted in the text.
+const COUNTED: usize = 6;
+/// Requests that are under way at once.
+const AT_ONCE: usize = 16;
+
+/// Show processes, clock, log and numbers of objects of a landscape
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    /// Also what is being rolled out: Deployments of components, and worker pools
+    #[arg(long)]
+    rollouts: bool,
+    /// Form of the output: for people, or one object
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
+}
+
+/// Form of the output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// Lines
+    #[default]
+    Text,
+    /// JSON, on one line
+    Json,
+    /// YAML
+    Yaml,
+}
+
+/// A process of a component.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Process {
+    name: String,
+    cluster: String,
+    version: String,
+    /// The pod's phase, or why its container waits.
+    state: String,
+    ready: bool,
+    restarts: i32,
+    /// How its last run ended, if it had one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<String>,
+    /// What went wrong in it, although it goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trouble: Option<String>,
+}
+
+/// Something that is being rolled out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Rollout {
+    cluster: String,
+    namespace: String,
+    /// `deployment/NAME`, `machinedeployment/NAME`.
+    object: String,
+    wanted: i32,
+    updated: i32,
+    available: i32,
+    /// What is there, of any template.
+    total: i32,
+}
+
+/// What there is.
+struct Found {
+    /// The emulated version: that of gardener-operator, or that which the landscape was created with.
+    gardener_version: String,
+    processes: Vec<Process>,
+    rollouts: Vec<Rollout>,
+    head: u64,
+    /// By resource, `shoots.core.gardener.cloud`.
+    objects: BTreeMap<String, u64>,
+    warnings: Vec<String>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    let directory = arguments.which.directory()?;
+    let client = Client::of(&directory)?;
+    let (clock, found) = block_on(async {
+        let clock = client.clock().await?;
+        let found = look(&client, arguments.rollouts, clock.now).await?;
+        Ok((clock, found))
+    })?;
+    let bytes = bytes_in(&directory.join("log"));
+    if arguments.output != Form::Text {
+        let mut object = up::object(&client, &clock);
+        object["gardenerVersion"] = json!(found.gardener_version);
+        object["head"] = json!(found.head);
+        object["bytes"] = json!(bytes);
+        object["objects"] = json!(found.objects);
+        object["processes"] = json!(found.processes);
+        if arguments.rollouts {
+            object["rollouts"] = json!(found.rollouts);
+        }
+        object["warnings"] = json!(found.warnings);
+        return match arguments.output {
+            Form::Yaml => print_tree(&object, Format::Yaml, output),
+            _ => output.line(&object.to_string()),
+        };
+    }
+    output.line(&format!(
+        "landscape {} · Gardener {} (emulated) · https://{} · process {}",
+        client.facts.name, found.gardener_version, client.host.address, client.host.pid
+    ))?;
+    output.line(&format!("clock {}", crate::live::clock::summary(&clock)))?;
+    for line in crate::live::clock::waits(&clock) {
+        output.line(&line)?;
+    }
+    let place = if client.facts.log == "memory" { "in memory".to_owned() } else { size(bytes) };
+    output.line(&format!("log revision {} · {place}", found.head))?;
+    output.line(&counted(&found.objects))?;
+    for Process { name, version, state, ready, restarts, ended, trouble, .. } in &found.processes {
+        output.line(&format!("  {name:<56} {version:<10} {state:<18} ready {ready}  restarts {restarts}"))?;
+        for line in ended.iter().chain(trouble) {
+            output.line(&format!("    {line}"))?;
+        }
+    }
+    for (name, trouble) in &clock.troubles {
+        output.line(&format!("  {name}, of the host: {trouble}"))?;
+    }
+    if arguments.rollouts && found.rollouts.is_empty() {
+        output.line("nothing is being rolled out")?;
+    }
+    for Rollout { cluster, namespace, object, wanted, updated, available, total } in &found.rollouts {
+        output.line(&format!(
+            "rollout {cluster} {namespace} {object}: {updated} of {wanted} updated, {available} available, {total} in all"
+        ))?;
+    }
+    found.warnings.iter().try_for_each(|warning| output.line(&format!("warning {warning}")))
+}
+
+async fn look(client: &Client, with_rollouts: bool, now: DateTime<Utc>) -> Result<Found, Failure> {
+    let context = client.context();
+    let pods = Api::<Pod>::all(&context, "*").list(&ListOptions::labelled("app=gardener")).await;
+    let (pods, _) = pods.map_err(|error| Failure::Failed(error.to_string()))?;
+    // Without a gardener-apiserver there are no Shoots to ask for; the rest is printed all the same.
+    let shoots = Api::<Shoot>::all(&context, cluster::GARDEN).list(&ListOptions::default()).await;
+    let shoots = shoots.map(|(shoots, _)| shoots).unwrap_or_default();
+    let leases = Api::<Lease>::namespaced(&context, cluster::GARDEN, namespace::INSTANCES);
+    let leases = leases.list(&ListOptions::default()).await;
+    let (leases, _) = leases.map_err(|error| Failure::Failed(error.to_string()))?;
+    let landscape = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
+    let profile = bootstrap::profile(&client.facts)?;
+    let gardens = Api::<Garden>::all(&context, cluster::RUNTIME).list(&ListOptions::default()).await;
+    let (gardens, _) = gardens.map_err(|error| Failure::Failed(error.to_string()))?;
+    let operated = gardens.into_iter().find_map(|garden| Some(garden.status.gardener?.version));
+    let gardener_version = operated.unwrap_or_else(|| client.facts.gardener_version.clone());
+    let mut warnings = skew(&landscape, profile);
+    let gates = gates(&context).await;
+    let versions: Vec<_> = shoots.iter().map(versions_of).collect();
+    warnings.extend(unwise(&landscape, &gardener_version, &versions, &gates, profile, now));
+    Ok(Found {
+        gardener_version,
+        processes: pods.iter().map(process).collect(),
+        rollouts: if with_rollouts { rollouts(&context).await? } else { Vec::new() },
+        head: client.head().await?,
+        objects: objects(client).await,
+        warnings,
+    })
+}
+
+fn process(pod: &Pod) -> Process {
+    let container = pod.status.container_statuses.first();
+    let waiting = container.and_then(|container| container.state.waiting.as_ref());
+    let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
+    Process {
+        name: pod.metadata.name.clone(),
+        cluster: pod.metadata.annotations.get(annotation::CLUSTER).cloned().unwrap_or_default(),
+        version: image.rsplit_once(':').map_or("", |(_, tag)| tag).to_owned(),
+        state: waiting.map_or(&pod.status.phase, |waiting| &waiting.reason).clone(),
+        ready: container.is_some_and(|container| container.ready),
+        restarts: container.map_or(0, |container| container.restart_count),
+        ended: container.and_then(|container| container.last_state.terminated.as_ref()).map(ended),
+        trouble: pod.status.conditions.iter().find(|it| it.r#type == HEALTHY).map(|it| it.message.clone()),
+    }
+}
+
+/// How a process ended, in a line: the last of its words is why.
+fn ended(end: &ContainerStateTerminated) -> String {
+    let why = end.message.lines().last().unwrap_or_default();
+    let at = end.finished_at.0.to_rfc3339_opts(SecondsFormat::Secs, true);
+    format!("ended at {at} with exit code {}: {why}", end.exit_code)
+}
+
+/// Deployments of components and worker pools that are not as their templates say.
+async fn rollouts(context: &Context) -> Result<Vec<Rollout>, Failure> {
+    let failed = |error: controller::Error| Failure::Failed(error.to_string());
+    let components = ListOptions::labelled("app=gardener");
+    let (deployments, _) = Api::<Deployment>::all(context, "*").list(&components).await.map_err(failed)?;
+    let pools = Api::<MachineDeployment>::all(context, "*").list(&ListOptions::default()).await;
+    let (pools, _) = pools.map_err(failed)?;
+    let rollout = |metadata: &ObjectMeta, kind: &str, [wanted, updated, available, total]: [i32; 4]| Rollout {
+        cluster: metadata.annotations.get(annotation::CLUSTER).cloned().unwrap_or_default(),
+        namespace: metadata.namespace.clone(),
+        object: format!("{kind}/{}", metadata.name),
+        wanted,
+        updated,
+        available,
+        total,
+    };
+    let of_components = deployments.iter().map(|it| {
+        let (wanted, status) = (it.spec.replicas.unwrap_or(1), &it.status);
+        let numbers = [wanted, status.updated_replicas, status.available_replicas, status.replicas];
+        rollout(&it.metadata, "deployment", numbers)
+    });
+    let of_pools = pools.iter().map(|it| {
+        let status = &it.status;
+        let numbers = [it.spec.replicas, status.updated_replicas, status.available_replicas, status.replicas];
+        rollout(&it.metadata, "machinedeployment", numbers)
+    });
+    let is_under_way = |it: &Rollout| [it.updated, it.available, it.total] != [it.wanted; 3];
+    Ok(of_components.chain(of_pools).filter(is_under_way).collect())
+}
+
+/// How many objects of each resource there are, in all clusters; those that cannot be asked for are left out.
+async fn objects(client: &Client) -> BTreeMap<String, u64> {
+    // One row for each resource: its objects are the same in all versions.
+    let rows: BTreeMap<String, _> = catalogue::all().iter().rev().map(|row| (row.log_resource(), row)).collect();
+    let transport = client.transport();
+    let counts = rows.into_values().map(|row| {
+        let cluster = if catalogue::is_aggregated(row) { cluster::GARDEN } else { "*" };
+        let path = format!("{}?limit=1", kinds::path(cluster, row, None, None));
+        let transport = transport.clone();
+        async move {
+            const ACCEPT: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+            let list = ask::tree(&transport, &path, ACCEPT).await.ok()?;
+            let here = list["items"].as_array().map_or(0, Vec::len) as u64;
+            let group = if row.group.is_empty() { String::new() } else { format!(".{}", row.group) };
+            let rest = list["metadata"]["remainingItemCount"].as_u64().unwrap_or_default();
+            Some((format!("{}{group}", row.plural), here + rest))
+        }
+    });
+    let counts: Vec<Option<(String, u64)>> = stream::iter(counts).buffered(AT_ONCE).collect().await;
+    counts.into_iter().flatten().filter(|(_, count)| *count > 0).collect()
+}
+
+/// `412 objects: 96 secrets, 41 pods, …`.
+fn counted(objects: &BTreeMap<String, u64>) -> String {
+    let mut most: Vec<(&str, u64)> = objects.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+    most.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let total: u64 = objects.values().sum();
+    let named = most.iter().take(COUNTED);
+    let count_of = |(name, count): &(&str, u64)| {
+        let row =
+            catalogue::all().iter().find(|row| name.split_once('.').unwrap_or((name, "")) == (row.plural, row.group));
+        let plural = name.split('.').next().unwrap_or_default();
+        spelling::counted(*count, row.map_or(plural, |row| row.singular), plural)
+    };
+    let mut parts: Vec<String> = named.map(count_of).collect();
+    let rest: u64 = most.iter().skip(COUNTED).map(|(_, count)| count).sum();
+    if rest > 0 {
+        parts.push(spelling::plural(rest, "other"));
+    }
+    format!("{}: {}", spelling::plural(total, "object"), parts.join(", "))
+}
+
+/// Rules about versions that those who run violate.
+fn skew(landscape: &Landscape, profile: Profile) -> Vec<String> {
+    let found = violations(landscape, profile);
+    let text = |violation| violation_text(landscape, violation, profile);
+    found.iter().map(|violation| format!("{}: {}", violation.rule, text(violation))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::skew::Component;
+    use domain::skew::notes::GateSetting;
+
+    use super::*;
+
+    #[test]
+    fn the_most_numerous_kinds_are_named() {
+        let of = |all: &[(&str, u64)]| all.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
+        assert_eq!(counted(&of(&[("pods", 2), ("shoots.core.gardener.cloud", 3)])), "5 objects: 3 shoots, 2 pods");
+        let many = of(&[("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5), ("f", 6), ("g", 7), ("h", 8)]);
+        assert_eq!(counted(&many), "36 objects: 8 h, 7 g, 6 f, 5 e, 4 d, 3 c, 3 others");
+    }
+
+    const NOW: &str = "2023-07-27T20:00:00Z";
+
+    fn landscape(all: &[(&str, &str)]) -> Landscape {
+        let now = NOW.parse().expect("an instant");
+        let lease = |(component, version): &(&str, &str)| {
+            registry::Registered { cluster: "runtime", pod: component, component, version, address: "" }.lease(now)
+        };
+        let leases: Vec<Lease> = all.iter().map(lease).collect();
+        registry::landscape(leases.iter().map(|lease| &lease.metadata), "")
+    }
+
+    #[test]
+    fn who_is_out_of_skew_is_named() {
+        let fits = landscape(&[("gardener-apiserver", "v1.120.0"), ("gardener-scheduler", "v1.119.2")]);
+        assert_eq!(skew(&fits, Profile::Documents), Vec::<String>::new());
+        let newer = landscape(&[("gardener-apiserver", "v1.120.0"), ("gardener-scheduler", "v1.121.0")]);
+        assert_eq!(
+            skew(&newer, Profile::Documents),
+            ["C1: gardener-scheduler version must not be newer than gardener-apiserver version (gardener-apiserver \
+              version: 1.120.0, gardener-scheduler version: 1.121.0)"]
+        );
+    }
+
+    /// Notes that a landscape of v1.120.0 shows, some time, with some Shoots.
+    fn noted(all: &[(&str, &str)], now: &str, shoots: &[Shoot]) -> Vec<String> {
+        unwise(
+            &landscape(all),
+            "v1.120.0",
+            &shoots.iter().map(versions_of).collect::<Vec<_>>(),
+            &[],
+            Profile::Documents,
+            now.parse().expect("an instant"),
+        )
+    }
+
+    #[test]
+    fn shoots_on_versions_outside_of_the_list_are_named() {
+        let shoot = |name: &str, version: &str| {
+            let mut shoot = Shoot::default();
+            shoot.metadata.namespace = "garden-demo".to_owned();
+            shoot.metadata.name = name.to_owned();
+            shoot.spec.kubernetes.version = version.to_owned();
+            shoot
+        };
+        assert_eq!(noted(&[], NOW, &[shoot("a", "1.27.1"), shoot("b", "1.32.9")]), Vec::<String>::new());
+        let some = ["a", "b", "c", "d", "e"].map(|name| shoot(name, "1.26.4"));
+        assert_eq!(
+            noted(&[], NOW, &some),
+            ["W3 KubernetesVersionDropped: Gardener v1.120.0 supports Kubernetes 1.27 to 1.32; outside of it: \
+              garden-demo/a (1.26.4), garden-demo/b (1.26.4), garden-demo/c (1.26.4), and 2 more"]
+        );
+    }
+
+    #[test]
+    fn what_the_next_upgrade_waits_for_is_printed() {
+        let mut shoot = Shoot::default();
+        shoot.metadata.namespace = "garden-demo".to_owned();
+        shoot.metadata.name = "a".to_owned();
+        shoot.spec.kubernetes.version = "1.31.1".to_owned();
+        shoot.spec.seed_name = Some("local".to_owned());
+        shoot.status.gardener.version = "v1.119.0".to_owned();
+        let all = [("gardener-apiserver", "v1.120.0"), ("gardener-scheduler", "v1.119.2")];
+        assert_eq!(
+            noted(&all, "2025-07-01T00:00:00Z", &[shoot]),
+            [
+                "W1 ShootsNotReconciled: 1 Shoot is not reconciled by the running gardenlet, for which the next minor \
+                 should wait: garden-demo/a (v1.119.0, gardenlet 1.120.0)",
+                "W5 LaggardBlocksNext: gardener-scheduler 1.119.2 would be too old (C2) for gardener-apiserver 1.121",
+                "W6 OutOfMaintenance: 1.119 gets no fixes any more, since 1.122 was released on 2025-06-27: \
+                 gardener-scheduler",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_gate_with_which_the_next_minor_does_not_start_is_printed() {
+        let all = [("gardener-apiserver", "v1.128.0")];
+        let gate = |name: &str, on: bool| GateSetting {
+            component: Component::Apiserver,
+            owner: String::new(),
+            name: name.to_owned(),
+            on,
+        };
+        let gates = [gate("InPlaceNodeUpdates", true), gate("UseNamespacedCloudProfile", true)];
+        let now = "2025-11-01T00:00:00Z".parse().expect("an instant");
+        let found = unwise(&landscape(&all), "v1.128.0", &[], &gates, Profile::Documents, now);
+        let found: Vec<&String> = found.iter().filter(|note| note.starts_with("W4")).collect();
+        assert_eq!(
+            found,
+            [
+                "W4 FeatureGateGone: gardener-apiserver sets UseNamespacedCloudProfile=true, with which 1.129.0 does not \
+              start: unrecognized feature gate: UseNamespacedCloudProfile"
+            ]
+        );
+    }
+}

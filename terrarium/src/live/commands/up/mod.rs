@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `terrarium up`: starts or resumes a landscape and waits until it is ready.
+//!
+//! **Tour.** [`settings`] flags that a file may hold, too; [`facts`] what a landscape is made with; [`start`] its host;
+//! [`readiness`] what it lacks until it is ready.
+
+mod facts;
+mod readiness;
+mod settings;
+mod start;
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use clap::Args;
+use clock::{Clock, Random};
+use host::clock_service::ClockState;
+use landscape::preset;
+use serde_json::json;
+
+use self::settings::Settings;
+use crate::failure::Failure;
+use crate::live::client::Client;
+use crate::live::demo::{Pace, Play};
+use crate::live::directory::Facts;
+use crate::live::kubeconfig::Current;
+use crate::live::{DEFAULT, KubeconfigFile, Which, block_on, demo, kubeconfig};
+use crate::output::Output;
+use ops::instant::duration;
+use ops::spelling::plural;
+
+pub(in crate::live) use self::readiness::missing;
+
+/// Start or resume a landscape, and wait until it is ready
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    #[command(flatten)]
+    pub(crate) kubeconfig: KubeconfigFile,
+    /// Play a story on the landscape; `list` shows which there are
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = Play::DEFAULT)]
+    demo: Option<String>,
+    /// Wall time between two parts of the story
+    #[arg(long, value_name = "D", requires = "demo", value_parser = duration)]
+    pace: Option<TimeDelta>,
+    /// Wait for Enter between two parts of the story
+    #[arg(long, requires = "demo", conflicts_with = "pace")]
+    step: bool,
+    /// File with flags of this command, as YAML (`seeds: 2`); a flag that is given wins
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Make the landscape's garden the current context
+    #[arg(long)]
+    switch_context: bool,
+    #[command(flatten)]
+    settings: Settings,
+    /// A landscape with its log in memory, of a random name, that is gone with `down` or when its owner ends
+    #[arg(long)]
+    ephemeral: bool,
+    /// Begin again with an empty landscape where the log of one is gone
+    #[arg(long)]
+    start_empty: bool,
+    /// The process that it ends with [default: the one that runs this command]
+    #[arg(long, value_name = "PID", requires = "ephemeral")]
+    owner: Option<u32>,
+    /// Stay, with what the host says, until the landscape or this command is stopped
+    #[arg(long, conflicts_with = "demo")]
+    foreground: bool,
+    /// How long to wait until it is ready, in wall time
+    #[arg(long, value_name = "D", default_value = "60s", value_parser = duration)]
+    wait: TimeDelta,
+    /// `json`: one object
+    #[arg(short, long, value_parser = ["text", "json"], default_value = "text", conflicts_with = "demo")]
+    output: String,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    if arguments.demo.as_deref() == Some(Play::LIST) {
+        return Play::list().try_for_each(|line| output.line(&line));
+    }
+    let play = arguments.demo.as_deref().map(Play::named).transpose()?;
+    let pace = arguments.pace()?;
+    let mut arguments = arguments.with_settings()?;
+    arguments.which = arguments.which();
+    let arguments = &arguments;
+    let directory = arguments.which.directory()?;
+    directory.must_be_ours()?;
+    let began = Clock::wall().now();
+    let (client, host, clock) = block_on(async {
+        let limit = began.checked_add_signed(arguments.wait).unwrap_or(DateTime::<Utc>::MAX_UTC);
+        let (client, host) = start::bring_up(&directory, arguments, limit).await?;
+        if let Some(mode) = arguments.settings.clock {
+            crate::live::clock::set_mode(&client, mode).await?;
+        }
+        if arguments.settings.preset.as_deref() == Some("demo") {
+            furnish(&client).await?;
+        }
+        let clock = client.clock().await?;
+        Ok((client, host, clock))
+    })?;
+    let seconds = (Clock::wall().now() - began).as_seconds_f64();
+    if let Some(host) = &host {
+        host.notes(&directory).iter().for_each(|note| output.note(note));
+    }
+    let seconds = host.is_some().then_some(seconds);
+    print(&client, &clock, seconds, arguments, output)?;
+    if let Some(play) = play {
+        output.line("")?;
+        return demo::play(&directory, &arguments.which, play, pace, |line| output.line(line));
+    }
+    match host {
+        Some(host) if arguments.foreground => block_on(start::stay(host, &directory)),
+        _ => Ok(()),
+    }
+}
+
+/// Creates what the demo starts from, unless it is there.
+async fn furnish(client: &Client) -> Result<(), Failure> {
+    let expiration = preset::expiration(client.clock().await?.now);
+    match preset::create_until(&client.context(), expiration).await {
+        Err(error) if !error.is_already_exists() => Err(Failure::Failed(format!("cannot create the preset: {error}"))),
+        _ => Ok(()),
+    }
+}
+
+impl Arguments {
+    /// What comes between two parts of a story.
+    fn pace(&self) -> Result<Pace, Failure> {
+        match self.pace {
+            Some(time) => Ok(Pace::Wait(time)),
+            None if !self.step => Ok(Pace::AtOnce),
+            None if std::io::stdin().is_terminal() => Ok(Pace::Step),
+            None => {
+                let hint = "use --pace D, or run it in a terminal";
+                Err(Failure::input("--step waits for Enter, and standard input is no terminal", hint))
+            }
+        }
+    }
+
+    /// Which landscape it is, or is to be. An ephemeral one without a name gets a random one.
+    fn which(&self) -> Which {
+        if !self.ephemeral || self.which.landscape != DEFAULT || self.which.data_dir.is_some() {
+            return self.which.clone();
+        }
+        let nanoseconds = Clock::wall().now().timestamp_nanos_opt().unwrap_or_default();
+        let random = Random::new(nanoseconds.unsigned_abs() ^ u64::from(std::process::id()));
+        self.which.named(&format!("ephemeral-{}", random.suffix(6, "name of a landscape", "", 0)))
+    }
+
+    /// The flags, and the values of `--config` where no flag is given.
+    fn with_settings(&self) -> Result<Self, Failure> {
+        let Some(path) = &self.config else { return Ok(self.clone()) };
+        Ok(Self { settings: self.settings.clone().or(Settings::read(path)?), ..self.clone() })
+    }
+}
+
+/// What there is, and what to do next; `seconds` until it was ready, unless it ran already.
+fn print(
+    client: &Client,
+    clock: &ClockState,
+    seconds: Option<f64>,
+    arguments: &Arguments,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let Facts { name, gardener_version, profile, seed, seeds, apiservers, log, .. } = &client.facts;
+    // Before the first line: a reader that closes the output early has the contexts, too.
+    let merged = match arguments.kubeconfig.path() {
+        None => None,
+        Some(path) => {
+            let admin = kubeconfig::User::admin(&client.cluster_authorities);
+            let config = kubeconfig::of(client, &seed_names(*seeds), &admin)?;
+            let current = kubeconfig::merge(&path, &config, arguments.switch_context)?;
+            Some((path, current))
+        }
+    };
+    if arguments.output == "json" {
+        return output.line(&object(client, clock).to_string());
+    }
+    output.line(&format!(
+        "Terrarium {} · Gardener {gardener_version} (emulated) · profile {profile} · log {log}{} · seed {seed} · https://{}",
+        env!("CARGO_PKG_VERSION"),
+        if log == "memory" { "" } else if client.facts.durable { ", durable" } else { ", fast: nothing is synced" },
+        client.host.address,
+    ))?;
+    let what = format!(
+        "{apiservers} gardener-apiserver, controller-manager, scheduler, admission-controller, {}",
+        plural(*seeds, "seed")
+    );
+    match seconds {
+        None => output.line(&format!("  {what}    runs already"))?,
+        Some(seconds) => output.line(&format!("  {what}    ready in {seconds:.1} s"))?,
+    }
+    let Some((path, current)) = merged else { return Ok(()) };
+    let current = match current {
+        Current::OfOthers => "current context left as it is".to_owned(),
+        Current::WasOurs | Current::IsOurs => format!("current context is terrarium-{name}"),
+    };
+    let (seeds, path) = (seed_names(*seeds).join(", -seed-"), below_home(&path, std::env::home_dir().as_deref()));
+    output.line(&format!("  contexts terrarium-{name}, -runtime, -seed-{seeds} added to {path} ({current})"))?;
+    if arguments.demo.is_none() {
+        output.line(&format!("  Look around:  kubectl --context terrarium-{name} get cloudprofiles,seeds,projects"))?;
+        let (hint, mode) =
+            (arguments.which.hint("terrarium clock advance 24h"), crate::live::clock::mode_name(clock.mode));
+        output.line(&format!("  Move time:    {hint}    (clock {mode})"))?;
+        output.line(&format!("  Pages:        {}", arguments.which.hint("terrarium dashboard")))?;
+    }
+    Ok(())
+}
+
+/// A path as its user writes it.
+fn below_home(path: &Path, home: Option<&Path>) -> String {
+    let below = home.filter(|home| home.components().count() > 1).and_then(|home| path.strip_prefix(home).ok());
+    below.map_or_else(|| path.display().to_string(), |below| format!("~/{}", below.display()))
+}
+
+/// Names of the Seeds of a landscape.
+pub(crate) fn seed_names(seeds: u32) -> Vec<String> {
+    (1..=seeds).map(|number| if number == 1 { "local".to_owned() } else { format!("local-{number}") }).collect()
+}
+
+/// The landscape as one object, for scripts.
+pub(crate) fn object(client: &Client, clock: &ClockState) -> serde_json::Value {
+    json!({
+        "name": client.facts.name,
+        "version": env!("CARGO_PKG_VERSION"),
+        "gardenerVersion": client.facts.gardener_version,
+        "profile": client.facts.profile,
+        "clock": clock,
+        "seed": client.facts.seed,
+        "log": client.facts.log,
+        "durable": client.facts.log != "memory" && client.facts.durable,
+        "server": format!("https://{}", client.host.address),
+        "pid": client.host.pid,
+        "contexts": kubeconfig::names(&client.facts.name, &seed_names(client.facts.seeds)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_shown_below_the_home_of_their_user() {
+        let shown = |path: &str, home: Option<&str>| below_home(Path::new(path), home.map(Path::new));
+        assert_eq!(shown("/home/ann/.kube/config", Some("/home/ann")), "~/.kube/config");
+        assert_eq!(shown("/home/anna/.kube/config", Some("/home/ann")), "/home/anna/.kube/config");
+        assert_eq!(shown("/tmp/config", Some("/")), "/tmp/config");
+        assert_eq!(shown("config", None), "config");
+    }
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `terrarium upgrade apply | status`: carries a planned order out on the landscape that runs.
+//!
+//! ```text
+//! plan ──► moves: what is replaced at once ──► ask for the version ──► wait until only that runs ──► next move
+//! ```
+//!
+//! The plan is made anew from what runs, so a user who interrupts it goes on by calling it again. Where gardener-operator or a
+//! Gardenlet replaces a component, nothing is asked for: its move only waits.
+//!
+//! **Tour.** [`moves`] the steps of a plan that go together, [`view`] what is watched of the landscape and whether a
+//! move is done, [`report`] what is written for others.
+
+mod moves;
+mod report;
+mod view;
+
+use std::io::BufRead;
+use std::path::PathBuf;
+
+use chrono::TimeDelta;
+use clap::Args;
+use clock::{Clock, TimerClass};
+use domain::skew::{Component, GardenerVersion};
+use domain::upgrade::Plan;
+use serde_json::{Value, json};
+
+use self::moves::Move;
+use self::report::{Report, Taken};
+use self::view::View;
+use crate::failure::Failure;
+use crate::live::ask::table::Table;
+use crate::live::client::Client;
+use crate::live::host::end_signal;
+use crate::live::{Which, block_on};
+use crate::output::Output;
+use crate::questions::skew::Form;
+use ops::components::{Row, State};
+use ops::instant::duration;
+use ops::spelling::counted;
+
+/// How `upgrade apply` is done.
+#[derive(Debug, Args)]
+pub(crate) struct Manners {
+    /// Print the order and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Wait for Enter before each component, so that a mixed landscape can be looked at; the end of the input stops there
+    #[arg(long)]
+    pause_between: bool,
+    /// Write what was done: JUnit for `.xml`, JSON for `.json`, text for any other name
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Wall time after which it gives up on a component about which nothing changes
+    #[arg(long, value_name = "D", default_value = "60s", value_parser = duration)]
+    wait: TimeDelta,
+}
+
+/// Carries a plan out.
+///
+/// # Errors
+/// A component does not get to its version, or a signal or the end of the input stops it.
+pub(crate) fn apply(
+    which: &Which,
+    manners: &Manners,
+    plan: &Plan,
+    to: &GardenerVersion,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let client = Client::of(&which.directory()?)?;
+    let moves = moves::of(plan);
+    if moves.is_empty() {
+        return output.line(&format!("nothing to do: every component is at v{to}"));
+    }
+    let mut report = Report::new(&client.facts.name, to);
+    let done = block_on(async {
+        tokio::select! {
+            biased;
+            _ = end_signal() => Err(Failure::Interrupted(again("interrupted", to))),
+            done = all(&client, manners, &moves, &mut report, output) => done,
+        }
+    });
+    let rest = moves.get(report.taken.len()..).unwrap_or_default();
+    if let Some(file) = &manners.report {
+        let text = report.text(file, rest, done.as_ref().err());
+        std::fs::write(file, text)
+            .map_err(|error| Failure::Failed(format!("the report cannot be written to {}: {error}", file.display())))?;
+    }
+    done?;
+    let seconds = report.taken.iter().map(|taken| taken.seconds).sum::<f64>();
+    output.line(&format!("every component is at v{to}; it took {seconds:.1} s"))
+}
+
+/// What a user who stopped it may do.
+fn again(why: &str, to: &GardenerVersion) -> String {
+    format!("{why}; what was begun goes on, and `terrarium upgrade apply --to v{to}` takes the steps that are left")
+}
+
+async fn all(
+    client: &Client,
+    manners: &Manners,
+    moves: &[Move],
+    report: &mut Report,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let view = View::open(client).await;
+    for (number, next) in moves.iter().enumerate() {
+        if manners.pause_between && !pause(next, output) {
+            return Err(Failure::Interrupted(again(&format!("stopped before {next}"), &next.to)));
+        }
+        if next.component == Component::Operator {
+            ended(view.garden_is_reconciled(manners.wait).await, next, manners)?;
+        }
+        let begun = Clock::wall().now();
+        output.line(&format!("{:>3}/{}  {next}", number + 1, moves.len()))?;
+        view.ask_for(next, manners.wait).await?;
+        let done = ended(view.wait(next, manners.wait).await, next, manners);
+        let seconds = (Clock::wall().now() - begun).as_seconds_f64();
+        report.taken.push(Taken { step: next.clone(), seconds, problem: done.as_ref().err().map(ToString::to_string) });
+        done?;
+        output.line(&format!("         done in {seconds:.1} s"))?;
+    }
+    match moves.last() {
+        Some(last) => ended(view.garden_is_reconciled(manners.wait).await, last, manners),
+        None => Ok(()),
+    }
+}
+
+/// What a wait came to.
+fn ended(state: State, next: &Move, manners: &Manners) -> Result<(), Failure> {
+    Err(match state {
+        State::Done => return Ok(()),
+        State::Refused(why) => Failure::Refused(format!("{next}: {why}")),
+        State::Failed(why) => Failure::Failed(format!("{next}: {why}")),
+        State::Waits(why) => {
+            let unchanged_for = counted(manners.wait.num_seconds(), "second", "seconds");
+            Failure::Failed(format!("{next}: nothing has changed for {unchanged_for}: {why}"))
+        }
+    })
+}
+
+/// Waits for Enter; `false`: there will be none.
+fn pause(next: &Move, output: &mut Output) -> bool {
+    output.note(&format!("next: {next}; press Enter to go on"));
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line).is_ok_and(|bytes| bytes > 0)
+}
+
+/// Waits on wall time.
+async fn pass(time: TimeDelta) {
+    Clock::wall().sleep(time, TimerClass::Work).await;
+}
+
+/// Shows which version each component runs and which it is to run.
+///
+/// # Errors
+/// The landscape does not run.
+pub(crate) fn status(which: &Which, form: Form, output: &mut Output) -> Result<(), Failure> {
+    let client = Client::of(&which.directory()?)?;
+    let rows = block_on(async { Ok(View::open(&client).await.rows()) })?;
+    let object = json!({ "components": rows.iter().map(Row::object).collect::<Vec<Value>>() });
+    form.print(&object, output, |output| {
+        let mut table = Table::new(&["COMPONENT", "CLUSTER", "RUNS", "WANTED", "READY", "STATE"]);
+        for row in &rows {
+            table.push(row.cells());
+        }
+        table.print(output)
+    })
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a landscape has from its beginning: what an operator gives it, and the Deployments of its components.
+
+use api::cluster;
+use api::constants::{api_version, namespace};
+use api::core::Seed;
+use api::kubernetes::apps::Deployment;
+use api::kubernetes::core::{ConfigMap, Namespace};
+use api::operator::Garden;
+use api::seedmanagement::Gardenlet;
+use apimachinery::Resource;
+use apimachinery::meta::ObjectMeta;
+use authorizer::Mode;
+use chrono::{DateTime, TimeDelta};
+use controller::{Api, Error, ListOptions};
+use domain::event_expiry;
+use domain::garden::control_plane::CONFIGURATION_KEY;
+use domain::profile::Profile;
+use domain::skew::enforcement::Enforcement;
+use domain::skew::{GardenerVersion, releases};
+use host::live::Live;
+use host::registry::{self, Settings};
+use landscape::Options;
+use process::Context;
+use process::transport::full;
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::live::components::{NAMESPACE, Program};
+use crate::live::directory::Facts;
+use crate::live::{admission_controller, apiserver, ask, operator};
+
+/// Kind of gardenlet's configuration.
+const GARDENLET_KIND: &str = "GardenletConfiguration";
+
+/// The landscape that was asked for.
+fn options(facts: &Facts) -> Options {
+    let mut options = Options::new(facts.seed, facts.start_time);
+    options.gardener_version.clone_from(&facts.gardener_version);
+    options.kubernetes_version = kubernetes_version(facts);
+    options.seeds = (0..facts.seeds).map(|number| seed(number as usize)).collect();
+    options
+}
+
+/// The Kubernetes version of garden and seeds, without `v`.
+pub(crate) fn kubernetes_version(facts: &Facts) -> String {
+    facts.kubernetes_version.clone().unwrap_or_else(|| usual_kubernetes(&facts.gardener_version))
+}
+
+/// The Kubernetes version that an emulated version of Gardener has unless a flag says otherwise.
+pub(crate) fn usual_kubernetes(gardener: &str) -> String {
+    let known = GardenerVersion::parse(gardener);
+    known.map_or_else(
+        || Options::new(0, DateTime::UNIX_EPOCH).kubernetes_version,
+        |known| releases::usual_kubernetes(&known),
+    )
+}
+
+/// The Seed `local`, then `local-2`, `local-3`.
+fn seed(number: usize) -> Seed {
+    let mut seed = landscape::options::local_seed();
+    if number > 0 {
+        seed.metadata.name = format!("local-{}", number + 1);
+    }
+    seed
+}
+
+/// Creates what is not there yet. gardener-apiserver comes first: everything of Gardener waits for it.
+pub(crate) async fn run(live: &Live, facts: &Facts, authorities: &str) -> Result<(), Failure> {
+    let (context, options) = (live.context("terrarium"), options(facts));
+    let failed = |failure: landscape::Failure| Failure::Failed(failure.to_string());
+    landscape::prepare_clusters(&context, &options).await.map_err(failed)?;
+    namespace(&context, cluster::GARDEN, namespace::INSTANCES).await?;
+    let unsaid = |error| Failure::Failed(format!("cannot say how versions are judged: {error}"));
+    registry::write_settings(&context.transport, skew_settings(facts)).await.map_err(unsaid)?;
+    namespace(&context, cluster::RUNTIME, NAMESPACE).await?;
+    let has_operator = facts.operator == Some(true);
+    if has_operator {
+        operated(&context, facts, &options).await?;
+    } else {
+        component(&context, cluster::RUNTIME, Program::Apiserver, facts, &options, None).await?;
+    }
+    live.register().await.map_err(|error| Failure::Failed(format!("cannot create the APIServices: {error}")))?;
+    live.aggregated().await;
+    landscape::prepare_extensions(&context, &options).await.map_err(failed)?;
+    if !has_operator {
+        for program in [Program::AdmissionController, Program::ControllerManager, Program::Scheduler] {
+            component(&context, cluster::RUNTIME, program, facts, &options, None).await?;
+        }
+    }
+    create_tree(&context, admission_controller::CONFIGURATIONS, &admission_controller::configuration(authorities))
+        .await?;
+    // Not before a server answers for Gardener's groups: a process that waits for that is one that starts, and holds time.
+    for seed in &options.seeds {
+        let cluster = cluster::of_seed(&seed.metadata.name);
+        namespace(&context, &cluster, NAMESPACE).await?;
+        if has_operator {
+            let made = made_gardenlet(&context, &cluster, facts, seed).await?;
+            create(&Api::namespaced(&context, cluster::GARDEN, NAMESPACE), made).await?;
+            gardenlet(&context, &cluster, facts, seed).await?;
+        } else {
+            component(&context, &cluster, Program::Gardenlet, facts, &options, Some(seed)).await?;
+        }
+        component(&context, &cluster, Program::ProviderLocal, facts, &options, Some(seed)).await?;
+    }
+    Ok(())
+}
+
+/// Creates a Garden and the operator that makes its control plane. What a landscape was set to that has been without them
+/// is kept.
+async fn operated(context: &Context, facts: &Facts, options: &Options) -> Result<(), Failure> {
+    let gardens = Api::<Garden>::all(context, cluster::RUNTIME);
+    let (known, _) = gardens.list(&ListOptions::default()).await.map_err(|error| unread("Gardens", &error))?;
+    let version = match known.first() {
+        Some(garden) => garden.status.gardener.as_ref().map(|gardener| gardener.version.clone()),
+        None => {
+            let deployments = Api::<Deployment>::namespaced(context, cluster::RUNTIME, NAMESPACE);
+            let maps = Api::<ConfigMap>::namespaced(context, cluster::RUNTIME, NAMESPACE);
+            let all = ListOptions::default();
+            let (deployments, _) = deployments.list(&all).await.map_err(|error| unread("Deployments", &error))?;
+            let (found, _) = maps.list(&all).await.map_err(|error| unread("ConfigMaps", &error))?;
+            let mut garden = operator::garden(&options.kubernetes_version);
+            let adopted = operator::adopt(&mut garden, &deployments, &found);
+            for overrides in adopted.overrides {
+                create(&maps, overrides).await?;
+            }
+            create(&gardens, garden).await?;
+            adopted.version
+        }
+    };
+    let version = version.unwrap_or_else(|| facts.gardener_version.clone());
+    create(&Api::namespaced(context, cluster::RUNTIME, NAMESPACE), operator::operator(facts, &version)).await
+}
+
+/// The Gardenlet of a seed that has none: with the version and the configuration of the Deployment that is there.
+async fn made_gardenlet(context: &Context, cluster: &str, facts: &Facts, seed: &Seed) -> Result<Gardenlet, Failure> {
+    let deployments = Api::<Deployment>::namespaced(context, cluster, NAMESPACE);
+    let maps = Api::<ConfigMap>::namespaced(context, cluster, NAMESPACE);
+    let held = deployments.get_opt(Program::Gardenlet.name()).await;
+    let held = held.map_err(|error| unread("Deployments", &error))?;
+    let template = held.map(|held| held.spec.template.spec);
+    let volumes = template.iter().flat_map(|template| &template.volumes);
+    let map = volumes.filter_map(|volume| volume.config_map.as_ref()).map(|map| map.name.clone()).next();
+    let text = match map {
+        Some(name) => {
+            let map = maps.get_opt(&name).await.map_err(|error| unread("ConfigMaps", &error))?;
+            map.and_then(|map| map.data.get(CONFIGURATION_KEY).cloned())
+        }
+        None => None,
+    };
+    let kind = (api_version::GARDENLET_CONFIG, GARDENLET_KIND);
+    let configuration = text
+        .and_then(|text| serde_yaml_ng::from_str(&text).ok())
+        .unwrap_or_else(|| configuration(Program::Gardenlet, kind, facts, Some(seed)));
+    let image = template.as_ref().and_then(|template| template.containers.first());
+    let version = image.and_then(|container| container.image.rsplit_once(':')).map(|(_, tag)| tag.to_owned());
+    let version = version.unwrap_or_else(|| facts.gardener_version.clone());
+    Ok(operator::gardenlet(seed, &version, configuration))
+}
+
+/// Creates the Deployment of a seed's gardenlet, as gardenlet itself would have it.
+async fn gardenlet(context: &Context, cluster: &str, facts: &Facts, seed: &Seed) -> Result<(), Failure> {
+    let deployments = Api::<Deployment>::namespaced(context, cluster, NAMESPACE);
+    let held = deployments.get_opt(Program::Gardenlet.name()).await;
+    if held.map_err(|error| unread("Deployments", &error))?.is_some() {
+        return Ok(());
+    }
+    let made = made_gardenlet(context, cluster, facts, seed).await?;
+    let (map, deployment) = operator::gardenlet_deployment(&made, &facts.profile)
+        .map_err(|reason| Failure::Failed(format!("Gardenlet {}: {reason}", seed.metadata.name)))?;
+    create(&Api::namespaced(context, cluster, NAMESPACE), map).await?;
+    create(&deployments, deployment).await
+}
+
+fn unread(what: &str, error: &Error) -> Failure {
+    Failure::Failed(format!("cannot read {what}: {error}"))
+}
+
+/// The landscape's profile.
+pub(crate) fn profile(facts: &Facts) -> Result<Profile, Failure> {
+    Profile::named(&facts.profile)
+        .ok_or_else(|| Failure::input(format!("there is no profile {}", facts.profile), "use documents or upstream"))
+}
+
+/// How long Events are kept where days are to go by quickly: a client that asks later still finds what happened.
+const EVENT_TTL_OF_DEMO: TimeDelta = TimeDelta::days(365);
+
+/// How long Events are kept.
+pub(crate) fn event_ttl(facts: &Facts) -> TimeDelta {
+    let usual = if facts.demo { EVENT_TTL_OF_DEMO } else { event_expiry::USUAL };
+    facts.event_ttl.and_then(TimeDelta::try_seconds).unwrap_or(usual)
+}
+
+/// Who may do what.
+pub(crate) fn authorization(facts: &Facts) -> Mode {
+    facts.authorization.as_deref().and_then(Mode::named).unwrap_or(Mode::Rbac)
+}
+
+/// How gardener-apiserver serves, as the landscape was created.
+pub(crate) fn apiserver_options(facts: &Facts) -> Result<::apiserver::Options, Failure> {
+    apiserver::options(&apiserver_flags(facts, &options(facts)), &facts.gardener_version).map_err(Failure::Failed)
+}
+
+/// Flags with which gardener-apiserver serves as the landscape was created.
+pub(crate) fn flags_of_apiserver(facts: &Facts) -> Vec<String> {
+    apiserver_flags(facts, &options(facts))
+}
+
+fn apiserver_flags(facts: &Facts, options: &Options) -> Vec<String> {
+    apiserver::flags(&facts.profile, landscape::DEFAULT_DOMAIN, &options.kubernetes_version)
+}
+
+/// How the landscape keeps the rules about versions, as its facts say.
+pub(crate) fn skew_settings(facts: &Facts) -> Settings {
+    let enforcement = facts.skew_enforcement.as_deref().and_then(Enforcement::named);
+    Settings { enforcement, allows_downgrades: facts.allow_downgrade }
+}
+
+async fn namespace(context: &Context, cluster: &str, name: &str) -> Result<(), Failure> {
+    create(&Api::all(context, cluster), Namespace { metadata: named("", name), ..Namespace::default() }).await
+}
+
+/// Creates a component's Deployment, and its configuration before it.
+async fn component(
+    context: &Context,
+    cluster: &str,
+    program: Program,
+    facts: &Facts,
+    options: &Options,
+    seed: Option<&Seed>,
+) -> Result<(), Failure> {
+    let (replicas, args) = match program {
+        Program::Apiserver => (facts.apiservers, apiserver_flags(facts, options)),
+        _ => (1, vec![format!("--profile={}", facts.profile)]),
+    };
+    if let Some(configuration) = program.configuration() {
+        let config = config_map(program, configuration, facts, seed)?;
+        create(&Api::namespaced(context, cluster, NAMESPACE), config).await?;
+    }
+    let deployment = program.deployment(&facts.gardener_version, replicas, &args);
+    create(&Api::namespaced(context, cluster, NAMESPACE), deployment).await
+}
+
+/// The configuration that a component begins with.
+fn configuration(program: Program, (api_version, kind): (&str, &str), facts: &Facts, seed: Option<&Seed>) -> Value {
+    let mut tree = json!({ "apiVersion": api_version, "kind": kind });
+    if let (Program::Gardenlet, Some(seed)) = (program, seed) {
+        if facts.demo {
+            tree["controllers"] = json!({ "shoot": { "reconcileInMaintenanceOnly": true } });
+        }
+        tree["seedConfig"] = json!({ "metadata": { "name": seed.metadata.name }, "spec": seed.spec });
+    }
+    tree
+}
+
+fn config_map(
+    program: Program,
+    (api_version, kind): (&str, &str),
+    facts: &Facts,
+    seed: Option<&Seed>,
+) -> Result<ConfigMap, Failure> {
+    let tree = configuration(program, (api_version, kind), facts, seed);
+    let text = serde_yaml_ng::to_string(&tree).map_err(|error| Failure::Failed(error.to_string()))?;
+    let metadata = named(NAMESPACE, &format!("{}-config", program.name()));
+    Ok(ConfigMap { metadata, data: [("config.yaml".to_owned(), text)].into(), ..ConfigMap::default() })
+}
+
+fn named(namespace: &str, name: &str) -> ObjectMeta {
+    ObjectMeta { name: name.to_owned(), namespace: namespace.to_owned(), ..ObjectMeta::default() }
+}
+
+async fn create<K: Resource>(api: &Api<K>, object: K) -> Result<(), Failure> {
+    match api.create(&object).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_already_exists() => Ok(()),
+        Err(error) => Err(refused(K::KIND, &object.metadata().name, &error)),
+    }
+}
+
+/// As [`create`], for a kind that has no type.
+async fn create_tree(context: &Context, path: &str, tree: &Value) -> Result<(), Failure> {
+    let what = format!("{} {}", tree["kind"].as_str().unwrap_or_default(), tree["metadata"]["name"]);
+    let failed = |error: &dyn std::fmt::Display| Failure::Failed(format!("cannot create {what}: {error}"));
+    let request = http::Request::post(path)
+        .header(http::header::CONTENT_TYPE, "application/json")
+        .body(full(tree.to_string()))
+        .map_err(|error| failed(&error))?;
+    let response = context.transport.send(request).await.map_err(|error| failed(&error))?;
+    match response.status() {
+        http::StatusCode::CREATED => Ok(()),
+        http::StatusCode::CONFLICT => trust(context, path, tree).await.map_err(|error| failed(&error)),
+        code => Err(failed(&code)),
+    }
+}
+
+/// Has the webhooks of a configuration that is there trust the authorities of today: keys may have been made anew. The
+/// rest of it is its owner's.
+async fn trust(context: &Context, path: &str, tree: &Value) -> Result<(), String> {
+    let path = format!("{path}/{}", tree["metadata"]["name"].as_str().unwrap_or_default());
+    let mut held = ask::tree(&context.transport, &path, "application/json").await.map_err(|error| error.to_string())?;
+    let wanted = tree["webhooks"].as_array().into_iter().flatten();
+    let bundles: Vec<_> = wanted.map(|webhook| (&webhook["name"], &webhook["clientConfig"]["caBundle"])).collect();
+    let before = held.clone();
+    for webhook in held["webhooks"].as_array_mut().into_iter().flatten() {
+        if let Some((_, bundle)) = bundles.iter().find(|(name, _)| **name == webhook["name"]) {
+            webhook["clientConfig"]["caBundle"] = (*bundle).clone();
+        }
+    }
+    if held == before {
+        return Ok(());
+    }
+    let request = http::Request::put(&path).header(http::header::CONTENT_TYPE, "application/json");
+    let request = request.body(full(held.to_string())).map_err(|error| error.to_string())?;
+    match context.transport.send(request).await.map_err(|error| error.to_string())?.status() {
+        http::StatusCode::OK => Ok(()),
+        code => Err(code.to_string()),
+    }
+}
+
+fn refused(kind: &str, name: &str, error: &Error) -> Failure {
+    Failure::Failed(format!("cannot create {kind} {name}: {error}"))
+}

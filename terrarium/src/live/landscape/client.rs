@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The commands' own way to a landscape: as its administrator, over HTTPS.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use clock::{Clock, Random};
+use host::clock_object;
+use host::clock_service::ClockState;
+use http::{Method, StatusCode};
+use http_body_util::BodyExt;
+use process::https::{self, Credentials};
+use process::participant::CLOCK_PATH;
+use process::pki::Pair;
+use process::transport::full;
+use process::{Context, Identity, Output, Tasks, Transport};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::live::authority::{ClusterAuthorities, LandscapeAuthority};
+use crate::live::directory::{Directory, Facts, HostFile};
+use crate::live::kubeconfig;
+
+/// A landscape that runs, seen by its administrator.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    pub(crate) facts: Facts,
+    pub(crate) host: HostFile,
+    pub(crate) authorities: String,
+    pub(crate) certificate: Pair,
+    pub(crate) cluster_authorities: ClusterAuthorities,
+    transport: Transport,
+}
+
+/// Name of a command that moves time, among those who take part in it.
+pub(crate) fn participant(pid: u32) -> String {
+    format!("clock-{pid}")
+}
+
+impl Client {
+    /// The landscape of a directory.
+    ///
+    /// # Errors
+    /// It does not exist, or does not run.
+    pub(crate) fn of(directory: &Directory) -> Result<Self, Failure> {
+        let facts = directory.facts()?.ok_or_else(|| directory.missing())?;
+        let Some(host) = directory.host()? else {
+            let name = &facts.name;
+            return Err(Failure::Failed(match directory.holder()? {
+                Some(holder) if holder.is_host() => format!("landscape {name} is starting or stopping: {holder}"),
+                _ => format!("landscape {name} does not run: `terrarium up` resumes it"),
+            }));
+        };
+        let authority = LandscapeAuthority::of(directory)?;
+        let certificate = authority.client("admin", &["system:masters"]).map_err(Failure::Failed)?;
+        let authorities = authority.certificate().to_owned();
+        let options = https::Options {
+            server: host.address.clone(),
+            authorities: authorities.clone(),
+            credentials: Credentials::Certificate(certificate.clone()),
+            user_agent: format!("terrarium/{}", env!("CARGO_PKG_VERSION")),
+            ..https::Options::default()
+        };
+        let transport = https::transport(&options).map_err(|error| Failure::Failed(error.to_string()))?;
+        let cluster_authorities = ClusterAuthorities::of(directory, facts.start_time);
+        Ok(Self { facts, host, authorities, certificate, cluster_authorities, transport })
+    }
+
+    /// A context for typed requests, on wall time.
+    pub(crate) fn context(&self) -> Context {
+        Context {
+            identity: Identity {
+                component: "terrarium".into(),
+                instance: "terrarium".into(),
+                version: self.facts.gardener_version.as_str().into(),
+            },
+            clock: Clock::wall(),
+            random: Random::new(self.facts.seed),
+            wall: Clock::wall(),
+            transport: self.transport.clone(),
+            tasks: Tasks::new(),
+            output: Output::new(process::child::say),
+        }
+    }
+
+    /// Its way there.
+    pub(crate) fn transport(&self) -> Transport {
+        self.transport.clone()
+    }
+
+    /// The user of our own commands, in every cluster.
+    pub(crate) fn user(&self) -> kubeconfig::User<'_> {
+        kubeconfig::User::Landscape(&self.certificate)
+    }
+
+    /// Head of the log.
+    pub(crate) async fn head(&self) -> Result<u64, Failure> {
+        let namespaces: Value = self.send(Method::GET, "/clusters/runtime/api/v1/namespaces?limit=1", None).await?;
+        let version = namespaces["metadata"]["resourceVersion"].as_str().and_then(|version| version.parse().ok());
+        version.ok_or_else(|| Failure::Failed("the landscape's lists have no resourceVersion".to_owned()))
+    }
+
+    /// An APIService that is not available, or that cannot be asked for.
+    pub(crate) async fn unavailable_api_service(&self) -> Option<String> {
+        let path = "/clusters/garden/apis/apiregistration.k8s.io/v1/apiservices";
+        let all: Value = self.send(Method::GET, path, None).await.unwrap_or_default();
+        let Some(all) = all["items"].as_array() else { return Some("list".to_owned()) };
+        let is_available = |service: &Value| {
+            let conditions = service["status"]["conditions"].as_array();
+            conditions.is_some_and(|all| all.iter().any(|it| it["type"] == "Available" && it["status"] == "True"))
+        };
+        let missing = all.iter().find(|service| !is_available(service))?;
+        Some(missing["metadata"]["name"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Takes a participant out of landscape time.
+    pub(crate) async fn leave(&self, participant: &str) -> Result<ClockState, Failure> {
+        self.send(Method::POST, &format!("{CLOCK_PATH}leave"), Some(json!({ "participant": participant }))).await
+    }
+
+    /// The clock.
+    pub(crate) async fn clock(&self) -> Result<ClockState, Failure> {
+        self.send(Method::GET, CLOCK_PATH, None).await
+    }
+
+    /// Begins to advance the clock; after a step that reached a client that takes no part, time stands for `settle`. Where
+    /// time has run by itself past `to`, it settles where it is.
+    pub(crate) async fn advance(&self, to: DateTime<Utc>, settle: TimeDelta) -> Result<ClockState, Failure> {
+        let pid = std::process::id();
+        let body = json!({
+            "to": to, "settleMilliseconds": settle.num_milliseconds(), "orNow": true,
+            "by": format!("`terrarium clock`, process {pid}"), "participant": participant(pid),
+        });
+        self.send(Method::POST, &format!("{CLOCK_PATH}advance"), Some(body)).await
+    }
+
+    /// Ends what advances the clock: `halt` once all has settled at the present instant, `cancel` at once.
+    pub(crate) async fn command(&self, command: &str) -> Result<ClockState, Failure> {
+        self.send(Method::POST, &format!("{CLOCK_PATH}{command}"), None).await
+    }
+
+    /// Changes how time goes by itself: a merge patch of the clock's spec.
+    pub(crate) async fn set_clock(&self, spec: Value) -> Result<ClockState, Failure> {
+        let path = format!("{}/{}", clock_object::PATH, clock_object::NAME);
+        let _: Value = self.send(Method::PATCH, &path, Some(json!({ "spec": spec }))).await?;
+        self.clock().await
+    }
+
+    pub(in crate::live) async fn send<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> Result<T, Failure> {
+        let failed = |error: String| Failure::Failed(format!("landscape {}: {error}", self.facts.name));
+        let body = body.map(|body| body.to_string()).unwrap_or_default();
+        let content_type = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header(http::header::CONTENT_TYPE, content_type)
+            .body(full(body))
+            .map_err(|error| failed(error.to_string()))?;
+        let response = self.transport.send(request).await.map_err(|error| failed(error.to_string()))?;
+        let status = response.status();
+        let body = response.into_body().collect().await.map_err(|error| failed(error.to_string()))?.to_bytes();
+        if status != StatusCode::OK {
+            return Err(failed(String::from_utf8_lossy(&body).trim().to_owned()));
+        }
+        serde_json::from_slice(&body).map_err(|error| failed(error.to_string()))
+    }
+}

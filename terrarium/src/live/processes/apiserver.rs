@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//! gardener-apiserver as a process of a landscape: its flags, and how it runs.
+//!
+//! | flag | as in the field |
+//! | --- | --- |
+//! | `--feature-gates=NAME=BOOL,…` | yes; a gate that the emulated version does not know, or has locked, ends the process |
+//! | `--shoot-credentials-rotation-interval=90d` | yes, as Go writes durations |
+//! | `--shoot-admin-kubeconfig-max-expiration=24h`, `--shoot-viewer-kubeconfig-max-expiration=24h` | yes |
+//! | `--profile`, `--default-domain`, `--kubernetes-version` | no: profile, domain of Shoots without one, version of cluster `garden` |
+
+use std::process::ExitCode;
+
+use apimachinery::meta::Duration;
+use apiserver::instance::{self, Announced, Paths};
+use apiserver::{Options, ShootAccess};
+use authorizer::Mode;
+use chrono::TimeDelta;
+use clock::{Clock, Random};
+use domain::profile::Profile;
+use host::aggregation::BARRIER_PATH;
+use host::registry;
+use process::child::{self, Assignment};
+use process::participant::CLOCK_PATH;
+use process::{Context, Exit, Output, Tasks};
+use tokio::sync::oneshot;
+
+use crate::live::components::{Program, registered};
+use crate::live::{configuration, registration, skew_watch};
+
+/// Flags beside `--feature-gates`, without their dashes.
+pub(in crate::live) const FLAGS: [&str; 6] = [
+    "default-domain",
+    "kubernetes-version",
+    "profile",
+    "shoot-admin-kubeconfig-max-expiration",
+    "shoot-credentials-rotation-interval",
+    "shoot-viewer-kubeconfig-max-expiration",
+];
+
+/// Runs an instance as this process.
+pub(in crate::live) fn run() -> ExitCode {
+    child::end(child::assignment().and_then(|(assignment, end)| serve(assignment, end)))
+}
+
+/// Runs the instance of an assignment until `end` resolves.
+pub(in crate::live) fn serve(assignment: Assignment, end: oneshot::Receiver<()>) -> Result<Exit, String> {
+    let mut options = options(&assignment.args, &assignment.version)?;
+    options.authorization = authorization(&assignment)?;
+    options.shoot_access =
+        Some(ShootAccess { server: assignment.server.clone(), authorities: assignment.authorities.clone() });
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot make a runtime: {error}"))?;
+    let paths = Paths { barrier: BARRIER_PATH, clock: CLOCK_PATH, process: registry::address };
+    let program = env!("CARGO_PKG_VERSION");
+    let (me, profile) = (assignment.clone(), options.profile);
+    let announce = move |announced: Announced| async move {
+        let Announced { address, time, tasks } = announced;
+        let context = context(&me).map_err(|last_line| Exit { code: 1, last_line })?;
+        let context = Context { tasks, ..context };
+        let me = registered(&me, &address);
+        let enforcement = registration::register(&context, &me, profile, time.now()).await?;
+        skew_watch::follow(&context, &me, profile, enforcement, time);
+        Ok(())
+    };
+    runtime.block_on(instance::run(program, assignment, &options, paths, end, announce))
+}
+
+/// Who may do what, as the landscape says.
+pub(in crate::live) fn authorization(assignment: &Assignment) -> Result<Mode, String> {
+    match assignment.authorization.as_str() {
+        "" => Ok(Mode::default()),
+        name => Mode::named(name).ok_or_else(|| format!("there is no authorization {name}")),
+    }
+}
+
+/// For its own requests, of which it has no more than it takes to register.
+pub(in crate::live) fn context(assignment: &Assignment) -> Result<Context, String> {
+    Ok(Context {
+        identity: assignment.identity(),
+        clock: Clock::wall(),
+        random: Random::new(assignment.seed),
+        wall: Clock::wall(),
+        transport: assignment.transport()?,
+        tasks: Tasks::new(),
+        output: Output::new(child::say),
+    })
+}
+
+/// Flags with which an instance serves as the landscape was created.
+pub(in crate::live) fn flags(profile: &str, default_domain: &str, kubernetes_version: &str) -> Vec<String> {
+    vec![
+        format!("--profile={profile}"),
+        format!("--default-domain={default_domain}"),
+        format!("--kubernetes-version={kubernetes_version}"),
+    ]
+}
+
+/// How an instance of a version serves with these arguments.
+pub(in crate::live) fn options(args: &[String], version: &str) -> Result<Options, String> {
+    let mut options = Options::emulating(version);
+    for arg in args {
+        let unknown = || format!("unknown flag: {arg}");
+        let (name, value) = arg.split_once('=').ok_or_else(unknown)?;
+        let invalid = |reason: String| format!("invalid argument {value:?} for \"{name}\" flag: {reason}");
+        match name {
+            "--profile" => {
+                options.profile =
+                    Profile::named(value).ok_or_else(|| invalid("use documents or upstream".to_owned()))?;
+            }
+            "--default-domain" => options.default_domains = vec![value.to_owned()],
+            "--kubernetes-version" => value.clone_into(&mut options.kubernetes_version),
+            "--shoot-credentials-rotation-interval" => {
+                options.credentials_rotation_interval = duration(value).map_err(invalid)?;
+            }
+            "--shoot-admin-kubeconfig-max-expiration" => {
+                options.admin_kubeconfig_max_expiration = duration(value).map_err(invalid)?;
+            }
+            "--shoot-viewer-kubeconfig-max-expiration" => {
+                options.viewer_kubeconfig_max_expiration = duration(value).map_err(invalid)?;
+            }
+            "--feature-gates" => {
+                for gate in value.split(',').filter(|gate| !gate.is_empty()) {
+                    set_gate(&mut options, gate, version).map_err(invalid)?;
+                }
+            }
+            _ => return Err(unknown()),
+        }
+    }
+    Ok(options)
+}
+
+/// As Go reads durations.
+fn duration(text: &str) -> Result<TimeDelta, String> {
+    let read: Duration = text.parse().map_err(|_| format!("time: invalid duration {text:?}"))?;
+    Ok(TimeDelta::nanoseconds(read.nanoseconds))
+}
+
+fn set_gate(options: &mut Options, gate: &str, version: &str) -> Result<(), String> {
+    let (name, text) = gate.split_once('=').ok_or_else(|| format!("missing bool value for {gate}"))?;
+    let on: bool = text.parse().map_err(|_| {
+        format!("invalid value of {name}={text}, err: strconv.ParseBool: parsing {text:?}: invalid syntax")
+    })?;
+    configuration::check_gate(Program::Apiserver, version, name, on)?;
+    match name {
+        "InPlaceNodeUpdates" => options.gates.in_place_node_updates = on,
+        "CredentialsRotationWithoutWorkersRollout" => options.gates.credentials_rotation_without_workers_rollout = on,
+        _ => {}
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(flag: &str, version: &str, expected: Result<bool, &str>) {
+        let read = options(&[flag.to_owned()], version);
+        let read = read.map(|options| options.gates.in_place_node_updates);
+        assert_eq!(read, expected.map_err(str::to_owned), "{flag}");
+    }
+
+    #[test]
+    fn gates_are_those_of_the_emulated_version() {
+        check("--feature-gates=InPlaceNodeUpdates=true", "v1.120.0", Ok(true));
+        check("--feature-gates=InPlaceNodeUpdates=true,ShootCredentialsBinding=false", "v1.120.0", Ok(true));
+        check("--feature-gates=", "v1.120.0", Ok(false));
+        let flag = "--feature-gates=InPlaceNodeUpdates=true";
+        check(
+            flag,
+            "v1.112.0",
+            Err(
+                "invalid argument \"InPlaceNodeUpdates=true\" for \"--feature-gates\" flag: unrecognized feature gate: \
+                 InPlaceNodeUpdates",
+            ),
+        );
+        check(
+            "--feature-gates=NewWorkerPoolHash=true",
+            "v1.120.0",
+            Err(
+                "invalid argument \"NewWorkerPoolHash=true\" for \"--feature-gates\" flag: unrecognized feature gate: \
+                 NewWorkerPoolHash",
+            ),
+        );
+        check(
+            "--feature-gates=CredentialsRotationWithoutWorkersRollout=false",
+            "v1.127.0",
+            Err("invalid argument \"CredentialsRotationWithoutWorkersRollout=false\" for \"--feature-gates\" flag: \
+                 cannot set feature gate CredentialsRotationWithoutWorkersRollout to false, feature is locked to true"),
+        );
+        check("--nonsense=1", "v1.120.0", Err("unknown flag: --nonsense=1"));
+        check("nonsense", "v1.120.0", Err("unknown flag: nonsense"));
+    }
+
+    #[test]
+    fn an_instance_takes_the_flags_of_its_landscape() {
+        let mut flags = flags("upstream", "a.example", "1.31.0");
+        flags.push("--shoot-credentials-rotation-interval=48h".to_owned());
+        let options = options(&flags, "v1.120.0").expect("flags of ours");
+        assert_eq!(options.profile, Profile::Upstream);
+        assert_eq!(options.default_domains, ["a.example"]);
+        assert_eq!(options.kubernetes_version, "1.31.0");
+        assert_eq!(options.credentials_rotation_interval.num_hours(), 48);
+    }
+}

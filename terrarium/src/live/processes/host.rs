@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The host process of one landscape.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use api::cluster;
+use api::kubernetes::core::Pod;
+use apiserver::instance;
+use chrono::{DateTime, TimeDelta, Utc};
+use clock::{Clock, Random, TimerClass};
+use domain::skew::GardenerVersion;
+use eventlog::sled::{Durability, OpenError, Recovery, SledLog, Trouble};
+use eventlog::{EventLog, MemoryLog};
+use host::identity::OwnAuthorities;
+use host::kubelet::{Before, Launch, Program};
+use host::live::{Live, Options};
+use host::registry::Registered;
+use host::signing_requests::OwnSigners;
+use host::timekeeper::Mode;
+use parking_lot::Mutex;
+use process::attempts::Attempts;
+use process::child::{Assignment, Joining, Serving};
+use process::dial::{self, DialFile};
+use process::logging;
+use process::panics::say_panics;
+use process::pki::Badge;
+
+use crate::failure::Failure;
+use crate::live::authority::{ClusterAuthorities, LandscapeAuthority, front_proxy};
+use crate::live::bootstrap;
+use crate::live::components;
+use crate::live::dashboard::mount::Mount;
+use crate::live::directory::{Directory, Facts, HOST, HostFile};
+use crate::live::{Which, kubeconfig, owner, running, writes};
+use ops::spelling::counted;
+
+/// Wall time that what a host started has to end, when its directory is gone.
+const LAST_STEP: TimeDelta = TimeDelta::seconds(5);
+/// Wall time that tasks have to end after everything else.
+const LAST_TASKS: Duration = Duration::from_secs(5);
+/// Fact of the log: what the landscape was created with, as `landscape.json` has it.
+pub(in crate::live) const FACTS: &str = "landscape";
+/// File with the time of the clock: its dial.
+const CLOCK: &str = "clock";
+/// Wall time for which a host waits for its port, and between two looks at it.
+const PORT_TIMEOUT: TimeDelta = TimeDelta::seconds(3);
+const LOOK: TimeDelta = TimeDelta::milliseconds(20);
+
+/// Runs the landscape of a directory until a signal ends it, or its owner has ended.
+///
+/// With `start_empty` it may be a landscape whose log is gone.
+pub(crate) fn run(which: &Which, owner: Option<u32>, start_empty: bool) -> ExitCode {
+    say_panics(process::child::say);
+    let parent = which.parent();
+    match which.directory().and_then(|directory| live(&directory, parent.as_deref(), owner, start_empty)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            process::child::say(&format!("error: {failure}"));
+            if !failure.hint().is_empty() {
+                process::child::say(&format!("hint: {}", failure.hint()));
+            }
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, start_empty: bool) -> Result<(), Failure> {
+    let held = directory.hold(HOST)?;
+    let facts = directory.facts()?.ok_or_else(|| directory.missing())?;
+    let before = match &held.left_by {
+        None => Before::Stopped,
+        Some(host) => {
+            let what = format!("the host before, process {}, was killed", host.pid);
+            process::child::say(&what);
+            Before::Lost(what)
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Failed(format!("cannot make a runtime: {error}")))?;
+    let log = Log::open(directory, &facts, directory.has_run() && !start_empty)?;
+    let (name, ephemeral) = (facts.name.clone(), facts.ephemeral.clone());
+    let ended = runtime.block_on(async {
+        let authorities = LandscapeAuthority::of(directory)?.certificate().to_owned();
+        free_port(&facts).await;
+        let (live, facts, turn) = start(directory, facts, &log, before).await?;
+        let pages = Mount::start(&live, directory, &facts, log.events()).await?;
+        live.serve_pages(pages);
+        let _registered = running::register(parent, directory);
+        // Who looks at a landscape that does not become ready finds a host that answers.
+        let begins = async {
+            let mut attempts = Attempts::on(Clock::wall());
+            loop {
+                match bootstrap::run(&live, &facts, &authorities).await {
+                    Ok(()) => break live.begin(),
+                    // Another client writes, or no server answers for Gardener's groups just now. What was created stays.
+                    Err(Failure::Failed(failure)) if attempts.again().await => {
+                        process::child::say(&format!("the beginning is tried again: {failure}"));
+                    }
+                    Err(failure) => return failure,
+                }
+            }
+            std::future::pending().await
+        };
+        let mut ended = Ok(());
+        tokio::select! {
+            biased;
+            signal = end_signal() => process::child::say(&format!("the landscape stops: {signal}")),
+            pid = owner::ended(owner) => {
+                process::child::say(&format!("the landscape stops: process {pid}, its owner, has ended"));
+            }
+            failure = begins => ended = Err(failure),
+            panic = live.panicked() => ended = Err(Failure::Failed(panic)),
+            failure = writes::watched(&held, &log, live.clock()) => {
+                let wall = Clock::wall();
+                tokio::select! {
+                    biased;
+                    () = live.stop() => {}
+                    () = wall.sleep(LAST_STEP, TimerClass::Work) => {}
+                }
+                return Err(failure);
+            }
+        }
+        // A command that comes from now on waits for the next host.
+        directory.remove_host();
+        turn(live.clock().now());
+        live.stop().await;
+        let closed = log.close().await;
+        log.healed().iter().for_each(|note| process::child::say(&format!("note: {note}")));
+        closed.and(ended)
+    });
+    // What cannot be written is not waited for.
+    runtime.shutdown_timeout(LAST_TASKS);
+    ended?;
+    match ephemeral {
+        None => Ok(()),
+        Some(ephemeral) => {
+            directory.purge(&held)?;
+            ephemeral.kubeconfig.map_or(Ok(()), |path| kubeconfig::unmerge(&path, &name))
+        }
+    }
+}
+
+/// A signal that asks this process to end; its name.
+pub(crate) async fn end_signal() -> &'static str {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (terminate, interrupt) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    let (Ok(mut terminate), Ok(mut interrupt)) = (terminate, interrupt) else { return std::future::pending().await };
+    tokio::select! {
+        biased;
+        _ = terminate.recv() => "SIGTERM",
+        _ = interrupt.recv() => "SIGINT",
+    }
+}
+
+/// Waits until no process listens on the landscape's port, not for long: a host that was killed lets go of its directory before
+/// it lets go of its port.
+async fn free_port(facts: &Facts) {
+    let wall = Clock::wall();
+    let limit = wall.now() + PORT_TIMEOUT;
+    let is_taken = || {
+        let bound = TcpListener::bind((facts.bind, facts.port));
+        bound.is_err_and(|error| error.kind() == ErrorKind::AddrInUse)
+    };
+    while facts.port != 0 && is_taken() && wall.now() < limit {
+        wall.sleep(LOOK, TimerClass::Work).await;
+    }
+}
+
+/// The event log of a landscape.
+pub(in crate::live) enum Log {
+    Memory(MemoryLog),
+    Sled(SledLog),
+}
+
+impl Log {
+    /// Opens it; one that must be there already is not made.
+    pub(in crate::live) fn open(directory: &Directory, facts: &Facts, existing: bool) -> Result<Self, Failure> {
+        if facts.log == "memory" {
+            let log = facts.history.memory_log().ok_or_else(|| {
+                let what = "a log in memory keeps a number of entries, no size";
+                Failure::input(what, "give --history a number, or keep the log with --log sled")
+            })?;
+            return Ok(Self::Memory(log));
+        }
+        let options = eventlog::sled::Options {
+            history: facts.history.0,
+            durability: if facts.durable { Durability::Durable } else { Durability::Fast },
+            existing,
+            ..eventlog::sled::Options::default()
+        };
+        match SledLog::open(directory.join("log"), options) {
+            Ok(log) => {
+                for note in recovered(log.recovery()) {
+                    process::child::say(&format!("note: {note}"));
+                }
+                Ok(Self::Sled(log))
+            }
+            Err(error) => Err(refused(&error)),
+        }
+    }
+
+    /// Opens it to be read only.
+    pub(in crate::live) fn open_read_only(directory: &Directory) -> Result<Self, Failure> {
+        SledLog::open_read_only(directory.join("log")).map(Self::Sled).map_err(|error| refused(&error))
+    }
+
+    /// What closing it has made good.
+    fn healed(&self) -> Vec<String> {
+        match self {
+            Self::Memory(_) => Vec::new(),
+            Self::Sled(log) => log.healed(),
+        }
+    }
+
+    pub(in crate::live) fn events(&self) -> Arc<dyn EventLog> {
+        match self {
+            Self::Memory(log) => Arc::new(log.clone()),
+            Self::Sled(log) => Arc::new(log.clone()),
+        }
+    }
+
+    /// Counts the starts of the landscape; the number of this one. What the landscape is, is noted with it.
+    fn start(&self, facts: &Facts) -> Result<u64, Failure> {
+        let Self::Sled(log) = self else { return Ok(1) };
+        let last = log.fact("starts").and_then(|text| String::from_utf8(text).ok()?.parse::<u64>().ok());
+        // Where the count is lost, the last writer of the log shows it: no number of a start comes twice.
+        let start = last.unwrap_or(0).max(host::live::start_of(log.highest_writer())) + 1;
+        let landscape = serde_json::to_vec(facts).map_err(|error| Failure::Failed(error.to_string()))?;
+        log.set_facts([("starts".to_owned(), start.to_string().into_bytes()), (FACTS.to_owned(), landscape)])
+            .map_err(|error| Failure::Failed(format!("cannot write to the log: {error}")))?;
+        Ok(start)
+    }
+
+    /// Notes what the landscape is, in case its own file is lost.
+    fn note(&self, facts: &Facts) -> Result<(), Failure> {
+        let Self::Sled(log) = self else { return Ok(()) };
+        let landscape = serde_json::to_vec(facts).map_err(|error| Failure::Failed(error.to_string()))?;
+        log.set_facts([(FACTS.to_owned(), landscape)])
+            .map_err(|error| Failure::Failed(format!("cannot write to the log: {error}")))
+    }
+
+    /// Landscape time of the last entry: time never goes back behind it.
+    pub(in crate::live) fn last_time(&self) -> DateTime<Utc> {
+        match self {
+            // It is as old as its process.
+            Self::Memory(_) => DateTime::<Utc>::MIN_UTC,
+            Self::Sled(log) => log.time(),
+        }
+    }
+
+    /// Why it takes no writes at present.
+    pub(in crate::live) fn trouble(&self) -> Option<Trouble> {
+        match self {
+            Self::Memory(_) => None,
+            Self::Sled(log) => log.trouble(),
+        }
+    }
+
+    /// Waits until it takes writes again or no more.
+    pub(in crate::live) async fn trouble_after(&self, known: Option<Trouble>) -> Option<Trouble> {
+        match self {
+            Self::Memory(_) => std::future::pending().await,
+            Self::Sled(log) => log.trouble_after(known).await,
+        }
+    }
+
+    /// Looks whether it can be written.
+    pub(in crate::live) async fn look(&self) {
+        if let Self::Sled(log) = self {
+            log.look().await;
+        }
+    }
+
+    pub(in crate::live) async fn close(&self) -> Result<(), Failure> {
+        match self {
+            Self::Memory(_) => Ok(()),
+            Self::Sled(log) => log.close().await.map_err(|error| Failure::Failed(format!("the event log: {error}"))),
+        }
+    }
+}
+
+/// What opening a log found that was not as a clean stop leaves it.
+pub(in crate::live) fn recovered(recovery: &Recovery) -> Vec<String> {
+    let mut notes = Vec::new();
+    let Recovery { ends, torn, put_back, from_store, .. } = recovery;
+    if *torn > 0 {
+        // More is not known: what cannot be read may be a write that the end of the process cut short, or one that was
+        // acknowledged, and damaged since.
+        notes.push(format!(
+            "the journal can be read up to revision {ends}; the {torn} bytes behind it cannot, and were cut off: nothing \
+             in them was acknowledged, unless the disk damaged what it had synced"
+        ));
+    }
+    if *from_store > 0 {
+        notes.push(format!(
+            "{} found in the store",
+            counted(*from_store, "entry that the journal had lost was", "entries that the journal had lost were")
+        ));
+    }
+    if *put_back > 0 {
+        notes.push(format!(
+            "the log was not left cleanly: {} put back",
+            counted(*put_back, "entry was", "entries were")
+        ));
+    }
+    notes.extend(recovery.healed.iter().cloned());
+    if let Some(reason) = &recovery.rebuilt {
+        notes.push(format!("the log's store was made anew from its journal: {reason}"));
+    }
+    notes
+}
+
+/// Why a log cannot be opened, and what to do.
+fn refused(error: &OpenError) -> Failure {
+    let what = error.to_string();
+    match error {
+        OpenError::Locked { .. } => Failure::Held(what),
+        OpenError::Missing { .. } => Failure::input(
+            format!("{what}, and the landscape had one"),
+            "restore it from a copy; `terrarium up --start-empty` begins with an empty landscape",
+        ),
+        OpenError::Corrupt { .. } => {
+            Failure::input(what, "`terrarium doctor` says what can be done; a copy of the directory may be whole")
+        }
+        OpenError::Foreign { .. } | OpenError::Format { .. } => Failure::input(what, "see `terrarium doctor`"),
+        OpenError::ReadOnly { .. } => {
+            Failure::input(what, "`terrarium log`, `at` and `replay` read it where it is; `up` needs a copy")
+        }
+        OpenError::Io { .. } => Failure::Failed(what),
+    }
+}
+
+/// Shows an instant on the dial.
+type Turn = Arc<dyn Fn(DateTime<Utc>) + Send + Sync>;
+
+async fn start(
+    directory: &Directory,
+    mut facts: Facts,
+    log: &Log,
+    before: Before,
+) -> Result<(Live, Facts, Turn), Failure> {
+    let authority = LandscapeAuthority::of(directory)?;
+    let start = log.start(&facts)?;
+    let usual = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+    let names: Vec<String> = usual.into_iter().chain([facts.bind.to_string()]).chain(facts.san.clone()).collect();
+    let (front_proxies, front_proxy) = front_proxy(instance::FRONT_PROXY)?;
+    let now = time(directory)?.unwrap_or(facts.start_time).max(facts.start_time).max(log.last_time());
+    let (dial, turn) = dial(directory, now)?;
+    let shown = turn.clone();
+    let launched = AtomicU64::new(0);
+    let apiserver_flags = bootstrap::flags_of_apiserver(&facts);
+    let launcher = Launcher {
+        seed: facts.seed,
+        start,
+        authority: authority.clone(),
+        front_proxies: front_proxies.clone(),
+        dial,
+        launched,
+        apiserver_flags,
+        authorization: bootstrap::authorization(&facts),
+    };
+    let options = Options {
+        log: log.events(),
+        start,
+        now,
+        mode: Mode::Eager,
+        random: Random::new(facts.seed),
+        version: facts.gardener_version.clone(),
+        kubernetes_version: bootstrap::kubernetes_version(&facts),
+        event_ttl: bootstrap::event_ttl(&facts),
+        listen: SocketAddr::new(facts.bind, facts.port),
+        certificate: authority.server(&names.iter().map(String::as_str).collect::<Vec<_>>())?,
+        authorities: authority.certificate().to_owned(),
+        front_proxy,
+        front_proxies: (front_proxies, instance::FRONT_PROXY.to_owned()),
+        own_authorities: own_authorities(directory, &facts),
+        own_signers: own_signers(directory, &facts),
+        authorization: bootstrap::authorization(&facts),
+        token_secret: authority.token_secret(),
+        profile: bootstrap::profile(&facts)?,
+        skew: bootstrap::skew_settings(&facts),
+        turn: Box::new(move |now| shown(now)),
+        before,
+        launcher: Box::new(move |address| Arc::new(Launching { launcher, address: within(address) })),
+    };
+    let live = Live::start(options).await.map_err(|error| {
+        let what = if error.kind() == ErrorKind::AddrInUse { "; another process listens there" } else { "" };
+        Failure::Failed(format!("cannot serve on {}: {error}{what}", SocketAddr::new(facts.bind, facts.port)))
+    })?;
+    logging::start(live.clock().clock(), logging::Format::default(), tracing::Level::INFO);
+    let address = within(live.address());
+    if facts.port == 0 {
+        facts.port = address.port();
+        directory.write_facts(&facts)?;
+        log.note(&facts)?;
+    }
+    let program = env!("CARGO_PKG_VERSION").to_owned();
+    directory.write_host(&HostFile { pid: std::process::id(), address: address.to_string(), program })?;
+    Ok((live, facts, turn))
+}
+
+/// Those who sign for the clusters that are no shoots.
+fn own_signers(directory: &Directory, facts: &Facts) -> OwnSigners {
+    let authorities = ClusterAuthorities::of(directory, facts.start_time);
+    Arc::new(move |cluster| {
+        let authority = authorities.authority(cluster);
+        authority.inspect_err(|failure| process::child::say(&format!("warning: {failure}"))).ok()?
+    })
+}
+
+/// Authorities of the clusters that are no shoots. One that cannot be read is none: its clients get 401.
+fn own_authorities(directory: &Directory, facts: &Facts) -> OwnAuthorities {
+    let authorities = ClusterAuthorities::of(directory, facts.start_time);
+    let read = Mutex::<BTreeMap<String, String>>::default();
+    Arc::new(move |cluster| {
+        let mut read = read.lock();
+        if let Some(certificate) = read.get(cluster) {
+            return Some(certificate.clone());
+        }
+        let certificate = authorities.certificate(cluster);
+        let certificate =
+            certificate.inspect_err(|failure| process::child::say(&format!("warning: {failure}"))).ok()??;
+        read.insert(cluster.to_owned(), certificate.clone());
+        Some(certificate)
+    })
+}
+
+/// How this machine reaches what listens there.
+fn within(mut listen: SocketAddr) -> SocketAddr {
+    if listen.ip().is_unspecified() {
+        let loopback =
+            if listen.is_ipv4() { IpAddr::from([127, 0, 0, 1]) } else { IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]) };
+        listen.set_ip(loopback);
+    }
+    listen
+}
+
+/// The dial that processes read, and where the clock stood when the landscape was stopped. After a failure of the machine
+/// it may show an earlier instant; the log's last entry says better.
+fn dial(directory: &Directory, now: DateTime<Utc>) -> Result<(PathBuf, Turn), Failure> {
+    let failed = |error: std::io::Error| Failure::Failed(format!("{}: {error}", directory.join(CLOCK).display()));
+    let path = std::path::absolute(directory.join(CLOCK)).map_err(failed)?;
+    let dial = DialFile::create(&path, now).map_err(failed)?;
+    let shown = path.clone();
+    let turn = move |now| {
+        if let Err(error) = dial.turn(now) {
+            process::child::say(&format!("warning: {}: {error}", shown.display()));
+        }
+    };
+    Ok((path, Arc::new(turn)))
+}
+
+/// Where the clock stood; `None`: it never went, or the machine failed while it was noted.
+pub(in crate::live) fn time(directory: &Directory) -> Result<Option<DateTime<Utc>>, Failure> {
+    // A landscape of an earlier version has the instant alone.
+    Ok(directory.text(CLOCK)?.and_then(|text| dial::parse(&text).or_else(|| text.trim().parse().ok())))
+}
+
+/// Makes pods processes: this program, as the component that the image names.
+struct Launcher {
+    seed: u64,
+    start: u64,
+    authority: LandscapeAuthority,
+    /// Authorities by whose certificates the servers behind the host know it.
+    front_proxies: String,
+    /// File of the dial.
+    dial: PathBuf,
+    /// Processes that were given a number so far.
+    launched: AtomicU64,
+    /// Flags with which gardener-apiserver serves as the landscape was created.
+    apiserver_flags: Vec<String>,
+    /// Who may do what.
+    authorization: authorizer::Mode,
+}
+
+impl Launcher {
+    /// The assignment of a process of a program, wherever it runs; `names` are those under which it serves.
+    fn assignment(
+        &self,
+        program: components::Program,
+        cluster: &str,
+        version: &str,
+        names: Option<&[&str]>,
+    ) -> Result<Assignment, String> {
+        let Self { seed, start, authority, front_proxies, launched, .. } = self;
+        let user = program.user(cluster, version);
+        let badge = Badge { start: *start, component: program.name().to_owned(), version: version.to_owned() };
+        // A user with a certificate is in this group anyway.
+        let groups: Vec<&str> =
+            user.groups.iter().map(|group| &**group).filter(|group| *group != "system:authenticated").collect();
+        let serving = match names {
+            Some(names) => {
+                let certificate = authority.server(names).map_err(|failure| failure.to_string())?;
+                Some(Serving { certificate, front_proxies: front_proxies.clone(), ..Serving::default() })
+            }
+            None => None,
+        };
+        Ok(Assignment {
+            component: program.name().to_owned(),
+            version: version.to_owned(),
+            seed: *seed,
+            authorities: authority.certificate().to_owned(),
+            writer: host::live::writer(*start, launched.fetch_add(1, Ordering::Relaxed) + 1),
+            serving,
+            authorization: self.authorization.name().to_owned(),
+            certificate: authority.component(&user.name, &groups, &badge)?,
+            ..Assignment::default()
+        })
+    }
+}
+
+struct Launching {
+    launcher: Launcher,
+    address: SocketAddr,
+}
+
+impl Launch for Launching {
+    fn names(&self, image: &str) -> bool {
+        components::Program::of(image).is_some()
+    }
+
+    fn serves(&self, image: &str) -> bool {
+        components::Program::of(image).is_some_and(|(program, _)| program == components::Program::Apiserver)
+    }
+
+    fn lease(&self, cluster: &str, pod: &Pod) -> Option<String> {
+        let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
+        let (program, version) = components::Program::of(image)?;
+        let component = program.name();
+        Some(Registered { cluster, pod: &pod.metadata.name, component, version: &version, address: "" }.name())
+    }
+
+    fn heartbeat(&self, cluster: &str, pod: &Pod) -> Option<String> {
+        let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
+        let (program, _) = components::Program::of(image)?;
+        (program == components::Program::Gardenlet).then(|| components::seed_of(cluster).to_owned())
+    }
+
+    fn launch(&self, cluster: &str, pod: &Pod) -> Result<Program, String> {
+        let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
+        let (program, version) = components::Program::of(image).ok_or_else(|| format!("there is no image {image}"))?;
+        let names = program.serves();
+        let assignment = Assignment {
+            server: self.address.to_string(),
+            dial: self.launcher.dial.to_string_lossy().into_owned(),
+            ..self.launcher.assignment(program, cluster, &version, names.as_ref().map(<[_; 4]>::as_slice))?
+        };
+        let path: PathBuf = std::env::current_exe().map_err(|error| error.to_string())?;
+        Ok(Program { path, args: vec!["component".to_owned(), program.name().to_owned()], assignment })
+    }
+
+    fn assign(&self, joining: &Joining) -> Result<Assignment, String> {
+        let Joining { component, instance, version, host } = joining;
+        let program =
+            components::Program::named(component).ok_or_else(|| format!("there is no component {component}"))?;
+        if program != components::Program::Apiserver {
+            return Err(format!("{component} runs beside its host only: a Deployment starts it there"));
+        }
+        if GardenerVersion::parse(version).is_none() {
+            return Err(format!("{version:?} is no version of Gardener"));
+        }
+        let own = program.serves().unwrap_or_default();
+        let names: Vec<&str> = own.into_iter().chain([host.as_str()]).collect();
+        let mut assignment = self.launcher.assignment(program, cluster::RUNTIME, version, Some(&names))?;
+        if let Some(serving) = &mut assignment.serving {
+            serving.host.clone_from(host);
+        }
+        Ok(Assignment {
+            instance: instance.clone(),
+            cluster: cluster::RUNTIME.to_owned(),
+            args: self.launcher.apiserver_flags.clone(),
+            ..assignment
+        })
+    }
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A component that the host did not start: in a container of its own, or on another machine.
+//!
+//! It asks the host for its assignment, as the administrator whose kubeconfig it was given, and is from then on as the
+//! processes of the host are ([`process::child`]). It ends when it is asked to (SIGTERM, SIGINT), and removes its Lease
+//! before, so that it gets no more requests; when its Lease is removed, or taken by another process of its name; and
+//! when the host was started anew, which does not accept its certificate any more: then it is started again, and joins again.
+//!
+//! A line that is cut ends nothing: the process answers 503 until the host can be reached.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use api::cluster;
+use api::constants::namespace;
+use api::kubernetes::coordination::Lease;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use chrono::TimeDelta;
+use clap::Args;
+use clock::{Clock, TimerClass};
+use controller::{Api, Error, ListOptions, WatchEvent};
+use http_body_util::BodyExt;
+use parking_lot::Mutex;
+use process::attempts::Attempts;
+use process::child::{self, Assignment, JOIN_PATH, Joining};
+use process::https::{self, Credentials, Reach};
+use process::panics::say_panics;
+use process::pki::Pair;
+use process::transport::full;
+use process::{Exit, Transport};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use crate::failure::Failure;
+use crate::live::components::{Program, registered};
+use crate::live::{apiserver, block_on, host as host_process};
+
+/// Wall time that the last steps of a process have: taking its Lease back, and answering what is under way.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+/// Wall time for which taking the Lease back is tried.
+const LAST_STEP: TimeDelta = TimeDelta::seconds(1);
+/// Wall time between two attempts to follow the own Lease.
+const AGAIN: TimeDelta = TimeDelta::seconds(1);
+
+/// How a component joins a landscape that did not start it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Arguments {
+    /// Join the landscape whose host is there, `HOST:PORT`
+    #[arg(long, value_name = "HOST:PORT", requires = "credentials")]
+    join: Option<String>,
+    /// Kubeconfig with an administrator of cluster `runtime`, as `terrarium up` writes it
+    #[arg(long, value_name = "FILE", requires = "join")]
+    credentials: Option<PathBuf>,
+    /// Emulated version
+    #[arg(long, value_name = "V", requires = "join", default_value = landscape::GARDENER_VERSION)]
+    gardener_version: String,
+    /// Name of this process, as that of a pod [default: the component's and the machine's]
+    #[arg(long, value_name = "NAME", requires = "join")]
+    instance: Option<String>,
+    /// Where it listens
+    #[arg(long, value_name = "ADDR:PORT", requires = "join", default_value = "0.0.0.0:8443")]
+    listen: SocketAddr,
+    /// Name or address under which the host reaches it [default: the machine's name]
+    #[arg(long, value_name = "HOST", requires = "join")]
+    advertise: Option<String>,
+    /// Flags of the component, behind those that the landscape gives it
+    #[arg(last = true, requires = "join")]
+    flags: Vec<String>,
+}
+
+impl Arguments {
+    /// Whether the component is to join.
+    pub(crate) fn is_given(&self) -> bool {
+        self.join.is_some()
+    }
+}
+
+/// Runs a component that joins, as this process.
+pub(crate) fn run(program: Program, arguments: &Arguments) -> ExitCode {
+    say_panics(child::say);
+    let watched = Watched::default();
+    let (ended, end) = oneshot::channel();
+    let watcher = watched.clone();
+    // Before anything else: the first process of a container is not ended by a signal that it does not handle.
+    let thread = std::thread::Builder::new().name("end".to_owned()).spawn(move || watcher.watch_for_the_end(ended));
+    if let Err(error) = thread {
+        return child::end(Err(error.to_string()));
+    }
+    let served = assignment(program, arguments).map_err(|failure| failure.to_string()).and_then(|assignment| {
+        let _ = watched.0.assignment.set(assignment.clone());
+        apiserver::serve(assignment, end)
+    });
+    child::end(served.map(|exit| if exit.code == 0 { watched.exit().unwrap_or(exit) } else { exit }))
+}
+
+/// Asks the host until it answers.
+fn assignment(program: Program, arguments: &Arguments) -> Result<Assignment, Failure> {
+    let (Some(server), Some(credentials)) = (&arguments.join, &arguments.credentials) else {
+        return Err(Failure::input("--join and --credentials are missing", ""));
+    };
+    let machine = || {
+        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+    };
+    let unknown = || Failure::input("this machine has no name", "use --advertise HOST");
+    let host = arguments.advertise.clone().or_else(machine).ok_or_else(unknown)?;
+    let instance = arguments.instance.clone().unwrap_or_else(|| format!("{}-{host}", program.name()));
+    let joining =
+        Joining { component: program.name().to_owned(), instance, version: arguments.gardener_version.clone(), host };
+    let transport = transport(server, credentials)?;
+    let mut assignment = block_on(join(&transport, &joining))?;
+    assignment.server.clone_from(server);
+    assignment.args.extend(arguments.flags.iter().cloned());
+    if let Some(serving) = &mut assignment.serving {
+        serving.listen = Some(arguments.listen);
+    }
+    Ok(assignment)
+}
+
+/// The way to the host as the administrator of a kubeconfig.
+fn transport(server: &str, path: &Path) -> Result<Transport, Failure> {
+    let unreadable = |reason: &str| Failure::input(format!("cannot use {}: {reason}", path.display()), "");
+    let text = std::fs::read_to_string(path).map_err(|error| unreadable(&error.to_string()))?;
+    let config: Value = serde_yaml_ng::from_str(&text).map_err(|error| unreadable(&error.to_string()))?;
+    let (authorities, certificate) =
+        administrator(&config).ok_or_else(|| unreadable("it has no user of a cluster `runtime`"))?;
+    let options = https::Options {
+        server: server.to_owned(),
+        authorities,
+        credentials: Credentials::Certificate(certificate),
+        reach: Reach::Network,
+        user_agent: format!("terrarium/{}", env!("CARGO_PKG_VERSION")),
+        ..https::Options::default()
+    };
+    https::transport(&options).map_err(|error| Failure::input(error.to_string(), ""))
+}
+
+/// Authorities of cluster `runtime`, and the certificate of its user in a kubeconfig.
+fn administrator(config: &Value) -> Option<(String, Pair)> {
+    let named = |list: &str, name: &Value| {
+        let entry = config[list].as_array()?.iter().find(|entry| entry["name"] == *name)?;
+        Some(entry.clone())
+    };
+    let data = |value: &Value| String::from_utf8(STANDARD.decode(value.as_str()?).ok()?).ok();
+    config["contexts"].as_array()?.iter().find_map(|entry| {
+        let cluster = named("clusters", &entry["context"]["cluster"])?;
+        let user = named("users", &entry["context"]["user"])?;
+        let cluster = &cluster["cluster"];
+        cluster["server"].as_str().filter(|url| url.ends_with("/clusters/runtime"))?;
+        let certificate = data(&user["user"]["client-certificate-data"])?;
+        let key = data(&user["user"]["client-key-data"])?;
+        Some((data(&cluster["certificate-authority-data"])?, Pair { certificate, key }))
+    })
+}
+
+async fn join(transport: &Transport, joining: &Joining) -> Result<Assignment, Failure> {
+    let failed = |error: String| Failure::Failed(format!("cannot join the landscape: {error}"));
+    let body = serde_json::to_string(joining).map_err(|error| failed(error.to_string()))?;
+    let mut attempts = Attempts::on(Clock::wall());
+    loop {
+        let request = http::Request::post(JOIN_PATH).header(http::header::CONTENT_TYPE, "application/json");
+        let request = request.body(full(body.clone())).map_err(|error| failed(error.to_string()))?;
+        let (status, answer) = match ask(transport, request).await {
+            Ok(answered) => answered,
+            Err(_) if attempts.again().await => continue,
+            Err(error) => return Err(failed(error)),
+        };
+        if status.is_server_error() && attempts.again().await {
+            continue;
+        }
+        if status.is_success() {
+            return serde_json::from_slice(&answer).map_err(|error| failed(error.to_string()));
+        }
+        let said: Value = serde_json::from_slice(&answer).unwrap_or_default();
+        return Err(failed(said["message"].as_str().map_or_else(|| status.to_string(), str::to_owned)));
+    }
+}
+
+async fn ask(transport: &Transport, request: process::Request) -> Result<(http::StatusCode, Vec<u8>), String> {
+    let response = transport.send(request).await.map_err(|error| error.to_string())?;
+    let status = response.status();
+    let body = response.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
+    Ok((status, body.to_vec()))
+}
+
+/// What the thread that watches for the end shares with the component.
+#[derive(Clone, Default)]
+struct Watched(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    /// Once the landscape has taken the process in.
+    assignment: OnceLock<Assignment>,
+    /// How the process is to end.
+    exit: Mutex<Option<Exit>>,
+}
+
+impl Watched {
+    fn exit(&self) -> Option<Exit> {
+        self.0.exit.lock().clone()
+    }
+
+    /// Until the process is to end; then there is not much time left.
+    fn watch_for_the_end(self, ended: oneshot::Sender<()>) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let Ok(runtime) = runtime else { return };
+        let exit = runtime.block_on(async {
+            tokio::select! {
+                biased;
+                signal = host_process::end_signal() => {
+                    child::say(&format!("the process stops: {signal}"));
+                    self.leave().await;
+                    Exit { code: 0, last_line: String::new() }
+                }
+                exit = self.removed() => exit,
+            }
+        });
+        *self.0.exit.lock() = Some(exit);
+        let _ = ended.send(());
+        child::end_within(LAST_WORDS, "not everything ended in time");
+    }
+
+    /// Takes the Lease back.
+    async fn leave(&self) {
+        let Some(assignment) = self.0.assignment.get() else { return };
+        let Ok(context) = apiserver::context(assignment) else { return };
+        let name = registered(assignment, "").name();
+        tokio::select! {
+            biased;
+            removed = host::registry::remove(&context.transport, Some(&name)) => {
+                if let Err(error) = removed {
+                    child::say(&format!("cannot take the Lease {name} back: {error}"));
+                }
+            }
+            () = context.wall.sleep(LAST_STEP, TimerClass::Work) => {
+                child::say(&format!("cannot take the Lease {name} back: no answer"));
+            }
+        }
+    }
+
+    /// Resolves when the Lease of this process was there and is not there any more, or when the host does not know the
+    /// process.
+    async fn removed(&self) -> Exit {
+        let wall = Clock::wall();
+        let assignment = loop {
+            match self.0.assignment.get() {
+                Some(assignment) => break assignment,
+                None => wall.sleep(AGAIN, TimerClass::Work).await,
+            }
+        };
+        let context = match apiserver::context(assignment) {
+            Ok(context) => context,
+            Err(last_line) => return Exit { code: 1, last_line },
+        };
+        let leases = Api::<Lease>::namespaced(&context, cluster::GARDEN, namespace::INSTANCES);
+        let mut own = Own { name: registered(assignment, "").name(), uid: None };
+        loop {
+            match follow(&leases, &mut own).await {
+                Ok(Some(last_line)) => return Exit { code: 0, last_line },
+                Ok(None) => {}
+                Err(error) if error.status().is_some_and(|status| status.code == 401) => {
+                    let last_line = "error: the host was started anew, and does not know this process".to_owned();
+                    return Exit { code: 1, last_line };
+                }
+                Err(_) => wall.sleep(AGAIN, TimerClass::Work).await,
+            }
+        }
+    }
+}
+
+/// The Lease of this process.
+struct Own {
+    name: String,
+    /// `None`: it was not seen yet.
+    uid: Option<String>,
+}
+
+impl Own {
+    /// The Lease of its name is this one; whether it is of this process.
+    fn is(&mut self, uid: &str) -> bool {
+        self.uid.get_or_insert_with(|| uid.to_owned()) == uid
+    }
+}
+
+/// Follows the Leases until the watch ends, or until the own one has gone: why.
+async fn follow(leases: &Api<Lease>, own: &mut Own) -> Result<Option<String>, Error> {
+    let gone = || Ok(Some("the Lease of this process was removed: it is to end".to_owned()));
+    let taken = || Ok(Some("another process has taken the name of this one".to_owned()));
+    let options = ListOptions::default();
+    let (all, version) = leases.list(&options).await?;
+    match all.iter().find(|lease| lease.metadata.name == own.name) {
+        Some(lease) if !own.is(&lease.metadata.uid) => return taken(),
+        None if own.uid.is_some() => return gone(),
+        _ => {}
+    }
+    let mut watch = leases.watch(&options, &version).await?;
+    while let Some(event) = watch.next().await {
+        match event? {
+            WatchEvent::Added(lease) | WatchEvent::Modified(lease)
+                if lease.metadata.name == own.name && !own.is(&lease.metadata.uid) =>
+            {
+                return taken();
+            }
+            WatchEvent::Deleted(lease) if lease.metadata.name == own.name && own.uid.is_some() => return gone(),
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_kubeconfig_must_have_a_user_of_the_runtime_cluster() {
+        let text = |text: &str| STANDARD.encode(text);
+        let config = |cluster: &str| {
+            json!({
+                "clusters": [
+                    { "name": "c", "cluster": {
+                        "server": format!("https://127.0.0.1:1/clusters/{cluster}"), "certificate-authority-data": text("ca"),
+                    } },
+                ],
+                "contexts": [{ "name": "a", "context": { "cluster": "c", "user": "u" } }],
+                "users": [
+                    { "name": "u", "user": { "client-certificate-data": text("own"), "client-key-data": text("key") } },
+                ],
+            })
+        };
+        let pair = Pair { certificate: "own".to_owned(), key: "key".to_owned() };
+        assert_eq!(administrator(&config("runtime")), Some(("ca".to_owned(), pair)));
+        assert_eq!(administrator(&config("garden")), None);
+        assert_eq!(administrator(&Value::Null), None);
+    }
+
+    #[test]
+    fn the_first_lease_of_its_name_is_that_of_the_process() {
+        let mut own = Own { name: "a".to_owned(), uid: None };
+        assert!(own.is("1"));
+        assert!(own.is("1"));
+        assert!(!own.is("2"));
+    }
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How a process registers before it is ready: it looks who runs, and says that it does.
+//!
+//! | found | it |
+//! | --- | --- |
+//! | its version may run beside those that do | creates its Lease (`host::registry`) and goes on |
+//! | it may not | says so in an Event and as its last line, and ends with exit code 3; where that is not enforced (`host::registry::Policy`), it says so and goes on |
+//! | no gardener-apiserver, which it needs | waits for one, at most [`TIMEOUT`]; then exit code 1 |
+//! | another writer, or no answer | tries again, with pauses, about as long; then exit code 1 |
+//!
+//! The host judges the Lease once more, guarded; a process that is refused there reads again what runs.
+//!
+//! provider-local is built with the extensions library of its own version: it is compared with the gardenlet of its seed
+//! (rule E1), in the version that the gardenlet's Deployment asks for, since both Deployments may change at one moment.
+
+use api::cluster;
+use api::constants::{annotation, namespace};
+use api::kubernetes::apps::Deployment;
+use api::kubernetes::coordination::Lease;
+use api::kubernetes::core::Namespace;
+use api::operator::Garden;
+use apimachinery::meta::ObjectMeta;
+use chrono::{DateTime, TimeDelta, Utc};
+use clock::TimerClass;
+use controller::{Api, Error, ListOptions};
+use domain::profile::Profile;
+use domain::skew::enforcement::Enforcement;
+use domain::skew::start_up::{Candidate, Decision, Refused, allowed_downgrade, decide, judge, refusal_line};
+use domain::skew::{Component, Instance, Landscape, high_water};
+use host::registry::{self, Policy, Registered};
+use process::attempts::Attempts;
+use process::{Context, Exit};
+
+use crate::live::components::{Program, seed_of};
+use crate::live::skew_event::{self, About};
+
+/// Wall time for which a process waits for a gardener-apiserver.
+const TIMEOUT: TimeDelta = TimeDelta::seconds(30);
+/// How often a process looks again that was refused by the host and not by what it has seen.
+const ATTEMPTS: u32 = 5;
+/// Exit code of a process that must not run beside those that do.
+const REFUSED: u8 = 3;
+
+/// Registers a process; `now` is landscape time. What the rules are enforced with is returned; an error is how the process
+/// is to end.
+pub(in crate::live) async fn register(
+    context: &Context,
+    me: &Registered<'_>,
+    profile: Profile,
+    now: DateTime<Utc>,
+) -> Result<Enforcement, Exit> {
+    enter(context, me, profile, None, now).await
+}
+
+/// As [`register`], of gardener-operator: its version is compared with the one that last operated the Garden, on every
+/// replica, before any of them leads. `looks_ahead`: also with components that its gardener-apiserver would leave behind.
+pub(in crate::live) async fn register_operator(
+    context: &Context,
+    me: &Registered<'_>,
+    profile: Profile,
+    looks_ahead: bool,
+    now: DateTime<Utc>,
+) -> Result<Enforcement, Exit> {
+    enter(context, me, profile, Some(looks_ahead), now).await
+}
+
+/// The version that last operated the Garden.
+async fn operated(context: &Context) -> Result<Option<String>, Exit> {
+    let gardens = Api::<Garden>::all(context, cluster::RUNTIME).list(&ListOptions::default()).await;
+    let failed = |text: String| Exit { code: 1, last_line: format!("failed verifying Gardener version: {text}") };
+    match gardens {
+        Err(error) => Err(failed(format!("failed listing Gardens: {error}"))),
+        Ok((gardens, _)) if gardens.len() > 1 => {
+            Err(failed(format!("expected at most one Garden but got {}", gardens.len())))
+        }
+        Ok((gardens, _)) => Ok(gardens.into_iter().next().and_then(|garden| Some(garden.status.gardener?.version))),
+    }
+}
+
+/// `operator`: whether an operator looks ahead; `None`: it is another component.
+async fn enter(
+    context: &Context,
+    me: &Registered<'_>,
+    profile: Profile,
+    operator: Option<bool>,
+    now: DateTime<Utc>,
+) -> Result<Enforcement, Exit> {
+    let leases = Api::<Lease>::namespaced(context, cluster::GARDEN, namespace::INSTANCES);
+    let limit = context.wall.now() + TIMEOUT;
+    let mut attempts = Attempts::on(context.wall.clone());
+    let mut refusals = 0;
+    let mut published: Option<Refused> = None;
+    loop {
+        let (all, version) = match leases.list(&ListOptions::default()).await {
+            Ok(listed) => listed,
+            Err(error) if error.is_passing() && attempts.again().await => continue,
+            Err(error) => return Err(failed(&error)),
+        };
+        let policy = policy(context, profile).await;
+        let enforcement = policy.enforcement;
+        if let Some(instance) = me.instance().or_else(|| extension(me)) {
+            let mut landscape = if instance.component == Component::Extension {
+                match gardenlet_of_seed(context, me).await {
+                    Ok(gardenlet) => Landscape { instances: gardenlet.into_iter().collect(), ..Landscape::default() },
+                    Err(error) if error.is_passing() && attempts.again().await => continue,
+                    Err(error) => return Err(failed(&error)),
+                }
+            } else {
+                registry::landscape(all.iter().map(|lease| &lease.metadata), &me.name())
+            };
+            landscape.high_water_marks = policy.high_water_marks;
+            landscape.allows_downgrades = policy.allows_downgrades;
+            if operator.is_some() {
+                landscape.garden = operated(context).await?;
+            }
+            let looks_ahead = operator.unwrap_or_default();
+            let candidate = Candidate { instance: instance.clone(), previous: None, looks_ahead };
+            // Where no start is refused, upstream's components are judged, too.
+            let decision = match enforcement {
+                Enforcement::Warn => judge(&landscape, &candidate, profile),
+                Enforcement::Enforce | Enforcement::Off => decide(&landscape, &candidate, profile),
+            };
+            match decision {
+                Decision::Starts => {
+                    if let Some(allowed) = allowed_downgrade(&landscape, &candidate, profile)
+                        && published.replace(allowed.clone()).as_ref() != Some(&allowed)
+                    {
+                        warn(context, me, &allowed, now).await;
+                    }
+                }
+                Decision::Waits if !profile.checks_every_start() => {}
+                Decision::Waits => {
+                    change(context, &leases, &version, limit, &mut attempts).await?;
+                    continue;
+                }
+                Decision::Refused(refused) if enforcement.lets_start(instance.component, refused.rule) => {
+                    if enforcement == Enforcement::Warn && published.as_ref() != Some(&refused) {
+                        warn(context, me, &refused, now).await;
+                        published = Some(refused);
+                    }
+                }
+                Decision::Refused(refused) => {
+                    let exit = refuse(context, me, &instance, &refused, now).await;
+                    // Upstream's operator ends as with any other error.
+                    let code = if profile.checks_every_start() { exit.code } else { 1 };
+                    return Err(Exit { code, ..exit });
+                }
+            }
+        }
+        match create(&leases, me.lease(now)).await {
+            Ok(()) => {
+                if let Some(instance) = me.instance() {
+                    raise(context, &instance).await;
+                }
+                return Ok(enforcement);
+            }
+            // What is seen next may be what the host has seen.
+            Err(error) if error.reason() == "Forbidden" && refusals < ATTEMPTS => refusals += 1,
+            Err(error) if error.is_passing() && attempts.again().await => {}
+            Err(error) => return Err(failed(&error)),
+        }
+    }
+}
+
+/// provider-local with its library; `None`: the process is something else.
+fn extension(me: &Registered<'_>) -> Option<Instance> {
+    let is_it = me.component == Program::ProviderLocal.name();
+    is_it.then(|| Instance::owned(Component::Extension, Program::ProviderLocal.short(), me.version))
+}
+
+/// The gardenlet that the Deployment in the seed of a process asks for, if there is one.
+async fn gardenlet_of_seed(context: &Context, me: &Registered<'_>) -> Result<Option<Instance>, Error> {
+    let deployments = Api::<Deployment>::namespaced(context, me.cluster, namespace::GARDEN);
+    let Some(deployment) = deployments.get_opt(Program::Gardenlet.name()).await? else { return Ok(None) };
+    let containers = &deployment.spec.template.spec.containers;
+    let gardenlet = containers.first().and_then(|container| Program::of(&container.image));
+    Ok(gardenlet.map(|(_, version)| Instance::owned(Component::Gardenlet, seed_of(me.cluster), &version)))
+}
+
+fn namespaces(context: &Context) -> Api<Namespace> {
+    Api::all(context, cluster::GARDEN)
+}
+
+/// How the rules are kept. A component that may not read that is judged by the host, which does.
+async fn policy(context: &Context, profile: Profile) -> Policy {
+    let namespace = namespaces(context).get(namespace::INSTANCES).await.unwrap_or_default();
+    registry::policy(&namespace.metadata, profile)
+}
+
+/// Remembers that a version ran, so that it counts when its last instance is gone.
+async fn raise(context: &Context, instance: &Instance) {
+    let namespaces = namespaces(context);
+    for _ in 0..ATTEMPTS {
+        let Ok(stored) = namespaces.get(namespace::INSTANCES).await else { return };
+        let known = registry::high_water_marks(&stored.metadata);
+        let Some(raised) = high_water::raised(&known, instance) else { return };
+        let mut new = stored.clone();
+        new.metadata.annotations.insert(annotation::HIGH_WATER_MARKS.to_owned(), high_water::write(&raised));
+        match namespaces.update(&stored, &new).await {
+            // Others start at the same moment.
+            Err(error) if error.is_conflict() => {}
+            Err(error) => return tracing::warn!(%error, "cannot remember the version that runs"),
+            Ok(_) => return,
+        }
+    }
+}
+
+/// Creates a Lease, or takes over the one that an earlier process of the pod has left behind.
+async fn create(leases: &Api<Lease>, lease: Lease) -> Result<(), Error> {
+    match leases.create(&lease).await {
+        Err(error) if error.is_already_exists() => {
+            let old = leases.get(&lease.metadata.name).await?;
+            let metadata = ObjectMeta {
+                labels: lease.metadata.labels,
+                annotations: lease.metadata.annotations,
+                ..old.metadata.clone()
+            };
+            leases.update(&old, &Lease { metadata, spec: lease.spec }).await.map(drop)
+        }
+        other => other.map(drop),
+    }
+}
+
+/// Waits until a Lease changes.
+async fn change(
+    context: &Context,
+    leases: &Api<Lease>,
+    version: &str,
+    limit: DateTime<Utc>,
+    attempts: &mut Attempts,
+) -> Result<(), Exit> {
+    let nobody = || Exit { code: 1, last_line: "error: no gardener-apiserver runs".to_owned() };
+    let mut watch = match leases.watch(&ListOptions::default(), version).await {
+        Ok(watch) => watch,
+        // The list is read again.
+        Err(error) if (error.is_passing() || error.is_expired()) && attempts.again().await => return Ok(()),
+        Err(error) => return Err(failed(&error)),
+    };
+    loop {
+        let event = tokio::select! {
+            biased;
+            event = watch.next() => event,
+            () = context.wall.sleep_until(limit, TimerClass::Calendar) => return Err(nobody()),
+        };
+        match event {
+            Some(Ok(controller::WatchEvent::Bookmark(_))) => {}
+            _ => return Ok(()),
+        }
+    }
+}
+
+fn failed(error: &Error) -> Exit {
+    Exit { code: 1, last_line: format!("error: cannot register: {error}") }
+}
+
+/// Says that a version runs that must not, or must not everywhere.
+async fn warn(context: &Context, me: &Registered<'_>, refused: &Refused, now: DateTime<Utc>) {
+    let Refused { rule, text, .. } = refused;
+    tracing::warn!(component = me.component, %rule, "it starts all the same: {text}");
+    skew_event::publish(context, &About::of(me), refused, "Start", now).await;
+}
+
+async fn refuse(
+    context: &Context,
+    me: &Registered<'_>,
+    instance: &Instance,
+    refused: &Refused,
+    now: DateTime<Utc>,
+) -> Exit {
+    skew_event::publish(context, &About::of(me), refused, "Start", now).await;
+    Exit { code: REFUSED, last_line: refusal_line(instance, refused) }
+}

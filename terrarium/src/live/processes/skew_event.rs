@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The Event about a version that must not run beside the others: one about each Lease and rule, whose count goes up.
+
+use api::cluster;
+use api::constants::namespace;
+use api::kubernetes::core::{Event, EventSource, ObjectReference};
+use apimachinery::meta::{MicroTime, ObjectMeta, Time};
+use chrono::{DateTime, Utc};
+use controller::{Api, Error};
+use domain::skew::start_up::Refused;
+use host::registry::Registered;
+use process::Context;
+
+/// Its reason; also that of a pod's condition, without `Violation`.
+const REASON: &str = "VersionSkewViolation";
+
+/// Whose version it is.
+#[derive(Clone, Debug)]
+pub(in crate::live) struct About {
+    lease: String,
+    component: String,
+    pod: String,
+}
+
+impl About {
+    /// A process, as it is registered.
+    pub(in crate::live) fn of(me: &Registered<'_>) -> Self {
+        Self { lease: me.name(), component: me.component.to_owned(), pod: me.pod.to_owned() }
+    }
+}
+
+/// Writes the Event, as well as it goes: what it says is a line of the process, too. `action` is what the process was about
+/// to do.
+pub(in crate::live) async fn publish(
+    context: &Context,
+    about: &About,
+    why: &Refused,
+    action: &str,
+    now: DateTime<Utc>,
+) {
+    let events = Api::<Event>::namespaced(context, cluster::GARDEN, namespace::INSTANCES);
+    if let Err(error) = write(&events, about, why, action, now).await {
+        tracing::debug!(%error, lease = about.lease, "cannot write an Event");
+    }
+}
+
+async fn write(
+    events: &Api<Event>,
+    about: &About,
+    why: &Refused,
+    action: &str,
+    now: DateTime<Utc>,
+) -> Result<(), Error> {
+    let name = format!("{}.{}", about.lease, why.rule).to_lowercase();
+    if let Some(old) = events.get_opt(&name).await? {
+        let new = Event {
+            count: old.count.saturating_add(1),
+            last_timestamp: Time(now),
+            message: why.text.clone(),
+            action: action.to_owned(),
+            ..old.clone()
+        };
+        return events.update(&old, &new).await.map(drop);
+    }
+    let event = Event {
+        metadata: ObjectMeta::named(namespace::INSTANCES, &name),
+        involved_object: ObjectReference {
+            api_version: "coordination.k8s.io/v1".to_owned(),
+            kind: "Lease".to_owned(),
+            namespace: namespace::INSTANCES.to_owned(),
+            name: about.lease.clone(),
+            ..ObjectReference::default()
+        },
+        reason: REASON.to_owned(),
+        message: why.text.clone(),
+        source: EventSource { component: about.component.clone(), ..EventSource::default() },
+        first_timestamp: Time(now),
+        last_timestamp: Time(now),
+        event_time: MicroTime(now),
+        count: 1,
+        r#type: "Warning".to_owned(),
+        action: action.to_owned(),
+        reporting_component: about.component.clone(),
+        reporting_instance: about.pod.clone(),
+        ..Event::default()
+    };
+    events.create(&event).await.map(drop)
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whether a process that runs is still legal beside the others: it looks whenever the registry of instances changes.
+//!
+//! | found | it |
+//! | --- | --- |
+//! | it has become illegal | says so in its log, to its kubelet (its pod is not ready) and in an Event, and takes up nothing new ([`process::Tasks::pause`]) |
+//! | it is legal again | says so once, is ready, and goes on with what waited |
+//!
+//! Where the rules only warn, it says so in its log and in an Event, and goes on.
+//!
+//! What it has under way it finishes; its Leases and heartbeats go on. A process that cannot read the registry uses
+//! what it read last.
+//!
+//! Source: spec of the emulator; upstream checks at the start only, if at all.
+
+use api::cluster;
+use api::constants::namespace;
+use api::kubernetes::coordination::Lease;
+use clock::Clock;
+use controller::{Api, ListOptions, Reflector};
+use domain::profile::Profile;
+use domain::skew::enforcement::Enforcement;
+use domain::skew::start_up::Refused;
+use domain::skew::{Instance, running};
+use host::registry::{self, Registered};
+use process::Context;
+use process::child::{self, Unready};
+use process::watch;
+
+use crate::live::skew_event::{self, About};
+
+/// Reason of the pod's conditions.
+const REASON: &str = "VersionSkew";
+
+/// Looks from now on, on a task of the context; `time` is landscape time.
+pub(in crate::live) fn follow(
+    context: &Context,
+    me: &Registered<'_>,
+    profile: Profile,
+    enforcement: Enforcement,
+    time: Clock,
+) {
+    let looks = profile.checks_while_running() && enforcement != Enforcement::Off;
+    let Some(instance) = me.instance().filter(|_| looks) else { return };
+    let waits = enforcement == Enforcement::Enforce;
+    let own = Own { context: context.clone(), about: About::of(me), lease: me.name(), instance, profile, waits, time };
+    context.tasks.spawn(own.follow());
+}
+
+struct Own {
+    context: Context,
+    about: About,
+    lease: String,
+    instance: Instance,
+    profile: Profile,
+    /// Whether it waits while it is illegal.
+    waits: bool,
+    time: Clock,
+}
+
+impl Own {
+    async fn follow(self) {
+        let api = Api::<Lease>::namespaced(&self.context, cluster::GARDEN, namespace::INSTANCES);
+        let (changed, mut changes) = watch::channel(());
+        let leases =
+            Reflector::new(api, ListOptions::default()).on_change(move |_| changed.send_modify(|()| {})).start();
+        leases.synced().await;
+        let mut known: Option<Refused> = None;
+        loop {
+            let all = leases.list();
+            let others = registry::landscape(all.iter().map(|lease| &lease.metadata), &self.lease);
+            let found = running::violation(&others, &self.instance, self.profile);
+            if found != known {
+                self.act(found.as_ref()).await;
+                known = found;
+            }
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn act(&self, found: Option<&Refused>) {
+        let component = self.instance.component.name();
+        let Some(refused) = found else {
+            tracing::info!(component, "its version may run beside the others again");
+            if self.waits {
+                child::unready(None);
+                self.context.tasks.pause(false);
+            }
+            return;
+        };
+        let Refused { rule, text, .. } = refused;
+        if self.waits {
+            self.context.tasks.pause(true);
+            tracing::warn!(component, %rule, "its version must not run beside the others any more, it waits: {text}");
+            child::unready(Some(&Unready { reason: REASON.to_owned(), message: text.clone() }));
+        } else {
+            tracing::warn!(component, %rule, "its version must not run beside the others any more: {text}");
+        }
+        skew_event::publish(&self.context, &self.about, refused, "Run", self.time.now()).await;
+    }
+}
