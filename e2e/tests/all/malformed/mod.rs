@@ -9,7 +9,6 @@ mod requests;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -185,21 +184,6 @@ fn command(pid: u32) -> String {
     String::from_utf8_lossy(&line).replace('\0', " ").chars().take(60).collect()
 }
 
-/// Lines of all files below a folder that speak of a panic.
-fn panics(folder: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    for path in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).map(|file| file.path()) {
-        if path.is_dir() {
-            found.extend(panics(&path));
-        } else {
-            let text = fs::read(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-            let lines = text.lines().filter(|line| line.contains("panicked at") || line.contains("server panic"));
-            found.extend(lines.map(|line| format!("{}: {line}", path.display())));
-        }
-    }
-    found
-}
-
 /// Asks what everybody asks, over and over; the longest that it took, and how often.
 async fn ordinary(way: &Way, is_over: &AtomicBool) -> (TimeDelta, usize) {
     let transport = way.transport(Credentials::Certificate(way.pair.clone()));
@@ -279,7 +263,7 @@ fn malformed_requests_hurt_nobody() {
         println!("{:>5} MiB before, {:>5} MiB after  {}", before >> 20, after >> 20, command(*pid));
     }
     assert_eq!(sandbox.processes(), before.keys().copied().collect::<Vec<_>>(), "a process has ended");
-    assert_eq!(panics(&sandbox.directory()), Vec::<String>::new());
+    assert_eq!(sandbox.panics(), Vec::<String>::new());
     let unanswered = outcomes.iter().filter(|((code, kind), _)| *code == 0 && kind.contains("no answer")).count();
     assert_eq!(unanswered, 0, "every request has an answer or an end");
     if is_long {

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Requests that are made from the served OpenAPI documents, by schemathesis, on a landscape: each is answered, and none with
+//! a server error.
+//!
+//! schemathesis draws requests that fit a document and requests that nearly do; `e2e/clients/schemas/hooks.py` tells it what
+//! is special here: a watch lasts, and two server errors are answers of the real API server, too. Afterwards the host must
+//! still run, no process may have panicked, and the log must give what the API lists.
+//!
+//! **Deliberately absent**: whether answers fit their schemas (what Go leaves out and what it writes as null is in the tests of
+//! `host`), and documents of the landscape's own groups: whoever sends anything there moves its clock or stops its parts.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use crate::compatibility::install_packages;
+use crate::sandbox::{Kubectl, Sandbox};
+
+const SCHEMATHESIS: &str = "schemathesis 4.32.5";
+/// Context and document. Each is another path through the servers: Gardener's groups behind the aggregation layer, core kinds,
+/// definitions of kinds, what is defined by them.
+const DOCUMENTS: [(&str, &str); 5] = [
+    ("garden", "apis/core.gardener.cloud/v1beta1"),
+    ("garden", "api/v1"),
+    ("garden", "apis/apiextensions.k8s.io/v1"),
+    ("seed-local", "apis/apps/v1"),
+    ("seed-local", "apis/extensions.gardener.cloud/v1alpha1"),
+];
+/// How schemathesis calls an error of its own.
+const OWN_ERROR: &str = "Runtime Error";
+/// Wall seconds after which a request hangs.
+const PATIENCE: &str = "30";
+
+/// Installs schemathesis into a folder and answers the program.
+///
+/// # Errors
+/// What the package manager says.
+pub fn install(folder: &Path) -> Result<PathBuf, String> {
+    install_packages(folder, &[SCHEMATHESIS])?;
+    Ok(folder.join("bin/schemathesis"))
+}
+
+/// What became of the requests of one document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tried {
+    /// Context and document.
+    pub document: String,
+    /// Requests that were sent.
+    pub requests: u64,
+    /// What schemathesis printed, if an answer was wrong or did not come.
+    pub failure: Option<String>,
+    /// How often schemathesis itself ended in an error, so that an operation was tried less.
+    pub own_errors: u64,
+}
+
+/// Starts a landscape, tries every document for its share of the time, and looks at what is left.
+///
+/// # Errors
+/// schemathesis cannot be run, the host has ended, or a process has panicked.
+///
+/// # Panics
+/// A command of the landscape fails.
+pub fn run(sandbox: &Sandbox, schemathesis: &Path, time: Duration, seed: u64) -> Result<Vec<Tried>, String> {
+    sandbox.terrarium(&["up", "--preset", "demo"]);
+    let host = sandbox.host();
+    let share = time / u32::try_from(DOCUMENTS.len()).expect("a few documents");
+    let mut tried = Vec::new();
+    for (context, document) in DOCUMENTS {
+        let way = Way::to(sandbox, context)?;
+        tried.push(way.try_document(schemathesis, &format!("{context}: {document}"), document, share, seed)?);
+    }
+    if host.is_none() || sandbox.host() != host || !host.is_some_and(|host| sandbox.processes().contains(&host)) {
+        return Err("the host has ended".to_owned());
+    }
+    let panics = sandbox.panics();
+    if !panics.is_empty() {
+        return Err(format!("panics: {}", panics.join("\n")));
+    }
+    sandbox.kubectl(Kubectl::Newest, "garden", &["get", "namespaces"]);
+    sandbox.terrarium(&["replay", "--verify"]);
+    Ok(tried)
+}
+
+/// How schemathesis reaches a cluster.
+struct Way<'a> {
+    sandbox: &'a Sandbox,
+    url: String,
+    authorities: String,
+    certificate: String,
+}
+
+impl<'a> Way<'a> {
+    fn to(sandbox: &'a Sandbox, context: &str) -> Result<Self, String> {
+        let view = sandbox.kubectl(Kubectl::Newest, context, &["config", "view", "--raw", "--minify", "-o", "json"]);
+        let view: Value = serde_json::from_str(&view).map_err(|error| error.to_string())?;
+        let (cluster, user) = (&view["clusters"][0]["cluster"], &view["users"][0]["user"]);
+        let data = |value: &Value| {
+            let bytes = STANDARD.decode(value.as_str().unwrap_or_default()).map_err(|error| error.to_string())?;
+            String::from_utf8(bytes).map_err(|error| error.to_string())
+        };
+        let pair = format!("{}\n{}", data(&user["client-certificate-data"])?, data(&user["client-key-data"])?);
+        Ok(Self {
+            sandbox,
+            url: cluster["server"].as_str().ok_or("the kubeconfig names no server")?.to_owned(),
+            authorities: sandbox.file("authorities.pem", &data(&cluster["certificate-authority-data"])?),
+            certificate: sandbox.file("administrator.pem", &pair),
+        })
+    }
+
+    fn try_document(
+        &self,
+        schemathesis: &Path,
+        name: &str,
+        document: &str,
+        share: Duration,
+        seed: u64,
+    ) -> Result<Tried, String> {
+        let hooks = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/schemas");
+        let report = self.sandbox.folder().join("report.json");
+        let _ = std::fs::remove_file(&report);
+        let mut command = self.sandbox.command(&schemathesis.to_string_lossy(), &["run"]);
+        command.arg(format!("{}/openapi/v3/{document}", self.url)).args(["--url", &self.url]);
+        command.args(["--tls-verify", &self.authorities, "--request-cert", &self.certificate]);
+        command.args(["--phases", "coverage,fuzzing", "--max-time", &share.as_secs().max(1).to_string()]);
+        command.args(["--seed", &seed.to_string(), "--request-timeout", PATIENCE, "--workers", "2", "--no-color"]);
+        command.args(["--checks", "no_server_error", "--continue-on-failure", "--no-shrink"]);
+        // How long schemathesis takes to draw a request is none of the servers' business.
+        command.args(["--suppress-health-check", "all", "--warnings", "off", "--generation-database", "none"]);
+        command.args(["--report", "json", "--report-json-path"]).arg(&report);
+        command.env("SCHEMATHESIS_HOOKS", "hooks").env("PYTHONPATH", hooks).env("PYTHONDONTWRITEBYTECODE", "1");
+        let answer = command.output().map_err(|error| format!("cannot run {}: {error}", schemathesis.display()))?;
+        let printed = String::from_utf8_lossy(&answer.stdout);
+        let report = std::fs::read_to_string(&report).unwrap_or_default();
+        let judged = Tried::of(name, &report, &printed);
+        judged
+            .ok_or_else(|| format!("{name}: no request was sent: {printed}{}", String::from_utf8_lossy(&answer.stderr)))
+    }
+}
+
+impl Tried {
+    /// What a report in JSON says; `None`: that nothing was tried. An error of schemathesis itself is no failure, any other
+    /// error is: an answer that does not come is one.
+    fn of(document: &str, report: &str, printed: &str) -> Option<Self> {
+        let report: Value = serde_json::from_str(report).ok()?;
+        let requests = report["test_cases"]["generated"].as_u64().filter(|count| *count > 0)?;
+        let errors = report["errors"].as_array()?;
+        let (own, others): (Vec<&Value>, Vec<&Value>) = errors.iter().partition(|error| error["title"] == OWN_ERROR);
+        let is_wrong = !report["failures"].as_array()?.is_empty() || !others.is_empty();
+        Some(Self {
+            document: document.to_owned(),
+            requests,
+            failure: is_wrong.then(|| printed.to_owned()),
+            own_errors: own.iter().filter_map(|error| error["count"].as_u64()).sum(),
+        })
+    }
+}
+
+/// The rows of what was tried.
+pub fn table(tried: &[Tried]) -> String {
+    let row = |one: &Tried| {
+        let outcome = if one.failure.is_some() { "failed" } else { "no server error" };
+        let own = if one.own_errors > 0 {
+            format!(" ({} errors of schemathesis itself)", one.own_errors)
+        } else {
+            String::new()
+        };
+        format!("{:>7}  {:<16}  {}{own}\n", one.requests, outcome, one.document)
+    };
+    tried.iter().map(row).collect()
+}
+
+/// What was wrong, document by document, behind the version of schemathesis.
+///
+/// # Errors
+/// Something was.
+pub fn judged(tried: &[Tried]) -> Result<(), String> {
+    let failed = tried.iter().filter_map(|one| Some(format!("{}\n{}", one.document, one.failure.as_ref()?)));
+    let failed: Vec<String> = failed.collect();
+    if failed.is_empty() { Ok(()) } else { Err(format!("{SCHEMATHESIS}:\n{}", failed.join("\n"))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_read_and_one_of_no_request_is_refused() {
+        let report = |generated: u64, failures: &str, errors: &str| {
+            format!("{{\"test_cases\":{{\"generated\":{generated}}},\"failures\":[{failures}],\"errors\":[{errors}]}}")
+        };
+        let own = "{\"title\":\"Runtime Error\",\"count\":2}";
+        let hangs = "{\"title\":\"Network Error\",\"count\":1}";
+        let of = |report: &str| Tried::of("d", report, "printed");
+        let tried = |failure: Option<&str>, own_errors: u64| {
+            Some(Tried { document: "d".to_owned(), requests: 454, failure: failure.map(str::to_owned), own_errors })
+        };
+        assert_eq!(of(&report(454, "", "")), tried(None, 0));
+        assert_eq!(of(&report(454, "", own)), tried(None, 2));
+        assert_eq!(of(&report(454, "", hangs)), tried(Some("printed"), 0));
+        assert_eq!(of(&report(454, "{}", own)), tried(Some("printed"), 2));
+        for text in ["", "{}", &report(0, "", "")] {
+            assert_eq!(of(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_document_that_failed_is_told_with_what_was_printed() {
+        let one = |document: &str, failure: Option<&str>| Tried {
+            document: document.to_owned(),
+            requests: 7,
+            failure: failure.map(str::to_owned),
+            own_errors: 0,
+        };
+        let tried = [one("garden: api/v1", None), one("garden: apis/apps/v1", Some("500: oh"))];
+        assert_eq!(judged(&tried[..1]), Ok(()));
+        assert_eq!(judged(&tried), Err(format!("{SCHEMATHESIS}:\ngarden: apis/apps/v1\n500: oh")));
+        let rows = "      7  no server error   garden: api/v1\n      7  failed            garden: apis/apps/v1\n";
+        assert_eq!(table(&tried), rows);
+    }
+}
