@@ -124,7 +124,7 @@ impl Builder {
 
     /// Serves a resource that is stored as another, which is served, too: [`views::EVENTS`](crate::views::EVENTS).
     pub fn view(mut self, info: &ResourceInfo, target: &ResourceInfo, renamed: Renamed) -> Self {
-        self.views.push(View { info: info.clone(), target: target.clone(), renamed, described: None });
+        self.views.push(View::new(info, target, renamed, None));
         self
     }
 
@@ -136,8 +136,7 @@ impl Builder {
 
     /// Serves another version of a resource that a cluster defines for itself, which is stored as `target`.
     pub fn custom_version(mut self, info: &ResourceInfo, described: Node, target: &ResourceInfo) -> Self {
-        let (info, target) = (info.clone(), target.clone());
-        self.views.push(View { info, target, renamed: views::VERSION, described: Some(described) });
+        self.views.push(View::new(info, target, views::VERSION, Some(described)));
         self
     }
 
@@ -246,7 +245,8 @@ impl Builder {
             self.foundation.recent_bytes,
         );
         let rows = kinds.into_iter().zip(is_served).enumerate().filter(|(_, (_, is_served))| *is_served);
-        let rows = rows.map(|(index, (kind, _))| Row { id: CollectionId(index), kind }).collect();
+        let rows =
+            rows.map(|(index, (kind, _))| Row { id: CollectionId(index), kind, views: [].into(), via: None }).collect();
         let routes = Routes::new(rows, self.views, self.reviews, self.subresources);
         let documents = routes.documents(self.described);
         Server(Arc::new(Inner {

@@ -29,6 +29,10 @@ fn key(info: &ResourceInfo) -> Key {
 pub(crate) struct Row {
     pub(crate) id: CollectionId,
     pub(crate) kind: Arc<dyn Kind>,
+    /// The views of it that name fields in another way.
+    pub(crate) views: Arc<[Arc<View>]>,
+    /// The view through which a request comes.
+    pub(crate) via: Option<Arc<View>>,
 }
 
 /// What answers for a path.
@@ -68,9 +72,16 @@ impl Routes {
         subresources: Vec<(ResourceInfo, &'static str, Arc<dyn Subresource>)>,
     ) -> Self {
         let subresources = subresources.into_iter();
+        let views: BTreeMap<Key, Arc<View>> = views.into_iter().map(|view| (key(&view.info), Arc::new(view))).collect();
+        let with_views = |mut row: Row| {
+            let own = key(&row.kind.names().info);
+            let others = views.values().filter(|view| key(&view.target) == own && !view.is_alike());
+            row.views = others.cloned().collect();
+            (own, row)
+        };
         Self {
-            rows: rows.into_iter().map(|row| (key(&row.kind.names().info), row)).collect(),
-            views: views.into_iter().map(|view| (key(&view.info), Arc::new(view))).collect(),
+            rows: rows.into_iter().map(with_views).collect(),
+            views,
             reviews: reviews.into_iter().map(|info| (key(&info), Arc::new(Review { info }))).collect(),
             subresources: subresources.map(|(info, name, hook)| ((info.group, info.plural, name), hook)).collect(),
         }
@@ -95,7 +106,8 @@ impl Routes {
         }
         if let Some(view) = self.views.get(&key) {
             let row = self.rows.get(&self::key(&view.target))?;
-            return serves(&view.info).then(|| Served::View(view.clone(), row.clone()));
+            let row = Row { via: Some(view.clone()), ..row.clone() };
+            return serves(&view.info).then(|| Served::View(view.clone(), row));
         }
         let review = self.reviews.get(&key)?;
         serves(&review.info).then(|| Served::Review(review.clone()))

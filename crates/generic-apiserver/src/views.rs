@@ -6,9 +6,10 @@
 //! revisions, uids and watches are one.
 //!
 //! A view may have functions for what is more than names ([`Renamed::converted`]): they are given whole objects on their way
-//! out, and whatever a client sends on its way in, patches included.
+//! out, and whatever a client sends on its way in, patches included. What is applied stays as it is: it is merged with the object
+//! in the view's form, so that its manager owns fields of the version that it speaks of.
 //!
-//! **Deliberately absent**: conversions of JSON patches; views of bodies that are no JSON.
+//! **Deliberately absent**: conversions of JSON patches.
 
 use apimachinery::catalogue::ResourceInfo;
 use apimachinery::field::{FieldError, Path};
@@ -70,6 +71,11 @@ pub const EVENTS: Renamed = Renamed {
 pub(crate) const VERSION: Renamed = Renamed::NOTHING;
 
 impl Renamed {
+    /// Whether fields have the same names and places.
+    fn is_nothing(&self) -> bool {
+        self.fields.is_empty() && self.inner.is_empty() && self.fixed.is_empty() && self.converted.is_none()
+    }
+
     /// No name differs.
     pub const NOTHING: Self = Self { fields: &[], inner: &[], fixed: &[], required: &[], converted: None };
 }
@@ -79,12 +85,44 @@ pub(crate) struct View {
     pub(crate) info: ResourceInfo,
     /// The stored resource.
     pub(crate) target: ResourceInfo,
-    pub(crate) renamed: Renamed,
+    renamed: Renamed,
     /// What clients are told of objects, where that is not the row's tree.
     pub(crate) described: Option<Node>,
+    /// Group and version, as objects have them.
+    pub(crate) api_version: String,
+    /// The tree of the view's objects.
+    pub(crate) node: Node,
 }
 
 impl View {
+    pub(crate) fn new(info: &ResourceInfo, target: &ResourceInfo, renamed: Renamed, described: Option<Node>) -> Self {
+        let node = described.clone().unwrap_or_else(|| (info.schema)());
+        Self { info: info.clone(), target: target.clone(), renamed, described, api_version: api_version(info), node }
+    }
+
+    /// Whether its fields have the names and places of those that are stored.
+    pub(crate) fn is_alike(&self) -> bool {
+        self.renamed.is_nothing()
+    }
+
+    /// A stored object in the view's form.
+    pub(crate) fn shown(&self, stored: &Value) -> Value {
+        self.turned(stored, false)
+    }
+
+    /// An object of the view in the form that is stored.
+    pub(crate) fn stored(&self, shown: &Value) -> Value {
+        self.turned(shown, true)
+    }
+
+    fn turned(&self, tree: &Value, inwards: bool) -> Value {
+        let mut tree = tree.clone();
+        if let Value::Object(fields) = &mut tree {
+            self.rename(fields, inwards);
+        }
+        tree
+    }
+
     /// The request as one for the stored resource.
     pub(crate) fn enter(&self, call: &mut Call, path: &mut ResourcePath, body: Bytes) -> Result<Bytes> {
         self.target.group.clone_into(&mut path.group);
@@ -100,6 +138,8 @@ impl View {
             | "application/merge-patch+json"
             | "application/strategic-merge-patch+json"
             | "application/json-patch+json" => {}
+            // A configuration is applied to an object in the view's form.
+            "application/apply-patch+yaml" => return Ok(body),
             _ => return Err(Failure::UnsupportedMediaType(vec!["application/json"])),
         }
         // What is no JSON is told by whoever reads it.
@@ -185,7 +225,8 @@ impl View {
         }
     }
 
-    fn check(&self, tree: &Value, is_new: bool) -> Result<()> {
+    /// Refuses what the view cannot hold.
+    pub(crate) fn check(&self, tree: &Value, is_new: bool) -> Result<()> {
         let missing = |name: &&&str| matches!(&tree[**name], Value::Null) || tree[**name] == "";
         let required = self.renamed.required.iter().filter(|_| is_new).filter(missing);
         let mut errors: Vec<FieldError> = required.map(|name| FieldError::required(&Path::new(name), "")).collect();

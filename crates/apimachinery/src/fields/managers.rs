@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The entries of `metadata.managedFields`: who owns what after a write, and what keeps an apply from being done.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
@@ -64,6 +65,56 @@ impl Writer<'_> {
             api_version: self.api_version.to_owned(),
             subresource: self.subresource.to_owned(),
             ..ManagedFieldsEntry::default()
+        }
+    }
+}
+
+/// A version of a kind that names fields in another way than the version in which trees are handed in.
+#[expect(missing_debug_implementations, reason = "it holds functions")]
+pub struct Version<'a> {
+    /// Its `apiVersion`, as entries have it.
+    pub api_version: &'a str,
+    /// Its schema.
+    pub schema: &'a Node,
+    /// Turns a whole object into one of this version,
+    pub to: Box<dyn Fn(&Value) -> Value + 'a>,
+    /// and one of this version back.
+    pub from: Box<dyn Fn(&Value) -> Value + 'a>,
+}
+
+/// The versions of a kind.
+#[expect(missing_debug_implementations, reason = "it holds functions")]
+pub struct Versions<'a> {
+    /// The version of the writer.
+    pub own: &'a str,
+    /// Its schema.
+    pub schema: &'a Node,
+    /// All others that name fields in another way. What is not among them has the writer's fields.
+    pub others: &'a [Version<'a>],
+}
+
+impl<'a> Versions<'a> {
+    fn other(&self, version: &str) -> Option<&Version<'a>> {
+        self.others.iter().find(|other| other.api_version == version)
+    }
+
+    /// The version in whose fields an entry is.
+    fn known(&self, version: &str) -> &'a str {
+        self.others.iter().find(|other| other.api_version == version).map_or(self.own, |other| other.api_version)
+    }
+
+    fn schema_of(&self, version: &str) -> &'a Node {
+        self.others.iter().find(|other| other.api_version == version).map_or(self.schema, |other| other.schema)
+    }
+
+    fn convert<'v>(&self, tree: &'v Value, from: &str, to: &str) -> Cow<'v, Value> {
+        if from == to {
+            return Cow::Borrowed(tree);
+        }
+        let own = self.other(from).map_or(Cow::Borrowed(tree), |other| Cow::Owned((other.from)(tree)));
+        match self.other(to) {
+            Some(other) => Cow::Owned((other.to)(&own)),
+            None => own,
         }
     }
 }
@@ -174,6 +225,33 @@ pub fn differ_in_time_only(one: &[ManagedFieldsEntry], two: &[ManagedFieldsEntry
 /// goes. Of more than ten entries of this operation the oldest become one, `ancient-changes`. Entries that cannot be
 /// concerned are not read.
 pub fn update(entries: &[ManagedFieldsEntry], changes: &Changes, writer: &Writer<'_>) -> Vec<ManagedFieldsEntry> {
+    updated(entries, changes, writer, |_| None)
+}
+
+/// As [`update`], for a kind with versions that name its fields in another way: each entry is about the fields of the version
+/// that it was written in. `old` and `new` are whole objects in the writer's version.
+pub fn update_across(
+    entries: &[ManagedFieldsEntry],
+    (old, new): (&Value, &Value),
+    schema: &Node,
+    writer: &Writer<'_>,
+    others: &[Version<'_>],
+) -> Vec<ManagedFieldsEntry> {
+    let versions = Versions { own: writer.api_version, schema, others };
+    let own = compare(old, new, schema);
+    updated(entries, &own, writer, |version| {
+        let other = versions.other(version)?;
+        Some(compare(&(other.to)(old), &(other.to)(new), other.schema))
+    })
+}
+
+/// `in_version` says what changed in the fields of another version.
+fn updated(
+    entries: &[ManagedFieldsEntry],
+    changes: &Changes,
+    writer: &Writer<'_>,
+    in_version: impl Fn(&str) -> Option<Changes>,
+) -> Vec<ManagedFieldsEntry> {
     let changes = changes.retain(writer.owns);
     if changes.is_empty() {
         return entries.to_vec();
@@ -189,12 +267,16 @@ pub fn update(entries: &[ManagedFieldsEntry], changes: &Changes, writer: &Writer
     for entry in entries {
         let is_own = entry.operation == UPDATE && identity(entry) == own_identity;
         let text = entry.fields_v1.as_ref().map_or("", |raw| raw.0.text());
-        if !is_own && !ends.iter().any(|end| text.contains(end.as_str())) {
+        let elsewhere = in_version(&entry.api_version).map(|changes| {
+            let changes = changes.retain(writer.owns);
+            changes.taken().union(&changes.removed)
+        });
+        if !is_own && elsewhere.is_none() && !ends.iter().any(|end| text.contains(end.as_str())) {
             out.push(entry.clone());
             continue;
         }
         let Ok(fields) = fields_of(entry) else { continue };
-        let left = fields.difference(&lost);
+        let left = fields.difference(elsewhere.as_ref().unwrap_or(&lost));
         if is_own {
             previous = Some((entry.time, left));
         } else if left == fields {
@@ -318,6 +400,24 @@ pub fn apply(
     writer: &Writer<'_>,
     force: bool,
 ) -> Result<Applied, ApplyError> {
+    let versions = Versions { own: writer.api_version, schema, others: &[] };
+    apply_across(empty, live, config, entries, &versions, writer, force)
+}
+
+/// As [`apply`], for a kind with versions that name its fields in another way. All trees are in the writer's version.
+///
+/// # Errors
+/// See [`ApplyError`].
+pub fn apply_across(
+    empty: &Value,
+    live: &Value,
+    config: &Value,
+    entries: &[ManagedFieldsEntry],
+    versions: &Versions<'_>,
+    writer: &Writer<'_>,
+    force: bool,
+) -> Result<Applied, ApplyError> {
+    let schema = versions.schema;
     let before = if entries.is_empty() {
         let unknown = Writer { manager: BEFORE_FIRST_APPLY, ..*writer };
         track_all(empty, live, schema, &unknown)
@@ -336,26 +436,37 @@ pub fn apply(
     let everything = merged(live, config, schema);
     let object = match &last {
         Some(last) if !last.fields.is_empty() => {
-            let owned = owners.values().fold(config_set.clone(), |all, owner| all.union(&owner.fields));
-            pruned(&everything, &last.fields, &owned, schema)
+            let mut owned: BTreeMap<&str, Set> = BTreeMap::from([(versions.own, config_set.clone())]);
+            for owner in owners.values() {
+                let set = owned.entry(versions.known(&owner.entry.api_version)).or_default();
+                *set = set.union(&owner.fields);
+            }
+            let home = versions.known(&last.entry.api_version);
+            let there =
+                pruned(&versions.convert(&everything, versions.own, home), &last.fields, &owned, home, versions);
+            versions.convert(&there, home, versions.own).into_owned()
         }
         _ => everything,
     };
-    let changes = compare(live, &object, schema).retain(writer.owns);
-    let taken = changes.taken();
+    let mut changes = BTreeMap::from([(versions.own, compare(live, &object, schema).retain(writer.owns))]);
+    for other in versions.others {
+        let changed = compare(&(other.to)(live), &(other.to)(&object), other.schema).retain(writer.owns);
+        changes.insert(other.api_version, changed);
+    }
+    let of = |owner: &Owner| &changes[versions.known(&owner.entry.api_version)];
     let conflicts: Vec<Conflict> = owners
         .values()
         .flat_map(|owner| {
-            let paths = owner.fields.intersection(&taken).paths();
+            let paths = owner.fields.intersection(&of(owner).taken()).paths();
             paths.into_iter().map(|path| Conflict { manager: shown(&owner.entry), path })
         })
         .collect();
     if !force && !conflicts.is_empty() {
         return Err(ApplyError::Conflicts(conflicts));
     }
-    let lost = taken.union(&changes.removed);
     for owner in owners.values_mut() {
-        owner.fields = owner.fields.difference(&lost);
+        let changes = of(owner);
+        owner.fields = owner.fields.difference(&changes.taken().union(&changes.removed));
     }
     owners.retain(|_, owner| !owner.fields.is_empty());
     let is_same = equal(live, &object);
@@ -369,17 +480,26 @@ pub fn apply(
     Ok(Applied { object: (!is_same).then_some(object), entries: write(owners) })
 }
 
-/// The merged object without what its applier has given up and nobody else owns.
-fn pruned(merged: &Value, last: &Set, owned: &Set, schema: &Node) -> Value {
+/// The merged object without what its applier has given up and nobody else owns. `merged` and `last` are in version `home`;
+/// `owned` is what is owned, by version.
+fn pruned(merged: &Value, last: &Set, owned: &BTreeMap<&str, Set>, home: &str, versions: &Versions<'_>) -> Value {
+    let schema = versions.schema_of(home);
     let fields = |value: &Value| with_named_parents(&set_of(value, schema), schema);
     let last = with_named_parents(last, schema);
-    let all = fields(merged);
-    let rest = without(merged, &last, schema);
+    let mut rest = without(merged, &last, schema);
     // What somebody owns comes back,
-    let owned = fields(&rest).union(&with_named_parents(owned, schema));
-    let rest = without(merged, &all.difference(&owned), schema);
+    let elsewhere = owned.keys().filter(|version| **version != home);
+    for version in std::iter::once(&home).chain(elsewhere) {
+        let Some(set) = owned.get(version) else { continue };
+        let schema = versions.schema_of(version);
+        let fields = |value: &Value| with_named_parents(&set_of(value, schema), schema);
+        let whole = versions.convert(merged, home, version);
+        let owned = fields(&versions.convert(&rest, home, version)).union(&with_named_parents(set, schema));
+        let kept = without(&whole, &fields(&whole).difference(&owned), schema);
+        rest = versions.convert(&kept, version, home).into_owned();
+    }
     // and so does what was never this applier's.
-    let gone = all.difference(&fields(&rest)).intersection(&last);
+    let gone = fields(merged).difference(&fields(&rest)).intersection(&last);
     without(merged, &gone, schema)
 }
 

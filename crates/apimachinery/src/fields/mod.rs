@@ -13,8 +13,8 @@
 //! replaced as a whole. Opaque JSON is granular in maps and atomic in lists.
 //!
 //! **Invariants.** All functions are pure: what time it is, is handed in. Order comes from the paths alone, so that equal
-//! inputs give equal bytes. Nothing here panics, whatever clients write into `managedFields`. Objects of another version
-//! are not converted: every version of a kind has the same fields here.
+//! inputs give equal bytes. Nothing here panics, whatever clients write into `managedFields`. An entry is about the fields of
+//! the version that it was written in; who has such versions hands in how objects are converted ([`Version`]).
 //!
 //! **Tour.** `path` elements; `set` sets and `fieldsV1`; `place` topology; `typed` walks that look; `merge` walks that
 //! change; `managers` entries, ownership and conflicts.
@@ -29,8 +29,8 @@ mod set;
 mod typed;
 
 pub use self::managers::{
-    Applied, ApplyError, Conflict, Writer, allowed_by_last_applied, apply, conflict_status, decode,
-    differ_in_time_only, track_all, update,
+    Applied, ApplyError, Conflict, Version, Versions, Writer, allowed_by_last_applied, apply, apply_across,
+    conflict_status, decode, differ_in_time_only, track_all, update, update_across,
 };
 pub use self::path::{Element, Scalar, text_of};
 pub use self::set::Set;

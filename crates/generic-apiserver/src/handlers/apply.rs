@@ -47,6 +47,9 @@ impl Scope {
     pub(super) async fn apply(&self, body: &[u8], validation: FieldValidation) -> Result<Response> {
         let configuration = self.configuration(body, validation)?;
         self.check_type(&configuration.tree)?;
+        if let Some(view) = &self.via {
+            view.check(&configuration.tree, false)?;
+        }
         self.apply_tree(configuration).await
     }
 
@@ -82,8 +85,8 @@ impl Scope {
     /// A configuration must say of which type it is, and must not speak of managers.
     fn check_type(&self, tree: &Value) -> Result<()> {
         let text = |name: &str| tree.get(name).and_then(Value::as_str).unwrap_or_default();
-        let names = self.names();
-        if text("apiVersion") != names.api_version || text("kind") != names.info.kind {
+        let spoken = self.spoken();
+        if text("apiVersion") != spoken.api_version || text("kind") != spoken.info.kind {
             return Err(invalid_type(text("apiVersion"), text("kind")));
         }
         if tree.get("metadata").and_then(|metadata| metadata.get("managedFields")).is_some_and(Value::is_array) {
@@ -180,8 +183,12 @@ impl Scope {
         entries: &[ManagedFieldsEntry],
     ) -> Result<Applied> {
         let manager = self.manager();
-        let (node, writer, config) = (&self.names().node, self.writer(&manager), &configuration.tree);
-        let apply = |force: bool| fields::apply(empty, live, config, entries, node, &writer, force);
+        let (spoken, writer, config) = (self.spoken(), self.writer(&manager), &configuration.tree);
+        let (empty, live) = (self.in_spoken(empty), self.in_spoken(live));
+        let (empty, live) = (&*empty, &*live);
+        let (node, others) = (spoken.node, self.other_versions());
+        let versions = fields::Versions { own: spoken.api_version, schema: node, others: &others };
+        let apply = |force: bool| fields::apply_across(empty, live, config, entries, &versions, &writer, force);
         let outcome = match apply(configuration.force) {
             Err(ApplyError::Conflicts(conflicts)) if manager == KUBECTL => {
                 let last = last_applied(live).unwrap_or_default();
@@ -197,6 +204,7 @@ impl Scope {
         if manager == KUBECTL {
             keep_last_applied(&mut applied, live, config);
         }
+        applied.object = applied.object.map(|object| self.in_stored(object));
         Ok(applied)
     }
 
@@ -212,7 +220,7 @@ impl Scope {
                     several => format!("errors:\n  {}", several.join("\n  ")),
                 };
                 let of = |name: &str| config["metadata"][name].as_str().unwrap_or_default();
-                let info = &self.names().info;
+                let info = self.spoken().info;
                 let message = format!(
                     "failed to create typed patch object ({}/{}; {}/{}, Kind={}): {text}",
                     of("namespace"),

@@ -41,6 +41,7 @@ use crate::storage::CollectionId;
 use crate::storage::stored::{self, Stored};
 use crate::subresource::{Facts, Subresource, SubresourceRequest};
 use crate::table::Include;
+use crate::views;
 
 /// A request for one resource.
 pub(crate) struct Scope {
@@ -49,6 +50,10 @@ pub(crate) struct Scope {
     pub(crate) path: ResourcePath,
     pub(crate) id: CollectionId,
     pub(crate) kind: Arc<dyn Kind>,
+    /// The views of the kind that name fields in another way.
+    pub(crate) views: Arc<[Arc<views::View>]>,
+    /// The view through which the request comes.
+    pub(crate) via: Option<Arc<views::View>>,
     pub(crate) context: RequestContext,
     pub(crate) form: Form,
 }
@@ -103,7 +108,8 @@ pub(crate) async fn handle(
         subresource: path.subresource.as_str().into(),
         dry_run: false,
     };
-    let scope = Scope { server: server.clone(), call, path, id: row.id, kind: row.kind, context, form };
+    let Row { id, kind, views, via } = row;
+    let scope = Scope { server: server.clone(), call, path, id, kind, views, via, context, form };
     if let Some(hook) = hook {
         return scope.hooked(hook, verb, &body).await;
     }

@@ -8,8 +8,12 @@
 //! Unlike upstream: there every object is tracked. Most writes of a landscape are those of its components, to objects to
 //! which nobody applies, and entries would be more than half of what the log holds of them.
 
+use std::borrow::Cow;
+
+use apimachinery::catalogue::ResourceInfo;
 use apimachinery::fields::{self, Writer};
 use apimachinery::meta::{ManagedFieldsEntry, Time};
+use apimachinery::schema::Node;
 use http::header::USER_AGENT;
 use serde_json::Value;
 
@@ -56,7 +60,80 @@ impl Given {
     }
 }
 
+/// The version that a client speaks of.
+pub(super) struct Spoken<'a> {
+    pub(super) api_version: &'a str,
+    pub(super) info: &'a ResourceInfo,
+    pub(super) node: &'a Node,
+}
+
 impl Scope {
+    pub(super) fn spoken(&self) -> Spoken<'_> {
+        let names = self.names();
+        match &self.via {
+            // What a cluster defines for itself is merged by the row's tree, as it is read.
+            Some(view) if view.is_alike() => {
+                Spoken { api_version: &view.api_version, info: &view.info, node: &names.node }
+            }
+            Some(view) => Spoken { api_version: &view.api_version, info: &view.info, node: &view.node },
+            None => Spoken { api_version: &names.api_version, info: &names.info, node: &names.node },
+        }
+    }
+
+    /// A stored object in the form that the client speaks of.
+    pub(super) fn in_spoken<'v>(&self, stored: &'v Value) -> Cow<'v, Value> {
+        match &self.via {
+            Some(view) if !view.is_alike() => Cow::Owned(view.shown(stored)),
+            _ => Cow::Borrowed(stored),
+        }
+    }
+
+    /// An object in the form that the client speaks of as it is stored.
+    pub(super) fn in_stored(&self, spoken: Value) -> Value {
+        match &self.via {
+            Some(view) if !view.is_alike() => view.stored(&spoken),
+            _ => spoken,
+        }
+    }
+
+    /// The versions of the kind that name fields in another way than the one that the client speaks of.
+    pub(super) fn other_versions(&self) -> Vec<fields::Version<'_>> {
+        let via = self.via.as_ref().filter(|view| !view.is_alike());
+        let mut all = Vec::new();
+        if let Some(via) = via {
+            let names = self.names();
+            all.push(fields::Version {
+                api_version: &names.api_version,
+                schema: &names.node,
+                to: Box::new(move |tree| via.stored(tree)),
+                from: Box::new(move |tree| via.shown(tree)),
+            });
+        }
+        for view in self.views.iter().filter(|view| via.is_none_or(|via| via.api_version != view.api_version)) {
+            all.push(fields::Version {
+                api_version: &view.api_version,
+                schema: &view.node,
+                to: Box::new(move |tree| match via {
+                    Some(via) => view.shown(&via.stored(tree)),
+                    None => view.shown(tree),
+                }),
+                from: Box::new(move |tree| match via {
+                    Some(via) => via.shown(&view.stored(tree)),
+                    None => view.stored(tree),
+                }),
+            });
+        }
+        all
+    }
+
+    /// The entries after a write of a kind that has such versions.
+    fn entries_across(&self, known: &[ManagedFieldsEntry], old: &Value, new: &Value) -> Vec<ManagedFieldsEntry> {
+        let manager = self.manager();
+        let (old, new) = (self.in_spoken(old), self.in_spoken(new));
+        let others = self.other_versions();
+        fields::update_across(known, (&old, &new), self.spoken().node, &self.writer(&manager), &others)
+    }
+
     /// Name of whoever writes; empty for one who does not tell.
     pub(super) fn manager(&self) -> String {
         let named = self.call.query.text("fieldManager");
@@ -91,7 +168,7 @@ impl Scope {
         };
         Writer {
             manager,
-            api_version: &self.names().api_version,
+            api_version: self.spoken().api_version,
             subresource: &self.context.subresource,
             now: Time::from_instant(self.now()),
             owns,
@@ -123,6 +200,9 @@ impl Scope {
             return Vec::new();
         }
         let tree = self.kind.to_tree_without_entries(object);
+        if !self.views.is_empty() {
+            return self.entries_across(&known, &self.kind.empty_tree(), &tree);
+        }
         let changes = fields::compare(&self.kind.empty_tree(), &tree, &self.names().node);
         fields::update(&known, &changes, &self.writer(&self.manager()))
     }
@@ -146,6 +226,10 @@ impl Scope {
         let known = known.as_ref().unwrap_or(stored);
         if known.is_empty() {
             return Vec::new();
+        }
+        if !self.views.is_empty() {
+            let (old, new) = (self.kind.to_tree_without_entries(old), self.kind.to_tree_without_entries(object));
+            return self.entries_across(known, &old, &new);
         }
         let trees = self.kind.differing_trees(object, old);
         let changes = fields::compare(&trees.old, &trees.new, &self.names().node);

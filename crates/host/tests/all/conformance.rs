@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The behaviours of Kubernetes' conformance that need nothing but API machinery, each named after its test upstream.
 //!
-//! **Deliberately absent**: those of webhooks and aggregation, which have tests of their own, and of kinds that are not served.
+//! **Deliberately absent**: those of webhooks and aggregation, which have tests of their own; of kinds that are not served
+//! (FlowSchemas, PriorityLevelConfigurations); of pods that a ReplicationController makes, since none does here.
+//!
+//! **Tour.** Here discovery, lists, watches, field validation, namespaces, garbage collection; `apply` server-side apply;
+//! `definitions` CustomResourceDefinitions; `quotas` ResourceQuotas.
 //!
 //! Source: kubernetes test/conformance/testdata/conformance.yaml, `[sig-api-machinery]`.
+
+mod apply;
+mod definitions;
+mod quotas;
 
 use futures::FutureExt;
 use host::Host;
@@ -13,7 +21,7 @@ use process::User;
 use process::transport::{Body, full};
 use serde_json::{Value, json};
 
-use crate::support::{Answer, get, host, send};
+use crate::support::{Answer, foundation, get, host, host_on, send};
 use crate::workloads::World;
 
 const CLUSTER: &str = "/clusters/shoot--p--a";
@@ -81,6 +89,39 @@ async fn aggregated_discovery_should_support_raw_aggregated_discovery_endpoint_a
             let again = [("accept", &*accept), ("if-none-match", &*etag)];
             assert_eq!(send(&host, "GET", &format!("{CLUSTER}{path}"), &again, "").await.code, 304);
         }
+    }
+}
+
+#[tokio::test]
+async fn aggregated_discovery_should_support_aggregated_discovery_interface() {
+    let host = host().await;
+    let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    let list = expect(&send(&host, "GET", &format!("{CLUSTER}/apis"), &[("accept", accept)], "").await, 200);
+    let items = list["items"].as_array().expect("items");
+    for (group, version, resource) in [
+        ("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations"),
+        ("apiextensions.k8s.io", "v1", "customresourcedefinitions"),
+        ("apps", "v1", "deployments"),
+        ("authentication.k8s.io", "v1", "tokenreviews"),
+        ("authorization.k8s.io", "v1", "selfsubjectaccessreviews"),
+        ("autoscaling", "v1", "horizontalpodautoscalers"),
+        ("autoscaling", "v2", "horizontalpodautoscalers"),
+        ("batch", "v1", "jobs"),
+        ("certificates.k8s.io", "v1", "certificatesigningrequests"),
+        ("coordination.k8s.io", "v1", "leases"),
+        ("discovery.k8s.io", "v1", "endpointslices"),
+        ("networking.k8s.io", "v1", "ingresses"),
+        ("node.k8s.io", "v1", "runtimeclasses"),
+        ("policy", "v1", "poddisruptionbudgets"),
+        ("scheduling.k8s.io", "v1", "priorityclasses"),
+    ] {
+        let found = items.iter().find(|item| item["metadata"]["name"] == group);
+        let versions = found.and_then(|item| item["versions"].as_array()).map_or(&[][..], Vec::as_slice);
+        let of_version =
+            versions.iter().find(|of| of["version"] == version).unwrap_or_else(|| panic!("{group}/{version}"));
+        let resources = of_version["resources"].as_array().map_or(&[][..], Vec::as_slice);
+        assert!(resources.iter().any(|found| found["resource"] == resource), "{group}/{version} {resource}");
+        assert_eq!(of_version["freshness"], "Current", "{group}/{version}");
     }
 }
 
@@ -164,6 +205,54 @@ async fn servers_with_support_for_api_chunking_should_return_chunks_of_results_f
         assert_eq!(found.len(), 40);
         assert!(found.is_sorted(), "{found:?}");
     }
+}
+
+#[tokio::test]
+async fn servers_with_support_for_api_chunking_should_support_continue_listing_from_the_last_key_if_the_original_version_has_been_compacted_away_though_the_list_is_inconsistent()
+ {
+    let foundation = foundation();
+    let log = foundation.log.clone();
+    let host = host_on(foundation).await;
+    for number in 0..40 {
+        create(&host, MAPS, map(&format!("template-{number:04}"), "x")).await;
+    }
+    let first = expect(&get(&host, &format!("{MAPS}?limit=10")).await, 200);
+    let token = first["metadata"]["continue"].as_str().expect("a token").to_owned();
+    expect(&send(&host, "DELETE", &format!("{MAPS}/template-0020"), &[], "").await, 200);
+    // More than what memory reaches back to.
+    for number in 0..1100 {
+        merge(&host, &format!("{MAPS}/template-0000"), json!({ "data": { "mutation": number.to_string() } })).await;
+    }
+    log.compact(log.head()).await.expect("compaction");
+    let gone = get(&host, &format!("{MAPS}?limit=10&continue={token}")).await;
+    let status = expect(&gone, 410);
+    assert_eq!(status["reason"], "Expired");
+    let mut next = status["metadata"]["continue"].as_str().expect("a token to go on with").to_owned();
+    let mut found = Vec::new();
+    while !next.is_empty() {
+        let page = expect(&get(&host, &format!("{MAPS}?limit=10&continue={next}")).await, 200);
+        let items = page["items"].as_array().expect("items");
+        found.extend(items.iter().map(|item| item["metadata"]["name"].as_str().expect("a name").to_owned()));
+        page["metadata"]["continue"].as_str().unwrap_or_default().clone_into(&mut next);
+    }
+    assert_eq!((found.len(), found.first().map(String::as_str)), (29, Some("template-0010")));
+    assert!(!found.contains(&"template-0020".to_owned()), "the rest is as it is now");
+}
+
+#[tokio::test]
+async fn servers_with_support_for_table_transformation_should_return_pod_details() {
+    let host = host().await;
+    let pods = format!("{CLUSTER}{SPACE}/pods");
+    create(&host, &pods, pod("p", &[])).await;
+    let accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    let table = expect(&send(&host, "GET", &format!("{pods}/p"), &[("accept", accept)], "").await, 200);
+    let columns = table["columnDefinitions"].as_array().expect("columns");
+    let names: Vec<&str> = columns.iter().filter_map(|column| column["name"].as_str()).take(5).collect();
+    assert_eq!(names, ["Name", "Ready", "Status", "Restarts", "Age"]);
+    let (rows, cells) = (table["rows"].as_array().map(Vec::len), table["rows"][0]["cells"].as_array().map(Vec::len));
+    assert_eq!((rows, cells, &table["rows"][0]["cells"][0]), (Some(1), Some(columns.len()), &json!("p")));
+    let object = &table["rows"][0]["object"];
+    assert_eq!((&object["kind"], &object["metadata"]["name"]), (&json!("PartialObjectMetadata"), &json!("p")));
 }
 
 #[tokio::test]

@@ -265,6 +265,17 @@ async fn versions_are_names_of_one_object() {
     let newer = CRONTABS.replace("/v1/", "/v2/");
     let seen = expect(&get(&host, &format!("{SHOOT}{newer}/a")).await, 200);
     assert_eq!(seen["apiVersion"], "stable.example.com/v2");
+    let applied = json!({ "apiVersion": "stable.example.com/v2", "kind": "CronTab", "metadata": { "name": "a" },
+        "spec": { "cronSpec": "* * * * *", "replicas": 3 } });
+    let apply = ("content-type", "application/apply-patch+yaml");
+    let path = format!("{SHOOT}{newer}/a?fieldManager=m&force=true");
+    let applied = expect(&send(&host, "PATCH", &path, &[apply], applied.to_string()).await, 200);
+    let entries = applied["metadata"]["managedFields"].as_array().expect("entries");
+    assert_eq!(
+        (&applied["spec"]["replicas"], &entries[0]["apiVersion"]),
+        (&json!(3), &json!("stable.example.com/v2")),
+        "a version that is not stored is applied to"
+    );
     let mut moved = expect(&get(&host, &format!("{SHOOT}{DEFINITIONS}/crontabs.stable.example.com")).await, 200);
     moved["spec"] = two(1)["spec"].clone();
     let moved = expect(&ask(&host, "PUT", &format!("{DEFINITIONS}/crontabs.stable.example.com"), moved).await, 200);
