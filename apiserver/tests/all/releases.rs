@@ -101,3 +101,44 @@ fn openapi_says_what_a_release_has() {
         assert!(properties(&newer).await.contains(&"autoRotation".to_owned()));
     });
 }
+
+/// Below `spec.kubernetes`: field, value, and the release that brought it.
+const LATER: [(&str, &str, &str, u64); 5] = [
+    ("clusterAutoscaler", "verbosity", "3", 87),
+    ("verticalPodAutoscaler", "recommendationLowerBoundCPUPercentile", "0.25", 102),
+    ("verticalPodAutoscaler", "cpuHistogramDecayHalfLife", "\"24h0m0s\"", 111),
+    ("etcd", "", "{\"main\": {\"autoscaling\": {\"minAllowed\": {\"memory\": \"1Gi\"}}}}", 114),
+    ("kubelet", "imageMinimumGCAge", "\"2m0s\"", 120),
+];
+
+#[test]
+fn a_field_is_unknown_before_the_release_that_brought_it() {
+    support::run(async {
+        for (outer, inner, value, since) in LATER {
+            let value: Value = serde_json::from_str(value).expect("JSON");
+            let mut shoot = support::shoot("local", "1.26.4");
+            let path = if inner.is_empty() {
+                shoot["spec"]["kubernetes"][outer] = value.clone();
+                format!("spec.kubernetes.{outer}")
+            } else {
+                shoot["spec"]["kubernetes"][outer][inner] = value.clone();
+                format!("spec.kubernetes.{outer}.{inner}")
+            };
+            let pointer = format!("/{}", path.replace('.', "/"));
+            let garden = Garden::new(&options(since - 1));
+            garden.apply(include_str!("manifests/garden.yaml")).await;
+            let text = format!(
+                "Shoot in version \"v1beta1\" cannot be handled as a Shoot: strict decoding error: unknown field \"{path}\""
+            );
+            let strict = format!("{SHOOTS}?fieldValidation=Strict");
+            garden.send("POST", &strict, JSON, &shoot).await.refused(400, &text);
+            let created = garden.send("POST", SHOOTS, JSON, &shoot).await.accepted();
+            assert_eq!(created.pointer(&pointer), None, "{path}");
+            let newer = garden.beside(&options(since));
+            let patch = json!({ "spec": shoot["spec"].clone() });
+            let strict = format!("{SHOOT}?fieldValidation=Strict");
+            let patched = newer.send("PATCH", &strict, MERGE, &patch).await.accepted();
+            assert_eq!(patched.pointer(&pointer), Some(&value), "{path}");
+        }
+    });
+}

@@ -8,7 +8,7 @@ use apimachinery::Resource;
 use apimachinery::catalogue::Cell::Path;
 use apimachinery::catalogue::{Column, ResourceInfo};
 
-use super::{AGE, AUTO_COMPLETED_ROTATION, integer, path, row};
+use super::{AGE, integer, path, row};
 use crate::{extensions, machine, operator, resources, terrarium};
 
 const STATUS: &[&str] = &["status"];
@@ -74,7 +74,7 @@ fn custom<K: Resource>(short_names: &'static [&'static str], columns: &'static [
 pub(super) fn rows() -> Vec<ResourceInfo> {
     const SCALE: &[&str] = &["status", "scale"];
     vec![
-        ResourceInfo { later: &[AUTO_COMPLETED_ROTATION], ..custom::<operator::Garden>(&["grdn"], GARDEN) },
+        custom::<operator::Garden>(&["grdn"], GARDEN),
         custom::<operator::Extension>(&["extop"], OPERATOR_EXTENSION),
         custom::<extensions::BackupBucket>(&["bb"], const { &[TYPE, REGION, STATE, AGE] }),
         custom::<extensions::BackupEntry>(

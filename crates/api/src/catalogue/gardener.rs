@@ -5,9 +5,9 @@
 //! v1.120.0.
 
 use apimachinery::catalogue::Cell::{Condition, Function, Path};
-use apimachinery::catalogue::{Column, LaterField, ResourceInfo};
+use apimachinery::catalogue::{Column, ResourceInfo};
 
-use super::{AGE, AUTO_COMPLETED_ROTATION, cells, column, path, row, wide};
+use super::{AGE, cells, column, path, row, wide};
 use crate::{core, core_v1, operations, security, seedmanagement, settings};
 
 const ALL: &[&str] = &["all"];
@@ -220,10 +220,6 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
                 ("spec.seedName", ".spec.seedName"),
                 ("status.seedName", ".status.seedName"),
             ],
-            later: &[
-                LaterField { path: &["spec", "maintenance", "autoRotation"], since: 135 },
-                AUTO_COMPLETED_ROTATION,
-            ],
             ..row::<core::Shoot>(&[], SHOOT)
         },
         ResourceInfo { categories: ALL, ..row::<core::ShootState>(&[], SHOOT_STATE) },
@@ -234,10 +230,6 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
         },
         ResourceInfo {
             subresources: &["status", "scale"],
-            later: &[LaterField {
-                path: &["spec", "shootTemplate", "spec", "maintenance", "autoRotation"],
-                since: 135,
-            }],
             ..row::<seedmanagement::ManagedSeedSet>(&["mss"], MANAGED_SEED_SET)
         },
         ResourceInfo { subresources: STATUS, ..row::<seedmanagement::Gardenlet>(&["gl", "glet"], GARDENLET) },

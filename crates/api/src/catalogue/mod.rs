@@ -8,6 +8,7 @@ mod cells;
 mod custom;
 mod gardener;
 mod kubernetes;
+mod later;
 mod storage;
 mod unread;
 mod unstored;
@@ -15,7 +16,7 @@ mod unstored;
 use std::sync::LazyLock;
 
 use apimachinery::Resource;
-use apimachinery::catalogue::{Cell, Column, LaterField, NEWEST, ResourceInfo};
+use apimachinery::catalogue::{Cell, Column, NEWEST, ResourceInfo};
 
 use crate::cluster::{self, ClusterName};
 
@@ -119,12 +120,6 @@ pub fn serves(cluster: &str, row: &ResourceInfo) -> bool {
 /// Column `Age`.
 const AGE: Column = Column { name: "Age", type_: "date", cell: Cell::Path(".metadata.creationTimestamp"), priority: 0 };
 
-/// The field with which a rotation of the key of etcd says that it goes on by itself; Shoots and Gardens have it.
-const AUTO_COMPLETED_ROTATION: LaterField = LaterField {
-    path: &["status", "credentials", "rotation", "etcdEncryptionKey", "autoCompleteAfterPrepared"],
-    since: 128,
-};
-
 /// A column of texts that is always shown.
 const fn column(name: &'static str, cell: Cell) -> Column {
     Column { name, type_: "string", cell, priority: 0 }
@@ -178,7 +173,7 @@ fn bare(
         read_only: false,
         custom: false,
         schema,
-        later: &[],
+        later: later::fields(group, version, kind),
         release: NEWEST,
     }
 }
