@@ -4,6 +4,7 @@
 mod access;
 mod histories;
 mod kubeconfig;
+mod malformed;
 mod neighbours;
 mod opaque;
 mod releases;

@@ -6,9 +6,11 @@
 //! **Invariants.** Knows objects, not how they came: no log, no client, no component.
 //!
 //! **Tour.** [`auditor`] the invariants of a landscape, checked after each step; [`world`] objects in, one pass of a
-//! component's reconcilers, out: writes, Events, and when it looks again; [`objects`] builders that say only what matters.
+//! component's reconcilers, out: writes, Events, and when it looks again; [`objects`] builders that say only what matters;
+//! [`malformed`] requests as no client should send them.
 
 pub mod auditor;
+pub mod malformed;
 pub mod objects;
 pub mod world;
 

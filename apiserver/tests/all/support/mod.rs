@@ -254,6 +254,39 @@ impl Garden {
         (parts, body.collect().await.expect("a whole body").to_bytes())
     }
 
+    /// Code and body of the answer to a request that is drawn; `None` for one that no client of HTTP can send.
+    ///
+    /// # Panics
+    /// The answer never comes.
+    pub(crate) async fn answered(&self, sent: &testkit::malformed::Sent) -> Option<(u16, Vec<u8>)> {
+        let mut request = http::Request::builder().method(sent.method).uri(&sent.path);
+        for (name, value) in &sent.headers {
+            request = request.header(*name, *value);
+        }
+        let groups = self.groups.iter().map(|group| (*group).into()).collect();
+        let user = User { name: self.user.into(), groups, component: None };
+        let request = request.extension(user).body(full(sent.body.clone())).ok()?;
+        let answer = async {
+            let response = self.gardener.call(request).await.expect("a response");
+            let code = response.status().as_u16();
+            let body = match sent.lasts() {
+                true => Vec::new(),
+                false => response.into_body().collect().await.expect("a whole body").to_bytes().into(),
+            };
+            (code, body)
+        };
+        let mut answer = std::pin::pin!(answer);
+        for _ in 0..1_000 {
+            if let std::task::Poll::Ready(answer) = futures::poll!(answer.as_mut()) {
+                return Some(answer);
+            }
+            tokio::task::yield_now().await;
+            // Some wait for a version that does not come.
+            self.clock.fire_next(None);
+        }
+        panic!("no answer:\n{}", sent.told());
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Value {
         self.send("GET", path, "application/json", &Value::Null).await.accepted()
     }

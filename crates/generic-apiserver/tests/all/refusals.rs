@@ -526,6 +526,18 @@ async fn a_body_above_three_mebibytes_is_too_large() {
 }
 
 #[tokio::test]
+async fn annotations_above_256_kibibytes_are_refused_and_what_was_stored_stays() {
+    let world = World::new().await;
+    let of = |length: usize| json!({"metadata": {"name": "w", "annotations": {"a": "x".repeat(length)}}});
+    world.send("POST", WIDGETS, &of(256 * 1024 - 1)).await.expect_code(201);
+    let text = "Widget.example.com \"w\" is invalid: metadata.annotations: Too long: may not be more than 262144 bytes";
+    let path = format!("{WIDGETS}/w");
+    world.patch("merge-patch+json", &path, &of(256 * 1024)).await.expect_failure(422, "Invalid", text);
+    let stored = world.get(&path).await.expect_code(200);
+    assert_eq!(stored["metadata"]["annotations"]["a"].as_str().map(str::len), Some(256 * 1024 - 1));
+}
+
+#[tokio::test]
 async fn an_object_above_what_the_log_stores_is_refused_in_the_storages_words() {
     let world = World::new().await;
     let body =

@@ -11,6 +11,7 @@ mod events;
 mod identity;
 mod kubelet;
 mod log;
+mod malformed;
 mod openapi;
 mod placement;
 mod protobuf;

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whatever is sent to Gardener's kinds is answered, and with no server error that the real API server does not have.
+//!
+//! `TERRARIUM_TEST_MALFORMED` is the number of requests.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use api::catalogue;
+use apimachinery::catalogue::ResourceInfo;
+use generic_apiserver::protobuf::{answer, is_known};
+use proptest::prelude::*;
+use proptest::test_runner::{TestError, TestRunner};
+use serde_json::Value;
+use testkit::malformed::{Draws, Target, fault};
+
+use crate::support::Garden;
+
+/// Requests that are drawn from one series of bytes.
+const SERIES: u32 = 4;
+
+fn in_protobuf(tree: &Value) -> Option<Vec<u8>> {
+    let find = |api_version: &str, kind: &str| {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let node = (catalogue::find_kind(group, version, kind)?.schema)();
+        is_known(&node).then_some(node)
+    };
+    answer::body(tree.to_string().as_bytes(), &find)
+}
+
+#[test]
+fn whatever_is_sent_is_answered_without_a_server_error() {
+    let count =
+        std::env::var("TERRARIUM_TEST_MALFORMED").ok().and_then(|count| count.parse().ok()).unwrap_or(4_000_u32);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let garden = runtime.block_on(Garden::furnished());
+    let view = std::iter::once(catalogue::controller_deployments_view());
+    let rows: Vec<&ResourceInfo> =
+        catalogue::all().iter().filter(|row| catalogue::is_aggregated(row)).chain(view).collect();
+    let config = ProptestConfig {
+        failure_persistence: None,
+        max_shrink_iters: 400,
+        ..ProptestConfig::with_cases(count / SERIES)
+    };
+    let bytes = (any::<prop::sample::Index>(), prop::collection::vec(any::<u8>(), 0..2_500));
+    let codes = RefCell::new(BTreeSet::new());
+    let outcome = TestRunner::new(config).run(&bytes, |(row, bytes)| {
+        let target =
+            Target { root: "/clusters/garden", info: *row.get(&rows), namespace: "garden-demo", encode: &in_protobuf };
+        let mut draws = Draws::new(&bytes);
+        for _ in 0..SERIES {
+            let sent = target.request(&mut draws);
+            let answer = runtime.block_on(garden.answered(&sent));
+            codes.borrow_mut().extend(answer.as_ref().map(|(code, _)| *code));
+            let wrong = answer.and_then(|(code, body)| fault(code, &body));
+            prop_assert_eq!(wrong, None, "{}", sent.told());
+            if draws.is_over() {
+                break;
+            }
+        }
+        Ok(())
+    });
+    match outcome {
+        // Requests come as far as they should: some are carried out, others are refused in each way.
+        Ok(()) => {
+            let codes = codes.into_inner();
+            assert!([200, 201, 400, 404, 415, 422].iter().all(|code| codes.contains(code)), "{codes:?}");
+        }
+        Err(TestError::Fail(why, _)) => panic!("{why}"),
+        Err(TestError::Abort(why)) => panic!("aborted: {why}"),
+    }
+}

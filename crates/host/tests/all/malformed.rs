@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whatever is sent to Kubernetes' kinds and to those of CustomResourceDefinitions is answered, and with no server error
+//! that the real API server does not have.
+//!
+//! `TERRARIUM_TEST_MALFORMED` is the number of requests.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use api::catalogue;
+use apimachinery::catalogue::ResourceInfo;
+use clock::{Clock, SimulatedClock};
+use generic_apiserver::protobuf::{answer, is_known};
+use host::Host;
+use http_body_util::BodyExt;
+use process::User;
+use process::transport::full;
+use proptest::prelude::*;
+use proptest::test_runner::{TestError, TestRunner};
+use serde_json::{Value, json};
+use testkit::malformed::{Draws, Sent, Target, fault};
+
+use crate::support::{foundation, host_on, send};
+
+/// Requests that are drawn from one series of bytes.
+const SERIES: u32 = 4;
+/// How often an answer may be asked for before it counts as one that never comes.
+const TURNS: usize = 1_000;
+
+/// Cluster, namespace and resource.
+type Place = (&'static str, &'static str, &'static ResourceInfo);
+
+/// Every resource that Kubernetes' API server or a definition serves.
+fn places() -> Vec<Place> {
+    let views = [catalogue::events_view(), catalogue::autoscalers_view()];
+    let rows = catalogue::all().iter().filter(|row| !catalogue::is_aggregated(row)).chain(views);
+    let clusters = ["garden", "seed--a", "runtime"];
+    let place = |row: &'static ResourceInfo| {
+        let cluster = clusters.iter().find(|cluster| catalogue::serves(cluster, row))?;
+        Some((*cluster, "default", row))
+    };
+    // Whoever deletes clusters and clocks of the landscape ends the test.
+    rows.filter(|row| row.group != "terrarium.dev").filter_map(place).collect()
+}
+
+fn in_protobuf(tree: &Value) -> Option<Vec<u8>> {
+    let find = |api_version: &str, kind: &str| {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let node = (catalogue::find_kind(group, version, kind)?.schema)();
+        is_known(&node).then_some(node)
+    };
+    answer::body(tree.to_string().as_bytes(), &find)
+}
+
+/// Code and body of an answer; `None` for a request that no client of HTTP can send.
+async fn answered(host: &Host, wall: &SimulatedClock, sent: &Sent) -> Option<(u16, Vec<u8>)> {
+    let mut request = http::Request::builder().method(sent.method).uri(&sent.path);
+    for (name, value) in &sent.headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(full(sent.body.clone())).ok()?;
+    let user = User { name: "admin".into(), groups: vec!["system:masters".into()], component: None };
+    let transport = host.transport(user);
+    let answer = async {
+        let response = transport.send(request).await.expect("a response");
+        let code = response.status().as_u16();
+        let body = if sent.lasts() {
+            Vec::new()
+        } else {
+            response.into_body().collect().await.expect("a body").to_bytes().into()
+        };
+        (code, body)
+    };
+    let mut answer = std::pin::pin!(answer);
+    for _ in 0..TURNS {
+        if let std::task::Poll::Ready(answer) = futures::poll!(answer.as_mut()) {
+            return Some(answer);
+        }
+        tokio::task::yield_now().await;
+        // Some wait for a version that does not come.
+        wall.fire_next(None);
+    }
+    panic!("no answer:\n{}", sent.told());
+}
+
+#[test]
+fn whatever_is_sent_is_answered_without_a_server_error() {
+    let count =
+        std::env::var("TERRARIUM_TEST_MALFORMED").ok().and_then(|count| count.parse().ok()).unwrap_or(4_000_u32);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let wall = SimulatedClock::new("2023-07-27T20:00:00Z".parse().expect("an instant"));
+    let host = runtime.block_on(async {
+        let host = host_on(generic_apiserver::Foundation { wall: Clock::new(wall.clone()), ..foundation() }).await;
+        for cluster in ["garden", "seed--a"] {
+            let path = format!("/clusters/{cluster}/api/v1/namespaces");
+            let namespace = json!({"metadata": {"name": "default"}});
+            send(&host, "POST", &path, &[], namespace.to_string()).await;
+        }
+        host
+    });
+    let places = places();
+    let config = ProptestConfig {
+        failure_persistence: None,
+        max_shrink_iters: 400,
+        ..ProptestConfig::with_cases(count / SERIES)
+    };
+    let mut runner = TestRunner::new(config);
+    let bytes = (any::<prop::sample::Index>(), prop::collection::vec(any::<u8>(), 0..1_500));
+    let codes = RefCell::new(BTreeSet::new());
+    let outcome = runner.run(&bytes, |(place, bytes)| {
+        let (cluster, namespace, info) = *place.get(&places);
+        let root = format!("/clusters/{cluster}");
+        let target = Target { root: &root, info, namespace, encode: &in_protobuf };
+        let mut draws = Draws::new(&bytes);
+        for _ in 0..SERIES {
+            let sent = target.request(&mut draws);
+            let answer = runtime.block_on(answered(&host, &wall, &sent));
+            codes.borrow_mut().extend(answer.as_ref().map(|(code, _)| *code));
+            let wrong = answer.and_then(|(code, body)| fault(code, &body));
+            prop_assert_eq!(wrong, None, "{}", sent.told());
+            if draws.is_over() {
+                break;
+            }
+        }
+        Ok(())
+    });
+    match outcome {
+        // Requests come as far as they should: some are carried out, others are refused in each way.
+        Ok(()) => {
+            let codes = codes.into_inner();
+            assert!([200, 201, 400, 404, 415, 422].iter().all(|code| codes.contains(code)), "{codes:?}");
+        }
+        Err(TestError::Fail(why, _)) => panic!("{why}"),
+        Err(TestError::Abort(why)) => panic!("aborted: {why}"),
+    }
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Requests as no client should send them, drawn from bytes.
+//!
+//! The same bytes draw the same request, and fewer bytes a simpler one: a property test that is given any bytes finds the
+//! simplest request that fails. Half of the bodies fit the schema of their kind, so that they reach what lies behind
+//! decoding; the others are changed: a value of another type, a piece of text, bytes that are cut or flipped.
+//!
+//! **Deliberately absent**: what HTTP itself refuses (heads, framing); that is sent over connections, in `e2e`.
+//!
+//! **Tour.** [`Draws`] numbers from bytes; [`Target`] a resource, and requests to it; `body` objects and patches; `query` parameters.
+
+mod body;
+mod query;
+
+use apimachinery::catalogue::ResourceInfo;
+use serde_json::Value;
+
+/// Numbers from bytes; zero once there are none left.
+#[derive(Clone, Debug)]
+pub struct Draws<'a>(&'a [u8]);
+
+impl<'a> Draws<'a> {
+    /// Draws from bytes.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    fn byte(&mut self) -> usize {
+        match self.0 {
+            [first, rest @ ..] => {
+                self.0 = rest;
+                usize::from(*first)
+            }
+            [] => 0,
+        }
+    }
+
+    /// A number below `bound`; bounds above 65,536 are not reached.
+    pub fn below(&mut self, bound: usize) -> usize {
+        if bound <= 1 {
+            return 0;
+        }
+        let number = if bound > 256 { self.byte() << 8 | self.byte() } else { self.byte() };
+        number % bound
+    }
+
+    /// One of several; the first when there are no bytes left.
+    ///
+    /// # Panics
+    /// There is none.
+    pub fn one<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
+    }
+
+    /// Whether one of so many times came up; never when there are no bytes left.
+    pub fn hits(&mut self, of: usize) -> bool {
+        self.below(of) + 1 == of.max(2)
+    }
+
+    /// Whether all bytes are used.
+    pub fn is_over(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// Method.
+    pub method: &'static str,
+    /// Path and query.
+    pub path: String,
+    /// Headers.
+    pub headers: Vec<(&'static str, &'static str)>,
+    /// Body.
+    pub body: Vec<u8>,
+}
+
+impl Sent {
+    /// Whether the answer has no end that one could wait for.
+    pub fn lasts(&self) -> bool {
+        self.path.contains("watch") || self.path.contains("follow")
+    }
+
+    /// The request as a text for a failure.
+    pub fn told(&self) -> String {
+        let body = String::from_utf8_lossy(&self.body);
+        format!("{} {} {:?}\n{body:?}", self.method, self.path, self.headers)
+    }
+}
+
+/// Server errors with a reason with which the real API server, too, answers what is the client's doing: code and a part of the
+/// message.
+///
+/// Source: apiserver pkg/storage/errors.go; gardener plugin/pkg/shoot/{validator,quotavalidator}, plugin/pkg/global/
+/// resourcereferencemanager @ v1.120.0.
+const OF_THE_REAL_SERVER: [(u16, &str); 6] = [
+    (504, "Timeout: Too large resource version"),
+    (500, "could not find referenced "),
+    (500, "could not get parent CloudProfile: "),
+    (500, "not found in CloudProfile"),
+    (500, "unknown quota scope"),
+    (500, "unknown volumeType class "),
+];
+
+/// In the message of a Status: an empty reason (4), and code 500 (6).
+const IN_PROTOBUF: [u8; 5] = [0x22, 0, 0x30, 0xf4, 0x03];
+
+/// What is wrong with an answer: nothing unless it is a server error of ours. Those of Go that are no Status (500 without a
+/// reason, in the words of its libraries: of strategic merge patches, of what is applied, of admission) are the real server's.
+pub fn fault(code: u16, body: &[u8]) -> Option<String> {
+    if code < 500 {
+        return None;
+    }
+    let text = String::from_utf8_lossy(body);
+    // Answers are JSON, YAML or protobuf.
+    let status: Value = serde_yaml_ng::from_str(&text).unwrap_or_default();
+    let is_without_reason = status["kind"] == "Status" && status.get("reason").is_none()
+        || body.windows(IN_PROTOBUF.len()).any(|window| window == IN_PROTOBUF);
+    let is_plain = code == 500 && is_without_reason;
+    let is_known = OF_THE_REAL_SERVER.iter().any(|(of, part)| *of == code && text.contains(part));
+    (!is_plain && !is_known).then(|| format!("{code} {text}"))
+}
+
+/// Turns an object into protobuf; `None` if its kind has no message.
+pub type Encode<'a> = &'a dyn Fn(&Value) -> Option<Vec<u8>>;
+
+/// A resource that requests are sent to.
+#[expect(missing_debug_implementations, reason = "it holds a function")]
+pub struct Target<'a> {
+    /// Path before `/api` and `/apis`, `/clusters/garden`.
+    pub root: &'a str,
+    /// The resource.
+    pub info: &'a ResourceInfo,
+    /// A namespace that there is.
+    pub namespace: &'a str,
+    /// Encodes bodies in protobuf.
+    pub encode: Encode<'a>,
+}
+
+/// Names of objects: few, so that requests meet.
+const NAMES: [&str; 8] = ["odd", "odd", "odd-1", "odd-2", "A", "..", "a%2Fb", "%00"];
+const ACCEPTED: [&str; 10] = [
+    "application/json",
+    "application/yaml",
+    "application/vnd.kubernetes.protobuf",
+    "application/json;as=Table;v=v1;g=meta.k8s.io",
+    "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+    "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
+    "application/json;as=Chair;v=v1;g=meta.k8s.io",
+    "text/html",
+    "*/*;q=x",
+    ";;=,",
+];
+
+impl Target<'_> {
+    fn collection(&self) -> String {
+        let (root, info) = (self.root, self.info);
+        let version = if info.group.is_empty() {
+            format!("{root}/api/{}", info.version)
+        } else {
+            format!("{root}/apis/{}/{}", info.group, info.version)
+        };
+        match info.namespaced {
+            true => format!("{version}/namespaces/{}/{}", self.namespace, info.plural),
+            false => format!("{version}/{}", info.plural),
+        }
+    }
+
+    /// A request to the resource.
+    pub fn request(&self, draws: &mut Draws<'_>) -> Sent {
+        let collection = self.collection();
+        let (method, mut path) = match draws.below(12) {
+            0..=3 => ("POST", collection),
+            4 | 5 => ("PUT", format!("{collection}/{}", draws.one(&NAMES))),
+            6..=8 => ("PATCH", format!("{collection}/{}", draws.one(&NAMES))),
+            9 => ("DELETE", if draws.hits(3) { collection } else { format!("{collection}/{}", draws.one(&NAMES)) }),
+            _ => ("GET", if draws.hits(3) { format!("{collection}/{}", draws.one(&NAMES)) } else { collection }),
+        };
+        if draws.hits(6) {
+            let segment = draws
+                .one(&["status", "scale", "finalize", "approval", "nothing", "..", "%2e%2e", "%00", "%ff", "", "~1"]);
+            path = format!("{path}/{segment}");
+        }
+        let mut headers = Vec::new();
+        let body = match method {
+            "POST" | "PUT" => {
+                let (type_, body) = self.object_body(draws);
+                headers.extend((!type_.is_empty()).then_some(("content-type", type_)));
+                body
+            }
+            "PATCH" => {
+                let (type_, body) = self.patch_body(draws);
+                headers.push(("content-type", type_));
+                body
+            }
+            "DELETE" => self.options_body(draws),
+            _ => Vec::new(),
+        };
+        if draws.hits(6) {
+            headers.push(("accept", draws.one(&ACCEPTED)));
+        }
+        let query = query::draw(draws, method);
+        if !query.is_empty() {
+            path = format!("{path}?{query}");
+        }
+        Sent { method, path, headers, body }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apimachinery::schema::Node;
+
+    use super::*;
+
+    #[test]
+    fn no_bytes_draw_the_simplest_request_and_the_same_bytes_the_same_one() {
+        let shoots = api::catalogue::find("core.gardener.cloud", "v1beta1", "shoots").expect("a row");
+        let target = Target { root: "/clusters/garden", info: shoots, namespace: "n", encode: &|_| None };
+        let simplest = target.request(&mut Draws::new(&[]));
+        assert_eq!(
+            (simplest.method, simplest.path.as_str()),
+            ("POST", "/clusters/garden/apis/core.gardener.cloud/v1beta1/namespaces/n/shoots")
+        );
+        let tree: Value = serde_json::from_slice(&simplest.body).expect("JSON");
+        assert_eq!((&tree["kind"], &tree["metadata"]["name"]), (&"Shoot".into(), &"odd".into()));
+        let bytes: Vec<u8> = (0..4000_u32).map(|number| u8::try_from(number * 7919 % 251).unwrap_or(0)).collect();
+        let told = |bytes: &[u8]| target.request(&mut Draws::new(bytes)).told();
+        assert_eq!(told(&bytes), told(&bytes));
+        assert_ne!(told(&bytes), told(&bytes[1..]));
+    }
+
+    #[test]
+    fn values_fit_their_schema_unless_they_are_changed() {
+        let number = Node::Integer { bits: 32, signed: true };
+        for seed in 0..=255_u8 {
+            let bytes = [seed; 64];
+            let value = body::fitting(&mut Draws::new(&bytes), &number, "replicas", 3);
+            assert!(value.as_i64().is_some_and(|value| i32::try_from(value).is_ok()), "{value}");
+        }
+    }
+}
