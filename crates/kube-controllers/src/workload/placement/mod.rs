@@ -4,7 +4,8 @@
 //! ```text
 //! filters, in this order       cordoned, taints, ready, node affinity, resources, volumes, spread, other pods
 //! of the nodes that fit        the highest score, if the pod or others near have preferences; then those without taints,
-//!                              then the fewest pods
+//!                              then the fewest pods that are alike, as the scheduler's default constraints would have it, then
+//!                              the fewest pods
 //! ```
 //!
 //! Nodes are kept sorted by taints and pods, so that a choice without preferences looks at as many nodes as do not fit and
@@ -280,14 +281,37 @@ impl Cluster {
     /// None fits: the scheduler's message.
     fn choose(&self, pod: &Incoming<'_>, namespaces: Namespaces<'_>) -> Result<String, String> {
         let others = self.others(pod, namespaces);
-        let mut fit = self.order.iter().filter(|(_, name)| self.nodes[name].fits(pod, &others));
+        let fit = self.order.iter().filter(|(_, name)| self.nodes[name].fits(pod, &others));
         let has_wishes = others.survey.as_ref().is_some_and(Survey::has_wishes);
-        let found = if pod.prefers_nodes() || has_wishes { self.best(pod, &others, fit) } else { fit.next() };
+        let found =
+            if pod.prefers_nodes() || has_wishes { self.best(pod, &others, fit) } else { self.most_even(pod, fit) };
         if let Some((_, name)) = found {
             return Ok(name.clone());
         }
         let obstacles = self.nodes.values().filter_map(|place| place.obstacle(pod, &others));
         Err(verdict::message(self.nodes.len(), &obstacles.collect::<Vec<_>>()))
+    }
+
+    /// Of the nodes with the least taints the first one without a pod that is like the one that comes, or else one with the fewest
+    /// of them: no more nodes are looked at than have such pods, or do not fit.
+    fn most_even<'c>(
+        &self,
+        pod: &Incoming<'_>,
+        mut fit: impl Iterator<Item = &'c (Rank, String)>,
+    ) -> Option<&'c (Rank, String)> {
+        let Some(count) = self.pod_index.alike(&pod.traits) else { return fit.next() };
+        let mut found: Option<(i64, &(Rank, String))> = None;
+        for place in fit {
+            let ((class, _), name) = place;
+            let count = count(name);
+            match found {
+                Some((_, ((best, _), _))) if best != class => break,
+                Some((least, _)) if least <= count => {}
+                _ if count == 0 => return Some(place),
+                _ => found = Some((count, place)),
+            }
+        }
+        found.map(|(_, place)| place)
     }
 
     /// The node with the highest score; of several the first in order.

@@ -95,6 +95,12 @@ impl PodIndex {
         self.groups.range(first..).take_while(move |(traits, _)| traits.namespace == namespace)
     }
 
+    /// How many pods of such traits stay on a node. Who has no labels is like nobody.
+    pub(crate) fn alike<'i>(&'i self, traits: &PodTraits) -> Option<impl Fn(&str) -> i64 + use<'i>> {
+        let group = self.groups.get(traits).filter(|_| !traits.labels.is_empty())?;
+        Some(|node: &str| group.nodes.get(node).map_or(0, |count| count.staying))
+    }
+
     /// All pods.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&PodTraits, &Group)> {
         self.groups.iter()

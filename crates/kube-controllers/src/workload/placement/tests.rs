@@ -76,6 +76,34 @@ fn check(places: &Places, pod: &Pod, expected: &str) {
     assert_eq!(text, expected);
 }
 
+/// "List of default constraints … defaultConstraints: maxSkew: 3, topologyKey: kubernetes.io/hostname, whenUnsatisfiable:
+/// ScheduleAnyway".
+#[test]
+fn pods_that_are_alike_are_spread_over_nodes_before_nodes_are_filled_evenly() {
+    let open = |node: &mut Node| {
+        node.status.allocatable.insert("pods".into(), "20".parse().expect("a quantity"));
+    };
+    let names = ["a", "b", "c"];
+    let places = places(names.iter().map(|name| node(name, open)).collect());
+    for number in 0..5 {
+        places.observe_pod(&appears(&pod(&format!("other-{number}"), "c", "1m")));
+    }
+    let web = |node: &str| of_app("web", node, json!({}));
+    check(&places, &web(""), "a");
+    places.observe_pod(&appears(&web("a")));
+    check(&places, &web(""), "b");
+    places.observe_pod(&appears(&web("b")));
+    check(&places, &web(""), "c");
+    places.observe_pod(&appears(&web("c")));
+    // All have one: the node with the fewest pods is next.
+    check(&places, &web(""), "a");
+    places.observe_pod(&goes(&web("b")));
+    check(&places, &web(""), "b");
+    check(&places, &of_app("api", "", json!({})), "b");
+    // Who has no labels is like nobody.
+    check(&places, &pod("bare", "", "1m"), "b");
+}
+
 #[test]
 fn a_pod_goes_to_the_fitting_node_with_the_fewest_pods() {
     let any = Pod::default();
