@@ -16,8 +16,8 @@
 //! `timing_object` how long things take; `garden_object` what a Garden may say; [`kubelet`] pods as processes, `joined`
 //! processes that it did not start; `first_roles` roles and `first_objects` other objects that a cluster begins with,
 //! `aggregated_roles` roles made of others; [`registry`] which components run; [`identity`] users by their
-//! certificates, [`tokens`] by those of ServiceAccounts; `evictions` when a pod may go, `event_expiry` when Events go; `log_service` who may read the
-//! log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
+//! certificates, [`tokens`] by those of ServiceAccounts; `evictions` when a pod may go, `event_expiry` when Events go;
+//! `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 mod aggregated_roles;
 pub mod aggregation;

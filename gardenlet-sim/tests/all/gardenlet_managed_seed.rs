@@ -6,28 +6,12 @@ use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::Pod;
 use api::seedmanagement::ManagedSeed;
 use api::terrarium::Cluster;
-use gardenlet_sim::gardenlet;
 use serde_json::json;
-use testkit::{Pass, World, object};
+use testkit::{World, object};
 
-use super::world;
+use super::{start_gardenlet_with_pods, world};
 
 const SOON: &str = "2025-06-02T12:00:10Z";
-
-/// Starts gardenlet of Seed `local` where pods run as processes.
-fn start(world: &mut World) -> Pass {
-    let template: Seed = object(json!({
-        "metadata": {"name": "local"},
-        "spec": {"provider": {"type": "local", "region": "local"}},
-    }));
-    let options = gardenlet::Options {
-        seed_name: "local".to_owned(),
-        seed_template: template,
-        has_pods: true,
-        ..gardenlet::Options::default()
-    };
-    world.start(|context| gardenlet::run(context, options))
-}
 
 /// Shoot `garden/m` on a Seed, whose last operation is in a state.
 fn shoot_on(seed: &str, state: &str) -> Shoot {
@@ -72,7 +56,7 @@ fn condition(type_: &str, status: &str) -> (String, String) {
 #[test]
 fn a_reconciled_shoot_is_given_a_gardenlet_in_the_version_of_this_one() {
     let mut world = world().with(shoot_on("local", "Succeeded")).with(managed_seed());
-    start(&mut world);
+    start_gardenlet_with_pods(&mut world);
     world.advance_to(SOON);
     assert_eq!(conditions(&world), [condition("ShootReconciled", "True"), condition("SeedRegistered", "True")]);
     let seed: ManagedSeed = world.get("garden", "m").expect("it is there");
@@ -88,7 +72,7 @@ fn a_reconciled_shoot_is_given_a_gardenlet_in_the_version_of_this_one() {
 fn a_shoot_that_is_not_reconciled_is_waited_for() {
     for state in ["Processing", "Error", "Failed"] {
         let mut world = world().with(shoot_on("local", state)).with(managed_seed());
-        start(&mut world);
+        start_gardenlet_with_pods(&mut world);
         let pass = world.advance_to(SOON);
         assert_eq!(conditions(&world), [condition("ShootReconciled", "False")], "{state}");
         let event = "Normal Reconciling Waiting for shoot \"garden/m\" to be reconciled";
@@ -100,7 +84,7 @@ fn a_shoot_that_is_not_reconciled_is_waited_for() {
 #[test]
 fn the_wait_ends_with_the_shoots_operation() {
     let mut world = world().with(shoot_on("local", "Failed")).with(managed_seed());
-    start(&mut world);
+    start_gardenlet_with_pods(&mut world);
     world.advance_to(SOON);
     world.change::<Shoot>("garden", "m", |shoot| {
         let operation = shoot.status.last_operation.as_mut().expect("there is one");
@@ -113,7 +97,7 @@ fn the_wait_ends_with_the_shoots_operation() {
 #[test]
 fn a_shoot_on_another_seed_is_its_gardenlets_concern() {
     let mut world = world().with(shoot_on("other", "Succeeded")).with(managed_seed());
-    start(&mut world);
+    start_gardenlet_with_pods(&mut world);
     let pass = world.advance_to(SOON);
     assert_eq!(pass.writes_of("managedseeds"), [""; 0]);
     assert_eq!(world.get_in::<Cluster>("runtime", "", "seed--m"), None);
@@ -122,7 +106,7 @@ fn a_shoot_on_another_seed_is_its_gardenlets_concern() {
 #[test]
 fn a_deleted_managed_seed_takes_seed_gardenlet_and_cluster_with_it_in_this_order() {
     let mut world = world().with(shoot_on("local", "Succeeded")).with(managed_seed());
-    start(&mut world);
+    start_gardenlet_with_pods(&mut world);
     world.advance_to(SOON);
     // The new gardenlet registers its Seed, which has a finalizer, and runs as a pod.
     let registered: Seed = object(json!({
@@ -157,7 +141,7 @@ fn a_deleted_managed_seed_takes_seed_gardenlet_and_cluster_with_it_in_this_order
 #[test]
 fn a_deleted_managed_seed_that_never_registered_just_goes() {
     let mut world = world().with(shoot_on("local", "Processing")).with(managed_seed());
-    start(&mut world);
+    start_gardenlet_with_pods(&mut world);
     world.advance_to(SOON);
     world.delete_in::<ManagedSeed>("garden", "garden", "m");
     let pass = world.advance_to("2025-06-02T12:00:20Z");

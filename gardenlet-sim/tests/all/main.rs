@@ -6,9 +6,11 @@ mod gardenlet_care;
 mod gardenlet_credentials;
 mod gardenlet_dns;
 mod gardenlet_in_place;
+mod gardenlet_installations;
 mod gardenlet_managed_seed;
 mod gardenlet_readiness;
 mod gardenlet_seed;
+mod gardenlet_self_deployment;
 mod gardenlet_shoot;
 mod provider_local_extensions;
 mod provider_local_worker;
@@ -29,12 +31,25 @@ fn world() -> World {
 
 /// Starts gardenlet of Seed `local`.
 fn start_gardenlet(world: &mut World) -> Pass {
+    start_with(world, false)
+}
+
+/// Starts gardenlet of Seed `local` where pods run as processes.
+fn start_gardenlet_with_pods(world: &mut World) -> Pass {
+    start_with(world, true)
+}
+
+fn start_with(world: &mut World, has_pods: bool) -> Pass {
     let template: Seed = object(json!({
         "metadata": {"name": "local", "labels": {"environment": "test"}},
         "spec": {"provider": {"type": "local", "region": "local"}},
     }));
-    let options =
-        gardenlet::Options { seed_name: "local".to_owned(), seed_template: template, ..gardenlet::Options::default() };
+    let options = gardenlet::Options {
+        seed_name: "local".to_owned(),
+        seed_template: template,
+        has_pods,
+        ..gardenlet::Options::default()
+    };
     world.start(|context| gardenlet::run(context, options))
 }
 

@@ -217,6 +217,6 @@ mod tests {
             errors.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!((said(None), said(Some(0)), said(Some(1))), (Vec::new(), Vec::new(), Vec::new()));
-        assert_eq!(said(Some(-1_000_000_000)), ["ttl: Invalid value: \"-1s\": can not be negative"]);
+        assert_eq!(said(Some(-1_000_000_000)), ["ttl: Invalid value: -1s: can not be negative"]);
     }
 }

@@ -1,139 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writing extension objects, waiting for the extensions to act, deleting them.
+//! Writing extension objects, waiting for the extensions to act ([`handshake`]), deleting them.
 //!
 //! The handshake: gardenlet writes the object with annotations `gardener.cloud/operation` and
 //! `gardener.cloud/timestamp`; the extension takes the operation away, works, and reports in its status. An object
 //! whose inputs did not change is not touched.
+//!
 //! Source: pkg/extensions/customresources.go, docs/extensions/reconcile-trigger.md @ v1.120.0.
 
-use api::constants::{annotation, label, operation, operation_state, task};
-use api::core::{LastError, LastOperation};
+mod handshake;
+
+use api::constants::{annotation, label, operation, task};
 use api::extensions::{
     ContainerRuntime, ContainerRuntimeSpec, ContainerRuntimeWorkerPool, ControlPlane, ControlPlaneSpec, DNSRecord,
-    Extension, ExtensionSpec, Infrastructure, InfrastructureSpec, Network, NetworkSpec, OperatingSystemConfig, Worker,
+    Extension, ExtensionSpec, Infrastructure, InfrastructureSpec, Network, NetworkSpec, Worker,
 };
 use api::kubernetes::core::SecretReference;
-use apimachinery::Resource as Kind;
-use apimachinery::meta::{LabelSelector, ObjectMeta, Time};
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use apimachinery::meta::{LabelSelector, ObjectMeta};
+use chrono::{SecondsFormat, TimeDelta};
 use clock::TimerClass;
 use controller::Store;
 use domain::last_operation::OperationType;
 use domain::rollout::Parameter;
 
+use self::handshake::{Readiness, needs_another_try, readiness};
 use super::super::flow::effect::{Lifecycle, Resource};
 use super::super::kept::CONFLICTS;
 use super::{Botanist, Failure, delete};
 
-/// What the extension kinds have in common.
-pub(crate) trait ExtensionObject: Kind {
-    /// `spec.type`
-    fn type_(&self) -> &str;
-    /// Whether both ask for the same.
-    fn asks_the_same(&self, other: &Self) -> bool;
-    /// `status.lastOperation`
-    fn last_operation(&self) -> Option<&LastOperation>;
-    /// `status.lastError`
-    fn last_error(&self) -> Option<&LastError>;
-    /// `status.observedGeneration`
-    fn observed_generation(&self) -> i64;
-}
-
-macro_rules! extension_object {
-    ($($kind:ty),* $(,)?) => {$(
-        impl ExtensionObject for $kind {
-            fn type_(&self) -> &str {
-                &self.spec.r#type
-            }
-
-            fn asks_the_same(&self, other: &Self) -> bool {
-                self.spec == other.spec
-            }
-
-            fn last_operation(&self) -> Option<&LastOperation> {
-                self.status.last_operation.as_ref()
-            }
-
-            fn last_error(&self) -> Option<&LastError> {
-                self.status.last_error.as_ref()
-            }
-
-            fn observed_generation(&self) -> i64 {
-                self.status.observed_generation
-            }
-        }
-    )*};
-}
-
-extension_object!(
-    ContainerRuntime,
-    ControlPlane,
-    DNSRecord,
-    Extension,
-    Infrastructure,
-    Network,
-    OperatingSystemConfig,
-    Worker,
-);
-
-/// What a run wrote of an extension object.
-#[derive(Clone, Debug)]
-pub(crate) struct Written {
-    /// Generation after the write.
-    pub(crate) generation: i64,
-    /// The timestamp that came with it; absent if the extension was not asked to act.
-    pub(crate) timestamp: Option<String>,
-}
-
-/// Whether an awaited object is ready.
-enum Readiness {
-    Ready,
-    Waiting,
-    Error(String),
-}
-
-/// Whether the extension failed to act on what was asked, by what the object says itself.
-fn needs_another_try<K: ExtensionObject>(object: &K) -> bool {
-    let Some(operation) = object.last_operation() else { return false };
-    if operation.state != operation_state::SUCCEEDED {
-        return true;
-    }
-    let Some(timestamp) = object.metadata().annotation(annotation::TIMESTAMP) else { return false };
-    match DateTime::parse_from_rfc3339(timestamp) {
-        Ok(asked) => Time::from_instant(asked.with_timezone(&Utc)) > operation.last_update_time,
-        Err(_) => true,
-    }
-}
-
-fn readiness<K: ExtensionObject>(object: &K, written: Option<&Written>) -> Readiness {
-    let metadata = object.metadata();
-    if let Some(written) = written {
-        let is_old = metadata.generation < written.generation
-            || written
-                .timestamp
-                .as_deref()
-                .is_some_and(|mine| metadata.annotation(annotation::TIMESTAMP) != Some(mine));
-        if is_old {
-            return Readiness::Waiting;
-        }
-    }
-    if metadata.annotations.contains_key(annotation::OPERATION) {
-        return Readiness::Waiting;
-    }
-    if let Some(error) = object.last_error() {
-        return Readiness::Error(error.description.clone());
-    }
-    match object.last_operation() {
-        Some(operation)
-            if operation.state == operation_state::SUCCEEDED
-                && object.observed_generation() == metadata.generation
-                && !needs_another_try(object) =>
-        {
-            Readiness::Ready
-        }
-        _ => Readiness::Waiting,
-    }
-}
+pub(crate) use self::handshake::{ExtensionObject, Written};
 
 impl Botanist {
     /// Writes an extension object if what it asks for changed, if the extension must act again, or if it is `forced`.

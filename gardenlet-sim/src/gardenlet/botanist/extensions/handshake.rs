@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What an extension object says of the handshake: whether its extension has acted on what was asked, and with which result.
+
+use api::constants::{annotation, operation_state};
+use api::core::{LastError, LastOperation};
+use api::extensions::{
+    ContainerRuntime, ControlPlane, DNSRecord, Extension, Infrastructure, Network, OperatingSystemConfig, Worker,
+};
+use apimachinery::Resource as Kind;
+use apimachinery::meta::Time;
+use chrono::{DateTime, Utc};
+
+/// What the extension kinds have in common.
+pub(crate) trait ExtensionObject: Kind {
+    /// `spec.type`
+    fn type_(&self) -> &str;
+    /// Whether both ask for the same.
+    fn asks_the_same(&self, other: &Self) -> bool;
+    /// `status.lastOperation`
+    fn last_operation(&self) -> Option<&LastOperation>;
+    /// `status.lastError`
+    fn last_error(&self) -> Option<&LastError>;
+    /// `status.observedGeneration`
+    fn observed_generation(&self) -> i64;
+}
+
+macro_rules! extension_object {
+    ($($kind:ty),* $(,)?) => {$(
+        impl ExtensionObject for $kind {
+            fn type_(&self) -> &str {
+                &self.spec.r#type
+            }
+
+            fn asks_the_same(&self, other: &Self) -> bool {
+                self.spec == other.spec
+            }
+
+            fn last_operation(&self) -> Option<&LastOperation> {
+                self.status.last_operation.as_ref()
+            }
+
+            fn last_error(&self) -> Option<&LastError> {
+                self.status.last_error.as_ref()
+            }
+
+            fn observed_generation(&self) -> i64 {
+                self.status.observed_generation
+            }
+        }
+    )*};
+}
+
+extension_object!(
+    ContainerRuntime,
+    ControlPlane,
+    DNSRecord,
+    Extension,
+    Infrastructure,
+    Network,
+    OperatingSystemConfig,
+    Worker,
+);
+
+/// What a run wrote of an extension object.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    /// Generation after the write.
+    pub(crate) generation: i64,
+    /// The timestamp that came with it; absent if the extension was not asked to act.
+    pub(crate) timestamp: Option<String>,
+}
+
+/// Whether an awaited object is ready.
+pub(super) enum Readiness {
+    Ready,
+    Waiting,
+    Error(String),
+}
+
+/// Whether the extension failed to act on what was asked, by what the object says itself.
+pub(super) fn needs_another_try<K: ExtensionObject>(object: &K) -> bool {
+    let Some(operation) = object.last_operation() else { return false };
+    if operation.state != operation_state::SUCCEEDED {
+        return true;
+    }
+    let Some(timestamp) = object.metadata().annotation(annotation::TIMESTAMP) else { return false };
+    match DateTime::parse_from_rfc3339(timestamp) {
+        Ok(asked) => Time::from_instant(asked.with_timezone(&Utc)) > operation.last_update_time,
+        Err(_) => true,
+    }
+}
+
+/// Whether an object is ready, as far as what this run wrote of it has been acted upon.
+pub(super) fn readiness<K: ExtensionObject>(object: &K, written: Option<&Written>) -> Readiness {
+    let metadata = object.metadata();
+    if let Some(written) = written {
+        let is_old = metadata.generation < written.generation
+            || written
+                .timestamp
+                .as_deref()
+                .is_some_and(|mine| metadata.annotation(annotation::TIMESTAMP) != Some(mine));
+        if is_old {
+            return Readiness::Waiting;
+        }
+    }
+    if metadata.annotations.contains_key(annotation::OPERATION) {
+        return Readiness::Waiting;
+    }
+    if let Some(error) = object.last_error() {
+        return Readiness::Error(error.description.clone());
+    }
+    match object.last_operation() {
+        Some(operation)
+            if operation.state == operation_state::SUCCEEDED
+                && object.observed_generation() == metadata.generation
+                && !needs_another_try(object) =>
+        {
+            Readiness::Ready
+        }
+        _ => Readiness::Waiting,
+    }
+}

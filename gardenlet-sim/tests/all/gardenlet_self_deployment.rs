@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Cases of pkg/gardenlet/controller/gardenlet @ v1.120.0: gardenlet replaces its own Deployment.
+
+use api::kubernetes::apps::Deployment;
+use api::seedmanagement::Gardenlet;
+use serde_json::json;
+use testkit::{Pass, World, object};
+
+use super::{SEED, start_gardenlet_with_pods, world};
+
+const SOON: &str = "2025-06-02T12:00:10Z";
+
+fn wanted(name: &str, chart: &str) -> Gardenlet {
+    object(json!({
+        "metadata": {"name": name, "namespace": "garden", "generation": 1, "uid": "1"},
+        "spec": {
+            "deployment": {"helm": {"ociRepository": {"ref": chart}}},
+            "config": {"apiVersion": "gardenlet.config.gardener.cloud/v1alpha1", "kind": "GardenletConfiguration"},
+        },
+    }))
+}
+
+fn image(world: &World) -> Option<String> {
+    let deployment: Deployment = world.get_in(SEED, "garden", "gardenlet")?;
+    Some(deployment.spec.template.spec.containers[0].image.clone())
+}
+
+fn of_gardenlet(pass: &Pass) -> Vec<&str> {
+    let lines = pass.events.iter().map(String::as_str);
+    lines.filter(|line| line.contains("gardenlet") || line.contains("Gardenlet") || line.contains("chart")).collect()
+}
+
+#[test]
+fn gardenlet_deploys_the_version_that_its_object_names() {
+    let mut world = world().with(wanted("local", "charts/gardenlet:v1.121.0"));
+    start_gardenlet_with_pods(&mut world);
+    let pass = world.advance_to(SOON);
+    assert!(image(&world).is_some_and(|image| image.ends_with(":v1.121.0")), "{:?}", image(&world));
+    let object: Gardenlet = world.get("garden", "local").expect("it is there");
+    assert_eq!(object.status.observed_generation, 1);
+    let events = of_gardenlet(&pass);
+    assert!(events.contains(&"Normal Reconciling Deploying gardenlet"), "{events:?}");
+    assert!(events.contains(&"Normal Reconciled Gardenlet has been deployed"), "{events:?}");
+
+    world.change::<Gardenlet>("garden", "local", |object| {
+        object.metadata.generation = 2;
+        object.spec.deployment.helm.oci_repository.r#ref = Some("charts/gardenlet:v1.121.1".to_owned());
+    });
+    world.advance_to("2025-06-02T12:00:20Z");
+    assert!(image(&world).is_some_and(|image| image.ends_with(":v1.121.1")), "{:?}", image(&world));
+}
+
+#[test]
+fn a_chart_without_a_version_is_said_and_changes_nothing() {
+    let mut world = world().with(wanted("local", "charts/gardenlet"));
+    start_gardenlet_with_pods(&mut world);
+    let pass = world.advance_to(SOON);
+    let events = of_gardenlet(&pass);
+    let error = "Warning ReconcileError cannot tell the version of the chart \"charts/gardenlet\"";
+    assert!(events.iter().any(|line| line.starts_with(error)), "{events:?}");
+    assert_eq!(image(&world), None);
+}
+
+#[test]
+fn the_object_of_another_seed_is_its_gardenlets_concern() {
+    let mut world = world().with(wanted("other", "charts/gardenlet:v1.121.0"));
+    start_gardenlet_with_pods(&mut world);
+    let pass = world.advance_to(SOON);
+    assert_eq!(pass.writes_of("gardenlets"), [""; 0]);
+    assert_eq!(image(&world), None);
+}
