@@ -7,7 +7,8 @@
 //!
 //! **Deliberately absent**: what HTTP itself refuses (heads, framing); that is sent over connections, in `e2e`.
 //!
-//! **Tour.** [`Draws`] numbers from bytes; [`Target`] a resource, and requests to it; `body` objects and patches; `query` parameters.
+//! **Tour.** [`Draws`] numbers from bytes; [`Target`] a resource, and requests to it; `body` objects and patches;
+//! `query` parameters.
 
 mod body;
 mod query;
