@@ -92,6 +92,30 @@ impl World {
         })
     }
 
+    /// As [`World::of_landscape`], of one Shoot: no other Shoot is asked for.
+    ///
+    /// # Errors
+    /// The server's words.
+    pub async fn of_shoot(context: &Context, shoot: &Shoot) -> Result<Self, Error> {
+        let all = ListOptions::default();
+        let seed = shoot.status.seed_name.as_ref().or(shoot.spec.seed_name.as_ref());
+        let namespace = &shoot.status.technical_id;
+        let keys: Vec<Secret> = match seed.filter(|_| !namespace.is_empty()) {
+            Some(seed) => {
+                let keys = ListOptions::with_field(&format!("metadata.name={}", StoredKeys::SECRET));
+                Api::namespaced(context, &cluster::of_seed(seed), namespace).list(&keys).await?.0
+            }
+            None => Vec::new(),
+        };
+        Ok(Self {
+            cloud_profiles: Api::all(context, cluster::GARDEN).list(&all).await?.0,
+            namespaced: Api::all(context, cluster::GARDEN).list(&all).await?.0,
+            forms: forms_of(shoot, &keys).map(|forms| (name_of(shoot), forms)).into_iter().collect(),
+            shoots: vec![shoot.clone()],
+            ..Self::default()
+        })
+    }
+
     /// How the pools of a Shoot are hashed; where that is not known, as new ones are.
     pub fn forms(&self, shoot: &Shoot) -> PoolForms {
         self.forms.get(&name_of(shoot)).cloned().unwrap_or_else(|| hash_version().into())

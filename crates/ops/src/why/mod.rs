@@ -6,7 +6,7 @@
 //!
 //! **Tour.** [`nodes`] what drains and updates in place wait for; [`pending`] changes of the spec that are not rolled out.
 
-mod nodes;
+pub mod nodes;
 mod pending;
 
 use api::cluster;
@@ -52,7 +52,7 @@ pub async fn lines(
     rotations(shoot, &mut lines);
     machines(context, shoot, pool, &mut lines).await?;
     in_place(shoot, pool, &mut lines);
-    let world = World::of_landscape(context).await?;
+    let world = World::of_shoot(context, shoot).await?;
     pending::lines(context, shoot, pool, &world.forms(shoot), &mut lines).await?;
     maintenance(&world, shoot, now, seed, pool, &mut lines);
     Ok(lines)

@@ -20,7 +20,8 @@ use crate::spelling::{first_of, plural};
 const NAMES: usize = 5;
 
 /// Nodes, pods and budgets of a shoot's cluster.
-pub(super) struct Cluster {
+#[derive(Clone, Debug, Default)]
+pub struct Cluster {
     nodes: BTreeMap<String, Node>,
     pods: Vec<Pod>,
     budgets: Vec<PodDisruptionBudget>,
@@ -28,7 +29,10 @@ pub(super) struct Cluster {
 
 impl Cluster {
     /// As they are now; nothing of a cluster that is not there.
-    pub(super) async fn read(context: &Context, name: &str) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    /// The server's words.
+    pub async fn read(context: &Context, name: &str) -> Result<Self, Error> {
         let all = ListOptions::default();
         let (nodes, _) = Api::<Node>::all(context, name).list(&all).await?;
         let (pods, _) = Api::<Pod>::all(context, name).list(&all).await?;
@@ -38,7 +42,7 @@ impl Cluster {
     }
 
     /// What a Machine waits for beyond what it says itself.
-    pub(super) fn lines(&self, machine: &Machine) -> Vec<String> {
+    pub fn lines(&self, machine: &Machine) -> Vec<String> {
         let Some(node) = self.nodes.get(&machine.metadata.name) else { return Vec::new() };
         let mut lines = Vec::new();
         let update = Update::of(node);
@@ -51,11 +55,24 @@ impl Cluster {
                 reason.as_str()
             ));
         }
-        let is_drained = machine.metadata.is_being_deleted() || update.reason == Some(Reason::SelectedForUpdate);
-        if is_drained {
+        if self.is_drained(machine) {
             lines.extend(self.pods(&node.metadata.name));
         }
         lines
+    }
+
+    /// Whether pods leave the node of a Machine, or have left it: it is deleted, or updated in place.
+    fn is_drained(&self, machine: &Machine) -> bool {
+        let node = self.nodes.get(&machine.metadata.name);
+        let is_updated = |node: &Node| Update::of(node).reason == Some(Reason::SelectedForUpdate);
+        machine.metadata.is_being_deleted() || node.is_some_and(is_updated)
+    }
+
+    /// How many pods a drain has to move from the node of a Machine; `None`: it is not drained.
+    pub fn left(&self, machine: &Machine) -> Option<usize> {
+        let name = &machine.metadata.name;
+        let leaving = |pod: &&Pod| pod.spec.node_name == *name && drain::Pod::of(pod).is_some();
+        self.is_drained(machine).then(|| self.pods.iter().filter(leaving).count())
     }
 
     /// The pods that a drain has to move, with what holds each up.

@@ -8,8 +8,11 @@ use api::constants::label;
 use api::core::Shoot;
 use api::kubernetes::core::Node;
 use api::machine::{Machine, MachineDeployment};
+use apimachinery::meta::IntOrString;
 use controller::Error;
+use domain::rollout::Limits;
 use maud::{Markup, html};
+use ops::why::nodes::Cluster;
 
 use super::strip;
 use crate::parts::message::Message;
@@ -41,19 +44,25 @@ async fn read(view: &View, shoot: &Shoot) -> Result<Option<Markup>, Error> {
     let nodes: BTreeMap<&str, &Node> = nodes.iter().map(|node| (node.metadata.name.as_str(), node)).collect();
     deployments.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
     machines.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
-    let pools: Vec<Vec<Markup>> = deployments.iter().map(pool).collect();
+    let cluster = drained(view, shoot, namespace, &machines).await;
+    let pools = deployments.iter().map(|deployment| {
+        let own = machines.iter().filter(|machine| is_of(machine, deployment, &deployments));
+        pool(deployment, own, &cluster)
+    });
+    let pools: Vec<Vec<Markup>> = pools.collect();
     let classes: Vec<&str> = deployments.iter().map(|it| it.spec.template.spec.class.name.as_str()).collect();
     let has_marks = |node: &&Node| IN_PLACE.iter().any(|label| node.metadata.labels.contains_key(label));
     let in_place = nodes.values().copied().any(|node| has_marks(&node));
     let rows = machines.iter().map(|machine| {
-        let mut cells = cells(machine, &classes, &nodes);
+        let mut cells = cells(machine, &classes, &nodes, &cluster);
         if in_place {
             cells.push(update_in_place(view, shoot, machine, &nodes));
         }
         cells
     });
     let rows: Vec<Vec<Markup>> = rows.collect();
-    let mut headers = vec!["Machine", "Template", "Phase", "Node", "Node ready", "Cordoned", "Last operation"];
+    let mut headers =
+        vec!["Machine", "Template", "Phase", "Node", "Node ready", "Cordoned", "Pods to drain", "Last operation"];
     headers.extend(in_place.then_some("Update in place"));
     let strip = strip::draw(view, &seed, namespace, &machines, &classes).await;
     Ok(Some(html! {
@@ -62,6 +71,44 @@ async fn read(view: &View, shoot: &Shoot) -> Result<Option<Markup>, Error> {
         @else { (table::plain("Machines", &headers, &rows)) }
         (strip)
     }))
+}
+
+/// Nodes and pods of the cluster, where a drain may be on its way: as `terrarium why` reads them.
+async fn drained(view: &View, shoot: &Shoot, namespace: &str, machines: &[Machine]) -> Cluster {
+    let is_on_its_way = |machine: &Machine| machine.metadata.is_being_deleted() || phase(machine) != "Running";
+    if shoot.status.in_place_updates.is_none() && !machines.iter().any(is_on_its_way) {
+        return Cluster::default();
+    }
+    // Before the cluster's API server is there, nobody knows nodes.
+    Cluster::read(&view.reading_context(), namespace).await.unwrap_or_default()
+}
+
+fn phase(machine: &Machine) -> &str {
+    &machine.status.current_status.phase
+}
+
+/// Whether a Machine is of a MachineDeployment: by the longest name that its own begins with.
+fn is_of(machine: &Machine, deployment: &MachineDeployment, all: &[MachineDeployment]) -> bool {
+    let begins = |it: &&MachineDeployment| {
+        machine.metadata.name.strip_prefix(&it.metadata.name).is_some_and(|rest| rest.starts_with('-'))
+    };
+    let own = all.iter().filter(begins).max_by_key(|it| it.metadata.name.len());
+    own.is_some_and(|own| own.metadata.name == deployment.metadata.name)
+}
+
+/// What the Machines of a pool wait for, each in a sentence.
+fn waits<'a>(machines: impl Iterator<Item = &'a Machine>, cluster: &Cluster) -> Vec<String> {
+    let mut waits = Vec::new();
+    for machine in machines {
+        let name = &machine.metadata.name;
+        match phase(machine) {
+            "Running" => {}
+            "" => waits.push(format!("Machine {name}: machine-controller-manager has not begun")),
+            phase => waits.push(format!("Machine {name}: {phase}: {}", machine.status.last_operation.description)),
+        }
+        waits.extend(cluster.lines(machine).iter().map(|line| line.trim().to_owned()));
+    }
+    waits
 }
 
 /// How far a node's update in place is, and the way to select it where the pool waits for that.
@@ -85,15 +132,29 @@ fn update_in_place(view: &View, shoot: &Shoot, machine: &Machine, nodes: &BTreeM
     }
 }
 
-fn pool(deployment: &MachineDeployment) -> Vec<Markup> {
+fn pool<'a>(
+    deployment: &MachineDeployment,
+    machines: impl Iterator<Item = &'a Machine>,
+    cluster: &Cluster,
+) -> Vec<Markup> {
     let (wanted, status) = (deployment.spec.replicas, &deployment.status);
     let strategy = &deployment.spec.strategy;
     let budget = strategy.rolling_update.as_ref().map(|update| {
-        let text = |value: Option<&apimachinery::meta::IntOrString>| {
-            value.map_or_else(|| "default".to_owned(), ToString::to_string)
+        let text = |value: Option<&IntOrString>| value.map_or_else(|| "default".to_owned(), ToString::to_string);
+        let (surge, unavailable) = (update.max_surge.as_ref(), update.max_unavailable.as_ref());
+        let Some((max_surge, max_unavailable)) = surge.cloned().zip(unavailable.cloned()) else {
+            return format!("surge {}, unavailable {}", text(surge), text(unavailable));
         };
-        format!("surge {}, unavailable {}", text(update.max_surge.as_ref()), text(update.max_unavailable.as_ref()))
+        let (more, fewer) = Limits { max_surge, max_unavailable }.resolve(wanted);
+        format!(
+            "surge {} → at most {}, unavailable {} → at least {} ready",
+            text(surge),
+            wanted.saturating_add(more),
+            text(unavailable),
+            wanted.saturating_sub(fewer)
+        )
     });
+    let details = self::waits(machines, cluster);
     let mut waits = Vec::new();
     if status.updated_replicas < wanted {
         waits.push(format!("{} to be updated", wanted - status.updated_replicas));
@@ -112,16 +173,17 @@ fn pool(deployment: &MachineDeployment) -> Vec<Markup> {
         html! { (status.ready_replicas) },
         html! { (strategy.r#type) },
         html! { (budget.unwrap_or_default()) },
-        html! { @if waits.is_empty() { "nothing" } @else { (waits.join(", ")) } },
+        html! { @if waits.is_empty() { "nothing" } @else { (waits.join(", ")) }
+        @if !details.is_empty() { ul.waits { @for line in &details { li { (line) } } } } },
     ]
 }
 
-fn cells(machine: &Machine, classes: &[&str], nodes: &BTreeMap<&str, &Node>) -> Vec<Markup> {
+fn cells(machine: &Machine, classes: &[&str], nodes: &BTreeMap<&str, &Node>, cluster: &Cluster) -> Vec<Markup> {
     let name = machine.metadata.labels.get(NODE).map(String::as_str).unwrap_or_default();
     let node = nodes.get(name);
     let ready = node.and_then(|node| node.status.conditions.iter().find(|it| it.r#type == "Ready"));
     let is_new = classes.contains(&machine.spec.class.name.as_str());
-    let phase = &machine.status.current_status.phase;
+    let phase = phase(machine);
     vec![
         html! { (machine.metadata.name) },
         html! { @if is_new { span.badge.v-supported { "new" } } @else { span.badge.v-deprecated { "old" } } },
@@ -129,6 +191,7 @@ fn cells(machine: &Machine, classes: &[&str], nodes: &BTreeMap<&str, &Node>) -> 
         html! { (name) },
         html! { @match ready { Some(ready) => { span class={"chip c-" (ready.status)} { (ready.status) } } None => { "–" } } },
         html! { @if node.is_some_and(|node| node.spec.unschedulable) { "cordoned" } @else { "no" } },
+        html! { @match cluster.left(machine) { Some(left) => { (left) } None => { "–" } } },
         html! { (machine.status.last_operation.description) },
     ]
 }
