@@ -36,7 +36,7 @@ const LISTED: usize = 30;
 pub fn banner(view: &View) -> Markup {
     html! {
         @if let Some(Moment { revision, time: at }) = view.at {
-            div.past role="note" {
+            aside.past aria-label="Moment that is shown" {
                 strong { "Showing revision " (revision) ", " (time::instant(at)) ". Read only." }
                 " " a href=(view.here_with(&[("at", "")])) { "Show the present" }
             }

@@ -11,3 +11,9 @@
 
 /// A script that gives the list of what is wrong with a page for people who use it otherwise than by sight and pointer.
 pub const CHECKER: &str = include_str!("checker.js");
+
+/// Variable of the environment that names a file of axe-core, `axe.min.js` of its package: then that looks at every page, too.
+pub const AXE_CORE: &str = "AXE_CORE";
+
+/// As [`CHECKER`], by axe-core, which has been read before: its rules for WCAG 2.2 AA and those it takes for good practice.
+pub const AXE: &str = include_str!("axe.js");

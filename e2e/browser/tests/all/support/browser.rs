@@ -375,11 +375,16 @@ impl Browser {
         self.devtools("Emulation.setEmulatedMedia", features).await;
     }
 
-    /// What is wrong with the page, by [`terrarium_browser::CHECKER`].
+    /// What is wrong with the page, by [`terrarium_browser::CHECKER`] and, where there is one, by axe-core.
     pub(crate) async fn violations(&self) -> Vec<String> {
-        let list = self.evaluate(terrarium_browser::CHECKER).await;
-        let list = list.as_array().expect("a list").iter();
-        list.map(|text| text.as_str().unwrap_or_default().to_owned()).collect()
+        let mut list = self.evaluate(terrarium_browser::CHECKER).await;
+        let mut all = list.as_array_mut().expect("a list").split_off(0);
+        if let Some(axe) = axe() {
+            self.evaluate(&format!("{axe}\n0")).await;
+            let mut found = self.evaluate(terrarium_browser::AXE).await;
+            all.append(found.as_array_mut().expect("a list"));
+        }
+        all.iter().map(|text| text.as_str().unwrap_or_default().to_owned()).collect()
     }
 
     /// Errors that the browser has reported since they were read last: of scripts, and of the Content-Security-Policy.
@@ -420,4 +425,11 @@ impl Browser {
         std::fs::write(folder.join(format!("{}-{name}.png", self.name)), &bytes).expect("the folder is writable");
         bytes
     }
+}
+
+/// The text of axe-core, where variable [`terrarium_browser::AXE_CORE`] of the environment names its file.
+fn axe() -> Option<String> {
+    let path = std::env::var_os(terrarium_browser::AXE_CORE).filter(|path| !path.is_empty())?;
+    let text = std::fs::read_to_string(&path);
+    Some(text.unwrap_or_else(|error| panic!("{} names {}: {error}", terrarium_browser::AXE_CORE, path.display())))
 }
