@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which moment a page shows: the field `at` of its query, a revision or an instant.
 
+use eventlog::Revision;
 use http::StatusCode;
 use maud::{Markup, html};
 use ops::instant::Place;
@@ -27,6 +28,13 @@ pub async fn read(dashboard: &Dashboard, path: &str, query: &Fields) -> Result<O
     let (head, now) = (log.head(), dashboard.now());
     let refused = |why: NoMoment| here.refused(why);
     let revision = moment::find(&**log, head, place, now).await.map_err(refused)?;
+    // An instant at which nothing had been written yet, of what is retained, is none of history's.
+    if let Place::At(when) = place
+        && let Some(first) = moment::first(&**log, head).await.map_err(refused)?
+        && when.before(now) < first.time
+    {
+        return Err(here.refused(NoMoment::Forgotten(Revision(first.revision.0))));
+    }
     let begin = match place {
         // An instant is shown as it is asked for: nothing happened between the entry before it and it.
         Place::At(when) => Some(when.before(now)),

@@ -5,12 +5,15 @@
 //! headers on everything ── Host ── session ── GET page · POST do/ACTION · GET stream · GET assets/HASH/FILE · GET login
 //! ```
 
+use std::io::Write;
 use std::sync::{Arc, Weak};
 
 use axum::body::Body;
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Request, StatusCode, Uri};
@@ -26,6 +29,9 @@ use crate::input::{Fields, LARGEST};
 use crate::refusal::Refusal;
 use crate::view::{self, View};
 use crate::{Dashboard, Inner, PREFIX, assets, at, pages, stream};
+
+/// Bytes from which on a page is packed for who can unpack it.
+const PACKED_FROM: usize = 16 * 1024;
 
 /// Headers of every answer.
 const HEADERS: [(HeaderName, &str); 6] = [
@@ -182,6 +188,35 @@ async fn page(state: Given, request: Request<Body>) -> Response {
     if view.at.is_none() && response.status().is_success() {
         set(&mut response, header::ETAG, &tag);
     }
+    if takes_gzip(&parts.headers) { packed(response).await } else { response }
+}
+
+/// Whether who asks unpacks answers.
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let all = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    all.flat_map(|value| value.split(',')).any(|coding| {
+        let (name, quality) = coding.split_once(';').unwrap_or((coding, ""));
+        let is_refused = matches!(quality.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000");
+        name.trim().eq_ignore_ascii_case("gzip") && !is_refused
+    })
+}
+
+/// The answer, packed if it is long: rows of a list say the same again and again. What is guessed from the length of an answer
+/// that holds a token and what somebody else had the browser ask for is no danger here: session cookies do not come along with
+/// requests that another site began.
+async fn packed(response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    // It is in memory already: there is nothing that can fail.
+    let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    if bytes.len() < PACKED_FROM {
+        return Response::from_parts(parts, Body::from(bytes));
+    }
+    let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 8), Compression::fast());
+    let packed = encoder.write_all(&bytes).and_then(|()| encoder.finish()).expect("memory takes what is written");
+    parts.headers.remove(header::CONTENT_LENGTH);
+    let mut response = Response::from_parts(parts, Body::from(packed));
+    set(&mut response, header::CONTENT_ENCODING, "gzip");
+    set(&mut response, header::VARY, "accept-encoding");
     response
 }
 

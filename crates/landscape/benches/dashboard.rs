@@ -85,10 +85,11 @@ impl Browser {
         Self { dashboard, cookie }
     }
 
-    /// The bytes of a page.
+    /// The bytes of a page, as they are sent to a browser.
     async fn get(&self, path: &str) -> usize {
         let request = Request::get(format!("/dashboard/{path}"));
         let request = request.header(header::HOST, HOST).header(header::COOKIE, &self.cookie);
+        let request = request.header(header::ACCEPT_ENCODING, "gzip");
         let response = self.dashboard.answer(Entrance::Loopback, request.body(Body::empty()).expect("a request")).await;
         let code = response.status();
         let body = response.into_body().collect().await.expect("a body").to_bytes();

@@ -12,6 +12,7 @@ use domain::profile::Profile;
 use domain::versions::{Expirable, State, Strategy, Version, choose, shown_default, state};
 use serde_json::{Value, json};
 
+use crate::past::rows::{PoolRow, ShootRow};
 use crate::show;
 use crate::world::{ProfileKey, World};
 
@@ -89,17 +90,104 @@ pub struct Offered {
     pub warnings: Vec<String>,
 }
 
+/// Who uses the versions of a profile, counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// Shoots with a version of Kubernetes, and pools with one of their own.
+    kubernetes: BTreeMap<String, (usize, usize)>,
+    /// Shoots with a version of an image in some pool, and those pools; by image and version.
+    images: BTreeMap<(String, String), (usize, usize)>,
+}
+
+impl Uses {
+    /// By Shoots.
+    pub fn of<'a>(shoots: impl IntoIterator<Item = &'a Shoot>) -> Self {
+        let mut uses = Self::default();
+        for shoot in shoots {
+            let own = |worker: &'a Worker| worker.kubernetes.as_ref().and_then(|own| own.version.as_deref());
+            let image = |worker: &'a Worker| {
+                let image = worker.machine.image.as_ref()?;
+                Some((image.name.as_str(), image.version.as_deref().unwrap_or_default()))
+            };
+            let pools = shoot.spec.provider.workers.iter().map(|worker| (own(worker), image(worker)));
+            uses.add(&shoot.spec.kubernetes.version, pools);
+        }
+        uses
+    }
+
+    /// By rows of Shoots.
+    pub fn of_rows<'a>(rows: impl IntoIterator<Item = &'a ShootRow>) -> Self {
+        let mut uses = Self::default();
+        for row in rows {
+            let image =
+                |pool: &'a PoolRow| Some((&*pool.image, &*pool.image_version)).filter(|(image, _)| !image.is_empty());
+            uses.add(&row.spec.kubernetes, row.spec.pools.iter().map(|pool| (pool.kubernetes.as_deref(), image(pool))));
+        }
+        uses
+    }
+
+    /// A Shoot, and of each pool of it: a version of Kubernetes of its own, and its image with the version.
+    fn add<'a>(&mut self, version: &str, pools: impl Iterator<Item = (Option<&'a str>, Option<(&'a str, &'a str)>)>) {
+        let kubernetes = |uses: &mut Self, version: &str, (shoots, pools): (usize, usize)| {
+            let (all_shoots, all_pools) = entry(&mut uses.kubernetes, version);
+            (*all_shoots, *all_pools) = (*all_shoots + shoots, *all_pools + pools);
+        };
+        kubernetes(self, version, (1, 0));
+        let mut seen: Vec<(&str, &str)> = Vec::new();
+        for (own, image) in pools {
+            if let Some(own) = own {
+                kubernetes(self, own, (0, 1));
+            }
+            let Some(image) = image else { continue };
+            let uses = self.images.entry((image.0.to_owned(), image.1.to_owned())).or_default();
+            uses.1 += 1;
+            if !seen.contains(&image) {
+                uses.0 += 1;
+                seen.push(image);
+            }
+        }
+    }
+
+    /// Shoots with a version of Kubernetes, and pools with one of their own.
+    pub fn of_kubernetes(&self, version: &str) -> (usize, usize) {
+        self.kubernetes.get(version).copied().unwrap_or_default()
+    }
+
+    fn of_image(&self, image: &str, version: &str) -> (usize, usize) {
+        self.images.get(&(image.to_owned(), version.to_owned())).copied().unwrap_or_default()
+    }
+}
+
+/// The counts of a key, which is copied only when it is new.
+fn entry<'a>(map: &'a mut BTreeMap<String, (usize, usize)>, key: &str) -> &'a mut (usize, usize) {
+    if !map.contains_key(key) {
+        map.insert(key.to_owned(), (0, 0));
+    }
+    map.get_mut(key).expect("it was put there")
+}
+
 /// What the profiles of a world offer at an instant: all, or the one with a name. `None`: there is no such profile.
 pub fn offered(world: &World, wanted: Option<&str>, now: DateTime<Utc>, profile: Profile) -> Option<Offered> {
+    let uses = |key: &ProfileKey| Uses::of(world.shoots.iter().filter(|shoot| ProfileKey::of(shoot) == *key));
+    offered_to(&world.offers(), &uses, wanted, now, profile)
+}
+
+/// As [`offered`], of profiles and of who uses each.
+pub fn offered_to(
+    offers: &BTreeMap<ProfileKey, CloudProfileSpec>,
+    uses: &dyn Fn(&ProfileKey) -> Uses,
+    wanted: Option<&str>,
+    now: DateTime<Utc>,
+    profile: Profile,
+) -> Option<Offered> {
     let mut found = None;
-    for (key, offered) in &world.offers() {
+    for (key, offered) in offers {
         let name = key.shown();
         if wanted.is_some_and(|wanted| name != wanted) {
             continue;
         }
         let found = found.get_or_insert_with(Offered::default);
-        let users: Vec<&Shoot> = world.shoots.iter().filter(|shoot| ProfileKey::of(shoot) == *key).collect();
-        let view = View { name, offered, users, now, profile };
+        let view = View { name, offered, users: uses(key), now, profile };
         view.list(&mut found.rows);
         view.warn(&mut found.warnings);
     }
@@ -110,7 +198,7 @@ pub fn offered(world: &World, wanted: Option<&str>, now: DateTime<Utc>, profile:
 struct View<'a> {
     name: String,
     offered: &'a CloudProfileSpec,
-    users: Vec<&'a Shoot>,
+    users: Uses,
     now: DateTime<Utc>,
     profile: Profile,
 }
@@ -120,19 +208,14 @@ impl View<'_> {
         let versions = &self.offered.kubernetes.versions;
         let default = shown_default(versions, self.now).map(|entry| entry.version.as_str());
         for entry in sorted(versions.iter()) {
-            let own = |worker: &Worker| worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.clone());
-            let shoots = self.users.iter().filter(|shoot| shoot.spec.kubernetes.version == entry.version).count();
-            let workers = self.users.iter().flat_map(|shoot| &shoot.spec.provider.workers);
-            let pools = workers.filter(|worker| own(worker).as_deref() == Some(&entry.version)).count();
+            let (shoots, pools) = self.users.of_kubernetes(&entry.version);
             let blocking = if self.profile.worker_pool_versions_are_in_use() { shoots + pools } else { shoots };
             let (automatic, forced) = targets(versions, &entry.version, Strategy::Kubernetes, self.now);
             rows.push(self.row("kubernetes", entry, (automatic, forced), (shoots, pools), blocking == 0, default));
         }
         for image in &self.offered.machine_images {
             for entry in sorted(image.versions.iter()) {
-                let users = |shoot: &&&Shoot| uses(shoot, image, &entry.version) > 0;
-                let shoots = self.users.iter().filter(users).count();
-                let pools = self.users.iter().map(|shoot| uses(shoot, image, &entry.version)).sum();
+                let (shoots, pools) = self.users.of_image(&image.name, &entry.version);
                 let targets = image_targets(image, &entry.version, self.now);
                 rows.push(self.row(&image.name, entry, targets, (shoots, pools), pools == 0, None));
             }
@@ -232,25 +315,18 @@ impl View<'_> {
     /// Versions that are in use and not offered.
     fn warn_of_users(&self, warnings: &mut Vec<String>) {
         let mut unknown: BTreeMap<(String, String), usize> = BTreeMap::new();
-        let mut use_of = |subject: &str, version: &str, is_known: bool| {
+        let mut use_of = |subject: &str, version: &str, is_known: bool, count: usize| {
             if !is_known {
-                *unknown.entry((subject.to_owned(), version.to_owned())).or_default() += 1;
+                *unknown.entry((subject.to_owned(), version.to_owned())).or_default() += count;
             }
         };
         let is_known = |version: &str| self.offered.kubernetes.versions.iter().any(|entry| entry.version == version);
-        for shoot in &self.users {
-            let version = &shoot.spec.kubernetes.version;
-            use_of("kubernetes", version, is_known(version));
-            for worker in &shoot.spec.provider.workers {
-                if let Some(own) = worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.as_deref()) {
-                    use_of("kubernetes", own, is_known(own));
-                }
-                if let Some(image) = &worker.machine.image {
-                    let version = image.version.as_deref().unwrap_or_default();
-                    let known = cloud_profile::machine_image_version(self.offered, &image.name, version);
-                    use_of(&image.name, version, known.is_some());
-                }
-            }
+        for (version, (shoots, pools)) in &self.users.kubernetes {
+            use_of("kubernetes", version, is_known(version), shoots + pools);
+        }
+        for ((image, version), (_, pools)) in &self.users.images {
+            let known = cloud_profile::machine_image_version(self.offered, image, version);
+            use_of(image, version, known.is_some(), *pools);
         }
         for ((subject, version), count) in unknown {
             let uses = if count == 1 { "once".to_owned() } else { format!("{count} times") };
@@ -299,11 +375,6 @@ impl View<'_> {
 /// Whole days until a date; negative when it has passed, on its day already.
 fn days_left(date: DateTime<Utc>, now: DateTime<Utc>) -> i64 {
     (date - now).num_seconds().div_euclid(24 * 60 * 60)
-}
-
-fn uses(shoot: &Shoot, image: &MachineImage, version: &str) -> usize {
-    let images = shoot.spec.provider.workers.iter().filter_map(|worker| worker.machine.image.as_ref());
-    images.filter(|used| used.name == image.name && used.version.as_deref() == Some(version)).count()
 }
 
 /// The automatic and the forced target of a version.

@@ -149,6 +149,7 @@ document.addEventListener("input", (event) => {
   typing = setTimeout(async () => {
     const url = new URL(location.href);
     url.searchParams.delete("page");
+    url.searchParams.delete("windows");
     if (event.target.value) url.searchParams.set("filter", event.target.value); else url.searchParams.delete("filter");
     if (asking) asking.abort();
     asking = new AbortController();
@@ -162,6 +163,26 @@ document.addEventListener("input", (event) => {
   }, 150);
 });
 
+// --- the next rows of the list, as somebody scrolls to its end -------------------------------------------------------
+let fetching = false;
+const end = new IntersectionObserver((seen) => { if (seen.some((it) => it.isIntersecting)) more(seen.at(-1).target); }, { rootMargin: "600px" });
+async function more(pager) {
+  const next = pager.dataset.next;
+  if (!next || fetching || !pager.isConnected) return;
+  fetching = true;
+  try {
+    const answer = await fetch(next, { cache: "no-store" });
+    // A live region may have been drawn again meanwhile, and a filter typed.
+    if (answer.ok && pager.isConnected) {
+      const url = new URL(next, location.href);
+      history.replaceState(null, "", url);
+      draw(await answer.text());
+      if (document.body.dataset.live) { document.body.dataset.live = url.pathname + url.search; source.close(); open(); }
+    }
+  } catch { /* Nobody answers: the stream says so, and the links stay. */ }
+  fetching = false;
+}
+
 // --- copying -------------------------------------------------------------------------------------------------------
 function prepare(root) {
   root.querySelectorAll("[data-copy]").forEach((button) => {
@@ -171,6 +192,7 @@ function prepare(root) {
       button.textContent = "Copied"; say("Copied");
     });
   });
+  root.querySelectorAll("[data-next]").forEach((pager) => end.observe(pager));
   root.querySelectorAll("[data-all]").forEach((box) => {
     box.hidden = false;
     box.addEventListener("change", () => {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use api::cluster::GARDEN;
-use api::core::{Seed, Shoot};
+use api::core::Seed;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::Pod;
 use domain::skew::{Component, GardenerVersion};
@@ -17,10 +17,12 @@ use maud::{Markup, html};
 use ops::components::Row;
 use ops::fleet::{self, Fleet};
 use ops::past::resource;
+use ops::past::rows::ShootRow;
 use ops::skew::{self, Cell};
 use ops::upgrade::Planned;
 use ops::words;
 
+use super::clusters::source::Source;
 use crate::frame::{Page, Section};
 use crate::parts::message::{Message, Severity};
 use crate::parts::{form, table, time};
@@ -38,9 +40,16 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
     let deployments: Vec<Deployment> = view.list("*", None, OURS).await?;
     let pods: Vec<Arc<Pod>> = view.list::<Pod>("*", None, OURS).await?.into_iter().map(Arc::new).collect();
     let seeds: Vec<Seed> = view.list(GARDEN, None, "").await?;
-    let shoots: Vec<Shoot> = view.list(GARDEN, None, "").await?;
-    let fleet = match fleet::of_landscape(&view.reading_context()).await {
-        Ok(fleet) => fleet,
+    // Rows are enough, and there may be thousands.
+    let shoots: Vec<Arc<ShootRow>> = match Source::of(view).await? {
+        Source::Indexed(rows, _) => rows,
+        Source::Listed(shoots) => shoots.iter().map(|shoot| Arc::new(ShootRow::of(shoot))).collect(),
+    };
+    let fleet = match fleet::without_shoots(&view.reading_context()).await {
+        Ok(mut fleet) => {
+            fleet.shoots = shoots.iter().map(|row| fleet::versions_of_row(row)).collect();
+            fleet
+        }
         Err(error) => {
             let message = Message::new(Severity::Error, error.to_string());
             return Ok(Page::new(Section::Landscape, "Landscape").region("error", "", message.markup()));
@@ -116,12 +125,16 @@ fn components(view: &View, deployments: &[Deployment], pods: &[Arc<Pod>]) -> Mar
     }
 }
 
-fn seeds_table(seeds: &[Seed], shoots: &[Shoot]) -> Markup {
+fn seeds_table(seeds: &[Seed], shoots: &[Arc<ShootRow>]) -> Markup {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for seed in shoots.iter().filter_map(|row| row.spec.seed.as_deref()) {
+        *counts.entry(seed).or_default() += 1;
+    }
     let rows: Vec<Vec<Markup>> = seeds
         .iter()
         .map(|seed| {
             let name = &seed.metadata.name;
-            let own = shoots.iter().filter(|shoot| shoot.spec.seed_name.as_ref() == Some(name)).count();
+            let own = counts.get(name.as_str()).copied().unwrap_or_default();
             vec![
                 html! { (name) },
                 html! { (seed.status.gardener.as_ref().map_or("-", |gardenlet| gardenlet.version.as_str())) },
@@ -136,7 +149,7 @@ fn seeds_table(seeds: &[Seed], shoots: &[Shoot]) -> Markup {
         .collect();
     html! {
         @if rows.is_empty() { p { "There are no Seeds that you may see." } }
-        @else { (table::plain("Seeds", &["Seed", "Gardenlet", "Kubernetes", "Shoots", "Conditions"], &rows)) }
+        @else { (table::plain("Seeds and their conditions", &["Seed", "Gardenlet", "Kubernetes", "Shoots", "Conditions"], &rows)) }
     }
 }
 
@@ -202,10 +215,10 @@ fn warnings(view: &View, fleet: &Fleet) -> Vec<String> {
 }
 
 /// How many Shoots were reconciled by which version.
-fn by_version(shoots: &[Shoot]) -> Markup {
+fn by_version(shoots: &[Arc<ShootRow>]) -> Markup {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for shoot in shoots {
-        *counts.entry(shoot.status.gardener.version.as_str()).or_default() += 1;
+        *counts.entry(&shoot.gardener).or_default() += 1;
     }
     html! {
         @if counts.is_empty() { p { "There are no Shoots that you may see." } }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What several pages read: Shoots, the projects that they are in, and what their CloudProfiles offer.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use api::cluster::GARDEN;
@@ -20,6 +21,14 @@ impl Projects {
         let projects = view.list::<Project>(GARDEN, None, "").await.unwrap_or_default();
         let pairs = projects.into_iter().filter_map(|project| Some((project.spec.namespace?, project.metadata.name)));
         Self(pairs.collect())
+    }
+
+    /// As [`Projects::of`], of a namespace that need not live as long.
+    pub fn project_of(&self, namespace: &str) -> Cow<'_, str> {
+        match self.0.get(namespace) {
+            Some(project) => Cow::Borrowed(project),
+            None => Cow::Owned(namespace.strip_prefix("garden-").unwrap_or(namespace).to_owned()),
+        }
     }
 
     /// The project of a namespace.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Requests to the router, answered without a connection, over an API that a test makes up.
 
+mod bad_input;
 mod pages;
 mod security;
 mod support;

@@ -2,9 +2,15 @@
 //! What pages show.
 
 use std::collections::BTreeSet;
+use std::io::Read;
+use std::sync::Arc;
 
+use bytes::Bytes;
+use dashboard::access::Entrance;
+use eventlog::{Actor, Append, EventLog, Expect, Key, MemoryLog, Sections, Verb};
 use html5ever::parse_document;
 use html5ever::tendril::TendrilSink;
+use http_body_util::BodyExt;
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 use serde_json::json;
 
@@ -295,4 +301,151 @@ async fn time_goes_step_by_step() {
     assert!(text.contains("step by step to 2023-07-27 21:00:00") && text.contains(">Stop<"), "{text}");
     stage.post("clock", "command=stop&back=/dashboard/faults").await;
     assert!(stage.dashboard.walks().current().is_none());
+}
+
+/// A Shoot as the log has it.
+fn sections(shoot: &serde_json::Value) -> Sections {
+    let (metadata, name) = (&shoot["metadata"], &shoot["metadata"]["name"]);
+    let parts = [
+        format!(
+            "{{\"kind\":\"Shoot\",\"apiVersion\":\"core.gardener.cloud/v1beta1\",\"metadata\":{{\"name\":{name},\
+             \"namespace\":\"garden-demo\",\"uid\":{name}"
+        ),
+        format!(",\"creationTimestamp\":{},\"labels\":{}", metadata["creationTimestamp"], metadata["labels"]),
+        ",\"managedFields\":[{\"manager\":\"kubectl\"}]}".to_owned(),
+        format!(",\"spec\":{}", shoot["spec"]),
+        format!(",\"status\":{}}}", shoot["status"]),
+    ];
+    Sections { parts: parts.map(Bytes::from) }
+}
+
+/// Many Shoots that differ in what lists show, filter and sort by.
+fn many() -> Vec<serde_json::Value> {
+    let one = |number: usize| {
+        let mut shoot = shoot(&format!("s{number:03}"), ["1.26.4", "1.27.1", "1.27.0"][number % 3]);
+        shoot["metadata"]["labels"] = json!({ "team": (["a", "b"][number % 2]) });
+        shoot["spec"]["purpose"] = json!((["testing", "production"][number % 2]));
+        let begin = format!("{:02}0000+0000", number % 24);
+        shoot["spec"]["maintenance"] = json!({ "timeWindow": { "begin": begin, "end": format!("{:02}0000+0000", (number + 1) % 24) },
+            "autoUpdate": { "kubernetesVersion": number % 5 > 0, "machineImageVersion": true } });
+        shoot["status"] = json!({ "technicalID": format!("shoot--demo--s{number:03}"), "seedName": "local", "hibernated": number % 7 == 0,
+            "gardener": { "version": "v1.120.0", "name": "", "id": "" },
+            "lastOperation": { "type": "Reconcile", "state": (["Succeeded", "Failed"][usize::from(number % 11 == 0)]),
+                "progress": 100, "lastUpdateTime": "2023-07-27T19:00:00Z", "description": "" },
+            "lastErrors": if number % 11 == 0 { json!([{ "description": "no", "codes": ["ERR_INFRA_DEPENDENCIES"] }]) } else { json!([]) },
+            "conditions": [{ "type": "APIServerAvailable", "status": (["True", "False"][usize::from(number % 13 == 0)]),
+                "reason": "R", "message": format!("about {number}"), "lastTransitionTime": "2023-07-27T18:00:00Z" }],
+            "constraints": [{ "type": "HibernationPossible", "status": "False", "reason": "R", "message": "no",
+                "lastTransitionTime": "2023-07-27T18:00:00Z" }] });
+        if number % 17 == 0 {
+            // Its rotation decides about maintenance, too: it is asked for.
+            shoot["status"]["credentials"] = json!({ "rotation": {} });
+        }
+        shoot
+    };
+    (0..600).map(one).collect()
+}
+
+/// What a region of a page shows, without the tokens of its forms.
+fn region(text: &str, id: &str) -> String {
+    let begin = text.find(&format!("<section id=\"{id}\"")).unwrap_or_else(|| panic!("no region {id}: {text}"));
+    let (region, _) = text[begin..].split_once("</section>").expect("it ends");
+    let (_, region) = region.split_once('>').expect("its tag ends");
+    let mut parts = region.split("name=\"token\" value=\"");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |shown, part| shown + part.split_once('"').map_or("", |(_, rest)| rest))
+}
+
+#[tokio::test]
+async fn a_large_landscape_is_shown_from_the_log_as_a_small_one_is_from_the_api() {
+    let shoots = many();
+    let log = MemoryLog::new();
+    for (number, shoot) in shoots.iter().enumerate() {
+        let name = shoot["metadata"]["name"].as_str().expect("a name");
+        let append = Append {
+            key: Key::new("garden", "core.gardener.cloud/shoots", "garden-demo", name),
+            expect: Expect::Absent,
+            guards: Vec::new(),
+            verb: Verb::Create,
+            object: sections(shoot),
+            volatile: false,
+            actor: Arc::new(Actor::default()),
+            time: "2023-07-27T19:00:00Z".parse().expect("an instant"),
+            writer: (1, number as u64),
+        };
+        log.append(append).await.expect("nothing is in its way");
+    }
+    let api = || landscape().with(SHOOTS, &shoots);
+    let (listed, indexed) = (Stage::new(api()), Stage::with_log(api(), log));
+    let columns = "column=technical&column=created&column=provider&column=images&column=gardener";
+    for query in [
+        columns,
+        "page=3",
+        "sort=maintenance",
+        "sort=-maintenance&page=2",
+        "sort=readiness",
+        "sort=issue",
+        "sort=-status",
+        "filter=forced:30d",
+        "filter=forced:1h",
+        "filter=label:team%3Da+purpose:testing",
+        "filter=image:gardenlinux+class:deprecated",
+        "filter=state:failed+-state:hibernated",
+        "filter=condition:API",
+        "filter=nothing",
+    ] {
+        let path = format!("/dashboard/clusters?{query}");
+        let (one, other) = (listed.get(&path).await.text, indexed.get(&path).await.text);
+        assert_eq!(region(&one, "list"), region(&other, "list"), "{query}");
+    }
+    let asked = indexed.asked.lock().expect("no panic").clone();
+    let whole = asked.iter().filter(|(_, path, _)| path.starts_with(SHOOTS)).count();
+    assert_eq!(whole, 0, "no list of all Shoots is asked for");
+    let (one, other) =
+        (listed.get("/dashboard/versions/local").await.text, indexed.get("/dashboard/versions/local").await.text);
+    for id in ["table", "warnings"] {
+        assert_eq!(region(&one, id), region(&other, id), "{id}");
+    }
+    let users = region(&other, "users");
+    for part in
+        ["600 Shoots use it. These are 1 to 100", "Page 1 of 6", "users=2", "garden-demo/s000", "garden-demo/s297"]
+    {
+        assert!(users.contains(part), "{part}: {users}");
+    }
+    assert!(
+        !users.contains("garden-demo/s300") && !users.contains("s001"),
+        "whose version expires first comes first: {users}"
+    );
+    let last = indexed.get("/dashboard/versions/local?users=6").await.text;
+    assert!(region(&last, "users").contains("These are 501 to 600"));
+    assert!(other.len() < 300_000, "{} bytes", other.len());
+    let (one, other) = (listed.get("/dashboard/landscape").await.text, indexed.get("/dashboard/landscape").await.text);
+    for id in ["seeds", "versions"] {
+        assert_eq!(region(&one, id), region(&other, id), "{id}");
+    }
+}
+
+#[tokio::test]
+async fn a_long_page_is_packed_for_who_can_unpack_it() {
+    let stage = Stage::new(landscape().with(SHOOTS, &many()));
+    let plain = stage.get("/dashboard/clusters").await;
+    assert!(!plain.headers.contains_key("content-encoding"));
+    for (asked, is_packed) in
+        [("gzip, deflate, br", true), ("br;q=1.0, GZIP;q=0.5", true), ("gzip;q=0", false), ("br", false)]
+    {
+        let request = stage.request("GET", "/dashboard/clusters").header("accept-encoding", asked);
+        let request = request.body(axum::body::Body::empty()).expect("a request");
+        let response = stage.dashboard.answer(Entrance::Loopback, request).await;
+        assert_eq!(response.headers().contains_key("content-encoding"), is_packed, "{asked}");
+        assert_eq!(response.headers()["content-type"], "text/html; charset=utf-8");
+        let bytes = response.into_body().collect().await.expect("a body").to_bytes();
+        let mut text = String::new();
+        if is_packed {
+            flate2::read::GzDecoder::new(&*bytes).read_to_string(&mut text).expect("it is packed");
+        } else {
+            (&*bytes).read_to_string(&mut text).expect("text");
+        }
+        assert!(text == plain.text, "{asked}: another page");
+        assert!(!is_packed || bytes.len() < 60_000, "{} bytes of {}", bytes.len(), text.len());
+    }
 }

@@ -31,6 +31,8 @@ pub(crate) type Asked = Arc<Mutex<Vec<(String, String, String)>>>;
 #[derive(Clone, Default)]
 pub(crate) struct Api {
     pub(crate) lists: BTreeMap<String, Vec<Value>>,
+    /// Exact lists of the past, whatever their revision, by the same paths; what is not in them is as now.
+    pub(crate) past: BTreeMap<String, Vec<Value>>,
     /// Answers to what is no GET.
     pub(crate) refusal: Option<Value>,
     /// Answers to what is no GET, by path.
@@ -55,7 +57,11 @@ impl Api {
                 None => (200, json!({ "metadata": {} })),
             };
         }
-        let path = path.split('?').next().unwrap_or_default();
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let past = self.past.get(path).filter(|_| query.contains("resourceVersionMatch=Exact"));
+        if let Some(items) = past {
+            return (200, json!({ "kind": "List", "items": items }));
+        }
         if let Some(items) = self.lists.get(path) {
             return (200, json!({ "kind": "List", "items": items }));
         }
@@ -141,6 +147,11 @@ pub(crate) struct Answer {
 
 impl Stage {
     pub(crate) fn new(api: Api) -> Self {
+        Self::with_log(api, MemoryLog::default())
+    }
+
+    /// With a past.
+    pub(crate) fn with_log(api: Api, log: MemoryLog) -> Self {
         let now: DateTime<Utc> = NOW.parse().expect("an instant");
         let asked = Asked::default();
         let noted = asked.clone();
@@ -161,7 +172,7 @@ impl Stage {
             rules: Profile::Documents,
             seed: 1,
             door: Arc::new(door),
-            log: Arc::new(MemoryLog::default()),
+            log: Arc::new(log),
             clock: Arc::new(move || ClockState {
                 now,
                 settled: true,

@@ -9,11 +9,14 @@ use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::Node;
 use api::machine::Machine;
 use apimachinery::Resource;
+use chrono::TimeDelta;
 use clock::Random;
 use controller::Api;
+use domain::forecast::{self, Offer, Settings};
 use eventlog::{EventLog, Revision};
 use landscape::Options;
-use ops::past::rows::{ComponentRow, Count, Map, ProfileRow, ProjectRow, SeedRow, ShootRow};
+use ops::forecast::{gates_for, hash_version};
+use ops::past::rows::{ComponentRow, Count, Map, ProfileRow, ProjectRow, Rows, SeedRow, ShootRow};
 use ops::past::{Index, KEYFRAMES, NoMoment};
 use process::Context;
 use serde_json::Value;
@@ -65,6 +68,30 @@ fn counts<K>(
     counts
 }
 
+/// Asserts that maintenance will do to a Shoot what it will do to the Shoot of its row; `false`: the row says that it does not
+/// know all of it.
+fn is_foreseen_by_its_row(rows: &Rows, shoot: &Shoot) -> bool {
+    let name = format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name);
+    let row = rows.shoots.get(name.as_str()).expect("a row");
+    let now = row.created + TimeDelta::hours(1);
+    let random = Random::new(1);
+    let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
+    let mut scratch = Shoot::default();
+    row.schedule(&mut scratch);
+    assert_eq!(forecast::next_run(&scratch, now, &draw), forecast::next_run(shoot, now, &draw), "{name}");
+    let spec = rows.specs.get(name.as_str()).expect("a specification");
+    let Some(known) = Some(row).filter(|row| row.is_plain).and_then(|row| row.shoot(spec)) else { return false };
+    assert_eq!(known.spec, shoot.spec, "{name}");
+    let profile = rows.profiles.values().find(|profile| profile.key == row.spec.profile).expect("a profile");
+    let offer = Offer { name: profile.key.name.clone(), first: profile.offered.clone(), changes: Vec::new() };
+    let gates = gates_for(shoot);
+    let until = now + TimeDelta::days(90);
+    let settings = Settings { from: now, until, draw: &draw, gates, forms: &|_| hash_version().into() };
+    let changes = |shoot: &Shoot| forecast::course(shoot, &offer, &settings).changes;
+    assert_eq!(changes(&known), changes(shoot), "{name}");
+    true
+}
+
 #[test]
 fn rows_at_any_moment_equal_the_exact_lists() {
     let (audited, _) = force_update(Options::new(5, evening()));
@@ -74,13 +101,14 @@ fn rows_at_any_moment_equal_the_exact_lists() {
     let (head, random) = (log.head().0, Random::new(1));
     let index = Index::new(log);
     let compared = landscape.run(async {
-        let mut shoots = 0;
+        let (mut shoots, mut plain) = (0, 0);
         for moment in 0..MOMENTS {
             let at = Revision(1 + random.draw("moment", "past", moment) % head);
             let rows = index.at(at).await.expect("it is retained");
             let own = list::<Shoot>(&context, "garden", at).await;
             shoots += own.len();
             compare("Shoots", at, &rows.shoots, own.iter().map(|(_, shoot)| ShootRow::of(shoot)).collect());
+            plain += own.iter().filter(|(_, shoot)| is_foreseen_by_its_row(&rows, shoot)).count();
             let whole = list::<CloudProfile>(&context, "garden", at).await;
             let namespaced = list::<NamespacedCloudProfile>(&context, "garden", at).await;
             let profiles = whole.iter().map(|(_, profile)| ProfileRow::of(profile));
@@ -118,9 +146,11 @@ fn rows_at_any_moment_equal_the_exact_lists() {
             assert_eq!(found.collect::<BTreeMap<_, _>>(), nodes, "Nodes at {at}");
         }
         assert_eq!(index.at(Revision(head + 1)).await, Err(NoMoment::RevisionToCome(Revision(head))));
-        shoots
+        (shoots, plain)
     });
-    assert!(compared.expect("it runs") > 100, "there are Shoots at most moments");
+    let (shoots, plain) = compared.expect("it runs");
+    assert!(shoots > 100, "there are Shoots at most moments");
+    assert!(plain > 100, "rows are enough for most: {plain} of {shoots}");
     assert!((1..=KEYFRAMES).contains(&index.keyframes()), "{} keyframes", index.keyframes());
 }
 

@@ -19,7 +19,7 @@ use crate::Error;
 use crate::manifests::{self, Origin};
 
 pub use file::key;
-pub use running::{gates, of_landscape, versions_of};
+pub use running::{gates, of_landscape, versions_of, versions_of_row, without_shoots};
 
 /// What is known of a landscape.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use super::Fleet;
 use super::objects::{self, gates_of, gates_of_arguments};
+use crate::past::rows::ShootRow;
 use crate::{Error, read};
 
 /// Groups of the API.
@@ -28,18 +29,28 @@ const OPERATOR: &str = "operator.gardener.cloud";
 /// # Errors
 /// The server's words about the Leases.
 pub async fn of_landscape(context: &Context) -> Result<Fleet, Error> {
+    let mut fleet = without_shoots(context).await?;
+    // What cannot be asked for is not there: without a gardener-apiserver nobody serves Shoots.
+    let shoots = Api::<Shoot>::all(context, cluster::GARDEN).list(&ListOptions::default()).await;
+    fleet.shoots = shoots.map(|(shoots, _)| shoots).unwrap_or_default().iter().map(versions_of).collect();
+    Ok(fleet)
+}
+
+/// As [`of_landscape`], for somebody who knows the Shoots already.
+///
+/// # Errors
+/// The server's words about the Leases.
+pub async fn without_shoots(context: &Context) -> Result<Fleet, Error> {
     let all = ListOptions::default();
     let leases = Api::<Lease>::namespaced(context, cluster::GARDEN, namespace::INSTANCES).list(&all).await?.0;
     let landscape = lease::landscape(leases.iter().map(|lease| &lease.metadata), "");
     let mut fleet = Fleet { landscape, ..Fleet::default() };
-    // What cannot be asked for is not there: without a gardener-apiserver nobody serves Shoots and Seeds.
+    // What cannot be asked for is not there: without a gardener-apiserver nobody serves Seeds.
     let tree = async |cluster: &str, group: &str, plural: &str| {
         let row = catalogue::all().iter().find(|row| (row.group, row.plural) == (group, plural));
         let path = row.map(|row| read::path(cluster, row, None, None)).unwrap_or_default();
         read::tree(&context.transport, &path, "application/json").await.unwrap_or_default()
     };
-    let shoots = Api::<Shoot>::all(context, cluster::GARDEN).list(&all).await.map(|(shoots, _)| shoots);
-    fleet.shoots = shoots.unwrap_or_default().iter().map(versions_of).collect();
     let seeds = tree(cluster::GARDEN, CORE, "seeds").await;
     for seed in seeds["items"].as_array().into_iter().flatten() {
         if let (Some(name), Some(version)) = (seed["metadata"]["name"].as_str(), kubernetes_of(seed)) {
@@ -108,5 +119,15 @@ pub fn versions_of(shoot: &Shoot) -> ShootVersions {
         seed: seed.cloned(),
         gardener: shoot.status.gardener.version.clone(),
         kubernetes: shoot.spec.kubernetes.version.clone(),
+    }
+}
+
+/// As [`versions_of`], of a row.
+pub fn versions_of_row(row: &ShootRow) -> ShootVersions {
+    ShootVersions {
+        name: row.key(),
+        seed: row.placed().map(ToString::to_string),
+        gardener: row.gardener.to_string(),
+        kubernetes: row.spec.kubernetes.to_string(),
     }
 }

@@ -8,10 +8,10 @@ use eventlog::{EventLog, Revision};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::moment::{self, NoMoment};
-use super::rows::{Rows, resources};
+use super::rows::{Rows, Texts, resources};
 
 /// Keyframes that are kept at most.
-pub const KEYFRAMES: usize = 64;
+pub const KEYFRAMES: usize = 32;
 /// Entries between a keyframe and a moment that is folded from it, at most.
 pub const NEAR: u64 = 4096;
 /// Entries behind which a moment is a keyframe of its own.
@@ -24,6 +24,7 @@ const PIECE: u64 = 512;
 pub struct Index {
     log: Arc<dyn EventLog>,
     frames: Mutex<Frames>,
+    texts: Mutex<Texts>,
 }
 
 #[derive(Debug, Default)]
@@ -36,7 +37,7 @@ struct Frames {
 impl Index {
     /// Over a log.
     pub fn new(log: Arc<dyn EventLog>) -> Self {
-        Self { log, frames: Mutex::default() }
+        Self { log, frames: Mutex::default(), texts: Mutex::default() }
     }
 
     /// Rows at a revision.
@@ -55,12 +56,18 @@ impl Index {
         let distance = at.0.abs_diff(revision.0);
         while at < revision {
             let end = Revision(revision.0.min(at.0.saturating_add(PIECE)));
-            self.log.read(at, end, None).await?.iter().for_each(|entry| rows.forwards(entry));
+            let entries = self.log.read(at, end, None).await?;
+            let mut texts = self.texts();
+            entries.iter().for_each(|entry| rows.forwards(entry, &mut texts));
+            drop(texts);
             at = end;
         }
         while at > revision {
             let begin = Revision(revision.0.max(at.0.saturating_sub(PIECE)));
-            self.log.read(begin, at, None).await?.iter().rev().for_each(|entry| rows.backwards(entry));
+            let entries = self.log.read(begin, at, None).await?;
+            let mut texts = self.texts();
+            entries.iter().rev().for_each(|entry| rows.backwards(entry, &mut texts));
+            drop(texts);
             at = begin;
         }
         if distance >= APART {
@@ -76,6 +83,17 @@ impl Index {
 
     fn frames(&self) -> MutexGuard<'_, Frames> {
         self.frames.lock()
+    }
+
+    fn texts(&self) -> MutexGuard<'_, Texts> {
+        self.texts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The nearest keyframe, however far it is.
+    fn any(&self, revision: Revision) -> Option<Rows> {
+        let frames = self.frames();
+        let nearest = frames.kept.iter().min_by_key(|(at, _)| at.0.abs_diff(revision.0));
+        nearest.map(|(_, (rows, _))| rows.clone())
     }
 
     /// The nearest keyframe, if one is near. From what is before the base nothing can be folded any more.
@@ -106,10 +124,12 @@ impl Index {
 
     /// Rows from the states of their resources.
     async fn keyframe(&self, revision: Revision) -> Result<Rows, NoMoment> {
-        let mut rows = Rows::default();
+        let (mut rows, like) = (Rows::default(), self.any(revision));
         for resource in resources() {
-            for (key, changed, sections) in self.log.state_of(revision, resource).await? {
-                rows.put(&key, None, Some((changed, &sections)));
+            let all = self.log.state_of(revision, resource).await?;
+            let mut texts = self.texts();
+            for (key, changed, sections) in all {
+                rows.put(&key, None, Some((changed, &sections)), &mut texts, like.as_ref());
             }
         }
         Ok(rows)

@@ -12,6 +12,8 @@
 //!
 //! [`exact`] is a way to the API on which every read shows one revision; [`timeline`] has what happened when.
 //!
+//! Of a Shoot there is its specification, too, in the log's own bytes: with it and the row maintenance can be foreseen.
+//!
 //! **Deliberately absent.** Whole objects (an exact list of the API has them), heartbeats, and who may see which row: a caller
 //! shows rows of namespaces that its user may list.
 //!

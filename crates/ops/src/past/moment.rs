@@ -105,6 +105,15 @@ pub async fn time_at(log: &dyn EventLog, revision: Revision) -> Result<Option<Da
     Ok(None)
 }
 
+/// The first moment of history that is retained: that of its first entry; `None`: there is no entry.
+///
+/// # Errors
+/// The log is closed.
+pub async fn first(log: &dyn EventLog, head: Revision) -> Result<Option<Moment>, NoMoment> {
+    let first = first_after(log, base(log).await?, head).await?;
+    Ok(first.map(|entry| Moment { revision: entry.revision, time: entry.time }))
+}
+
 /// The first entry behind a revision; revisions without an entry are skipped.
 async fn first_after(log: &dyn EventLog, from: Revision, to: Revision) -> Result<Option<Arc<Entry>>, NoMoment> {
     let (mut at, mut length) = (from, NEAR);

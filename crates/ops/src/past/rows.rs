@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What lists show of objects: rows of some hundred bytes, and the maps that hold them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use api::constants::{annotation, namespace};
-use api::core::{CloudProfile, CloudProfileSpec, Condition, NamespacedCloudProfile, Project, Seed, Shoot, Worker};
+use api::core::{
+    CloudProfile, CloudProfileSpec, Condition, LastError, LastOperation, MaintenanceTimeWindow, NamespacedCloudProfile,
+    Project, Seed, Shoot, Worker,
+};
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::coordination::Lease;
 use api::kubernetes::core::Node;
 use api::machine::Machine;
 use apimachinery::Resource;
 use apimachinery::encode;
+use apimachinery::meta::Time;
+use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use domain::reconcile::{is_confined, is_hibernation_enabled};
 use domain::skew::{Instance, lease};
@@ -23,28 +29,86 @@ use crate::world::ProfileKey;
 /// Rows by `NAMESPACE/NAME`; of objects without a namespace by name.
 pub type Map<R> = RedBlackTreeMapSync<Arc<str>, Arc<R>>;
 
+/// A text that is kept once, however many rows have it.
+pub type Text = Arc<str>;
+
+/// Annotations that no page shows and no rule reads, and that are long.
+const LONG: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// Texts that many rows have.
+///
+/// **Invariant.** Texts that no row has any more go when there are twice as many as after the last look.
+#[derive(Debug, Default)]
+pub struct Texts {
+    known: BTreeSet<Text>,
+    looked: usize,
+}
+
+/// Texts that are kept before somebody looks whether they are used.
+const FEW: usize = 1024;
+
+impl Texts {
+    fn of(&mut self, text: &str) -> Text {
+        if let Some(known) = self.known.get(text) {
+            return known.clone();
+        }
+        if self.known.len() >= 2 * self.looked.max(FEW) {
+            self.known.retain(|known| Arc::strong_count(known) > 1);
+            self.looked = self.known.len();
+        }
+        let text: Text = text.into();
+        self.known.insert(text.clone());
+        text
+    }
+
+    fn all<'a>(&mut self, texts: impl IntoIterator<Item = &'a String>) -> Arc<[Text]> {
+        texts.into_iter().map(|text| self.of(text)).collect()
+    }
+
+    fn pairs<'a>(&mut self, pairs: impl IntoIterator<Item = (&'a String, &'a String)>) -> Arc<[(Text, Text)]> {
+        pairs.into_iter().map(|(key, value)| (self.of(key), self.of(value))).collect()
+    }
+}
+
 /// A condition, in short.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionRow {
     /// Type of the condition: `APIServerAvailable`.
-    pub name: String,
+    pub name: Text,
     /// `True`, `False`, `Unknown`, `Progressing`.
-    pub status: String,
+    pub status: Text,
     /// In one word.
-    pub reason: String,
+    pub reason: Text,
+    /// In a sentence.
+    pub message: Text,
     /// Since when it has this status.
-    pub since: Option<DateTime<Utc>>,
+    pub since: DateTime<Utc>,
 }
 
 impl ConditionRow {
-    fn all(conditions: &[Condition]) -> Vec<Self> {
-        let row = |condition: &Condition| Self {
-            name: condition.r#type.clone(),
-            status: condition.status.clone(),
-            reason: condition.reason.clone(),
-            since: Some(condition.last_transition_time.0),
-        };
-        conditions.iter().map(row).collect()
+    fn of(condition: &Condition, texts: &mut Texts) -> Self {
+        Self {
+            name: texts.of(&condition.r#type),
+            status: texts.of(&condition.status),
+            reason: texts.of(&condition.reason),
+            message: texts.of(&condition.message),
+            since: condition.last_transition_time.0,
+        }
+    }
+
+    fn all<'a>(conditions: impl IntoIterator<Item = &'a Condition>, texts: &mut Texts) -> Arc<[Self]> {
+        conditions.into_iter().map(|condition| Self::of(condition, texts)).collect()
+    }
+
+    fn condition(&self) -> Condition {
+        Condition {
+            r#type: self.name.to_string(),
+            status: self.status.to_string(),
+            reason: self.reason.to_string(),
+            message: self.message.to_string(),
+            last_transition_time: Time::from_instant(self.since),
+            ..Condition::default()
+        }
     }
 }
 
@@ -52,9 +116,9 @@ impl ConditionRow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationRow {
     /// `Create`, `Reconcile`, `Delete`, `Migrate`, `Restore`.
-    pub kind: String,
+    pub kind: Text,
     /// `Processing`, `Succeeded`, `Error`, `Failed`, `Pending`, `Aborted`.
-    pub state: String,
+    pub state: Text,
     /// Progress of the operation in percent, 0 to 100.
     pub progress: i32,
     /// When it was written.
@@ -65,107 +129,230 @@ pub struct OperationRow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolRow {
     /// Its name.
-    pub name: String,
+    pub name: Text,
     /// Name of its machine image; empty: none is set.
-    pub image: String,
+    pub image: Text,
     /// Version of the image.
-    pub image_version: String,
+    pub image_version: Text,
     /// A Kubernetes version of its own.
-    pub kubernetes: Option<String>,
+    pub kubernetes: Option<Text>,
     /// Least and most nodes.
     pub nodes: (i32, i32),
+}
+
+/// What a row has of a Shoot's specification. It seldom changes, and rows of many moments share it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecRow {
+    /// `spec.kubernetes.version`.
+    pub kubernetes: Text,
+    /// The profile that it refers to.
+    pub profile: ProfileKey,
+    /// Type of the provider.
+    pub provider: Text,
+    /// `spec.purpose`; empty: none.
+    pub purpose: Text,
+    /// `spec.seedName`.
+    pub seed: Option<Text>,
+    /// Whether it is to be hibernated.
+    pub hibernates: bool,
+    /// Whether changes wait for the maintenance window.
+    pub confines: bool,
+    /// Begin and end of the maintenance window, as they are written.
+    pub window: Option<(Text, Text)>,
+    /// Its worker pools.
+    pub pools: Box<[PoolRow]>,
+}
+
+impl SpecRow {
+    fn of(shoot: &Shoot, texts: &mut Texts) -> Self {
+        let spec = &shoot.spec;
+        let mut pool = |worker: &Worker| {
+            let image = worker.machine.image.as_ref();
+            PoolRow {
+                name: texts.of(&worker.name),
+                image: texts.of(image.map(|image| image.name.as_str()).unwrap_or_default()),
+                image_version: texts.of(image.and_then(|image| image.version.as_deref()).unwrap_or_default()),
+                kubernetes: worker
+                    .kubernetes
+                    .as_ref()
+                    .and_then(|own| own.version.as_deref())
+                    .map(|version| texts.of(version)),
+                nodes: (worker.minimum, worker.maximum),
+            }
+        };
+        let pools = spec.provider.workers.iter().map(&mut pool).collect();
+        let window = spec.maintenance.as_ref().and_then(|maintenance| maintenance.time_window.as_ref());
+        Self {
+            kubernetes: texts.of(&spec.kubernetes.version),
+            profile: ProfileKey::of(shoot),
+            provider: texts.of(&spec.provider.r#type),
+            purpose: texts.of(spec.purpose.as_deref().unwrap_or_default()),
+            seed: spec.seed_name.as_deref().map(|seed| texts.of(seed)),
+            hibernates: is_hibernation_enabled(spec),
+            confines: is_confined(spec),
+            window: window.map(|window| (texts.of(&window.begin), texts.of(&window.end))),
+            pools,
+        }
+    }
 }
 
 /// A Shoot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShootRow {
     /// Namespace of its Project.
-    pub namespace: String,
+    pub namespace: Text,
     /// Its name.
-    pub name: String,
+    pub name: Text,
     /// Revision of its last change.
     pub revision: u64,
     /// When it was created.
     pub created: DateTime<Utc>,
-    /// Whether it is being deleted.
-    pub is_being_deleted: bool,
+    /// When its deletion was asked for.
+    pub deleted: Option<DateTime<Utc>>,
+    /// Labels.
+    pub labels: Arc<[(Text, Text)]>,
+    /// Annotations, without the one of `kubectl apply`.
+    pub annotations: Arc<[(Text, Text)]>,
+    /// What the specification says.
+    pub spec: Arc<SpecRow>,
     /// Name of its control plane, `shoot--PROJECT--NAME`; empty: it has none yet.
-    pub technical_id: String,
-    /// `spec.kubernetes.version`.
-    pub kubernetes: String,
-    /// The profile that it refers to.
-    pub profile: ProfileKey,
-    /// Type of the provider.
-    pub provider: String,
-    /// `spec.region`.
-    pub region: String,
-    /// `spec.purpose`; empty: none.
-    pub purpose: String,
-    /// The Seed that it is on or goes to.
-    pub seed: Option<String>,
+    pub technical_id: Text,
+    /// `status.seedName`.
+    pub seed: Option<Text>,
     /// Version of the gardenlet that reconciled it last; empty: none has.
-    pub gardener: String,
-    /// Whether it is to be, and whether it is hibernated.
-    pub hibernation: (bool, bool),
-    /// Whether changes wait for the maintenance window, and whether some do.
-    pub confined: (bool, bool),
-    /// Its worker pools.
-    pub pools: Vec<PoolRow>,
+    pub gardener: Text,
+    /// Whether it is hibernated.
+    pub is_hibernated: bool,
+    /// Whether changes of its specification have not been rolled out yet.
+    pub is_behind: bool,
+    /// Whether nothing of its status has a say in what maintenance will do, but what is in the row.
+    pub is_plain: bool,
     /// `status.lastOperation`.
     pub operation: Option<OperationRow>,
     /// Codes of `status.lastErrors`.
-    pub errors: Vec<String>,
+    pub errors: Arc<[Text]>,
     /// `status.conditions`.
-    pub conditions: Vec<ConditionRow>,
+    pub conditions: Arc<[ConditionRow]>,
     /// `status.constraints` that are not `True`.
-    pub constraints: Vec<ConditionRow>,
+    pub constraints: Arc<[ConditionRow]>,
 }
 
 impl ShootRow {
     /// Of a Shoot.
     pub fn of(shoot: &Shoot) -> Self {
-        let (spec, status) = (&shoot.spec, &shoot.status);
-        let pool = |worker: &Worker| {
-            let image = worker.machine.image.as_ref();
-            PoolRow {
-                name: worker.name.clone(),
-                image: image.map(|image| image.name.clone()).unwrap_or_default(),
-                image_version: image.and_then(|image| image.version.clone()).unwrap_or_default(),
-                kubernetes: worker.kubernetes.as_ref().and_then(|own| own.version.clone()),
-                nodes: (worker.minimum, worker.maximum),
-            }
-        };
-        let is_behind = shoot.metadata.generation != status.observed_generation;
-        let confines = is_confined(spec);
-        let mut constraints = ConditionRow::all(&status.constraints);
-        constraints.retain(|constraint| constraint.status != "True");
+        let mut texts = Texts::default();
+        let spec = Arc::new(SpecRow::of(shoot, &mut texts));
+        Self::with(shoot, spec, &mut texts)
+    }
+
+    fn with(shoot: &Shoot, spec: Arc<SpecRow>, texts: &mut Texts) -> Self {
+        let (metadata, status) = (&shoot.metadata, &shoot.status);
+        let rotates = status.credentials.as_ref().is_some_and(|credentials| credentials.rotation.is_some());
+        let bad = status.constraints.iter().filter(|constraint| constraint.status != "True");
         Self {
-            namespace: shoot.metadata.namespace.clone(),
-            name: shoot.metadata.name.clone(),
-            revision: shoot.metadata.resource_version.parse().unwrap_or_default(),
-            created: shoot.metadata.creation_timestamp.0,
-            is_being_deleted: shoot.metadata.is_being_deleted(),
-            technical_id: status.technical_id.clone(),
-            kubernetes: spec.kubernetes.version.clone(),
-            profile: ProfileKey::of(shoot),
-            provider: spec.provider.r#type.clone(),
-            region: spec.region.clone(),
-            purpose: spec.purpose.clone().unwrap_or_default(),
-            seed: status.seed_name.clone().or_else(|| spec.seed_name.clone()),
-            gardener: status.gardener.version.clone(),
-            hibernation: (is_hibernation_enabled(spec), status.hibernated),
-            confined: (confines, confines && is_behind),
-            pools: spec.provider.workers.iter().map(pool).collect(),
+            namespace: texts.of(&metadata.namespace),
+            name: metadata.name.as_str().into(),
+            revision: metadata.resource_version.parse().unwrap_or_default(),
+            created: metadata.creation_timestamp.0,
+            deleted: metadata.deletion_timestamp.map(|time| time.0),
+            labels: texts.pairs(&metadata.labels),
+            annotations: texts.pairs(metadata.annotations.iter().filter(|(key, _)| *key != LONG)),
+            spec,
+            technical_id: status.technical_id.as_str().into(),
+            seed: status.seed_name.as_deref().map(|seed| texts.of(seed)),
+            gardener: texts.of(&status.gardener.version),
+            is_hibernated: status.hibernated,
+            is_behind: metadata.generation != status.observed_generation,
+            is_plain: !rotates && status.in_place_updates.is_none() && status.last_hibernation_trigger_time.is_none(),
             operation: status.last_operation.as_ref().map(|last| OperationRow {
-                kind: last.r#type.clone(),
-                state: last.state.clone(),
+                kind: texts.of(&last.r#type),
+                state: texts.of(&last.state),
                 progress: last.progress,
                 time: last.last_update_time.0,
             }),
-            errors: status.last_errors.iter().flat_map(|error| error.codes.iter().cloned()).collect(),
-            conditions: ConditionRow::all(&status.conditions),
-            constraints,
+            errors: texts.all(status.last_errors.iter().flat_map(|error| &error.codes)),
+            conditions: ConditionRow::all(&status.conditions, texts),
+            constraints: ConditionRow::all(bad, texts),
         }
+    }
+
+    /// Takes from another row of the same Shoot what is the same.
+    fn share(&mut self, known: &Self) {
+        fn same<T: ?Sized + PartialEq>(own: &mut Arc<T>, known: &Arc<T>) {
+            if own == known {
+                *own = known.clone();
+            }
+        }
+        same(&mut self.name, &known.name);
+        same(&mut self.technical_id, &known.technical_id);
+        same(&mut self.labels, &known.labels);
+        same(&mut self.annotations, &known.annotations);
+        same(&mut self.errors, &known.errors);
+        same(&mut self.conditions, &known.conditions);
+        same(&mut self.constraints, &known.constraints);
+    }
+
+    /// `NAMESPACE/NAME`.
+    pub fn key(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+
+    /// The Seed that it is on or goes to.
+    pub fn placed(&self) -> Option<&Text> {
+        self.seed.as_ref().or(self.spec.seed.as_ref())
+    }
+
+    /// What decides when the Shoot's maintenance is due: a Shoot with nothing else is written over.
+    pub fn schedule(&self, shoot: &mut Shoot) {
+        let metadata = &mut shoot.metadata;
+        (*self.namespace).clone_into(&mut metadata.namespace);
+        (*self.name).clone_into(&mut metadata.name);
+        metadata.annotations.clear();
+        let kept = self.annotations.iter().filter(|(key, _)| **key == *annotation::UPCOMING_TIME_WINDOW);
+        metadata.annotations.extend(kept.map(|(key, value)| (key.to_string(), value.to_string())));
+        let maintenance = shoot.spec.maintenance.get_or_insert_default();
+        maintenance.time_window = self
+            .spec
+            .window
+            .as_ref()
+            .map(|(begin, end)| MaintenanceTimeWindow { begin: begin.to_string(), end: end.to_string() });
+        maintenance.confine_spec_update_rollout = Some(self.spec.confines);
+    }
+
+    /// The Shoot as far as its row and its specification, as the log has it, tell: of its status what the row has. `None`: the
+    /// specification cannot be read.
+    pub fn shoot(&self, spec: &Bytes) -> Option<Shoot> {
+        let whole = [b"{\"metadata\":{}", &spec[..], b"}"].concat();
+        let mut shoot = Shoot::read(&whole).ok()?;
+        let pairs =
+            |pairs: &[(Text, Text)]| pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        let metadata = &mut shoot.metadata;
+        (metadata.namespace, metadata.name) = (self.namespace.to_string(), self.name.to_string());
+        metadata.resource_version = self.revision.to_string();
+        metadata.creation_timestamp = Time::from_instant(self.created);
+        metadata.deletion_timestamp = self.deleted.map(Time::from_instant);
+        (metadata.labels, metadata.annotations) = (pairs(&self.labels), pairs(&self.annotations));
+        metadata.generation = 1 + i64::from(self.is_behind);
+        let status = &mut shoot.status;
+        status.observed_generation = 1;
+        status.technical_id = self.technical_id.to_string();
+        status.seed_name = self.seed.as_ref().map(ToString::to_string);
+        status.gardener.version = self.gardener.to_string();
+        status.hibernated = self.is_hibernated;
+        status.last_operation = self.operation.as_ref().map(|last| LastOperation {
+            r#type: last.kind.to_string(),
+            state: last.state.to_string(),
+            progress: last.progress,
+            last_update_time: Time::from_instant(last.time),
+            ..LastOperation::default()
+        });
+        if !self.errors.is_empty() {
+            let codes = self.errors.iter().map(ToString::to_string).collect();
+            status.last_errors = vec![LastError { codes, ..LastError::default() }];
+        }
+        status.conditions = self.conditions.iter().map(ConditionRow::condition).collect();
+        status.constraints = self.constraints.iter().map(ConditionRow::condition).collect();
+        Some(shoot)
     }
 }
 
@@ -225,7 +412,7 @@ pub struct SeedRow {
     /// Its Kubernetes version; empty: not known.
     pub kubernetes: String,
     /// `status.conditions`.
-    pub conditions: Vec<ConditionRow>,
+    pub conditions: Arc<[ConditionRow]>,
 }
 
 impl SeedRow {
@@ -236,7 +423,7 @@ impl SeedRow {
             name: seed.metadata.name.clone(),
             gardener: status.gardener.as_ref().map(|own| own.version.clone()).unwrap_or_default(),
             kubernetes: status.kubernetes_version.clone().unwrap_or_default(),
-            conditions: ConditionRow::all(&status.conditions),
+            conditions: ConditionRow::all(&status.conditions, &mut Texts::default()),
         }
     }
 }
@@ -288,6 +475,8 @@ impl Count {
 pub struct Rows {
     /// Shoots, by namespace and name.
     pub shoots: Map<ShootRow>,
+    /// All of Shoots but metadata and status, as the log has it, by the same names.
+    pub specs: RedBlackTreeMapSync<Arc<str>, Bytes>,
     /// CloudProfiles by name, NamespacedCloudProfiles by `NAMESPACE/NAME`.
     pub profiles: Map<ProfileRow>,
     /// Projects, by name.
@@ -338,27 +527,34 @@ pub fn resources() -> impl Iterator<Item = &'static str> {
 
 impl Rows {
     /// What an entry does to them.
-    pub fn forwards(&mut self, entry: &Entry) {
-        self.change(entry, before(entry), after(entry));
+    pub fn forwards(&mut self, entry: &Entry, texts: &mut Texts) {
+        self.change(entry, before(entry), after(entry), texts);
     }
 
     /// What undoing an entry does to them.
-    pub fn backwards(&mut self, entry: &Entry) {
-        self.change(entry, after(entry), before(entry));
+    pub fn backwards(&mut self, entry: &Entry, texts: &mut Texts) {
+        self.change(entry, after(entry), before(entry), texts);
     }
 
-    fn change(&mut self, entry: &Entry, from: Option<Version<'_>>, to: Option<Version<'_>>) {
+    fn change(&mut self, entry: &Entry, from: Option<Version<'_>>, to: Option<Version<'_>>, texts: &mut Texts) {
         // Heartbeats are no history, and say nothing that is in a row.
         if !entry.volatile {
-            self.put(&entry.key, from, to);
+            self.put(&entry.key, from, to, texts, None);
         }
     }
 
-    /// An object that was `from` is `to`.
-    pub fn put(&mut self, key: &Key, from: Option<Version<'_>>, to: Option<Version<'_>>) {
+    /// An object that was `from` is `to`. What is the same in rows of another moment, `like`, is shared with them.
+    pub fn put(
+        &mut self,
+        key: &Key,
+        from: Option<Version<'_>>,
+        to: Option<Version<'_>>,
+        texts: &mut Texts,
+        like: Option<&Self>,
+    ) {
         let Some((_, part)) = RESOURCES.iter().find(|(resource, _)| **resource == *key.resource) else { return };
         match part {
-            Part::Shoots => row(&mut self.shoots, key, to, ShootRow::of),
+            Part::Shoots => self.shoot(key, to, texts, like),
             Part::CloudProfiles => row(&mut self.profiles, key, to, ProfileRow::of),
             Part::NamespacedCloudProfiles => row(&mut self.profiles, key, to, ProfileRow::of_namespaced),
             Part::Projects => row(&mut self.projects, key, to, ProjectRow::of),
@@ -382,6 +578,45 @@ impl Rows {
             }),
         }
     }
+
+    /// A Shoot is `to`. There are many, and most entries of theirs leave the specification as it is: it is read only when its
+    /// bytes are others.
+    fn shoot(&mut self, key: &Key, to: Option<Version<'_>>, texts: &mut Texts, like: Option<&Self>) {
+        let name = name_of(key);
+        let of = |rows: &Self| Some((rows.shoots.get(&name)?.clone(), rows.specs.get(&name)?.clone()));
+        let known = of(self).or_else(|| like.and_then(of));
+        let row = to.and_then(|(revision, sections)| {
+            let same = known.as_ref().filter(|(_, spec)| *spec == sections.parts[3]);
+            let Some((row, spec)) = same else {
+                let shoot = read::<Shoot>((revision, sections))?;
+                let spec = Arc::new(SpecRow::of(&shoot, texts));
+                return Some((ShootRow::with(&shoot, spec, texts), sections.parts[3].clone()));
+            };
+            let mut without = sections.clone();
+            without.parts[3] = Bytes::new();
+            let shoot = read::<Shoot>((revision, &without))?;
+            let mut changed = ShootRow::with(&shoot, row.spec.clone(), texts);
+            changed.share(row);
+            Some((changed, spec.clone()))
+        });
+        match row {
+            Some((row, spec)) => {
+                let same = known.filter(|(known, _)| **known == row).map(|(known, _)| known);
+                self.shoots.insert_mut(name.clone(), same.unwrap_or_else(|| Arc::new(row)));
+                if self.specs.get(&name).is_none_or(|known| known.as_ptr() != spec.as_ptr()) {
+                    self.specs.insert_mut(name, spec);
+                }
+            }
+            None => {
+                self.shoots.remove_mut(&name);
+                self.specs.remove_mut(&name);
+            }
+        }
+    }
+}
+
+fn name_of(key: &Key) -> Arc<str> {
+    if key.namespace.is_empty() { key.name.clone() } else { format!("{}/{}", key.namespace, key.name).into() }
 }
 
 /// An object as a change left it, and the revision of that change.
@@ -395,16 +630,16 @@ fn after(entry: &Entry) -> Option<Version<'_>> {
     (entry.verb != Verb::Delete).then_some((entry.revision, &entry.object))
 }
 
-/// The object that sections are.
+/// The object that sections are, without its managed fields: no row has them, and they are long.
 pub fn read<K: Resource>((revision, sections): Version<'_>) -> Option<K> {
-    let [identity, metadata, managed_fields, rest, status] = sections.parts.clone();
+    let [identity, metadata, _, rest, status] = sections.parts.clone();
+    let managed_fields = Bytes::from_static(b"}");
     let whole = encode::Sections { identity, metadata, managed_fields, rest, status }.served(revision.0);
     K::read(&whole).ok()
 }
 
 fn row<K: Resource, R>(map: &mut Map<R>, key: &Key, to: Option<Version<'_>>, of: impl Fn(&K) -> R) {
-    let name: Arc<str> =
-        if key.namespace.is_empty() { key.name.clone() } else { format!("{}/{}", key.namespace, key.name).into() };
+    let name = name_of(key);
     match to.and_then(read::<K>) {
         Some(object) => map.insert_mut(name, Arc::new(of(&object))),
         None => drop(map.remove_mut(&name)),

@@ -9,18 +9,21 @@
 //! | fault | a Fault that came, or that was cleared |
 //! | life cycle | a CloudProfile whose versions changed |
 //!
+//! Beside marks it has the last changes of the Machines of each control plane.
+//!
 //! It is read from the log once, and what has come since whenever somebody asks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use api::machine::Machine;
 use chrono::{DateTime, Utc};
 use eventlog::{Entry, EventLog, Key, Revision, Verb};
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 
 use super::moment::{self, Moment, NoMoment};
-use super::resource;
+use super::{resource, rows};
 use crate::history::entry::tree;
 
 /// Revisions that are read at once.
@@ -75,6 +78,23 @@ struct Instant {
     actors: BTreeMap<Arc<str>, u32>,
 }
 
+/// A change of a Machine, and what it was before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineChange {
+    /// When it changed.
+    pub moment: Moment,
+    /// Its name.
+    pub name: Arc<str>,
+    /// The name of its class, and the phase that it was in; `None`: it was not there.
+    pub before: Option<(Arc<str>, Arc<str>)>,
+}
+
+/// Changes of the Machines of one control plane that are kept, at most: the last ones, and up to twice as many.
+pub const MACHINE_CHANGES: usize = 2048;
+
+/// A cluster and a namespace in it.
+type Place = (Arc<str>, Arc<str>);
+
 /// What is known of a log.
 #[derive(Debug, Default)]
 struct Known {
@@ -85,6 +105,7 @@ struct Known {
     /// Revisions by the resource that they changed.
     changes: BTreeMap<Arc<str>, Vec<u64>>,
     actors: BTreeSet<Arc<str>>,
+    machines: BTreeMap<Place, Vec<MachineChange>>,
 }
 
 /// The timeline of a log.
@@ -155,6 +176,25 @@ impl Timeline {
         self.known().marks.clone()
     }
 
+    /// Revisions behind another that changed one of these resources, in their order, of what has been read.
+    pub fn changes(&self, after: Revision, resources: &[&str]) -> Vec<Revision> {
+        let known = self.known();
+        let lists = known.changes.iter().filter(|(name, _)| resources.contains(&&***name));
+        let mut all: Vec<Revision> = lists
+            .flat_map(|(_, list)| list[list.partition_point(|at| *at <= after.0)..].iter().copied().map(Revision))
+            .collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Changes of the Machines in a namespace of a cluster, in their order, up to a revision: at least the last
+    /// [`MACHINE_CHANGES`] of those that are retained.
+    pub fn machines(&self, cluster: &str, namespace: &str, upto: Revision) -> Vec<MachineChange> {
+        let known = self.known();
+        let changes = known.machines.get(&(cluster.into(), namespace.into())).into_iter().flatten();
+        changes.take_while(|change| change.moment.revision <= upto).cloned().collect()
+    }
+
     /// Components and users that wrote something.
     pub fn actors(&self) -> Vec<Arc<str>> {
         self.known().actors.iter().cloned().collect()
@@ -220,8 +260,31 @@ impl Known {
             None => drop(self.changes.insert(entry.key.resource.clone(), vec![entry.revision.0])),
         }
         let moment = Moment { revision: entry.revision, time: entry.time };
+        if *entry.key.resource == *resource::MACHINES {
+            self.machine(entry, moment);
+        }
         let mark = |(subject, text)| Mark { moment, subject, key: entry.key.clone(), text };
         self.marks.extend(marks(entry).into_iter().map(mark));
+    }
+
+    fn machine(&mut self, entry: &Entry, moment: Moment) {
+        let place = (entry.key.cluster.clone(), entry.key.namespace.clone());
+        let changes = self.machines.entry(place).or_default();
+        if changes.len() >= 2 * MACHINE_CHANGES {
+            changes.drain(..MACHINE_CHANGES);
+        }
+        // Most of what a change has is as in the one before.
+        let known = changes.last();
+        let same = |text: &str, of: fn(&(Arc<str>, Arc<str>)) -> &Arc<str>| {
+            let known = known.and_then(|change| change.before.as_ref()).map(of).filter(|known| ***known == *text);
+            known.cloned().unwrap_or_else(|| text.into())
+        };
+        let before = entry.previous.as_ref().filter(|_| entry.verb != Verb::Create);
+        let before = before.and_then(|(revision, sections)| rows::read::<Machine>((*revision, sections)));
+        let before = before.map(|machine| {
+            (same(&machine.spec.class.name, |it| &it.0), same(&machine.status.current_status.phase, |it| &it.1))
+        });
+        changes.push(MachineChange { moment, name: entry.key.name.clone(), before });
     }
 
     fn forget(&mut self, base: Revision) {
@@ -231,6 +294,10 @@ impl Known {
         self.base = base;
         self.instants.retain(|_, instant| instant.last > base);
         self.marks.retain(|mark| mark.moment.revision > base);
+        self.machines.retain(|_, changes| {
+            changes.retain(|change| change.moment.revision > base);
+            !changes.is_empty()
+        });
         for list in self.changes.values_mut() {
             list.retain(|revision| *revision > base.0);
         }

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How many machines a cluster had, along the time of its last roll-out: old ones, new ones that are not there yet, new ones.
 //!
-//! It is made from the machines that the page shows, backwards over the log's entries of them; so it needs no history of its
-//! own, and ends where the log does, or after [`FARTHEST`] revisions.
+//! It is made from the machines that the page shows, backwards over their changes that the timeline has kept.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use api::machine::Machine;
 use chrono::{DateTime, Utc};
-use eventlog::{Entry, Revision, Verb};
+use eventlog::Revision;
 use maud::{Markup, html};
-use ops::past::resource;
-use ops::past::rows;
 
 use crate::parts::{table, time};
 use crate::view::View;
 
-/// Revisions that are looked at, at most.
-const FARTHEST: u64 = 4_000;
 /// Width and height of the picture, in its own units.
 const WIDTH: f64 = 1_000.0;
 const HEIGHT: f64 = 70.0;
@@ -62,8 +57,8 @@ impl Count {
     }
 }
 
-fn stage(machine: &Machine, templates: &[&str]) -> Stage {
-    match (templates.contains(&machine.spec.class.name.as_str()), machine.status.current_status.phase.as_str()) {
+fn stage(class: &str, phase: &str, templates: &[&str]) -> Stage {
+    match (templates.contains(&class), phase) {
         (false, _) => Stage::Old,
         (true, "Running") => Stage::Ready,
         (true, _) => Stage::Coming,
@@ -108,26 +103,20 @@ fn last_rollout(mut counts: Vec<(DateTime<Utc>, Count)>) -> Vec<(DateTime<Utc>, 
 
 /// The strip; nothing where no machine changed.
 pub(super) async fn draw(view: &View, seed: &str, namespace: &str, machines: &[Machine], templates: &[&str]) -> Markup {
-    let log = &view.dashboard.options().log;
-    let head = view.at.map_or_else(|| log.head(), |moment| Revision(moment.revision));
-    let from = Revision(head.0.saturating_sub(FARTHEST));
-    let entries = match log.read(from, head, Some(seed)).await {
-        Ok(entries) => entries,
-        Err(eventlog::ReadError::Compacted(oldest)) => {
-            log.read(oldest.max(from), head, Some(seed)).await.unwrap_or_default()
-        }
-        Err(_) => Vec::new(),
-    };
-    let is_its = |entry: &&Arc<Entry>| {
-        *entry.key.resource == *resource::MACHINES && *entry.key.namespace == *namespace && !entry.volatile
-    };
-    let change = |entry: &Arc<Entry>| -> Change {
-        let before = entry.previous.as_ref().filter(|_| entry.verb != Verb::Create);
-        let before = before.and_then(|(revision, sections)| rows::read::<Machine>((*revision, sections)));
-        (entry.time, entry.key.name.clone(), before.map(|machine| stage(&machine, templates)))
-    };
-    let changes: Vec<Change> = entries.iter().filter(is_its).map(change).collect();
-    let now = machines.iter().map(|machine| (machine.metadata.name.as_str().into(), stage(machine, templates)));
+    let timeline = view.dashboard.timeline();
+    let Ok(span) = timeline.refresh().await else { return html! {} };
+    let upto = view.at.map_or(span.head, |moment| Revision(moment.revision));
+    let changes: Vec<Change> = timeline
+        .machines(seed, namespace, upto)
+        .into_iter()
+        .map(|change| {
+            (change.moment.time, change.name, change.before.map(|(class, phase)| stage(&class, &phase, templates)))
+        })
+        .collect();
+    let now = machines.iter().map(|machine| {
+        let (class, phase) = (&machine.spec.class.name, &machine.status.current_status.phase);
+        (machine.metadata.name.as_str().into(), stage(class, phase, templates))
+    });
     let counts = last_rollout(counts(now.collect(), &changes));
     picture(&counts, view.now())
 }

@@ -85,11 +85,6 @@ impl Filter {
         self.terms.push(Term { excludes, key, value: value.to_lowercase() });
     }
 
-    /// Whether what it asks for is not in the rows of the index.
-    pub(super) fn needs_objects(&self) -> bool {
-        self.terms.iter().any(|term| matches!(term.key, Some("label" | "forced")))
-    }
-
     /// The longest time within which a forced update is looked for, if the filter asks for that.
     pub(super) fn forced_within(&self) -> Option<TimeDelta> {
         self.terms.iter().filter(|term| term.key == Some("forced")).filter_map(|term| days(&term.value)).max()

@@ -6,18 +6,22 @@
 //! | `filter` | see [`filter`] |
 //! | `sort` | a column, behind `-` in descending order |
 //! | `page` | which 200 rows, from 1 |
+//! | `windows` | how many times 200 rows from there on, 1 to 10: the script shows more as somebody scrolls |
 //! | `column` | a column that is usually hidden; several |
 //!
 //! **Tour.** [`source`] where rows come from; [`row`] rows, [`filter`] which of them.
 
 pub(crate) mod filter;
 pub(crate) mod row;
-mod source;
+pub(in crate::pages) mod source;
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
+use api::core::Shoot;
 use maud::{Markup, html};
 use ops::past::resource;
+use ops::past::rows::ShootRow;
 
 use self::filter::Filter;
 use self::row::{Light, Row};
@@ -33,6 +37,8 @@ use crate::view::View;
 
 /// Rows of a window.
 pub const WINDOW: usize = 200;
+/// Windows that are shown at once, at most.
+const WINDOWS: usize = 10;
 
 /// Columns that are always there.
 const COLUMNS: [(&str, &str); 10] = [
@@ -64,38 +70,55 @@ const HIDDEN: [(&str, &str); 5] = [
 pub async fn draw(view: &View) -> Result<Page, Refusal> {
     let filter = Filter::read(view.query.text("filter"));
     let (column, descends) = sorting(view.query.text("sort"));
-    let source = Source::of(view, filter.needs_objects() || column == "maintenance").await?;
+    let source = Source::of(view).await?;
     let offers = offers(view).await?;
     let projects = Projects::read(view).await;
     let now = view.now();
     let forced_until = filter.forced_within().and_then(|length| now.checked_add_signed(length));
     let mut rows: Vec<Light<'_>> = source.rows(view, &projects, &offers);
     let all = rows.len();
+    // Most Shoots use nothing that expires until then: their course is not asked for.
+    let asked = match forced_until {
+        Some(until) => {
+            let unknown = rows.iter().filter(|row| !row.row.is_plain && row.expires(&offers, until));
+            let unknown: Vec<Arc<ShootRow>> = unknown.map(|row| row.row.clone()).collect();
+            source.ask(view, &unknown).await?
+        }
+        None => source::Asked::new(),
+    };
     rows.retain(|row| {
-        let changes = forced_until.zip(row.shoot).and_then(|(until, shoot)| {
-            let offered = offers.get(&row.row.profile)?;
-            Some(maintenance::changes(view, shoot, offered, until))
+        let until = forced_until.filter(|until| row.expires(&offers, *until));
+        let changes = until.and_then(|until| {
+            let (offered, shoot) = (offers.get(&row.row.spec.profile)?, source.known(row, &asked)?);
+            Some(maintenance::changes(view, &shoot, offered, until))
         });
         let forced = changes.iter().flatten().find(|change| change.is_forced).map(|change| change.time);
         row.passes(&filter, now, forced)
     });
+    if column == "maintenance" {
+        let mut scratch = Shoot::default();
+        rows.iter_mut().for_each(|row| row.plan(view, &mut scratch));
+    }
     rows.sort_by(|one, other| {
         let by = one.order(other, column);
         let by = if descends { by.reverse() } else { by };
-        by.then_with(|| one.project.cmp(other.project)).then_with(|| one.name().cmp(other.name()))
+        by.then_with(|| one.project.cmp(&other.project)).then_with(|| one.name().cmp(other.name()))
     });
     let pages = rows.len().div_ceil(WINDOW).max(1);
     let number = view.query.text("page").parse().unwrap_or(1_usize).clamp(1, pages);
-    let shown: Vec<&Light<'_>> = rows.iter().skip((number - 1) * WINDOW).take(WINDOW).collect();
-    let shoots = source::on_screen(view, &shown).await?;
-    let window = shoots.iter().map(|shoot| Row::of(view, shoot, projects.of(&shoot.metadata.namespace), &offers));
+    // Windows from the page on: more than one where somebody has scrolled.
+    let windows = view.query.text("windows").parse().unwrap_or(1_usize).clamp(1, WINDOWS).min(pages - number + 1);
+    let shown: Vec<&Light<'_>> = rows.iter().skip((number - 1) * WINDOW).take(windows * WINDOW).collect();
+    let shoots = source::on_screen(view, &source, &shown).await?;
+    let project = |shoot: &Shoot| projects.project_of(&shoot.metadata.namespace);
+    let window = shoots.iter().map(|shoot| Row::of(view, shoot, project(shoot), &offers));
     let list = if all == 0 {
         html! {
             p { strong { "No clusters." } }
             p { "Create one with " code { "kubectl apply" } ", or " a href="/dashboard/create" { "on a form" } "." }
         }
     } else if rows.is_empty() {
-        html! { p { strong { "No cluster is like that." } " There are " (all) "; " a href=(view.here_with(&[("filter", ""), ("page", "")])) { "show all" } "." } }
+        html! { p { strong { "No cluster is like that." } " There are " (all) "; " a href=(view.here_with(&[("filter", ""), ("page", ""), ("windows", "")])) { "show all" } "." } }
     } else {
         html! {
             form #selection method="post" action="/dashboard/do/shoots" {
@@ -108,7 +131,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
                     }
                 }
             }
-            @if pages > 1 { (pager(view, number, pages)) }
+            @if pages > 1 { (pager(view, number, windows, pages)) }
         }
     };
     let command = match projects.iter().find(|(_, name)| view.query.text("filter") == format!("project:{name}")) {
@@ -161,7 +184,7 @@ fn filter_box(view: &View, filter: &Filter) -> Markup {
                 }
             }
         }
-        p.hint #filter-hint { "Words, “some words”, -word, and " (filter::KEYS.map(|key| format!("{key}:")).join(" ")) "; forced:30d finds what is forced within 30 days." }
+        p.hint #filter-hint { "Words, “some words”, -word, and key:value with one of the keys " (filter::KEYS.join(", ")) "; forced:30d finds what is forced within 30 days." }
         @for complaint in &filter.complaints { (Message::new(Severity::Warning, complaint.as_str()).markup()) }
     }
 }
@@ -179,7 +202,7 @@ fn rows_of<'a>(
         let next = if is_sorted && !descends { format!("-{id}") } else { (*id).to_owned() };
         Header {
             name: (*name).to_owned(),
-            sorts: Some(view.here_with(&[("sort", &next), ("page", "")])),
+            sorts: Some(view.here_with(&[("sort", &next), ("page", ""), ("windows", "")])),
             sorted: is_sorted.then_some(if descends { "descending" } else { "ascending" }),
         }
     };
@@ -206,13 +229,16 @@ fn rows_of<'a>(
     table(if all == 1 { "1 cluster" } else { &count }, &headers, &rows)
 }
 
-fn pager(view: &View, number: usize, pages: usize) -> Markup {
-    let to = |page: usize| view.here_with(&[("page", &page.to_string())]);
+/// Links to the windows around those that are shown. The script follows `data-next` as somebody scrolls there.
+fn pager(view: &View, number: usize, windows: usize, pages: usize) -> Markup {
+    let to = |page: usize| view.here_with(&[("page", &page.to_string()), ("windows", "")]);
+    let last = number + windows - 1;
+    let next = (last < pages && windows < WINDOWS).then(|| view.here_with(&[("windows", &(windows + 1).to_string())]));
     html! {
-        nav.actions aria-label="Windows of the list" {
+        nav.actions aria-label="Windows of the list" data-next=[next] {
             @if number > 1 { a.button href=(to(number - 1)) rel="prev" { "Previous 200" } }
-            span { "Page " (number) " of " (pages) }
-            @if number < pages { a.button href=(to(number + 1)) rel="next" { "Next 200" } }
+            span { @if last == number { "Page " (number) } @else { "Pages " (number) " to " (last) } " of " (pages) }
+            @if last < pages { a.button href=(to(last + 1)) rel="next" { "Next 200" } }
         }
     }
 }

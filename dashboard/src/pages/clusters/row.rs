@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One Shoot as a row.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use api::core::{CloudProfileSpec, Condition, Shoot};
 use chrono::{DateTime, Utc};
 use domain::cloud_profile;
 use domain::reconcile::{is_confined, is_hibernation_enabled};
-use domain::versions::{State, Version, state};
+use domain::versions::{Expirable, State, Version, state};
 use maud::{Markup, html};
 use ops::past::rows::{PoolRow, ShootRow};
 use ops::world::ProfileKey;
@@ -22,11 +23,12 @@ use crate::view::View;
 /// What rows are filtered and sorted by.
 pub(super) struct Light<'a> {
     pub(super) row: Arc<ShootRow>,
-    pub(super) project: &'a str,
-    /// The Shoot, where the filter or the order needs all of it.
+    pub(super) project: Cow<'a, str>,
+    /// The Shoot, where it was read whole.
     pub(super) shoot: Option<&'a Shoot>,
     class: Option<State>,
     version: Option<Version>,
+    /// When maintenance is due, where the order asks for that.
     maintenance: Option<DateTime<Utc>>,
     issue_since: Option<DateTime<Utc>>,
 }
@@ -36,18 +38,18 @@ impl<'a> Light<'a> {
         view: &View,
         row: Arc<ShootRow>,
         shoot: Option<&'a Shoot>,
-        project: &'a str,
+        project: Cow<'a, str>,
         offers: &Offers,
     ) -> Self {
-        let entry =
-            offers.get(&row.profile).and_then(|offered| cloud_profile::kubernetes_version(offered, &row.kubernetes));
-        let is_maintained = |shoot: &&Shoot| shoot.metadata.deletion_timestamp.is_none();
+        let version = &row.spec.kubernetes;
+        let offered = offers.get(&row.spec.profile);
+        let entry = offered.and_then(|offered| cloud_profile::kubernetes_version(offered, version));
         Self {
             project,
             shoot,
             class: entry.map(|entry| state(entry, view.now())),
-            version: Version::parse(&row.kubernetes).ok(),
-            maintenance: shoot.filter(is_maintained).map(|shoot| maintenance::next_run(view, shoot).0),
+            version: Version::parse(version).ok(),
+            maintenance: None,
             issue_since: issue_since(&row),
             row,
         }
@@ -57,8 +59,30 @@ impl<'a> Light<'a> {
         &self.row.name
     }
 
+    /// Finds out when maintenance is due. `scratch` is a Shoot with nothing in it but what another row put there.
+    pub(super) fn plan(&mut self, view: &View, scratch: &mut Shoot) {
+        self.row.schedule(scratch);
+        self.maintenance = self.row.deleted.is_none().then(|| maintenance::next_run(view, scratch).0);
+    }
+
+    /// Whether something that the Shoot uses expires up to an instant: else nothing is forced until then.
+    pub(super) fn expires(&self, offers: &Offers, until: DateTime<Utc>) -> bool {
+        let Some(offered) = offers.get(&self.row.spec.profile) else { return false };
+        let is_over = |date: Option<DateTime<Utc>>| date.is_some_and(|date| date <= until);
+        let kubernetes = |version: &str| {
+            cloud_profile::kubernetes_version(offered, version).is_some_and(|entry| is_over(entry.expiration_date()))
+        };
+        let image = |pool: &PoolRow| {
+            cloud_profile::machine_image_version(offered, &pool.image, &pool.image_version)
+                .is_some_and(|entry| is_over(entry.expiration_date()))
+        };
+        let mut pools = self.row.spec.pools.iter();
+        kubernetes(&self.row.spec.kubernetes)
+            || pools.any(|pool| pool.kubernetes.as_deref().is_some_and(kubernetes) || image(pool))
+    }
+
     fn seed(&self) -> &str {
-        self.row.seed.as_deref().unwrap_or_default()
+        self.row.placed().map_or("", |seed| seed)
     }
 
     /// `Reconcile Processing`, `Create Pending`.
@@ -70,7 +94,7 @@ impl<'a> Light<'a> {
     }
 
     fn nodes(&self) -> (i32, i32) {
-        let pools = &self.row.pools;
+        let pools = &self.row.spec.pools;
         let sum = |of: fn(&PoolRow) -> i32| pools.iter().map(of).fold(0, i32::saturating_add);
         (sum(|pool| pool.nodes.0), sum(|pool| pool.nodes.1))
     }
@@ -86,30 +110,28 @@ impl<'a> Light<'a> {
         let is = |text: &str| text.to_lowercase() == value;
         let row = &self.row;
         match term.key {
-            None => [self.name(), self.project, &row.kubernetes, self.seed(), &self.status(), &row.purpose]
+            None => [self.name(), &self.project, &row.spec.kubernetes, self.seed(), &self.status(), &row.spec.purpose]
                 .into_iter()
                 .any(has),
-            Some("project") => is(self.project) || is(&row.namespace),
+            Some("project") => is(&self.project) || is(&row.namespace),
             Some("seed") => is(self.seed()),
-            Some("version") => is_version(&row.kubernetes, value),
-            Some("image") => row.pools.iter().any(|PoolRow { image, image_version, .. }| {
+            Some("version") => is_version(&row.spec.kubernetes, value),
+            Some("image") => row.spec.pools.iter().any(|PoolRow { image, image_version, .. }| {
                 is(image) || is(&format!("{image}/{image_version}")) || is_version(image_version, value)
             }),
             Some("class") => self.class.is_some_and(|class| is(&class.to_string())),
             Some("state") => {
                 row.operation.as_ref().is_some_and(|operation| is(&operation.state))
-                    || (value == "hibernated" && row.hibernation.1)
-                    || (value == "deleted" && row.is_being_deleted)
+                    || (value == "hibernated" && row.is_hibernated)
+                    || (value == "deleted" && row.deleted.is_some())
             }
-            Some("condition") => row.conditions.iter().chain(&row.constraints).any(|condition| {
-                condition.status != "True"
+            Some("condition") => row.conditions.iter().chain(row.constraints.iter()).any(|condition| {
+                *condition.status != *"True"
                     && (is(&condition.name) || is(letters(&condition.name)) || is(&condition.status))
             }),
-            Some("provider") => is(&row.provider),
-            Some("purpose") => is(&row.purpose),
-            Some("label") => self.shoot.is_some_and(|shoot| {
-                shoot.metadata.labels.iter().any(|(key, label)| is(key) || is(&format!("{key}={label}")))
-            }),
+            Some("provider") => is(&row.spec.provider),
+            Some("purpose") => is(&row.spec.purpose),
+            Some("label") => row.labels.iter().any(|(key, label)| is(key) || is(&format!("{key}={label}"))),
             Some("forced") => {
                 let within = days(value).and_then(|length| now.checked_add_signed(length));
                 forced.zip(within).is_some_and(|(forced, within)| forced <= within)
@@ -127,7 +149,7 @@ impl<'a> Light<'a> {
             "readiness" => other.unready().cmp(&self.unready()),
             "maintenance" => self.maintenance.cmp(&other.maintenance),
             "seed" => self.seed().cmp(other.seed()),
-            "purpose" => self.row.purpose.cmp(&other.row.purpose),
+            "purpose" => self.row.spec.purpose.cmp(&other.row.spec.purpose),
             "nodes" => self.nodes().cmp(&other.nodes()),
             // The oldest issue first; what has none comes last.
             "issue" => match (self.issue_since, other.issue_since) {
@@ -136,22 +158,22 @@ impl<'a> Light<'a> {
             },
             "technical" => self.row.technical_id.cmp(&other.row.technical_id),
             "created" => self.row.created.cmp(&other.row.created),
-            "provider" => self.row.provider.cmp(&other.row.provider),
+            "provider" => self.row.spec.provider.cmp(&other.row.spec.provider),
             "images" => image_names(&self.row).cmp(&image_names(&other.row)),
             "gardener" => self.row.gardener.cmp(&other.row.gardener),
-            _ => self.project.cmp(other.project),
+            _ => self.project.cmp(&other.project),
         }
     }
 
     fn unready(&self) -> usize {
-        self.row.conditions.iter().filter(|condition| condition.status != "True").count()
+        self.row.conditions.iter().filter(|condition| *condition.status != *"True").count()
     }
 }
 
 /// A Shoot on screen, its project, and what is offered to it.
 pub(super) struct Row<'a> {
     pub(super) shoot: &'a Shoot,
-    project: &'a str,
+    project: Cow<'a, str>,
     offered: Option<&'a CloudProfileSpec>,
     class: Option<State>,
     maintenance: Option<DateTime<Utc>>,
@@ -159,7 +181,7 @@ pub(super) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    pub(super) fn of(view: &View, shoot: &'a Shoot, project: &'a str, offers: &'a Offers) -> Self {
+    pub(super) fn of(view: &View, shoot: &'a Shoot, project: Cow<'a, str>, offers: &'a Offers) -> Self {
         let offered = offers.get(&ProfileKey::of(shoot));
         let version = &shoot.spec.kubernetes.version;
         let entry = offered.and_then(|offered| cloud_profile::kubernetes_version(offered, version));
@@ -181,7 +203,7 @@ impl<'a> Row<'a> {
     /// The gravest state of an image of a pool, where that is to be known.
     fn image_state(&self, now: DateTime<Utc>) -> Option<State> {
         let offered = self.offered?;
-        let pools = self.light.pools.iter();
+        let pools = self.light.spec.pools.iter();
         let states = pools
             .filter_map(|pool| cloud_profile::machine_image_version(offered, &pool.image, &pool.image_version))
             .map(|entry| state(entry, now));
@@ -191,10 +213,10 @@ impl<'a> Row<'a> {
     /// The cell of a column.
     pub(super) fn cell(&self, view: &View, column: &str) -> Markup {
         let (now, row) = (view.now(), &self.light);
-        let sum = |of: fn(&PoolRow) -> i32| row.pools.iter().map(of).fold(0, i32::saturating_add);
+        let sum = |of: fn(&PoolRow) -> i32| row.spec.pools.iter().map(of).fold(0, i32::saturating_add);
         match column {
             "project" => html! { (self.project) },
-            "name" => html! { a href=(view.to_cluster(self.project, self.name())) { (self.name()) } },
+            "name" => html! { a href=(view.to_cluster(&self.project, self.name())) { (self.name()) } },
             "status" => status(self.shoot),
             "kubernetes" => html! {
                 span.nowrap {
@@ -208,8 +230,8 @@ impl<'a> Row<'a> {
             },
             "readiness" => chips(self.shoot, now),
             "maintenance" => self.next(view),
-            "seed" => html! { (row.seed.as_deref().unwrap_or_default()) },
-            "purpose" => html! { (row.purpose) },
+            "seed" => html! { (row.placed().map_or("", |seed| seed)) },
+            "purpose" => html! { (row.spec.purpose) },
             "nodes" => {
                 let (least, most) = (sum(|pool| pool.nodes.0), sum(|pool| pool.nodes.1));
                 html! { @if least == most { (most) } @else { (least) "–" (most) } }
@@ -219,7 +241,7 @@ impl<'a> Row<'a> {
             }
             "technical" => html! { (row.technical_id) },
             "created" => html! { (time::instant(row.created)) },
-            "provider" => html! { (row.provider) },
+            "provider" => html! { (row.spec.provider) },
             "images" => html! { (image_names(row).join(", ")) },
             "gardener" => html! { (row.gardener) },
             _ => html! {},
@@ -240,7 +262,7 @@ impl<'a> Row<'a> {
 
 /// Machine images of the pools, each once.
 fn image_names(row: &ShootRow) -> Vec<String> {
-    let images = row.pools.iter().filter(|pool| !pool.image.is_empty());
+    let images = row.spec.pools.iter().filter(|pool| !pool.image.is_empty());
     let mut all: Vec<String> = images.map(|pool| format!("{} {}", pool.image, pool.image_version)).collect();
     all.sort();
     all.dedup();
@@ -263,9 +285,9 @@ fn gravity(state: State) -> u8 {
 
 /// Since when something is wrong: a condition, or the last operation.
 fn issue_since(row: &ShootRow) -> Option<DateTime<Utc>> {
-    let conditions = row.conditions.iter().filter(|condition| matches!(condition.status.as_str(), "False" | "Unknown"));
-    let conditions = conditions.filter_map(|condition| condition.since);
-    let failed = row.operation.iter().filter(|operation| matches!(operation.state.as_str(), "Error" | "Failed"));
+    let conditions = row.conditions.iter().filter(|condition| matches!(&*condition.status, "False" | "Unknown"));
+    let conditions = conditions.map(|condition| condition.since);
+    let failed = row.operation.iter().filter(|operation| matches!(&*operation.state, "Error" | "Failed"));
     conditions.chain(failed.map(|operation| operation.time)).min()
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where the rows of the list come from: of a small landscape from the API's list, of a large one from the index of the log,
-//! so that only the Shoots on screen are read whole.
+//! Where the rows of a list come from: of a small landscape from the API's list, of a large one from the index of the log, which
+//! has what lists show and what maintenance looks at, so that no Shoot is read whole but those whose status says more.
 //!
 //! **Invariant.** Who may not list a namespace sees no row of it, whichever way it comes.
 
@@ -13,7 +13,7 @@ use api::core::Shoot;
 use eventlog::{Key, Revision};
 use futures::future::try_join_all;
 use ops::past::resource;
-use ops::past::rows::{self, ShootRow};
+use ops::past::rows::{self, Rows, ShootRow};
 
 use super::row::Light;
 use crate::may::May;
@@ -24,42 +24,71 @@ use crate::view::View;
 /// Shoots from which on a landscape is large.
 const LARGE: usize = 500;
 
+/// Shoots by `NAMESPACE/NAME`.
+pub(super) type Asked = BTreeMap<String, Shoot>;
+
 /// All Shoots that the session's user may list.
-pub(super) enum Source {
+pub(in crate::pages) enum Source {
     /// Whole objects.
     Listed(Vec<Shoot>),
-    /// Rows of the index.
-    Indexed(Vec<Arc<ShootRow>>),
+    /// Rows of the index, and where their specifications are.
+    Indexed(Vec<Arc<ShootRow>>, Box<Rows>),
 }
 
 impl Source {
-    /// Reads them; `whole` where rows are not enough.
-    pub(super) async fn of(view: &View, whole: bool) -> Result<Self, Refusal> {
-        if !whole && let Some(rows) = indexed(view).await {
-            return Ok(Self::Indexed(rows));
+    /// Reads them.
+    pub(in crate::pages) async fn of(view: &View) -> Result<Self, Refusal> {
+        if let Some((rows, all)) = indexed(view).await {
+            return Ok(Self::Indexed(rows, all));
         }
         Ok(Self::Listed(view.list(GARDEN, None, "").await?))
     }
 
     /// What is filtered and sorted.
     pub(super) fn rows<'a>(&'a self, view: &View, projects: &'a Projects, offers: &Offers) -> Vec<Light<'a>> {
+        let light = |row: Arc<ShootRow>, shoot| {
+            let project = projects.project_of(&row.namespace);
+            Light::of(view, row, shoot, project, offers)
+        };
         match self {
-            Self::Listed(shoots) => shoots
-                .iter()
-                .map(|shoot| {
-                    let row = Arc::new(ShootRow::of(shoot));
-                    Light::of(view, row, Some(shoot), projects.of(&shoot.metadata.namespace), offers)
-                })
-                .collect(),
-            Self::Indexed(rows) => {
-                rows.iter().map(|row| Light::of(view, row.clone(), None, projects.of(&row.namespace), offers)).collect()
+            Self::Listed(shoots) => {
+                shoots.iter().map(|shoot| light(Arc::new(ShootRow::of(shoot)), Some(shoot))).collect()
             }
+            Self::Indexed(rows, _) => rows.iter().map(|row| light(row.clone(), None)).collect(),
         }
+    }
+
+    /// A Shoot as far as maintenance looks at it; `asked` has those that had to be asked for.
+    pub(super) fn known<'a>(&'a self, light: &Light<'a>, asked: &'a Asked) -> Option<Cow<'a, Shoot>> {
+        match (light.shoot, self) {
+            (Some(shoot), _) => Some(Cow::Borrowed(shoot)),
+            (None, Self::Indexed(_, all)) => {
+                let asked = || asked.get(&light.row.key()).map(Cow::Borrowed);
+                of_row(&light.row, all).map(Cow::Owned).or_else(asked)
+            }
+            (None, Self::Listed(_)) => None,
+        }
+    }
+
+    /// Asks for the Shoots of rows that do not say enough.
+    ///
+    /// # Errors
+    /// What the API answers.
+    pub(super) async fn ask(&self, view: &View, rows: &[Arc<ShootRow>]) -> Result<Asked, Refusal> {
+        let Self::Indexed(_, all) = self else { return Ok(Asked::new()) };
+        let shoots = whole(view, rows, all).await?;
+        Ok(shoots.into_iter().map(|shoot| (ops::world::name_of(&shoot), shoot)).collect())
     }
 }
 
-/// The rows of the index; `None`: there are few, or the log does not have them.
-async fn indexed(view: &View) -> Option<Vec<Arc<ShootRow>>> {
+/// The Shoot of a row; `None`: its status has more to say to maintenance than the row has.
+fn of_row(row: &ShootRow, all: &Rows) -> Option<Shoot> {
+    let spec = all.specs.get(row.key().as_str()).filter(|_| row.is_plain)?;
+    row.shoot(spec)
+}
+
+/// The rows of the index that the user may see, and all of it; `None`: there are few, or the log does not have them.
+pub(in crate::pages) async fn indexed(view: &View) -> Option<(Vec<Arc<ShootRow>>, Box<Rows>)> {
     let revision = view.at.map_or_else(|| view.dashboard.options().log.head(), |moment| Revision(moment.revision));
     let rows = view.dashboard.past().at(revision).await.ok()?;
     if rows.shoots.size() < LARGE {
@@ -80,28 +109,46 @@ async fn indexed(view: &View) -> Option<Vec<Arc<ShootRow>>> {
             seen.push(row.clone());
         }
     }
-    Some(seen)
+    Some((seen, Box::new(rows)))
 }
 
-/// The whole Shoots of rows, in their order. One that has gone meanwhile is left out.
+/// The Shoots of rows, in their order, whole as far as lists and maintenance look. One that has gone meanwhile is left out.
 ///
 /// # Errors
 /// What the API answers.
-pub(super) async fn on_screen<'a>(view: &View, rows: &[&Light<'a>]) -> Result<Vec<Cow<'a, Shoot>>, Refusal> {
-    let read = rows.iter().map(|light| async move {
-        if let Some(shoot) = light.shoot {
-            return Ok(Some(Cow::Borrowed(shoot)));
+pub(in crate::pages) async fn whole(view: &View, rows: &[Arc<ShootRow>], all: &Rows) -> Result<Vec<Shoot>, Refusal> {
+    let read = rows.iter().map(|row| async move {
+        if let Some(shoot) = of_row(row, all) {
+            return Ok(Some(shoot));
         }
-        let row = &light.row;
         // Exact lists of the past are long; its entries are not, where they are retained.
         let changed = if view.at.is_some() { changed(view, row).await } else { None };
         match changed {
-            Some(shoot) => Ok(Some(Cow::Owned(shoot))),
-            None => view.get::<Shoot>(GARDEN, &row.namespace, &row.name).await.map(|shoot| shoot.map(Cow::Owned)),
+            Some(shoot) => Ok(Some(shoot)),
+            None => view.get::<Shoot>(GARDEN, &row.namespace, &row.name).await,
         }
     });
-    let shoots: Vec<Option<Cow<'a, Shoot>>> = try_join_all(read).await?;
+    let shoots: Vec<Option<Shoot>> = try_join_all(read).await?;
     Ok(shoots.into_iter().flatten().collect())
+}
+
+/// The Shoots on screen, as [`whole`] gives them.
+///
+/// # Errors
+/// What the API answers.
+pub(super) async fn on_screen<'a>(
+    view: &View,
+    source: &'a Source,
+    rows: &[&Light<'a>],
+) -> Result<Vec<Cow<'a, Shoot>>, Refusal> {
+    match source {
+        Source::Listed(_) => Ok(rows.iter().filter_map(|light| light.shoot.map(Cow::Borrowed)).collect()),
+        Source::Indexed(_, all) => {
+            let rows: Vec<Arc<ShootRow>> = rows.iter().map(|light| light.row.clone()).collect();
+            let shoots = whole(view, &rows, all).await?;
+            Ok(shoots.into_iter().map(Cow::Owned).collect())
+        }
+    }
 }
 
 /// The Shoot as its last change left it.

@@ -2,7 +2,7 @@
 //! What CloudProfiles and NamespacedCloudProfiles have offered: the log's entries of them, folded as far as they have been
 //! read. What a NamespacedCloudProfile offers is in its status.
 //!
-//! The log is read once from its base, and then from where the last page left off.
+//! The timeline says which entries are of profiles: no other entry is read, and each of them once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,11 +11,12 @@ use api::core::{CloudProfile, CloudProfileSpec, NamespacedCloudProfile};
 use apimachinery::{Resource, encode};
 use chrono::{DateTime, Utc};
 use domain::versions::Expirable;
-use eventlog::{EventLog, Key, ReadError, Revision, Sections, Verb};
-use ops::past::resource;
+use eventlog::{EventLog, Key, Revision, Sections, Verb};
+use ops::past::timeline::Span;
+use ops::past::{NoMoment, Timeline, resource};
 use tokio::sync::Mutex;
 
-/// Revisions that are read at once.
+/// Revisions in which the first entry behind the base is looked for.
 const PIECE: u64 = 4_096;
 /// Resources of the log.
 const RESOURCES: [&str; 2] = [resource::CLOUD_PROFILES, resource::NAMESPACED_CLOUD_PROFILES];
@@ -70,13 +71,17 @@ impl History {
     ///
     /// # Errors
     /// The log cannot be read.
-    pub(crate) async fn of(&self, log: &dyn EventLog, profile: &str, to: u64) -> Result<Vec<Change>, ReadError> {
+    pub(crate) async fn of(
+        &self,
+        log: &dyn EventLog,
+        timeline: &Timeline,
+        profile: &str,
+        to: u64,
+    ) -> Result<Vec<Change>, NoMoment> {
         let mut folded = self.0.lock().await;
-        let head = log.head();
-        if folded.upto == Revision(0)
-            && let Err(ReadError::Compacted(oldest)) = log.read(Revision(0), Revision(0), None).await
-        {
-            // What was there already is taken as it is at the base.
+        let Span { base: oldest, head, .. } = timeline.refresh().await?;
+        if folded.upto < oldest {
+            // What was there already, or has been forgotten meanwhile, is taken as it is at the base.
             folded.upto = oldest;
             let snapshot = log.state_at(oldest).await?;
             let first = log.read(oldest, Revision(head.0.min(oldest.0 + PIECE)), None).await?;
@@ -85,12 +90,10 @@ impl History {
                 folded.take(key, oldest, time, object);
             }
         }
-        while folded.upto < head {
-            let end = Revision(head.0.min(folded.upto.0 + PIECE));
-            for entry in log.read(folded.upto, end, Some(api::cluster::GARDEN)).await? {
-                if !RESOURCES.contains(&&*entry.key.resource) {
-                    continue;
-                }
+        for revision in timeline.changes(folded.upto, &RESOURCES) {
+            let before = Revision(revision.0.saturating_sub(1));
+            let entries = log.read(before, revision, Some(api::cluster::GARDEN)).await?;
+            for entry in entries.iter().filter(|entry| RESOURCES.contains(&&*entry.key.resource)) {
                 if entry.verb == Verb::Delete {
                     let change = (entry.time, Arc::default());
                     folded.profiles.entry(name(&entry.key)).or_default().push((entry.revision, change));
@@ -98,8 +101,9 @@ impl History {
                     folded.take(&entry.key, entry.revision, entry.time, &entry.object);
                 }
             }
-            folded.upto = end;
+            folded.upto = revision;
         }
+        folded.upto = folded.upto.max(head);
         let changes = folded.profiles.get(profile).into_iter().flatten();
         Ok(changes.filter(|(revision, _)| revision.0 <= to).map(|(_, change)| change.clone()).collect())
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The versions of a CloudProfile: their life as a picture, the table of `terrarium versions`, and what happens to their users.
+//! The versions of a CloudProfile: their life as a picture, the table of `terrarium versions`, and what happens to their users:
+//! to all of them, or, where there are many, to a window of them (`users=2`).
 //!
 //! **Tour.** [`history`] what was offered, from the log; [`picture`] the picture; [`change`] what a change would do;
 //! [`dates`] dates that are dragged.
@@ -10,19 +11,22 @@ pub(crate) mod history;
 mod picture;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use api::core::Shoot;
-use chrono::TimeDelta;
-use domain::versions::State;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::versions::{Expirable, State};
 use maud::{Markup, html};
 use ops::forecast::Forecast;
 use ops::past::resource;
-use ops::versions::{Offered, Row, offered};
+use ops::past::rows::{Rows, ShootRow};
+use ops::versions::{Offered, Row, Uses, offered_to};
 use ops::world::{ProfileKey, World};
 
-use self::picture::{Users, used};
+use self::picture::{Users as Counts, used};
+use super::clusters::source;
 use super::maintenance;
-use super::world::world;
+use super::world::{profiles as profiles_of, world};
 use crate::frame::{Page, Section};
 use crate::input::encoded;
 use crate::parts::message::{Message, Severity};
@@ -32,23 +36,31 @@ use crate::view::View;
 
 /// How far ahead is looked for what happens to users.
 const AHEAD: TimeDelta = TimeDelta::days(90);
+/// Users that are shown at once where there are many.
+const WINDOW: usize = 100;
 
 /// Draws the page of a profile, `NAME` or `NAMESPACE/NAME`; without one, of the first.
 ///
 /// # Errors
 /// There is no such profile; what the API answers.
 pub async fn draw(view: &View, name: Option<&str>) -> Result<Page, Refusal> {
-    let world = world(view).await?;
-    let names: Vec<String> = world.offers().keys().map(ProfileKey::shown).collect();
+    let (world, users) = read(view).await?;
+    let offers = world.offers();
+    let names: Vec<String> = offers.keys().map(ProfileKey::shown).collect();
     let Some(name) = name.map(str::to_owned).or_else(|| names.first().cloned()) else {
         let body = html! { p { strong { "No CloudProfile." } } p { "Create one with " code { "kubectl apply" } "." } };
         return Ok(Page::new(Section::Versions, "Versions").region("none", "", body).follows(&FOLLOWS));
     };
-    let Some(offered) = offered(&world, Some(&name), view.now(), view.rules()) else {
+    let of = |key: &ProfileKey| users.uses(&world, key);
+    let Some(offered) = offered_to(&offers, &of, Some(&name), view.now(), view.rules()) else {
         let links = names.iter().map(|name| (link(view, name), name.clone())).collect::<Vec<_>>();
         return Err(Refusal::no_object(&format!("CloudProfile {name}"), &links));
     };
-    let (pictures, users) = (pictures(view, &name, &offered).await?, users(view, &world, &name));
+    let pictures = pictures(view, &name, &offered).await?;
+    let users = match &users {
+        Users::Whole => fates(view, &only(&world, &name), None),
+        Users::Rows(rows, all) => window(view, &world, &name, rows, all).await?,
+    };
     let page = Page::new(Section::Versions, format!("Versions of {name}"))
         .region("profiles", "", profiles(view, &names, &name))
         .region("pictures", "Life of the versions", pictures)
@@ -83,7 +95,7 @@ fn profiles(view: &View, names: &[String], shown: &str) -> Markup {
 async fn pictures(view: &View, name: &str, offered: &Offered) -> Result<Markup, Refusal> {
     let dashboard = &view.dashboard;
     let to = view.at.map_or(u64::MAX, |moment| moment.revision);
-    let changes = match dashboard.history().of(&*dashboard.options().log, name, to).await {
+    let changes = match dashboard.history().of(&*dashboard.options().log, dashboard.timeline(), name, to).await {
         Ok(changes) => changes,
         Err(error) => {
             let text = format!("the log cannot be read: {error}");
@@ -99,7 +111,7 @@ async fn pictures(view: &View, name: &str, offered: &Offered) -> Result<Markup, 
             subjects.push(&row.subject);
         }
     }
-    let users = |subject: &str| -> Users {
+    let users = |subject: &str| -> Counts {
         let rows = offered.rows.iter().filter(|row| row.subject == subject);
         rows.map(|row| (row.version.clone(), (row.shoots, row.pools))).collect()
     };
@@ -175,15 +187,77 @@ pub(super) fn forecast(view: &View, world: &World) -> Forecast {
     Forecast::of(world, from, from + AHEAD, &random)
 }
 
-fn users(view: &View, world: &World, name: &str) -> Markup {
-    let world = only(world, name);
+/// Where the users of profiles are known from.
+enum Users {
+    /// The world has all Shoots.
+    Whole,
+    /// It has none: there are many, and the index has their rows.
+    Rows(Vec<Arc<ShootRow>>, Box<Rows>),
+}
+
+impl Users {
+    fn uses(&self, world: &World, key: &ProfileKey) -> Uses {
+        match self {
+            Self::Whole => Uses::of(world.shoots.iter().filter(|shoot| ProfileKey::of(shoot) == *key)),
+            Self::Rows(rows, _) => Uses::of_rows(rows.iter().map(|row| &**row).filter(|row| row.spec.profile == *key)),
+        }
+    }
+}
+
+/// Profiles and who uses them.
+async fn read(view: &View) -> Result<(World, Users), Refusal> {
+    if let Some((rows, all)) = source::indexed(view).await {
+        return Ok((profiles_of(view).await?, Users::Rows(rows, all)));
+    }
+    Ok((world(view).await?, Users::Whole))
+}
+
+/// Which of many users are shown, and how many there are.
+struct Window {
+    number: usize,
+    pages: usize,
+    found: usize,
+}
+
+/// What happens to some of many users: whose version expires first comes first.
+async fn window(view: &View, world: &World, name: &str, rows: &[Arc<ShootRow>], all: &Rows) -> Result<Markup, Refusal> {
+    let mut own: Vec<&Arc<ShootRow>> = rows.iter().filter(|row| row.spec.profile.shown() == name).collect();
+    let Some(offered) = own.first().and_then(|row| world.offers().remove(&row.spec.profile)) else {
+        return Ok(html! { p { "Nobody uses this profile." } });
+    };
+    let dates: BTreeMap<&str, Option<DateTime<Utc>>> =
+        offered.kubernetes.versions.iter().map(|entry| (entry.version.as_str(), entry.expiration_date())).collect();
+    let date = |row: &ShootRow| dates.get(&*row.spec.kubernetes).copied().flatten().unwrap_or(DateTime::<Utc>::MAX_UTC);
+    own.sort_by_cached_key(|row| (date(row), row.namespace.clone(), row.name.clone()));
+    let found = own.len();
+    let pages = found.div_ceil(WINDOW).max(1);
+    let number = view.query.text("users").parse().unwrap_or(1_usize).clamp(1, pages);
+    let shown: Vec<Arc<ShootRow>> = own.into_iter().skip((number - 1) * WINDOW).take(WINDOW).cloned().collect();
+    let mut some = World::default();
+    (some.cloud_profiles, some.namespaced) = (world.cloud_profiles.clone(), world.namespaced.clone());
+    some.shoots = source::whole(view, &shown, all).await?;
+    Ok(fates(view, &some, Some(Window { number, pages, found })))
+}
+
+/// What happens to the Shoots of a world; `window`: which ones of many they are.
+fn fates(view: &View, world: &World, window: Option<Window>) -> Markup {
     if world.shoots.is_empty() {
         return html! { p { "Nobody uses this profile." } };
     }
-    let forecast = forecast(view, &world);
+    let forecast = forecast(view, world);
     let kubernetes: BTreeMap<String, &str> =
         world.shoots.iter().map(|shoot| (ops::world::name_of(shoot), shoot.spec.kubernetes.version.as_str())).collect();
+    let to = |number: usize| view.here_with(&[("users", &number.to_string())]);
     html! {
+        @if let Some(Window { found, number, pages }) = &window {
+            p { (found) " Shoots use it. These are " ((number - 1) * WINDOW + 1) " to " ((number * WINDOW).min(*found))
+                ", in the order in which their versions of Kubernetes expire." }
+            nav.actions aria-label="Windows of the users" {
+                @if *number > 1 { a.button rel="prev" href=(to(number - 1)) { "Previous " (WINDOW) } }
+                span { "Page " (number) " of " (pages) }
+                @if number < pages { a.button rel="next" href=(to(number + 1)) { "Next " (WINDOW) } }
+            }
+        }
         @if forecast.rows.is_empty() { p { "Within 90 days maintenance changes nothing." } } @else { (changes(view, &forecast.rows)) }
         @for (reason, shoots) in &forecast.unmoved {
             details { summary { "Unchanged: " (used(shoots.len(), 0)) ", " (reason) }

@@ -119,8 +119,12 @@ pub(super) fn draw(id: &str, subject: &str, changes: &[Change], now: DateTime<Ut
                             @if band.state != State::Supported {
                                 rect x=(left) y=(y + 18) width=((right - left).max(1)) height="8" fill={"url(#" (id) "-" (state) ")"} {}
                             }
-                            @if right - left > 8 * i64::try_from(state.len()).unwrap_or(0) {
-                                text.inband x=(left + 5) y=(y + 13) { (state) }
+                            @let length = 8 * i64::try_from(state.len()).unwrap_or(0);
+                            // Behind the line of now, and behind the diamond at the end of the band before.
+                            @let begin = beside(left, x(now), length);
+                            @let begin = if band.state == State::Expired { begin.max(left + 8) } else { begin };
+                            @if right - begin > length {
+                                text.inband x=(begin + 5) y=(y + 13) { (state) }
                             }
                         }
                     }
@@ -143,6 +147,12 @@ pub(super) fn draw(id: &str, subject: &str, changes: &[Change], now: DateTime<Ut
             ])).collect::<Vec<_>>()))
         }
     }
+}
+
+/// Where a text that would begin at a place begins so that a mark is not drawn across its `length`: at the place, or behind the
+/// mark.
+fn beside(place: i64, mark: i64, length: i64) -> i64 {
+    if (place..place + length).contains(&mark) { mark } else { place }
 }
 
 /// `3 Shoots, 1 pool`.
@@ -173,6 +183,13 @@ mod tests {
             expires: expires.map(at),
         });
         (at(day), Arc::new(BTreeMap::from([("kubernetes".to_owned(), versions.collect())])))
+    }
+
+    #[test]
+    fn a_text_begins_behind_the_mark_that_would_cross_it() {
+        for (place, mark, begin) in [(10, 5, 10), (10, 10, 10), (10, 12, 12), (10, 59, 59), (10, 60, 10)] {
+            assert_eq!(beside(place, mark, 50), begin, "{place} {mark}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde_json::Value;
 use terrarium_e2e::sandbox::Sandbox;
 
 use crate::support::browser::{Browser, By};
-use crate::support::{evening, garden, offer, with_browser};
+use crate::support::{evening, garden, manifest, offer, with_browser};
 
 /// The buttons of the clock.
 const NEXT_WINDOW: &str = "#clock form:has(input[value=window]) button";
@@ -315,6 +315,47 @@ fn an_illegal_version_of_a_component_shows_the_rule() {
             browser.open("landscape").await;
         }
         browser.set_scripts(true).await;
+        sandbox
+    });
+}
+
+#[test]
+fn the_next_rows_of_the_list_come_as_somebody_scrolls_to_its_end() {
+    with_browser("scroll", |browser| async move {
+        let sandbox = evening("scroll", &[]);
+        let text = std::fs::read_to_string(manifest("shoot")).expect("a manifest");
+        let (_, shoot) = text.split_once("kind: Shoot\n").expect("the Shoot is the last document");
+        // Nobody schedules them: they are rows, and no work.
+        let shoot = shoot.replacen("spec:\n", "spec:\n  schedulerName: nobody\n", 1);
+        let document = |number: u32| {
+            let shoot = shoot.replacen("{name: local,", &format!("{{name: s{number:03},"), 1);
+            format!("apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\n{shoot}---\n")
+        };
+        let all: String = (0..249).map(document).collect();
+        garden(&sandbox, &["create", "-f", &sandbox.file("many.yaml", &all)]);
+        browser.log_in(&sandbox, &[]).await;
+        browser.open("clusters?sort=name").await;
+        let rows = |count: u32| format!("document.querySelectorAll('#list tbody tr').length === {count}");
+        browser.until("a window of the list", &rows(200)).await;
+        browser.evaluate("window.stays = true").await;
+        browser.evaluate("window.scrollTo(0, document.body.scrollHeight)").await;
+        browser.until("the rest of the list", &rows(250)).await;
+        assert!(browser.address().await.contains("windows=2"), "the address says what is shown");
+        // What was fetched is live, too.
+        let patch = ["patch", "shoot", "s248", "--type=merge", "-p", r#"{"spec":{"purpose":"testing"}}"#];
+        garden(&sandbox, &[&["-n", "garden-demo"], &patch[..]].concat());
+        browser.until_text("#list tbody tr:last-of-type", "testing").await;
+        assert_eq!(browser.evaluate("window.stays").await, true, "the page was not loaded again");
+        // The filter begins at the first row again.
+        browser.fill("#filter", "s24").await;
+        browser.until("what the filter finds", &rows(9)).await;
+        assert!(!browser.address().await.contains("windows"), "{}", browser.address().await);
+        // Without scripts there are links.
+        browser.set_scripts(false).await;
+        browser.open("clusters?sort=name").await;
+        browser.follow("#list a[rel=next]").await;
+        browser.until_at("page=2").await;
+        browser.until("the second window", &rows(50)).await;
         sandbox
     });
 }

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What pages answer to what they cannot show, beside what `pages` and `security` have: moments, names, markup.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+use eventlog::{Actor, Append, EventLog, Expect, Key, MemoryLog, Revision, Sections, Verb};
+use serde_json::{Value, json};
+
+use crate::support::{SHOOTS, Stage, landscape, shoot};
+
+/// A log with an entry a minute from 19:00 on.
+async fn log(entries: u32) -> MemoryLog {
+    let log = MemoryLog::new();
+    for number in 0..entries {
+        let time: DateTime<Utc> = format!("2023-07-27T19:{number:02}:00Z").parse().expect("an instant");
+        let append = Append {
+            key: Key::new("garden", "/configmaps", "default", &format!("c{number}")),
+            expect: Expect::Absent,
+            guards: Vec::new(),
+            verb: Verb::Create,
+            object: Sections { parts: ["{", "", "}", "", "}"].map(|part| Bytes::from_static(part.as_bytes())) },
+            volatile: false,
+            actor: Arc::new(Actor::default()),
+            time,
+            writer: (1, u64::from(number)),
+        };
+        log.append(append).await.expect("nothing is in its way");
+    }
+    log
+}
+
+#[tokio::test]
+async fn what_is_no_moment_is_asked_for_again() {
+    let stage = Stage::with_log(landscape(), log(10).await);
+    for at in ["soon", "-1", "1.5", "2023-02-30", "99999999999999999999", "%3Cscript%3E"] {
+        let answer = stage.get(&format!("/dashboard/clusters?filter=x&at={at}")).await;
+        assert_eq!(answer.code, 400, "{at}");
+        for part in
+            ["id=\"at-revision\"", "id=\"at-time\"", "name=\"filter\" value=\"x\"", "/dashboard/clusters?filter=x"]
+        {
+            assert!(answer.text.contains(part), "{at}: {part}: {}", answer.text);
+        }
+        assert!(!answer.text.contains("<script>"), "{at}");
+    }
+}
+
+#[tokio::test]
+async fn a_moment_that_history_does_not_have_links_to_the_nearest() {
+    let log = log(10).await;
+    log.compact(Revision(4)).await.expect("it is not in the future");
+    let stage = Stage::with_log(landscape(), log);
+    for (at, code, said, nearest) in [
+        ("3", 410, "history begins at revision 4", "at=4\""),
+        ("4", 200, "Showing revision 4", ""),
+        ("2023-07-27T18:59:59Z", 410, "history begins at revision 5", "at=5\""),
+        ("2023-07-27T19:04:00Z", 200, "Showing revision 5", ""),
+        ("10", 200, "Showing revision 10", ""),
+        ("11", 404, "that revision is still to come; the last one is 10", "at=10\""),
+        ("2023-07-27T20:00:00Z", 200, "Showing revision 10", ""),
+        ("2023-07-27T20:00:01Z", 404, "2023-07-27 20:00:01 is still to come", "href=\"/dashboard/clusters\""),
+    ] {
+        let answer = stage.get(&format!("/dashboard/clusters?at={at}")).await;
+        assert_eq!(answer.code.as_u16(), code, "{at}: {}", answer.text);
+        assert!(answer.text.contains(said) && answer.text.contains(nearest), "{at}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn a_cluster_that_was_not_there_then_says_when_it_came() {
+    let mut api = landscape().with(SHOOTS, &[shoot("local", "1.26.4")]);
+    let namespaced = SHOOTS.replace("/shoots", "/namespaces/garden-demo/shoots");
+    for path in [SHOOTS.to_owned(), namespaced] {
+        api.past.insert(path, Vec::new());
+    }
+    let stage = Stage::with_log(api, log(10).await);
+    let answer = stage.get("/dashboard/clusters/demo/local?at=5").await;
+    assert_eq!(answer.code, 404);
+    for part in ["Cluster demo/local did not exist then", "It was created at", "at=2023-07-27T20"] {
+        assert!(answer.text.contains(part), "{part}: {}", answer.text);
+    }
+    let answer = stage.get("/dashboard/clusters/demo/lokal?at=5").await;
+    assert_eq!(answer.code, 404);
+    assert!(answer.text.contains("There is no cluster demo/lokal"), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn a_filter_that_cannot_be_read_filters_by_the_rest() {
+    let stage = Stage::new(landscape().with(SHOOTS, &[shoot("a", "1.26.4"), shoot("b", "1.27.1")]));
+    for (filter, said) in [
+        ("version:1.27+%22open", "a quotation mark has no end"),
+        ("colour:red+version:1.27", "`colour:` is no key: use one of project, seed"),
+        ("forced:soon+version:1.27", "`forced:soon` needs a length of time"),
+    ] {
+        let answer = stage.get(&format!("/dashboard/clusters?filter={filter}")).await;
+        assert_eq!(answer.code, 200, "{filter}");
+        assert!(
+            answer.text.contains(said) && answer.text.contains("aria-invalid=\"true\""),
+            "{filter}: {}",
+            answer.text
+        );
+        assert!(!answer.text.contains("Select garden-demo/a\""), "{filter}: the rest counts");
+    }
+}
+
+/// An annotation, a label, a Project, an Event, a condition: wherever markup comes from, it is text.
+#[tokio::test]
+async fn markup_in_annotations_and_events_is_text() {
+    let script = "<script>alert(1)</script>\"'&";
+    let mut object = shoot("local", "1.26.4");
+    object["metadata"]["annotations"] = json!({ "note": script });
+    object["metadata"]["labels"] = json!({ "label": script });
+    let event: Value = json!({ "metadata": { "name": "e" }, "involvedObject": { "uid": "local" }, "reason": script,
+        "type": script, "message": script, "lastTimestamp": "2023-07-27T19:00:00Z" });
+    let events = "/clusters/garden/api/v1/namespaces/garden-demo/events";
+    let stage = Stage::new(landscape().with(SHOOTS, &[object]).with(events, &[event]));
+    let text = stage.get("/dashboard/clusters/demo/local").await.text;
+    assert!(!text.contains("<script>"), "{text}");
+    assert!(text.matches("&lt;script&gt;alert(1)&lt;/script&gt;").count() >= 4, "the Event and the manifest: {text}");
+}
+
+#[tokio::test]
+async fn a_window_that_is_no_number_is_the_first() {
+    let shoots: Vec<_> = (0..450).map(|number| shoot(&format!("s{number:03}"), "1.27.1")).collect();
+    let stage = Stage::new(landscape().with(SHOOTS, &shoots));
+    let rows = async |query: &str| {
+        let text = stage.get(&format!("/dashboard/clusters?{query}")).await.text;
+        (text.matches("aria-label=\"Select ").count(), text)
+    };
+    for query in ["page=0", "page=-1", "page=x", "windows=0", "windows=", "windows=99999999999999999999"] {
+        let (count, text) = rows(query).await;
+        assert!(count == 200 && text.contains("Select garden-demo/s000\""), "{query}: {count}");
+    }
+    assert_eq!(rows("windows=2").await.0, 400);
+    assert_eq!(rows("windows=10").await.0, 450, "no more than there are");
+    let (count, text) = rows("page=2&windows=2").await;
+    assert!(count == 250 && text.contains("Pages 2 to 3 of 3") && !text.contains("rel=\"next\""), "{count}");
+    assert!(rows("").await.1.contains("data-next=\"/dashboard/clusters?windows=2\""), "the script asks for more");
+    assert!(rows("page=99").await.1.contains("Page 3 of 3"));
+}
