@@ -58,7 +58,9 @@ impl Index {
             let end = Revision(revision.0.min(at.0.saturating_add(PIECE)));
             let entries = self.log.read(at, end, None).await?;
             let mut texts = self.texts();
-            entries.iter().for_each(|entry| rows.forwards(entry, &mut texts));
+            for entry in &entries {
+                rows.forwards(entry, &mut texts);
+            }
             drop(texts);
             at = end;
         }
@@ -66,7 +68,9 @@ impl Index {
             let begin = Revision(revision.0.max(at.0.saturating_sub(PIECE)));
             let entries = self.log.read(begin, at, None).await?;
             let mut texts = self.texts();
-            entries.iter().rev().for_each(|entry| rows.backwards(entry, &mut texts));
+            for entry in entries.iter().rev() {
+                rows.backwards(entry, &mut texts);
+            }
             drop(texts);
             at = begin;
         }

@@ -86,8 +86,11 @@ pub struct MachineChange {
     /// Its name.
     pub name: Arc<str>,
     /// The name of its class, and the phase that it was in; `None`: it was not there.
-    pub before: Option<(Arc<str>, Arc<str>)>,
+    pub before: Option<ClassAndPhase>,
 }
+
+/// The name of a Machine's class, and its phase.
+type ClassAndPhase = (Arc<str>, Arc<str>);
 
 /// Changes of the Machines of one control plane that are kept, at most: the last ones, and up to twice as many.
 pub const MACHINE_CHANGES: usize = 2048;
@@ -275,7 +278,7 @@ impl Known {
         }
         // Most of what a change has is as in the one before.
         let known = changes.last();
-        let same = |text: &str, of: fn(&(Arc<str>, Arc<str>)) -> &Arc<str>| {
+        let same = |text: &str, of: fn(&ClassAndPhase) -> &Arc<str>| {
             let known = known.and_then(|change| change.before.as_ref()).map(of).filter(|known| ***known == *text);
             known.cloned().unwrap_or_else(|| text.into())
         };

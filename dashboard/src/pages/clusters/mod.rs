@@ -97,7 +97,9 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
     });
     if column == "maintenance" {
         let mut scratch = Shoot::default();
-        rows.iter_mut().for_each(|row| row.plan(view, &mut scratch));
+        for row in &mut rows {
+            row.plan(view, &mut scratch);
+        }
     }
     rows.sort_by(|one, other| {
         let by = one.order(other, column);
