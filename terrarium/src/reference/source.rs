@@ -93,10 +93,8 @@ fn plain(text: &str) -> String {
         out.push_str(name);
         out.push('`');
         // The target of a link that names it.
-        rest = match after.strip_prefix('(').and_then(|target| target.split_once(')')) {
-            Some((_, after)) => after,
-            None => after,
-        };
+        let target = after.strip_prefix('(').and_then(|target| target.split_once(')'));
+        rest = target.map_or(after, |(_, behind)| behind);
     }
     out.push_str(rest);
     out

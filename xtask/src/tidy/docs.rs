@@ -74,7 +74,7 @@ fn has_example(source: &str, item: &str) -> bool {
         line.strip_prefix(item)
             .is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_'))
     };
-    let Some(at) = lines.iter().position(|line| declares(&line)) else { return false };
+    let Some(at) = lines.iter().position(declares) else { return false };
     let above = lines[..at].iter().rev().take_while(|line| line.starts_with("///") || line.starts_with("#["));
     let mut comment: Vec<&str> = above.copied().collect();
     comment.reverse();

@@ -200,7 +200,7 @@ pub fn validate(fault: &Fault) -> Vec<FieldError> {
     let required = |name: &str, detail: &str| FieldError::required(&path.child(name), detail);
     match target {
         Some(Target::Component) if spec.component.is_empty() => {
-            errors.push(required("component", "the component that it is for"))
+            errors.push(required("component", "the component that it is for"));
         }
         Some(Target::Seed) if spec.seed_name.is_empty() => errors.push(required("seedName", "whose cluster it hits")),
         _ => {}

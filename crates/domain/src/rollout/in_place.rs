@@ -448,7 +448,7 @@ mod tests {
 
     #[test]
     fn a_node_is_updated_when_label_and_condition_say_so() {
-        let update = |reason, outcome| Update { reason, outcome, ..Update::default() };
+        let update = |reason, outcome| Update { outcome, reason, ..Update::default() };
         for (reason, outcome, is_done) in [
             (Some(Reason::UpdateSuccessful), Some(Outcome::Successful), true),
             (Some(Reason::UpdateSuccessful), None, false),
