@@ -90,7 +90,7 @@ impl Index {
     }
 
     fn texts(&self) -> MutexGuard<'_, Texts> {
-        self.texts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.texts.lock()
     }
 
     /// The nearest keyframe, however far it is.

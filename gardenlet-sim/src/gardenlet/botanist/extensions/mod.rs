@@ -11,8 +11,8 @@ mod handshake;
 
 use api::constants::{annotation, label, operation, task};
 use api::extensions::{
-    ContainerRuntime, ContainerRuntimeSpec, ContainerRuntimeWorkerPool, ControlPlane, ControlPlaneSpec, DNSRecord,
-    Extension, ExtensionSpec, Infrastructure, InfrastructureSpec, Network, NetworkSpec, Worker,
+    ContainerRuntime, ContainerRuntimeSpec, ContainerRuntimeWorkerPool, ControlPlane, ControlPlaneSpec, Extension,
+    ExtensionSpec, Infrastructure, InfrastructureSpec, Network, NetworkSpec,
 };
 use api::kubernetes::core::SecretReference;
 use apimachinery::meta::{LabelSelector, ObjectMeta};
