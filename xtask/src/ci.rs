@@ -129,7 +129,7 @@ pub(crate) fn schemas(minutes: u32, seed: u64) -> Result<(), String> {
     let schemathesis = schemas::install(&target.join("clients/schemas"))?;
     println!("== requests for {minutes} min, seed {seed}");
     let sandbox = Sandbox::new(&target.join("ci"), &target.join("tmp/schemas"));
-    let tried = schemas::run(&sandbox, &schemathesis, Duration::from_secs(60) * minutes, seed)?;
+    let tried = schemas::run(&sandbox, &schemathesis, Duration::from_mins(u64::from(minutes)), seed)?;
     print!("{}", schemas::table(&tried));
     schemas::judged(&tried)
 }

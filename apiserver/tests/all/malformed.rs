@@ -30,8 +30,8 @@ fn in_protobuf(tree: &Value) -> Option<Vec<u8>> {
 
 #[test]
 fn whatever_is_sent_is_answered_without_a_server_error() {
-    let count =
-        std::env::var("TERRARIUM_TEST_MALFORMED").ok().and_then(|count| count.parse().ok()).unwrap_or(4_000_u32);
+    let count = std::env::var_os("TERRARIUM_TEST_MALFORMED");
+    let count = count.and_then(|text| text.to_str()?.parse().ok()).unwrap_or(4_000_u32);
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let garden = runtime.block_on(Garden::furnished());
     let view = std::iter::once(catalogue::controller_deployments_view());
@@ -46,7 +46,7 @@ fn whatever_is_sent_is_answered_without_a_server_error() {
     let codes = RefCell::new(BTreeSet::new());
     let outcome = TestRunner::new(config).run(&bytes, |(row, bytes)| {
         let target =
-            Target { root: "/clusters/garden", info: *row.get(&rows), namespace: "garden-demo", encode: &in_protobuf };
+            Target { root: "/clusters/garden", info: row.get(&rows), namespace: "garden-demo", encode: &in_protobuf };
         let mut draws = Draws::new(&bytes);
         for _ in 0..SERIES {
             let sent = target.request(&mut draws);

@@ -269,9 +269,10 @@ impl Garden {
         let answer = async {
             let response = self.gardener.call(request).await.expect("a response");
             let code = response.status().as_u16();
-            let body = match sent.lasts() {
-                true => Vec::new(),
-                false => response.into_body().collect().await.expect("a whole body").to_bytes().into(),
+            let body = if code == 200 && sent.lasts() {
+                Vec::new()
+            } else {
+                response.into_body().collect().await.expect("a whole body").to_bytes().into()
             };
             (code, body)
         };

@@ -72,6 +72,13 @@ impl Scope {
             patch::merge_patch(&mut tree, &patch);
             patch["metadata"]["resourceVersion"].is_string()
         };
+        // A JSON patch may replace the whole.
+        if !tree.is_object() {
+            let kind = go_kind(&tree);
+            return Err(Failure::BadRequest(format!(
+                "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal {kind} into Go value of type v1.Scale"
+            )));
+        }
         // A patch that names no version is one of the newest.
         if !holds && let Some(metadata) = tree["metadata"].as_object_mut() {
             metadata.remove("resourceVersion");

@@ -526,6 +526,20 @@ async fn a_body_above_three_mebibytes_is_too_large() {
 }
 
 #[tokio::test]
+async fn a_scale_that_a_patch_makes_something_else_is_refused() {
+    let world = World::new().await;
+    world.send("POST", WIDGETS, &json!({"metadata": {"name": "w"}})).await.expect_code(201);
+    let path = format!("{WIDGETS}/w/scale");
+    for (value, kind) in [(json!(1), "number"), (json!("x"), "string"), (json!([]), "array")] {
+        let patch = json!([{"op": "replace", "path": "", "value": value}]);
+        let text = format!(
+            "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal {kind} into Go value of type v1.Scale"
+        );
+        world.patch("json-patch+json", &path, &patch).await.expect_failure(400, "BadRequest", &text);
+    }
+}
+
+#[tokio::test]
 async fn annotations_above_256_kibibytes_are_refused_and_what_was_stored_stays() {
     let world = World::new().await;
     let of = |length: usize| json!({"metadata": {"name": "w", "annotations": {"a": "x".repeat(length)}}});

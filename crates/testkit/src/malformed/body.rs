@@ -399,7 +399,7 @@ impl Target<'_> {
     }
 
     /// Options of a deletion; mostly none.
-    pub(super) fn options_body(&self, draws: &mut Draws<'_>) -> Vec<u8> {
+    pub(super) fn options_body(draws: &mut Draws<'_>) -> Vec<u8> {
         if draws.below(3) < 2 {
             return Vec::new();
         }
@@ -450,7 +450,7 @@ fn directives(draws: &mut Draws<'_>, tree: &mut Value) {
                 fields.insert(key, value);
             }
             Some(Value::Array(items)) => {
-                items.push(draws.one(&[0, 1]).eq(&0).then(|| json!({"$patch": "replace"})).unwrap_or(value));
+                items.push(if draws.hits(2) { value } else { json!({"$patch": "replace"}) });
             }
             _ => {}
         }

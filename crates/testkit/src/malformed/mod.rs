@@ -78,7 +78,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Whether the answer has no end that one could wait for.
+    /// Whether the answer, if it is 200, has no end that one could wait for.
     pub fn lasts(&self) -> bool {
         self.path.contains("watch") || self.path.contains("follow")
     }
@@ -162,9 +162,10 @@ impl Target<'_> {
         } else {
             format!("{root}/apis/{}/{}", info.group, info.version)
         };
-        match info.namespaced {
-            true => format!("{version}/namespaces/{}/{}", self.namespace, info.plural),
-            false => format!("{version}/{}", info.plural),
+        if info.namespaced {
+            format!("{version}/namespaces/{}/{}", self.namespace, info.plural)
+        } else {
+            format!("{version}/{}", info.plural)
         }
     }
 
@@ -195,7 +196,7 @@ impl Target<'_> {
                 headers.push(("content-type", type_));
                 body
             }
-            "DELETE" => self.options_body(draws),
+            "DELETE" => Self::options_body(draws),
             _ => Vec::new(),
         };
         if draws.hits(6) {
