@@ -45,8 +45,12 @@ fn whatever_is_sent_is_answered_without_a_server_error() {
     let bytes = (any::<prop::sample::Index>(), prop::collection::vec(any::<u8>(), 0..2_500));
     let codes = RefCell::new(BTreeSet::new());
     let outcome = TestRunner::new(config).run(&bytes, |(row, bytes)| {
-        let target =
-            Target { root: "/clusters/garden", info: row.get(&rows), namespace: "garden-demo", encode: &in_protobuf };
+        let target = Target {
+            root: "/clusters/garden",
+            info: rows[row.index(rows.len())],
+            namespace: "garden-demo",
+            encode: &in_protobuf,
+        };
         let mut draws = Draws::new(&bytes);
         for _ in 0..SERIES {
             let sent = target.request(&mut draws);

@@ -177,7 +177,7 @@ async fn custom_resource_validation_rules_must_fail_create_of_a_custom_resource_
         send(&host, "POST", DEFINITIONS, &[], json!({ "metadata": { "name": NAME }, "spec": spec }).to_string()).await;
     let status = expect(&refused, 422);
     let field = "spec.versions[0].schema.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule";
-    assert_eq!(status["details"]["causes"][0]["field"], field, "{:#}", status);
+    assert_eq!(status["details"]["causes"][0]["field"], field, "{status:#}");
 }
 
 #[tokio::test]
