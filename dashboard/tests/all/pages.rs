@@ -327,17 +327,17 @@ fn many() -> Vec<serde_json::Value> {
         shoot["spec"]["purpose"] = json!((["testing", "production"][number % 2]));
         let begin = format!("{:02}0000+0000", number % 24);
         shoot["spec"]["maintenance"] = json!({ "timeWindow": { "begin": begin, "end": format!("{:02}0000+0000", (number + 1) % 24) },
-            "autoUpdate": { "kubernetesVersion": number % 5 > 0, "machineImageVersion": true } });
-        shoot["status"] = json!({ "technicalID": format!("shoot--demo--s{number:03}"), "seedName": "local", "hibernated": number % 7 == 0,
+            "autoUpdate": { "kubernetesVersion": !number.is_multiple_of(5), "machineImageVersion": true } });
+        shoot["status"] = json!({ "technicalID": format!("shoot--demo--s{number:03}"), "seedName": "local", "hibernated": number.is_multiple_of(7),
             "gardener": { "version": "v1.120.0", "name": "", "id": "" },
-            "lastOperation": { "type": "Reconcile", "state": (["Succeeded", "Failed"][usize::from(number % 11 == 0)]),
+            "lastOperation": { "type": "Reconcile", "state": (["Succeeded", "Failed"][usize::from(number.is_multiple_of(11))]),
                 "progress": 100, "lastUpdateTime": "2023-07-27T19:00:00Z", "description": "" },
-            "lastErrors": if number % 11 == 0 { json!([{ "description": "no", "codes": ["ERR_INFRA_DEPENDENCIES"] }]) } else { json!([]) },
-            "conditions": [{ "type": "APIServerAvailable", "status": (["True", "False"][usize::from(number % 13 == 0)]),
+            "lastErrors": if number.is_multiple_of(11) { json!([{ "description": "no", "codes": ["ERR_INFRA_DEPENDENCIES"] }]) } else { json!([]) },
+            "conditions": [{ "type": "APIServerAvailable", "status": (["True", "False"][usize::from(number.is_multiple_of(13))]),
                 "reason": "R", "message": format!("about {number}"), "lastTransitionTime": "2023-07-27T18:00:00Z" }],
             "constraints": [{ "type": "HibernationPossible", "status": "False", "reason": "R", "message": "no",
                 "lastTransitionTime": "2023-07-27T18:00:00Z" }] });
-        if number % 17 == 0 {
+        if number.is_multiple_of(17) {
             // Its rotation decides about maintenance, too: it is asked for.
             shoot["status"]["credentials"] = json!({ "rotation": {} });
         }
