@@ -32,8 +32,7 @@ pub(crate) fn test(long: bool) -> Result<(), String> {
     )?;
     println!("== tidy");
     tidy::run()?;
-    // The end-to-end scripts run the binaries of this build.
-    step("build", cargo(&["build", "--workspace", "--profile", "ci"]))?;
+    build()?;
     let mut tests = cargo(&["test", "--workspace", "--profile", "ci", "--no-fail-fast"]);
     if long {
         for name in ["TERRARIUM_TEST_SCHEDULES", "TERRARIUM_TEST_WORLDS", "TERRARIUM_TEST_KILLS"] {
@@ -49,6 +48,12 @@ pub(crate) fn test(long: bool) -> Result<(), String> {
     }
     let _engine = containers(&mut tests)?;
     step("tests", tests)
+}
+
+/// Builds the binaries that end-to-end tests and clients run, and all tests with them: their dependencies switch features of
+/// shared crates on, so nearly everything would be compiled a second time for tests that are built alone.
+fn build() -> Result<(), String> {
+    step("build", cargo(&["build", "--workspace", "--all-targets", "--profile", "ci"]))
 }
 
 /// Sees to it that tests find a container engine: the one that answers, or one of their own, which ends with what is
@@ -85,7 +90,7 @@ pub(crate) fn image() -> Result<(), String> {
 
 /// Tries every client that is found or can be installed, and writes what works into the reference.
 pub(crate) fn compatibility() -> Result<(), String> {
-    step("build", cargo(&["build", "--workspace", "--profile", "ci"]))?;
+    build()?;
     let target = root().join("target");
     let clients = target.join("clients");
     let world = World::new(Sandbox::new(&target.join("ci"), &target.join("tmp/compatibility")));
@@ -124,7 +129,7 @@ pub(crate) fn compatibility() -> Result<(), String> {
 
 /// Sends requests that are made from the served OpenAPI documents, for so many minutes. `seed`: which requests.
 pub(crate) fn schemas(minutes: u32, seed: u64) -> Result<(), String> {
-    step("build", cargo(&["build", "--workspace", "--profile", "ci"]))?;
+    build()?;
     let target = root().join("target");
     let schemathesis = schemas::install(&target.join("clients/schemas"))?;
     println!("== requests for {minutes} min, seed {seed}");

@@ -36,8 +36,9 @@ fn registered(world: &World) -> Option<(String, String, String)> {
     found.map(|condition| (condition.status, condition.reason, condition.message))
 }
 
-fn is(status: &str, reason: &str, message: &str) -> Option<(String, String, String)> {
-    Some((status.to_owned(), reason.to_owned(), message.to_owned()))
+fn texts(of: [&str; 3]) -> (String, String, String) {
+    let [status, reason, message] = of.map(str::to_owned);
+    (status, reason, message)
 }
 
 fn image(world: &World) -> Option<String> {
@@ -53,11 +54,11 @@ fn a_gardenlet_without_a_seed_is_deployed_once_the_garden_is_reconciled() {
     roll_out(&mut world);
     assert!(world.get_in::<Cluster>("runtime", "", "seed--b").is_some());
     assert!(image(&world).is_some_and(|image| image.ends_with(":v1.119.2")), "{:?}", image(&world));
-    assert_eq!(registered(&world), is("Progressing", "ReconcileError", "Waiting for seed registration"));
+    assert_eq!(registered(&world), Some(texts(["Progressing", "ReconcileError", "Waiting for seed registration"])));
 
     world.put(&seed());
     world.pass();
-    assert_eq!(registered(&world), is("True", "Reconciled", "Gardenlet deployed and Seed \"b\" registered"));
+    assert_eq!(registered(&world), Some(texts(["True", "Reconciled", "Gardenlet deployed and Seed \"b\" registered"])));
 }
 
 #[test]
