@@ -13,9 +13,6 @@ use terrarium_e2e::schemas;
 
 use crate::tidy;
 
-/// How many tests of one program run at a time.
-const TEST_THREADS: &str = "RUST_TEST_THREADS";
-
 /// The workspace's root.
 pub(crate) fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -40,11 +37,6 @@ pub(crate) fn test(long: bool) -> Result<(), String> {
         }
         tests.env("TERRARIUM_TEST_STARTS", "100");
         tests.env("TERRARIUM_TEST_MALFORMED", "100000");
-    }
-    // Tests of landscapes wait for processes half of the time.
-    if std::env::var_os(TEST_THREADS).is_none() {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        tests.env(TEST_THREADS, (2 * cores).to_string());
     }
     let _engine = containers(&mut tests)?;
     step("tests", tests)
