@@ -34,7 +34,7 @@ struct Node {
     out: Vec<usize>,
     /// How many edges begin or end here.
     ends: usize,
-    /// What was read of the object; none if only others name it.
+    /// What was read of the object; `None`: only edges of other objects name it.
     source: Option<Box<Source>>,
 }
 

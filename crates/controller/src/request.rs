@@ -16,7 +16,7 @@ use process::{Body, Context, Response, TransportError, transport};
 use crate::api::Error;
 use crate::erased::{Reader, Shared};
 
-/// What a value of a query holds as it is: the unreserved characters of RFC 3986.
+/// Characters that are not escaped in the value of a query: the unreserved ones of RFC 3986.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A request of `context`'s component. `path` starts with `/clusters/`; names in it are path segments as they are.

@@ -12,7 +12,7 @@ use apimachinery::catalogue::LaterField;
 /// Path and minor.
 type Row = (&'static str, u16);
 
-/// What a rotation of the key of etcd says of going on by itself; Shoots and Gardens have it.
+/// Fields of the automatic rotation of the encryption key of etcd, in the status of Shoots and Gardens.
 const AUTO_COMPLETED_ROTATION: Row = ("status.credentials.rotation.etcdEncryptionKey.autoCompleteAfterPrepared", 128);
 
 /// Below `spec` of a Shoot.

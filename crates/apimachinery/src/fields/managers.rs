@@ -69,7 +69,7 @@ impl Writer<'_> {
     }
 }
 
-/// A version of a kind that names fields in another way than the version in which trees are handed in.
+/// A version of a kind whose fields have other names than those of the version that is given as a tree.
 #[expect(missing_debug_implementations, reason = "it holds functions")]
 pub struct Version<'a> {
     /// Its `apiVersion`, as entries have it.

@@ -31,7 +31,7 @@ use crate::{Body, BodyError, MEDIA_TYPE, PREFIX, frame};
 /// Bytes of a frame, at most: an entry with its object before and after it.
 const MAX_FRAME: usize = 8 << 20;
 
-/// What a value of a query holds as it is: the unreserved characters of RFC 3986.
+/// Characters that are not escaped in the value of a query: the unreserved ones of RFC 3986.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// How a client deals with a log that does not answer.

@@ -493,7 +493,7 @@ fn networks_are_compared_where_a_shoot_has_addresses_of_ipv4() {
     }
 }
 
-/// Labels and provider that the CloudProfile asks for; what is said of a seed of type `local` in region `here`.
+/// Labels and provider of a CloudProfile's `seedSelector`; the answer for a Seed of type `local` in region `here`.
 #[test]
 fn a_seed_has_the_labels_and_the_provider_that_the_cloud_profile_asks_for() {
     let labels = "because the cloud profile seed selector is not matching the labels of the seed";
