@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use api::cluster;
 use api::kubernetes::core::{ContainerStateTerminated, Pod};
-use apimachinery::meta::{DeleteOptions, Preconditions};
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::TimerClass;
 use controller::{Api, ObjectKey};
@@ -29,8 +28,7 @@ const FAILURE: i32 = 1 << 8;
 /// Wall time after which a pod that lacks something is looked at again.
 const CONFIG_AGAIN: TimeDelta = TimeDelta::seconds(2);
 
-/// Runs the pod's process, again and again, until `stopped` resolves (its sender is dropped) or the kubelet ends; in the
-/// first case the pod is removed then, if it is to be deleted.
+/// Runs the pod's process, again and again, until `stopped` resolves (its sender is dropped) or the kubelet ends.
 pub(super) async fn run(
     kubelet: &Kubelet,
     key: &ObjectKey,
@@ -59,18 +57,6 @@ pub(super) async fn run(
     };
     life.go_on(launch).await;
     life.release();
-    if life.stop.shutdown.is_requested() {
-        return;
-    }
-    let preconditions = Preconditions { uid: Some(life.pod.metadata.uid.clone()), ..Preconditions::default() };
-    let options =
-        DeleteOptions { grace_period_seconds: Some(0), preconditions: Some(preconditions), ..DeleteOptions::default() };
-    if let Err(error) = life.api.delete(&key.name, &options).await
-        && !error.is_not_found()
-        && !error.is_conflict()
-    {
-        tracing::warn!(%error, pod = %key, "cannot remove the pod");
-    }
 }
 
 /// The request that a process ends.

@@ -29,7 +29,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use api::kubernetes::core::Pod;
-use controller::{Api, Controller, ListOptions, ObjectKey, QueueHandle, Requeue, Store};
+use apimachinery::meta::{DeleteOptions, Preconditions};
+use controller::{Api, Controller, Error, ListOptions, ObjectKey, QueueHandle, Requeue, Store};
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use process::child::{Assignment, Joining, Ready};
@@ -124,6 +125,9 @@ impl fmt::Debug for Options {
     }
 }
 
+/// How many pods are removed at a time.
+const CONCURRENCY: usize = 10;
+
 /// Runs the kubelet until it is asked to stop, and then until its processes have ended.
 pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     Box::pin(async move {
@@ -135,10 +139,10 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
         let kubelet = Arc::new(Kubelet { context, options, api, store, queue, running: Mutex::default() });
         let reconciler = kubelet.clone();
         controller
-            .run(1, move |key| {
+            .run(CONCURRENCY, move |key| {
                 let kubelet = reconciler.clone();
                 async move {
-                    kubelet.reconcile(&key);
+                    kubelet.reconcile(&key).await?;
                     Ok(Requeue::OnChange)
                 }
             })
@@ -166,39 +170,62 @@ struct Running {
 }
 
 impl Kubelet {
-    fn reconcile(self: &Arc<Self>, key: &ObjectKey) {
+    /// Ends the life of a pod that is gone or is to be deleted, then removes the pod; begins the life of a new one.
+    async fn reconcile(self: &Arc<Self>, key: &ObjectKey) -> Result<(), Error> {
         let pod = self.store.get(key);
+        if !self.has_ended(key, pod.as_deref()) {
+            return Ok(());
+        }
+        let Some(pod) = pod.filter(|pod| self.options.launch.names(image(pod))) else { return Ok(()) };
+        // It may never have had a life: its creation and its deletion were read together, or before this kubelet came.
+        if pod.metadata.is_being_deleted() {
+            return self.remove(key, &pod).await;
+        }
+        self.begin(key, pod);
+        Ok(())
+    }
+
+    /// Whether a pod has no life; one that it should not have is asked to end, which makes the key dirty again.
+    fn has_ended(&self, key: &ObjectKey, pod: Option<&Pod>) -> bool {
         let mut running = self.running.lock();
-        let wanted = pod.filter(|pod| !pod.metadata.is_being_deleted() || running.contains_key(key));
-        if let Some(life) = running.get_mut(key) {
-            let is_wanted =
-                wanted.as_ref().is_some_and(|pod| pod.metadata.uid == life.uid && !pod.metadata.is_being_deleted());
-            if is_wanted {
-                return;
-            }
-            life.stop = None;
-            if life.ended.try_recv() == Err(oneshot::error::TryRecvError::Empty) {
-                // Its end makes the key dirty again.
-                return;
-            }
-            running.remove(key);
+        let Some(life) = running.get_mut(key) else { return true };
+        if pod.is_some_and(|pod| pod.metadata.uid == life.uid && !pod.metadata.is_being_deleted()) {
+            return false;
         }
-        let Some(pod) = wanted.filter(|pod| !pod.metadata.is_being_deleted()) else { return };
-        let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
-        if !self.options.launch.names(image) {
-            return;
+        life.stop = None;
+        if life.ended.try_recv() == Err(oneshot::error::TryRecvError::Empty) {
+            return false;
         }
+        running.remove(key);
+        true
+    }
+
+    fn begin(self: &Arc<Self>, key: &ObjectKey, pod: Arc<Pod>) {
         let launch = self.options.launch.launch(&key.cluster, &pod);
         let (stop, stopped) = oneshot::channel();
         let (end, ended) = oneshot::channel();
-        running.insert(key.clone(), Running { uid: pod.metadata.uid.clone(), stop: Some(stop), ended });
-        drop(running);
+        let life = Running { uid: pod.metadata.uid.clone(), stop: Some(stop), ended };
+        self.running.lock().insert(key.clone(), life);
         let (kubelet, key) = (self.clone(), key.clone());
         self.context.tasks.spawn(async move {
             life::run(&kubelet, &key, pod, launch, stopped).await;
             let _ = end.send(());
             kubelet.queue.add(key);
         });
+    }
+
+    async fn remove(&self, key: &ObjectKey, pod: &Pod) -> Result<(), Error> {
+        let preconditions = Preconditions { uid: Some(pod.metadata.uid.clone()), ..Preconditions::default() };
+        let options = DeleteOptions {
+            grace_period_seconds: Some(0),
+            preconditions: Some(preconditions),
+            ..DeleteOptions::default()
+        };
+        match self.api.within(&key.cluster, &key.namespace).delete(&key.name, &options).await {
+            // It is gone, or another one of its name is there.
+            Err(error) if error.is_not_found() || error.is_conflict() => Ok(()),
+            removed => removed.map(drop),
+        }
     }
 
     async fn stop_all(&self) {
@@ -210,4 +237,9 @@ impl Kubelet {
         }
         futures::future::join_all(ends).await;
     }
+}
+
+/// That of its first container.
+fn image(pod: &Pod) -> &str {
+    pod.spec.containers.first().map_or("", |container| container.image.as_str())
 }

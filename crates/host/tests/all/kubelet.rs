@@ -57,8 +57,20 @@ struct Kubelet {
 
 impl Kubelet {
     async fn new() -> Self {
-        let mut world = World::new(Mode::Stepped);
-        let heard: Arc<Mutex<Vec<Option<Ready>>>> = Arc::default();
+        let mut kubelet = Self::stopped();
+        kubelet.start().await;
+        kubelet
+    }
+
+    /// One that does not run yet.
+    fn stopped() -> Self {
+        let world = World::new(Mode::Stepped);
+        let pods = Api::namespaced(&world.context(), "runtime", "default");
+        Self { world, pods, heard: Arc::default() }
+    }
+
+    async fn start(&mut self) {
+        let Self { world, heard, .. } = self;
         let (ears, clock) = (heard.clone(), world.clock.clone());
         let options = kubelet::Options {
             launch: Arc::new(Toys),
@@ -81,8 +93,6 @@ impl Kubelet {
                 kubelet::run(context, options)
             })
             .await;
-        let pods = Api::namespaced(&world.context(), "runtime", "default");
-        Self { world, pods, heard }
     }
 
     async fn create(&self, name: &str, image: &str) {
@@ -99,6 +109,8 @@ impl Kubelet {
         let mut pod = Pod { metadata: named(name), ..Pod::default() };
         pod.spec.containers = vec![container];
         pod.spec.volumes = vec![volume];
+        // One without a node is deleted without its kubelet.
+        pod.spec.node_name = "terrarium".to_owned();
         self.pods.create(&pod).await.expect("created");
     }
 
@@ -191,6 +203,20 @@ async fn a_pod_is_a_process_until_it_is_deleted() {
     assert_eq!(following.await, "good bye\n", "the stream ends with the process");
     kubelet.until("toy-1", |pod| pod.is_none()).await;
     assert_eq!(kubelet.heard(2).await, [Some(Ready { program: "toy".into(), ..Ready::default() }), None]);
+    kubelet.world.end();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pod_that_is_to_be_deleted_before_the_kubelet_sees_it_goes() {
+    let mut kubelet = Kubelet::stopped();
+    kubelet.config().await;
+    kubelet.create("toy-1", "toy:well").await;
+    kubelet.pods.delete("toy-1", &DeleteOptions::default()).await.expect("deleted");
+    let pod = kubelet.pods.get_opt("toy-1").await.expect("an answer");
+    assert!(pod.expect("it waits for its kubelet").metadata.is_being_deleted());
+    kubelet.start().await;
+    kubelet.until("toy-1", |pod| pod.is_none()).await;
+    assert_eq!(kubelet.heard(0).await, [], "there was no process");
     kubelet.world.end();
 }
 
