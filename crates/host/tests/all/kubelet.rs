@@ -110,7 +110,7 @@ impl Kubelet {
         pod.spec.containers = vec![container];
         pod.spec.volumes = vec![volume];
         // One without a node is deleted without its kubelet.
-        pod.spec.node_name = "terrarium".to_owned();
+        "terrarium".clone_into(&mut pod.spec.node_name);
         self.pods.create(&pod).await.expect("created");
     }
 
