@@ -12,9 +12,11 @@ use apimachinery::meta::ObjectMeta;
 use apimachinery::resource::DifferingTrees;
 use apimachinery::schema::{Emit, Field, Node};
 use apimachinery::{GroupKind, GroupResource, GroupVersionResource, Object};
+use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use crate::registry::{Generation, RequestContext, ScalePaths, Shape, Strategy};
+use crate::storage::partial::cut;
 
 /// An object whose type only its [`Kind`] knows.
 pub(crate) type AnyObject = dyn Any + Send + Sync;
@@ -82,6 +84,9 @@ pub(crate) trait Kind: Send + Sync {
     fn read_tree(&self, tree: Value) -> Result<Box<AnyObject>, String>;
     /// The object of bytes that this or another server has stored.
     fn read_served(&self, bytes: &[u8]) -> Result<Box<AnyObject>, String>;
+    /// Sets defaults of fields that an object lacks because a release that did not know them has stored it. The section of
+    /// all but metadata and status as it is stored with them, if it differs from that of `stored`.
+    fn default_served(&self, object: &mut AnyObject, stored: &Sections) -> Option<Bytes>;
     fn to_tree(&self, object: &AnyObject) -> Value;
     /// [`Object::to_tree_without_entries`].
     fn to_tree_without_entries(&self, object: &AnyObject) -> Value;
@@ -118,10 +123,44 @@ pub(crate) trait Kind: Send + Sync {
     fn returns_deleted_object(&self) -> bool;
 }
 
+/// A kind whose objects are an `O`.
+///
+/// Defaulting is that of the newest release: a typed object may have defaults in fields that the row's release does not
+/// know. They are left out of every tree and of what is stored; an object that is read from the log has them again
+/// ([`Kind::default_served`]), so that they are no difference between two versions of it.
 pub(crate) struct Typed<O, S> {
     names: Names,
     strategy: S,
     kind: PhantomData<fn() -> O>,
+}
+
+impl<O, S> Typed<O, S> {
+    /// A tree of an object without what the row's release does not know.
+    fn known(&self, mut tree: Value) -> Value {
+        for path in self.names.info.unknown_fields() {
+            remove(&mut tree, path);
+        }
+        tree
+    }
+
+    /// Sections of an object without what the row's release does not know.
+    fn known_sections(&self, mut sections: Sections) -> Sections {
+        for path in self.names.info.unknown_fields() {
+            if let Some((without, _)) = cut(&sections.rest, path) {
+                sections.rest = without.into();
+            }
+        }
+        sections
+    }
+}
+
+/// Removes the field at a path.
+fn remove(tree: &mut Value, path: &[&str]) {
+    let Some((name, parents)) = path.split_last() else { return };
+    let parent = parents.iter().try_fold(tree, |tree, name| tree.get_mut(name));
+    if let Some(Value::Object(fields)) = parent {
+        fields.remove(*name);
+    }
 }
 
 impl<O: Object, S: Strategy<O>> Typed<O, S> {
@@ -219,8 +258,23 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
         }
     }
 
+    fn default_served(&self, object: &mut AnyObject, stored: &Sections) -> Option<Bytes> {
+        if self.names.info.later.is_empty() {
+            return None;
+        }
+        let object = own_mut::<O>(object);
+        let before = object.clone();
+        self.strategy.default(object);
+        let rest = self.known_sections(object.encode_change(&before, stored)).rest;
+        (rest != stored.rest).then_some(rest)
+    }
+
     fn trees_of(&self, object: &AnyObject, names: &[&str], opaque: bool) -> Map<String, Value> {
-        own::<O>(object).trees_of(names, opaque && O::KEEPS_OPAQUE)
+        let trees = own::<O>(object).trees_of(names, opaque && O::KEEPS_OPAQUE);
+        match self.known(Value::Object(trees)) {
+            Value::Object(trees) => trees,
+            _ => Map::new(),
+        }
     }
 
     fn keep_fields(&self, object: &mut AnyObject, old: &AnyObject, except: &[&str]) -> bool {
@@ -228,11 +282,11 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
     }
 
     fn to_tree(&self, object: &AnyObject) -> Value {
-        own::<O>(object).to_tree()
+        self.known(own::<O>(object).to_tree())
     }
 
     fn to_tree_without_entries(&self, object: &AnyObject) -> Value {
-        own::<O>(object).to_tree_without_entries()
+        self.known(own::<O>(object).to_tree_without_entries())
     }
 
     fn keeps_opaque(&self) -> bool {
@@ -240,11 +294,11 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
     }
 
     fn encode(&self, object: &AnyObject) -> Sections {
-        own::<O>(object).encode()
+        self.known_sections(own::<O>(object).encode())
     }
 
     fn encode_change(&self, object: &AnyObject, old: &AnyObject, stored: &Sections) -> Sections {
-        own::<O>(object).encode_change(own::<O>(old), stored)
+        self.known_sections(own::<O>(object).encode_change(own::<O>(old), stored))
     }
 
     fn empty_tree(&self) -> Value {
@@ -261,7 +315,7 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
                 }
             }
         }
-        trees
+        DifferingTrees { old: self.known(trees.old), new: self.known(trees.new) }
     }
 
     fn copy(&self, object: &AnyObject) -> Box<AnyObject> {

@@ -258,10 +258,10 @@ impl Scope {
 
     /// The object as it is stored, its generation raised if the kind's specification changed.
     fn encode_update(&self, object: &mut AnyObject, old: &AnyObject, stored: &Stored) -> eventlog::Sections {
-        let before = stored_sections(&stored.sections);
+        let before = stored.defaulted_sections();
         let encoded = sections(self.kind.encode_change(object, old, &before));
         let standard = self.kind.generation() == Generation::Standard && &*self.context.subresource != "status";
-        if !standard || encoded.parts[3] == stored.sections.parts[3] {
+        if !standard || encoded.parts[3] == before.rest {
             return encoded;
         }
         self.kind.metadata_mut(object).generation += 1;
@@ -295,12 +295,6 @@ impl Scope {
         };
         self.append(tries, write, last).await
     }
-}
-
-/// The log's sections as the encoder's.
-fn stored_sections(stored: &eventlog::Sections) -> apimachinery::encode::Sections {
-    let [identity, metadata, managed_fields, rest, status] = stored.parts.clone();
-    apimachinery::encode::Sections { identity, metadata, managed_fields, rest, status }
 }
 
 fn object_of(tree: &mut Value) -> Result<&mut Map<String, Value>> {

@@ -72,11 +72,6 @@ impl Fields {
     fn cut(&self, key: &Key, object: &mut Sections) -> Vec<(Path, Bytes)> {
         let mut values = Vec::new();
         for path in self.unknown.get(&key.resource).into_iter().flatten() {
-            // Few objects have it, and to look for its name is much cheaper than to walk to its place.
-            let is_named = path.last().is_some_and(|name| memmem::find(&object.parts[REST], name.as_bytes()).is_some());
-            if !is_named {
-                continue;
-            }
             if let Some((without, value)) = cut(&object.parts[REST], path) {
                 object.parts[REST] = without.into();
                 values.push((*path, value));
@@ -199,7 +194,13 @@ impl EventLog for Partial {
 }
 
 /// `section` (a sequence of `,"name":value`) without the field at `path`, and the field's value.
-fn cut(section: &[u8], path: &[&str]) -> Option<(Vec<u8>, Bytes)> {
+pub(crate) fn cut(section: &[u8], path: &[&str]) -> Option<(Vec<u8>, Bytes)> {
+    // Few objects have it, and to look for its name is much cheaper than to walk to its place.
+    memmem::find(section, path.last()?.as_bytes())?;
+    cut_at(section, path)
+}
+
+fn cut_at(section: &[u8], path: &[&str]) -> Option<(Vec<u8>, Bytes)> {
     let (name, rest) = path.split_first()?;
     let (_, start, end) = Pairs::new(section).find(|(found, ..)| *found == name.as_bytes())?;
     if rest.is_empty() {
@@ -207,7 +208,7 @@ fn cut(section: &[u8], path: &[&str]) -> Option<(Vec<u8>, Bytes)> {
         let begin = start - name.len() - 4;
         return Some(([&section[..begin], &section[end..]].concat(), Bytes::copy_from_slice(&section[start..end])));
     }
-    let (without, value) = cut(&inner(section, start, end)?, rest)?;
+    let (without, value) = cut_at(&inner(section, start, end)?, rest)?;
     Some((enclose(section, start, end, &without), value))
 }
 

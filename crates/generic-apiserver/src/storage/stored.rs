@@ -32,6 +32,8 @@ pub(crate) struct Stored {
     pub(crate) revision: Revision,
     pub(crate) sections: Sections,
     decoded: Mutex<Known>,
+    /// [`Kind::default_served`], once it is decoded from its bytes.
+    defaulted: OnceLock<Bytes>,
     shared: OnceLock<Decoded>,
     fields: OnceLock<Vec<String>>,
 }
@@ -52,6 +54,7 @@ impl Stored {
             revision,
             sections,
             decoded: Mutex::new(Known::NotYet),
+            defaulted: OnceLock::new(),
             shared: OnceLock::new(),
             fields: OnceLock::new(),
         }
@@ -70,7 +73,10 @@ impl Stored {
             Known::NotYet => {}
         }
         match kind.read_served(&self.bytes()) {
-            Ok(object) => {
+            Ok(mut object) => {
+                if let Some(defaulted) = kind.default_served(&mut *object, &self.encoder_sections()) {
+                    let _ = self.defaulted.set(defaulted);
+                }
                 let object: Arc<AnyObject> = Arc::from(object);
                 *known = Known::Object(object.clone());
                 Some(object)
@@ -82,6 +88,20 @@ impl Stored {
                 None
             }
         }
+    }
+
+    /// The sections as the encoder's, with the defaults that the typed object has: a change is told from these.
+    pub(crate) fn defaulted_sections(&self) -> apimachinery::encode::Sections {
+        let mut sections = self.encoder_sections();
+        if let Some(defaulted) = self.defaulted.get() {
+            sections.rest = defaulted.clone();
+        }
+        sections
+    }
+
+    fn encoder_sections(&self) -> apimachinery::encode::Sections {
+        let [identity, metadata, managed_fields, rest, status] = self.sections.parts.clone();
+        apimachinery::encode::Sections { identity, metadata, managed_fields, rest, status }
     }
 
     /// Whether the typed object is kept.

@@ -6,6 +6,7 @@ mod apply;
 mod kubectl;
 mod list;
 mod refusals;
+mod releases;
 mod support;
 mod uids;
 mod unstored;

@@ -60,7 +60,7 @@ fn field(name: &'static str, node: Node) -> Field {
 }
 
 macro_rules! schema {
-    ($type:ty, $name:literal, $($field:literal: $node:expr),*) => {
+    ($type:ty, $name:literal, $($field:ident: $node:expr),*) => {
         impl Schema for $type {
             fn node() -> Node {
                 fn object() -> &'static ObjectSchema {
@@ -69,18 +69,23 @@ macro_rules! schema {
                         name: $name,
                         package: "example.com",
                         description: "",
-                        fields: vec![$(field($field, $node)),*],
+                        fields: vec![$(field(stringify!($field), $node)),*],
                     })
                 }
                 Node::Object(ObjectRef::Static(object))
+            }
+
+            fn differing_fields(&self, other: &Self) -> Option<Vec<&'static str>> {
+                let fields = [$((stringify!($field), self.$field != other.$field)),*];
+                Some(fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect())
             }
         }
     };
 }
 
-schema!(WidgetSpec, "WidgetSpec", "size": i64::node(), "color": Node::String, "parts": Node::List(Box::new(Node::String)));
-schema!(WidgetStatus, "WidgetStatus", "phase": Node::String, "heartbeat": Node::String);
-schema!(Widget, "Widget", "metadata": ObjectMeta::node(), "spec": WidgetSpec::node(), "status": WidgetStatus::node());
+schema!(WidgetSpec, "WidgetSpec", size: i64::node(), color: Node::String, parts: Node::List(Box::new(Node::String)));
+schema!(WidgetStatus, "WidgetStatus", phase: Node::String, heartbeat: Node::String);
+schema!(Widget, "Widget", metadata: ObjectMeta::node(), spec: WidgetSpec::node(), status: WidgetStatus::node());
 
 impl Resource for Widget {
     const GROUP: &'static str = "example.com";
@@ -98,7 +103,7 @@ impl Resource for Widget {
     }
 }
 
-struct WidgetStrategy;
+pub(crate) struct WidgetStrategy;
 
 impl Strategy<Widget> for WidgetStrategy {
     fn default(&self, widget: &mut Widget) {
