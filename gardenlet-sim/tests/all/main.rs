@@ -12,11 +12,12 @@ mod gardenlet_readiness;
 mod gardenlet_seed;
 mod gardenlet_self_deployment;
 mod gardenlet_shoot;
+mod machines;
 mod provider_local_extensions;
 mod provider_local_worker;
 
 use api::core::{Project, Seed, Shoot};
-use gardenlet_sim::gardenlet;
+use gardenlet_sim::{gardenlet, provider_local};
 use serde_json::json;
 use testkit::{Pass, World, object};
 
@@ -51,6 +52,12 @@ fn start_with(world: &mut World, has_pods: bool) -> Pass {
         ..gardenlet::Options::default()
     };
     world.start(|context| gardenlet::run(context, options))
+}
+
+/// Starts provider-local of Seed `local`, with its machine-controller-manager.
+fn start_provider(world: &mut World) -> Pass {
+    let options = provider_local::Options { seed_name: "local".to_owned(), ..provider_local::Options::default() };
+    world.start(|context| provider_local::run(context, options))
 }
 
 fn project() -> Project {

@@ -5,7 +5,7 @@ use api::extensions::Infrastructure;
 use serde_json::json;
 use testkit::{World, object};
 
-use super::{SEED, TECHNICAL_ID};
+use super::{SEED, TECHNICAL_ID, start_provider};
 
 /// An Infrastructure that gardenlet asks for.
 fn asked_for() -> Infrastructure {
@@ -19,11 +19,7 @@ fn asked_for() -> Infrastructure {
 fn started(infrastructure: Infrastructure) -> World {
     let mut world =
         World::at("2025-06-02T12:00:00Z").component("provider-local", "v1.120.0").with_in(SEED, infrastructure);
-    world.start(|context| {
-        let mut options = gardenlet_sim::provider_local::Options::default();
-        "local".clone_into(&mut options.seed_name);
-        gardenlet_sim::provider_local::run(context, options)
-    });
+    start_provider(&mut world);
     world
 }
 
@@ -93,11 +89,7 @@ fn what_is_deleted_goes_after_a_while() {
 fn an_operation_that_a_crash_cut_off_is_ended_by_the_next_process() {
     let mut world = started(asked_for());
     world.kill();
-    world.start(|context| {
-        let mut options = gardenlet_sim::provider_local::Options::default();
-        "local".clone_into(&mut options.seed_name);
-        gardenlet_sim::provider_local::run(context, options)
-    });
+    start_provider(&mut world);
     world.advance_to("2025-06-02T12:20:00Z");
     assert_eq!(state(&world), Some(is("Create", "Succeeded")));
 }

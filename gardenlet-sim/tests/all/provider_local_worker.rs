@@ -1,123 +1,181 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of machine-controller-manager's deployment and machine controllers: machines of a MachineDeployment come, are
-//! replaced and go. How many of which there may be is a table in `domain::rollout`.
+//! Cases of extensions/pkg/controller/worker/genericactuator @ v1.120.0: a Worker makes MachineClasses and
+//! MachineDeployments, and waits for their Machines.
 
-use api::kubernetes::core::Node;
-use api::machine::{Machine, MachineDeployment, MachineSet};
+use api::extensions::{Cluster, Worker};
+use api::kubernetes::core::Secret;
+use api::machine::{Machine, MachineClass, MachineDeployment};
 use serde_json::{Value, json};
 use testkit::{World, object};
 
-use super::{SEED, TECHNICAL_ID};
+use super::{SEED, TECHNICAL_ID, start_provider};
 
-/// A Cluster object, as gardenlet writes it for extensions.
-fn cluster() -> api::extensions::Cluster {
+fn cluster(is_hibernated: bool) -> Cluster {
     let shoot: Value = json!({
         "apiVersion": "core.gardener.cloud/v1beta1",
         "kind": "Shoot",
         "metadata": {"name": "s", "namespace": "garden-dev"},
-        "spec": {"kubernetes": {"version": "1.27.1"}, "region": "local",
+        "spec": {"kubernetes": {"version": "1.27.1"}, "region": "local", "hibernation": {"enabled": is_hibernated},
             "provider": {"type": "local", "workers": [{"name": "a", "minimum": 2, "maximum": 2, "machine": {"type": "local"}}]}},
         "status": {"technicalID": TECHNICAL_ID},
     });
     object(json!({"metadata": {"name": TECHNICAL_ID}, "spec": {"shoot": shoot, "seed": {}, "cloudProfile": {}}}))
 }
 
-fn class(name: &str) -> api::machine::MachineClass {
-    object(json!({"metadata": {"name": name, "namespace": TECHNICAL_ID}}))
+fn pool(name: &str, machine_type: &str) -> Value {
+    json!({"name": name, "minimum": 2, "maximum": 2, "maxSurge": 1, "maxUnavailable": 0, "machineType": machine_type,
+        "machineImage": {"name": "gardenlinux", "version": "934.8.0"}, "userDataSecretRef": {"name": "u", "key": "k"},
+        "architecture": "amd64", "kubernetesVersion": "1.27.1"})
 }
 
-fn deployment(replicas: i32, class: &str) -> MachineDeployment {
-    let labels = json!({"name": "pool-a"});
+fn worker(pools: &Value) -> Worker {
     object(json!({
-        "metadata": {"name": "pool-a", "namespace": TECHNICAL_ID, "generation": 1},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labels},
-            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
-            "template": {"metadata": {"labels": labels}, "spec": {"class": {"kind": "MachineClass", "name": class},
-                "nodeTemplate": {"metadata": {"labels": {"worker.gardener.cloud/pool": "a"}}}}},
-        },
+        "metadata": {"name": "s", "namespace": TECHNICAL_ID, "generation": 1,
+            "annotations": {"gardener.cloud/operation": "reconcile"}},
+        "spec": {"type": "local", "region": "local", "secretRef": {"name": "cloudprovider"}, "pools": pools},
     }))
 }
 
-fn started(deployment: MachineDeployment) -> World {
+fn started(pools: &Value) -> World {
     let mut world = World::at("2025-06-02T12:00:00Z")
         .component("provider-local", "v1.120.0")
-        .with_in(SEED, cluster())
-        .with_in(SEED, class("old"))
-        .with_in(SEED, class("new"))
-        .with_in(SEED, deployment);
-    world.start(|context| {
-        let mut options = gardenlet_sim::provider_local::Options::default();
-        "local".clone_into(&mut options.seed_name);
-        gardenlet_sim::provider_local::run(context, options)
-    });
+        .with_in(SEED, cluster(false))
+        .with_in(SEED, worker(pools));
+    start_provider(&mut world);
     world
+}
+
+/// gardenlet asks for other pools.
+fn ask(world: &World, pools: &Value) {
+    world.change_in::<Worker>(SEED, TECHNICAL_ID, "s", |stored| {
+        let new = worker(pools);
+        stored.spec = new.spec;
+        stored.metadata.annotations = new.metadata.annotations;
+        stored.metadata.generation += 1;
+    });
+}
+
+fn stored(world: &World) -> Worker {
+    world.get_in(SEED, TECHNICAL_ID, "s").expect("it is there")
+}
+
+fn state(world: &World) -> String {
+    let operation = stored(world).status.last_operation.expect("it has an operation");
+    format!("{} {}", operation.r#type, operation.state)
+}
+
+fn deployments(world: &World) -> Vec<(String, i32)> {
+    let deployments: Vec<MachineDeployment> = world.list_in(SEED);
+    deployments.into_iter().map(|deployment| (deployment.metadata.name, deployment.spec.replicas)).collect()
+}
+
+fn classes(world: &World) -> Vec<String> {
+    let classes: Vec<MachineClass> = world.list_in(SEED);
+    classes.into_iter().map(|class| class.metadata.name).collect()
 }
 
 fn machines(world: &World) -> Vec<Machine> {
     world.list_in(SEED)
 }
 
-fn running(world: &World) -> usize {
-    machines(world).iter().filter(|machine| machine.status.current_status.phase == "Running").count()
+const POOL: &str = "shoot--dev--s-a";
+
+#[test]
+fn a_worker_succeeds_when_its_machines_have_joined() {
+    let mut world = started(&json!([pool("a", "local")]));
+    assert_eq!((state(&world), deployments(&world)), ("Create Processing".to_owned(), vec![(POOL.to_owned(), 2)]));
+    let class = classes(&world).pop().expect("it has a class");
+    assert!(class.starts_with("shoot--dev--s-a-"), "{class}");
+    assert!(world.get_in::<Secret>(SEED, TECHNICAL_ID, &class).is_some(), "a class has a Secret with the user data");
+    let mut was_waiting = false;
+    for minute in 1..20 {
+        world.advance_to(&format!("2025-06-02T12:{minute:02}:00Z"));
+        let running = machines(&world).iter().filter(|it| it.status.current_status.phase == "Running").count();
+        was_waiting |= running < 2;
+        assert!(running == 2 || state(&world) == "Create Processing", "{running} run: {}", state(&world));
+    }
+    assert!(was_waiting);
+    assert_eq!(state(&world), "Create Succeeded");
+    let status = stored(&world).status;
+    assert_eq!((status.machine_deployments.len(), status.observed_generation), (1, 1));
+    assert_eq!((status.machine_deployments[0].minimum, status.machine_deployments[0].maximum), (2, 2));
 }
 
 #[test]
-fn a_machine_deployment_gets_a_machine_set_machines_and_nodes() {
-    let mut world = started(deployment(2, "old"));
-    assert_eq!((world.list_in::<MachineSet>(SEED).len(), machines(&world).len(), running(&world)), (1, 2, 0));
-    world.advance_to("2025-06-02T12:20:00Z");
-    assert_eq!(running(&world), 2);
-    let nodes: Vec<Node> = world.list_in(TECHNICAL_ID);
-    assert_eq!(nodes.len(), 2);
-    for machine in machines(&world) {
-        let node = machine.metadata.label("node").expect("it has a node").to_owned();
-        assert!(nodes.iter().any(|one| one.metadata.name == node), "{node}");
-    }
+fn zones_divide_a_pool() {
+    let mut pool = pool("a", "local");
+    pool["zones"] = json!(["0", "1", "2"]);
+    pool["minimum"] = json!(4);
+    pool["maximum"] = json!(4);
+    let world = started(&json!([pool]));
+    let of = |zone: u32, replicas| (format!("{POOL}-z{zone}"), replicas);
+    assert_eq!(deployments(&world), [of(1, 2), of(2, 1), of(3, 1)]);
 }
 
 #[test]
-fn a_new_class_replaces_machines_within_surge() {
-    let mut world = started(deployment(2, "old"));
+fn another_machine_type_is_another_class_and_the_old_one_goes_in_the_end() {
+    let mut world = started(&json!([pool("a", "local")]));
     world.advance_to("2025-06-02T12:20:00Z");
-    world.change_in::<MachineDeployment>(SEED, TECHNICAL_ID, "pool-a", |pool| {
-        let mut new = deployment(2, "new");
-        new.metadata = pool.metadata.clone();
-        new.metadata.generation = 2;
-        new.status = pool.status.clone();
-        *pool = new;
-    });
-    for minute in 20..59 {
-        world.advance_to(&format!("2025-06-02T12:{minute}:30Z"));
-        assert!(machines(&world).len() <= 3, "minute {minute}");
-    }
+    let (before, old) = (classes(&world), machines(&world));
+    ask(&world, &json!([pool("a", "large")]));
+    world.pass();
+    assert_eq!((classes(&world).len(), state(&world).as_str()), (2, "Reconcile Processing"));
     world.advance_to("2025-06-02T14:00:00Z");
-    let classes: Vec<String> = machines(&world).into_iter().map(|machine| machine.spec.class.name).collect();
-    assert_eq!(classes, ["new", "new"]);
-    assert_eq!(world.list_in::<Node>(TECHNICAL_ID).len(), 2, "nodes go with their machines");
+    assert_eq!(state(&world), "Reconcile Succeeded");
+    assert!(classes(&world).len() == 1 && classes(&world) != before);
+    assert!(machines(&world).iter().all(|machine| old.iter().all(|old| old.metadata.name != machine.metadata.name)));
 }
 
 #[test]
-fn a_deployment_that_shrinks_loses_machines_and_their_nodes() {
-    let mut world = started(deployment(2, "old"));
+fn a_pool_that_is_left_out_goes_with_its_machines() {
+    let mut world = started(&json!([pool("a", "local"), pool("b", "local")]));
     world.advance_to("2025-06-02T12:20:00Z");
-    world.change_in::<MachineDeployment>(SEED, TECHNICAL_ID, "pool-a", |pool| {
-        pool.spec.replicas = 1;
-        pool.metadata.generation = 2;
+    assert_eq!(deployments(&world).len(), 2);
+    ask(&world, &json!([pool("a", "local")]));
+    world.advance_to("2025-06-02T13:00:00Z");
+    assert_eq!(deployments(&world), [(POOL.to_owned(), 2)]);
+    assert_eq!((classes(&world).len(), machines(&world).len(), state(&world).as_str()), (1, 2, "Reconcile Succeeded"));
+}
+
+#[test]
+fn the_number_that_the_autoscaler_chose_is_kept() {
+    let mut pool = pool("a", "local");
+    pool["maximum"] = json!(5);
+    let mut world = started(&json!([pool]));
+    world.advance_to("2025-06-02T12:20:00Z");
+    world.change_in::<MachineDeployment>(SEED, TECHNICAL_ID, POOL, |deployment| deployment.spec.replicas = 4);
+    ask(&world, &json!([pool]));
+    world.advance_to("2025-06-02T13:00:00Z");
+    assert_eq!(deployments(&world), [(POOL.to_owned(), 4)]);
+}
+
+#[test]
+fn hibernation_takes_all_machines_and_waking_up_brings_them_back() {
+    let pools = json!([pool("a", "local")]);
+    let mut world = started(&pools);
+    world.advance_to("2025-06-02T12:20:00Z");
+    for (is_hibernated, machines_then, until) in [(true, 0, "2025-06-02T13:00:00Z"), (false, 2, "2025-06-02T14:00:00Z")]
+    {
+        world.put_in(SEED, &cluster(is_hibernated));
+        ask(&world, &pools);
+        world.advance_to(until);
+        let replicas = i32::try_from(machines_then).expect("a number");
+        assert_eq!((deployments(&world), machines(&world).len()), (vec![(POOL.to_owned(), replicas)], machines_then));
+        assert_eq!(state(&world), "Reconcile Succeeded");
+    }
+}
+
+#[test]
+fn a_deleted_worker_goes_after_machines_that_are_drained_by_force() {
+    let mut world = started(&json!([pool("a", "local")]));
+    world.advance_to("2025-06-02T12:20:00Z");
+    world.change_in::<Worker>(SEED, TECHNICAL_ID, "s", |worker| {
+        worker.metadata.deletion_timestamp = Some(testkit::instant("2025-06-02T12:20:00Z").into());
     });
+    world.pass();
+    assert_eq!(state(&world), "Delete Processing");
+    assert!(machines(&world).iter().all(|machine| machine.metadata.label("force-deletion") == Some("True")));
     world.advance_to("2025-06-02T13:00:00Z");
-    assert_eq!((machines(&world).len(), world.list_in::<Node>(TECHNICAL_ID).len()), (1, 1));
-}
-
-#[test]
-fn a_machine_that_is_deleted_by_hand_is_replaced() {
-    let mut world = started(deployment(1, "old"));
-    world.advance_to("2025-06-02T12:20:00Z");
-    let name = machines(&world)[0].metadata.name.clone();
-    world.delete_in::<Machine>(SEED, TECHNICAL_ID, &name);
-    world.advance_to("2025-06-02T13:00:00Z");
-    let now = machines(&world);
-    assert_eq!(now.len(), 1);
-    assert_ne!(now[0].metadata.name, name);
+    assert!(world.get_in::<Worker>(SEED, TECHNICAL_ID, "s").is_none());
+    assert_eq!((deployments(&world).len(), classes(&world).len(), machines(&world).len()), (0, 0, 0));
 }

@@ -6,10 +6,14 @@ use super::deployment::{Deployment, Set, Step, Strategy};
 /// The steps of a scaling event; `None` if there is none.
 ///
 /// It is one if an active set (`replicas > 0`) remembers other replicas than the MachineDeployment has, or if no set is
-/// active although machines are wanted. A new template without its set wins over scaling.
+/// active although machines are wanted. A new template without its set wins over scaling, unless the MachineDeployment is
+/// paused: then the youngest set stands in for it.
 /// Source: pkg/controller/deployment_sync.go of machine-controller-manager v0.58.0.
 pub(super) fn pass(deployment: &Deployment, new: Option<&Set>, old: &[&Set]) -> Option<Vec<Step>> {
-    let new = new?;
+    let has_new = new.is_some();
+    let youngest = || old.iter().copied().max_by_key(|set| (set.replicas > 0, set.created, &set.name));
+    let new = new.or_else(|| youngest().filter(|_| deployment.paused))?;
+    let old: Vec<&Set> = old.iter().copied().filter(|set| set.name != new.name).collect();
     let active: Vec<&Set> = old.iter().copied().chain([new]).filter(|set| set.replicas > 0).collect();
     let is_event = if active.is_empty() {
         // While machines of an old set are still going, the roll-out decides when their successors may come.
@@ -26,7 +30,8 @@ pub(super) fn pass(deployment: &Deployment, new: Option<&Set>, old: &[&Set]) -> 
         let only = active.first().copied().unwrap_or(new);
         return Some(vec![scale(only, deployment.replicas)]);
     }
-    let is_saturated = new.replicas == deployment.replicas
+    let is_saturated = has_new
+        && new.replicas == deployment.replicas
         && new.desired == Some(deployment.replicas)
         && new.available == deployment.replicas;
     if is_saturated {
@@ -112,6 +117,19 @@ mod tests {
         check(&deployment(5), &set("a", 3, 3), &[], &[("a", 5)]);
         check(&deployment(0), &set("a", 3, 3), &[], &[("a", 0)]);
         check(&deployment(3), &set("a", 3, 3), &[], &[]);
+    }
+
+    /// Source: `sync` of `deployment_sync.go`, which a paused MachineDeployment comes to in any case.
+    #[test]
+    fn a_paused_deployment_scales_what_it_has_while_its_new_template_has_no_set() {
+        let paused = |replicas| Deployment { paused: true, ..deployment(replicas) };
+        let steps = |deployment: &Deployment, old: &[&Set]| pass(deployment, None, old);
+        let scale = |set: &str, replicas| Step::Scale { set: set.into(), replicas };
+        assert_eq!(steps(&paused(5), &[&set("a", 3, 3)]), Some(vec![scale("a", 5)]));
+        assert_eq!(steps(&paused(3), &[&set("a", 3, 3)]), None);
+        assert_eq!(steps(&deployment(5), &[&set("a", 3, 3)]), None, "the new set comes first");
+        assert_eq!(steps(&paused(4), &[&set("a", 1, 2), &set("b", 2, 2)]), Some(vec![scale("a", 1), scale("b", 4)]));
+        assert_eq!(steps(&paused(4), &[]), None);
     }
 
     #[test]

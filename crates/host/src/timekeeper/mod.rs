@@ -28,14 +28,19 @@
 //!
 //! **Deliberately absent.** Sockets, the log and the wall clock: the caller passes the head and the wall's time.
 
+mod decision;
+mod participant;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{SecondsFormat, TimeDelta};
+use chrono::TimeDelta;
 use clock::Instant;
 use eventlog::Revision;
 use eventlog::livelock::LiveLock;
 use process::participant::{Grant, Idle, Join, Vouched, watches_of};
-use serde::{Deserialize, Serialize};
+
+pub use self::decision::{CommandError, Decision, Mode, Report, WaitsFor};
+use self::participant::{Barrier, Participant};
 
 /// Wall time after which a participant that owes an answer is dropped.
 pub const REPORT_LIMIT: TimeDelta = TimeDelta::seconds(30);
@@ -45,99 +50,6 @@ pub const LONGEST_HOLD: TimeDelta = TimeDelta::seconds(10);
 const EAGER_HORIZON: TimeDelta = TimeDelta::hours(1);
 /// In a mode in which time runs by itself, participants get the time at least this often.
 const TICK: TimeDelta = TimeDelta::seconds(1);
-
-/// How landscape time goes without a command.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "mode", content = "rate", rename_all = "camelCase")]
-pub enum Mode {
-    /// Jumps to work timers that are less than an hour away, calendar timers on the way included; else runs at rate 1.
-    Eager,
-    /// At this rate of wall time.
-    Rate(f64),
-    /// Not at all.
-    Stepped,
-    /// Always to the next timer.
-    Auto,
-}
-
-/// What is to be done now.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Decision {
-    /// Ask the API servers for a barrier: every watch of a participant that was sent something since the confirmed one
-    /// gets a bookmark with this number at the revision or behind it; then [`Timekeeper::barrier_stands`].
-    Barrier {
-        /// Number of the barrier; each is greater than the one before.
-        number: u64,
-        /// The last one that everybody has seen; 0: none.
-        confirmed: u64,
-        /// Head of the log.
-        at: Revision,
-    },
-    /// Time has moved: send the grant to these.
-    Grant {
-        /// The grant.
-        grant: Grant,
-        /// Names of participants; may be nobody.
-        to: Vec<String>,
-    },
-    /// The command is done: time stands where it asked for, and all has settled there.
-    Done,
-    /// Nothing, until something is reported or the wall clock reaches an instant.
-    Wait {
-        /// In wall time.
-        until: Option<Instant>,
-    },
-}
-
-/// What becomes of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Report {
-    /// It is what is known of the participant now.
-    Taken,
-    /// A later one has come before it.
-    Overtaken,
-    /// Nobody of this name has joined.
-    NotJoined,
-}
-
-/// Why time stands although it should move.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WaitsFor {
-    /// Participants that work, or have not yet seen the barrier.
-    pub participants: Vec<String>,
-    /// Names of the holds that keep time where it is.
-    pub holds: Vec<String>,
-}
-
-#[derive(Debug, Default)]
-struct Participant {
-    /// Grant that it was sent last.
-    granted: u64,
-    /// It needs no grants of instants at which it has no timer.
-    reads_dial: bool,
-    /// Its last report.
-    idle: Option<Idle>,
-    /// Since when it owes an answer, in wall time.
-    owes_since: Option<Instant>,
-}
-
-#[derive(Debug, Default)]
-struct Barrier {
-    number: u64,
-    at: Option<Revision>,
-    /// What the API servers say of their watches; `None`: they have not answered.
-    vouched: Option<Vouched>,
-    /// The last one that everybody has seen.
-    confirmed: u64,
-}
-
-impl Barrier {
-    /// Whether the barrier stands and nothing before it is on the way to a participant.
-    fn is_seen_by(&self, participant: &Participant) -> bool {
-        let (Some(vouched), Some(idle)) = (&self.vouched, &participant.idle) else { return false };
-        vouched.covers(&idle.watching, self.number)
-    }
-}
 
 /// An order to move time.
 #[derive(Clone, Copy, Debug)]
@@ -173,17 +85,6 @@ pub struct Timekeeper {
     live_lock: Option<LiveLock>,
     holds: BTreeMap<String, Instant>,
     dropped: BTreeSet<String>,
-}
-
-/// Why a command is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CommandError {
-    /// Another one is at work.
-    #[error("the clock is already being advanced to {}", .0.to_rfc3339_opts(SecondsFormat::Secs, true))]
-    Busy(Instant),
-    /// The instant has passed.
-    #[error("the clock does not go back: it is at {}", .0.to_rfc3339_opts(SecondsFormat::Secs, true))]
-    Backwards(Instant),
 }
 
 impl Timekeeper {
@@ -595,17 +496,6 @@ impl Timekeeper {
             self.participants.remove(&name);
             self.dropped.insert(name);
         }
-    }
-}
-
-impl Participant {
-    /// It has done everything that its last grant brought.
-    fn has_carried_out(&self) -> bool {
-        self.idle.as_ref().is_some_and(|idle| idle.grant >= self.granted)
-    }
-
-    fn next(&self) -> Option<Instant> {
-        self.idle.as_ref()?.next
     }
 }
 

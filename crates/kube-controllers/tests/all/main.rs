@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One file for each controller: objects in, passes, out: objects, writes, and when it looks again.
 
+mod certificates;
+mod definitions;
 mod garbage_collector;
 mod namespace_objects;
 mod namespaces;
+mod resource_quotas;
 mod workload;
 
 use kube_controllers::{Options, run};

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Poll, Waker};
 
+use apimachinery::catalogue::ResourceInfo;
 use apimachinery::{Resource, Status};
 use chrono::{DateTime, Utc};
 use clock::{Clock, Random, SimulatedClock};
@@ -242,6 +243,16 @@ impl World {
     /// `get RESOURCE NAMESPACE/NAME` or `list RESOURCE`.
     pub fn refuse(&self, request: &str, status: Status) {
         self.server.refuse(request, status);
+    }
+
+    /// A cluster serves a resource that it has defined for itself, as by a CustomResourceDefinition.
+    pub fn serve_in(&self, cluster: &str, row: &'static ResourceInfo) {
+        self.server.serve(cluster, row);
+    }
+
+    /// The definition is gone: the cluster serves the resource no longer, and its objects are as they were.
+    pub fn stop_serving_in(&self, cluster: &str, row: &ResourceInfo) {
+        self.server.stop_serving(cluster, row);
     }
 
     /// Starts the component and runs its first pass.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the path of a request is about.
 
-use api::catalogue;
 use apimachinery::catalogue::ResourceInfo;
 
 /// What a path names below `/clusters/NAME`.
@@ -43,8 +42,9 @@ impl Target {
     }
 }
 
-/// Reads a path; the cluster and the route, or `None` for what no server of a landscape serves.
-pub(super) fn parse(path: &str) -> Option<(String, Route)> {
+/// Reads a path; the cluster and the route, or `None` for what no server of a landscape serves. `rows`: what a cluster
+/// serves.
+pub(super) fn parse(path: &str, rows: impl Fn(&str) -> Vec<&'static ResourceInfo>) -> Option<(String, Route)> {
     let mut segments = path.strip_prefix("/clusters/")?.split('/');
     let cluster = segments.next()?.to_owned();
     let (group, version) = match segments.next()? {
@@ -65,7 +65,8 @@ pub(super) fn parse(path: &str) -> Option<(String, Route)> {
         }
         _ => ("", &rest[..]),
     };
-    let row = catalogue::find(group, version, rest[0]).filter(|row| catalogue::serves(&cluster, row))?;
+    let is_row = |row: &&ResourceInfo| row.group == group && row.version == version && row.plural == rest[0];
+    let row = rows(&cluster).into_iter().find(is_row)?;
     let text = |position: usize| rest.get(position).copied().unwrap_or_default().to_owned();
     let target =
         Target { cluster: cluster.clone(), row, namespace: namespace.to_owned(), name: text(1), subresource: text(2) };

@@ -69,6 +69,8 @@ pub(super) struct State {
     history: Vec<Change>,
     watchers: Vec<Watcher>,
     refusals: Vec<(String, Status)>,
+    /// Resources that clusters define for themselves.
+    own: Vec<(String, &'static ResourceInfo)>,
     pub(super) writes: Vec<String>,
     pub(super) events: Vec<String>,
 }
@@ -127,6 +129,23 @@ impl Server {
         self.lock().refusals.push((request.to_owned(), status));
     }
 
+    pub(super) fn serve(&self, cluster: &str, row: &'static ResourceInfo) {
+        self.lock().own.push((cluster.to_owned(), row));
+    }
+
+    pub(super) fn stop_serving(&self, cluster: &str, row: &ResourceInfo) {
+        let is_it = |(of, own): &(String, &ResourceInfo)| of == cluster && own.group_resource() == row.group_resource();
+        self.lock().own.retain(|own| !is_it(own));
+    }
+
+    /// What a cluster serves; `*`: what all of them do.
+    fn rows(&self, cluster: &str) -> Vec<&'static ResourceInfo> {
+        let of_all = catalogue::all().iter().filter(|row| catalogue::serves(cluster, row));
+        let state = self.lock();
+        let own = state.own.iter().filter(|(of, _)| of == cluster).map(|(_, row)| *row);
+        of_all.chain(own).collect()
+    }
+
     /// Writes and Events since the last time.
     pub(super) fn take(&self) -> (Vec<String>, Vec<String>) {
         let mut state = self.lock();
@@ -144,17 +163,17 @@ impl Server {
             .filter_map(|pair| pair.split_once('='))
             .map(|(name, value)| (name.to_owned(), decoded(value)))
             .collect();
-        let Some((cluster, route)) = route::parse(parts.uri.path()) else {
+        let Some((cluster, route)) = route::parse(parts.uri.path(), |cluster| self.rows(cluster)) else {
             let text = format!("the server could not find the requested resource: {}", parts.uri.path());
             return Ok(failure(&Status::failure(404, "NotFound", text)));
         };
         Ok(match route {
-            Route::Groups => respond(200, &json!({"kind": "APIGroupList", "groups": groups(&cluster)})),
-            Route::Group(name) => match groups(&cluster).into_iter().find(|group| group["name"] == *name) {
+            Route::Groups => respond(200, &json!({"kind": "APIGroupList", "groups": groups(&self.rows(&cluster))})),
+            Route::Group(name) => match groups(&self.rows(&cluster)).into_iter().find(|group| group["name"] == *name) {
                 Some(group) => respond(200, &group),
                 None => failure(&Status::failure(404, "NotFound", "the server could not find the requested resource")),
             },
-            Route::Resources(group, version) => respond(200, &resources(&cluster, &group, &version)),
+            Route::Resources(group, version) => respond(200, &resources(&self.rows(&cluster), &group, &version)),
             Route::Objects(target) if parts.method == http::Method::GET => self.read(target, &query),
             Route::Objects(target) => {
                 let content_type = parts.headers.get(http::header::CONTENT_TYPE);
@@ -381,8 +400,8 @@ pub(super) fn key(target: &Target) -> Key {
     }
 }
 
-fn groups(cluster: &str) -> Vec<Value> {
-    let rows = catalogue::all().iter().filter(|row| !row.group.is_empty() && catalogue::serves(cluster, row));
+fn groups(rows: &[&ResourceInfo]) -> Vec<Value> {
+    let rows = rows.iter().filter(|row| !row.group.is_empty());
     let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for row in rows {
         versions.entry(row.group).or_default().insert(row.version);
@@ -394,12 +413,10 @@ fn groups(cluster: &str) -> Vec<Value> {
     versions.into_iter().map(group).collect()
 }
 
-fn resources(cluster: &str, group: &str, version: &str) -> Value {
-    let rows = catalogue::all()
-        .iter()
-        .filter(|row| row.group == group && row.version == version && catalogue::serves(cluster, row));
+fn resources(rows: &[&ResourceInfo], group: &str, version: &str) -> Value {
+    let rows = rows.iter().filter(|row| row.group == group && row.version == version);
     let verbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-    let entry = |row: &ResourceInfo| json!({"name": row.plural, "namespaced": row.namespaced, "kind": row.kind, "verbs": verbs});
+    let entry = |row: &&ResourceInfo| json!({"name": row.plural, "namespaced": row.namespaced, "kind": row.kind, "verbs": verbs});
     json!({"kind": "APIResourceList", "resources": rows.map(entry).collect::<Vec<_>>()})
 }
 

@@ -190,7 +190,9 @@ fn scalar(key: &str, value: &Value) -> Result<String, String> {
         Value::String(text) => Ok(text.clone()),
         Value::Bool(value) => Ok(value.to_string()),
         // A version such as 1.120 would lose its last digit.
-        Value::Number(number) if number.is_f64() => Err(format!("{key}: put {number} in quotes")),
+        Value::Number(number) if number.is_f64() => {
+            Err(format!("{key}: YAML reads it as the number {number}: put it in quotes"))
+        }
         Value::Number(number) => Ok(number.to_string()),
         _ => Err(format!("{key}: the value is no text, number, or truth value")),
     }
@@ -258,7 +260,7 @@ mod tests {
             ("profile: mine\n", "profile: `mine` is none of documents, upstream"),
             ("seeds: 0\n", "seeds: 0 is not in 1..=20"),
             ("seeds: [1, 2]\n", "seeds: there is more than one value"),
-            ("gardener-version: 1.120\n", "gardener-version: put 1.12 in quotes"),
+            ("gardener-version: 1.120\n", "gardener-version: YAML reads it as the number 1.12: put it in quotes"),
             ("operator: maybe\n", "operator: `maybe` is none of true, false"),
             ("port: {}\n", "port: the value is no text, number, or truth value"),
             ("- seeds\n", "the file is no mapping"),

@@ -22,11 +22,13 @@
 //! and the dial shows its instant before. Nothing is guessed from wall time: it is read for time that runs by itself
 //! and for the limit of a report.
 
+mod messages;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use chrono::{SecondsFormat, TimeDelta};
+use chrono::TimeDelta;
 use clock::{Clock, Instant, Sleep, TimeSource, TimerClass};
 use eventlog::livelock::{Creations, Writes};
 use eventlog::observed::Observed;
@@ -40,9 +42,10 @@ use process::dial::Dial;
 use process::participant::{CLOCK_PATH, Grant, Idle, Join, PARTICIPANT_HEADER, Vouched};
 use process::transport::full;
 use process::{Request, Response, Tasks, User};
-use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, oneshot};
 
+use self::messages::{Advance, By, Leave, grant, named, plain};
+pub use self::messages::{Advanced, ClockState};
 use crate::timekeeper::{CommandError, Decision, Mode, REPORT_LIMIT, Report, Timekeeper, WaitsFor};
 
 /// Wall time after which a report is answered even if time stands, so that the connection is not closed.
@@ -492,98 +495,6 @@ impl ClockService {
     }
 }
 
-#[derive(Deserialize)]
-struct Leave {
-    participant: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Advance {
-    to: Instant,
-    #[serde(default)]
-    settle_milliseconds: u32,
-    #[serde(default)]
-    or_now: bool,
-    #[serde(default)]
-    by: String,
-    #[serde(default)]
-    participant: Option<String>,
-}
-
-/// Who gives a command.
-#[derive(Default)]
-struct By {
-    who: String,
-    /// Their name as a participant in landscape time.
-    participant: Option<String>,
-}
-
-/// A command that advances the clock. It outlives the client that gave it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Advanced {
-    /// Who gave it.
-    pub by: String,
-    /// The name of its client as a participant in landscape time, if it is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub participant: Option<String>,
-    /// Wall time at which it was given.
-    pub since: Instant,
-    /// Landscape time at which it was given.
-    pub from: Instant,
-}
-
-impl fmt::Display for Advanced {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let by = if self.by.is_empty() { "the landscape itself" } else { self.by.as_str() };
-        write!(f, "{by}, since {} of wall time", self.since.to_rfc3339_opts(SecondsFormat::Secs, true))
-    }
-}
-
-/// Who sends a request, as far as it says so.
-fn named(request: &Request) -> String {
-    let user = request.extensions().get::<User>().map(|user| user.name.to_string()).unwrap_or_default();
-    match request.headers().get(http::header::USER_AGENT).and_then(|agent| agent.to_str().ok()) {
-        Some(agent) => format!("{user} ({agent})"),
-        None => user,
-    }
-}
-
-/// The clock as an administrator sees it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ClockState {
-    /// Landscape time.
-    pub now: Instant,
-    /// How landscape time goes when no command moves it.
-    #[serde(flatten)]
-    pub mode: Mode,
-    /// Whether it is paused.
-    pub paused: bool,
-    /// Where the command at work goes to.
-    pub target: Option<Instant>,
-    /// Who gave it, and when.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub advance: Option<Advanced>,
-    /// Instant of the next timer.
-    pub next: Option<Instant>,
-    /// Whether everything that can be done now has been done, as far as was reported.
-    pub settled: bool,
-    /// What time waits for.
-    pub waits_for: WaitsFor,
-    /// Participants and their next timers.
-    pub participants: BTreeMap<String, Option<Instant>>,
-    /// Participants that were dropped because they reported nothing.
-    pub dropped: Vec<String>,
-    /// What time was stopped for: writers that answer one another without end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub live_lock: Option<String>,
-    /// What went wrong last with components of the host, which go on.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub troubles: BTreeMap<String, String>,
-}
-
 const NOT_JOINED: &str = "it had not joined the clock, or had not answered for 30 s of wall time";
 
 /// The participant has not joined, or was dropped because it reported nothing.
@@ -621,18 +532,5 @@ impl TimeSource for ClockService {
                 moved.await;
             }
         }))
-    }
-}
-
-fn plain(code: StatusCode, text: &'static str) -> Response {
-    let mut response = Response::new(full(text));
-    *response.status_mut() = code;
-    response
-}
-
-fn grant(grant: Option<&Grant>) -> Response {
-    match grant {
-        Some(grant) => Response::new(full(serde_json::json!(grant).to_string())),
-        None => plain(StatusCode::NO_CONTENT, ""),
     }
 }

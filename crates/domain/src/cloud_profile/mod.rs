@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which CloudProfile a Shoot refers to ([`resolve`]), and what it offers; [`merge()`] of a NamespacedCloudProfile with its
+//! parent is a module of its own.
+//!
+//! Source: pkg/apis/core/v1beta1/helper/cloudprofile.go, pkg/utils/gardener/cloudprofile.go @ v1.120.0.
+
+mod merge;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use api::core::{
+    CloudProfile, CloudProfileReference, CloudProfileSpec, ExpirableVersion, MachineImage, MachineImageVersion,
+    MachineType, NamespacedCloudProfile, Shoot, ShootSpec, VolumeType, Worker,
+};
+use chrono::{DateTime, Utc};
+
+pub use self::merge::{merge, without_lost_versions};
+use crate::maintenance::decision::unsuitable;
+use crate::validation::shoot::is_in_place;
+use crate::versions::{State, Version, state};
+
+/// Kind `CloudProfile` in references.
+pub const CLOUD_PROFILE: &str = "CloudProfile";
+/// Kind `NamespacedCloudProfile` in references.
+pub const NAMESPACED_CLOUD_PROFILE: &str = "NamespacedCloudProfile";
+
+/// Which profile a Shoot refers to: `spec.cloudProfile`, else the deprecated `spec.cloudProfileName`.
+///
+/// A reference without a kind is one to a CloudProfile.
+pub fn reference(shoot: &ShootSpec) -> Option<CloudProfileReference> {
+    let by_name = || {
+        let name = shoot.cloud_profile_name.clone().filter(|name| !name.is_empty())?;
+        Some(CloudProfileReference { kind: CLOUD_PROFILE.to_owned(), name })
+    };
+    let mut reference = shoot.cloud_profile.clone().or_else(by_name)?;
+    if reference.kind.is_empty() {
+        CLOUD_PROFILE.clone_into(&mut reference.kind);
+    }
+    Some(reference)
+}
+
+/// Where [`resolve`] looks for profiles.
+pub trait Profiles {
+    /// The CloudProfile of a name.
+    fn cloud_profile(&mut self, name: &str) -> Option<Arc<CloudProfile>>;
+    /// The NamespacedCloudProfile of a namespace and a name.
+    fn namespaced_cloud_profile(&mut self, namespace: &str, name: &str) -> Option<Arc<NamespacedCloudProfile>>;
+}
+
+/// The profile of a Shoot.
+#[derive(Clone, Debug)]
+pub enum Resolved {
+    /// A CloudProfile.
+    Cluster(Arc<CloudProfile>),
+    /// A NamespacedCloudProfile of the Shoot's namespace.
+    Namespaced(Arc<NamespacedCloudProfile>),
+}
+
+impl Resolved {
+    /// Name of the profile.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Cluster(profile) => &profile.metadata.name,
+            Self::Namespaced(profile) => &profile.metadata.name,
+        }
+    }
+
+    /// What it offers: the spec of a CloudProfile, the merged spec in the status of a NamespacedCloudProfile.
+    pub fn spec(&self) -> &CloudProfileSpec {
+        match self {
+            Self::Cluster(profile) => &profile.spec,
+            Self::Namespaced(profile) => &profile.status.cloud_profile_spec,
+        }
+    }
+}
+
+/// Why a Shoot has no profile. The texts are upstream's.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Unresolved {
+    /// The Shoot refers to none.
+    #[error("no cloudprofile reference has been provided")]
+    NoReference,
+    /// The reference has a kind that is not a profile's.
+    #[error("could not find referenced cloudprofile")]
+    UnknownKind,
+    /// There is no profile of that kind and name.
+    #[error("{}.core.gardener.cloud {:?} not found", .0.kind, .0.name)]
+    NotFound(CloudProfileReference),
+}
+
+/// The profile that a Shoot refers to.
+///
+/// # Errors
+/// There is no reference, its kind is unknown, or the profile is not there.
+pub fn resolve(shoot: &Shoot, profiles: &mut impl Profiles) -> Result<Resolved, Unresolved> {
+    let reference = reference(&shoot.spec).ok_or(Unresolved::NoReference)?;
+    let found = match reference.kind.as_str() {
+        CLOUD_PROFILE => profiles.cloud_profile(&reference.name).map(Resolved::Cluster),
+        NAMESPACED_CLOUD_PROFILE => {
+            let namespace = &shoot.metadata.namespace;
+            profiles.namespaced_cloud_profile(namespace, &reference.name).map(Resolved::Namespaced)
+        }
+        _ => return Err(Unresolved::UnknownKind),
+    };
+    found.ok_or(Unresolved::NotFound(reference))
+}
+
+/// A Kubernetes version by its exact text.
+pub fn kubernetes_version<'a>(spec: &'a CloudProfileSpec, version: &str) -> Option<&'a ExpirableVersion> {
+    spec.kubernetes.versions.iter().find(|entry| entry.version == version)
+}
+
+/// A machine image by its exact name.
+pub fn machine_image<'a>(spec: &'a CloudProfileSpec, name: &str) -> Option<&'a MachineImage> {
+    spec.machine_images.iter().find(|image| image.name == name)
+}
+
+/// A machine image version by exact name and version.
+pub fn machine_image_version<'a>(
+    spec: &'a CloudProfileSpec,
+    name: &str,
+    version: &str,
+) -> Option<&'a MachineImageVersion> {
+    let images = spec.machine_images.iter().filter(|image| image.name == name);
+    images.flat_map(|image| &image.versions).find(|entry| entry.version == version)
+}
+
+/// A machine type by name.
+pub fn machine_type<'a>(spec: &'a CloudProfileSpec, name: &str) -> Option<&'a MachineType> {
+    spec.machine_types.iter().find(|entry| entry.name == name)
+}
+
+/// A volume type by name.
+pub fn volume_type<'a>(spec: &'a CloudProfileSpec, name: &str) -> Option<&'a VolumeType> {
+    spec.volume_types.iter().find(|entry| entry.name == name)
+}
+
+/// The CPU architectures of a machine image version: those of its capability sets, else its own list.
+pub fn architectures(version: &MachineImageVersion) -> Vec<&str> {
+    let mut architectures: Vec<&str> = Vec::new();
+    for value in version.capability_sets.iter().filter_map(|set| set.get("architecture")).flatten() {
+        if !architectures.contains(&value.as_str()) {
+            architectures.push(value);
+        }
+    }
+    if architectures.is_empty() {
+        architectures.extend(version.architectures.iter().map(String::as_str));
+    }
+    architectures
+}
+
+/// Whether a machine image version runs on a CPU architecture.
+pub fn supports_architecture(version: &MachineImageVersion, architecture: &str) -> bool {
+    architectures(version).contains(&architecture)
+}
+
+/// The CPU architecture of a machine type: that of its capabilities if they name exactly one, else its own field.
+pub fn machine_type_architecture(machine_type: &MachineType) -> Option<&str> {
+    match machine_type.capabilities.get("architecture").map(Vec::as_slice) {
+        Some([architecture]) => Some(architecture),
+        _ => machine_type.architecture.as_deref().filter(|architecture| !architecture.is_empty()),
+    }
+}
+
+/// The machine image that is shown to users as the default for a pool: the first image, in the profile's order, of which a
+/// version is supported, not expired, and can be run by the pool, and of it the highest such version; where it has no supported
+/// one, the highest that is unclassified. A pool that is updated in place needs a version that says it can be.
+///
+/// Never a preview, a deprecated or an expired version, unlike what an empty image may give.
+pub fn shown_default_image<'a>(
+    spec: &'a CloudProfileSpec,
+    worker: &Worker,
+    kubelet: &Version,
+    now: DateTime<Utc>,
+) -> Option<(&'a MachineImage, &'a MachineImageVersion)> {
+    let updates = |entry: &MachineImageVersion| entry.in_place_updates.as_ref().is_some_and(|one| one.supported);
+    let fits = |entry: &&MachineImageVersion| {
+        unsuitable(entry, worker, kubelet).is_none() && (!is_in_place(worker) || updates(entry))
+    };
+    spec.machine_images.iter().find_map(|image| {
+        let highest = |wanted: State| {
+            let of_state = image.versions.iter().filter(|entry| state(*entry, now) == wanted).filter(fits);
+            let parsed = of_state.filter_map(|entry| Some((Version::parse(&entry.version).ok()?, entry)));
+            // Of equal ones the first.
+            parsed.reduce(|best, other| if other.0 > best.0 { other } else { best }).map(|(_, entry)| entry)
+        };
+        let entry = highest(State::Supported).or_else(|| highest(State::Unclassified))?;
+        Some((image, entry))
+    })
+}

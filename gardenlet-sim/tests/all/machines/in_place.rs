@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Cases of pkg/controller/deployment_inplace_test.go of machine-controller-manager: Machines stay, and their Nodes say how
+//! far they are. The whole way is seen in `landscape`.
+
+use api::kubernetes::core::Node;
+use api::machine::InPlaceUpdateMachineDeployment;
+use testkit::World;
+
+use super::super::TECHNICAL_ID;
+use super::{change_pool, deployment, machines, names, nodes, running, sets, started};
+
+fn updated(orchestration: &str) -> World {
+    let mut pool = deployment(2, "old");
+    "InPlaceUpdate".clone_into(&mut pool.spec.strategy.r#type);
+    pool.spec.strategy.rolling_update = None;
+    pool.spec.strategy.in_place_update = Some(InPlaceUpdateMachineDeployment {
+        max_surge: Some(0.into()),
+        max_unavailable: Some(1.into()),
+        orchestration_type: orchestration.to_owned(),
+    });
+    let mut world = started(pool);
+    world.advance_to("2025-06-02T12:20:00Z");
+    assert_eq!(running(&world), 2);
+    change_pool(&world, |pool| "new".clone_into(&mut pool.spec.template.spec.class.name));
+    world.pass();
+    world
+}
+
+fn count(world: &World, label: &str) -> usize {
+    nodes(world).iter().filter(|node| node.metadata.labels.contains_key(label)).count()
+}
+
+const CANDIDATE: &str = "node.machine.sapcloud.io/candidate-for-update";
+const SELECTED: &str = "node.machine.sapcloud.io/selected-for-update";
+
+#[test]
+fn all_nodes_are_candidates_and_one_is_selected_at_a_time() {
+    let world = updated("Auto");
+    assert_eq!((count(&world, CANDIDATE), count(&world, SELECTED)), (2, 1));
+    assert_eq!((machines(&world).len(), sets(&world).len()), (2, 2));
+}
+
+#[test]
+fn by_hand_nothing_is_selected_until_the_user_does() {
+    let mut world = updated("Manual");
+    let before = names(&machines(&world));
+    world.advance_to("2025-06-02T15:00:00Z");
+    assert_eq!((count(&world, CANDIDATE), count(&world, SELECTED)), (2, 0));
+    let name = before[0].clone();
+    world.change_in::<Node>(TECHNICAL_ID, "", &name, |node| {
+        node.metadata.labels.insert(SELECTED.to_owned(), "true".to_owned());
+    });
+    world.pass();
+    let node: Node = world.get_in(TECHNICAL_ID, "", &name).expect("it is there");
+    assert!(node.spec.unschedulable, "it is drained");
+    let condition = node.status.conditions.iter().find(|condition| condition.r#type == "InPlaceUpdate");
+    assert_eq!(condition.map(|condition| condition.reason.as_str()), Some("ReadyForUpdate"));
+    assert_eq!(names(&machines(&world)), before, "Machines stay");
+}
