@@ -156,6 +156,18 @@ impl Dashboard {
         &self.0.index
     }
 
+    /// Lets the index of the past read what has come since it last did, beside what is asked for.
+    pub(crate) fn look_back(&self) {
+        if !self.past().is_behind() {
+            return;
+        }
+        let dashboard = self.clone();
+        self.options().tasks.spawn_apart(async move {
+            // A log that is closed has no past to show; pages say so.
+            let _ = dashboard.past().catch_up().await;
+        });
+    }
+
     /// Landscape time that goes step by step.
     pub fn walks(&self) -> &steps::Walks {
         &self.0.walks

@@ -99,12 +99,15 @@ fn rows_at_any_moment_equal_the_exact_lists() {
     let context = landscape.client("admin");
     let log: Arc<dyn EventLog> = Arc::new(landscape.log().clone());
     let (head, random) = (log.head().0, Random::new(1));
-    let index = Index::new(log);
+    let (index, quick) = (Index::new(log.clone()), Index::new(log));
     let compared = landscape.run(async {
+        quick.catch_up().await.expect("it reads the log");
+        assert!(quick.upto().0 >= head && !quick.is_behind(), "up to {}", quick.upto());
         let (mut shoots, mut plain) = (0, 0);
         for moment in 0..MOMENTS {
             let at = Revision(1 + random.draw("moment", "past", moment) % head);
             let rows = index.at(at).await.expect("it is retained");
+            assert_eq!(quick.at(at).await.as_ref(), Ok(&rows), "of what was read before, at {at}");
             let own = list::<Shoot>(&context, "garden", at).await;
             shoots += own.len();
             compare("Shoots", at, &rows.shoots, own.iter().map(|(_, shoot)| ShootRow::of(shoot)).collect());
@@ -145,7 +148,9 @@ fn rows_at_any_moment_equal_the_exact_lists() {
             let found = rows.nodes.iter().map(|(name, count)| (name.to_string(), *count));
             assert_eq!(found.collect::<BTreeMap<_, _>>(), nodes, "Nodes at {at}");
         }
-        assert_eq!(index.at(Revision(head + 1)).await, Err(NoMoment::RevisionToCome(Revision(head))));
+        assert_eq!(quick.keyframes(), 0, "none is needed");
+        let last = quick.upto();
+        assert_eq!(index.at(Revision(last.0 + 1)).await, Err(NoMoment::RevisionToCome(last)));
         (shoots, plain)
     });
     let (shoots, plain) = compared.expect("it runs");
@@ -168,6 +173,15 @@ fn what_is_forgotten_is_not_shown() {
             assert_eq!(index.at(at).await, Err(NoMoment::Forgotten(Revision(at.0 + 10))));
             assert!(!before.seeds.is_empty());
             index.at(log.head()).await.expect("the head");
+            // What is read now begins there, and what was read before goes.
+            index.catch_up().await.expect("it reads the log");
+            let again = index.at(Revision(at.0 + 20)).await.expect("it is retained");
+            log.compact(Revision(at.0 + 30)).await.expect("it is not in the future");
+            let forgotten = Err(NoMoment::Forgotten(Revision(at.0 + 30)));
+            assert_eq!(index.at(Revision(at.0 + 20)).await, forgotten);
+            index.catch_up().await.expect("it reads the log");
+            assert_eq!(index.at(Revision(at.0 + 20)).await, forgotten);
+            assert_ne!(index.at(Revision(at.0 + 40)).await.as_ref(), Ok(&again));
         })
         .expect("it runs");
     let shoots = landscape

@@ -1,29 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows at any moment, from keyframes and the entries between.
+//! Rows at any moment.
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 
 use eventlog::{EventLog, Revision};
 use parking_lot::{Mutex, MutexGuard};
 
+use super::changes::{Changes, ROOM_BYTES};
 use super::moment::{self, NoMoment};
 use super::rows::{Rows, Texts, resources};
 
 /// Keyframes that are kept at most.
-pub const KEYFRAMES: usize = 32;
+pub const KEYFRAMES: usize = 8;
 /// Entries between a keyframe and a moment that is folded from it, at most.
 pub const NEAR: u64 = 4096;
-/// Entries behind which a moment is a keyframe of its own.
+/// Entries behind which a moment is a keyframe of its own, and from which on it is read of changes if these are known.
 const APART: u64 = 512;
 /// Revisions that are read at once.
 const PIECE: u64 = 512;
+/// Revisions that are read at once while others may wait.
+const ASIDE: u64 = 512;
 
 /// Rows at any retained moment. Nothing is read before somebody asks.
 #[derive(Debug)]
 pub struct Index {
     log: Arc<dyn EventLog>,
     frames: Mutex<Frames>,
+    changes: Mutex<Option<Changes>>,
+    is_reading: AtomicBool,
     texts: Mutex<Texts>,
 }
 
@@ -34,10 +42,25 @@ struct Frames {
     uses: u64,
 }
 
+/// Somebody reads the log; ends with this.
+struct Reading<'a>(&'a AtomicBool);
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
 impl Index {
     /// Over a log.
     pub fn new(log: Arc<dyn EventLog>) -> Self {
-        Self { log, frames: Mutex::default(), texts: Mutex::default() }
+        Self {
+            log,
+            frames: Mutex::default(),
+            changes: Mutex::default(),
+            is_reading: AtomicBool::new(false),
+            texts: Mutex::default(),
+        }
     }
 
     /// Rows at a revision.
@@ -80,6 +103,59 @@ impl Index {
         Ok(rows)
     }
 
+    /// Whether so much of the log has not been read that moments of it are slow, and nobody reads it.
+    pub fn is_behind(&self) -> bool {
+        let upto = self.upto();
+        self.log.head().0.saturating_sub(upto.0) >= APART && !self.is_reading.load(Ordering::Acquire)
+    }
+
+    /// The revision up to which changes are known; 0: none are.
+    pub fn upto(&self) -> Revision {
+        self.changes.lock().as_ref().map(Changes::upto).unwrap_or_default()
+    }
+
+    /// Reads what has come, a little at a time: from then on its moments are quick. It is nothing if somebody does so already.
+    ///
+    /// # Errors
+    /// The log is closed.
+    pub async fn catch_up(&self) -> Result<(), NoMoment> {
+        if self.is_reading.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let _reading = Reading(&self.is_reading);
+        loop {
+            match self.advance().await {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                // What was to be read next has been compacted away meanwhile.
+                Err(NoMoment::Forgotten(_)) => drop(self.changes.lock().take()),
+                Err(other) => return Err(other),
+            }
+            aside().await;
+        }
+    }
+
+    /// Reads a little; `false`: there is nothing more.
+    async fn advance(&self) -> Result<bool, NoMoment> {
+        let base = moment::base(&*self.log).await?;
+        let known = self.changes.lock().as_ref().map(Changes::upto).filter(|upto| *upto >= base);
+        let Some(at) = known else {
+            let rows = if base == Revision(0) { Rows::default() } else { self.keyframe(base).await? };
+            *self.changes.lock() = Some(Changes::beginning(base, rows, ROOM_BYTES));
+            return Ok(true);
+        };
+        let end = Revision(self.log.head().0.min(at.0.saturating_add(ASIDE)));
+        if end <= at {
+            return Ok(false);
+        }
+        let entries = self.log.read(at, end, None).await?;
+        if let Some(changes) = &mut *self.changes.lock() {
+            changes.forget(base);
+            changes.extend(entries.iter().map(|entry| &**entry), end, &mut self.texts());
+        }
+        Ok(true)
+    }
+
     /// How many keyframes there are.
     pub fn keyframes(&self) -> usize {
         self.frames().kept.len()
@@ -100,7 +176,8 @@ impl Index {
         nearest.map(|(_, (rows, _))| rows.clone())
     }
 
-    /// The nearest keyframe, if one is near. From what is before the base nothing can be folded any more.
+    /// Rows at the revision, or from which they are folded, if any are near. From what is before the base nothing can be
+    /// folded any more.
     fn nearest(&self, revision: Revision, base: Revision) -> Option<(Rows, Revision)> {
         let mut frames = self.frames();
         frames.kept = frames.kept.split_off(&base);
@@ -109,7 +186,19 @@ impl Index {
         let before = frames.kept.range(..=revision).next_back().map(|(at, _)| *at);
         let behind = frames.kept.range(revision..).next().map(|(at, _)| *at);
         let distance = |at: &Revision| at.0.abs_diff(revision.0);
-        let nearest = before.into_iter().chain(behind).min_by_key(distance).filter(|at| distance(at) <= NEAR)?;
+        let nearest = before.into_iter().chain(behind).min_by_key(distance).filter(|at| distance(at) <= NEAR);
+        if nearest.as_ref().is_none_or(|at| distance(at) >= APART)
+            && let Some(changes) = self.changes.lock().as_ref().filter(|changes| changes.upto() >= base)
+        {
+            if let Some(rows) = changes.at(revision) {
+                return Some((rows, revision));
+            }
+            let last = changes.upto();
+            if distance(&last) <= nearest.as_ref().map_or(NEAR, distance) {
+                return Some((changes.last().clone(), last));
+            }
+        }
+        let nearest = nearest?;
         let (rows, used) = frames.kept.get_mut(&nearest)?;
         *used = uses;
         Some((rows.clone(), nearest))
@@ -138,4 +227,17 @@ impl Index {
         }
         Ok(rows)
     }
+}
+
+/// Lets others that are ready go first.
+async fn aside() {
+    let mut has_waited = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut has_waited, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }

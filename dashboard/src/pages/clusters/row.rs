@@ -126,8 +126,8 @@ impl<'a> Light<'a> {
                     || (value == "deleted" && row.deleted.is_some())
             }
             Some("condition") => row.conditions.iter().chain(row.constraints.iter()).any(|condition| {
-                *condition.status != *"True"
-                    && (is(&condition.name) || is(letters(&condition.name)) || is(&condition.status))
+                *condition.words.status != *"True"
+                    && (is(&condition.words.name) || is(letters(&condition.words.name)) || is(&condition.words.status))
             }),
             Some("provider") => is(&row.spec.provider),
             Some("purpose") => is(&row.spec.purpose),
@@ -166,7 +166,7 @@ impl<'a> Light<'a> {
     }
 
     fn unready(&self) -> usize {
-        self.row.conditions.iter().filter(|condition| *condition.status != *"True").count()
+        self.row.conditions.iter().filter(|condition| *condition.words.status != *"True").count()
     }
 }
 
@@ -285,7 +285,7 @@ fn gravity(state: State) -> u8 {
 
 /// Since when something is wrong: a condition, or the last operation.
 fn issue_since(row: &ShootRow) -> Option<DateTime<Utc>> {
-    let conditions = row.conditions.iter().filter(|condition| matches!(&*condition.status, "False" | "Unknown"));
+    let conditions = row.conditions.iter().filter(|condition| matches!(&*condition.words.status, "False" | "Unknown"));
     let conditions = conditions.map(|condition| condition.since);
     let failed = row.operation.iter().filter(|operation| matches!(&*operation.state, "Error" | "Failed"));
     conditions.chain(failed.map(|operation| operation.time)).min()

@@ -91,6 +91,7 @@ fn of_row(row: &ShootRow, all: &Rows) -> Option<Shoot> {
 pub(in crate::pages) async fn indexed(view: &View) -> Option<(Vec<Arc<ShootRow>>, Box<Rows>)> {
     let revision = view.at.map_or_else(|| view.dashboard.options().log.head(), |moment| Revision(moment.revision));
     let rows = view.dashboard.past().at(revision).await.ok()?;
+    view.dashboard.look_back();
     if rows.shoots.size() < LARGE {
         return None;
     }

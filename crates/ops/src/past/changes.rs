@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What every row was, and from which revision on: a moment is made of it without reading the log.
+//!
+//! ```text
+//! garden-a/one   r3 ── r90 ── r512 ──────          rows at R: of each name the last row at or before R
+//! garden-a/two   r4 ───────── r300 ── gone
+//! ```
+//!
+//! Most changes of a Shoot are of its revision, and of the progress and the time of its last operation. These stand beside the
+//! row: a change is 24 bytes as long as the Shoot comes back to a row that it has had lately.
+//!
+//! **Deliberately absent.** Reading: who has it gives it the entries of the log, each once and in their order.
+//!
+//! **Invariants.** Rows at a revision are those that folding the entries up to it gives. It holds at most some
+//! [`ROOM_BYTES`], or twice what the last moment alone needs; then it forgets the oldest quarter.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+use domain::skew::Instance;
+use eventlog::{Entry, Revision};
+use rpds::RedBlackTreeMapSync;
+
+use super::rows::{ComponentRow, Count, OperationRow, Part, ProfileRow, ProjectRow, Rows, SeedRow, ShootRow, Texts};
+
+/// Bytes that are held, about, beside the rows of the last moment.
+pub(super) const ROOM_BYTES: usize = 22 << 20;
+/// What a row of a Shoot takes, about, with a list of conditions of its own.
+const ROW_BYTES: usize = 480;
+/// What a change of a Shoot takes beside that.
+const CHANGE_BYTES: usize = size_of::<(Revision, Option<Written>)>();
+/// What a change of Machines or Nodes takes.
+const COUNT_BYTES: usize = size_of::<(Revision, Option<Count>)>();
+/// What a CloudProfile takes, about.
+const PROFILE_BYTES: usize = 32 << 10;
+/// What another row takes, about.
+const OTHER_BYTES: usize = 256;
+/// Rows that a Shoot had lately, among which one is looked for that is like the present one.
+const LATELY: usize = 4;
+/// Progress of an operation that stands beside the row is below this.
+const PROGRESS: i64 = 128;
+
+/// What one name had, each from a revision on, in their order; `None`: nothing.
+type Course<V> = Vec<(Revision, Option<V>)>;
+
+/// The courses of a map of rows.
+#[derive(Debug)]
+struct Courses<V>(BTreeMap<Arc<str>, Course<V>>);
+
+impl<V> Default for Courses<V> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<V: Clone + PartialEq> Courses<V> {
+    /// A name has something from a revision on; whether that is new.
+    fn note(&mut self, name: &Arc<str>, from: Revision, now: Option<V>) -> bool {
+        let known = self.0.get(&**name).and_then(|course| course.last()).and_then(|(_, last)| last.as_ref());
+        if known == now.as_ref() {
+            return false;
+        }
+        self.push(name, from, now);
+        true
+    }
+
+    fn push(&mut self, name: &Arc<str>, from: Revision, now: Option<V>) {
+        let course = match self.0.get_mut(&**name) {
+            Some(course) => course,
+            None => self.0.entry(name.clone()).or_default(),
+        };
+        // Twice as much as before, as vectors grow, would be half empty: there are many.
+        if course.len() == course.capacity() {
+            course.reserve_exact(course.len() / 4 + 1);
+        }
+        course.push((from, now));
+    }
+
+    /// What each name had at a revision, in the order of names.
+    fn at(&self, revision: Revision) -> impl Iterator<Item = (&Arc<str>, Revision, &V)> {
+        self.0.iter().filter_map(move |(name, course)| {
+            let (from, value) = course[..course.partition_point(|(from, _)| *from <= revision)].last()?;
+            Some((name, *from, value.as_ref()?))
+        })
+    }
+
+    fn map(&self, revision: Revision) -> RedBlackTreeMapSync<Arc<str>, V> {
+        self.at(revision).map(|(name, _, value)| (name.clone(), value.clone())).collect()
+    }
+
+    /// Forgets what was before a revision.
+    fn forget(&mut self, before: Revision) {
+        self.0.retain(|_, course| {
+            let past = course.partition_point(|(from, _)| *from <= before).saturating_sub(1);
+            course.drain(..past);
+            course.shrink_to_fit();
+            !matches!(course[..], [] | [(_, None)])
+        });
+    }
+
+    fn len(&self) -> usize {
+        self.0.values().map(Vec::len).sum()
+    }
+}
+
+/// A row of a Shoot without its revision, which is that from which on it is so, and what else changes most often.
+#[derive(Clone, Debug, PartialEq)]
+struct Written {
+    /// At revision 0. The time of its last operation is [`BESIDE`] where time and progress are in `stamp`.
+    row: Arc<ShootRow>,
+    /// Seconds since 1970 times [`PROGRESS`], and the progress.
+    stamp: i64,
+}
+
+/// The time that stands in the row for one beside it.
+const BESIDE: DateTime<Utc> = DateTime::<Utc>::MIN_UTC;
+
+fn stamp(operation: &OperationRow) -> Option<i64> {
+    let progress = i64::from(operation.progress);
+    let is_short = operation.time.timestamp_subsec_nanos() == 0 && (0..PROGRESS).contains(&progress);
+    operation.time.timestamp().checked_mul(PROGRESS).filter(|_| is_short).map(|seconds| seconds + progress)
+}
+
+impl Written {
+    fn of(row: &ShootRow) -> (ShootRow, i64) {
+        let mut plain = ShootRow { revision: 0, ..row.clone() };
+        let Some(operation) = &mut plain.operation else { return (plain, 0) };
+        let Some(stamp) = stamp(operation) else { return (plain, 0) };
+        (operation.time, operation.progress) = (BESIDE, 0);
+        (plain, stamp)
+    }
+
+    fn row(&self, revision: Revision) -> ShootRow {
+        let mut row = ShootRow { revision: revision.0, ..(*self.row).clone() };
+        if let Some(operation) = row.operation.as_mut().filter(|operation| operation.time == BESIDE) {
+            let time = DateTime::from_timestamp(self.stamp.div_euclid(PROGRESS), 0);
+            operation.time = time.expect("it was made of a time");
+            operation.progress = i32::try_from(self.stamp.rem_euclid(PROGRESS)).expect("it is below a small number");
+        }
+        row
+    }
+}
+
+const fn bytes(is_new: bool, bytes: usize) -> usize {
+    if is_new { bytes } else { 0 }
+}
+
+/// What rows were between two revisions.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    from: Revision,
+    upto: Revision,
+    last: Rows,
+    shoots: Courses<Written>,
+    specs: Courses<Bytes>,
+    profiles: Courses<Arc<ProfileRow>>,
+    projects: Courses<Arc<ProjectRow>>,
+    seeds: Courses<Arc<SeedRow>>,
+    components: Courses<Arc<ComponentRow>>,
+    instances: Courses<Arc<Instance>>,
+    machines: Courses<Count>,
+    nodes: Courses<Count>,
+    /// What it holds, about, and from how much on it forgets: at least [`Self::least`].
+    bytes: usize,
+    room: usize,
+    least: usize,
+}
+
+impl Changes {
+    /// Begins with the rows at a revision, and has room for so many bytes at least.
+    pub(super) fn beginning(at: Revision, rows: Rows, least: usize) -> Self {
+        let mut own = Self { from: at, upto: at, least, ..Self::default() };
+        for (name, row) in &rows.shoots {
+            own.shoot(name, row);
+        }
+        fn begin<V: Clone + PartialEq>(courses: &mut Courses<V>, at: Revision, map: &RedBlackTreeMapSync<Arc<str>, V>) {
+            map.iter().for_each(|(name, value)| courses.push(name, at, Some(value.clone())));
+        }
+        begin(&mut own.specs, at, &rows.specs);
+        begin(&mut own.profiles, at, &rows.profiles);
+        begin(&mut own.projects, at, &rows.projects);
+        begin(&mut own.seeds, at, &rows.seeds);
+        begin(&mut own.components, at, &rows.components);
+        begin(&mut own.instances, at, &rows.instances);
+        begin(&mut own.machines, at, &rows.machines);
+        begin(&mut own.nodes, at, &rows.nodes);
+        own.last = rows;
+        own.count();
+        own
+    }
+
+    /// The revision up to which it knows rows.
+    pub(super) const fn upto(&self) -> Revision {
+        self.upto
+    }
+
+    /// The rows at that revision.
+    pub(super) const fn last(&self) -> &Rows {
+        &self.last
+    }
+
+    /// The entries behind the last revision, up to another.
+    pub(super) fn extend<'a>(&mut self, entries: impl Iterator<Item = &'a Entry>, upto: Revision, texts: &mut Texts) {
+        for entry in entries {
+            self.add(entry, texts);
+        }
+        self.upto = upto;
+        if self.bytes > self.room {
+            self.forget(Revision(self.from.0 + (self.upto.0 - self.from.0).div_ceil(4)));
+            self.count();
+        }
+    }
+
+    fn add(&mut self, entry: &Entry, texts: &mut Texts) {
+        let Some(part) = Part::of(&entry.key) else { return };
+        self.last.forwards(entry, texts);
+        let (name, at) = (part.name(&entry.key), entry.revision);
+        let name = &name;
+        let last = &self.last;
+        self.bytes += match part {
+            Part::Shoots => {
+                let has_other = self.specs.note(name, at, last.specs.get(&**name).cloned());
+                let spec = if has_other { OTHER_BYTES } else { 0 };
+                spec + match last.shoots.get(&**name).cloned() {
+                    Some(row) => self.shoot(name, &row),
+                    None => bytes(self.shoots.note(name, at, None), CHANGE_BYTES),
+                }
+            }
+            Part::CloudProfiles | Part::NamespacedCloudProfiles => {
+                bytes(self.profiles.note(name, at, last.profiles.get(&**name).cloned()), PROFILE_BYTES)
+            }
+            Part::Projects => bytes(self.projects.note(name, at, last.projects.get(&**name).cloned()), OTHER_BYTES),
+            Part::Seeds => bytes(self.seeds.note(name, at, last.seeds.get(&**name).cloned()), OTHER_BYTES),
+            Part::Components => {
+                bytes(self.components.note(name, at, last.components.get(&**name).cloned()), OTHER_BYTES)
+            }
+            Part::Instances => bytes(self.instances.note(name, at, last.instances.get(&**name).cloned()), OTHER_BYTES),
+            Part::Machines => bytes(self.machines.note(name, at, last.machines.get(&**name).copied()), COUNT_BYTES),
+            Part::Nodes => bytes(self.nodes.note(name, at, last.nodes.get(&**name).copied()), COUNT_BYTES),
+        };
+    }
+
+    /// A Shoot has a row: from the row's revision on. What that takes.
+    fn shoot(&mut self, name: &Arc<str>, row: &ShootRow) -> usize {
+        let at = Revision(row.revision);
+        let course = self.shoots.0.get(&**name).map_or(&[][..], |course| &course[..]);
+        if course.last().is_some_and(|(from, last)| *from == at && last.is_some()) {
+            return 0;
+        }
+        let (plain, stamp) = Written::of(row);
+        let lately = course.iter().rev().filter_map(|(_, had)| had.as_ref()).take(LATELY);
+        let known = lately.map(|had| &had.row).find(|had| ***had == plain).cloned();
+        let bytes = if known.is_some() { 0 } else { ROW_BYTES };
+        self.shoots.push(name, at, Some(Written { row: known.unwrap_or_else(|| Arc::new(plain)), stamp }));
+        bytes + CHANGE_BYTES
+    }
+
+    /// The rows at a revision; `None`: it does not know them.
+    pub(super) fn at(&self, revision: Revision) -> Option<Rows> {
+        if !(self.from..=self.upto).contains(&revision) {
+            return None;
+        }
+        let shoots = self.shoots.at(revision).map(|(name, from, had)| (name.clone(), Arc::new(had.row(from))));
+        Some(Rows {
+            shoots: shoots.collect(),
+            specs: self.specs.map(revision),
+            profiles: self.profiles.map(revision),
+            projects: self.projects.map(revision),
+            seeds: self.seeds.map(revision),
+            components: self.components.map(revision),
+            instances: self.instances.map(revision),
+            machines: self.machines.map(revision),
+            nodes: self.nodes.map(revision),
+        })
+    }
+
+    /// Forgets rows of revisions before another.
+    pub(super) fn forget(&mut self, before: Revision) {
+        if before <= self.from {
+            return;
+        }
+        self.from = before;
+        self.shoots.forget(before);
+        self.specs.forget(before);
+        self.profiles.forget(before);
+        self.projects.forget(before);
+        self.seeds.forget(before);
+        self.components.forget(before);
+        self.instances.forget(before);
+        self.machines.forget(before);
+        self.nodes.forget(before);
+    }
+
+    /// Counts what it holds.
+    fn count(&mut self) {
+        let rows: usize = self.shoots.0.values().map(rows_of).sum();
+        let others =
+            self.projects.len() + self.seeds.len() + self.components.len() + self.instances.len() + self.specs.len();
+        self.bytes = rows * ROW_BYTES
+            + self.shoots.len() * CHANGE_BYTES
+            + self.profiles.len() * PROFILE_BYTES
+            + others * OTHER_BYTES
+            + (self.machines.len() + self.nodes.len()) * COUNT_BYTES;
+        let last = &self.last;
+        let others = last.projects.size() + last.seeds.size() + last.components.size() + last.instances.size();
+        let of_last = last.shoots.size() * (ROW_BYTES + CHANGE_BYTES + OTHER_BYTES)
+            + last.profiles.size() * PROFILE_BYTES
+            + others * OTHER_BYTES
+            + (last.machines.size() + last.nodes.size()) * COUNT_BYTES;
+        self.room = self.least.max(2 * of_last);
+    }
+}
+
+/// How many rows there are in a course that are not one.
+fn rows_of(course: &Course<Written>) -> usize {
+    let rows = course.iter().filter_map(|(_, had)| had.as_ref());
+    let mut rows: Vec<*const ShootRow> = rows.map(|had| Arc::as_ptr(&had.row)).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    rows.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use api::core::{Condition, LastOperation, Shoot};
+    use apimachinery::encode;
+    use apimachinery::meta::Time;
+    use chrono::TimeDelta;
+    use eventlog::{Actor, Key, Sections, Verb};
+
+    use super::*;
+    use crate::past::resource;
+
+    /// An entry of a Shoot: which, what is done, and what its status says.
+    fn entry(revision: u64, name: &str, verb: Verb, progress: i32, message: &str, time: DateTime<Utc>) -> Entry {
+        let mut shoot = Shoot::default();
+        (shoot.metadata.namespace, shoot.metadata.name) = ("garden-a".to_owned(), name.to_owned());
+        shoot.spec.kubernetes.version = if progress < 50 { "1.30.1" } else { "1.31.2" }.to_owned();
+        shoot.status.last_operation =
+            Some(LastOperation { progress, last_update_time: Time::from_instant(time), ..LastOperation::default() });
+        let message = message.to_owned();
+        shoot.status.conditions =
+            vec![Condition { r#type: "APIServerAvailable".to_owned(), message, ..Condition::default() }];
+        let encode::Sections { identity, metadata, managed_fields, rest, status } = encode::sections(&shoot);
+        Entry {
+            revision: Revision(revision),
+            key: Key::new("garden", resource::SHOOTS, "garden-a", name),
+            verb,
+            time,
+            actor: Arc::new(Actor { user: "ann".into(), component: "".into(), version: "".into() }),
+            writer: (1, revision),
+            object: Sections { parts: [identity, metadata, managed_fields, rest, status] },
+            previous: None,
+            volatile: false,
+        }
+    }
+
+    /// Entries of four Shoots, of which one goes and comes again; `message` of the nth.
+    fn entries(count: u64, message: impl Fn(u64) -> String) -> Vec<Entry> {
+        let begin = DateTime::<Utc>::UNIX_EPOCH;
+        (1..=count)
+            .map(|number| {
+                let name = ["one", "two", "three", "four"][usize::try_from(number % 4).expect("a small number")];
+                let verb = if number % 16 == 8 { Verb::Delete } else { Verb::UpdateStatus };
+                let progress = i32::try_from(number % 101).expect("a small number");
+                // Progress and time that have no place beside a row stay in it.
+                let progress = if number % 21 == 0 { progress + 1000 } else { progress };
+                let time =
+                    begin - TimeDelta::days(200) + TimeDelta::hours(i64::try_from(number).expect("a small number"));
+                entry(number, name, verb, progress, &message(number), time)
+            })
+            .collect()
+    }
+
+    /// Rows at each revision, by folding.
+    fn folded(entries: &[Entry]) -> Vec<Rows> {
+        let (mut rows, mut texts) = (Rows::default(), Texts::default());
+        let mut all = vec![rows.clone()];
+        for entry in entries {
+            rows.forwards(entry, &mut texts);
+            all.push(rows.clone());
+        }
+        all
+    }
+
+    #[test]
+    fn rows_at_each_revision_are_those_that_are_folded() {
+        let entries = entries(300, |number| format!("message {}", number / 4 % 3));
+        let expected = folded(&entries);
+        let (mut changes, mut texts) = (Changes::beginning(Revision(0), Rows::default(), ROOM_BYTES), Texts::default());
+        for piece in entries.chunks(7) {
+            changes.extend(piece.iter(), piece[piece.len() - 1].revision, &mut texts);
+        }
+        for (revision, rows) in (0..).zip(&expected) {
+            assert_eq!(changes.at(Revision(revision)).as_ref(), Some(rows), "at {revision}");
+        }
+        assert_eq!(changes.at(Revision(301)), None, "it is still to come");
+        // The same, begun in the middle.
+        let mut changes = Changes::beginning(Revision(100), expected[100].clone(), ROOM_BYTES);
+        changes.extend(entries[100..].iter(), Revision(300), &mut texts);
+        assert_eq!(changes.at(Revision(99)), None, "nobody told it");
+        for (revision, rows) in (0..).zip(&expected).skip(100) {
+            assert_eq!(changes.at(Revision(revision)).as_ref(), Some(rows), "at {revision}, from 100");
+        }
+    }
+
+    #[test]
+    fn the_oldest_quarter_goes_when_there_is_no_room() {
+        // No row comes again.
+        let entries = entries(2000, |number| format!("message {number}"));
+        let expected = folded(&entries);
+        let least = 100 * ROW_BYTES;
+        let (mut changes, mut texts) = (Changes::beginning(Revision(0), Rows::default(), least), Texts::default());
+        for piece in entries.chunks(16) {
+            changes.extend(piece.iter(), piece[piece.len() - 1].revision, &mut texts);
+            assert!(changes.bytes <= changes.room, "{} of {}", changes.bytes, changes.room);
+        }
+        assert!(changes.room < 3 * least, "{} bytes", changes.room);
+        assert!((1800..1990).contains(&changes.from.0), "from {}", changes.from);
+        assert_eq!(changes.at(Revision(changes.from.0 - 1)), None, "it is forgotten");
+        for revision in changes.from.0..=2000 {
+            let rows = &expected[usize::try_from(revision).expect("a small number")];
+            assert_eq!(changes.at(Revision(revision)).as_ref(), Some(rows), "at {revision}");
+        }
+    }
+}
