@@ -3,7 +3,7 @@
 //!
 //! **Tour.** [`clusters`] all Shoots; [`cluster`] one; [`create`] a new one; [`versions`] the life of versions; [`landscape`]
 //! Gardener itself; [`time`] the clock and the log; [`forecast`] what maintenance will do; [`faults`] what goes wrong on purpose;
-//! [`world`] what several pages read, [`maintenance`] what will happen to a Shoot.
+//! [`world`] what several pages read, [`maintenance`] what will happen to a Shoot, [`life`] when an object was there.
 
 pub mod cluster;
 pub mod clusters;
@@ -11,6 +11,7 @@ pub mod create;
 pub mod faults;
 pub mod forecast;
 pub mod landscape;
+mod life;
 pub mod maintenance;
 pub mod time;
 pub mod versions;

@@ -159,6 +159,10 @@ async fn density(view: &View) -> Result<Markup, Refusal> {
         })
         .collect();
     Ok(html! {
+        @if span.base.0 > 0 {
+            p { "History begins at revision " (span.base) ": the entries up to it were removed. The first that is kept was written at "
+                (time::instant(begin)) "." }
+        }
         div.picture tabindex="0" role="region" aria-label="Picture of how much was written" {
             svg viewBox="0 0 1000 84" role="img" aria-label={"Entries from " (time::text(begin)) " to " (time::text(now)) ", at most " (most) " in one of " (PARTS) " parts"} {
                 line.line x1="0" x2="1000" y1="70" y2="70" {}

@@ -85,6 +85,49 @@ async fn a_cluster_that_was_not_there_then_says_when_it_came() {
     assert!(answer.text.contains("There is no cluster demo/lokal"), "{}", answer.text);
 }
 
+/// An entry that a Shoot or a CloudProfile comes or goes with.
+async fn happens(log: &MemoryLog, resource: &str, namespace: &str, verb: Verb, time: &str) -> Revision {
+    let key = Key::new("garden", resource, namespace, "gone");
+    let expect = if verb == Verb::Create { Expect::Absent } else { Expect::Revision(log.head()) };
+    let append = Append {
+        key,
+        expect,
+        guards: Vec::new(),
+        verb,
+        object: Sections { parts: ["{", "", "}", "", "}"].map(|part| Bytes::from_static(part.as_bytes())) },
+        volatile: false,
+        actor: Arc::new(Actor::default()),
+        time: time.parse().expect("an instant"),
+        writer: (2, log.head().0),
+    };
+    log.append(append).await.expect("nothing is in its way").revision
+}
+
+#[tokio::test]
+async fn what_is_gone_says_when_it_came_and_went() {
+    for (resource, namespace, path, what) in [
+        ("core.gardener.cloud/shoots", "garden-demo", "clusters/demo/gone", "Cluster demo/gone"),
+        ("core.gardener.cloud/cloudprofiles", "", "versions/gone", "CloudProfile gone"),
+    ] {
+        let log = log(5).await;
+        happens(&log, resource, namespace, Verb::Create, "2023-07-27T19:30:00Z").await;
+        happens(&log, resource, namespace, Verb::Delete, "2023-07-27T19:31:00Z").await;
+        happens(&log, resource, namespace, Verb::Create, "2023-07-27T19:32:00Z").await;
+        happens(&log, resource, namespace, Verb::Delete, "2023-07-27T19:33:00Z").await;
+        let mut api = landscape().with(SHOOTS, &[]);
+        api.past.insert(SHOOTS.replace("/shoots", "/namespaces/garden-demo/shoots"), Vec::new());
+        let stage = Stage::with_log(api, log);
+        let now = stage.get(&format!("/dashboard/{path}")).await;
+        let then = stage.get(&format!("/dashboard/{path}?at=7")).await;
+        assert_eq!((now.code.as_u16(), then.code.as_u16()), (404, 404));
+        assert!(now.text.contains(&format!("{what} does not exist any more")), "{}", now.text);
+        assert!(then.text.contains(&format!("{what} did not exist then")), "{}", then.text);
+        for part in ["at=6\"", "19:30:00", ", and deleted at", "19:31:00", "at=8\"", "19:32:00", "19:33:00"] {
+            assert!(now.text.contains(part) && then.text.contains(part), "{part}: {}", then.text);
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_filter_that_cannot_be_read_filters_by_the_rest() {
     let stage = Stage::new(landscape().with(SHOOTS, &[shoot("a", "1.26.4"), shoot("b", "1.27.1")]));

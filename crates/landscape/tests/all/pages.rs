@@ -183,6 +183,7 @@ fn the_past_is_what_was_true_then() {
     assert!(now.contains("1.27.1") && !now.contains("Showing revision"), "{now}");
     let then = browser.get(&audited, &format!("clusters?at={past}")).text;
     assert!(then.contains("1.26.4") && !then.contains("1.27.1 "), "{then}");
+    assert!(then.contains(&format!("terrarium at {past} get shoots -A -o wide")), "the command is of then: {then}");
     // The bar leads to the change and back.
     assert!(then.contains("id=\"bar-next\"") && then.contains("id=\"bar-now\""), "{then}");
     assert!(now.contains("Kubernetes 1.26.4 → 1.27.1"), "a mark tells the roll-out: {now}");
@@ -216,6 +217,12 @@ fn what_is_no_moment_is_said() {
     let answer = browser.get(&audited, "time?at=10");
     assert_eq!(answer.code, StatusCode::GONE);
     assert!(answer.text.contains("history begins at revision 50") && answer.text.contains("at=50"), "{}", answer.text);
+    let answer = browser.get(&audited, "time");
+    assert!(
+        answer.text.contains("History begins at revision 50: the entries up to it were removed"),
+        "{}",
+        answer.text
+    );
 }
 
 #[test]

@@ -34,4 +34,4 @@ pub mod timeline;
 pub use index::{Index, KEYFRAMES, NEAR};
 pub use moment::{Moment, NoMoment};
 pub use rows::Rows;
-pub use timeline::Timeline;
+pub use timeline::{Life, Timeline};

@@ -9,7 +9,8 @@
 //! | fault | a Fault that came, or that was cleared |
 //! | life cycle | a CloudProfile whose versions changed |
 //!
-//! Beside marks it has the last changes of the Machines of each control plane.
+//! Beside marks it has the last changes of the Machines of each control plane, and when each Shoot and
+//! CloudProfile came and went.
 //!
 //! It is read from the log once, and what has come since whenever somebody asks.
 
@@ -89,6 +90,15 @@ pub struct MachineChange {
     pub before: Option<ClassAndPhase>,
 }
 
+/// When an object was there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Life {
+    /// When it came; `None`: before what is known.
+    pub begin: Option<Moment>,
+    /// When it went; `None`: it is there.
+    pub end: Option<Moment>,
+}
+
 /// The name of a Machine's class, and its phase.
 type ClassAndPhase = (Arc<str>, Arc<str>);
 
@@ -109,6 +119,8 @@ struct Known {
     changes: BTreeMap<Arc<str>, Vec<u64>>,
     actors: BTreeSet<Arc<str>>,
     machines: BTreeMap<Place, Vec<MachineChange>>,
+    /// Of Shoots and CloudProfiles that came or went.
+    lives: BTreeMap<Key, Vec<Life>>,
 }
 
 /// The timeline of a log.
@@ -198,6 +210,12 @@ impl Timeline {
         changes.take_while(|change| change.moment.revision <= upto).cloned().collect()
     }
 
+    /// When a Shoot, a CloudProfile or a NamespacedCloudProfile was there, in the order of time, of what has been read; empty:
+    /// nothing of it is known.
+    pub fn lives(&self, key: &Key) -> Vec<Life> {
+        self.known().lives.get(key).cloned().unwrap_or_default()
+    }
+
     /// Components and users that wrote something.
     pub fn actors(&self) -> Vec<Arc<str>> {
         self.known().actors.iter().cloned().collect()
@@ -263,8 +281,16 @@ impl Known {
             None => drop(self.changes.insert(entry.key.resource.clone(), vec![entry.revision.0])),
         }
         let moment = Moment { revision: entry.revision, time: entry.time };
-        if *entry.key.resource == *resource::MACHINES {
-            self.machine(entry, moment);
+        match (&*entry.key.resource, entry.verb) {
+            (resource::MACHINES, _) => self.machine(entry, moment),
+            (
+                resource::SHOOTS | resource::CLOUD_PROFILES | resource::NAMESPACED_CLOUD_PROFILES,
+                Verb::Create | Verb::Delete,
+            ) => {
+                let lives = self.lives.entry(entry.key.clone()).or_default();
+                live(lives, entry.verb == Verb::Create, moment);
+            }
+            _ => {}
         }
         let mark = |(subject, text)| Mark { moment, subject, key: entry.key.clone(), text };
         self.marks.extend(marks(entry).into_iter().map(mark));
@@ -304,6 +330,19 @@ impl Known {
         for list in self.changes.values_mut() {
             list.retain(|revision| *revision > base.0);
         }
+        self.lives.retain(|_, lives| {
+            lives.retain(|life| life.end.is_none_or(|end| end.revision > base));
+            !lives.is_empty()
+        });
+    }
+}
+
+/// An object comes, or goes.
+fn live(lives: &mut Vec<Life>, comes: bool, moment: Moment) {
+    match lives.last_mut().filter(|life| life.end.is_none()) {
+        _ if comes => lives.push(Life { begin: Some(moment), end: None }),
+        Some(life) => life.end = Some(moment),
+        None => lives.push(Life { begin: None, end: Some(moment) }),
     }
 }
 
@@ -404,6 +443,18 @@ fn shoot(name: &str, before: &Value, after: &Value) -> Vec<(Subject, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_object_that_comes_and_goes_has_several_lives() {
+        let moment = |revision: u64| Moment { revision: Revision(revision), time: DateTime::UNIX_EPOCH };
+        let mut lives = Vec::new();
+        for (comes, revision) in [(false, 3), (true, 5), (false, 8), (true, 9)] {
+            live(&mut lives, comes, moment(revision));
+        }
+        let expected = [(None, Some(3)), (Some(5), Some(8)), (Some(9), None)];
+        let expected = expected.map(|(begin, end)| Life { begin: begin.map(moment), end: end.map(moment) });
+        assert_eq!(lives, expected);
+    }
 
     #[test]
     fn an_object_behind_a_key_ends_with_its_own_brace() {

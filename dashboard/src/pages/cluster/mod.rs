@@ -16,14 +16,15 @@ use domain::cloud_profile::{kubernetes_version, machine_image_version};
 use domain::maintenance::upcoming;
 use domain::reconcile::{is_confined, is_hibernation_enabled};
 use domain::versions::{Expirable, State, Version, state};
+use eventlog::Key;
 use maud::{Markup, html};
 use ops::past::resource;
 use ops::spelling;
 use ops::world::ProfileKey;
 
 use super::clusters::row;
-use super::maintenance;
 use super::world::{Projects, offers};
+use super::{life, maintenance};
 use crate::frame::{Page, Section};
 use crate::input::encoded;
 use crate::parts::form::{self, Choice};
@@ -64,7 +65,11 @@ pub async fn draw(view: &View, project: &str, name: &str) -> Result<Page, Refusa
     if is_live {
         page = page.region("manifest-form", "Manifest", manifest(view, &shoot).await?);
     }
-    Ok(page.command(format!("terrarium why shoot/{shown}")).follows(&[
+    let command = match view.at {
+        Some(moment) => format!("terrarium at {} get shoot {name} -n {namespace} -o yaml", moment.revision),
+        None => format!("terrarium why shoot/{shown}"),
+    };
+    Ok(page.command(command).follows(&[
         resource::SHOOTS,
         resource::MACHINES,
         resource::MACHINE_DEPLOYMENTS,
@@ -77,11 +82,9 @@ pub async fn draw(view: &View, project: &str, name: &str) -> Result<Page, Refusa
 async fn missing(view: &View, projects: &Projects, project: &str, name: &str) -> Result<Refusal, Refusal> {
     let shoots = view.list::<Shoot>(GARDEN, None, "").await?;
     let wanted = format!("{project}/{name}");
-    if view.at.is_some() {
-        let present = View { at: None, ..view.clone() };
-        if let Some(shoot) = present.get::<Shoot>(GARDEN, &projects.namespace(project), name).await? {
-            return Ok(not_then(view, &wanted, &shoot));
-        }
+    let key = Key::new(GARDEN, resource::SHOOTS, &projects.namespace(project), name);
+    if let Some(refusal) = life::elsewhen::<Shoot>(view, &key, &format!("Cluster {wanted}")).await? {
+        return Ok(refusal);
     }
     let mut near: Vec<(usize, String, String)> = shoots
         .iter()
@@ -94,20 +97,6 @@ async fn missing(view: &View, projects: &Projects, project: &str, name: &str) ->
     near.sort();
     let near: Vec<(String, String)> = near.into_iter().take(5).map(|(_, link, shown)| (link, shown)).collect();
     Ok(Refusal::no_object(&format!("cluster {wanted}"), &near))
-}
-
-/// A cluster that is there, and was not at the moment that the page shows.
-fn not_then(view: &View, shown: &str, shoot: &Shoot) -> Refusal {
-    let created = shoot.metadata.creation_timestamp.0;
-    let link = view.here_with(&[("at", &time::machine(created))]);
-    Refusal {
-        code: http::StatusCode::NOT_FOUND,
-        title: format!("Cluster {shown} did not exist then"),
-        body: html! {
-            p { "It was created at " a href=(link) { (time::instant(created)) } "." }
-            p { a href=(view.here_with(&[("at", "")])) { "Show the present" } }
-        },
-    }
 }
 
 /// Hidden fields of each form about the cluster.

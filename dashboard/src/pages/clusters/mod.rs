@@ -136,9 +136,13 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
             @if pages > 1 { (pager(view, number, windows, pages)) }
         }
     };
-    let command = match projects.iter().find(|(_, name)| view.query.text("filter") == format!("project:{name}")) {
-        Some((namespace, _)) => format!("terrarium get shoots -n {namespace} -o wide"),
-        None => "terrarium get shoots -A -o wide".to_owned(),
+    let of = match projects.iter().find(|(_, name)| view.query.text("filter") == format!("project:{name}")) {
+        Some((namespace, _)) => format!("-n {namespace}"),
+        None => "-A".to_owned(),
+    };
+    let command = match view.at {
+        Some(moment) => format!("terrarium at {} get shoots {of} -o wide", moment.revision),
+        None => format!("terrarium get shoots {of} -o wide"),
     };
     Ok(Page::new(Section::Clusters, "Clusters")
         .region("filter-box", "", filter_box(view, &filter))

@@ -13,9 +13,11 @@ mod picture;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use api::core::Shoot;
+use api::cluster::GARDEN;
+use api::core::{CloudProfile, NamespacedCloudProfile, Shoot};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::versions::{Expirable, State};
+use eventlog::Key;
 use maud::{Markup, html};
 use ops::forecast::Forecast;
 use ops::past::resource;
@@ -25,8 +27,8 @@ use ops::world::{ProfileKey, World};
 
 use self::picture::{Users as Counts, used};
 use super::clusters::source;
-use super::maintenance;
 use super::world::{profiles as profiles_of, world};
+use super::{life, maintenance};
 use crate::frame::{Page, Section};
 use crate::input::encoded;
 use crate::parts::message::{Message, Severity};
@@ -53,6 +55,20 @@ pub async fn draw(view: &View, name: Option<&str>) -> Result<Page, Refusal> {
     };
     let of = |key: &ProfileKey| users.uses(&world, key);
     let Some(offered) = offered_to(&offers, &of, Some(&name), view.now(), view.rules()) else {
+        let what = format!("CloudProfile {name}");
+        let refusal = match name.split_once('/') {
+            Some((namespace, name)) => {
+                let key = Key::new(GARDEN, resource::NAMESPACED_CLOUD_PROFILES, namespace, name);
+                life::elsewhen::<NamespacedCloudProfile>(view, &key, &what).await?
+            }
+            None => {
+                let key = Key::new(GARDEN, resource::CLOUD_PROFILES, "", &name);
+                life::elsewhen::<CloudProfile>(view, &key, &what).await?
+            }
+        };
+        if let Some(refusal) = refusal {
+            return Err(refusal);
+        }
         let links = names.iter().map(|name| (link(view, name), name.clone())).collect::<Vec<_>>();
         return Err(Refusal::no_object(&format!("CloudProfile {name}"), &links));
     };
@@ -71,7 +87,17 @@ pub async fn draw(view: &View, name: Option<&str>) -> Result<Page, Refusal> {
         Some(form) if view.at.is_none() => page.region("change", "Change a version", form),
         _ => page,
     };
-    Ok(page.command(format!("terrarium versions {name}")).follows(&FOLLOWS))
+    let command = match view.at {
+        Some(moment) => {
+            let object = match name.split_once('/') {
+                Some((namespace, name)) => format!("namespacedcloudprofile {name} -n {namespace}"),
+                None => format!("cloudprofile {name}"),
+            };
+            format!("terrarium at {} get {object} -o yaml", moment.revision)
+        }
+        None => format!("terrarium versions {name}"),
+    };
+    Ok(page.command(command).follows(&FOLLOWS))
 }
 
 const FOLLOWS: [&str; 3] = [resource::CLOUD_PROFILES, resource::NAMESPACED_CLOUD_PROFILES, resource::SHOOTS];

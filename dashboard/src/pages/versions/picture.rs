@@ -63,7 +63,7 @@ fn push(bands: &mut Vec<Band>, from: DateTime<Utc>, to: DateTime<Utc>, state: St
 pub(super) type Users = BTreeMap<String, (usize, usize)>;
 
 const LEFT: i64 = 120;
-const WIDTH: i64 = 760;
+const WIDTH: i64 = 940;
 const RIGHT: i64 = 150;
 const ROW: i64 = 34;
 const TOP: i64 = 26;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use terrarium_e2e::sandbox::Sandbox;
 
 use crate::support::browser::{Browser, By};
-use crate::support::{evening, garden, manifest, offer, with_browser};
+use crate::support::{create_many, evening, garden, offer, with_browser};
 
 /// The buttons of the clock.
 const NEXT_WINDOW: &str = "#clock form:has(input[value=window]) button";
@@ -323,16 +323,7 @@ fn an_illegal_version_of_a_component_shows_the_rule() {
 fn the_next_rows_of_the_list_come_as_somebody_scrolls_to_its_end() {
     with_browser("scroll", |browser| async move {
         let sandbox = evening("scroll", &[]);
-        let text = std::fs::read_to_string(manifest("shoot")).expect("a manifest");
-        let (_, shoot) = text.split_once("kind: Shoot\n").expect("the Shoot is the last document");
-        // Nobody schedules them: they are rows, and no work.
-        let shoot = shoot.replacen("spec:\n", "spec:\n  schedulerName: nobody\n", 1);
-        let document = |number: u32| {
-            let shoot = shoot.replacen("{name: local,", &format!("{{name: s{number:03},"), 1);
-            format!("apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\n{shoot}---\n")
-        };
-        let all: String = (0..249).map(document).collect();
-        garden(&sandbox, &["create", "-f", &sandbox.file("many.yaml", &all)]);
+        create_many(&sandbox, 249);
         browser.log_in(&sandbox, &[]).await;
         browser.open("clusters?sort=name").await;
         let rows = |count: u32| format!("document.querySelectorAll('#list tbody tr').length === {count}");

@@ -405,11 +405,15 @@ impl Browser {
 
     /// Keeps what is shown, from top to bottom, in `target/browser`.
     pub(crate) async fn screenshot(&self, name: &str) -> Vec<u8> {
-        let size = "[innerWidth, Math.min(document.documentElement.scrollHeight, 6000)]";
+        // The bar of time keeps its place while one scrolls: in a picture of all it would hide what is under it.
+        let size = "(document.querySelector('#timebar')?.style.setProperty('position', 'static'), \
+                    [innerWidth, Math.min(document.documentElement.scrollHeight, 6000)])";
         let size = self.evaluate(size).await;
         let clip = json!({ "x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1 });
         let parameters = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
-        self.keep(name, parameters).await
+        let bytes = self.keep(name, parameters).await;
+        self.evaluate("void document.querySelector('#timebar')?.style.removeProperty('position')").await;
+        bytes
     }
 
     /// As [`Browser::screenshot`], of the window alone.

@@ -57,6 +57,21 @@ pub(crate) fn evening(name: &str, words: &[&str]) -> Sandbox {
     sandbox
 }
 
+/// Creates Shoots `s000`, `s001` and so on, as demo/local is.
+#[track_caller]
+pub(crate) fn create_many(sandbox: &Sandbox, count: u32) {
+    let text = std::fs::read_to_string(manifest("shoot")).expect("a manifest");
+    let (_, shoot) = text.split_once("kind: Shoot\n").expect("the Shoot is the last document");
+    // Nobody schedules them: they are rows, and no work.
+    let shoot = shoot.replacen("spec:\n", "spec:\n  schedulerName: nobody\n", 1);
+    let document = |number: u32| {
+        let shoot = shoot.replacen("{name: local,", &format!("{{name: s{number:03},"), 1);
+        format!("apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\n{shoot}---\n")
+    };
+    let all: String = (0..count).map(document).collect();
+    garden(sandbox, &["create", "-f", &sandbox.file("many.yaml", &all)]);
+}
+
 /// Replaces the Kubernetes versions of CloudProfile `local`; `versions` is JSON.
 #[track_caller]
 pub(crate) fn offer(sandbox: &Sandbox, versions: &str) {

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How quickly a browser shows pages: printed, and never asserted. `cargo test … -- figures:: --ignored --nocapture`.
+
+use serde_json::Value;
+
+use crate::support::{create_many, evening, with_browser};
+
+/// How often a page is opened.
+const TIMES: usize = 20;
+const PAGES: [&str; 8] =
+    ["clusters", "clusters/demo/local", "create", "versions/local", "landscape", "time", "forecast", "faults"];
+
+/// Milliseconds until the page that is shown was painted first.
+const PAINTED: &str = "new Promise((done) => new PerformanceObserver((list) => \
+     list.getEntries().forEach((entry) => entry.name === 'first-contentful-paint' && done(entry.startTime))\
+     ).observe({ type: 'paint', buffered: true }))";
+
+/// Frames a second, and the longest time between two in milliseconds, while the page is scrolled from end to end for 2 seconds.
+const SCROLLED: &str = "new Promise((done) => { const begin = performance.now(), times = []; \
+     const length = document.documentElement.scrollHeight - innerHeight; \
+     const step = (now) => { times.push(now); const share = (performance.now() - begin) / 2000; \
+       scrollTo(0, length * (share % 1)); \
+       if (share < 1) { requestAnimationFrame(step); return; } \
+       const gaps = times.slice(1).map((time, index) => time - times[index]); \
+       done([gaps.length * 1000 / (times.at(-1) - times[0]), Math.max(...gaps)]); }; \
+     requestAnimationFrame(step); })";
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().expect("a number")
+}
+
+#[test]
+#[ignore = "figures, which a busy machine makes worse; nothing is claimed"]
+fn pages_are_painted_and_lists_are_scrolled() {
+    with_browser("figures", |browser| async move {
+        let sandbox = evening("figures", &[]);
+        create_many(&sandbox, 1199);
+        browser.log_in(&sandbox, &[]).await;
+        for page in PAGES {
+            let mut painted = Vec::new();
+            for _ in 0..TIMES {
+                browser.open(page).await;
+                painted.push(number(&browser.evaluate(PAINTED).await));
+            }
+            painted.sort_by(f64::total_cmp);
+            let (median, most) = (painted[TIMES / 2], painted[TIMES * 95 / 100]);
+            process::child::say(&format!("{page}: first contentful paint p50 {median:.0} ms, p95 {most:.0} ms"));
+        }
+        for windows in [1, 5] {
+            browser.open(&format!("clusters?sort=name&windows={windows}")).await;
+            let rows = browser.evaluate("document.querySelectorAll('#list tbody tr').length").await;
+            let scrolled = browser.evaluate(SCROLLED).await;
+            let (frames, longest) = (number(&scrolled[0]), number(&scrolled[1]));
+            process::child::say(&format!(
+                "{rows} rows, scrolled: {frames:.0} frames a second, longest gap {longest:.0} ms"
+            ));
+        }
+        sandbox
+    });
+}
