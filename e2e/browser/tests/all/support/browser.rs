@@ -375,8 +375,11 @@ impl Browser {
         self.devtools("Emulation.setEmulatedMedia", features).await;
     }
 
-    /// What is wrong with the page, by [`terrarium_browser::CHECKER`] and, where there is one, by axe-core.
+    /// What is wrong with the page, by [`terrarium_browser::CHECKER`] and, where there is one, by axe-core. The bar of time keeps
+    /// its place while one scrolls, and what lies under it would count as too near to it: it is looked at where it stands at the
+    /// end of the page.
     pub(crate) async fn violations(&self) -> Vec<String> {
+        self.set_bar("'position', 'static'").await;
         let mut list = self.evaluate(terrarium_browser::CHECKER).await;
         let mut all = list.as_array_mut().expect("a list").split_off(0);
         if let Some(axe) = axe() {
@@ -384,7 +387,13 @@ impl Browser {
             let mut found = self.evaluate(terrarium_browser::AXE).await;
             all.append(found.as_array_mut().expect("a list"));
         }
+        self.set_bar("'position', ''").await;
         all.iter().map(|text| text.as_str().unwrap_or_default().to_owned()).collect()
+    }
+
+    /// Gives the bar of time a property, where a page has one.
+    async fn set_bar(&self, property: &str) {
+        self.evaluate(&format!("void document.querySelector('#timebar')?.style.setProperty({property})")).await;
     }
 
     /// Errors that the browser has reported since they were read last: of scripts, and of the Content-Security-Policy.
@@ -406,13 +415,13 @@ impl Browser {
     /// Keeps what is shown, from top to bottom, in `target/browser`.
     pub(crate) async fn screenshot(&self, name: &str) -> Vec<u8> {
         // The bar of time keeps its place while one scrolls: in a picture of all it would hide what is under it.
-        let size = "(document.querySelector('#timebar')?.style.setProperty('position', 'static'), \
-                    [innerWidth, Math.min(document.documentElement.scrollHeight, 6000)])";
+        self.set_bar("'position', 'static'").await;
+        let size = "[innerWidth, Math.min(document.documentElement.scrollHeight, 6000)]";
         let size = self.evaluate(size).await;
         let clip = json!({ "x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1 });
         let parameters = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
         let bytes = self.keep(name, parameters).await;
-        self.evaluate("void document.querySelector('#timebar')?.style.removeProperty('position')").await;
+        self.set_bar("'position', ''").await;
         bytes
     }
 
