@@ -138,15 +138,14 @@ fn root(schema: &Schema, kind: &str, maker: Maker) -> Node {
     let mut fields = maker.fields(schema, kind);
     fields.retain(|field| !matches!(field.name, "apiVersion" | "kind" | "metadata"));
     fields.insert(0, field("metadata", "Metadata.", ObjectMeta::node()));
-    if schema.preserve_unknown && maker.form == Form::Pruned {
-        return Node::Raw;
-    }
-    maker.object(kind, &schema.description, fields)
+    maker.object(kind, &schema.description, fields, schema.preserve_unknown && maker.form == Form::Pruned)
 }
 
 impl Maker {
     fn node(self, schema: &Schema, name: &str) -> Node {
-        if schema.preserve_unknown {
+        let is_named = schema.embedded_resource || !schema.properties.is_empty();
+        let is_open = schema.preserve_unknown;
+        if is_open && (self.form == Form::Described || schema.r#type == "object" && !is_named) {
             return Node::Raw;
         }
         if self.form == Form::Pruned && (schema.int_or_string || !matches!(schema.r#type.as_str(), "object" | "array"))
@@ -167,7 +166,7 @@ impl Maker {
                     fields.push(field("kind", "", Node::String));
                     fields.push(field("metadata", "", ObjectMeta::node()));
                 }
-                self.object(name, &schema.description, fields)
+                self.object(name, &schema.description, fields, is_open)
             }
             ("array", _) => {
                 let item = schema.items.as_ref().map_or(Node::Raw, |items| self.node(items, name));
@@ -181,10 +180,11 @@ impl Maker {
         }
     }
 
-    fn object(self, name: &str, description: &str, fields: Vec<Field>) -> Node {
+    fn object(self, name: &str, description: &str, fields: Vec<Field>, is_open: bool) -> Node {
         let object =
             ObjectSchema { name: intern(name), package: self.package, description: intern(description), fields };
-        Node::Object(ObjectRef::Partial(Box::leak(Box::new(object))))
+        let object = Box::leak(Box::new(object));
+        Node::Object(if is_open { ObjectRef::Open(object) } else { ObjectRef::Partial(object) })
     }
 
     fn fields(self, schema: &Schema, outer: &str) -> Vec<Field> {
@@ -300,6 +300,29 @@ mod tests {
             decoded.strict,
             [r#"unknown field "other""#, r#"unknown field "spec.bogus""#, r#"unknown field "spec.ports[0].y""#]
         );
+    }
+
+    #[test]
+    fn what_is_named_below_unknown_fields_that_are_kept_has_its_schema() {
+        let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {
+            "named": { "type": "object", "properties": { "a": { "type": "integer" } } },
+            "embedded": { "type": "object", "x-kubernetes-preserve-unknown-fields": true, "x-kubernetes-embedded-resource": true },
+        } });
+        let schema: Schema = serde_json::from_value(open).expect("a schema");
+        let node = root(&schema, "Thing", Maker { package: "x/v1", form: Form::Pruned });
+        let text = r#"{ "apiVersion": "v1", "metadata": { "name": "a", "x": 1 }, "other": { "b": 1, "b": 2 },
+            "named": { "a": 1, "c": 1 },
+            "embedded": { "apiVersion": "v1", "kind": "Pod", "spec": {}, "metadata": { "labels": { "l": "m" }, "y": 1 } } }"#;
+        let kept = json!({
+            "apiVersion": "v1", "metadata": { "name": "a" }, "other": { "b": 2 }, "named": { "a": 1 },
+            "embedded": { "apiVersion": "v1", "kind": "Pod", "spec": {}, "metadata": { "labels": { "l": "m" } } },
+        });
+        let decoded = decode::json_without_types(text.as_bytes(), &node).expect("JSON");
+        assert_eq!(decoded.tree, kept);
+        let unknown = ["metadata.x", "named.c", "embedded.metadata.y"].map(|path| format!("unknown field {path:?}"));
+        let [x, c, y] = unknown;
+        assert_eq!(decoded.strict, [x, r#"duplicate field "other.b""#.to_owned(), c, y]);
+        assert_eq!(decode::tree(serde_json::from_str(text).expect("JSON"), &node).expect("a tree").tree, kept);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use crate::observer::Observer;
 use crate::registry::{Generic, Shape, Strategy};
 use crate::routes::{Routes, Row};
 use crate::server::{Inner, Server};
-use crate::storage::{CollectionId, Observers, Store, partial};
+use crate::storage::{CollectionId, Observers, Store, partial, present};
 use crate::subresource::Subresource;
 use crate::views::{self, Renamed, View};
 use crate::webhooks::{WebhookCaller, Webhooks};
@@ -236,8 +236,9 @@ impl Builder {
     /// The server. It follows the log whenever it is called, and between calls once [`Server::start`] was called.
     pub fn build(self) -> Server {
         let (kinds, is_served) = one_per_resource(self.kinds);
+        let log = partial::view(self.foundation.log.clone(), kinds.iter().map(|kind| &kind.names().info));
         let store = Store::new(
-            partial::view(self.foundation.log.clone(), kinds.iter().map(|kind| &kind.names().info)),
+            present::view(log, &kinds),
             self.foundation.writer,
             self.folds,
             kinds.clone(),

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use apimachinery::catalogue::ResourceInfo;
+use apimachinery::decode;
 use apimachinery::encode::Sections;
 use apimachinery::field::FieldError;
 use apimachinery::meta::ObjectMeta;
@@ -17,6 +18,7 @@ use serde_json::{Map, Value};
 
 use crate::registry::{Generation, RequestContext, ScalePaths, Shape, Strategy};
 use crate::storage::partial::cut;
+use crate::storage::stored;
 
 /// An object whose type only its [`Kind`] knows.
 pub(crate) type AnyObject = dyn Any + Send + Sync;
@@ -87,6 +89,8 @@ pub(crate) trait Kind: Send + Sync {
     /// Sets defaults of fields that an object lacks because a release that did not know them has stored it. The section of
     /// all but metadata and status as it is stored with them, if it differs from that of `stored`.
     fn default_served(&self, object: &mut AnyObject, stored: &Sections) -> Option<Bytes>;
+    /// What is shown of a stored object where the kind's schema was another when it was stored.
+    fn present(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections>;
     fn to_tree(&self, object: &AnyObject) -> Value;
     /// [`Object::to_tree_without_entries`].
     fn to_tree_without_entries(&self, object: &AnyObject) -> Value;
@@ -267,6 +271,17 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
         self.strategy.default(object);
         let rest = self.known_sections(object.encode_change(&before, stored)).rest;
         (rest != stored.rest).then_some(rest)
+    }
+
+    fn present(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections> {
+        let bytes = stored.parts.concat();
+        let read = || serde_json::from_slice::<Value>(&bytes).ok();
+        // What does not fit the schema any more is shown as it is.
+        let tree = decode::tree(read()?, &self.names.node).map_or_else(|_| read(), |decoded| Some(decoded.tree))?;
+        let mut object = O::from_tree(tree).ok()?;
+        self.strategy.default(&mut object);
+        let shown = stored::sections(object.encode());
+        (shown.parts != stored.parts).then_some(shown)
     }
 
     fn trees_of(&self, object: &AnyObject, names: &[&str], opaque: bool) -> Map<String, Value> {

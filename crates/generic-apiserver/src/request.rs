@@ -226,6 +226,8 @@ pub(crate) struct Call {
     pub(crate) details: UserDetails,
     /// Landscape time of the request.
     pub(crate) now: Instant,
+    /// What is to be said of keys that are there twice in a body of YAML.
+    pub(crate) duplicates: Vec<String>,
 }
 
 impl Call {

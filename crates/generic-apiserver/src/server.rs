@@ -225,6 +225,7 @@ impl Inner {
             user,
             details: parts.extensions.remove::<UserDetails>().unwrap_or_default(),
             now: stamp.now.unwrap_or_else(|| self.backend.foundation.clock.now()),
+            duplicates: Vec::new(),
         };
         match stamp.head {
             Some(head) => self.backend.store.reach(head).await?,

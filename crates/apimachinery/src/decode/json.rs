@@ -9,7 +9,7 @@ use super::findings::{Findings, Segment};
 use super::lexer::Lexer;
 use super::{DecodeError, Decoded, MAX_DEPTH, find_field, is_type_meta, zero};
 use crate::meta::mark;
-use crate::schema::{Node, ObjectSchema};
+use crate::schema::{Node, ObjectRef};
 
 /// What becomes of JSON of any shape within an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
 
     fn object(&mut self, node: &Node) -> Result<Option<Value>, String> {
         match node {
-            Node::Object(reference) => self.fields(reference.get()).map(Some),
+            Node::Object(reference) => self.fields(*reference).map(Some),
             Node::Map(values) => self.map(values, true).map(Some),
             Node::Raw => self.map(node, self.strict_raw).map(Some),
             _ => {
@@ -129,7 +129,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn fields(&mut self, schema: &'static ObjectSchema) -> Result<Value, String> {
+    fn fields(&mut self, reference: ObjectRef) -> Result<Value, String> {
+        let schema = reference.get();
         let mut out = Map::new();
         let mut seen = Seen::default();
         let mut next = 0;
@@ -147,6 +148,15 @@ impl<'a> Reader<'a> {
                     reader.findings.duplicate(name);
                 }
                 (name, &Node::String)
+            } else if reference.is_open() {
+                if out.contains_key(name.as_ref()) {
+                    reader.findings.duplicate(&name);
+                }
+                reader.findings.path.push(Segment::Key(name.clone().into_owned()));
+                let value = reader.value(&Node::Raw)?;
+                reader.findings.path.pop();
+                out.extend(value.map(|value| (name.into_owned(), value)));
+                return Ok(());
             } else {
                 reader.findings.unknown(&name);
                 let strict_raw = std::mem::take(&mut reader.strict_raw);

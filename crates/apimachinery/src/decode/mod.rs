@@ -176,6 +176,9 @@ fn value(findings: &mut Findings, given: Value, node: &Node) -> Option<Value> {
                         (schema.fields[at].name, &schema.fields[at].node)
                     } else if let Some(name) = is_type_meta(&name).filter(|_| root) {
                         (name, &Node::String)
+                    } else if reference.is_open() {
+                        out.insert(name, given);
+                        continue;
                     } else {
                         findings.unknown(&name);
                         continue;

@@ -114,6 +114,7 @@ impl<'a> Place<'a> {
         match self.node {
             Node::Object(reference) => match reference.get().field(name) {
                 Some(field) => Some((Self::of(&field.node, Some(field)), true)),
+                None if reference.is_open() => self.type_meta(name).or_else(|| Some((Self::of(&RAW, None), false))),
                 None => self.type_meta(name),
             },
             Node::Map(values) => Some((Self::of(values, None), false)),

@@ -79,6 +79,8 @@ pub enum ObjectRef {
     Table(&'static LazyLock<ObjectSchema, Box<dyn FnOnce() -> ObjectSchema + Send>>),
     /// A struct without some of its fields.
     Partial(&'static ObjectSchema),
+    /// A struct that may have fields beside those that are named: any JSON.
+    Open(&'static ObjectSchema),
 }
 
 impl ObjectRef {
@@ -87,8 +89,13 @@ impl ObjectRef {
         match self {
             Self::Static(resolve) => resolve(),
             Self::Table(lazy) => lazy,
-            Self::Partial(schema) => schema,
+            Self::Partial(schema) | Self::Open(schema) => schema,
         }
+    }
+
+    /// Whether fields that are not named are kept.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Self::Open(_))
     }
 }
 

@@ -60,7 +60,7 @@ impl Scope {
             return Err(Failure::options("PatchOptions", error));
         }
         let refused = |error: &str| Failure::BadRequest(format!("error decoding patch: {error}"));
-        let (tree, duplicates) = yaml::read_apply(body).map_err(|error| refused(&error))?;
+        let (tree, duplicates) = yaml::parse(body).map_err(|error| refused(&error))?;
         if !tree.is_object() {
             let text = "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal into Go value of type \
                         map[string]interface {}";
@@ -69,13 +69,12 @@ impl Scope {
         if !decode::is_within(&tree, decode::MAX_DEPTH) {
             return Err(refused("exceeded max depth"));
         }
-        let strict = (!duplicates.is_empty())
-            .then(|| format!("error converting YAML to JSON: yaml: unmarshal errors:\n  {}", duplicates.join("\n  ")));
-        let warnings = match (validation, strict) {
+        let warnings = match (validation, yaml::unmarshal_errors(&duplicates)) {
             (FieldValidation::Strict, Some(text)) => {
-                return Err(Failure::BadRequest(format!("error strict decoding patch: {text}")));
+                let text = format!("error strict decoding patch: error converting YAML to JSON: {text}");
+                return Err(Failure::BadRequest(text));
             }
-            (FieldValidation::Warn, Some(text)) => vec![text],
+            (FieldValidation::Warn, _) => duplicates,
             _ => Vec::new(),
         };
         let force = self.call.query.flag("force").unwrap_or(false);

@@ -11,14 +11,14 @@ use serde_json::Value;
 
 use super::draft::Draft;
 use super::ownership::Given;
-use super::write::{Made, Passed, Tries, Write, sections};
+use super::write::{Made, Passed, Tries, Write};
 use super::{Scope, warn};
 use crate::kind::AnyObject;
 use crate::meta;
 use crate::registry::Generation;
 use crate::snapshot::View;
 use crate::status::{Failure, Result};
-use crate::storage::stored::Stored;
+use crate::storage::stored::{Stored, sections};
 
 /// Longest prefix of a generated name.
 const PREFIX: usize = 58;

@@ -12,7 +12,7 @@ use process::Response;
 
 use super::Scope;
 use super::webhooks::Change;
-use super::write::{Tries, Write, sections};
+use super::write::{Tries, Write};
 use crate::admission::Operation;
 use crate::kind::AnyObject;
 use crate::output;
@@ -20,7 +20,7 @@ use crate::request::dry_run;
 use crate::snapshot::View;
 use crate::status::{Failure, Result, deleted, json_response};
 use crate::storage::range;
-use crate::storage::stored::Stored;
+use crate::storage::stored::{Stored, sections};
 
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";

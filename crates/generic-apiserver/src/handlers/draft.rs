@@ -15,6 +15,7 @@ use crate::kind::{AnyObject, Names};
 use crate::negotiation::{Input, input};
 use crate::request::FieldValidation;
 use crate::status::{Failure, Result};
+use crate::yaml;
 
 /// A decoded body and what there is to warn of.
 pub(super) struct Draft {
@@ -66,14 +67,16 @@ impl Scope {
                 cannot_be_handled(expected, &error.message)
             })
         })?;
-        let strict = decoded.strict;
+        let mut strict = decoded.strict;
         let mut tree = decoded.tree;
         own_type(expected, &mut tree)?;
+        let duplicates = &self.call.duplicates;
         let warnings = match validation {
             FieldValidation::Ignore => Vec::new(),
-            FieldValidation::Warn => strict,
-            FieldValidation::Strict if strict.is_empty() => strict,
+            FieldValidation::Warn => duplicates.iter().cloned().chain(strict).collect(),
+            FieldValidation::Strict if strict.is_empty() && duplicates.is_empty() => strict,
             FieldValidation::Strict => {
+                strict.splice(0..0, yaml::unmarshal_errors(duplicates));
                 let text = format!("strict decoding error: {}", strict.join(", "));
                 return Err(Failure::BadRequest(cannot_be_handled(expected, &text)));
             }

@@ -13,14 +13,14 @@ use super::apply::Configuration;
 use super::draft::Draft;
 use super::ownership::Given;
 use super::patch::is_precondition;
-use super::write::{Made, Passed, Tries, Write, sections};
+use super::write::{Made, Passed, Tries, Write};
 use super::{Scope, scale, warn};
 use crate::kind::AnyObject;
 use crate::registry::Generation;
 use crate::request::FieldValidation;
 use crate::snapshot::View;
 use crate::status::{Failure, Result};
-use crate::storage::stored::Stored;
+use crate::storage::stored::{Stored, sections};
 use crate::{heartbeat, meta};
 
 /// How the new object comes from the stored one.

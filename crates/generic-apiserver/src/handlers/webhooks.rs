@@ -12,13 +12,13 @@ use futures::future::{Either, join_all, select};
 use serde_json::{Value, json};
 
 use super::Scope;
-use super::write::sections;
 use crate::admission::Operation;
 use crate::kind::AnyObject;
 use crate::request::FieldValidation;
 use crate::reviews::user_info;
 use crate::status::{Failure, Result};
 use crate::storage::stored;
+use crate::storage::stored::sections;
 use crate::webhooks::configuration::{Asked, Configuration, Webhook};
 use crate::webhooks::review::{Decision, decision, question};
 use crate::webhooks::{GROUP, Webhooks};

@@ -283,9 +283,3 @@ impl Scope {
         }
     }
 }
-
-/// The encoder's sections as the log's.
-pub(super) fn sections(encoded: apimachinery::encode::Sections) -> eventlog::Sections {
-    let apimachinery::encode::Sections { identity, metadata, managed_fields, rest, status } = encoded;
-    eventlog::Sections { parts: [identity, metadata, managed_fields, rest, status] }
-}

@@ -11,9 +11,11 @@
 
 mod feed;
 pub(crate) mod partial;
+pub(crate) mod present;
 pub(crate) mod replay;
 pub(crate) mod splice;
 pub(crate) mod stored;
+mod view;
 pub(crate) mod watcher;
 
 use std::collections::{BTreeMap, VecDeque};

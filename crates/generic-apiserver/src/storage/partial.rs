@@ -11,21 +11,18 @@
 //! what it does not know.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use apimachinery::catalogue::ResourceInfo;
 use bytes::Bytes;
-use eventlog::log::{BoxFuture, Snapshot};
-use eventlog::{
-    Append, AppendError, Appended, Entry, EventLog, Key, Message, ReadError, Revision, Sections, Subscription, Verb,
-};
-use futures::{FutureExt, StreamExt};
+use eventlog::log::Snapshot;
+use eventlog::{Append, Entry, EventLog, Key, Revision, Sections, Verb};
 use memchr::memmem;
 use parking_lot::Mutex;
 
 use super::lock;
 use super::splice::Pairs;
+use super::view::{self, Lens};
 
 /// JSON names from the root of an object to a field.
 type Path = &'static [&'static str];
@@ -36,18 +33,7 @@ pub(crate) fn view<'a>(log: Arc<dyn EventLog>, rows: impl Iterator<Item = &'a Re
         .map(|row| (row.log_resource().into(), row.unknown_fields().collect::<Vec<_>>()))
         .filter(|(_, paths)| !paths.is_empty())
         .collect();
-    if unknown.is_empty() { log } else { Arc::new(Partial { log, fields: Arc::new(Fields::new(unknown)) }) }
-}
-
-struct Partial {
-    log: Arc<dyn EventLog>,
-    fields: Arc<Fields>,
-}
-
-impl fmt::Debug for Partial {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Partial").field(&self.log).finish()
-    }
+    if unknown.is_empty() { log } else { view::through(log, Fields { unknown, kept: Mutex::default() }) }
 }
 
 /// The fields that are cut, by resource, and what objects have in them.
@@ -64,10 +50,6 @@ struct Kept {
 }
 
 impl Fields {
-    fn new(unknown: BTreeMap<Arc<str>, Vec<Path>>) -> Self {
-        Self { unknown, kept: Mutex::default() }
-    }
-
     /// Cuts an object's unknown fields; what was in them.
     fn cut(&self, key: &Key, object: &mut Sections) -> Vec<(Path, Bytes)> {
         let mut values = Vec::new();
@@ -79,19 +61,21 @@ impl Fields {
         }
         values
     }
+}
 
-    /// An entry as the server sees it, of which it had not heard before if `is_new`.
-    fn entry(&self, entry: Arc<Entry>, is_new: bool) -> Arc<Entry> {
-        if !self.unknown.contains_key(&entry.key.resource) {
-            return entry;
-        }
-        let mut entry = Entry::clone(&entry);
+impl Lens for Fields {
+    fn concerns(&self, resource: &str) -> bool {
+        self.unknown.contains_key(resource)
+    }
+
+    fn show(&self, key: &Key, object: &mut Sections) {
+        self.cut(key, object);
+    }
+
+    fn show_new(&self, entry: &mut Entry) {
         let values = self.cut(&entry.key, &mut entry.object);
-        if let Some((_, previous)) = &mut entry.previous {
-            self.cut(&entry.key, previous);
-        }
         let mut kept = lock(&self.kept);
-        if is_new && entry.revision > kept.at {
+        if entry.revision > kept.at {
             kept.at = entry.revision;
             if entry.verb == Verb::Delete || values.is_empty() {
                 kept.values.remove(&entry.key);
@@ -99,11 +83,9 @@ impl Fields {
                 kept.values.insert(entry.key.clone(), values);
             }
         }
-        Arc::new(entry)
     }
 
-    /// All objects at a revision as the server sees them; it goes on from there if it has not read any further.
-    fn state(&self, revision: Revision, state: &mut Snapshot) {
+    fn show_state(&self, revision: Revision, state: &mut Snapshot) {
         let mut values = BTreeMap::new();
         for (key, _, object) in state {
             let found = self.cut(key, object);
@@ -117,8 +99,10 @@ impl Fields {
         }
     }
 
-    /// Puts back what the stored object has.
     fn restore(&self, append: &mut Append) {
+        if append.verb == Verb::Create {
+            return;
+        }
         let kept = lock(&self.kept);
         for (path, value) in kept.values.get(&append.key).into_iter().flatten() {
             if let Some(whole) = put(&append.object.parts[REST], path, value) {
@@ -130,68 +114,6 @@ impl Fields {
 
 /// The section that holds all fields but `metadata` and `status`.
 const REST: usize = 3;
-
-impl EventLog for Partial {
-    fn append(&self, mut append: Append) -> BoxFuture<Result<Appended, AppendError>> {
-        if append.verb != Verb::Create {
-            self.fields.restore(&mut append);
-        }
-        self.log.append(append)
-    }
-
-    fn head(&self) -> Revision {
-        self.log.head()
-    }
-
-    fn read(
-        &self,
-        from: Revision,
-        to: Revision,
-        cluster: Option<&str>,
-    ) -> BoxFuture<Result<Vec<Arc<Entry>>, ReadError>> {
-        let fields = self.fields.clone();
-        let read = self.log.read(from, to, cluster);
-        async move { Ok(read.await?.into_iter().map(|entry| fields.entry(entry, false)).collect()) }.boxed()
-    }
-
-    fn subscribe(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, ReadError> {
-        let fields = self.fields.clone();
-        let messages = self.log.subscribe(from, cluster)?.messages.map(move |message| match message {
-            Message::Entry(entry) => Message::Entry(fields.entry(entry, true)),
-            Message::Position(position) => Message::Position(position),
-        });
-        Ok(Subscription { messages: Box::pin(messages) })
-    }
-
-    fn state_at(&self, revision: Revision) -> BoxFuture<Result<Snapshot, ReadError>> {
-        let fields = self.fields.clone();
-        let state = self.log.state_at(revision);
-        async move {
-            let mut state = state.await?;
-            fields.state(revision, &mut state);
-            Ok(state)
-        }
-        .boxed()
-    }
-
-    fn state_of(&self, revision: Revision, resource: &str) -> BoxFuture<Result<Snapshot, ReadError>> {
-        let fields = self.fields.clone();
-        let state = self.log.state_of(revision, resource);
-        async move {
-            let mut state = state.await?;
-            // What is kept for writes is that of all objects.
-            for (key, _, object) in &mut state {
-                fields.cut(key, object);
-            }
-            Ok(state)
-        }
-        .boxed()
-    }
-
-    fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>> {
-        self.log.compact(revision)
-    }
-}
 
 /// `section` (a sequence of `,"name":value`) without the field at `path`, and the field's value.
 pub(crate) fn cut(section: &[u8], path: &[&str]) -> Option<(Vec<u8>, Bytes)> {

@@ -24,6 +24,12 @@ pub(crate) fn path(cluster: &str, namespace: &str, name: &str) -> String {
     path
 }
 
+/// The encoder's sections as the log's.
+pub(crate) fn sections(encoded: apimachinery::encode::Sections) -> Sections {
+    let apimachinery::encode::Sections { identity, metadata, managed_fields, rest, status } = encoded;
+    Sections { parts: [identity, metadata, managed_fields, rest, status] }
+}
+
 /// One version of an object.
 pub(crate) struct Stored {
     pub(crate) cluster: Arc<str>,

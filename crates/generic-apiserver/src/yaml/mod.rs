@@ -36,7 +36,8 @@ pub(crate) fn read(call: &mut Call, body: Bytes) -> Result<Bytes> {
     if body.is_empty() || !is_sent(call) {
         return Ok(body);
     }
-    let tree = parse(&body).map_err(Failure::BadRequest)?;
+    let (tree, duplicates) = parse(&body).map_err(Failure::BadRequest)?;
+    call.duplicates = duplicates;
     call.headers.insert(CONTENT_TYPE, JSON);
     Ok(tree.to_string().into())
 }
@@ -46,11 +47,24 @@ pub(crate) fn is_sent(call: &Call) -> bool {
     media(call.header(CONTENT_TYPE)) == YAML
 }
 
-/// Reads the body of an apply patch: the tree, in which of duplicates the last counts, and what is to be said of each
-/// duplicate.
-pub(crate) fn read_apply(body: &[u8]) -> std::result::Result<(Value, Vec<String>), String> {
-    let duplicates = RefCell::default();
-    let tree = parse_with(body, &duplicates)?;
+/// Errors of a strict reading, as Go's library prints them together; `None`: there are none.
+pub(crate) fn unmarshal_errors(duplicates: &[String]) -> Option<String> {
+    (!duplicates.is_empty()).then(|| format!("yaml: unmarshal errors:\n  {}", duplicates.join("\n  ")))
+}
+
+/// The tree of a text, in which of duplicate keys the last counts, and what is to be said of each duplicate.
+pub(crate) fn parse(body: &[u8]) -> std::result::Result<(Value, Vec<String>), String> {
+    let extent = scan::extent(body, MOST);
+    if extent.depth > MOST.depth {
+        return Err("error converting YAML to JSON: yaml: exceeded max depth".to_owned());
+    }
+    if extent.nodes > MOST.nodes {
+        return Err(format!("error converting YAML to JSON: yaml: more than {} nodes", MOST.nodes));
+    }
+    let (left, duplicates) = (Cell::new(MOST.nodes), RefCell::default());
+    let tree = Tree { left: &left, duplicates: &duplicates }
+        .deserialize(serde_yaml_ng::Deserializer::from_slice(body))
+        .map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(body);
     let said = duplicates.into_inner().into_iter().map(|name: String| {
         let is_key = |line: &str| {
@@ -61,24 +75,6 @@ pub(crate) fn read_apply(body: &[u8]) -> std::result::Result<(Value, Vec<String>
         format!("line {line}: key {name:?} already set in map")
     });
     Ok((tree, said.collect()))
-}
-
-fn parse(body: &[u8]) -> std::result::Result<Value, String> {
-    parse_with(body, &RefCell::default())
-}
-
-fn parse_with(body: &[u8], duplicates: &RefCell<Vec<String>>) -> std::result::Result<Value, String> {
-    let extent = scan::extent(body, MOST);
-    if extent.depth > MOST.depth {
-        return Err("error converting YAML to JSON: yaml: exceeded max depth".to_owned());
-    }
-    if extent.nodes > MOST.nodes {
-        return Err(format!("error converting YAML to JSON: yaml: more than {} nodes", MOST.nodes));
-    }
-    let left = Cell::new(MOST.nodes);
-    Tree { left: &left, duplicates }
-        .deserialize(serde_yaml_ng::Deserializer::from_slice(body))
-        .map_err(|error| error.to_string())
 }
 
 /// Whether the answer is to be YAML; headers then ask for JSON, from which it is made.
@@ -125,6 +121,7 @@ mod tests {
 
     #[test]
     fn yaml_is_read_as_json() {
+        let parse = |text: &[u8]| parse(text).map(|(tree, _)| tree);
         assert_eq!(
             parse(b"a: [1, -2, 1.5, yes, true, ~]\nb: {c: 'x'}\n"),
             Ok(json!({"a": [1, -2, 1.5, "yes", true, null], "b": {"c": "x"}}))
@@ -133,6 +130,16 @@ mod tests {
         assert_eq!(parse(b""), Ok(Value::Null));
         assert!(parse(b"a: 1\n---\nb: 2\n").is_err(), "one document");
         assert!(parse(b"a: [1").is_err());
+    }
+
+    #[test]
+    fn of_duplicates_the_last_counts_and_each_is_told() {
+        let (tree, said) = parse(b"a: 1\nb:\n  c: x\n  'c': y\na: 2\n").expect("YAML");
+        assert_eq!(tree, json!({"a": 2, "b": {"c": "y"}}));
+        let told = ["line 4: key \"c\" already set in map", "line 5: key \"a\" already set in map"];
+        assert_eq!(said, told);
+        assert_eq!(unmarshal_errors(&said), Some(format!("yaml: unmarshal errors:\n  {}\n  {}", told[0], told[1])));
+        assert_eq!(unmarshal_errors(&[]), None);
     }
 
     #[test]

@@ -354,6 +354,22 @@ async fn yaml_is_taken_and_given() {
 }
 
 #[tokio::test]
+async fn duplicate_keys_of_yaml_are_told_as_those_of_json() {
+    let world = World::new().await;
+    let headers = [("content-type", "application/yaml")];
+    let body = "metadata:\n  name: w\nspec:\n  size: 3\n  size: 4\n  what: 1\n";
+    let strict = world.raw("POST", &format!("{WIDGETS}?fieldValidation=Strict"), &headers, body).await.expect_code(400);
+    let told = "Widget in version \"v1\" cannot be handled as a Widget: strict decoding error: yaml: unmarshal errors:\n  \
+                line 5: key \"size\" already set in map, unknown field \"spec.what\"";
+    assert_eq!(strict["message"], told);
+    let answer = world.raw("POST", WIDGETS, &headers, body).await;
+    let warnings: Vec<_> = answer.headers.get_all("warning").iter().filter_map(|value| value.to_str().ok()).collect();
+    let expected = [r#"299 - "line 5: key \"size\" already set in map""#, r#"299 - "unknown field \"spec.what\"""#];
+    assert_eq!(warnings, expected);
+    assert_eq!(answer.expect_code(201)["spec"]["size"], 4);
+}
+
+#[tokio::test]
 async fn a_get_waits_for_its_revision() {
     let world = World::new().await;
     let created = world.send("POST", WIDGETS, &widget("w", 1)).await.expect_code(201);

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use api::constants::label;
 use api::kubernetes::apps::DaemonSetStatus;
 use api::kubernetes::core::{Node, Pod, PodSpec};
-use apimachinery::meta::{IntOrString, LabelSelector};
+use apimachinery::meta::IntOrString;
+use apimachinery::selector::Labels;
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Controller, Error, ObjectKey, Requeue};
 use serde_json::Value;
@@ -26,8 +27,8 @@ const CONCURRENCY: usize = 5;
 impl Owner for DaemonSet {
     const SOURCE: &'static str = "daemonset-controller";
 
-    fn selector(&self) -> Option<&LabelSelector> {
-        self.spec.selector.as_ref()
+    fn selector(&self) -> Option<Labels> {
+        claim::selector(self.spec.selector.as_ref())
     }
 
     fn template(&self) -> &Value {
@@ -148,7 +149,7 @@ impl Workload {
         if let Some(until) = self.expectations.pending(&set.metadata.uid, now) {
             return Ok(Requeue::At(until));
         }
-        let Some(selector) = claim::selector(set.selector()) else { return Ok(Requeue::OnChange) };
+        let Some(selector) = set.selector() else { return Ok(Requeue::OnChange) };
         if let Some((nodes, desired)) = self.changed_nodes(&set) {
             return self.reconcile_changed_nodes(key, &set, nodes, desired, now).await;
         }

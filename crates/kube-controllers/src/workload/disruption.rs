@@ -14,7 +14,7 @@ use apimachinery::selector::Labels;
 use controller::{Change, Controller, Error, ObjectKey, Patch, Requeue};
 use serde_json::json;
 
-use super::objects::{Deployment, ReplicaSet, StatefulSet, controller_uid};
+use super::objects::{Deployment, ReplicaSet, ReplicationController, StatefulSet, controller_uid};
 use super::{Workload, pods};
 
 const CONCURRENCY: usize = 5;
@@ -50,6 +50,10 @@ pub(crate) async fn run(workload: Arc<Workload>) {
     let near = all_in(&workload);
     controller.watch_store(&workload.sets, move |change| {
         if change.differs(ReplicaSet::replicas) { near(&change.key) } else { Vec::new() }
+    });
+    let near = all_in(&workload);
+    controller.watch_store(&workload.replication_controllers, move |change| {
+        if change.differs(ReplicationController::replicas) { near(&change.key) } else { Vec::new() }
     });
     let near = all_in(&workload);
     controller.watch_store(&workload.stateful_sets, move |change| {
@@ -171,6 +175,10 @@ impl Workload {
                         Some(deployment) => (deployment.metadata().uid.clone(), deployment.replicas()),
                         None => (set.metadata().uid.clone(), set.replicas()),
                     }
+                }
+                "ReplicationController" => {
+                    let Some(set) = self.replication_controllers.get(&of) else { continue };
+                    (set.metadata().uid.clone(), set.replicas())
                 }
                 "StatefulSet" => {
                     let Some(set) = self.stateful_sets.get(&of) else { continue };

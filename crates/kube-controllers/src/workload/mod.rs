@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Deployments, ReplicaSets, StatefulSets, DaemonSets and pods, their budgets and nodes, in every cluster at once.
+//! Deployments, ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets and pods, their budgets and nodes, in every
+//! cluster at once.
 //!
 //! ```text
 //! Deployment ──sizes──► ReplicaSets ──create, delete──► pods ──run by──► a kubelet that starts processes,
 //!     ▲                     ▲                            ▲ │             or the simulated one of this module
 //!     └──── status ─────────┴──── status ────────────────┼─┘
-//!                       StatefulSets, DaemonSets ────────┘
+//!   ReplicationControllers, StatefulSets, DaemonSets ────┘
 //! ```
 //!
 //! Claims get volumes, and pods wait for both (`storage`).
@@ -57,7 +58,7 @@ use process::Context;
 
 use self::daemon_memory::DaemonMemory;
 use self::expectations::Expectations;
-use self::objects::{DaemonSet, Deployment, ReplicaSet, StatefulSet, controller_uid};
+use self::objects::{DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet, controller_uid};
 use self::placement::volumes::Volumes;
 use self::placement::{Choice, Incoming, Places};
 use self::storage::{Storage, StoredShelf, claim_text};
@@ -108,7 +109,9 @@ impl fmt::Debug for Options {
 /// Runs the controllers until the component stops.
 pub(crate) async fn run(context: &Context, options: Options) {
     let workload = Arc::new(Workload::start(context, options));
-    let deployments = future::join(deployment::run(workload.clone()), replica_set::run(workload.clone()));
+    let sets = replica_set::run::<ReplicaSet>(workload.clone());
+    let controllers = replica_set::run::<ReplicationController>(workload.clone());
+    let deployments = future::join3(deployment::run(workload.clone()), sets, controllers);
     let others = future::join(stateful_set::run(workload.clone()), daemon_set::run(workload.clone()));
     let around = future::join(disruption::run(workload.clone()), nodes::run(workload.clone()));
     let around = future::join(around, storage::run(workload.clone()));
@@ -121,6 +124,7 @@ struct Workload {
     options: Options,
     deployments: Store<Deployment>,
     sets: Store<ReplicaSet>,
+    replication_controllers: Store<ReplicationController>,
     stateful_sets: Store<StatefulSet>,
     daemon_sets: Store<DaemonSet>,
     pods: Store<Pod>,
@@ -230,6 +234,7 @@ impl Workload {
             options,
             deployments: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
             sets: sets.start(),
+            replication_controllers: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
             stateful_sets: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
             daemon_sets: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
             pods: pods.start(),

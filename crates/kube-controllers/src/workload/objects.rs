@@ -9,7 +9,7 @@ use api::kubernetes::apps::{
 use api::kubernetes::core::PodStatus;
 use api::kubernetes::tables;
 use apimachinery::Resource;
-use apimachinery::meta::{LabelSelector, ObjectMeta};
+use apimachinery::meta::{LabelSelector, ObjectMeta, TextMap};
 use apimachinery::schema::{Node, Schema};
 use apimachinery::wire::api_type;
 use serde_json::Value;
@@ -51,6 +51,22 @@ pub(crate) struct ReplicaSetSpec {
     pub(crate) min_ready_seconds: i32,
     #[schema(always)]
     pub(crate) selector: Option<LabelSelector>,
+    pub(crate) template: Value,
+}
+
+/// A ReplicationController: what it says of its pods is what a ReplicaSet says.
+#[api_type(no_schema)]
+pub(crate) struct ReplicationController {
+    pub(crate) metadata: ObjectMeta,
+    pub(crate) spec: ReplicationControllerSpec,
+    pub(crate) status: ReplicaSetStatus,
+}
+
+#[api_type(no_schema)]
+pub(crate) struct ReplicationControllerSpec {
+    pub(crate) replicas: Option<i32>,
+    pub(crate) min_ready_seconds: i32,
+    pub(crate) selector: TextMap,
     pub(crate) template: Value,
 }
 
@@ -142,6 +158,7 @@ macro_rules! view {
 
 view!(Deployment, "apps", "apps", "Deployment", "deployments");
 view!(ReplicaSet, "apps", "apps", "ReplicaSet", "replicasets");
+view!(ReplicationController, "", "core", "ReplicationController", "replicationcontrollers");
 view!(DaemonSet, "apps", "apps", "DaemonSet", "daemonsets");
 view!(StatefulSet, "apps", "apps", "StatefulSet", "statefulsets");
 view!(NewPod, "", "core", "Pod", "pods");
@@ -164,6 +181,12 @@ impl Deployment {
 }
 
 impl ReplicaSet {
+    pub(crate) fn replicas(&self) -> i32 {
+        self.spec.replicas.unwrap_or(1)
+    }
+}
+
+impl ReplicationController {
     pub(crate) fn replicas(&self) -> i32 {
         self.spec.replicas.unwrap_or(1)
     }

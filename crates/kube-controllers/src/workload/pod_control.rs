@@ -6,7 +6,7 @@ use std::sync::Arc;
 use api::kubernetes::apps::DaemonSet;
 use api::kubernetes::core::{Pod, PodSpec};
 use apimachinery::Resource;
-use apimachinery::meta::{DeleteOptions, LabelSelector, ObjectMeta, Preconditions};
+use apimachinery::meta::{DeleteOptions, ObjectMeta, Preconditions};
 use apimachinery::selector::Labels;
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Change, Error, EventType, ObjectKey, Requeue, Store};
@@ -20,8 +20,8 @@ use super::{Workload, claim, cluster_of, is_terminating, place, pod_status, pods
 pub(crate) trait Owner: Resource {
     /// Who its Events come from.
     const SOURCE: &'static str;
-    /// Its selector.
-    fn selector(&self) -> Option<&LabelSelector>;
+    /// Its selector; `None` if it selects nothing that can be told, or everything: then the object is left alone.
+    fn selector(&self) -> Option<Labels>;
     /// Its pod template.
     fn template(&self) -> &Value;
     /// Generation of the specification that was acted on last.
@@ -90,7 +90,7 @@ impl Workload {
         if let Some(pod) = orphan.filter(|pod| !pod.metadata.is_being_deleted() && !pod.metadata.labels.is_empty()) {
             let near = store.list_in(&change.key.cluster, &change.key.namespace);
             let selects = |owner: &&Arc<O>| {
-                let selector = claim::selector(owner.selector());
+                let selector = owner.selector();
                 selector.is_some_and(|selector| selector.matches(&pod.metadata.labels))
             };
             keys.extend(near.iter().filter(selects).map(|found| change.key.sibling(&found.metadata().name)));
@@ -165,7 +165,7 @@ impl Workload {
         let ObjectMeta { uid, namespace, .. } = owner.metadata();
         let api = self.api::<NewPod>().within(cluster_of(owner), namespace);
         self.expectations.expect(uid, count, &[], now);
-        let selector = claim::selector(owner.selector());
+        let selector = owner.selector();
         let mut pass = CreationPass { now, created: 0 };
         for (done, draft) in drafts.into_iter().enumerate() {
             let pod = self.make_pod(owner, draft, &pass);

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The ReplicaSet controller.
+//! The ReplicaSet controller, which looks after ReplicationControllers too: their pods are all alike, and none has a name of
+//! its own.
 //!
 //! Unlike upstream, a pass that creates or deletes pods does not write the status as well: their changes bring the next
 //! pass, which counts them. A pod that is lost and replaced at once costs no write of the status.
 //!
-//! Source: k8s.io/kubernetes pkg/controller/replicaset/{replica_set,replica_set_utils}.go.
+//! Source: k8s.io/kubernetes pkg/controller/{replicaset/{replica_set,replica_set_utils},replication/conversion}.go.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use api::kubernetes::apps::{ReplicaSetCondition, ReplicaSetStatus};
 use api::kubernetes::core::Pod;
-use apimachinery::Resource;
-use apimachinery::meta::{LabelSelector, Time};
+use apimachinery::meta::Time;
 use apimachinery::selector::Labels;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::TimerClass;
-use controller::{Controller, Error, ObjectKey, QueueHandle, Requeue};
+use controller::{Controller, Error, ObjectKey, QueueHandle, Requeue, Store};
 use serde_json::Value;
 
 use super::conditions::REPLICA_FAILURE;
-use super::objects::{ReplicaSet, controller_uid};
+use super::objects::{ReplicaSet, ReplicationController, controller_uid};
 use super::pod_control::{Draft, Owner, count, mismatch, next_available};
 use super::pods::{self, Ranked};
 use super::tallies::Tally;
@@ -30,23 +30,98 @@ const CONCURRENCY: usize = 5;
 /// How many pods one pass creates or deletes at most.
 const BURST: usize = 500;
 
-/// Runs the controller until the component stops.
-pub(crate) async fn run(workload: Arc<Workload>) {
-    let mut controller = Controller::new("replicaset", &workload.context);
+/// A kind that has so many pods of one template.
+pub(crate) trait Replicated: Owner {
+    /// Name of the controller.
+    const CONTROLLER: &'static str;
+    /// Where its objects are known.
+    fn store(workload: &Workload) -> &Store<Self>;
+    /// How many pods there are to be.
+    fn replicas(&self) -> i32;
+    /// How long a pod must be ready until it is available, in seconds.
+    fn min_ready_seconds(&self) -> i32;
+    /// What was told last.
+    fn status(&self) -> &ReplicaSetStatus;
+    /// What is told.
+    fn status_mut(&mut self) -> &mut ReplicaSetStatus;
+}
+
+macro_rules! replicated {
+    ($type:ty, $controller:literal, $source:literal, $store:ident, |$spec:ident| $selector:expr) => {
+        impl Owner for $type {
+            const SOURCE: &'static str = $source;
+
+            fn selector(&self) -> Option<Labels> {
+                let $spec = &self.spec;
+                $selector
+            }
+
+            fn template(&self) -> &Value {
+                &self.spec.template
+            }
+
+            fn observed_generation(&self) -> i64 {
+                self.status.observed_generation
+            }
+        }
+
+        impl Replicated for $type {
+            const CONTROLLER: &'static str = $controller;
+
+            fn store(workload: &Workload) -> &Store<Self> {
+                &workload.$store
+            }
+
+            fn replicas(&self) -> i32 {
+                <$type>::replicas(self)
+            }
+
+            fn min_ready_seconds(&self) -> i32 {
+                self.spec.min_ready_seconds
+            }
+
+            fn status(&self) -> &ReplicaSetStatus {
+                &self.status
+            }
+
+            fn status_mut(&mut self) -> &mut ReplicaSetStatus {
+                &mut self.status
+            }
+        }
+    };
+}
+
+replicated!(ReplicaSet, "replicaset", "replicaset-controller", sets, |spec| {
+    claim::selector(spec.selector.as_ref())
+});
+replicated!(
+    ReplicationController,
+    "replicationcontroller",
+    "replication-controller",
+    replication_controllers,
+    |spec| {
+        Some(Labels::exact(spec.selector.iter().map(|(key, value)| (key.as_str(), value.as_str()))))
+            .filter(|labels| !labels.is_empty())
+    }
+);
+
+/// Runs the controller of a kind until the component stops.
+pub(crate) async fn run<S: Replicated>(workload: Arc<Workload>) {
+    let mut controller = Controller::new(S::CONTROLLER, &workload.context);
     let known = workload.clone();
-    controller.watch_store(&workload.sets, move |change| {
+    controller.watch_store(S::store(&workload), move |change| {
         if let (Some(old), None) = (&change.old, &change.new) {
-            known.expectations.forget(&old.metadata.uid);
+            known.expectations.forget(&old.metadata().uid);
         }
         vec![change.key.clone()]
     });
     let known = workload.clone();
     controller.watch_store(&workload.pods, move |change| {
-        let keys = Workload::owners_of(&known.sets, change);
+        let keys = Workload::owners_of(S::store(&known), change);
         // Which of them an orphan belongs to, a look at it shows.
         if change.new.as_ref().is_some_and(|pod| controller_uid(&pod.metadata).is_none()) {
-            let sets = keys.iter().filter_map(|key| known.sets.get(key));
-            sets.for_each(|set| known.tallies.doubt(&set.metadata.uid));
+            let sets = keys.iter().filter_map(|key| S::store(&known).get(key));
+            sets.for_each(|set| known.tallies.doubt(&set.metadata().uid));
         }
         keys
     });
@@ -56,50 +131,34 @@ pub(crate) async fn run(workload: Arc<Workload>) {
     controller
         .run(CONCURRENCY, move |key| {
             let (workload, queue) = (workload.clone(), queue.clone());
-            async move { workload.reconcile_set(&key, &queue).await }
+            async move { workload.reconcile_set::<S>(&key, &queue).await }
         })
         .await;
-}
-
-impl Owner for ReplicaSet {
-    const SOURCE: &'static str = "replicaset-controller";
-
-    fn selector(&self) -> Option<&LabelSelector> {
-        self.spec.selector.as_ref()
-    }
-
-    fn template(&self) -> &Value {
-        &self.spec.template
-    }
-
-    fn observed_generation(&self) -> i64 {
-        self.status.observed_generation
-    }
 }
 
 /// What is wrong with creating or deleting pods: reason and message.
 type Failure = Option<(&'static str, String)>;
 
 impl Workload {
-    async fn reconcile_set(&self, key: &ObjectKey, queue: &QueueHandle) -> Result<Requeue, Error> {
-        let Some(set) = self.sets.get(key) else { return Ok(Requeue::OnChange) };
+    async fn reconcile_set<S: Replicated>(&self, key: &ObjectKey, queue: &QueueHandle) -> Result<Requeue, Error> {
+        let Some(set) = S::store(self).get(key) else { return Ok(Requeue::OnChange) };
         let now = self.context.clock.now();
-        if let Some(until) = self.expectations.pending(&set.metadata.uid, now) {
+        if let Some(until) = self.expectations.pending(&set.metadata().uid, now) {
             return Ok(Requeue::At(until));
         }
-        let Some(selector) = claim::selector(set.spec.selector.as_ref()) else { return Ok(Requeue::OnChange) };
-        if let Some(tally) = self.tally_of(&set).filter(|tally| tally.active <= set.replicas()) {
-            return self.reconcile_counts(&set, &selector, tally, now).await;
+        let Some(selector) = set.selector() else { return Ok(Requeue::OnChange) };
+        if let Some(tally) = self.tally_of(&*set).filter(|tally| tally.active <= set.replicas()) {
+            return self.reconcile_counts(&*set, &selector, tally, now).await;
         }
         let near = self.pods.list_in(&key.cluster, &key.namespace);
         let active = near.into_iter().filter(|pod| pods::is_active(pod)).collect();
         // What changes from here on is looked at in another pass.
-        self.tallies.trust(&set.metadata.uid);
+        self.tallies.trust(&set.metadata().uid);
         let claimed = claim::claim(&self.api(), &*set, &selector, &self.api(), active).await;
-        let mut pods = claimed.inspect_err(|_| self.tallies.doubt(&set.metadata.uid))?;
+        let mut pods = claimed.inspect_err(|_| self.tallies.doubt(&set.metadata().uid))?;
         let mut failure = None;
         let mut error = None;
-        if !set.metadata.is_being_deleted() {
+        if !set.metadata().is_being_deleted() {
             let wanted = usize::try_from(set.replicas()).unwrap_or(0);
             let mismatch = mismatch(&*set, &selector).filter(|_| pods.len() < wanted);
             let result = if let Some(text) = mismatch {
@@ -107,10 +166,10 @@ impl Workload {
                 failure = Some(("FailedCreate", text.to_owned()));
                 Ok(0)
             } else if pods.len() < wanted {
-                let result = self.create_missing(&set, wanted - pods.len(), now).await;
+                let result = self.create_missing(&*set, wanted - pods.len(), now).await;
                 result.map_err(|error| ("FailedCreate", error))
             } else {
-                let result = self.delete_surplus(&set, &pods, pods.len() - wanted, now).await;
+                let result = self.delete_surplus(&*set, &pods, pods.len() - wanted, now).await;
                 result.map_err(|error| ("FailedDelete", error))
             };
             match result {
@@ -122,14 +181,14 @@ impl Workload {
                 }
             }
         }
-        let min_ready = TimeDelta::seconds(i64::from(set.spec.min_ready_seconds));
-        let mut changed = ReplicaSet::clone(&set);
+        let min_ready = TimeDelta::seconds(i64::from(set.min_ready_seconds()));
+        let mut changed = S::clone(&set);
         let passed = self.wait_on_wall_time(key, &pods, min_ready, queue);
         let is_available = |pod: &Pod| {
             passed.contains(&pod.metadata.uid) || pods::available_at(pod, min_ready).is_some_and(|at| at <= now)
         };
-        changed.status = status(&set, &pods, is_available, failure, now);
-        self.api::<ReplicaSet>().update_status(&set, &changed).await?;
+        *changed.status_mut() = status(&*set, &pods, is_available, failure, now);
+        self.api::<S>().update_status(&set, &changed).await?;
         if let Some(error) = error {
             return Err(error);
         }
@@ -139,21 +198,21 @@ impl Workload {
 
     /// Counts of the pods of a Deployment's set, from which follows what there is to do; `None`: the pods themselves have
     /// to be looked at.
-    fn tally_of(&self, set: &ReplicaSet) -> Option<Tally> {
-        let known = &set.status;
-        let is_usual = controller_uid(&set.metadata).is_some()
-            && !set.metadata.is_being_deleted()
-            && set.spec.min_ready_seconds == 0
-            && known.observed_generation == set.metadata.generation
+    fn tally_of<S: Replicated>(&self, set: &S) -> Option<Tally> {
+        let known = set.status();
+        let is_usual = controller_uid(set.metadata()).is_some()
+            && !set.metadata().is_being_deleted()
+            && set.min_ready_seconds() == 0
+            && known.observed_generation == set.metadata().generation
             && known.fully_labeled_replicas == known.replicas
             && known.conditions.is_empty();
-        self.tallies.get(&set.metadata.uid).filter(|_| is_usual)
+        self.tallies.get(&set.metadata().uid).filter(|_| is_usual)
     }
 
     /// A pass that knows counts only: missing pods are created, otherwise the counts are told.
-    async fn reconcile_counts(
+    async fn reconcile_counts<S: Replicated>(
         &self,
-        set: &ReplicaSet,
+        set: &S,
         selector: &Labels,
         tally: Tally,
         now: DateTime<Utc>,
@@ -162,18 +221,18 @@ impl Workload {
         if missing > 0 && mismatch(set, selector).is_none() {
             // What fails is told by a pass that looks at everything.
             let created = self.create_missing(set, missing, now).await;
-            created.inspect_err(|_| self.tallies.doubt(&set.metadata.uid))?;
+            created.inspect_err(|_| self.tallies.doubt(&set.metadata().uid))?;
             return Ok(Requeue::OnChange);
         }
-        let mut changed = ReplicaSet::clone(set);
-        changed.status = ReplicaSetStatus {
+        let mut changed = S::clone(set);
+        *changed.status_mut() = ReplicaSetStatus {
             replicas: tally.active,
             fully_labeled_replicas: tally.active,
             ready_replicas: tally.ready,
             available_replicas: tally.ready,
-            ..set.status.clone()
+            ..set.status().clone()
         };
-        self.api::<ReplicaSet>().update_status(set, &changed).await?;
+        self.api::<S>().update_status(set, &changed).await?;
         Ok(Requeue::OnChange)
     }
 
@@ -202,16 +261,16 @@ impl Workload {
     }
 
     /// Creates pods; how many. Those that take the place of pods that were available run at once.
-    async fn create_missing(&self, set: &ReplicaSet, count: usize, now: DateTime<Utc>) -> Result<usize, Error> {
-        let at_once = set.status.available_replicas >= set.replicas();
+    async fn create_missing<S: Replicated>(&self, set: &S, count: usize, now: DateTime<Utc>) -> Result<usize, Error> {
+        let at_once = set.status().available_replicas >= set.replicas();
         let draft = Draft { at_once, ..Draft::default() };
         self.create_pods(set, vec![draft; count.min(BURST)], now).await
     }
 
     /// Deletes the pods that go first; how many.
-    async fn delete_surplus(
+    async fn delete_surplus<S: Replicated>(
         &self,
-        set: &ReplicaSet,
+        set: &S,
         pods: &[Arc<Pod>],
         count: usize,
         now: DateTime<Utc>,
@@ -228,13 +287,13 @@ impl Workload {
     }
 
     /// How many active pods of the sets of the same owner are on each node.
-    fn crowds(&self, set: &ReplicaSet) -> BTreeMap<String, usize> {
-        let sets = match controller_uid(&set.metadata) {
-            Some(owner) => self.sets_by_owner.get(owner),
-            None => vec![Arc::new(set.clone())],
+    fn crowds<S: Replicated>(&self, set: &S) -> BTreeMap<String, usize> {
+        let sets = match controller_uid(set.metadata()) {
+            Some(owner) => self.sets_by_owner.get(owner).iter().map(|set| set.metadata.uid.clone()).collect(),
+            None => vec![set.metadata().uid.clone()],
         };
         let mut crowds = BTreeMap::new();
-        for pod in sets.iter().flat_map(|set| self.pods_by_owner.get(&set.metadata().uid)) {
+        for pod in sets.iter().flat_map(|uid| self.pods_by_owner.get(uid)) {
             if pods::is_active(&pod) {
                 *crowds.entry(pod.spec.node_name.clone()).or_default() += 1;
             }
@@ -244,16 +303,16 @@ impl Workload {
 }
 
 /// Counts and the condition ReplicaFailure.
-fn status(
-    set: &ReplicaSet,
+fn status<S: Replicated>(
+    set: &S,
     pods: &[Arc<Pod>],
     is_available: impl Fn(&Pod) -> bool,
     failure: Failure,
     now: DateTime<Utc>,
 ) -> ReplicaSetStatus {
-    let labels = template::texts(&set.spec.template, "labels");
+    let labels = template::texts(set.template(), "labels");
     let has_all = |pod: &Pod| labels.iter().all(|(key, value)| pod.metadata.label(key) == Some(value));
-    let mut conditions = set.status.conditions.clone();
+    let mut conditions = set.status().conditions.clone();
     let known = conditions.iter().any(|condition| condition.r#type == REPLICA_FAILURE);
     match failure {
         Some((reason, message)) if !known => conditions.push(ReplicaSetCondition {
@@ -271,7 +330,7 @@ fn status(
         fully_labeled_replicas: count(pods, has_all),
         ready_replicas: count(pods, |pod| pods::ready_since(pod).is_some()),
         available_replicas: count(pods, is_available),
-        observed_generation: set.metadata.generation,
+        observed_generation: set.metadata().generation,
         conditions,
     }
 }

@@ -13,7 +13,7 @@ use api::constants::label;
 use api::kubernetes::apps::StatefulSetStatus;
 use api::kubernetes::core::Pod;
 use api::kubernetes::storage::PersistentVolumeClaim;
-use apimachinery::meta::LabelSelector;
+use apimachinery::selector::Labels;
 use chrono::TimeDelta;
 use controller::{Change, Controller, Error, EventType, ObjectKey, Requeue};
 use serde_json::Value;
@@ -27,8 +27,8 @@ const CONCURRENCY: usize = 5;
 impl Owner for StatefulSet {
     const SOURCE: &'static str = "statefulset-controller";
 
-    fn selector(&self) -> Option<&LabelSelector> {
-        self.spec.selector.as_ref()
+    fn selector(&self) -> Option<Labels> {
+        claim::selector(self.spec.selector.as_ref())
     }
 
     fn template(&self) -> &Value {
@@ -163,7 +163,7 @@ impl Workload {
         if let Some(until) = self.expectations.pending(&set.metadata.uid, now) {
             return Ok(Requeue::At(until));
         }
-        let Some(selector) = claim::selector(set.selector()) else { return Ok(Requeue::OnChange) };
+        let Some(selector) = set.selector() else { return Ok(Requeue::OnChange) };
         let name = &set.metadata.name;
         let mut near = self.pods.list_in(&key.cluster, &key.namespace);
         near.retain(|pod| ordinal(name, &pod.metadata.name).is_some());

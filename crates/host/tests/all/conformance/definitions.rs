@@ -81,9 +81,8 @@ async fn custom_resource_definition_should_include_custom_resource_definition_re
     assert!(resources.iter().any(|resource| resource["name"] == "customresourcedefinitions"), "{resources:?}");
 }
 
-/// Without the second half of upstream's: what was stored before has the default when it is written again.
 #[tokio::test]
-async fn custom_resource_definition_custom_resource_defaulting_for_requests_works() {
+async fn custom_resource_definition_custom_resource_defaulting_for_requests_and_from_storage_works() {
     let host = host().await;
     let spec = |default: Option<&str>| {
         let mut field = json!({ "type": "string" });
@@ -99,8 +98,13 @@ async fn custom_resource_definition_custom_resource_defaulting_for_requests_work
     let mut tree = expect(&get(&host, &path).await, 200);
     tree["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = spec(Some("A"));
     expect(&send(&host, "PUT", &path, &[], tree.to_string()).await, 200);
+    let whole = json!({ "a": "A", "b": "x" });
+    let shown = expect(&get(&host, &format!("{THINGS}/t")).await, 200);
+    assert_eq!((&shown["spec"], &shown["metadata"]["generation"]), (&whole, &json!(1)));
+    let listed = expect(&get(&host, THINGS).await, 200);
+    assert_eq!(listed["items"][0]["spec"], whole);
     let shown = merge(&host, &format!("{THINGS}/t"), json!({ "metadata": { "labels": { "a": "b" } } })).await;
-    assert_eq!(shown["spec"], json!({ "a": "A", "b": "x" }));
+    assert_eq!((&shown["spec"], &shown["metadata"]["generation"]), (&whole, &json!(1)));
     let body = r#"{"apiVersion":"conformance.example.com/v1","kind":"Thing","metadata":{"name":"u"}}"#;
     assert_eq!(expect(&send(&host, "POST", THINGS, &[], body).await, 201)["spec"], json!({ "a": "A" }));
 }

@@ -75,24 +75,70 @@ fn garbage_collector_should_keep_the_rs_around_until_all_its_pods_are_deleted_if
     let group = "/apis/apps/v1/namespaces/default";
     world.ask("POST", &format!("{group}/replicasets"), deployment("r"));
     world.settle(30);
-    for pod in world.list(&format!("{SPACE}/pods")) {
-        let path = format!("{SPACE}/pods/{}", pod["metadata"]["name"].as_str().expect("a name"));
-        world.ask("PATCH", &path, json!({ "metadata": { "finalizers": ["example.com/hold"] } }));
-    }
+    hold_pods(&world, &json!({ "finalizers": ["example.com/hold"] }));
     world.ask("DELETE", &format!("{group}/replicasets/r"), json!({ "propagationPolicy": "Foreground" }));
     world.settle(60);
     let shown = world.get(&format!("{group}/replicasets/r"));
     assert_eq!(shown["metadata"]["finalizers"], json!(["foregroundDeletion"]));
-    let pods = world.list(&format!("{SPACE}/pods"));
-    assert_eq!(pods.len(), 2);
-    for pod in pods {
-        let path = format!("{SPACE}/pods/{}", pod["metadata"]["name"].as_str().expect("a name"));
-        world.ask(
-            "PATCH",
-            &path,
-            json!({ "metadata": { "$deleteFromPrimitiveList/finalizers": ["example.com/hold"] } }),
-        );
-    }
+    assert_eq!(pods(&world).len(), 2);
+    hold_pods(&world, &json!({ "$deleteFromPrimitiveList/finalizers": ["example.com/hold"] }));
     world.settle(60);
     assert_eq!(world.send("GET", &format!("{group}/replicasets/r"), Value::Null).0, 404);
+}
+
+const CONTROLLERS: &str = "/api/v1/namespaces/default/replicationcontrollers";
+
+/// A landscape with ReplicationController `c` and its two pods.
+fn with_controller() -> World {
+    let world = World::new(Options::default());
+    let mut controller = deployment("c");
+    controller["spec"]["selector"] = controller["spec"]["template"]["metadata"]["labels"].clone();
+    world.ask("POST", CONTROLLERS, controller);
+    world.settle(30);
+    assert_eq!(pods(&world).len(), 2);
+    world
+}
+
+fn pods(world: &World) -> Vec<Value> {
+    world.list(&format!("{SPACE}/pods"))
+}
+
+#[test]
+fn garbage_collector_should_delete_pods_created_by_rc_when_not_orphaning() {
+    let world = with_controller();
+    world.ask("DELETE", &format!("{CONTROLLERS}/c"), json!({ "propagationPolicy": "Background" }));
+    world.settle(60);
+    assert_eq!(pods(&world), [] as [Value; 0]);
+}
+
+#[test]
+fn garbage_collector_should_orphan_pods_created_by_rc_if_delete_options_say_so() {
+    let world = with_controller();
+    world.ask("DELETE", &format!("{CONTROLLERS}/c"), json!({ "propagationPolicy": "Orphan" }));
+    world.settle(60);
+    assert_eq!(world.send("GET", &format!("{CONTROLLERS}/c"), Value::Null).0, 404);
+    assert!(pods(&world).iter().all(|pod| pod["metadata"].get("ownerReferences").is_none()));
+    assert_eq!(pods(&world).len(), 2);
+}
+
+#[test]
+fn garbage_collector_should_keep_the_rc_around_until_all_its_pods_are_deleted_if_the_deleteoptions_says_so() {
+    let world = with_controller();
+    hold_pods(&world, &json!({ "finalizers": ["example.com/hold"] }));
+    world.ask("DELETE", &format!("{CONTROLLERS}/c"), json!({ "propagationPolicy": "Foreground" }));
+    world.settle(60);
+    let shown = world.get(&format!("{CONTROLLERS}/c"));
+    assert_eq!(shown["metadata"]["finalizers"], json!(["foregroundDeletion"]));
+    assert_eq!(pods(&world).len(), 2);
+    hold_pods(&world, &json!({ "$deleteFromPrimitiveList/finalizers": ["example.com/hold"] }));
+    world.settle(60);
+    assert_eq!(world.send("GET", &format!("{CONTROLLERS}/c"), Value::Null).0, 404);
+}
+
+/// Patches the metadata of all pods.
+fn hold_pods(world: &World, metadata: &Value) {
+    for pod in pods(world) {
+        let path = format!("{SPACE}/pods/{}", pod["metadata"]["name"].as_str().expect("a name"));
+        world.ask("PATCH", &path, json!({ "metadata": metadata }));
+    }
 }

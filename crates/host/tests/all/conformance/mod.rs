@@ -2,7 +2,7 @@
 //! The behaviours of Kubernetes' conformance that need nothing but API machinery, each named after its test upstream.
 //!
 //! **Deliberately absent**: those of webhooks and aggregation, which have tests of their own; of kinds that are not served
-//! (FlowSchemas, PriorityLevelConfigurations); of pods that a ReplicationController makes, since none does here.
+//! (FlowSchemas, PriorityLevelConfigurations).
 //!
 //! **Tour.** Here discovery, lists, watches, field validation, namespaces; `apply` server-side apply; `definitions`
 //! CustomResourceDefinitions; `garbage` garbage collection; `quotas` ResourceQuotas.
@@ -458,17 +458,25 @@ async fn field_validation_should_detect_duplicates_in_a_cr_when_preserving_unkno
     assert!(warn.header("warning").starts_with("299 - \"duplicate field"), "{}", warn.header("warning"));
 }
 
-/// Without the second half of upstream's: what is unknown in the metadata of an embedded object is kept.
 #[tokio::test]
-async fn field_validation_should_detect_unknown_metadata_fields_in_the_root_of_a_cr() {
+async fn field_validation_should_detect_unknown_metadata_fields_in_both_the_root_and_embedded_object_of_a_cr() {
     let host = host().await;
-    let spec = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    let embedded = json!({ "type": "object", "x-kubernetes-embedded-resource": true,
+        "x-kubernetes-preserve-unknown-fields": true });
+    let spec = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+        "properties": { "embedded": embedded } });
     define(&host, json!({ "type": "object", "properties": { "spec": spec } })).await;
-    let body =
-        r#"{"apiVersion":"conformance.example.com/v1","kind":"Thing","metadata":{"name":"t","unknownMeta":"x"}}"#;
-    let strict = send(&host, "POST", &format!("{THINGS}?fieldValidation=Strict"), &[], body).await;
+    let inner = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","unknownSubMeta":"y"},"other":1}"#;
+    let body = format!(
+        r#"{{"apiVersion":"conformance.example.com/v1","kind":"Thing","metadata":{{"name":"t","unknownMeta":"x"}},"spec":{{"embedded":{inner}}}}}"#
+    );
+    let strict = send(&host, "POST", &format!("{THINGS}?fieldValidation=Strict"), &[], body.clone()).await;
     let message = expect(&strict, 400)["message"].as_str().unwrap_or_default().to_owned();
-    assert!(message.contains("unknown field \"metadata.unknownMeta\""), "{message}");
+    for path in ["metadata.unknownMeta", "spec.embedded.metadata.unknownSubMeta"] {
+        assert!(message.contains(&format!("unknown field {path:?}")), "{message}");
+    }
+    let kept = expect(&send(&host, "POST", THINGS, &[], body).await, 201)["spec"]["embedded"].clone();
+    assert_eq!(kept, json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "p" }, "other": 1 }));
 }
 
 #[tokio::test]
