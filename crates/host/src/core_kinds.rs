@@ -116,6 +116,8 @@ impl CoreStrategy {
             ("", "pods") => workload::pod(fields),
             ("scheduling.k8s.io", "priorityclasses") => workload::priority_class(name, fields),
             ("node.k8s.io", "runtimeclasses") => workload::runtime_class(fields),
+            ("flowcontrol.apiserver.k8s.io", "flowschemas") => workload::flow_schema(name, fields),
+            ("flowcontrol.apiserver.k8s.io", _) => workload::priority_level(name, fields),
             ("autoscaling", _) => autoscaling::validate(fields),
             _ => self.workload.map(|kind| workload::create(kind, name, fields)).unwrap_or_default(),
         }

@@ -47,6 +47,26 @@ const PRIORITY_CLASS: &[Column] = &[
     column("PreemptionPolicy", Function(|object| cells::text(object, "/preemptionPolicy", "PreemptLowerPriority"))),
 ];
 
+const FLOW_SCHEMA: &[Column] = &[
+    path("PriorityLevel", ".spec.priorityLevelConfiguration.name"),
+    integer("MatchingPrecedence", ".spec.matchingPrecedence"),
+    column("DistinguisherMethod", Function(|object| cells::text(object, "/spec/distinguisherMethod/type", "<none>"))),
+    AGE,
+    column("MissingPL", Function(dangling)),
+];
+
+const PRIORITY_LEVEL: &[Column] = &[
+    path("Type", ".spec.type"),
+    column(
+        "NominalConcurrencyShares",
+        Function(|object| shown(&object["spec"]["limited"]["nominalConcurrencyShares"])),
+    ),
+    column("Queues", Function(|object| shown(&queuing(object)["queues"]))),
+    column("HandSize", Function(|object| shown(&queuing(object)["handSize"]))),
+    column("QueueLengthLimit", Function(|object| shown(&queuing(object)["queueLengthLimit"]))),
+    AGE,
+];
+
 const AUTOSCALER: &[Column] = &[
     column("Reference", Function(scale_target)),
     column("Targets", Function(metrics)),
@@ -109,6 +129,22 @@ const CSI_DRIVER: &[Column] = &[
 const SHOWN: usize = 3;
 
 /// The first entries of a list, and how many more there are.
+/// Whether the priority level of a FlowSchema is missing.
+fn dangling(schema: &Value) -> Value {
+    let conditions = schema["status"]["conditions"].as_array().into_iter().flatten();
+    let found = conditions.into_iter().find(|condition| condition["type"] == "Dangling");
+    found.map_or_else(|| json!("?"), |condition| condition["status"].clone())
+}
+
+fn queuing(level: &Value) -> &Value {
+    &level["spec"]["limited"]["limitResponse"]["queuing"]
+}
+
+/// A number; `<none>` without one.
+fn shown(number: &Value) -> Value {
+    if number.is_null() { json!("<none>") } else { number.clone() }
+}
+
 fn some(entries: Vec<String>) -> Value {
     let shown = entries.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(",");
     json!(match entries.len() {
@@ -336,6 +372,22 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
             const { &[column("Pod-Selector", Function(|object| cells::selector(&object["spec"]["podSelector"]))), AGE] }
         ),
         row!("scheduling.k8s.io", "scheduling", "PriorityClass", "priorityclasses", false, &["pc"], PRIORITY_CLASS),
+        ResourceInfo {
+            subresources: STATUS,
+            ..row!("flowcontrol.apiserver.k8s.io", "flowcontrol", "FlowSchema", "flowschemas", false, &[], FLOW_SCHEMA)
+        },
+        ResourceInfo {
+            subresources: STATUS,
+            ..row!(
+                "flowcontrol.apiserver.k8s.io",
+                "flowcontrol",
+                "PriorityLevelConfiguration",
+                "prioritylevelconfigurations",
+                false,
+                &[],
+                PRIORITY_LEVEL
+            )
+        },
         row!(
             "node.k8s.io",
             "node",

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
 /// The files, by the name that Go code gives their package.
-const FILES: [(&str, &str); 25] = [
+const FILES: [(&str, &str); 26] = [
     ("admissioncontroller", include_str!("../config/admissioncontroller.json")),
     ("componentbase", include_str!("../config/componentbase.json")),
     ("controllermanager", include_str!("../config/controllermanager.json")),
@@ -37,6 +37,7 @@ const FILES: [(&str, &str); 25] = [
     ("core", include_str!("fields/core.json")),
     ("discovery", include_str!("fields/discovery.json")),
     ("events", include_str!("fields/events.json")),
+    ("flowcontrol", include_str!("fields/flowcontrol.json")),
     ("networking", include_str!("fields/networking.json")),
     ("node", include_str!("fields/node.json")),
     ("policy", include_str!("fields/policy.json")),

@@ -12,7 +12,7 @@ const OBJECT_VERBS: &[&str] = &["get", "patch", "update"];
 
 /// Kubernetes' own groups, the preferred first; all others follow by name. An ambiguous name, `events`, means the first
 /// group that has it.
-const ORDER: [&str; 16] = [
+const ORDER: [&str; 19] = [
     "",
     "apiregistration.k8s.io",
     "apps",
@@ -29,6 +29,9 @@ const ORDER: [&str; 16] = [
     "apiextensions.k8s.io",
     "scheduling.k8s.io",
     "coordination.k8s.io",
+    "node.k8s.io",
+    "discovery.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
 ];
 
 /// Where a group stands among all.

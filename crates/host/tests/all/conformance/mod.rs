@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The behaviours of Kubernetes' conformance that need nothing but API machinery, each named after its test upstream.
 //!
-//! **Deliberately absent**: those of webhooks and aggregation, which have tests of their own; of kinds that are not served
-//! (FlowSchemas, PriorityLevelConfigurations).
+//! **Deliberately absent**: those of webhooks and aggregation, which have tests of their own.
 //!
 //! **Tour.** Here discovery, lists, watches, field validation, namespaces; `apply` server-side apply; `definitions`
-//! CustomResourceDefinitions; `garbage` garbage collection; `quotas` ResourceQuotas.
+//! CustomResourceDefinitions; `flow_control` priority and fairness; `garbage` garbage collection; `quotas` ResourceQuotas.
 //!
 //! Source: kubernetes test/conformance/testdata/conformance.yaml, `[sig-api-machinery]`.
 
 mod apply;
 mod definitions;
+mod flow_control;
 mod garbage;
 mod quotas;
 
