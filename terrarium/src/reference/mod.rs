@@ -18,6 +18,8 @@ use crate::Arguments;
 use crate::failure::Failure;
 use ops::words::WORDS;
 
+use self::source::Item;
+
 const NOTE: &str = "Made from the program (`UPDATE_EXPECT=1 cargo test --package terrarium reference`): do not edit.\n";
 
 fn one_line(text: &str) -> String {
@@ -208,20 +210,51 @@ fn camel_case(name: &str) -> String {
 
 /// Annotations and labels that mean something to a component.
 fn annotations() -> String {
-    let mut page = format!(
-        "# Annotations and labels\n\n{NOTE}\nKeys that components read or write. Those that end with `/` or `-` are prefixes: a name follows.\n"
-    );
-    for (title, file) in [("Annotations", "annotation"), ("Labels", "label")] {
-        let _ = write!(page, "\n## {title}\n\n| key | what it means |\n| --- | --- |\n");
-        let mut all = source::constants(&source::file(&format!("crates/api/src/constants/{file}.rs")));
-        // A key that is made of others, or is none.
-        all.retain(|item| item.name.contains(['.', '/', '-']) && !item.name.contains(['(', ' ']));
-        all.sort_by(|left, right| left.name.cmp(&right.name));
-        for item in all {
-            let _ = writeln!(page, "| `{}` | {} |", item.name, cell(&item.text));
+    let of = |file: &str| source::constants(&source::file(&format!("crates/api/src/constants/{file}.rs")));
+    let (mut annotations, labels, operations) = (of("annotation"), of("label"), of("operation"));
+    let tasks = source::constants(&source::unindented(&source::file("crates/api/src/constants/mod.rs"), "task"));
+    let all: Vec<Item> = [&annotations, &labels, &operations].into_iter().flatten().cloned().collect();
+    let set = |item: &mut Item| match item.text.strip_suffix(" Users set it.") {
+        Some(text) => {
+            item.text = text.to_owned();
+            true
         }
-    }
+        None => false,
+    };
+    let users: Vec<Item> = annotations.extract_if(.., set).collect();
+    let mut page =
+        format!("# Annotations and labels\n\n{NOTE}\nThose that end with `/` or `-` are prefixes: a name follows.\n");
+    let mut table = |title: &str, about: &str, column: &str, items: Vec<Item>| {
+        let _ = write!(page, "\n## {title}\n\n{about}| {column} | what it means |\n| --- | --- |\n");
+        for item in items {
+            let _ = writeln!(page, "| `{}` | {} |", item.name, cell(&with_keys(&item.text, &all)));
+        }
+    };
+    let by_key = |mut items: Vec<Item>| {
+        // A key that is made of others, or is none.
+        items.retain(|item| item.name.contains(['.', '/', '-']) && !item.name.contains(['(', ' ']));
+        items.sort_by(|left, right| left.name.cmp(&right.name));
+        items
+    };
+    table("Annotations that users set", "With these, users ask a component for something.\n\n", "key", by_key(users));
+    let about = "Values of `gardener.cloud/operation` and `maintenance.gardener.cloud/operation`. Each kind knows some of them.\n\n";
+    table("Operations", about, "value", operations);
+    table("Tasks", "Values of `shoot.gardener.cloud/tasks`.\n\n", "value", tasks);
+    let about = "Components set them, read them, and may set them anew.\n\n";
+    table("Annotations that components set", about, "key", by_key(annotations));
+    table("Labels", "", "key", by_key(labels));
     page
+}
+
+/// A text in which constants are called by what they are.
+fn with_keys(text: &str, all: &[Item]) -> String {
+    let key = |name: &str| all.iter().find(|item| item.constant == name).map(|item| item.name.as_str());
+    let parts = text.split('`').enumerate();
+    let parts = parts.map(|(index, part)| if index % 2 == 1 { key(part).unwrap_or(part) } else { part });
+    let text = parts.collect::<Vec<_>>().join("`");
+    ["operation", "task"]
+        .iter()
+        .fold(text, |text, name| text.replace(&format!("(super::{name})"), &format!("(#{name}s)")))
 }
 
 #[track_caller]

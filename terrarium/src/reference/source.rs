@@ -8,6 +8,8 @@
 pub(super) struct Item {
     /// Name of a field or variant, or the text of a constant.
     pub(super) name: String,
+    /// Name of a constant; empty for others.
+    pub(super) constant: String,
     /// Its type; empty for others than fields.
     pub(super) type_: String,
     /// What the doc comment says.
@@ -50,11 +52,23 @@ pub(super) fn parts(source: &str, declaration: &str) -> (String, Vec<Item>) {
             let line = line.strip_prefix("pub ").unwrap_or(line).trim_end_matches([',', '{', ' ']);
             let (name, type_) = line.split_once(": ").unwrap_or((line, ""));
             let name = name.split('(').next().unwrap_or_default();
-            items.push(Item { name: name.to_owned(), type_: type_.to_owned(), text: plain(&comment.join(" ")) });
+            items.push(Item {
+                name: name.to_owned(),
+                constant: String::new(),
+                type_: type_.to_owned(),
+                text: plain(&comment.join(" ")),
+            });
             comment.clear();
         }
     }
     (plain(&said(&above)), items)
+}
+
+/// What is in a module within a file, as if it had a file of its own.
+pub(super) fn unindented(source: &str, module: &str) -> String {
+    let inside = source.lines().skip_while(|line| *line != format!("pub mod {module} {{")).skip(1);
+    let inside = inside.take_while(|line| *line != "}").map(|line| line.strip_prefix("    ").unwrap_or(line));
+    inside.collect::<Vec<_>>().join("\n")
 }
 
 /// The constants of a file that are texts, each with its doc comment.
@@ -67,7 +81,12 @@ pub(super) fn constants(source: &str) -> Vec<Item> {
         } else if let Some(rest) = line.strip_prefix("pub const ").and_then(|line| line.split_once(": &str =")) {
             let value = if rest.1.is_empty() { lines.next().unwrap_or_default() } else { rest.1 };
             let value = value.trim().trim_end_matches(';').trim_matches('"');
-            items.push(Item { name: value.to_owned(), type_: String::new(), text: plain(&said(&comment)) });
+            items.push(Item {
+                name: value.to_owned(),
+                constant: rest.0.to_owned(),
+                type_: String::new(),
+                text: plain(&said(&comment)),
+            });
             comment.clear();
         } else {
             comment.clear();
@@ -137,7 +156,12 @@ pub const L: &str =
     "l";
 const M: u8 = 1;
 "#;
-    let item = |name: &str, type_: &str, text: &str| Item { name: name.into(), type_: type_.into(), text: text.into() };
+    let item = |name: &str, type_: &str, text: &str| Item {
+        name: name.into(),
+        constant: String::new(),
+        type_: type_.into(),
+        text: text.into(),
+    };
     assert_eq!(module(source), "A module.\n\nOf `B`.");
     let fields = vec![item("a", "u8", "First, see `b`."), item("b", "Option<String>", "")];
     assert_eq!(parts(source, "pub struct A"), ("A struct of two lines.".to_owned(), fields));
@@ -145,5 +169,7 @@ const M: u8 = 1;
         parts(source, "enum B"),
         ("An enum.".to_owned(), vec![item("One", "", "One."), item("Two", "", "Two.")])
     );
-    assert_eq!(constants(source), [item("k", "", "A key."), item("l", "", "Long.")]);
+    let constant = |name: &str, item: Item| Item { constant: name.to_owned(), ..item };
+    assert_eq!(constants(source), [constant("K", item("k", "", "A key.")), constant("L", item("l", "", "Long."))]);
+    assert_eq!(unindented("mod a {\n}\npub mod b {\n    x\n\n    y\n}\nz", "b"), "x\n\ny");
 }

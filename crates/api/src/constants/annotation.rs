@@ -6,12 +6,14 @@
 //! v1.120.0; machine-controller-manager pkg/apis/machine/v1alpha1, pkg/util/{provider,nodeops} @ v0.58; Gardener's
 //! cluster-autoscaler, cloudprovider/mcm; kubernetes pkg/controller/deployment/util/deployment_util.go and
 //! staging/src/k8s.io/{api,kubectl} @ v1.32. Those of Terrarium are its own.
+//!
+//! `Users set it.` stands behind those by which users ask for something: the reference lists these first.
 
 // Of Gardener.
 
-/// What is to be done now; see [`super::operation`].
+/// What is to be done now, one of the [operations](super::operation). Users set it.
 pub const OPERATION: &str = "gardener.cloud/operation";
-/// What is to be done in the next maintenance time window.
+/// What is to be done in the next maintenance time window, one of the [operations](super::operation). Users set it.
 pub const MAINTENANCE_OPERATION: &str = "maintenance.gardener.cloud/operation";
 /// When an extension object was last asked to be reconciled.
 pub const TIMESTAMP: &str = "gardener.cloud/timestamp";
@@ -19,62 +21,62 @@ pub const TIMESTAMP: &str = "gardener.cloud/timestamp";
 pub const RESTARTED_AT: &str = "gardener.cloud/restarted-at";
 /// Who created the object.
 pub const CREATED_BY: &str = "gardener.cloud/created-by";
-/// `true` allows the deletion of a Shoot, Project or ShootState.
+/// `true` allows the deletion of a Shoot, Project or ShootState. Users set it.
 pub const CONFIRMATION_DELETION: &str = "confirmation.gardener.cloud/deletion";
-/// `true` asks for a deletion that leaves resources behind.
+/// `true` asks for a deletion that leaves resources behind. Users set it.
 pub const CONFIRMATION_FORCE_DELETION: &str = "confirmation.gardener.cloud/force-deletion";
-/// `true` asks for the deletion of a BackupEntry that leaves the backups behind.
+/// `true` asks for the deletion of a BackupEntry that leaves the backups behind. Users set it.
 pub const BACKUP_ENTRY_FORCE_DELETION: &str = "backupentry.core.gardener.cloud/force-deletion";
 /// Who confirmed the deletion.
 pub const DELETION_CONFIRMED_BY: &str = "deletion.gardener.cloud/confirmed-by";
-/// Comma-separated tasks of the next reconciliation; see [`super::task`].
+/// Comma-separated [tasks](super::task) of the next reconciliation. Users set it.
 pub const SHOOT_TASKS: &str = "shoot.gardener.cloud/tasks";
-/// `true`: gardenlet leaves the Shoot alone, where it respects that.
+/// `true`: gardenlet leaves the Shoot alone, where it respects that. Users set it.
 pub const SHOOT_IGNORE: &str = "shoot.gardener.cloud/ignore";
-/// A Go duration: how often gardenlet reconciles the Shoot, where it respects that.
+/// A Go duration: how often gardenlet reconciles the Shoot, where it respects that. Users set it.
 pub const SHOOT_SYNC_PERIOD: &str = "shoot.gardener.cloud/sync-period";
 /// When the Shoot expires by a Quota.
 pub const SHOOT_EXPIRATION_TIMESTAMP: &str = "shoot.gardener.cloud/expiration-timestamp";
-/// Whether objects in the Shoot are left when it is deleted.
+/// Whether objects in the Shoot are left when it is deleted. Users set it.
 pub const SHOOT_SKIP_CLEANUP: &str = "shoot.gardener.cloud/skip-cleanup";
-/// Whether readiness of the Shoot's components is not waited for.
+/// Whether readiness of the Shoot's components is not waited for. Users set it.
 pub const SHOOT_SKIP_READINESS: &str = "shoot.gardener.cloud/skip-readiness";
-/// Upper bound in seconds of the delay with which nodes apply a new OperatingSystemConfig.
+/// Upper bound in seconds of the delay with which nodes apply a new OperatingSystemConfig. Users set it.
 pub const SHOOT_CLOUD_CONFIG_MAX_DELAY: &str = "shoot.gardener.cloud/cloud-config-execution-max-delay-seconds";
 /// Uid of the Shoot that a control plane's namespace belongs to.
 pub const SHOOT_UID: &str = "shoot.gardener.cloud/uid";
 /// Set while a Shoot failed with its roll-out confined to the maintenance time window.
 pub const NEEDS_RETRY_OPERATION: &str = "maintenance.shoot.gardener.cloud/needs-retry-operation";
-/// Overrides whether the VPN of a Shoot is highly available; otherwise it is if the control plane is.
+/// Overrides whether the VPN of a Shoot is highly available; otherwise it is if the control plane is. Users set it.
 pub const HIGH_AVAILABILITY_VPN: &str = "alpha.control-plane.shoot.gardener.cloud/high-availability-vpn";
 /// Failure tolerance of the control plane in a namespace: `node`, `zone` or empty.
 pub const FAILURE_TOLERANCE_TYPE: &str = "high-availability-config.resources.gardener.cloud/failure-tolerance-type";
-/// `managed` for a service account issuer that Gardener serves.
+/// `managed` for a service account issuer that Gardener serves. Users set it.
 pub const AUTHENTICATION_ISSUER: &str = "authentication.gardener.cloud/issuer";
-/// Whether the namespace outlives its Project.
+/// Whether the namespace outlives its Project. Users set it.
 pub const NAMESPACE_KEEP: &str = "namespace.gardener.cloud/keep-after-project-deletion";
 /// `true` on a namespace that the Project controller made.
 pub const NAMESPACE_CREATED_BY_PROJECT_CONTROLLER: &str = "namespace.gardener.cloud/created-by-project-controller";
-/// Uid of the Project on its namespace.
+/// Uid of the Project on its namespace. Users set it.
 pub const NAMESPACE_PROJECT: &str = "namespace.gardener.cloud/project";
-/// Provider type of a Secret with a domain.
+/// Provider type of a Secret with a domain. Users set it.
 pub const DNS_PROVIDER: &str = "dns.gardener.cloud/provider";
-/// Domain of a Secret with a domain.
+/// Domain of a Secret with a domain. Users set it.
 pub const DNS_DOMAIN: &str = "dns.gardener.cloud/domain";
-/// Zone of a Secret with a domain.
+/// Zone of a Secret with a domain. Users set it.
 pub const DNS_ZONE: &str = "dns.gardener.cloud/zone";
-/// Rank of a Secret with a default domain; the highest goes first.
+/// Rank of a Secret with a default domain; the highest goes first. Users set it.
 pub const DNS_DEFAULT_DOMAIN_PRIORITY: &str = "dns.gardener.cloud/domain-default-priority";
-/// Comma-separated CloudProfiles that a ConfigMap with distances of regions is for.
+/// Comma-separated CloudProfiles that a ConfigMap with distances of regions is for. Users set it.
 pub const SCHEDULING_CLOUD_PROFILES: &str = "scheduling.gardener.cloud/cloudprofiles";
 /// Prefix, followed by an option of the cluster-autoscaler, on a MachineDeployment: the pool's own value.
 pub const AUTOSCALER_PREFIX: &str = "autoscaler.gardener.cloud/";
 
 // Of machine-controller-manager, and of gardener-node-agent.
 
-/// A Machine's rank when machines are deleted; `1` goes first.
+/// A Machine's rank when machines are deleted; `1` goes first. Users set it.
 pub const MACHINE_PRIORITY: &str = "machinepriority.machine.sapcloud.io";
-/// On a frozen MachineSet or its MachineDeployment: the user wants it to create Machines again.
+/// On a frozen MachineSet or its MachineDeployment: the user wants it to create Machines again. Users set it.
 pub const UNFREEZE: &str = "safety.machine.sapcloud.io/unfreeze";
 /// `True` on a MachineSet whose nodes carry [`super::taint::PREFER_NO_SCHEDULE`].
 pub const PREFER_NO_SCHEDULE: &str = "deployment.machine.sapcloud.io/prefer-no-schedule";
@@ -101,13 +103,13 @@ pub const DEPLOYMENT_DESIRED_REPLICAS: &str = "deployment.kubernetes.io/desired-
 pub const DEPLOYMENT_MAX_REPLICAS: &str = "deployment.kubernetes.io/max-replicas";
 /// Revision that a Deployment of `extensions/v1beta1` was asked to go back to.
 pub const DEPLOYMENT_ROLLBACK_TO: &str = "deprecated.deployment.rollback.to";
-/// A Pod's rank when a set shrinks; the cheapest goes first.
+/// A Pod's rank when a set shrinks; the cheapest goes first. Users set it.
 pub const POD_DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 /// The object as `kubectl apply` sent it last.
 pub const KUBECTL_LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// `true` on a StorageClass: that of claims that name none.
+/// `true` on a StorageClass: that of claims that name none. Users set it.
 pub const DEFAULT_STORAGE_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
-/// On a claim: its class, as older clients name it.
+/// On a claim: its class, as older clients name it. Users set it.
 pub const BETA_STORAGE_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 /// `yes` on a claim that has its volume.
 pub const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
@@ -123,9 +125,9 @@ pub const STORAGE_PROVISIONER: &str = "volume.kubernetes.io/storage-provisioner"
 pub const BETA_STORAGE_PROVISIONER: &str = "volume.beta.kubernetes.io/storage-provisioner";
 /// Set by a kubelet on a Pod that it took from a file of its node.
 pub const MIRROR_POD: &str = "kubernetes.io/config.mirror";
-/// When `kubectl rollout restart` was asked for, on the template of the Pods.
+/// When `kubectl rollout restart` was asked for, on the template of the Pods. Users set it.
 pub const KUBECTL_RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
-/// `true` keeps the cluster-autoscaler from removing a Node.
+/// `true` keeps the cluster-autoscaler from removing a Node. Users set it.
 pub const SCALE_DOWN_DISABLED: &str = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
 /// `true`: machine-controller-manager set [`SCALE_DOWN_DISABLED`].
 pub const SCALE_DOWN_DISABLED_BY_MCM: &str = "cluster-autoscaler.kubernetes.io/scale-down-disabled-by-mcm";
@@ -139,8 +141,9 @@ pub const COMPONENT_VERSION: &str = "terrarium.dev/version";
 /// The highest versions that ever ran, on the namespace of the Leases.
 pub const HIGH_WATER_MARKS: &str = "terrarium.dev/high-water-marks";
 /// `enforce`, `warn` or `off`: what becomes of versions that must not run beside the others, on the namespace of the Leases.
+/// Users set it.
 pub const SKEW_ENFORCEMENT: &str = "terrarium.dev/skew-enforcement";
-/// `true`: components may go back to older versions, on the namespace of the Leases.
+/// `true`: components may go back to older versions, on the namespace of the Leases. Users set it.
 pub const ALLOW_DOWNGRADE: &str = "terrarium.dev/allow-downgrade";
 /// Where an API server serves, on its Lease.
 pub const COMPONENT_ENDPOINT: &str = "terrarium.dev/endpoint";
@@ -153,12 +156,13 @@ pub const GARDENER_VERSION: &str = "terrarium.dev/gardener-version";
 /// Version of the gardener-apiserver that created a Shoot, `v1.120.0`: some defaults are for new Shoots only.
 pub const CREATED_WITH_GARDENER_VERSION: &str = "terrarium.dev/created-with-gardener-version";
 /// Version of the extensions library that an extension is built with, on its ControllerDeployment or operator Extension.
+/// Users set it.
 pub const EXTENSIONS_LIBRARY_VERSION: &str = "terrarium.dev/extensions-library-version";
 /// `true` on kube-apiserver's Pods that know the authorizer for node agents.
 pub const NODE_AGENT_AUTHORIZER: &str = "terrarium.dev/node-agent-authorizer";
-/// How long a simulated Pod takes to become ready.
+/// How long a simulated Pod takes to become ready. Users set it.
 pub const POD_START: &str = "terrarium.dev/pod-start";
-/// How long a simulated Pod takes to end, its grace period being the most; `never`: it does not end by itself.
+/// How long a simulated Pod takes to end, its grace period being the most; `never`: it does not end by itself. Users set it.
 pub const POD_END: &str = "terrarium.dev/pod-end";
 /// Which Machine of its MachineDeployment it is, in the order of creation, from 1 on.
 pub const MACHINE_ORDINAL: &str = "terrarium.dev/machine-ordinal";
