@@ -331,7 +331,7 @@ fn standing(state: &ClockState) -> Markup {
             None => {
                 @let waits = state.waits();
                 @if state.settled { span.standing.settled { "settled" } }
-                @else if waits.is_empty() { span.standing { "not settled" } }
+                @else if waits.is_empty() { span.standing { "changed since time last moved" } }
                 @else if waits.len() == 1 { span.standing { (waits[0]) } }
                 @else { details.standing { summary { "waits for " (waits.len()) } ul { @for wait in &waits { li { (wait) } } } } }
             }

@@ -168,6 +168,14 @@ impl Dashboard {
         });
     }
 
+    /// Lets the timeline read the rest of a long log, beside what is asked for.
+    pub(crate) fn read_on(&self) {
+        let dashboard = self.clone();
+        self.options().tasks.spawn_apart(async move {
+            let _ = dashboard.timeline().catch_up().await;
+        });
+    }
+
     /// Landscape time that goes step by step.
     pub fn walks(&self) -> &steps::Walks {
         &self.0.walks

@@ -55,6 +55,10 @@ pub async fn markup(view: &View, page: &Page) -> Markup {
     let Ok(span) = timeline.refresh().await else {
         return html! { section #timebar aria-label="Time" { p { "The log does not answer: nothing is known of the past." } } };
     };
+    let is_read = span.upto >= span.head;
+    if !is_read {
+        view.dashboard.read_on();
+    }
     let now = view.dashboard.now();
     let begin = span.begin.unwrap_or(now).min(now);
     let shown = view.at.unwrap_or(Moment { revision: span.head.0, time: now });
@@ -102,6 +106,9 @@ pub async fn markup(view: &View, page: &Page) -> Markup {
                     data-begin=(begin.timestamp()) data-end=(now.timestamp())
                     aria-label="Moment that the page shows" aria-valuemin=(begin.timestamp()) aria-valuemax=(now.timestamp())
                     aria-valuenow=(shown.time.timestamp()) aria-valuetext=(spoken(shown)) {}
+            }
+            @if !is_read {
+                p.hint { "The log is being read: what was written behind revision " (span.upto) " is not in this bar, nor in pictures of the past, yet. Load the page again in a while." }
             }
             div.moves {
                 span #bar-label { (time::instant(shown.time)) " revision " (shown.revision) }

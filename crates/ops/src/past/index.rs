@@ -2,14 +2,13 @@
 //! Rows at any moment.
 
 use std::collections::BTreeMap;
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
 
 use eventlog::{EventLog, Revision};
 use parking_lot::{Mutex, MutexGuard};
 
+use super::aside::{Reading, aside};
 use super::changes::{Changes, ROOM_BYTES};
 use super::moment::{self, NoMoment};
 use super::rows::{Rows, Texts, resources};
@@ -40,15 +39,6 @@ struct Frames {
     /// Rows by revision, and when they were used last.
     kept: BTreeMap<Revision, (Rows, u64)>,
     uses: u64,
-}
-
-/// Somebody reads the log; ends with this.
-struct Reading<'a>(&'a AtomicBool);
-
-impl Drop for Reading<'_> {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
-    }
 }
 
 impl Index {
@@ -119,10 +109,7 @@ impl Index {
     /// # Errors
     /// The log is closed.
     pub async fn catch_up(&self) -> Result<(), NoMoment> {
-        if self.is_reading.swap(true, Ordering::AcqRel) {
-            return Ok(());
-        }
-        let _reading = Reading(&self.is_reading);
+        let Some(_reading) = Reading::begin(&self.is_reading) else { return Ok(()) };
         loop {
             match self.advance().await {
                 Ok(true) => {}
@@ -227,17 +214,4 @@ impl Index {
         }
         Ok(rows)
     }
-}
-
-/// Lets others that are ready go first.
-async fn aside() {
-    let mut has_waited = false;
-    poll_fn(|context| {
-        if std::mem::replace(&mut has_waited, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }

@@ -23,6 +23,7 @@
 //! [`rows`](mod@rows). A moment is not made of what is newer than it, but of the keyframe that is folded back. At most
 //! [`KEYFRAMES`] are kept, and changes of a bounded size, whatever the length of the log: the newest.
 
+mod aside;
 mod changes;
 pub mod exact;
 mod index;

@@ -12,10 +12,12 @@
 //! Beside marks it has the last changes of the Machines of each control plane, and when each Shoot and
 //! CloudProfile came and went.
 //!
-//! It is read from the log once, and what has come since whenever somebody asks.
+//! It is read from the log once, and what has come since whenever somebody asks; of a long log a part, and the rest beside what is
+//! asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use api::machine::Machine;
 use chrono::{DateTime, Utc};
@@ -23,12 +25,15 @@ use eventlog::{Entry, EventLog, Key, Revision, Verb};
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 
+use super::aside::{Reading, aside};
 use super::moment::{self, Moment, NoMoment};
 use super::{resource, rows};
 use crate::history::entry::tree;
 
 /// Revisions that are read at once.
 const PIECE: u64 = 1024;
+/// Revisions that are read while somebody waits, at most.
+pub const AT_ONCE: u64 = 32_768;
 
 /// What a mark is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,6 +133,7 @@ struct Known {
 pub struct Timeline {
     log: Arc<dyn EventLog>,
     known: Mutex<Known>,
+    is_reading: AtomicBool,
 }
 
 /// Where history begins and ends, for somebody who shows all of it.
@@ -137,6 +143,8 @@ pub struct Span {
     pub base: Revision,
     /// Revision of the last entry.
     pub head: Revision,
+    /// Revision up to which it has been read.
+    pub upto: Revision,
     /// Time of the first entry that is retained; `None`: there is none.
     pub begin: Option<DateTime<Utc>>,
 }
@@ -153,18 +161,19 @@ pub struct Bucket {
 impl Timeline {
     /// Over a log.
     pub fn new(log: Arc<dyn EventLog>) -> Self {
-        Self { log, known: Mutex::default() }
+        Self { log, known: Mutex::default(), is_reading: AtomicBool::new(false) }
     }
 
-    /// Reads what has come since it was read last.
+    /// Reads what has come since it was read last, [`AT_ONCE`] revisions at most.
     ///
     /// # Errors
     /// The log is closed.
     pub async fn refresh(&self) -> Result<Span, NoMoment> {
         let (base, head) = (moment::base(&*self.log).await?, self.log.head());
         let mut at = self.known().upto.max(base);
-        while at < head {
-            let end = Revision(head.0.min(at.0.saturating_add(PIECE)));
+        let limit = Revision(head.0.min(at.0.saturating_add(AT_ONCE)));
+        while at < limit {
+            let end = Revision(limit.0.min(at.0.saturating_add(PIECE)));
             let entries = self.log.read(at, end, None).await?;
             let mut known = self.known();
             // Somebody else may have read the same meanwhile.
@@ -179,7 +188,22 @@ impl Timeline {
         let mut known = self.known();
         known.forget(base);
         let begin = known.instants.first_key_value().map(|(time, _)| *time);
-        Ok(Span { base, head, begin })
+        Ok(Span { base, head, upto: known.upto.max(base), begin })
+    }
+
+    /// Reads all that has come, a little at a time. It is nothing if somebody does so already.
+    ///
+    /// # Errors
+    /// The log is closed.
+    pub async fn catch_up(&self) -> Result<(), NoMoment> {
+        let Some(_reading) = Reading::begin(&self.is_reading) else { return Ok(()) };
+        loop {
+            let span = self.refresh().await?;
+            if span.upto >= span.head {
+                return Ok(());
+            }
+            aside().await;
+        }
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -443,6 +467,32 @@ fn shoot(name: &str, before: &Value, after: &Value) -> Vec<(Subject, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_long_log_is_read_in_parts() {
+        let log = eventlog::MemoryLog::new();
+        for number in 0..AT_ONCE + 10 {
+            let append = eventlog::Append {
+                key: Key::new("garden", "/configmaps", "default", &format!("c{number}")),
+                expect: eventlog::Expect::Absent,
+                guards: Vec::new(),
+                verb: Verb::Create,
+                object: eventlog::Sections::default(),
+                volatile: false,
+                actor: Arc::default(),
+                time: DateTime::UNIX_EPOCH,
+                writer: (1, number),
+            };
+            log.append(append).await.expect("nothing is in its way");
+        }
+        let timeline = Timeline::new(Arc::new(log));
+        let span = timeline.refresh().await.expect("it is open");
+        assert_eq!((span.upto.0, span.head.0), (AT_ONCE, AT_ONCE + 10));
+        assert_eq!(timeline.changes(Revision(AT_ONCE), &["/configmaps"]), Vec::new(), "nobody has read them");
+        timeline.catch_up().await.expect("it is open");
+        assert_eq!(timeline.changes(Revision(AT_ONCE), &["/configmaps"]).len(), 10);
+        assert_eq!(timeline.refresh().await.map(|span| span.upto), Ok(span.head));
+    }
 
     #[test]
     fn an_object_that_comes_and_goes_has_several_lives() {

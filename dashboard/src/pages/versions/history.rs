@@ -79,7 +79,7 @@ impl History {
         to: u64,
     ) -> Result<Vec<Change>, NoMoment> {
         let mut folded = self.0.lock().await;
-        let Span { base: oldest, head, .. } = timeline.refresh().await?;
+        let Span { base: oldest, head, upto, .. } = timeline.refresh().await?;
         if folded.upto < oldest {
             // What was there already, or has been forgotten meanwhile, is taken as it is at the base.
             folded.upto = oldest;
@@ -103,7 +103,7 @@ impl History {
             }
             folded.upto = revision;
         }
-        folded.upto = folded.upto.max(head);
+        folded.upto = folded.upto.max(upto);
         let changes = folded.profiles.get(profile).into_iter().flatten();
         Ok(changes.filter(|(revision, _)| revision.0 <= to).map(|(_, change)| change.clone()).collect())
     }
