@@ -10,9 +10,9 @@ use apimachinery::{GroupResource, decode};
 use eventlog::{Expect, Verb};
 use process::Response;
 
-use super::Scope;
 use super::webhooks::Change;
 use super::write::{Tries, Write};
+use super::{LONGEST, Scope};
 use crate::admission::Operation;
 use crate::kind::AnyObject;
 use crate::output;
@@ -212,6 +212,7 @@ impl Scope {
                 meta.finalizers.extend(wanted.map(ToOwned::to_owned));
             }
         }
+        let grace = grace.min(LONGEST);
         let first = meta.deletion_timestamp.is_none();
         let asked = match (meta.deletion_timestamp, meta.deletion_grace_period_seconds) {
             (None, _) => Some(self.now()),

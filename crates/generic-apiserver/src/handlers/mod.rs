@@ -131,6 +131,9 @@ pub(crate) async fn handle(
     answer.await
 }
 
+/// The longest time in seconds that a client can ask for, some 136 years: what is longer counts as this.
+const LONGEST: i64 = 1 << 32;
+
 impl Scope {
     /// Hands the request to whoever answers for the subresource.
     async fn hooked(mut self, hook: Arc<dyn Subresource>, verb: &'static str, body: &[u8]) -> Result<Response> {

@@ -17,7 +17,7 @@ use process::Response;
 use process::participant::WATCH_HEADER;
 use process::transport::BodyError;
 
-use super::Scope;
+use super::{LONGEST, Scope};
 use crate::output;
 use crate::request::Query;
 use crate::status::{Failure, Result};
@@ -96,7 +96,7 @@ impl Scope {
     fn watch_time(&self) -> Result<TimeDelta> {
         let asked = self.call.query.number("timeoutSeconds")?.unwrap_or(0);
         if asked > 0 {
-            return Ok(TimeDelta::seconds(asked));
+            return Ok(TimeDelta::seconds(asked.min(LONGEST)));
         }
         let key = format!("{}/{}", self.call.route.cluster, self.names().log_resource);
         let extra = self.server.foundation.random.below(1800, "watch time-out", &key, 0);

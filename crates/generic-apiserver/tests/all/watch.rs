@@ -457,3 +457,13 @@ async fn a_watch_from_long_ago_is_told_everything_at_its_own_pace() {
     assert_eq!((&last["type"], &last["object"]["code"]), (&json!("ERROR"), &json!(410)), "{last}");
     assert!(frames.len() < 3_000, "{}", frames.len());
 }
+
+#[tokio::test]
+async fn a_watch_may_be_asked_to_last_for_ever() {
+    let world = World::new().await;
+    let mut watch = world.watch(&format!("{WIDGETS}?watch=true&timeoutSeconds={}", i64::MAX)).await;
+    world.create(WIDGETS, "w", json!({})).await;
+    let (frames, ended) = drain(&mut watch);
+    check(&frames, &[("ADDED", "w")]);
+    assert!(!ended);
+}

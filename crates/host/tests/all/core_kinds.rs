@@ -99,6 +99,22 @@ fn defaults_are_no_new_template() {
 }
 
 #[test]
+fn a_pod_may_be_asked_to_take_any_time_to_end() {
+    let world = World::new(Options::default());
+    world.ask(
+        "POST",
+        PODS,
+        json!({ "metadata": { "name": "p" }, "spec": { "terminationGracePeriodSeconds": i64::MAX,
+        "containers": [{ "name": "c", "image": "i" }] } }),
+    );
+    world.settle(10);
+    let going = world.ask("DELETE", &format!("{PODS}/p?gracePeriodSeconds={}", i64::MAX), Value::Null);
+    assert_eq!(going["metadata"]["deletionGracePeriodSeconds"], 1_u64 << 32);
+    world.settle(60);
+    assert_eq!(world.send("GET", &format!("{PODS}/p"), Value::Null).0, 404);
+}
+
+#[test]
 fn a_quota_says_what_is_used_and_holds() {
     let world = World::new(Options::default());
     let hard = json!({"pods": "2", "requests.cpu": "1", "configmaps": "2"});
