@@ -6,6 +6,7 @@ mod binding;
 mod cloud_profile;
 mod controller_installation;
 mod project;
+mod project_roles;
 mod protection;
 mod seed_checks;
 mod seed_lifecycle;
