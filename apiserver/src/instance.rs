@@ -58,8 +58,8 @@ const FIELDS: usize = 1024;
 /// What a process is started with beside its assignment.
 #[derive(Clone, Copy, Debug)]
 pub struct Paths {
-    /// Where the host asks for a barrier, `POST …?number=N&confirmed=M`.
-    pub barrier: &'static str,
+    /// Where the host asks what the watches of participants were told, `POST`.
+    pub told: &'static str,
     /// Where the host says how its clock stands.
     pub clock: &'static str,
     /// Finds the process that a name means, `host:port`, by the Leases of cluster `garden`.
@@ -234,13 +234,8 @@ impl Door {
             self.time.advance_to(now);
         }
         self.reach(stamp.head.unwrap_or_default()).await?;
-        if path == self.paths.barrier {
-            let query = request.uri().query().unwrap_or_default();
-            let number = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.parse().ok());
-            let asked = Some((number("number="), number("confirmed=")));
-            let asked = asked.and_then(|(number, confirmed)| Some((number?, confirmed?)));
-            let may = said.is_some() && request.method() == Method::POST;
-            return Ok(self.barrier(asked, may).await);
+        if path == self.paths.told {
+            return Ok(self.told(said.is_some() && request.method() == Method::POST).await);
         }
         request.extensions_mut().insert(stamp);
         self.server.call(request).await
@@ -278,15 +273,12 @@ impl Door {
         }
     }
 
-    /// Only the host may ask for one: number, and the one that everybody has seen.
-    async fn barrier(&self, asked: Option<(u64, u64)>, may: bool) -> Response {
-        let (status, text) = match asked {
+    /// Only the host may ask.
+    async fn told(&self, may: bool) -> Response {
+        let (status, text) = match self.server.told().await {
             _ if !may => (StatusCode::FORBIDDEN, String::new()),
-            None => (StatusCode::BAD_REQUEST, String::new()),
-            Some((number, confirmed)) => match self.server.barrier(number, confirmed).await {
-                Some((_, vouched)) => (StatusCode::OK, serde_json::json!(vouched).to_string()),
-                None => (StatusCode::SERVICE_UNAVAILABLE, String::new()),
-            },
+            Some((_, told)) => (StatusCode::OK, serde_json::json!(told).to_string()),
+            None => (StatusCode::SERVICE_UNAVAILABLE, String::new()),
         };
         let mut response = Response::new(full(text));
         *response.status_mut() = status;

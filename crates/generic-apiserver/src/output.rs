@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use eventlog::Revision;
-use process::participant::BARRIER_ANNOTATION;
 use serde_json::{Value, json};
 
 use crate::handlers::Scope;
@@ -144,7 +143,6 @@ pub(crate) fn bookmark(scope: &Scope, revision: Revision, occasion: Occasion, fi
     match occasion {
         Occasion::Position => {}
         Occasion::InitialStateEnds => metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" }),
-        Occasion::Barrier(number) => metadata["annotations"] = json!({ BARRIER_ANNOTATION: number.to_string() }),
     }
     let object = match scope.form {
         Form::Object => json!({ "kind": names.info.kind, "apiVersion": names.api_version, "metadata": metadata }),

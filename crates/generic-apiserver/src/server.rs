@@ -11,7 +11,7 @@ use eventlog::{Actor, Revision};
 use futures::future::BoxFuture;
 use http::Method;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use process::participant::Vouched;
+use process::participant::Told;
 use process::transport::{Body, ResponseFuture};
 use process::{Offload, Request, Response, Tasks, Transport, User};
 
@@ -120,19 +120,17 @@ impl Server {
         Box::pin(async move { self.0.backend.store.reach(revision).await.is_ok() })
     }
 
-    /// Follows the log to its head and sends the watches of participants (see [`process::participant`]) a bookmark with
-    /// the number of this barrier, behind everything up to there, except those that were sent nothing since the barrier
-    /// `confirmed`, which everybody has seen; answers up to where, and what became of the watches. `None`: the log cannot
-    /// be reached.
-    pub fn barrier(&self, number: u64, confirmed: u64) -> BoxFuture<'_, Option<(Revision, Vouched)>> {
+    /// Follows the log to its head; answers up to where, and how many lines the watches of participants (see
+    /// [`process::participant`]) have been given. `None`: the log cannot be reached.
+    pub fn told(&self) -> BoxFuture<'_, Option<(Revision, Told)>> {
         Box::pin(async move {
             self.0.backend.store.fresh().await.ok()?;
-            let (revision, mut vouched) = self.0.backend.store.barrier(number, confirmed);
+            let (revision, mut told) = self.0.backend.store.told();
             for delegate in self.0.delegates.all() {
                 delegate.backend.store.fresh().await.ok()?;
-                vouched = vouched.and(delegate.backend.store.barrier(number, confirmed).1);
+                told = told.and(delegate.backend.store.told().1);
             }
-            Some((revision, vouched))
+            Some((revision, told))
         })
     }
 

@@ -187,7 +187,7 @@ impl View {
     fn frame(&self, line: &[u8]) -> Vec<u8> {
         let Ok(mut tree) = serde_json::from_slice::<Value>(line) else { return line.to_vec() };
         self.show(&mut tree["object"]);
-        // The type comes first, as everywhere: barriers are recognized by how a line begins.
+        // The type comes first, as everywhere.
         format!("{{\"type\":{},\"object\":{}}}\n", tree["type"], tree["object"]).into_bytes()
     }
 

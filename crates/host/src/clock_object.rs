@@ -112,7 +112,7 @@ pub(crate) async fn show(clock: ClockService, response: Response, watch: bool) -
 fn show_frame(clock: &ClockService, line: Bytes) -> Bytes {
     let Ok(mut tree) = serde_json::from_slice::<Value>(&line) else { return line };
     fill(clock, &mut tree["object"]);
-    // The type comes first, as everywhere: barriers are recognized by how a line begins.
+    // The type comes first, as everywhere.
     format!("{{\"type\":{},\"object\":{}}}\n", tree["type"], tree["object"]).into()
 }
 

@@ -66,7 +66,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
-use crate::aggregation::{Backend, Barrier, Instances};
+use crate::aggregation::{Backend, Instances, Watches};
 use crate::clock_service::ClockService;
 use crate::custom_resources::CustomResources;
 use crate::event_expiry::EventExpiry;
@@ -93,7 +93,7 @@ use futures::future::BoxFuture;
 use generic_apiserver::http::Metrics;
 use generic_apiserver::webhooks::WebhookCaller;
 use generic_apiserver::{Authenticated, Builder, Foundation, Server};
-use process::participant::Vouched;
+use process::participant::Told;
 use process::transport::{ResponseFuture, full};
 use process::{Request, Tasks, Transport, TransportError, User};
 
@@ -287,15 +287,16 @@ impl Host {
         *self.inner.aggregated.lock() = backend;
     }
 
-    /// Asks every API server behind this door for a barrier (see [`Server::barrier`]); `None`: one cannot reach the log.
-    pub fn barrier(&self, number: u64, confirmed: u64) -> BoxFuture<'_, Option<Vouched>> {
+    /// Asks every API server behind this door what its watches were told (see [`Server::told`]); `None`: one cannot reach the
+    /// log.
+    pub fn told(&self) -> BoxFuture<'_, Option<Told>> {
         Box::pin(async move {
             let aggregated = self.aggregated();
-            let own = self.inner.server.barrier(number, confirmed);
+            let own = self.inner.server.told();
             let theirs = async {
                 match &aggregated {
-                    Some(backend) => backend.barrier(number, confirmed).await,
-                    None => Barrier { vouched: Some(Vouched::default()), told_others: false },
+                    Some(backend) => backend.told().await,
+                    None => Watches { told: Some(Told::default()), told_others: false },
                 }
             };
             let (own, theirs) = futures::future::join(own, theirs).await;
@@ -304,7 +305,7 @@ impl Host {
                 clock.with(Timekeeper::reached_others);
             }
             let (_, own) = own?;
-            Some(own.and(theirs.vouched?))
+            Some(own.and(theirs.told?))
         })
     }
 

@@ -2,8 +2,7 @@
 //! What a process has under way: requests, and how far its watches have come.
 //!
 //! [`counted`] wraps a transport. A request is under way until its response has been read or dropped; a watch is not,
-//! but has a number, which the request carries, and the barriers that its bookmarks name are noted once its reader has got
-//! everything before them.
+//! but has a number, which the request carries, and its lines are counted as its reader gets them.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,11 +16,8 @@ use http_body_util::BodyExt;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::https::is_watch;
-use crate::participant::{BARRIER_ANNOTATION, PARTICIPANT_HEADER, WATCH_HEADER, Watching};
+use crate::participant::{PARTICIPANT_HEADER, WATCH_HEADER, Watching};
 use crate::transport::{Body, BodyError, Request, Transport};
-
-/// How a bookmark's line in a watch begins.
-const BOOKMARK: &[u8] = br#"{"type":"BOOKMARK""#;
 
 /// What a process has under way: requests and watches. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +50,7 @@ impl Activity {
 
     /// The watch with this number was opened; it is closed when the value is dropped.
     pub fn watch(&self, number: u64) -> OpenWatch {
-        self.state().open.insert(number);
+        self.state().0.insert(number, 0);
         OpenWatch { activity: self.clone(), number }
     }
 
@@ -91,24 +87,17 @@ pub struct OpenWatch {
 }
 
 impl OpenWatch {
-    /// The bookmark of a barrier has come, and everything before it has been handed on.
-    pub fn has_seen(&self, barrier: u64) {
-        let mut watching = self.activity.state();
-        if watching.barrier < barrier {
-            watching.barrier = barrier;
-            watching.seen.clear();
-        }
-        if watching.barrier == barrier {
-            watching.seen.insert(self.number);
+    /// The reader has been given more lines.
+    fn has_read(&self, lines: u64) {
+        if let Some(read) = self.activity.state().0.get_mut(&self.number) {
+            *read += lines;
         }
     }
 }
 
 impl Drop for OpenWatch {
     fn drop(&mut self) {
-        let mut watching = self.activity.state();
-        watching.open.remove(&self.number);
-        watching.seen.remove(&self.number);
+        self.activity.state().0.remove(&self.number);
     }
 }
 
@@ -129,7 +118,7 @@ pub fn counted(transport: Transport, activity: &Activity, participant: &HeaderVa
         Box::pin(async move {
             let response = response.await?;
             let note = match number.filter(|_| response.status().is_success()) {
-                Some(number) => Note::Watch(activity.watch(number), Bookmarks::default()),
+                Some(number) => Note::Watch(activity.watch(number)),
                 None => Note::Request(under_way),
             };
             Ok(response.map(|body| Noted { body, note: Some(note) }.boxed_unsync()))
@@ -140,7 +129,7 @@ pub fn counted(transport: Transport, activity: &Activity, participant: &HeaderVa
 
 enum Note {
     Request(#[expect(dead_code, reason = "it counts by being there")] UnderWay),
-    Watch(OpenWatch, Bookmarks),
+    Watch(OpenWatch),
 }
 
 /// A body that ends its note when it ends.
@@ -157,10 +146,8 @@ impl http_body::Body for Noted {
         let this = self.get_mut();
         let polled = Pin::new(&mut this.body).poll_frame(cx);
         match (&polled, &mut this.note) {
-            (Poll::Ready(Some(Ok(frame))), Some(Note::Watch(watch, bookmarks))) => {
-                if let Some(barrier) = frame.data_ref().and_then(|data| bookmarks.push(data)) {
-                    watch.has_seen(barrier);
-                }
+            (Poll::Ready(Some(Ok(frame))), Some(Note::Watch(watch))) => {
+                watch.has_read(frame.data_ref().map_or(0, lines));
             }
             (Poll::Ready(None | Some(Err(_))), _) => this.note = None,
             _ => {}
@@ -177,97 +164,35 @@ impl http_body::Body for Noted {
     }
 }
 
-/// Finds the barriers in a watch's lines, however they are cut into frames.
-#[derive(Debug, Default)]
-struct Bookmarks {
-    /// The present line as far as it has come, if it may be a bookmark.
-    line: Vec<u8>,
-    /// The present line is none.
-    skips: bool,
-}
-
-impl Bookmarks {
-    /// The last barrier of a bookmark that ends in these bytes.
-    fn push(&mut self, mut data: &[u8]) -> Option<u64> {
-        let mut last = None;
-        while !data.is_empty() {
-            let end = memchr::memchr(b'\n', data);
-            let (part, rest) = end.map_or_else(|| (data, &data[data.len()..]), |end| (&data[..end], &data[end + 1..]));
-            if !self.skips {
-                self.line.extend_from_slice(part);
-                let compared = self.line.len().min(BOOKMARK.len());
-                self.skips = self.line[..compared] != BOOKMARK[..compared];
-            }
-            if end.is_some() {
-                if !self.skips {
-                    last = barrier(&self.line).or(last);
-                }
-                self.skips = false;
-            }
-            if end.is_some() || self.skips {
-                self.line.clear();
-            }
-            data = rest;
-        }
-        last
-    }
-}
-
-fn barrier(line: &[u8]) -> Option<u64> {
-    let event: serde_json::Value = serde_json::from_slice(line).ok()?;
-    event["object"]["metadata"]["annotations"][BARRIER_ANNOTATION].as_str()?.parse().ok()
+/// How many lines end in these bytes.
+fn lines(data: &Bytes) -> u64 {
+    memchr::memchr_iter(b'\n', data).count() as u64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn bookmark(number: u64) -> String {
-        format!(
-            "{{\"type\":\"BOOKMARK\",\"object\":{{\"metadata\":{{\"annotations\":{{\"{BARRIER_ANNOTATION}\":\"{number}\"}}}}}}}}\n"
-        )
-    }
-
     #[test]
-    fn barriers_are_found_however_the_lines_are_cut() {
-        let text = format!(
-            "{{\"type\":\"ADDED\",\"object\":{{}}}}\n{}{{\"type\":\"BOOKMARK\",\"object\":{{}}}}\n{}",
-            bookmark(3),
-            bookmark(4)
-        );
-        for size in 1..text.len() {
-            let mut bookmarks = Bookmarks::default();
-            let found: Vec<u64> = text.as_bytes().chunks(size).filter_map(|chunk| bookmarks.push(chunk)).collect();
-            assert_eq!(found.last(), Some(&4), "in pieces of {size}");
-        }
-    }
-
-    #[test]
-    fn an_object_that_names_a_barrier_is_none() {
-        let line = bookmark(9).replace("BOOKMARK", "MODIFIED");
-        assert_eq!(Bookmarks::default().push(line.as_bytes()), None);
-    }
-
-    #[test]
-    fn the_watches_that_have_seen_the_last_barrier_are_known() {
+    fn the_lines_of_open_watches_are_counted_however_they_are_cut() {
+        let text = Bytes::from_static(b"{\"type\":\"ADDED\"}\n{\"type\":\"BOOKMARK\"}\n{\"type\":\"DELETED\"}\n{");
         let activity = Activity::default();
         activity.number_from(70);
         let (one, other) = (activity.watch(activity.next_watch()), activity.watch(activity.next_watch()));
-        let check = |barrier: u64, seen: &[u64], open: &[u64]| {
-            let (open, seen) = (open.iter().copied().collect(), seen.iter().copied().collect());
-            assert_eq!(activity.watching(), Watching { open, barrier, seen });
+        let check = |expected: &[(u64, u64)]| {
+            assert_eq!(activity.watching(), Watching(expected.iter().copied().collect()));
         };
-        check(0, &[], &[71, 72]);
-        one.has_seen(4);
-        other.has_seen(5);
-        check(5, &[72], &[71, 72]);
-        one.has_seen(5);
-        other.has_seen(4);
-        check(5, &[71, 72], &[71, 72]);
-        drop(other);
-        check(5, &[71], &[71]);
+        check(&[(71, 0), (72, 0)]);
+        one.has_read(lines(&text));
+        check(&[(71, 3), (72, 0)]);
+        for byte in 0..text.len() {
+            other.has_read(lines(&text.slice(byte..=byte)));
+        }
+        check(&[(71, 3), (72, 3)]);
         drop(one);
-        check(5, &[], &[]);
+        check(&[(72, 3)]);
+        drop(other);
+        check(&[]);
     }
 
     #[test]

@@ -122,7 +122,7 @@ where
                 let _ = reports.leave().await;
                 exit.unwrap_or_else(|_| failed("it ended without a word".to_owned()))
             }
-            broken = participant.run(&reports) => failed(format!("lost the landscape's clock: {broken}")),
+            broken = participant.run(&reports, &wall) => failed(format!("lost the landscape's clock: {broken}")),
             () = stop => Exit::default(),
         };
         tasks.stop();
@@ -142,9 +142,9 @@ mod tests {
     use parking_lot::Mutex;
 
     use super::*;
-    use crate::participant::{Grant, Idle};
+    use crate::participant::{Answer, Grant, Idle};
 
-    type Answer = Pin<Box<dyn Future<Output = Result<Option<Grant>, String>> + Send>>;
+    type Answered = Pin<Box<dyn Future<Output = Result<Option<Answer>, String>> + Send>>;
 
     /// A clock with one participant, which is granted the time of its next timer at once, and ends without one.
     #[derive(Clone, Debug, Default)]
@@ -163,11 +163,11 @@ mod tests {
             Box::pin(async { Ok(()) })
         }
 
-        fn report(&self, idle: Idle) -> Answer {
+        fn report(&self, idle: Idle) -> Answered {
             self.0.lock().push(idle.clone());
             Box::pin(async move {
                 match idle.next {
-                    Some(now) => Ok(Some(Grant { number: idle.grant + 1, now, watches: None })),
+                    Some(now) => Ok(Some(Answer::Grant(Grant { number: idle.grant + 1, now, watches: None }))),
                     None => Err("no timer is left".to_owned()),
                 }
             })
@@ -230,7 +230,7 @@ mod tests {
             Alone::default().join(join)
         }
 
-        fn report(&self, _: Idle) -> Answer {
+        fn report(&self, _: Idle) -> Answered {
             let strict = self.clone();
             strict.note("report");
             strict.is_asked.notify_one();

@@ -9,27 +9,32 @@
 //! ```
 //!
 //! What a process has *seen* of the log cannot be known from its requests: its watches may have events on the way. So
-//! API servers send a bookmark with the number of a barrier down every watch that was sent something, and vouch for the
-//! others ([`Vouched`]); a report says which watches are open and which of them have reached the barrier ([`Watching`]).
+//! API servers say how many lines each watch has been given ([`Told`]), and a report says how many of each were read
+//! ([`Watching`]). Whoever has not read all is asked to report once it has ([`Answer::Asked`]).
+//!
+//! A report is made at once when a grant has been carried out, when a watch was opened or closed, and when what was asked
+//! for has been read. What else changes a timer is reported within [`NEWS`] of wall time: much of it is overtaken by then.
 //!
 //! A grant is sent to participants that have a timer then. Those that can read the landscape's [`Dial`] read from it what
 //! time it is meanwhile; the others are granted every instant.
 //!
 //! **Invariants.** The process runs its component on one thread: "nothing is runnable" is what the runtime says when it
-//! parks. A report is made only for a state that was not reported yet.
+//! parks. A report is made only for a state that was not reported yet, and is true of an instant at which the process was
+//! idle: what it has done since was brought by lines that the report does not count, or by a later grant.
 //!
 //! A report travels as a request to the host, which is answered when time has moved: [`ReportsOver`].
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Instant, SimulatedClock, Sleep, TimeSource, TimerClass};
 use futures::future::BoxFuture;
 use http::{HeaderValue, StatusCode};
 use http_body_util::BodyExt;
 use parking_lot::{Mutex, MutexGuard};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
@@ -39,18 +44,18 @@ use crate::transport::{Transport, full};
 
 /// Header of a participant's requests: its name.
 pub const PARTICIPANT_HEADER: &str = "terrarium-participant";
-/// Header of a participant's watch: its number, which no other watch of the landscape has. API servers send barriers to
+/// Header of a participant's watch: its number, which no other watch of the landscape has. API servers count the lines of
 /// the watches that carry it.
 pub const WATCH_HEADER: &str = "terrarium-watch";
 /// Watches of one join.
 const WATCHES: u64 = 1 << 32;
 /// Where the host serves the clock.
 pub const CLOCK_PATH: &str = "/terrarium/clock/";
-/// Annotation of a barrier's bookmark: the number of the barrier.
-pub const BARRIER_ANNOTATION: &str = "terrarium.dev/barrier";
+/// Wall time after which a timer that no grant has changed is reported.
+pub const NEWS: TimeDelta = TimeDelta::milliseconds(2);
 
-/// Header of an API server's answer to a barrier, if since the last one a watch of a client that takes no part in landscape
-/// time was given a change.
+/// Header of an API server's answer to the question what its watches were told, if since the last one a watch of a client
+/// that takes no part in landscape time was given a change.
 pub const TOLD_OTHERS_HEADER: &str = "terrarium-told-others";
 
 /// What a participant says when it has nothing to do.
@@ -61,7 +66,7 @@ pub struct Idle {
     pub sequence: u64,
     /// Number of the grant that it has carried out.
     pub grant: u64,
-    /// Its watches, and how far they have come.
+    /// Its watches, and how much of them it has read.
     #[serde(default)]
     pub watching: Watching,
     /// Instant of its earliest timer.
@@ -72,43 +77,46 @@ pub struct Idle {
     pub work: Option<DateTime<Utc>>,
 }
 
-/// The watches of a participant, by number.
+/// The watches that a participant has open, by number: how many lines of each it has read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Watching {
-    /// Those that are open.
-    pub open: BTreeSet<u64>,
-    /// The last barrier that any of them has reached; 0: none.
-    pub barrier: u64,
-    /// Open ones that have reached it.
-    pub seen: BTreeSet<u64>,
+#[serde(transparent)]
+pub struct Watching(pub BTreeMap<u64, u64>);
+
+impl Watching {
+    fn are_the_same(&self, other: &Self) -> bool {
+        self.0.keys().eq(other.0.keys())
+    }
 }
 
-/// What API servers say of the watches that they serve, when they are asked for a barrier. A watch of which none of them
-/// says anything has ended, whether or not its participant has noticed.
+/// What API servers say of the watches that they serve: how many lines each has been given, by number of the watch. A watch
+/// of which none of them says anything has ended, whether or not its participant has noticed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Vouched {
-    /// Nothing was sent since a barrier that all have seen.
-    pub quiet: BTreeSet<u64>,
-    /// They were sent the bookmark.
-    pub marked: BTreeSet<u64>,
-}
+#[serde(transparent)]
+pub struct Told(pub BTreeMap<u64, u64>);
 
-impl Vouched {
+impl Told {
     /// Adds what another server says.
     #[must_use]
     pub fn and(mut self, mut other: Self) -> Self {
-        self.quiet.append(&mut other.quiet);
-        self.marked.append(&mut other.marked);
+        self.0.append(&mut other.0);
         self
     }
 
-    /// Whether a participant has seen everything before the barrier with this number: nothing is on the way to any watch
-    /// that it has open.
-    pub fn covers(&self, watching: &Watching, number: u64) -> bool {
-        let has_seen = |watch| watching.barrier == number && watching.seen.contains(watch);
-        watching.open.iter().all(|watch| self.quiet.contains(watch) || (self.marked.contains(watch) && has_seen(watch)))
+    /// Whether a participant has read everything: nothing is on the way to any watch that it has open.
+    pub fn is_read(&self, watching: &Watching) -> bool {
+        watching.0.iter().all(|(watch, read)| self.0.get(watch).is_some_and(|told| told <= read))
+    }
+
+    /// The part of it that is on the way to a participant.
+    #[must_use]
+    pub fn unread(&self, watching: &Watching) -> Self {
+        let told = watching.0.iter().filter_map(|(watch, read)| Some((*watch, *read, *self.0.get(watch)?)));
+        Self(told.filter(|(_, read, told)| read < told).map(|(watch, _, told)| (watch, told)).collect())
+    }
+
+    /// Whether a participant has read what it was asked for, of the watches that are still open.
+    fn has_come(&self, watching: &Watching) -> bool {
+        self.0.iter().all(|(watch, told)| watching.0.get(watch).is_none_or(|read| read >= told))
     }
 }
 
@@ -137,13 +145,24 @@ pub struct Join {
     pub reads_dial: bool,
 }
 
-/// Carries reports to the clock. A report's future resolves with the first grant after the one that it names; `None`
-/// means that there was none for a while: report again. Dropping the future takes the report back.
+/// What a report is answered with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Answer {
+    /// Time has moved.
+    Grant(Grant),
+    /// Time waits until the participant has read this much: it reports again when it has.
+    Asked(Told),
+}
+
+/// Carries reports to the clock. A report's future resolves with the first grant after the one that it names, or with what
+/// the participant still has to read; `None` means that there was neither for a while: report again. Dropping the future
+/// takes the report back.
 pub trait Reports: Send + Sync + 'static {
     /// Joins the clock; its first grant.
     fn join(&self, join: Join) -> BoxFuture<'static, Result<Grant, String>>;
     /// Makes a report.
-    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Grant>, String>>;
+    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Answer>, String>>;
     /// Takes part no more: time does not wait for the participant any longer, and its reports are refused.
     fn leave(&self) -> BoxFuture<'static, Result<(), String>>;
 }
@@ -155,18 +174,58 @@ pub struct Participant {
     activity: Activity,
     dial: Option<Dial>,
     state: Mutex<State>,
-    is_idle: Notify,
+    /// A report is to be made at once.
+    is_due: Notify,
+    /// A report is to be made soon.
+    has_news: Notify,
 }
 
 #[derive(Debug)]
 struct State {
     grant: Grant,
-    /// What was found when the runtime last parked, and not reported yet.
+    /// What the host waits for.
+    asked: Option<Told>,
+    /// What was found when the runtime last parked, if that is not what was reported.
     found: Option<Idle>,
-    /// What was found before that.
-    known: Option<Idle>,
-    /// Reports that were found so far.
-    sequence: u64,
+    /// The last report; `None`: there was none yet.
+    reported: Option<Idle>,
+}
+
+/// When something is reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Haste {
+    /// With what comes next.
+    None,
+    /// Within [`NEWS`].
+    Soon,
+    Now,
+}
+
+impl State {
+    /// When `idle` is to be reported.
+    fn haste(&self, idle: &Idle) -> Haste {
+        let Some(reported) = &self.reported else { return Haste::Now };
+        let is_answer = self.asked.as_ref().is_some_and(|asked| asked.has_come(&idle.watching));
+        if is_answer || idle.grant != reported.grant || !idle.watching.are_the_same(&reported.watching) {
+            Haste::Now
+        } else if (idle.next, idle.work) != (reported.next, reported.work) {
+            Haste::Soon
+        } else {
+            Haste::None
+        }
+    }
+
+    /// What is to be reported.
+    fn report(&mut self) -> Option<Idle> {
+        let idle = self.found.take()?;
+        if self.asked.as_ref().is_some_and(|asked| asked.has_come(&idle.watching)) {
+            self.asked = None;
+        }
+        let sequence = self.reported.as_ref().map_or(0, |reported| reported.sequence) + 1;
+        let idle = Idle { sequence, ..idle };
+        self.reported = Some(idle.clone());
+        Some(idle)
+    }
 }
 
 impl Participant {
@@ -174,8 +233,8 @@ impl Participant {
     pub fn new(grant: Grant, activity: Activity, dial: Option<Dial>) -> Arc<Self> {
         let clock = SimulatedClock::new(grant.now);
         activity.number_from(grant.watches.unwrap_or_default());
-        let state = Mutex::new(State { grant, found: None, known: None, sequence: 0 });
-        Arc::new(Self { clock, activity, dial, state, is_idle: Notify::new() })
+        let state = Mutex::new(State { grant, asked: None, found: None, reported: None });
+        Arc::new(Self { clock, activity, dial, state, is_due: Notify::new(), has_news: Notify::new() })
     }
 
     /// Its clock.
@@ -199,67 +258,85 @@ impl Participant {
         }
         // What is reported must be what is true now: by the time the reporting task runs, a grant may have come.
         let mut state = self.state();
-        let idle = Some(Idle {
-            // Not counted until it is known that there is something new.
-            sequence: state.sequence,
+        let idle = Idle {
+            // It is numbered when it is reported.
+            sequence: 0,
             grant: state.grant.number,
             watching: self.activity.watching(),
             next: self.clock.next_timer().map(|(due, _)| due),
             work: self.clock.next_work_timer(),
-        });
-        if state.known != idle {
-            state.sequence += 1;
-            let found = idle.map(|idle| Idle { sequence: state.sequence, ..idle });
-            state.known.clone_from(&found);
-            state.found = found;
-            drop(state);
-            self.is_idle.notify_one();
+        };
+        if state.found.as_ref() == Some(&idle) {
+            return;
+        }
+        let haste = state.haste(&idle);
+        state.found = Some(idle);
+        drop(state);
+        match haste {
+            Haste::Now => self.is_due.notify_one(),
+            Haste::Soon => self.has_news.notify_one(),
+            Haste::None => {}
         }
     }
 
-    /// Reports whenever the process has become idle, and takes the grants. Ends with what broke the connection.
-    pub fn run<'a>(&'a self, reports: &'a dyn Reports) -> BoxFuture<'a, String> {
+    /// Reports whenever there is something to report, and takes the grants. `wall` is wall time. Ends with what broke the
+    /// connection.
+    pub fn run<'a>(&'a self, reports: &'a dyn Reports, wall: &'a Clock) -> BoxFuture<'a, String> {
         Box::pin(async move {
-            let mut pending: Option<BoxFuture<'static, Result<Option<Grant>, String>>> = None;
-            let mut reported = Idle::default();
+            let mut pending: Option<BoxFuture<'static, Result<Option<Answer>, String>>> = None;
+            let mut soon: Option<Sleep> = None;
             loop {
-                let answer = async {
-                    match &mut pending {
-                        Some(report) => report.as_mut().await,
-                        None => std::future::pending().await,
-                    }
-                };
                 tokio::select! {
                     biased;
-                    answer = answer => {
+                    answer = of(&mut pending) => {
                         pending = None;
                         match answer {
-                            Ok(Some(grant)) => self.take(grant),
-                            Ok(None) => pending = Some(reports.report(reported.clone())),
+                            Ok(Some(answer)) => self.take(answer),
+                            Ok(None) => {
+                                let reported = self.state().reported.clone();
+                                pending = reported.map(|idle| reports.report(idle));
+                            }
                             Err(broken) => return broken,
                         }
+                        continue;
                     }
-                    () = self.is_idle.notified() => {
-                        let found = self.state().found.take();
-                        if let Some(idle) = found {
-                            reported = idle.clone();
-                            pending = Some(reports.report(idle));
-                        }
+                    () = self.is_due.notified() => {}
+                    () = of(&mut soon) => soon = None,
+                    () = self.has_news.notified(), if soon.is_none() => {
+                        soon = Some(wall.sleep(NEWS, TimerClass::Work));
+                        continue;
                     }
+                }
+                if let Some(idle) = self.state().report() {
+                    pending = Some(reports.report(idle));
                 }
             }
         })
     }
 
-    fn take(&self, grant: Grant) {
+    fn take(&self, answer: Answer) {
         let mut state = self.state();
-        if grant.number > state.grant.number {
-            state.grant = grant;
+        match answer {
+            Answer::Grant(grant) if grant.number > state.grant.number => state.grant = grant,
+            Answer::Grant(_) => {}
+            Answer::Asked(told) => {
+                state.asked = Some(told);
+                // What was found before is looked at once more.
+                state.found = None;
+            }
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock()
+    }
+}
+
+/// What a future resolves with, if there is one.
+async fn of<F: Future + Unpin>(future: &mut Option<F>) -> F::Output {
+    match future {
+        Some(future) => future.await,
+        None => std::future::pending().await,
     }
 }
 
@@ -323,12 +400,12 @@ impl ReportsOver {
 impl Reports for ReportsOver {
     fn join(&self, join: Join) -> BoxFuture<'static, Result<Grant, String>> {
         let joined = self.post("join", serde_json::to_string(&join).unwrap_or_default());
-        Box::pin(async move { grant(joined.await?)?.ok_or_else(|| "no grant".to_owned()) })
+        Box::pin(async move { read(&joined.await?.ok_or_else(|| "no grant".to_owned())?) })
     }
 
-    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Grant>, String>> {
+    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Answer>, String>> {
         let answer = self.post("idle", serde_json::to_string(&idle).unwrap_or_default());
-        Box::pin(async move { grant(answer.await?) })
+        Box::pin(async move { answer.await?.map(|body| read(&body)).transpose() })
     }
 
     fn leave(&self) -> BoxFuture<'static, Result<(), String>> {
@@ -338,6 +415,68 @@ impl Reports for ReportsOver {
     }
 }
 
-fn grant(answer: Option<Bytes>) -> Result<Option<Grant>, String> {
-    answer.map(|body| serde_json::from_slice(&body).map_err(|error| error.to_string())).transpose()
+fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, String> {
+    serde_json::from_slice(body).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(pairs: &[(u64, u64)]) -> BTreeMap<u64, u64> {
+        pairs.iter().copied().collect()
+    }
+
+    #[test]
+    fn what_was_told_is_read_when_no_open_watch_has_fewer_lines() {
+        let told = Told(pairs(&[(1, 0), (2, 4)])).and(Told(pairs(&[(3, 7)])));
+        for (read, is_read, unread) in [
+            (&[][..], true, &[][..]),
+            (&[(1, 0), (2, 4), (3, 8)], true, &[]),
+            (&[(2, 3), (3, 7)], false, &[(2, 4)]),
+            // The server of this one says nothing of it: it has ended.
+            (&[(4, 1)], false, &[]),
+        ] {
+            let watching = Watching(pairs(read));
+            assert_eq!(told.is_read(&watching), is_read, "{read:?}");
+            assert_eq!(told.unread(&watching), Told(pairs(unread)), "{read:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_reported_at_once_is_what_time_waits_for() {
+        let at = |seconds: i64| Instant::from_timestamp(seconds, 0);
+        let idle = |grant: u64, lines: &[(u64, u64)], next: i64| Idle {
+            sequence: 0,
+            grant,
+            watching: Watching(pairs(lines)),
+            next: at(next),
+            work: None,
+        };
+        let reported = idle(3, &[(1, 5), (2, 5)], 60);
+        for (asked, idle, expected, what) in [
+            (None, idle(3, &[(1, 5), (2, 5)], 60), Haste::None, "nothing"),
+            (None, idle(3, &[(1, 6), (2, 5)], 60), Haste::None, "lines that nobody has asked for"),
+            (None, idle(3, &[(1, 6), (2, 5)], 30), Haste::Soon, "another timer"),
+            (None, idle(4, &[(1, 5), (2, 5)], 60), Haste::Now, "a grant was carried out"),
+            (None, idle(3, &[(1, 5)], 60), Haste::Now, "a watch has ended"),
+            (None, idle(3, &[(1, 5), (2, 5), (3, 0)], 60), Haste::Now, "a watch was opened"),
+            (Some(&[(1, 7)][..]), idle(3, &[(1, 6), (2, 9)], 60), Haste::None, "what was asked for is on the way"),
+            (Some(&[(1, 7)][..]), idle(3, &[(1, 7), (2, 5)], 60), Haste::Now, "it has come"),
+            (Some(&[(1, 5), (9, 2)][..]), idle(3, &[(1, 5), (2, 5)], 60), Haste::Now, "the rest has been closed"),
+        ] {
+            let grant = Grant { number: idle.grant, now: at(0).expect("in range"), watches: None };
+            let asked = asked.map(|asked: &[(u64, u64)]| Told(pairs(asked)));
+            let mut state = State { grant, asked: asked.clone(), found: None, reported: Some(reported.clone()) };
+            assert_eq!(state.haste(&idle), expected, "{what}");
+            state.found = Some(idle.clone());
+            assert_eq!(state.report(), Some(Idle { sequence: 1, ..idle }), "{what}");
+            let is_answered = expected == Haste::Now;
+            assert_eq!(state.asked, asked.filter(|_| !is_answered), "{what}");
+            assert_eq!(state.report(), None, "{what}: once");
+        }
+        let grant = Grant { number: 0, now: at(0).expect("in range"), watches: None };
+        let new = State { grant, asked: None, found: None, reported: None };
+        assert_eq!(new.haste(&idle(0, &[], 60)), Haste::Now, "the first");
+    }
 }

@@ -105,7 +105,7 @@ pub(super) async fn answer(
 /// Where a path of the API leads that names no cluster.
 async fn at_home(shared: &Shared, certificates: &[CertificateDer<'static>], parts: &Parts) -> Option<Uri> {
     let first = parts.uri.path().split('/').nth(1).unwrap_or_default();
-    if !matches!(first, ".well-known" | "api" | "apis" | "openapi" | "openid" | "version") {
+    if !matches!(first, "" | ".well-known" | "api" | "apis" | "metrics" | "openapi" | "openid" | "version") {
         return None;
     }
     let options = &shared.options;

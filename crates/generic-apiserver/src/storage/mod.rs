@@ -25,14 +25,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use eventlog::{Append, AppendError, Entry, EventLog, Key, ReadError, Revision, Verb};
 use parking_lot::{Mutex, MutexGuard};
-use process::participant::Vouched;
+use process::participant::Told;
 use rpds::RedBlackTreeMapSync;
 use rustc_hash::FxHashMap;
 
 use self::feed::Feed;
 use self::replay::Replay;
 use self::stored::{Event, Stored};
-use self::watcher::{Passed, Watcher};
+use self::watcher::Watcher;
 use crate::kind::{AnyObject, Kind};
 use crate::observer::{Observed, Observer};
 
@@ -371,23 +371,16 @@ impl Store {
         let _ = self.fresh().await;
     }
 
-    /// Sends the bookmark of a barrier at the present position to every participant's watcher to which something may be
-    /// on the way, and says which those are.
-    pub(crate) fn barrier(&self, number: u64, confirmed: u64) -> (Revision, Vouched) {
-        let mut vouched = Vouched::default();
+    /// How far the log has been followed, and how many lines each participant's watch has been given.
+    pub(crate) fn told(&self) -> (Revision, Told) {
         let mut state = lock(&self.state);
         let position = state.position;
+        let mut told = Told::default();
         for collection in &mut state.collections {
             collection.watchers.retain(|watcher| !watcher.is_closed());
-            for watcher in &collection.watchers {
-                match watcher.barrier(number, confirmed, position) {
-                    Some(Passed::Marked(watch)) => vouched.marked.insert(watch),
-                    Some(Passed::Quiet(watch)) => vouched.quiet.insert(watch),
-                    None => false,
-                };
-            }
+            told.0.extend(collection.watchers.iter().filter_map(|watcher| watcher.told()));
         }
-        (position, vouched)
+        (position, told)
     }
 
     fn apply(&self, entry: &Arc<Entry>) {

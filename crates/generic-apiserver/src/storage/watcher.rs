@@ -34,8 +34,6 @@ pub(crate) enum Occasion {
     InitialStateEnds,
     /// Time has passed, or the watch is about to end.
     Position,
-    /// The clock wants to know whether a participant has seen everything: the number of the barrier.
-    Barrier(u64),
 }
 
 #[derive(Default)]
@@ -46,28 +44,15 @@ struct Queue {
     /// Frames of the initial state, which no limit counts.
     initial: usize,
     closed: bool,
-    mark: Mark,
+    /// Items that were queued so far, each of which is a line of the watch.
+    told: u64,
 }
 
-/// Whether something may be on the way to a participant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Mark {
-    /// Something was queued behind the last bookmark of a barrier.
-    #[default]
-    Told,
-    /// The bookmark of this barrier is the last thing that was queued.
-    Barrier(u64),
-    /// Nothing was queued since a barrier that everybody has seen.
-    Quiet,
-}
-
-/// What a watch of a participant was sent of a barrier: number of the watch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Passed {
-    /// Its bookmark.
-    Marked(u64),
-    /// Nothing: nothing can be on the way.
-    Quiet(u64),
+impl Queue {
+    fn add(&mut self, item: Item) {
+        self.items.push_back(item);
+        self.told += 1;
+    }
 }
 
 /// One watch.
@@ -75,7 +60,7 @@ pub(crate) struct Watcher {
     kind: Arc<dyn Kind>,
     selection: Selection,
     bookmarks: bool,
-    /// Number of the watch of a process that takes part in landscape time: barriers are sent.
+    /// Number of the watch of a process that takes part in landscape time.
     participant: Option<u64>,
     queue: Mutex<Queue>,
 }
@@ -85,7 +70,7 @@ impl Watcher {
         Self { kind, selection, bookmarks, participant: None, queue: Mutex::default() }
     }
 
-    /// As a participant's watch with this number, which is sent barriers whether it asked for bookmarks or not.
+    /// As a participant's watch with this number.
     pub(crate) fn of_participant(self, number: u64) -> Self {
         Self { participant: Some(number), ..self }
     }
@@ -115,7 +100,7 @@ impl Watcher {
 
     pub(super) fn initial(&self, object: &Arc<Stored>) {
         if self.selection.matches(object, &*self.kind) {
-            lock(&self.queue).items.push_back(Item::Initial(object.clone()));
+            lock(&self.queue).add(Item::Initial(object.clone()));
         }
     }
 
@@ -125,7 +110,7 @@ impl Watcher {
         queue.position = position;
         queue.initial = queue.items.len();
         if self.bookmarks {
-            queue.items.push_back(Item::Bookmark(position, Occasion::InitialStateEnds));
+            queue.add(Item::Bookmark(position, Occasion::InitialStateEnds));
         }
     }
 
@@ -143,25 +128,12 @@ impl Watcher {
         }
     }
 
-    /// Queues, for a participant, the bookmark of a barrier behind everything up to `position`, unless nothing was queued
-    /// since the barrier `confirmed`, which everybody has seen. `None`: it is no participant's watch, or it has ended.
-    pub(super) fn barrier(&self, number: u64, confirmed: u64, position: Revision) -> Option<Passed> {
+    /// Number of a participant's watch, and how many lines it has been given. `None`: it is no participant's, or it has
+    /// ended.
+    pub(super) fn told(&self) -> Option<(u64, u64)> {
         let watch = self.participant?;
-        let mut queue = lock(&self.queue);
-        if queue.closed {
-            return None;
-        }
-        queue.position = queue.position.max(position);
-        if matches!(queue.mark, Mark::Barrier(last) if last <= confirmed) {
-            queue.mark = Mark::Quiet;
-        }
-        if queue.mark == Mark::Quiet {
-            return Some(Passed::Quiet(watch));
-        }
-        queue.mark = Mark::Barrier(number);
-        let position = queue.position;
-        Self::push(&mut queue, Item::Bookmark(position, Occasion::Barrier(number)));
-        Some(Passed::Marked(watch))
+        let queue = lock(&self.queue);
+        (!queue.closed).then_some((watch, queue.told))
     }
 
     /// Whether the one who watches takes part in landscape time.
@@ -187,7 +159,6 @@ impl Watcher {
             return false;
         }
         queue.position = queue.position.max(event.revision);
-        queue.mark = Mark::Told;
         Self::push(&mut queue, Item::Change(type_, event.clone()));
         true
     }
@@ -197,7 +168,7 @@ impl Watcher {
             queue.items.clear();
             queue.closed = true;
         } else {
-            queue.items.push_back(item);
+            queue.add(item);
         }
         if let Some(waker) = queue.waker.take() {
             waker.wake();
@@ -294,31 +265,20 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_that_was_sent_nothing_is_vouched_for_without_a_bookmark() {
+    fn what_a_participants_watch_was_told_is_counted_until_it_ends() {
         let object = Arc::new(Stored::new(&Key::new("a", "/things", "", "t"), Revision(1), Sections::default()));
-        let event = Arc::new(Event::new(Revision(1), "a//t".into(), None, Some(object)));
-        assert_eq!(watcher().barrier(1, 0, Revision(1)), None, "nobody asks");
+        let event = Arc::new(Event::new(Revision(1), "a//t".into(), None, Some(object.clone())));
+        assert_eq!(watcher().told(), None, "nobody asks");
         let watcher = watcher().of_participant(7);
-        for (number, confirmed, changes, expected) in [
-            // What a watch begins with may be on the way.
-            (1, 0, 0, Passed::Marked(7)),
-            // Not everybody has seen the first.
-            (2, 0, 0, Passed::Marked(7)),
-            (3, 2, 0, Passed::Quiet(7)),
-            (4, 3, 0, Passed::Quiet(7)),
-            (5, 4, 2, Passed::Marked(7)),
-            (6, 4, 0, Passed::Marked(7)),
-            (7, 6, 1, Passed::Marked(7)),
-            (8, 7, 0, Passed::Quiet(7)),
-        ] {
-            for _ in 0..changes {
-                watcher.offer(&event);
-            }
-            let passed = watcher.barrier(number, confirmed, Revision(1));
-            assert_eq!(passed, Some(expected), "barrier {number}");
-            assert_eq!(read(&watcher).0, changes + usize::from(expected == Passed::Marked(7)), "barrier {number}");
-        }
+        assert_eq!(watcher.told(), Some((7, 0)));
+        watcher.initial(&object);
+        watcher.synced(Revision(1));
+        watcher.offer(&event);
+        watcher.bookmark();
+        assert_eq!(watcher.told(), Some((7, 4)));
+        assert_eq!(read(&watcher), (4, false), "each is a line");
+        assert_eq!(watcher.told(), Some((7, 4)));
         watcher.close();
-        assert_eq!(watcher.barrier(9, 8, Revision(1)), None, "its participant has to find out");
+        assert_eq!(watcher.told(), None, "its participant has to find out");
     }
 }

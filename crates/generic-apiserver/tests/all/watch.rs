@@ -12,7 +12,7 @@ use generic_apiserver::validator::{Expected, WatchValidator};
 use generic_apiserver::{Builder, FixedClusters, Foundation, Generic, Server};
 use http_body::Body as _;
 use process::Body;
-use process::participant::Vouched;
+use process::participant::Told;
 use process::transport::full;
 use serde_json::{Value, json};
 
@@ -144,26 +144,30 @@ async fn selectors_make_objects_appear_and_vanish() {
 }
 
 #[tokio::test]
-async fn a_barrier_sends_participants_a_bookmark_behind_everything() {
+async fn the_lines_that_participants_were_given_are_counted() {
     let world = World::new().await;
+    world.create(WIDGETS, "v", json!({})).await;
     let revision = world.server.position();
     let path = format!("{WIDGETS}?watch=true&resourceVersion={revision}");
     let mut watch = world.participant_watch(&path).await;
-    let mut silent = world.watch(&format!("{WIDGETS}?watch=true&resourceVersion={revision}")).await;
+    let mut others = world.watch(&path).await;
+    let told = async || world.server.told().await.expect("the log is open");
+    assert_eq!(told().await, (revision, Told([(5, 0)].into())));
     world.create(WIDGETS, "w", json!({})).await;
     world.create(GADGETS, "g", json!({})).await;
-    let (position, vouched) = world.server.barrier(7, 0).await.expect("the log is open");
-    assert_eq!(vouched, Vouched { marked: [5].into(), ..Vouched::default() });
-    let (frames, _) = drain(&mut watch);
-    check(&frames, &[("ADDED", "w"), ("BOOKMARK", "")]);
-    assert_eq!(frames[1]["object"]["metadata"]["resourceVersion"], position.to_string());
-    assert_eq!(frames[1]["object"]["metadata"]["annotations"], json!({"terrarium.dev/barrier": "7"}));
-    check(&drain(&mut silent).0, &[("ADDED", "w")]);
-    // Everybody has seen it: nothing is on the way, and nothing is sent.
-    world.create(GADGETS, "h", json!({})).await;
-    let (_, vouched) = world.server.barrier(8, 7).await.expect("the log is open");
-    assert_eq!(vouched, Vouched { quiet: [5].into(), ..Vouched::default() });
-    check(&drain(&mut watch).0, &[]);
+    let (position, lines) = told().await;
+    assert_eq!((position > revision, lines), (true, Told([(5, 1)].into())), "read or not");
+    check(&drain(&mut watch).0, &[("ADDED", "w")]);
+    check(&drain(&mut others).0, &[("ADDED", "w")]);
+    drop(watch);
+    assert_eq!(told().await.1, Told::default());
+    // The initial state is counted, and the bookmark behind it.
+    let path = format!(
+        "{WIDGETS}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    );
+    let mut watch = world.participant_watch(&path).await;
+    assert_eq!(told().await.1, Told([(5, 3)].into()));
+    check(&drain(&mut watch).0, &[("ADDED", "v"), ("ADDED", "w"), ("BOOKMARK", "")]);
 }
 
 #[tokio::test]
@@ -329,7 +333,7 @@ async fn watches_keep_their_promises_with_concurrent_writers() {
         let second = write(two, "PATCH", &own, &second);
         futures::future::join(first, second).await;
         if round % 3 == 0 {
-            world.server.barrier(round, 0).await.expect("the log is open");
+            world.server.told().await.expect("the log is open");
         }
         write(two, "DELETE", &own, &Value::Null).await;
         if round % 5 == 4 {
@@ -343,7 +347,7 @@ async fn watches_keep_their_promises_with_concurrent_writers() {
         }
     }
     world.get(GADGETS).await.expect_code(200);
-    let head = world.server.barrier(1000, 0).await.expect("the log is open").0.0;
+    let head = world.server.told().await.expect("the log is open").0.0;
     push(&mut validator, drain(&mut watch).0);
     push(&mut state_validator, drain(&mut from_state).0);
     let expected = expected(&log).await;
@@ -430,14 +434,14 @@ async fn a_watch_from_long_ago_is_told_everything_at_its_own_pace() {
             count += 1;
         }
         if count >= others {
-            // Others go on meanwhile, and no barrier passes who still has so much to read.
+            // Others go on meanwhile, and nothing is said of who still has so much to read.
             others += 1_700;
             write(&world.server, "PATCH", &format!("{GADGETS}/g"), &json!({"spec": {"count": count}})).await;
-            let (_, vouched) = world.server.barrier(count, 0).await.expect("the log is open");
-            assert_eq!(vouched == Vouched::default(), count < CHANGES - 1_500, "at {count}");
+            let (_, told) = world.server.told().await.expect("the log is open");
+            assert_eq!(told == Told::default(), count < CHANGES - 1_500, "at {count}");
         }
     }
-    let head = world.server.barrier(1_000_000, 0).await.expect("the log is open").0.0;
+    let head = world.server.told().await.expect("the log is open").0.0;
     let (frames, ended) = drain(&mut watch);
     assert!(!ended);
     for frame in &frames {

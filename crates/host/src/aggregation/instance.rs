@@ -18,8 +18,12 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, Either, select};
 use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
+use parking_lot::Mutex;
+use process::participant::Told;
 use process::transport::{Body, BodyError, full};
 use process::{Transport, watch};
+
+use super::news::Moment;
 
 /// The small request: its answer needs neither the log nor a permission.
 const PROBE: &str = "/livez";
@@ -65,11 +69,25 @@ pub(super) struct Instance {
     pub(super) name: String,
     pub(super) transport: Transport,
     state: watch::Sender<State>,
+    /// What its watches had been told, and when it was asked.
+    told: Mutex<Option<(Moment, Told)>>,
 }
 
 impl Instance {
     pub(super) fn new(name: &str, transport: Transport) -> Arc<Self> {
-        Arc::new(Self { name: name.to_owned(), transport, state: watch::Sender::new(State::default()) })
+        let (state, told) = (watch::Sender::new(State::default()), Mutex::default());
+        Arc::new(Self { name: name.to_owned(), transport, state, told })
+    }
+
+    /// What its watches have been told, if it was asked at this moment.
+    pub(super) fn known(&self, now: Option<Moment>) -> Option<Told> {
+        let told = self.told.lock();
+        told.as_ref().filter(|(at, _)| Some(*at) == now).map(|(_, told)| told.clone())
+    }
+
+    /// It was asked at a moment.
+    pub(super) fn know(&self, at: Option<Moment>, told: &Told) {
+        *self.told.lock() = at.map(|at| (at, told.clone()));
     }
 
     /// Whether requests to it are answered.

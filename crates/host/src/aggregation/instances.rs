@@ -5,8 +5,8 @@
 //! ([`front_proxy`]); so any instance may answer. It is tried with the next one while nothing of it can have
 //! reached an instance, a read also when the answer did not begin. A watch ends with its instance. An instance that runs
 //! and does not answer gets no requests until it answers again ([`instance`](super::instance)): requests that wait for it
-//! end with an error, its watches end, and no barrier waits for it. An instance that is not ready gets barriers only, as a
-//! Service sends nothing to a pod that is not ready.
+//! end with an error, its watches end, and time does not wait for it. An instance that is not ready is asked for nothing but
+//! what its watches were told, as a Service sends nothing to a pod that is not ready.
 //!
 //! **Invariants.** Bodies of answers are handed on as they come, and not read. While no instance answers: 503. Connections
 //! belong to the host's tasks, not to the request that opened them: they stay when a thread of the host ends.
@@ -30,17 +30,18 @@ use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use parking_lot::{Mutex, MutexGuard};
 use process::https::is_watch;
-use process::participant::{TOLD_OTHERS_HEADER, Vouched};
+use process::participant::{TOLD_OTHERS_HEADER, Told};
 use process::transport::{BodyError, full};
 use process::watch;
 use process::{Body, Request, Response, Tasks, Transport, TransportError, User};
 use tokio::sync::oneshot;
 
 use super::instance::{AnswerLimit, Instance, until};
-use super::{Barrier, lines, refused, unavailable};
+use super::news::{News, UnderWay};
+use super::{Watches, lines, refused, unavailable};
 
-/// Where an instance is asked for a barrier: `POST …?number=N&confirmed=M`, by the host alone.
-pub const BARRIER_PATH: &str = "/terrarium/barrier";
+/// Where an instance is asked, by the host alone, what its watches were told: `POST`.
+pub const TOLD_PATH: &str = "/terrarium/told";
 
 /// Bytes of a request that are handed on: more than any server takes, which then says so itself.
 const MOST: usize = 4 << 20;
@@ -63,13 +64,14 @@ struct Inner {
     all: Mutex<BTreeMap<String, Arc<Instance>>>,
     next: AtomicUsize,
     count: watch::Sender<usize>,
+    news: News,
 }
 
 impl Instances {
     /// None yet. Requests are sent on `tasks`, and are stamped with the head of `log` and the time of `clock`.
     pub fn new(tasks: Tasks, log: Arc<dyn EventLog>, clock: Clock, limit: AnswerLimit) -> Self {
         let (all, next, count) = (Mutex::default(), AtomicUsize::new(0), watch::Sender::new(0));
-        Self(Arc::new(Inner { tasks, log, clock, limit, all, next, count }))
+        Self(Arc::new(Inner { tasks, log, clock, limit, all, next, count, news: News::default() }))
     }
 
     /// An instance is ready; it is reached by a transport with the host's certificate.
@@ -165,6 +167,9 @@ impl Instances {
             match self.send(&instance, again(&parts, &body)).await {
                 Ok(mut response) => {
                     strip(response.headers_mut());
+                    if watches {
+                        self.0.news.watch_was_opened();
+                    }
                     let response = response.map(|body| until(body, cut));
                     return Ok(if watches { response.map(lines::whole) } else { response });
                 }
@@ -178,28 +183,38 @@ impl Instances {
         }
     }
 
-    /// Asks all for a barrier; it does not stand if one did not answer, and may yet.
-    pub(crate) async fn barrier(&self, number: u64, confirmed: u64) -> Barrier {
+    /// Notes that an instance writes to the log, until the value is dropped.
+    pub(crate) fn write(&self) -> UnderWay {
+        self.0.news.write()
+    }
+
+    /// Asks all what the watches of participants were told, with everything that is in the log, except those that have been
+    /// asked since there was something to tell.
+    pub(crate) async fn told(&self) -> Watches {
+        // Before the log's head is read.
+        let since = self.0.news.now();
         let stamp = self.stamp();
         let asked = self.answering().into_iter().map(|instance| async move {
+            if let Some(told) = instance.known(since) {
+                return Some((told, false));
+            }
             let mut request = http::Request::new(full(""));
             *request.method_mut() = Method::POST;
-            *request.uri_mut() =
-                format!("{BARRIER_PATH}?number={number}&confirmed={confirmed}").parse().expect("it is a path");
+            *request.uri_mut() = http::Uri::from_static(TOLD_PATH);
             let user = User { name: "system:terrarium".into(), ..User::default() };
             front_proxy::write(request.headers_mut(), &user, &UserDetails::default(), stamp);
             let answer = self.send(&instance, request).await.ok();
             let answer = answer.filter(|response| response.status() == StatusCode::OK)?;
             let told_others = answer.headers().contains_key(TOLD_OTHERS_HEADER);
             let body = answer.into_body().collect().await.ok()?.to_bytes();
-            Some((serde_json::from_slice::<Vouched>(&body).ok()?, told_others))
+            let told: Told = serde_json::from_slice(&body).ok()?;
+            instance.know(since, &told);
+            Some((told, told_others))
         });
         let answers = futures::future::join_all(asked).await;
         let told_others = answers.iter().flatten().any(|(_, told_others)| *told_others);
-        let vouched = answers.into_iter().map(|answer| answer.map(|(vouched, _)| vouched));
-        let vouched = vouched.collect::<Option<Vec<_>>>();
-        let vouched = vouched.map(|all| all.into_iter().fold(Vouched::default(), Vouched::and));
-        Barrier { vouched, told_others }
+        let told = answers.into_iter().map(|answer| answer.map(|(told, _)| told)).collect::<Option<Vec<_>>>();
+        Watches { told: told.map(|all| all.into_iter().fold(Told::default(), Told::and)), told_others }
     }
 
     /// Sends a request on the host's own tasks; if the caller goes away, it is cancelled. It fails when the instance
@@ -288,11 +303,12 @@ mod tests {
         for (name, answers) in behaviour {
             let answers: Mutex<VecDeque<_>> = Mutex::new(answers.iter().cloned().collect());
             let (asked, own_name) = (asked.clone(), (*name).to_owned());
+            let watch = name.as_bytes()[0];
             let transport = Transport::new(move |request| {
                 asked.lock().push(format!("{own_name} {}", request.method()));
                 let answer = answers.lock().pop_front().expect("asked too often");
                 Box::pin(async move {
-                    let mut response = Response::new(full(r#"{"quiet":[1],"marked":[2]}"#));
+                    let mut response = Response::new(full(format!(r#"{{"{watch}":3}}"#)));
                     *response.status_mut() = StatusCode::from_u16(answer?).expect("a code");
                     Ok(response)
                 })
@@ -352,11 +368,11 @@ mod tests {
         instances.remove("a");
         assert_eq!(*count.borrow(), 0);
         assert_eq!(call(&instances, Method::GET).await, Ok(503));
-        assert_eq!(instances.barrier(1, 0).await.vouched, Some(Vouched::default()), "nobody has a watch");
+        assert_eq!(instances.told().await.told, Some(Told::default()), "nobody has a watch");
     }
 
     #[tokio::test]
-    async fn who_does_not_want_to_be_asked_is_asked_for_barriers_only() {
+    async fn who_is_not_ready_is_asked_for_its_watches_only() {
         let (instances, asked) = instances(&[("a", &[Ok(200)]), ("b", &[Ok(201), Ok(201), Ok(200), Ok(201)])]);
         let count = instances.count();
         instances.set_asked("a", false);
@@ -364,7 +380,7 @@ mod tests {
             assert_eq!(call(&instances, Method::GET).await, Ok(expected));
         }
         assert_eq!(*count.borrow(), 1);
-        assert!(instances.barrier(1, 0).await.vouched.is_some());
+        assert!(instances.told().await.told.is_some());
         assert_eq!(asked.lock().last().map(String::as_str), Some("b POST"));
         assert_eq!(asked.lock().len(), 4);
         instances.set_asked("b", false);
@@ -393,12 +409,33 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_barrier_stands_when_all_have_answered() {
-        let (instances, asked) = instances(&[("a", &[Ok(200), Ok(200)]), ("b", &[Ok(503), Ok(200)])]);
-        assert_eq!(instances.barrier(1, 0).await.vouched, None);
-        let both = Vouched { quiet: [1].into(), marked: [2].into() };
-        assert_eq!(instances.barrier(2, 0).await.vouched, Some(both));
-        assert_eq!(asked.lock().len(), 4);
+    async fn what_watches_were_told_is_known_when_all_have_answered() {
+        let (instances, asked) = instances(&[("a", &[Ok(200)]), ("b", &[Ok(503), Ok(200)])]);
+        assert_eq!(instances.told().await.told, None);
+        let both = Told([(u64::from(b'a'), 3), (u64::from(b'b'), 3)].into());
+        assert_eq!(instances.told().await.told, Some(both));
+        assert_eq!(*asked.lock(), ["a POST", "b POST", "b POST"], "who has answered says the same again");
+    }
+
+    #[tokio::test]
+    async fn who_has_answered_is_asked_again_after_a_write_and_after_a_new_watch() {
+        let (instances, asked) = instances(&[("a", &[Ok(200), Ok(200), Ok(200), Ok(200), Ok(200)])]);
+        let ask = async |times: usize| {
+            assert!(instances.told().await.told.is_some());
+            assert_eq!(asked.lock().len(), times);
+        };
+        ask(1).await;
+        ask(1).await;
+        let write = instances.write();
+        ask(2).await;
+        ask(3).await;
+        drop(write);
+        ask(4).await;
+        ask(4).await;
+        let mut request = http::Request::new(full(""));
+        *request.uri_mut() = http::Uri::from_static("/x?watch=true");
+        assert!(instances.call(request).await.is_ok());
+        assert_eq!(asked.lock().len(), 5);
     }
 
     /// An instance that answers, with a body without an end to a watch, unless it is stopped.
@@ -409,8 +446,8 @@ mod tests {
             Box::pin(async move {
                 let _ = is_stopped.wait_for(|stopped| !stopped).await;
                 if !is_watch(request.uri().query()) {
-                    let vouched = serde_json::to_string(&Vouched::default()).expect("JSON");
-                    return Ok(Response::new(full(vouched)));
+                    let told = serde_json::to_string(&Told::default()).expect("JSON");
+                    return Ok(Response::new(full(told)));
                 }
                 let endless =
                     futures::stream::pending::<Result<http_body::Frame<Bytes>, process::transport::BodyError>>();
@@ -461,17 +498,17 @@ mod tests {
         tokio::task::yield_now().await;
         instances.0.next.store(0, Ordering::Relaxed);
         let write = task(Method::POST);
-        let barrier = tokio::spawn({
+        let told = tokio::spawn({
             let instances = instances.clone();
-            async move { instances.barrier(1, 0).await.vouched.is_some() }
+            async move { instances.told().await.told.is_some() }
         });
-        pass_until(&wall, || read.is_finished() && write.is_finished() && barrier.is_finished()).await;
+        pass_until(&wall, || read.is_finished() && write.is_finished() && told.is_finished()).await;
         assert_eq!(wall.now(), DateTime::<Utc>::UNIX_EPOCH + TimeDelta::seconds(10));
         assert_eq!(read.await.expect("no panic"), Ok(200), "the other one answers");
         let broken = TransportError::Broken("a does not answer".to_owned());
         assert_eq!(write.await.expect("no panic"), Err(broken), "it may have happened");
-        assert!(!barrier.await.expect("no panic"));
-        assert!(instances.barrier(2, 0).await.vouched.is_some(), "nobody waits for it any more");
+        assert!(!told.await.expect("no panic"));
+        assert!(instances.told().await.told.is_some(), "nobody waits for it any more");
         assert!(watched.frame().await.is_none(), "its watches end");
         assert_eq!(*count.borrow(), 1);
         assert_eq!(*reported.lock(), [("a".to_owned(), false)]);

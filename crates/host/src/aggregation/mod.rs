@@ -14,6 +14,7 @@ pub mod api_services;
 mod instance;
 mod instances;
 mod lines;
+mod news;
 
 use api::catalogue::AGGREGATED_GROUPS;
 use api::cluster;
@@ -21,14 +22,15 @@ use apimachinery::Status;
 use generic_apiserver::{Server, discovery};
 use http::Method;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH};
-use process::participant::Vouched;
+use process::participant::Told;
 use process::transport::full;
 use process::{Request, Response, TransportError, User};
 
 pub(crate) use instance::until;
 pub use instance::{AnswerLimit, Report};
-pub use instances::{BARRIER_PATH, Instances};
+pub use instances::{Instances, TOLD_PATH};
 pub(crate) use lines::whole as whole_lines;
+pub(crate) use news::UnderWay;
 
 /// Who serves the aggregated groups.
 #[derive(Clone, Debug)]
@@ -48,24 +50,32 @@ impl Backend {
         }
     }
 
-    /// Sends barriers to the watches of participants.
-    pub(crate) async fn barrier(&self, number: u64, confirmed: u64) -> Barrier {
+    /// What the watches of participants were told.
+    pub(crate) async fn told(&self) -> Watches {
         match self {
             Self::Server(server) => {
-                let vouched = server.barrier(number, confirmed).await.map(|(_, vouched)| vouched);
-                Barrier { vouched, told_others: server.take_told_others() }
+                let told = server.told().await.map(|(_, told)| told);
+                Watches { told, told_others: server.take_told_others() }
             }
-            Self::Instances(instances) => instances.barrier(number, confirmed).await,
+            Self::Instances(instances) => instances.told().await,
+        }
+    }
+
+    /// Notes that a process writes to the log, until the value is dropped.
+    pub(crate) fn write(&self) -> Option<UnderWay> {
+        match self {
+            Self::Server(_) => None,
+            Self::Instances(instances) => Some(instances.write()),
         }
     }
 }
 
-/// What became of a barrier.
+/// What is said of the watches of the aggregated groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Barrier {
-    /// What the API servers say of their watches; `None`: one could not be asked.
-    pub(crate) vouched: Option<Vouched>,
-    /// Since the last one, a watch of a client that takes no part in landscape time was given a change.
+pub(crate) struct Watches {
+    /// What those of participants were told; `None`: one of the API servers could not be asked.
+    pub(crate) told: Option<Told>,
+    /// Since this was last asked, a watch of a client that takes no part in landscape time was given a change.
     pub(crate) told_others: bool,
 }
 

@@ -7,7 +7,6 @@ use std::fmt;
 use chrono::SecondsFormat;
 use clock::Instant;
 use http::StatusCode;
-use process::participant::Grant;
 use process::transport::full;
 use process::{Request, Response, User};
 use serde::{Deserialize, Serialize};
@@ -112,9 +111,6 @@ pub(super) fn plain(code: StatusCode, text: &'static str) -> Response {
     response
 }
 
-pub(super) fn grant(grant: Option<&Grant>) -> Response {
-    match grant {
-        Some(grant) => Response::new(full(serde_json::json!(grant).to_string())),
-        None => plain(StatusCode::NO_CONTENT, ""),
-    }
+pub(super) fn json(answer: &impl Serialize) -> Response {
+    Response::new(full(serde_json::json!(answer).to_string()))
 }

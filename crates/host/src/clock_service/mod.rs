@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! POST /terrarium/clock/join   Join     → Grant                        a participant has come
-//! POST /terrarium/clock/idle   Idle     → Grant                        answers when time has moved; 204: ask again
+//! POST /terrarium/clock/idle   Idle     → Answer                       when time has moved, or waits until the participant
+//!                              has read what is on the way to it; 204: ask again
 //! GET  /terrarium/clock/               → ClockState
 //! POST /terrarium/clock/advance {to, settleMilliseconds?, orNow?, by?, participant?} → ClockState; its `target` is there
 //!                              until time has come; with `orNow` an instant that has passed is the present one; `by`
@@ -39,12 +40,12 @@ use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use parking_lot::{Mutex, MutexGuard};
 use process::dial::Dial;
-use process::participant::{CLOCK_PATH, Grant, Idle, Join, PARTICIPANT_HEADER, Vouched};
+use process::participant::{Answer, CLOCK_PATH, Grant, Idle, Join, PARTICIPANT_HEADER, Told};
 use process::transport::full;
 use process::{Request, Response, Tasks, User};
 use tokio::sync::{Notify, oneshot};
 
-use self::messages::{Advance, By, Leave, grant, named, plain};
+use self::messages::{Advance, By, Leave, json, named, plain};
 pub use self::messages::{Advanced, ClockState};
 use crate::timekeeper::{CommandError, Decision, Mode, REPORT_LIMIT, Report, Timekeeper, WaitsFor};
 
@@ -53,9 +54,9 @@ const LONGEST_POLL: TimeDelta = TimeDelta::seconds(30);
 /// Wall time after which API servers that could not be asked for a barrier are asked again.
 const BARRIER_AGAIN: TimeDelta = TimeDelta::milliseconds(50);
 
-/// Asks every API server for a barrier: its number, and that of the last one that everybody has seen; `None`: one of them
-/// could not be asked.
-pub type Barriers = Arc<dyn Fn(u64, u64) -> BoxFuture<'static, Option<Vouched>> + Send + Sync>;
+/// Asks every API server what its watches were told, with everything that is in the log; `None`: one of them could not be
+/// asked.
+pub type Barriers = Arc<dyn Fn() -> BoxFuture<'static, Option<Told>> + Send + Sync>;
 
 /// Shows an instant on the landscape's dial.
 type Turn = Box<dyn Fn(Instant) + Send + Sync>;
@@ -79,8 +80,8 @@ struct Inner {
 
 struct State {
     keeper: Timekeeper,
-    /// Reports that wait for a grant.
-    waiting: BTreeMap<String, oneshot::Sender<Option<Grant>>>,
+    /// Reports that wait for an answer.
+    waiting: BTreeMap<String, oneshot::Sender<Option<Answer>>>,
     /// How many commands have ended.
     commands_ended: u64,
     /// Of the present instant.
@@ -295,9 +296,9 @@ impl ClockService {
         self.0.state().waiting.remove(name);
     }
 
-    /// Takes a report, and answers when time has moved. `Ok(None)`: a later report has taken its place, or time stands
-    /// for long. `Err`: the participant has not joined, or was dropped.
-    pub fn idle<'a>(&'a self, name: &'a str, idle: Idle) -> BoxFuture<'a, Result<Option<Grant>, NotJoined>> {
+    /// Takes a report, and answers when time has moved, or the participant is to read what is on the way to it. `Ok(None)`:
+    /// a later report has taken its place, or time stands for long. `Err`: the participant has not joined, or was dropped.
+    pub fn idle<'a>(&'a self, name: &'a str, idle: Idle) -> BoxFuture<'a, Result<Option<Answer>, NotJoined>> {
         Box::pin(async move {
             let answer = {
                 let mut state = self.0.state();
@@ -307,7 +308,12 @@ impl ClockService {
                     Report::NotJoined => return Err(NotJoined),
                 }
                 if let Some(grant) = state.keeper.owed(name) {
-                    return Ok(Some(grant));
+                    return Ok(Some(Answer::Grant(grant)));
+                }
+                if let Some(unread) = state.keeper.unread(name) {
+                    drop(state);
+                    self.0.changed.notify_one();
+                    return Ok(Some(Answer::Asked(unread)));
                 }
                 let (sender, answer) = oneshot::channel();
                 if let Some(earlier) = state.waiting.insert(name.to_owned(), sender) {
@@ -318,7 +324,7 @@ impl ClockService {
             self.0.changed.notify_one();
             tokio::select! {
                 biased;
-                grant = answer => Ok(grant.unwrap_or(None)),
+                answer = answer => Ok(answer.unwrap_or(None)),
                 () = self.0.wall.sleep(LONGEST_POLL, TimerClass::Calendar) => Ok(None),
             }
         })
@@ -345,14 +351,15 @@ impl ClockService {
                     let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes);
                     let join = body.ok().and_then(|body| serde_json::from_slice::<Join>(&body).ok());
                     let Some(join) = join else { return plain(StatusCode::BAD_REQUEST, "this joins nothing") };
-                    grant(Some(&self.join(&name, join)))
+                    json(&self.join(&name, join))
                 }
                 (&Method::POST, "idle") => {
                     let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes);
                     let idle = body.ok().and_then(|body| serde_json::from_slice::<Idle>(&body).ok());
                     let Some(idle) = idle else { return plain(StatusCode::BAD_REQUEST, "this is no report") };
                     match self.idle(&name, idle).await {
-                        Ok(answer) => grant(answer.as_ref()),
+                        Ok(Some(answer)) => json(&answer),
+                        Ok(None) => plain(StatusCode::NO_CONTENT, ""),
                         Err(NotJoined) => plain(StatusCode::CONFLICT, NOT_JOINED),
                     }
                 }
@@ -454,10 +461,12 @@ impl ClockService {
                 tracing::warn!(participant, "landscape time goes on without it: no answer for {seconds} s");
             }
             match decision {
-                Decision::Barrier { number, confirmed, .. } => {
-                    if let Some(vouched) = (self.0.barriers)(number, confirmed).await {
+                Decision::Barrier { number, .. } => {
+                    if let Some(told) = (self.0.barriers)().await {
                         let wall = self.0.wall.now();
-                        self.0.state().keeper.barrier_stands(number, vouched, wall);
+                        let mut state = self.0.state();
+                        state.keeper.barrier_stands(number, told, wall);
+                        state.ask();
                     } else {
                         self.0.wall.sleep(BARRIER_AGAIN, TimerClass::Work).await;
                         self.0.state().keeper.barrier_failed(number);
@@ -467,7 +476,7 @@ impl ClockService {
                     let mut state = self.0.state();
                     for name in to {
                         if let Some(waiting) = state.waiting.remove(&name) {
-                            let _ = waiting.send(Some(grant.clone()));
+                            let _ = waiting.send(Some(Answer::Grant(grant.clone())));
                         }
                     }
                     drop(state);
@@ -501,6 +510,21 @@ const NOT_JOINED: &str = "it had not joined the clock, or had not answered for 3
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{NOT_JOINED}")]
 pub struct NotJoined;
+
+impl State {
+    /// Asks those to whom something is on the way to report when they have read it. Of the others a report is on the way,
+    /// which is answered so.
+    fn ask(&mut self) {
+        let Self { keeper, waiting, .. } = self;
+        let asked: Vec<(String, Told)> =
+            waiting.keys().filter_map(|name| Some((name.clone(), keeper.unread(name)?))).collect();
+        for (name, unread) in asked {
+            if let Some(report) = waiting.remove(&name) {
+                let _ = report.send(Some(Answer::Asked(unread)));
+            }
+        }
+    }
+}
 
 impl Inner {
     fn state(&self) -> MutexGuard<'_, State> {

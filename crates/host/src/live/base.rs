@@ -126,8 +126,8 @@ fn limit(wall: Clock, clock: ClockService) -> AnswerLimit {
 
 fn barriers(host: &Arc<OnceLock<Host>>) -> Barriers {
     let host = host.clone();
-    Arc::new(move |number, confirmed| {
+    Arc::new(move || {
         let host = host.get().cloned();
-        Box::pin(async move { host?.barrier(number, confirmed).await })
+        Box::pin(async move { host?.told().await })
     })
 }

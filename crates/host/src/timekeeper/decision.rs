@@ -24,13 +24,11 @@ pub enum Mode {
 /// What is to be done now.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
-    /// Ask the API servers for a barrier: every watch of a participant that was sent something since the confirmed one
-    /// gets a bookmark with this number at the revision or behind it; then [`super::Timekeeper::barrier_stands`].
+    /// Ask the API servers how many lines they have given to each watch of a participant, with everything in the log up to
+    /// the revision or behind it; then [`super::Timekeeper::barrier_stands`].
     Barrier {
         /// Number of the barrier; each is greater than the one before.
         number: u64,
-        /// The last one that everybody has seen; 0: none.
-        confirmed: u64,
         /// Head of the log.
         at: Revision,
     },

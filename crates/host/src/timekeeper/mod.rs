@@ -5,24 +5,26 @@
 //! a new instant, always the next one at which somebody has a timer, never past it.
 //!
 //! ```text
-//! all are idle ───► barrier at the log's head ──► all have seen it, head still there
+//! all are idle ───► barrier at the log's head ──► all have read up to it, head still there
 //!       ▲                                                                │
 //!       └── grant to those who have a timer then ◄── the dial is turned ◄┘
 //! ```
 //!
+//! A *barrier* is a revision of the log and what the API servers say of it: how many lines each watch of a participant has
+//! been given with everything up to there ([`Told`]). Who has not reported that it has read as many is asked to.
+//!
 //! When a participant acts, those who see the change must know what time it is: they read it from the landscape's dial
 //! ([`process::dial`]). Participants that cannot read the dial are granted every instant, before those who have a timer then.
 //!
-//! **What a step costs.** With W writes that reach the watches of P participants, one of which had the timer: one grant,
-//! W requests, one bookmark for each watch that was sent something, and a report from each of the P when they are idle
-//! again; nothing at all for the other participants and watches, however many there are (docs/adr/0007). A step without
-//! writes is one grant and one report.
+//! **What a step costs.** With W writes that reach the watches of P participants, one of which had the timer: one grant and
+//! its report, W requests, and a question to each of the P and its report; nothing at all for the other participants and
+//! for watches, however many there are (docs/adr/0007, docs/adr/0012). A step without writes is one grant and one report.
 //!
 //! A command may give *others*, clients that take no part, wall time to act after a step that reached them: that is an
 //! option of the command, and the only wait for wall time beside the limit of a report.
 //!
 //! **Invariants.** Time never goes back. No timer is passed before its owner has carried out the grant of its instant.
-//! Every watch that a participant has open is vouched for by an API server before time moves.
+//! Of every watch that a participant has open an API server has said what it was told before time moves.
 //! Time does not move while a participant works, lags behind the log, or while a hold is set; a participant that has
 //! not answered for [`REPORT_LIMIT`] of wall time is dropped, and named.
 //!
@@ -37,7 +39,7 @@ use chrono::TimeDelta;
 use clock::Instant;
 use eventlog::Revision;
 use eventlog::livelock::LiveLock;
-use process::participant::{Grant, Idle, Join, Vouched, watches_of};
+use process::participant::{Grant, Idle, Join, Told, watches_of};
 
 pub use self::decision::{CommandError, Decision, Mode, Report, WaitsFor};
 use self::participant::{Barrier, Participant};
@@ -277,7 +279,7 @@ impl Timekeeper {
             return Report::Overtaken;
         }
         participant.idle = Some(idle);
-        let owes_barrier = self.barrier.vouched.is_some() && !self.barrier.is_seen_by(participant);
+        let owes_barrier = self.barrier.told.is_some() && !self.barrier.is_seen_by(participant);
         if participant.has_carried_out() && !owes_barrier {
             participant.owes_since = None;
         }
@@ -290,16 +292,23 @@ impl Timekeeper {
         (!participant.has_carried_out()).then_some(Grant { number: participant.granted, now: self.now, watches: None })
     }
 
+    /// What is on the way to a participant that has not read everything up to the barrier.
+    pub fn unread(&self, name: &str) -> Option<Told> {
+        let watching = &self.participants.get(name)?.idle.as_ref()?.watching;
+        let unread = self.barrier.told.as_ref()?.unread(watching);
+        (!unread.0.is_empty()).then_some(unread)
+    }
+
     /// A participant opened a watch: what it has seen says nothing any more about what it will see.
     pub fn disturb(&mut self) {
-        self.barrier.vouched = None;
+        self.barrier.told = None;
         self.barrier.at = None;
     }
 
-    /// Every API server has sent the bookmarks of the barrier with this number, and vouches for its other watches.
-    pub fn barrier_stands(&mut self, number: u64, vouched: Vouched, wall: Instant) {
+    /// Every API server has said what its watches were told with everything up to the barrier with this number.
+    pub fn barrier_stands(&mut self, number: u64, told: Told, wall: Instant) {
         if number == self.barrier.number && self.barrier.at.is_some() {
-            self.barrier.vouched = Some(vouched);
+            self.barrier.told = Some(told);
             for participant in self.participants.values_mut() {
                 if !self.barrier.is_seen_by(participant) {
                     participant.owes_since.get_or_insert(wall);
@@ -333,13 +342,13 @@ impl Timekeeper {
     /// Whether everything that can be done at this instant has been done, as far as was reported: everybody is idle and
     /// has seen the log up to `head`.
     pub fn is_settled(&self, head: Revision) -> bool {
-        self.waits_for().participants.is_empty() && self.barrier.vouched.is_some() && self.barrier.at == Some(head)
+        self.waits_for().participants.is_empty() && self.barrier.told.is_some() && self.barrier.at == Some(head)
     }
 
     /// What time waits for.
     pub fn waits_for(&self) -> WaitsFor {
         let lags = |participant: &Participant| {
-            !participant.has_carried_out() || (self.barrier.vouched.is_some() && !self.barrier.is_seen_by(participant))
+            !participant.has_carried_out() || (self.barrier.told.is_some() && !self.barrier.is_seen_by(participant))
         };
         WaitsFor {
             participants: self.participants.iter().filter(|(_, p)| lags(p)).map(|(name, _)| name.clone()).collect(),
@@ -375,14 +384,13 @@ impl Timekeeper {
             return self.wait_for_reports();
         }
         if self.barrier.at != Some(head) {
-            let (number, confirmed) = (self.barrier.number + 1, self.barrier.confirmed);
-            self.barrier = Barrier { number, at: Some(head), vouched: None, confirmed };
-            return Decision::Barrier { number, confirmed, at: head };
+            let number = self.barrier.number + 1;
+            self.barrier = Barrier { number, at: Some(head), told: None };
+            return Decision::Barrier { number, at: head };
         }
-        if self.barrier.vouched.is_none() || !self.participants.values().all(|p| self.barrier.is_seen_by(p)) {
+        if self.barrier.told.is_none() || !self.participants.values().all(|p| self.barrier.is_seen_by(p)) {
             return self.wait_for_reports();
         }
-        self.barrier.confirmed = self.barrier.number;
         if let Some(until) = self.others_until.filter(|until| *until > wall) {
             return Decision::Wait { until: Some(until) };
         }

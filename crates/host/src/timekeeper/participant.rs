@@ -3,7 +3,7 @@
 
 use clock::Instant;
 use eventlog::Revision;
-use process::participant::{Idle, Vouched};
+use process::participant::{Idle, Told};
 
 /// What is known of a participant.
 #[derive(Debug, Default)]
@@ -24,16 +24,14 @@ pub(super) struct Barrier {
     pub(super) number: u64,
     pub(super) at: Option<Revision>,
     /// What the API servers say of their watches; `None`: they have not answered.
-    pub(super) vouched: Option<Vouched>,
-    /// The last one that everybody has seen.
-    pub(super) confirmed: u64,
+    pub(super) told: Option<Told>,
 }
 
 impl Barrier {
     /// Whether the barrier stands and nothing before it is on the way to a participant.
     pub(super) fn is_seen_by(&self, participant: &Participant) -> bool {
-        let (Some(vouched), Some(idle)) = (&self.vouched, &participant.idle) else { return false };
-        vouched.covers(&idle.watching, self.number)
+        let (Some(told), Some(idle)) = (&self.told, &participant.idle) else { return false };
+        told.is_read(&idle.watching)
     }
 }
 

@@ -49,21 +49,16 @@ impl Toy {
         Idle {
             sequence: 0,
             grant,
-            watching: watching(self.watch(), barrier),
+            watching: Watching([(self.watch(), barrier)].into()),
             next: self.timers.first().map(|(due, _)| at(*due)),
             work: self.timers.iter().find(|(_, work)| *work).map(|(due, _)| at(*due)),
         }
     }
 }
 
-/// One watch that is open and has seen a barrier.
-fn watching(watch: u64, barrier: u64) -> Watching {
-    Watching { open: [watch].into(), barrier, seen: [watch].into() }
-}
-
-/// API servers that sent their bookmarks to the watches of these.
-fn marked(toys: &[Toy]) -> Vouched {
-    Vouched { marked: toys.iter().map(Toy::watch).collect(), ..Vouched::default() }
+/// API servers that gave one line for each barrier to the watches of these.
+fn told(toys: &[Toy], barrier: u64) -> Told {
+    Told(toys.iter().map(|toy| (toy.watch(), barrier)).collect())
 }
 
 /// Drives a timekeeper while the wall clock stands; answers what ended it and the grants on the way, in seconds.
@@ -73,7 +68,7 @@ fn drive(keeper: &mut Timekeeper, toys: &mut [Toy], now: Instant) -> (Decision, 
         match keeper.decide(HEAD, now) {
             Decision::Barrier { number, .. } => {
                 barrier = number;
-                keeper.barrier_stands(number, marked(toys), now);
+                keeper.barrier_stands(number, told(toys, number), now);
                 for toy in &mut *toys {
                     keeper.report(toy.name, toy.idle(keeper.grants, barrier));
                 }
@@ -153,19 +148,16 @@ fn scaled_time_never_passes_a_timer_before_its_owner_acted() {
 fn time_stands_while_somebody_works_or_lags_behind_the_log() {
     let mut toys = [Toy::new("a", &[5], &[])];
     let mut keeper = joined(Mode::Auto, &mut toys);
-    let Decision::Barrier { number, confirmed, at: head } = keeper.decide(HEAD, wall(0)) else {
-        panic!("a barrier first")
-    };
-    assert_eq!((number, confirmed, head), (1, 0, HEAD));
+    assert_eq!(keeper.decide(HEAD, wall(0)), Decision::Barrier { number: 1, at: HEAD });
     let waiting = Decision::Wait { until: None };
     assert_eq!(keeper.decide(HEAD, wall(0)), waiting, "the API servers have not answered");
-    keeper.barrier_stands(1, marked(&toys), wall(0));
+    keeper.barrier_stands(1, told(&toys, 1), wall(0));
     assert_eq!(keeper.decide(HEAD, wall(0)), Decision::Wait { until: Some(wall(30_000)) }, "it has not seen it");
     assert_eq!(keeper.waits_for().participants, ["a"]);
     keeper.report("a", toys[0].idle(0, 1));
     // Its last act was a write: the log has moved on.
     let Decision::Barrier { number, .. } = keeper.decide(Revision(11), wall(0)) else { panic!("again") };
-    keeper.barrier_stands(number, marked(&toys), wall(0));
+    keeper.barrier_stands(number, told(&toys, number), wall(0));
     keeper.report("a", toys[0].idle(0, 2));
     let Decision::Grant { grant, to } = keeper.decide(Revision(11), wall(0)) else { panic!("time moves") };
     assert_eq!((grant.number, to), (1, vec!["a".to_owned()]));
@@ -191,35 +183,27 @@ fn who_reads_the_dial_and_has_no_timer_is_not_told_of_an_instant() {
 }
 
 #[test]
-fn every_watch_that_is_open_is_vouched_for_before_time_moves() {
-    let idle = |open: &[u64], barrier: u64, seen: &[u64]| {
-        let watching = Watching { open: open.iter().copied().collect(), barrier, seen: seen.iter().copied().collect() };
-        Idle { watching, next: Some(at(5)), ..Idle::default() }
-    };
-    let vouched = || Vouched { quiet: [1, 2].into(), marked: [3, 4].into() };
-    for (moves, idle, what) in [
-        (true, idle(&[], 0, &[]), "no watch"),
-        (true, idle(&[1, 2], 0, &[]), "nothing is on the way"),
-        (true, idle(&[1, 3], 1, &[3]), "the bookmark has come"),
-        (true, idle(&[1, 2, 3], 1, &[3]), "the fourth was closed"),
-        (false, idle(&[1, 3], 0, &[]), "the bookmark is on the way"),
-        (false, idle(&[3, 4], 1, &[3]), "that of another watch is"),
-        (false, idle(&[3], 7, &[3]), "another barrier's bookmark has come"),
-        (false, idle(&[1, 9], 1, &[]), "its end is on the way"),
+fn everything_that_open_watches_were_told_is_read_before_time_moves() {
+    let pairs = |pairs: &[(u64, u64)]| pairs.iter().copied().collect();
+    let told = || Told(pairs(&[(1, 0), (2, 4), (3, 7)]));
+    for (read, unread, moves, what) in [
+        (&[][..], &[][..], true, "no watch"),
+        (&[(1, 0)], &[], true, "nothing was told"),
+        (&[(2, 4), (3, 9)], &[], true, "all has been read, and more"),
+        (&[(2, 3)], &[(2, 4)], false, "a line is on the way"),
+        (&[(2, 4), (3, 0)], &[(3, 7)], false, "those of another watch are"),
+        (&[(1, 0), (9, 1)], &[], false, "its end is on the way"),
     ] {
         let mut keeper = Timekeeper::new(at(0), Mode::Auto, wall(0));
         keeper.join("a", Join::default(), wall(0));
-        keeper.report("a", idle);
+        keeper.report("a", Idle { watching: Watching(pairs(read)), next: Some(at(5)), ..Idle::default() });
         let Decision::Barrier { number: 1, .. } = keeper.decide(HEAD, wall(0)) else { panic!("{what}") };
-        keeper.barrier_stands(1, vouched(), wall(0));
+        assert_eq!(keeper.unread("a"), None, "{what}: nobody has been asked yet");
+        keeper.barrier_stands(1, told(), wall(0));
         assert_eq!(keeper.waits_for().participants.is_empty(), moves, "{what}");
+        assert_eq!(keeper.unread("a").map(|told| told.0).unwrap_or_default(), pairs(unread), "{what}");
         let decision = keeper.decide(HEAD, wall(0));
         assert_eq!(matches!(decision, Decision::Grant { .. }), moves, "{what}: {decision:?}");
-        // What has been seen is what API servers are told at the next barrier.
-        keeper.report("a", Idle { grant: 1, next: Some(at(9)), ..Idle::default() });
-        keeper.disturb();
-        let Decision::Barrier { number: 2, confirmed, .. } = keeper.decide(HEAD, wall(0)) else { panic!("{what}") };
-        assert_eq!(confirmed, u64::from(moves), "{what}");
     }
 }
 
@@ -242,7 +226,7 @@ fn a_watch_that_was_opened_needs_a_barrier_of_its_own() {
     keeper.disturb();
     assert!(!keeper.is_settled(HEAD));
     keeper.advance(at(0), TimeDelta::zero(), wall(0)).expect("nothing is at work");
-    assert!(matches!(keeper.decide(HEAD, wall(0)), Decision::Barrier { number: 2, .. }));
+    assert_eq!(keeper.decide(HEAD, wall(0)), Decision::Barrier { number: 2, at: HEAD });
 }
 
 #[test]
@@ -315,7 +299,7 @@ fn a_command_gives_others_time_after_a_step_that_reached_them() {
     let mut keeper = joined(Mode::Stepped, &mut toys);
     keeper.advance(at(10), TimeDelta::seconds(2), wall(0)).expect("nothing is at work");
     let Decision::Barrier { number, .. } = keeper.decide(HEAD, wall(0)) else { panic!("a barrier first") };
-    keeper.barrier_stands(number, marked(&toys), wall(0));
+    keeper.barrier_stands(number, told(&toys, number), wall(0));
     keeper.report("a", toys[0].idle(0, number));
     keeper.reached_others(wall(100));
     assert_eq!(keeper.decide(HEAD, wall(100)), Decision::Wait { until: Some(wall(2100)) });
@@ -339,7 +323,7 @@ fn a_command_that_is_halted_ends_where_time_stands() {
         let decision = keeper.decide(HEAD, wall(0));
         match decision {
             Decision::Barrier { number, .. } => {
-                keeper.barrier_stands(number, marked(&toys), wall(0));
+                keeper.barrier_stands(number, told(&toys, number), wall(0));
                 keeper.report("a", toys[0].idle(keeper.grants, number));
             }
             Decision::Grant { grant, to } if to == ["a"] => {

@@ -121,7 +121,7 @@ async fn where_time_is_paused_is_shown_on_the_dial() {
 
 /// A component that watches the clock, as the garbage collector does, is not waited for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_watches_the_clock_sees_barriers() {
+async fn the_lines_of_a_watch_on_the_clock_are_counted() {
     let mut world = world(Mode::Stepped).await;
     let transport = world.transport();
     world

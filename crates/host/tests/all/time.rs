@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use api::kubernetes::core::ConfigMap;
 use apimachinery::meta::{DeleteOptions, ObjectMeta};
-use bytes::Bytes;
 use chrono::{DurationRound, TimeDelta};
 use clock::{Clock, SimulatedClock, TimeSource, TimerClass};
 use controller::{Api, ListOptions};
@@ -195,12 +194,12 @@ async fn an_instant_that_passed_meanwhile_is_the_present_one() {
     world.end();
 }
 
-/// What holds bookmarks back, while it is told to.
+/// What holds the lines of watches back, while it is told to.
 #[derive(Clone, Default)]
 struct Gate(Arc<Mutex<Option<tokio::sync::watch::Receiver<bool>>>>);
 
 impl Gate {
-    /// A transport on which a bookmark of a watch waits until the gate is open.
+    /// A transport on which what a watch brings waits until the gate is open.
     fn transport(&self, transport: Transport) -> Transport {
         let gate = self.clone();
         Transport::new(move |request| {
@@ -216,13 +215,8 @@ impl Gate {
     fn body(self, body: process::Body) -> process::Body {
         let stream = futures::stream::unfold((body, self), |(mut body, gate)| async move {
             let frame = body.frame().await?;
-            // A frame holds everything that waited: the bookmark may come behind an event.
-            let is_bookmark = frame.as_ref().is_ok_and(|frame| {
-                let mut lines = frame.data_ref().into_iter().flat_map(|data: &Bytes| data.split(|byte| *byte == b'\n'));
-                lines.any(|line| line.starts_with(b"{\"type\":\"BOOKMARK\""))
-            });
             let waits = gate.0.lock().clone();
-            if let Some(mut open) = waits.filter(|_| is_bookmark) {
+            if let Some(mut open) = waits {
                 let _ = open.wait_for(|open| *open).await;
             }
             Some((frame, (body, gate)))
@@ -233,7 +227,7 @@ impl Gate {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[expect(clippy::disallowed_methods, reason = "a task of the test itself")]
-async fn who_holds_a_bookmark_back_holds_time_back() {
+async fn who_holds_a_line_back_holds_time_back() {
     let mut world = World::new(Mode::Stepped);
     let gate = Gate::default();
     let transport = gate.transport(world.transport());

@@ -61,7 +61,7 @@ const PATHS: [&str; 22] = [
     "/clusters/garden/api/v1/events",
     "/log/v1/entries",
     "/log/v1/state",
-    "/terrarium/barrier",
+    "/terrarium/told",
     "/clusters/garden/gardener/version",
 ];
 const PATCHES: [&str; 5] = [

@@ -17,7 +17,7 @@ use authorizer::Mode;
 use chrono::TimeDelta;
 use clock::{Clock, Random};
 use domain::profile::Profile;
-use host::aggregation::BARRIER_PATH;
+use host::aggregation::TOLD_PATH;
 use host::registry;
 use process::child::{self, Assignment};
 use process::participant::CLOCK_PATH;
@@ -52,7 +52,7 @@ pub(in crate::live) fn serve(assignment: Assignment, end: oneshot::Receiver<()>)
         .enable_all()
         .build()
         .map_err(|error| format!("cannot make a runtime: {error}"))?;
-    let paths = Paths { barrier: BARRIER_PATH, clock: CLOCK_PATH, process: registry::address };
+    let paths = Paths { told: TOLD_PATH, clock: CLOCK_PATH, process: registry::address };
     let program = env!("CARGO_PKG_VERSION");
     let (me, profile) = (assignment.clone(), options.profile);
     let announce = move |announced: Announced| async move {

@@ -47,9 +47,9 @@ impl World {
         let log: Arc<dyn EventLog> = Arc::new(MemoryLog::new());
         let slot: Arc<OnceLock<Host>> = Arc::default();
         let door = slot.clone();
-        let barriers: Barriers = Arc::new(move |number, confirmed| {
+        let barriers: Barriers = Arc::new(move || {
             let host = door.get().cloned();
-            Box::pin(async move { host?.barrier(number, confirmed).await })
+            Box::pin(async move { host?.told().await })
         });
         let clock = ClockService::start(start(), mode, wall.clone(), log.clone(), barriers, &tasks);
         let foundation = Foundation {

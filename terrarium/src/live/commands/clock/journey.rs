@@ -24,7 +24,7 @@ use controller::{Api, Change, ListOptions, Reflector};
 use futures::future::BoxFuture;
 use parking_lot::{Mutex, MutexGuard};
 use process::live::{Setup, participate};
-use process::participant::{Grant, Idle, Join, Reports, ReportsOver};
+use process::participant::{Answer, Grant, Idle, Join, Reports, ReportsOver};
 use process::{Context, Exit, Identity, Output};
 use serde::Serialize;
 use tokio::sync::Notify;
@@ -245,7 +245,7 @@ impl Reports for TellingReports {
         self.over.join(join)
     }
 
-    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Grant>, String>> {
+    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Answer>, String>> {
         let (answer, printer, client) = (self.over.report(idle), self.printer.clone(), self.client.clone());
         Box::pin(async move {
             if printer.state().story.is_some() {
@@ -257,7 +257,7 @@ impl Reports for TellingReports {
                 printer.state().halted = true;
             }
             let answer = answer.await?;
-            if let Some(grant) = &answer {
+            if let Some(Answer::Grant(grant)) = &answer {
                 printer.moved(grant.now);
             }
             Ok(answer)
