@@ -5,6 +5,7 @@
 //! them are others now ([`crate::stream`]).
 
 use api::operator::Garden;
+use eventlog::Key;
 use http::StatusCode;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use ring::digest;
@@ -15,6 +16,7 @@ use crate::parts::form;
 use crate::parts::message::{Message, Severity};
 use crate::parts::time;
 use crate::refusal::Refusal;
+use crate::steps::Walk;
 use crate::view::View;
 use crate::{Dashboard, assets, timebar};
 
@@ -108,6 +110,17 @@ pub struct Page {
     pub command: Option<String>,
     /// Resources of the log whose changes change it, `core.gardener.cloud/shoots`; empty: it does not change by itself.
     pub follows: Vec<&'static str>,
+    /// The object that it is about, whose changes "previous change" and "next change" lead to; `None`: those of `follows`.
+    pub about: Option<About>,
+}
+
+/// The object that a page is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// A Shoot, a CloudProfile or a NamespacedCloudProfile.
+    pub key: Key,
+    /// Cluster and namespace of the Machines that belong to it.
+    pub machines: Option<(String, String)>,
 }
 
 impl Page {
@@ -120,7 +133,15 @@ impl Page {
             regions: Vec::new(),
             command: None,
             follows: Vec::new(),
+            about: None,
         }
+    }
+
+    /// With the object that it is about.
+    #[must_use]
+    pub fn about(mut self, key: Key, machines: Option<(String, String)>) -> Self {
+        self.about = Some(About { key, machines });
+        self
     }
 
     /// With another region at its end.
@@ -158,11 +179,13 @@ pub async fn document(view: &View, page: &Page) -> Markup {
     let version = gardener_version(view).await;
     let messages = view.session.take_messages();
     let clock = clock(view);
-    let bar = timebar::markup(view, page).await;
-    let is_live = view.at.is_none() && !page.follows.is_empty();
+    let bar = timebar::region(view, page).await;
+    let is_live = view.at.is_none();
+    // What somebody fills in is not drawn again: time goes on beside it.
+    let has_time_alone = is_live && page.follows.is_empty();
     let main = html! {
         h1 { (page.title) }
-        div #messages role="status" { @for message in &messages { (message.markup()) } }
+        div #messages { @for message in &messages { (message.markup()) } }
         @for region in &page.regions { (region.markup()) }
     };
     let keys = view.session.has_keys();
@@ -170,7 +193,7 @@ pub async fn document(view: &View, page: &Page) -> Markup {
         (DOCTYPE)
         html lang="en" data-scheme=(view.session.scheme().name()) data-keys=[keys.then_some("on")] {
             (head(&format!("{} · {}", page.title, options.landscape)))
-            body data-live=[is_live.then(|| view.here())] data-past=[view.at.map(|moment| moment.revision)] {
+            body data-live=[is_live.then(|| view.here())] data-only=[has_time_alone.then_some("time")] data-past=[view.at.map(|moment| moment.revision)] {
                 a.skip href="#main" { "Skip to the content" }
                 header {
                     div.name {
@@ -189,6 +212,7 @@ pub async fn document(view: &View, page: &Page) -> Markup {
                         }
                     }
                     form.search method="get" action="/dashboard/clusters" role="search" {
+                        @if let Some(at) = view.query.get("at") { input type="hidden" name="at" value=(at); }
                         label.unseen for="search" { "Search clusters" }
                         input #search type="search" name="filter" placeholder="Search clusters" autocomplete="off";
                     }
@@ -196,7 +220,7 @@ pub async fn document(view: &View, page: &Page) -> Markup {
                 }
                 (timebar::banner(view))
                 main #main tabindex="-1" { (main) }
-                (bar)
+                section #timebar aria-label="Time" data-region=(bar.hash()) { (bar.inner()) }
                 footer {
                     @if let Some(command) = &page.command {
                         p.command { "As a command: " code #command { (command) } " "
@@ -300,7 +324,8 @@ pub fn clock(view: &View) -> Region {
             (time::instant(state.now)) " "
             span.mode { (state.mode) @if state.paused { ", paused" } }
             " " @match &walk {
-                Some(walk) => { span.standing { "step by step to " (time::text(walk.to)) } }
+                Some(Walk { goal: Some(goal), .. }) => { span.standing { "until " (goal.namespace) "/" (goal.name) " is " (goal.state) } }
+                Some(walk) => { span.standing { "step by step to " (time::instant(walk.to)) } }
                 None => { (standing(&state)) }
             }
         }
@@ -327,7 +352,7 @@ pub fn clock(view: &View) -> Region {
 fn standing(state: &ClockState) -> Markup {
     html! {
         @match state.target {
-            Some(target) => { span.standing { "on its way to " (time::text(target)) } }
+            Some(target) => { span.standing { "on its way to " (time::instant(target)) } }
             None => {
                 @let waits = state.waits();
                 @if state.settled { span.standing.settled { "settled" } }
@@ -336,7 +361,7 @@ fn standing(state: &ClockState) -> Markup {
                 @else { details.standing { summary { "waits for " (waits.len()) } ul { @for wait in &waits { li { (wait) } } } } }
             }
         }
-        @if let Some(next) = state.next { " " span.next { "next timer " (time::text(next)) } }
+        @if let Some(next) = state.next { " " span.next { "next timer " (time::instant(next)) } }
     }
 }
 

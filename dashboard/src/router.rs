@@ -284,7 +284,7 @@ async fn live(state: Given, request: Request<Body>) -> Response {
         return dashboard.refuse(None, &Refusal::not_logged_in()).await;
     };
     match dashboard.view_of(session, arrived.entrance, arrived.query.text("page")) {
-        Ok(view) => stream::answer(view, arrived.query.all("region")),
+        Ok(view) => stream::answer(view, arrived.query.text("only") == "time", arrived.query.all("region")),
         Err(refusal) => dashboard.refuse(None, &refusal).await,
     }
 }

@@ -12,11 +12,14 @@
 
 use std::collections::BTreeSet;
 
+use api::cluster::GARDEN;
+use api::core::Shoot;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::TimerClass;
 use eventlog::{Entry, Message as Changed, Verb};
 use futures::{FutureExt, StreamExt};
 use http::Method;
+use ops::goal::DELETED;
 use ops::history::entry::tree;
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::json;
@@ -41,6 +44,34 @@ pub struct Walk {
     pub pause: TimeDelta,
     /// Reasons of Events at which it ends.
     pub stop_on: BTreeSet<String>,
+    /// The state of a Shoot at which it ends; `to` is how far that is looked for.
+    pub goal: Option<Goal>,
+}
+
+/// A Shoot's last operation is in a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Goal {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// `Succeeded`, `Failed`, …; [`DELETED`]: it is gone.
+    pub state: &'static str,
+}
+
+impl Goal {
+    /// Whether it is reached.
+    ///
+    /// # Errors
+    /// What the API answers.
+    async fn is_reached(&self, view: &View) -> Result<bool, controller::Error> {
+        let shoot = view.get::<Shoot>(GARDEN, &self.namespace, &self.name).await?;
+        let operation = shoot.as_ref().and_then(|shoot| shoot.status.last_operation.as_ref());
+        Ok(match self.state {
+            DELETED => shoot.is_none(),
+            state => operation.is_some_and(|operation| operation.state == state),
+        })
+    }
 }
 
 /// The walk of a landscape, if one is going on.
@@ -100,7 +131,22 @@ async fn run(view: &View, walk: &Walk, number: u64) -> Option<Message> {
     let mut changes = options.log.subscribe(options.log.head(), None).ok();
     let by = format!("the dashboard of {}", view.session.user.name);
     loop {
+        if let Some(goal) = &walk.goal {
+            match goal.is_reached(view).await {
+                Ok(true) => {
+                    let now = time::text((options.clock)().now);
+                    let text = format!("{}/{} is {} at {now}", goal.namespace, goal.name, goal.state);
+                    return Some(Message::new(Severity::Done, text));
+                }
+                Ok(false) => {}
+                Err(error) => return Some(Message::of_error("until a state", &error)),
+            }
+        }
         let state = (options.clock)();
+        if let Some(goal) = walk.goal.as_ref().filter(|_| state.now >= walk.to) {
+            let text = format!("{}/{} is not {} up to {}", goal.namespace, goal.name, goal.state, time::text(walk.to));
+            return Some(Message::new(Severity::Warning, text));
+        }
         if state.now >= walk.to || !view.dashboard.walks().goes_on(number) {
             return None;
         }
@@ -159,6 +205,7 @@ mod tests {
             to: format!("2023-07-28T{hour:02}:00:00Z").parse().expect("an instant"),
             pause: TimeDelta::milliseconds(200),
             stop_on: BTreeSet::new(),
+            goal: None,
         };
         let first = walks.begin(walk(9));
         assert!(walks.goes_on(first));

@@ -2,7 +2,7 @@
 //! Live regions: a stream of server-sent events for one page.
 //!
 //! ```text
-//! GET stream?page=LINK&region=ID:HASH…
+//! GET stream?page=LINK&region=ID:HASH…          &only=time: nothing but clock and bar of time
 //! event: clock    {"id", "hash", "html"}     landscape time
 //! event: region   {"id", "hash", "html"}     a region that is not as the page has it
 //! event: gone     the regions that the page has no more: it is to be loaded again
@@ -33,28 +33,32 @@ use http_body_util::StreamBody;
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use crate::frame::{self, Region};
+use crate::frame::{self, Page, Region, Section};
 use crate::pages;
 use crate::parts::time;
+use crate::timebar;
 use crate::view::View;
 
 /// Wall time between two looks: ten a second.
 const LOOK: TimeDelta = TimeDelta::milliseconds(100);
+/// Wall time between two looks at the bar of time.
+const BAR: TimeDelta = TimeDelta::seconds(1);
 /// Looks without anything to say after which something is sent, so that a connection that broke is found at both ends.
 const SILENCE: u32 = 5;
 
 /// The regions that a page has, by id, with the hash of each.
 type Known = BTreeMap<String, String>;
 
-/// Answers with the stream of a page; `regions` are `ID:HASH` each.
-pub(crate) fn answer<'a>(view: View, regions: impl Iterator<Item = &'a str>) -> Response {
+/// Answers with the stream of a page; `regions` are `ID:HASH` each. Of a page that somebody fills in it tells how time goes, and
+/// nothing else.
+pub(crate) fn answer<'a>(view: View, has_time_alone: bool, regions: impl Iterator<Item = &'a str>) -> Response {
     let known: Known = regions
         .filter_map(|region| region.split_once(':'))
         .map(|(id, hash)| (id.to_owned(), hash.to_owned()))
         .collect();
     let ended = view.session.add_stream();
     let (sender, receiver) = mpsc::channel::<Bytes>(4);
-    let running = run(view, known, sender, ended);
+    let running = run(view, has_time_alone, known, sender, ended);
     // The body is what drives it: it ends when the browser goes away.
     let frames = futures::stream::select(receiver.map(Some), futures::stream::once(running).map(|()| None));
     let frames = frames
@@ -66,20 +70,27 @@ pub(crate) fn answer<'a>(view: View, regions: impl Iterator<Item = &'a str>) -> 
     response
 }
 
-async fn run(view: View, mut known: Known, mut sender: mpsc::Sender<Bytes>, mut ended: oneshot::Receiver<()>) {
+async fn run(
+    view: View,
+    has_time_alone: bool,
+    mut known: Known,
+    mut sender: mpsc::Sender<Bytes>,
+    mut ended: oneshot::Receiver<()>,
+) {
     let wall = view.dashboard.options().wall.clone();
     let log = view.dashboard.options().log.clone();
-    let follows = match pages::draw(&view).await {
-        Ok(page) => page.follows,
-        Err(_) => Vec::new(),
-    };
+    let mut page = Page::new(Section::Other, "");
+    if !has_time_alone && let Ok(drawn) = pages::draw(&view).await {
+        page = drawn;
+    }
+    let follows = page.follows.clone();
     let Ok(mut changes) = log.subscribe(log.head(), None) else {
         let _ = sender.send(event("behind", "{}")).await;
         return;
     };
     // The page may be older than its stream.
-    let (mut is_stale, mut silent, mut has_trouble) = (true, 0_u32, false);
-    let mut shown = view.now();
+    let (mut is_stale, mut silent, mut has_trouble) = (!has_time_alone, 0_u32, false);
+    let (mut shown, mut is_bar_stale, mut bar_drawn) = (view.now(), true, None);
     loop {
         if !matches!(ended.try_recv(), Err(oneshot::error::TryRecvError::Empty)) {
             let _ = sender.send(event("over", "{}")).await;
@@ -88,6 +99,7 @@ async fn run(view: View, mut known: Known, mut sender: mpsc::Sender<Bytes>, mut 
         while let Some(message) = futures::FutureExt::now_or_never(changes.messages.next()) {
             match message {
                 Some(Message::Entry(entry)) => {
+                    is_bar_stale |= !entry.volatile;
                     is_stale |= !entry.volatile && follows.iter().any(|resource| **resource == *entry.key.resource);
                 }
                 Some(_) => {}
@@ -100,6 +112,7 @@ async fn run(view: View, mut known: Known, mut sender: mpsc::Sender<Bytes>, mut 
         // Distances of time are on it, and expirations.
         let now = view.now();
         is_stale |= !follows.is_empty() && now != shown;
+        is_bar_stale |= now != shown;
         shown = now;
         let begun = wall.now();
         let mut events = Vec::new();
@@ -116,16 +129,22 @@ async fn run(view: View, mut known: Known, mut sender: mpsc::Sender<Bytes>, mut 
             }
             has_trouble |= is_stale;
         }
-        if let Some(Ok(page)) = drawn {
+        if let Some(Ok(drawn)) = drawn {
+            page = drawn;
             if std::mem::take(&mut has_trouble) {
                 events.push(event("trouble", &json!({ "text": "" }).to_string()));
             }
-            let has_gone = known.keys().any(|id| id != "clock" && page.regions.iter().all(|region| region.id != *id));
+            let is_of_page = |id: &&String| !matches!(id.as_str(), "clock" | "timebar");
+            let has_gone = known.keys().filter(is_of_page).any(|id| page.regions.iter().all(|region| region.id != *id));
             if has_gone {
                 let _ = sender.send(event("gone", "{}")).await;
                 return;
             }
             page.regions.iter().for_each(|region| changed(&mut known, region, "region", &mut events));
+        }
+        if is_bar_stale && bar_drawn.is_none_or(|drawn| wall.now() - drawn >= BAR) {
+            (is_bar_stale, bar_drawn) = (false, Some(wall.now()));
+            changed(&mut known, &timebar::region(&view, &page).await, "region", &mut events);
         }
         silent = if events.is_empty() { silent + 1 } else { 0 };
         if silent >= SILENCE {

@@ -5,15 +5,22 @@
 //! let go, the page is loaded at that moment.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use api::cluster::GARDEN;
-use api::core::CloudProfile;
+use api::core::{CloudProfile, MaintenanceTimeWindow, Shoot};
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::maintenance::upcoming;
 use domain::versions::Expirable;
+use eventlog::Revision;
 use maud::{Markup, html};
+use ops::past::resource;
+use ops::past::rows::ShootRow;
 use ops::past::timeline::{Mark, Subject};
+use ops::spelling::counted;
 
-use crate::frame::Page;
+use crate::frame::{About, Page, Region};
+use crate::pages::clusters::source;
 use crate::parts::time;
 use crate::view::{Moment, View};
 
@@ -44,16 +51,20 @@ pub fn banner(view: &View) -> Markup {
     }
 }
 
-/// `28 July 2023 09:20:07, revision 1042`.
+/// `28 July 2023 09:20, revision 1042`.
 fn spoken(moment: Moment) -> String {
-    format!("{}, revision {}", moment.time.format("%-d %B %Y %H:%M:%S"), moment.revision)
+    format!("{}, revision {}", moment.time.format("%-d %B %Y %H:%M"), moment.revision)
 }
 
-/// The bar.
-pub async fn markup(view: &View, page: &Page) -> Markup {
+/// The bar, which is live as the page is.
+pub async fn region(view: &View, page: &Page) -> Region {
+    Region::new("timebar", "", markup(view, page).await)
+}
+
+async fn markup(view: &View, page: &Page) -> Markup {
     let timeline = view.dashboard.timeline();
     let Ok(span) = timeline.refresh().await else {
-        return html! { section #timebar aria-label="Time" { p { "The log does not answer: nothing is known of the past." } } };
+        return html! { p { "The log does not answer: nothing is known of the past." } };
     };
     let is_read = span.upto >= span.head;
     if !is_read {
@@ -62,10 +73,17 @@ pub async fn markup(view: &View, page: &Page) -> Markup {
     let now = view.dashboard.now();
     let begin = span.begin.unwrap_or(now).min(now);
     let shown = view.at.unwrap_or(Moment { revision: span.head.0, time: now });
-    let (before, behind) = timeline.neighbours(eventlog::Revision(shown.revision), &page.follows);
+    let (before, behind) = match &page.about {
+        Some(About { key, machines }) => {
+            let machines = machines.as_ref().map(|(cluster, namespace)| (cluster.as_str(), namespace.as_str()));
+            timeline.neighbours_of(Revision(shown.revision), key, machines)
+        }
+        None => timeline.neighbours(Revision(shown.revision), &page.follows),
+    };
     let behind = if view.at.is_some() { behind } else { None };
     let marks = seen(view, timeline.marks()).await;
     let expirations = expirations(view, begin, now + AHEAD).await;
+    let windows = windows(view, page, now).await;
     let x = |at: DateTime<Utc>| if at <= now { position(at, begin, now) } else { to_come(at, now) };
     let subjects: BTreeMap<Subject, usize> = marks.iter().fold(BTreeMap::new(), |mut counts, mark| {
         *counts.entry(mark.subject).or_default() += 1;
@@ -81,7 +99,6 @@ pub async fn markup(view: &View, page: &Page) -> Markup {
     let listed = marks.iter().rev().filter(|mark| mark.moment.time <= shown.time).take(LISTED);
     let is_past = view.at.is_some();
     html! {
-        section #timebar aria-label="Time" {
             div.timeline {
                 svg viewBox={"0 0 " (WHOLE) " " (HEIGHT)} preserveAspectRatio="none" role="img"
                     aria-label={"From " (time::text(begin)) " to now, " (time::text(now)) ", with " (marks.len()) " marks"} {
@@ -99,6 +116,9 @@ pub async fn markup(view: &View, page: &Page) -> Markup {
                     }
                     @for (date, text) in &expirations {
                         line.mark.k-expiration x1=(x(*date)) x2=(x(*date)) y1="35" y2="43" { title { (time::text(*date)) " " (text) } }
+                    }
+                    @for (at, text) in one_at_a_place(&windows, now) {
+                        line.mark.k-window x1=(at) x2=(at) y1="9" y2="15" { title { (text) } }
                     }
                     line.handle x1=(x(shown.time)) x2=(x(shown.time)) y1="0" y2=(HEIGHT) {}
                 }
@@ -134,7 +154,8 @@ pub async fn markup(view: &View, page: &Page) -> Markup {
             details {
                 summary { "Marks as a table: " @for (index, (subject, count)) in subjects.iter().enumerate() {
                     @if index > 0 { ", " } (subject.as_str()) " " (count) } @if subjects.is_empty() { "none" }
-                    @if !expirations.is_empty() { ", expiration " (expirations.len()) } }
+                    @if !expirations.is_empty() { ", expiration " (expirations.len()) }
+                    @if !windows.is_empty() { ", window to come " (windows.len()) } }
                 ul.marks {
                     @for mark in listed {
                         li { a href=(view.here_with(&[("at", &mark.moment.revision.to_string())])) { (time::instant(mark.moment.time)) }
@@ -147,9 +168,11 @@ pub async fn markup(view: &View, page: &Page) -> Markup {
                             " expiration: " (text)
                         }
                     }
+                    @for (begin, text) in windows.iter().take(LISTED) {
+                        li { (time::instant_from(*begin, now)) " window: " (text) }
+                    }
                 }
             }
-        }
     }
 }
 
@@ -184,6 +207,51 @@ async fn expirations(view: &View, begin: DateTime<Utc>, end: DateTime<Utc>) -> V
     all.sort();
     all.truncate(EXPIRATIONS);
     all
+}
+
+/// Maintenance windows that begin within [`AHEAD`], in the order of time: of the Shoot that a page is about, else of all that the
+/// user may see. Windows that begin together are one.
+async fn windows(view: &View, page: &Page, now: DateTime<Utc>) -> Vec<(DateTime<Utc>, String)> {
+    let rows = source::known(view).await;
+    let own = page.about.as_ref().map(|about| &about.key).filter(|key| *key.resource == *resource::SHOOTS);
+    let is_meant =
+        |row: &&Arc<ShootRow>| own.is_none_or(|key| *row.namespace == *key.namespace && *row.name == *key.name);
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for row in rows.iter().filter(is_meant).filter(|row| row.deleted.is_none()) {
+        if let Some((begin, end)) = &row.spec.window {
+            *counts.entry((begin, end)).or_default() += 1;
+        }
+    }
+    let mut all: BTreeMap<DateTime<Utc>, usize> = BTreeMap::new();
+    let mut shoot = Shoot::default();
+    for ((begin, end), count) in counts {
+        let window = MaintenanceTimeWindow { begin: begin.to_owned(), end: end.to_owned() };
+        shoot.spec.maintenance.get_or_insert_default().time_window = Some(window);
+        let mut at = upcoming::next_begin(&shoot, now);
+        while let Some(begin) = at.filter(|begin| *begin <= now + AHEAD) {
+            *all.entry(begin).or_default() += count;
+            at = upcoming::next_begin(&shoot, begin).filter(|next| *next > begin);
+        }
+    }
+    let text = |count: usize| match (own, count) {
+        (Some(_), _) => "maintenance may begin".to_owned(),
+        (None, count) => format!("maintenance of {} may begin", counted(count, "cluster", "clusters")),
+    };
+    all.into_iter().map(|(begin, count)| (begin, text(count))).collect()
+}
+
+/// Where windows are drawn: of several at one place, the first says how many there are.
+fn one_at_a_place(windows: &[(DateTime<Utc>, String)], now: DateTime<Utc>) -> Vec<(f64, String)> {
+    let mut drawn: Vec<(f64, String, usize)> = Vec::new();
+    for (begin, text) in windows {
+        let x = (to_come(*begin, now) / GRAIN).round() * GRAIN;
+        match drawn.last_mut() {
+            Some(last) if (last.0 - x).abs() < GRAIN / 2.0 => last.2 += 1,
+            _ => drawn.push((x, format!("{} {text}", time::text(*begin)), 0)),
+        }
+    }
+    let text = |text: String, more: usize| if more == 0 { text } else { format!("{text}, and {more} more") };
+    drawn.into_iter().map(|(x, first, more)| (x, text(first, more))).collect()
 }
 
 /// Where an instant behind now is in the picture.

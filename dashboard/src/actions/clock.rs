@@ -3,7 +3,7 @@
 
 use api::cluster::GARDEN;
 use api::core::Shoot;
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use controller::Error;
 use domain::maintenance::upcoming;
 use http::{Method, StatusCode};
@@ -39,21 +39,28 @@ pub(super) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> 
         },
         "1h" => TimeDelta::hours(1),
         "1d" => TimeDelta::days(1),
-        "window" => {
-            let shoots = view.list::<Shoot>(GARDEN, None, "").await?;
-            let living = shoots.iter().filter(|shoot| shoot.metadata.deletion_timestamp.is_none());
-            match living.filter_map(|shoot| upcoming::next_begin(shoot, state.now)).min() {
-                // As `terrarium clock until window`: inside of it.
-                Some(begin) => begin + TimeDelta::seconds(1) - state.now,
-                None => return Ok(note("no Shoot has a maintenance window")),
-            }
-        }
+        "window" => return until_window(view).await,
         _ => {
             let sentence = "The clock has no such command.";
             return Err(Refusal::new(StatusCode::BAD_REQUEST, "Not a command of the clock", sentence));
         }
     };
     let Some(to) = state.now.checked_add_signed(by) else { return Ok(note("that is further than time goes")) };
+    go(view, to).await
+}
+
+/// Into the next window of any Shoot, as `terrarium clock until window`.
+pub(super) async fn until_window(view: &View) -> Result<Outcome, Refusal> {
+    let now = view.dashboard.now();
+    let shoots = view.list::<Shoot>(GARDEN, None, "").await?;
+    let living = shoots.iter().filter(|shoot| shoot.metadata.deletion_timestamp.is_none());
+    match living.filter_map(|shoot| upcoming::next_begin(shoot, now)).min() {
+        Some(begin) => go(view, begin + TimeDelta::seconds(1)).await,
+        None => Ok(note("no Shoot has a maintenance window")),
+    }
+}
+
+async fn go(view: &View, to: DateTime<Utc>) -> Result<Outcome, Refusal> {
     let by = format!("the dashboard of {}", view.session.user.name);
     let body = json!({ "to": to, "orNow": true, "by": by }).to_string().into_bytes();
     let answer = view.send(Method::POST, ADVANCE, Some(("application/json", body))).await;

@@ -4,8 +4,11 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::maintenance::upcoming;
 use http::Method;
+use ops::goal::{self, DELETED, FAR, Until};
 use ops::instant::{When, duration};
+use ops::names::shoots::ShootName;
 use serde_json::json;
 
 use super::{ADVANCE, Outcome};
@@ -13,7 +16,7 @@ use crate::input::Fields;
 use crate::parts::message::{Message, Severity};
 use crate::parts::time;
 use crate::refusal::Refusal;
-use crate::steps::{self, LONGEST, Walk};
+use crate::steps::{self, Goal, LONGEST, Walk};
 use crate::view::View;
 
 /// The object that says how time goes by itself.
@@ -30,13 +33,46 @@ pub(super) async fn advance(view: &View, form: &Fields) -> Result<Outcome, Refus
     }
 }
 
-/// Advances until an instant.
+/// Advances until an instant, a window, or a Shoot's state: as `terrarium clock until`.
 pub(super) async fn until(view: &View, form: &Fields) -> Result<Outcome, Refusal> {
-    let now = view.dashboard.now();
-    match form.text("until").parse::<When>() {
-        Ok(when) if when.behind(now) < now => Ok(said(&format!("{} is past", time::text(when.behind(now))))),
-        Ok(when) => go(view, when.behind(now)).await,
-        Err(why) => Ok(said(&why)),
+    let (text, now) = (form.text("until"), view.dashboard.now());
+    let (first, shoot) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let until = match (goal::until(first), shoot.trim()) {
+        (Err(why), _) => return Ok(said(&why)),
+        (Ok(until), "") => until,
+        (Ok(Until::Window), shoot) => {
+            let begin = match shoot.parse::<ShootName>() {
+                Ok(name) => name.find(&view.context()).await.map(|shoot| upcoming::next_begin(&shoot, now)),
+                Err(why) => return Ok(said(&why)),
+            };
+            return match begin {
+                Ok(Some(begin)) => go(view, begin + TimeDelta::seconds(1)).await,
+                Ok(None) => Ok(said(&format!("{shoot} has no maintenance window"))),
+                Err(error) => Ok(said(&error.to_string())),
+            };
+        }
+        (Ok(_), _) => return Ok(said("a Shoot is named behind `window` only")),
+    };
+    match until {
+        Until::Time(when) if when.behind(now) < now => Ok(said(&format!("{} is past", time::text(when.behind(now))))),
+        Until::Time(when) => go(view, when.behind(now)).await,
+        Until::Window => super::clock::until_window(view).await,
+        Until::State(shoot, state) => {
+            let found = async {
+                if state != DELETED {
+                    shoot.find(&view.context()).await?;
+                }
+                shoot.namespace(&view.context()).await
+            };
+            let namespace = match found.await {
+                Ok(namespace) => namespace,
+                Err(error) => return Ok(said(&error.to_string())),
+            };
+            let goal = Goal { namespace, name: shoot.name.clone(), state };
+            let walk = Walk { to: now + FAR, pause: TimeDelta::zero(), stop_on: BTreeSet::new(), goal: Some(goal) };
+            steps::begin(view, walk);
+            Ok(Outcome::Back(Vec::new()))
+        }
     }
 }
 
@@ -58,7 +94,7 @@ pub(super) fn steps(view: &View, form: &Fields) -> Outcome {
     }
     let stop_on = form.text("stop-on").split([',', ' ']).filter(|reason| !reason.is_empty());
     let stop_on: BTreeSet<String> = stop_on.map(str::to_owned).collect();
-    steps::begin(view, Walk { to, pause, stop_on });
+    steps::begin(view, Walk { to, pause, stop_on, goal: None });
     Outcome::Back(Vec::new())
 }
 

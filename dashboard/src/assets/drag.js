@@ -2,12 +2,22 @@
 // Expiration dates that are dragged, and pictures of time that are clicked. A date that was moved becomes a field of the
 // page's address, or fills in a form and sends it; so the server says what comes of it.
 const DAY = 86400;
+// What is moved until the answer has come is not sent: no more than one request is ever under way.
+let going = false;
+function leave(box) {
+  going = true;
+  box.setAttribute("aria-busy", "true");
+  box.querySelectorAll("input[type=range]").forEach((input) => { input.disabled = true; });
+  const place = document.getElementById("live");
+  if (place) place.textContent = "The forecast is being made";
+}
 
 function dayOf(box, input) {
   if (Number(input.value) >= Number(input.max)) return null;
   return new Date((Number(box.dataset.dates) + Number(input.value) * DAY) * 1000).toISOString().slice(0, 10);
 }
 function take(box, input) {
+  if (going) return;
   const [version, day] = [input.dataset.version, dayOf(box, input)];
   sessionStorage.setItem("dragged", input.id);
   if (box.dataset.form) {
@@ -15,6 +25,7 @@ function take(box, input) {
     form.elements.version.value = version;
     form.elements.expires.value = day || "none";
     form.requestSubmit(form.querySelector('button[value="look"]'));
+    leave(box);
     return;
   }
   const url = new URL(location.href);
@@ -23,7 +34,13 @@ function take(box, input) {
   others.forEach((text) => url.searchParams.append(box.dataset.field, text));
   if (day) url.searchParams.append(box.dataset.field, version + "=" + day);
   location.assign(url);
+  leave(box);
 }
+// Who comes back to a page that the browser has kept may drag again.
+addEventListener("pageshow", () => {
+  going = false;
+  document.querySelectorAll("[data-dates] input[type=range]").forEach((input) => { input.disabled = false; });
+});
 function prepare(root) {
   root.querySelectorAll("[data-dates]").forEach((box) => {
     if (!box.hidden) return;

@@ -58,7 +58,8 @@ function restore(region, kept) {
 }
 function replace({ id, hash, html }) {
   const region = byId(id);
-  if (!region || region.dataset.region === hash) return;
+  // What is being dragged stays under the pointer.
+  if (!region || region.dataset.region === hash || region.querySelector("[data-busy]")) return;
   const kept = keep(region);
   region.innerHTML = trusted.createHTML(html);
   region.dataset.region = hash;
@@ -75,26 +76,31 @@ function banner(text) {
   if (!text) { if (place) place.remove(); return; }
   if (!place) {
     place = document.createElement("div");
-    place.id = "lost"; place.className = "message m-warning lost"; place.setAttribute("role", "status");
+    place.id = "lost"; place.className = "message m-warning lost";
     document.body.prepend(place);
   }
+  if (place.textContent !== text) say(text);
   place.textContent = text;
 }
+// Pages that somebody fills in are told how time goes, and nothing else.
+const hasTimeAlone = document.body.dataset.only === "time";
+const isLive = (id) => !hasTimeAlone || id === "clock" || id === "timebar";
 function open() {
   const page = document.body.dataset.live;
   if (!page) return;
   const query = new URLSearchParams({ page });
-  document.querySelectorAll("[data-region]").forEach((it) => query.append("region", it.id + ":" + it.dataset.region));
+  if (hasTimeAlone) query.set("only", "time");
+  document.querySelectorAll("[data-region]").forEach((it) => { if (isLive(it.id)) query.append("region", it.id + ":" + it.dataset.region); });
   source = new EventSource("/dashboard/stream?" + query);
   const data = (act) => (event) => act(JSON.parse(event.data));
   heard = performance.now();
   ["open", "clock", "region", "trouble", "alive"].forEach((name) => source.addEventListener(name, () => { heard = performance.now(); }));
   source.addEventListener("open", () => { attempts = 0; clearTimeout(lost); lost = null; banner(""); });
   source.addEventListener("clock", data(replace));
-  source.addEventListener("region", data((region) => { replace(region); say("The page shows something new"); }));
+  source.addEventListener("region", data((region) => { replace(region); if (region.id !== "timebar") say("The page shows something new"); }));
   source.addEventListener("gone", () => { source.close(); location.reload(); });
   source.addEventListener("behind", () => again());
-  source.addEventListener("trouble", data(({ text }) => { banner(text); if (text) say(text); }));
+  source.addEventListener("trouble", data(({ text }) => banner(text)));
   source.addEventListener("over", () => { source.close(); poll(""); });
   source.addEventListener("error", () => again());
 }
@@ -103,7 +109,6 @@ function again() {
   attempts += 1;
   if (!lost) lost = setTimeout(() => {
     banner("The landscape does not answer. This page shows what was last known, and asks again.");
-    say("The landscape does not answer");
   }, 400);
   if (attempts > 5) banner("Landscape stopped. `terrarium up` resumes it.");
   if (attempts < 400) setTimeout(reopen, Math.min(8000, 250 * 2 ** attempts));
@@ -125,7 +130,7 @@ async function reopen() {
 
 function draw(text) {
   const page = new DOMParser().parseFromString(trusted.createHTML(text), "text/html");
-  page.querySelectorAll("[data-region]").forEach((it) => replace({ id: it.id, hash: it.dataset.region, html: it.innerHTML }));
+  page.querySelectorAll("[data-region]").forEach((it) => isLive(it.id) && replace({ id: it.id, hash: it.dataset.region, html: it.innerHTML }));
 }
 // A page without a stream (a session has four) asks every two seconds whether it is another now.
 async function poll(tag) {
@@ -222,6 +227,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 prepare(document);
+if (byId("messages")?.textContent) say(byId("messages").textContent);
 open();
 addEventListener("pagehide", () => source && source.close());
 addEventListener("pageshow", (event) => { if (event.persisted) open(); });

@@ -42,7 +42,11 @@ pub async fn draw_with(view: &View, given: &Fields, said: &[Message]) -> Result<
         page = page.region("inject", "Let something go wrong", inject(view, given, said));
     }
     let page = page.region("kinds", "Kinds", kinds(view));
-    Ok(page.command("terrarium fault list").follows(&["terrarium.dev/faults"]))
+    let command = match view.at {
+        Some(moment) => format!("terrarium at {} get faults --cluster runtime", moment.revision),
+        None => "terrarium fault list".to_owned(),
+    };
+    Ok(page.command(command).follows(&["terrarium.dev/faults"]))
 }
 
 fn row(view: &View, row: &Row) -> Vec<Markup> {

@@ -8,6 +8,7 @@
 //! | `classify` | versions are classified otherwise, `kubernetes/1.31.2=deprecated`; several |
 //! | `auto` | automatic updates of all Shoots of a namespace, or of `all`, `NAMESPACE=off`; several |
 //! | `only` | only such changes |
+//! | `lanes` | `version`: the picture has a lane for each version that is left, else for each project |
 //! | `explain` | `NAMESPACE/NAME`: why versions of a Shoot are chosen or left |
 
 use std::collections::BTreeMap;
@@ -192,7 +193,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
             html! {
                 p { "From " (time::instant(from)) " to " (time::instant(until)) "." }
                 @for line in forecast.closing() { p.closing { (line) } }
-                (picture(shown, from, until))
+                (picture(shown, from, until, view.query.text("lanes") == "version"))
             },
         );
     if let Some(without) = without {
@@ -248,7 +249,17 @@ fn apply(view: &View, before: &World, after: &World) -> Markup {
 
 fn command(view: &View) -> String {
     let until = view.query.text("until");
-    let mut command = format!("terrarium forecast --until {}", if until.is_empty() { LENGTH } else { until });
+    let until = if until.is_empty() { LENGTH } else { until };
+    let mut command = match view.at {
+        Some(moment) => format!(
+            "terrarium at {} get cloudprofiles,namespacedcloudprofiles,shoots -A -o yaml | terrarium forecast -f - \
+             --seed {} --from {} --until {until}",
+            moment.revision,
+            view.dashboard.options().seed,
+            time::machine(moment.time),
+        ),
+        None => format!("terrarium forecast --until {until}"),
+    };
     for name in ["expire", "classify", "only"] {
         for value in view.query.all(name).filter(|value| !value.trim().is_empty()) {
             command.extend([" --", name, " ", value.trim()]);
@@ -281,6 +292,7 @@ fn question(view: &View) -> Markup {
                 (several("expire", "What if versions expired at another time", "kubernetes/1.31=2027-01-31"))
                 (several("classify", "What if versions were classified otherwise", "kubernetes/1.31.2=deprecated"))
                 (several("auto", "What if automatic updates were on or off", "garden-local=off, all=on"))
+                (form::select("lanes", "Lanes of the picture", view.query.text("lanes"), &[("", lanes())], "", &[]))
                 (form::text("explain", "Explain a Shoot", view.query.text("explain"), "NAMESPACE/NAME", &[]))
                 fieldset {
                     legend { "Only" }
@@ -294,6 +306,21 @@ fn question(view: &View) -> Markup {
     }
 }
 
+/// What lanes can be of.
+fn lanes() -> Vec<form::Choice> {
+    let choice = |value: &str, label: &str| form::Choice { value: value.to_owned(), label: label.to_owned() };
+    vec![choice("", "by project"), choice("version", "by version")]
+}
+
+/// The lane of a change.
+fn lane(row: &Row, by_version: bool) -> String {
+    if by_version {
+        let name = row.change.subject.as_str();
+        return row.change.from.as_ref().map_or_else(|| name.to_owned(), |from| format!("{name} {from}"));
+    }
+    row.shoot.split('/').next().unwrap_or_default().to_owned()
+}
+
 /// How a change is marked: each kind has a shape of its own.
 fn shape(change: &Change) -> &'static str {
     match change {
@@ -304,11 +331,12 @@ fn shape(change: &Change) -> &'static str {
     }
 }
 
-fn picture(rows: &[Row], from: DateTime<Utc>, until: DateTime<Utc>) -> Markup {
-    let mut lanes: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+fn picture(rows: &[Row], from: DateTime<Utc>, until: DateTime<Utc>, by_version: bool) -> Markup {
+    let mut lanes: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
     for row in rows.iter().take(MARKS) {
-        lanes.entry(row.shoot.split('/').next().unwrap_or_default()).or_default().push(row);
+        lanes.entry(lane(row, by_version)).or_default().push(row);
     }
+    let what = if by_version { "version" } else { "project" };
     let length = (until - from).num_seconds().max(1) as f64;
     let x = |at: DateTime<Utc>| (180.0 + (at - from).num_seconds() as f64 / length * 800.0).round();
     let hidden = lanes.len().saturating_sub(LANES);
@@ -317,7 +345,7 @@ fn picture(rows: &[Row], from: DateTime<Utc>, until: DateTime<Utc>) -> Markup {
         @if rows.is_empty() { p { strong { "Nothing changes." } } }
         @else {
             div.picture tabindex="0" role="region" aria-label="Picture of changes" {
-                svg viewBox={"0 0 1000 " (height)} role="img" aria-label={"Changes by project from " (time::text(from)) " to " (time::text(until)) "; the table below has the same"} {
+                svg viewBox={"0 0 1000 " (height)} role="img" aria-label={"Changes by " (what) " from " (time::text(from)) " to " (time::text(until)) "; the table below has the same"} {
                     @for (index, (lane, rows)) in lanes.iter().take(LANES).enumerate() {
                         @let y = index * 22 + 24;
                         text x="4" y=(y + 4) { (lane) }
@@ -330,7 +358,7 @@ fn picture(rows: &[Row], from: DateTime<Utc>, until: DateTime<Utc>) -> Markup {
                     text.faint x="980" y=(height - 4) text-anchor="end" { (time::text(until)) }
                 }
             }
-            p.hint { "● forced, ■ nodes are replaced, ✕ fails, ○ all else" @if hidden > 0 { "; " (hidden) " more projects are not drawn" } }
+            p.hint { "● forced, ■ nodes are replaced, ✕ fails, ○ all else" @if hidden > 0 { "; " (hidden) " more " (what) "s are not drawn" } }
         }
     }
 }
@@ -356,7 +384,7 @@ fn changes(view: &View, rows: &[Row]) -> Markup {
         .take(SHOWN)
         .map(|row| {
             let change = &row.change;
-            let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+            let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| table::NONE.to_owned());
             let forced = match (change.is_forced, change.was_opted_out) {
                 (true, true) => "yes, opted out",
                 (true, false) => "yes",
@@ -414,7 +442,7 @@ fn unmoved(forecast: &Forecast) -> Markup {
 }
 
 /// Who is forced, and who fails, with and without what is otherwise.
-fn difference(without: &Forecast, with: &Forecast) -> Markup {
+pub(super) fn difference(without: &Forecast, with: &Forecast) -> Markup {
     let of = |forecast: &Forecast, holds: fn(&Change) -> bool| -> Vec<String> {
         let mut names: Vec<String> =
             forecast.rows.iter().filter(|row| holds(&row.change)).map(|row| row.shoot.clone()).collect();

@@ -9,16 +9,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use api::cluster::GARDEN;
-use api::core::Seed;
+use api::constants::annotation;
+use api::core::{ControllerInstallation, Seed};
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::Pod;
-use domain::skew::{Component, GardenerVersion};
+use controller::Error;
+use domain::skew::{Component, GardenerVersion, Instance};
+use domain::upgrade::Step;
 use maud::{Markup, html};
-use ops::components::Row;
+use ops::components::{Row, State, pods_of, problem, rolls, version_of};
 use ops::fleet::{self, Fleet};
 use ops::past::resource;
 use ops::past::rows::ShootRow;
 use ops::skew::{self, Cell};
+use ops::spelling::{counted, first_of};
 use ops::upgrade::Planned;
 use ops::words;
 
@@ -27,7 +31,7 @@ use crate::frame::{Page, Section};
 use crate::parts::message::{Message, Severity};
 use crate::parts::{form, table, time};
 use crate::refusal::Refusal;
-use crate::view::View;
+use crate::view::{Moment, View};
 
 /// Gardener's own Deployments and Pods.
 const OURS: &str = "labelSelector=app%3Dgardener";
@@ -39,12 +43,11 @@ const OURS: &str = "labelSelector=app%3Dgardener";
 pub async fn draw(view: &View) -> Result<Page, Refusal> {
     let deployments: Vec<Deployment> = view.list("*", None, OURS).await?;
     let pods: Vec<Arc<Pod>> = view.list::<Pod>("*", None, OURS).await?.into_iter().map(Arc::new).collect();
-    let seeds: Vec<Seed> = view.list(GARDEN, None, "").await?;
-    // Rows are enough, and there may be thousands.
-    let shoots: Vec<Arc<ShootRow>> = match Source::of(view).await? {
-        Source::Indexed(rows, _) => rows,
-        Source::Listed(shoots) => shoots.iter().map(|shoot| Arc::new(ShootRow::of(shoot))).collect(),
-    };
+    // What gardener-apiserver serves may be away while the host answers: then these parts say so, and the others are there.
+    let seeds = view.list::<Seed>(GARDEN, None, "").await;
+    let installed = view.list::<ControllerInstallation>(GARDEN, None, "").await.unwrap_or_default();
+    let found = rows(view).await;
+    let shoots: &[Arc<ShootRow>] = found.as_deref().unwrap_or_default();
     let fleet = match fleet::without_shoots(&view.reading_context()).await {
         Ok(mut fleet) => {
             fleet.shoots = shoots.iter().map(|row| fleet::versions_of_row(row)).collect();
@@ -57,7 +60,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
     };
     let mut page = Page::new(Section::Landscape, "Landscape")
         .region("components", "Components", components(view, &deployments, &pods))
-        .region("seeds", "Seeds", seeds_table(&seeds, &shoots))
+        .region("seeds", "Seeds", seeds_region(view, &seeds, &installed, shoots))
         .region("rules", "Rules about versions", matrix(view, &fleet))
         .region("beside", "Who may run beside these gardener-apiservers", beside(view, &fleet));
     let warnings = warnings(view, &fleet);
@@ -68,14 +71,25 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
             html! { ul { @for text in &warnings { li { (text) } } } },
         );
     }
-    let page = page.region("versions", "Version of Gardener by Shoots", by_version(&shoots)).region(
+    let by_version = match &found {
+        Ok(shoots) => by_version(shoots),
+        Err(refusal) => unanswered(view, &refusal.title),
+    };
+    let page = page.region("versions", "Version of Gardener by Shoots", by_version).region(
         "upgrade",
         "Upgrade",
-        upgrade(view, &fleet),
+        upgrade(view, &fleet, &deployments, &pods),
     );
-    let command = match view.query.text("to") {
-        "" => "terrarium skew check".to_owned(),
-        to => format!("terrarium upgrade plan --to {to}"),
+    let asks = match view.query.text("to") {
+        "" => "skew check".to_owned(),
+        to => format!("upgrade plan --to {to}"),
+    };
+    let command = match view.at {
+        Some(Moment { revision, .. }) => format!(
+            "(terrarium at {revision} get deployments -A --cluster runtime -l app=gardener -o yaml; echo ---; \
+             terrarium at {revision} get seeds -o yaml) | terrarium {asks} -f -"
+        ),
+        None => format!("terrarium {asks}"),
     };
     Ok(page.command(command).follows(&[
         "apps/deployments",
@@ -84,6 +98,22 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
         resource::SEEDS,
         resource::SHOOTS,
     ]))
+}
+
+/// Rows of the Shoots that the user may see: they are enough, and there may be thousands.
+async fn rows(view: &View) -> Result<Vec<Arc<ShootRow>>, Refusal> {
+    Ok(match Source::of(view).await? {
+        Source::Indexed(rows, _) => rows,
+        Source::Listed(shoots) => shoots.iter().map(|shoot| Arc::new(ShootRow::of(shoot))).collect(),
+    })
+}
+
+/// A part of the page that nobody answers for.
+fn unanswered(view: &View, what: &str) -> Markup {
+    html! {
+        (Message::new(Severity::Error, what).markup())
+        @if let Some(since) = view.dashboard.silent_since() { p { "It has not answered since " (time::instant(since)) "." } }
+    }
 }
 
 fn components(view: &View, deployments: &[Deployment], pods: &[Arc<Pod>]) -> Markup {
@@ -125,7 +155,37 @@ fn components(view: &View, deployments: &[Deployment], pods: &[Arc<Pod>]) -> Mar
     }
 }
 
-fn seeds_table(seeds: &[Seed], shoots: &[Arc<ShootRow>]) -> Markup {
+fn seeds_region(
+    view: &View,
+    seeds: &Result<Vec<Seed>, Error>,
+    installed: &[ControllerInstallation],
+    shoots: &[Arc<ShootRow>],
+) -> Markup {
+    match seeds {
+        Ok(seeds) => seeds_table(seeds, installed, shoots),
+        Err(error) => unanswered(view, &Message::of_error("Seeds cannot be read", error).text),
+    }
+}
+
+/// Extensions in a Seed, each with what is wrong with it.
+fn extensions(installed: &[ControllerInstallation], seed: &str) -> Markup {
+    let is_in = |it: &&ControllerInstallation| it.spec.seed_ref.as_ref().is_some_and(|known| known.name == *seed);
+    let own: Vec<&ControllerInstallation> = installed.iter().filter(is_in).collect();
+    html! {
+        @if own.is_empty() { (table::NONE) }
+        @for it in own {
+            @let bad = it.status.conditions.iter().find(|it| matches!(it.r#type.as_str(), "Valid" | "Installed" | "Healthy") && it.status != "True");
+            p.nowrap { (it.spec.registration_ref.name) " "
+                @match bad {
+                    Some(condition) => { span class={"chip c-" (condition.status)} { (condition.status) } " " (condition.r#type) ": " (condition.message) }
+                    None => { span.kept { "installed" } }
+                }
+            }
+        }
+    }
+}
+
+fn seeds_table(seeds: &[Seed], installed: &[ControllerInstallation], shoots: &[Arc<ShootRow>]) -> Markup {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for seed in shoots.iter().filter_map(|row| row.spec.seed.as_deref()) {
         *counts.entry(seed).or_default() += 1;
@@ -137,9 +197,10 @@ fn seeds_table(seeds: &[Seed], shoots: &[Arc<ShootRow>]) -> Markup {
             let own = counts.get(name.as_str()).copied().unwrap_or_default();
             vec![
                 html! { (name) },
-                html! { (seed.status.gardener.as_ref().map_or("-", |gardenlet| gardenlet.version.as_str())) },
-                html! { (seed.status.kubernetes_version.as_deref().unwrap_or("-")) },
+                html! { (seed.status.gardener.as_ref().map_or(table::NONE, |gardenlet| gardenlet.version.as_str())) },
+                html! { (seed.status.kubernetes_version.as_deref().unwrap_or(table::NONE)) },
                 html! { (own) },
+                extensions(installed, name),
                 html! { @for condition in &seed.status.conditions {
                     p { span class={"chip c-" (condition.status)} { (condition.status) } " " (condition.r#type)
                         @if condition.status != "True" { ": " (condition.message) } }
@@ -149,7 +210,7 @@ fn seeds_table(seeds: &[Seed], shoots: &[Arc<ShootRow>]) -> Markup {
         .collect();
     html! {
         @if rows.is_empty() { p { "There are no Seeds that you may see." } }
-        @else { (table::plain("Seeds and their conditions", &["Seed", "Gardenlet", "Kubernetes", "Shoots", "Conditions"], &rows)) }
+        @else { (table::plain("Seeds and their conditions", &["Seed", "Gardenlet", "Kubernetes", "Shoots", "Extensions", "Conditions"], &rows)) }
     }
 }
 
@@ -165,8 +226,10 @@ fn matrix(view: &View, fleet: &Fleet) -> Markup {
         .map(|(rule, cells)| {
             let rule = rule.to_string();
             let cells = cells.iter().map(|cell| match cell {
-                Cell::Unconcerned => html! { span.unseen { "not concerned" } span aria-hidden="true" { "·" } },
-                Cell::Kept => html! { span.kept { "kept" } },
+                Cell::Unconcerned => {
+                    html! { span.unseen { "not concerned" } span aria-hidden="true" { (table::NONE) } }
+                }
+                Cell::Kept => html! { span.kept { "satisfied" } },
                 Cell::Violated(texts) => html! { span.bad { "violated" } @for text in texts { p { (text) } } },
             });
             let says = words::meaning(&rule).unwrap_or_default().to_owned();
@@ -176,7 +239,7 @@ fn matrix(view: &View, fleet: &Fleet) -> Markup {
     html! {
         p { @if broken == 0 { (fleet.landscape.instances.len()) " instances may run beside each other." }
             @else { strong.bad { (broken) " of the rules are violated." } } }
-        (table::plain("Rules by component", &headers, &rows))
+        div.matrix { (table::plain("Rules by component", &headers, &rows)) }
     }
 }
 
@@ -231,7 +294,65 @@ fn by_version(shoots: &[Arc<ShootRow>]) -> Markup {
     }
 }
 
-fn upgrade(view: &View, fleet: &Fleet) -> Markup {
+/// How far the steps of a plan are. A plan is made anew from what runs, so those that are done are no longer in it.
+struct Progress<'a> {
+    deployments: &'a [Deployment],
+    pods: &'a [Arc<Pod>],
+}
+
+impl Progress<'_> {
+    /// The Deployments that a step replaces: one, but for an extension, which each seed has.
+    fn of(&self, step: &Step) -> Vec<&Deployment> {
+        let (name, cluster) = match step.component {
+            Component::Extension => (step.owner.as_str(), None),
+            Component::Gardenlet => (step.component.name(), Some(api::cluster::of_seed(&step.owner))),
+            component => (component.name(), Some(api::cluster::RUNTIME.to_owned())),
+        };
+        let is_meant = |it: &&Deployment| {
+            let at = it.metadata.annotation(annotation::CLUSTER).unwrap_or_default();
+            it.metadata.name == name && cluster.as_deref().is_none_or(|cluster| cluster == at)
+        };
+        self.deployments.iter().filter(is_meant).collect()
+    }
+
+    /// The state of a step, by its place in the plan.
+    fn state(&self, step: &Step, index: usize) -> Markup {
+        let own = self.of(step);
+        let is_asked_for = |it: &&&Deployment| {
+            let image = it.spec.template.spec.containers.first().map_or("", |container| &container.image);
+            version_of(image).is_some_and(|version| version == step.to)
+        };
+        for it in own.iter().filter(is_asked_for) {
+            match problem(it, self.pods, &step.to) {
+                Some(State::Refused(why) | State::Failed(why)) => {
+                    return html! { strong.bad { "illegal" } ": " (why) };
+                }
+                Some(State::Done | State::Waits(_)) | None => {}
+            }
+            if let Some(waits) = rolls(it, self.pods, &step.to) {
+                let is_new = |pod: &&Arc<Pod>| {
+                    let image = pod.spec.containers.first().map_or("", |container| &container.image);
+                    version_of(image).is_some_and(|version| version == step.to)
+                };
+                let all = pods_of(it, self.pods);
+                let new = all.iter().filter(is_new).count();
+                return html! {
+                    strong { "running" } ": " (counted(new, "new pod", "new pods")) ", "
+                    (counted(all.len() - new, "old pod", "old pods")) " "
+                    progress max=(all.len().max(1)) value=(new) aria-label={"New pods of " (step.component.name())} {} " " (waits)
+                };
+            }
+            return html! { strong { "running" } ": its new processes are to register" };
+        }
+        if index == 0 {
+            html! { "next" }
+        } else {
+            html! { "waits for step " (index) }
+        }
+    }
+}
+
+fn upgrade(view: &View, fleet: &Fleet, deployments: &[Deployment], pods: &[Arc<Pod>]) -> Markup {
     let to = view.query.text("to");
     let form = html! {
         form.filter method="get" action="/dashboard/landscape#upgrade" {
@@ -254,6 +375,10 @@ fn upgrade(view: &View, fleet: &Fleet) -> Markup {
             return html! { (form) (Message::new(Severity::Error, text).markup()) };
         }
     };
+    let progress = Progress { deployments, pods };
+    let is_done =
+        |one: &&Instance| GardenerVersion::parse(&one.version).is_some_and(|version| version == planned.target);
+    let done: Vec<&str> = fleet.landscape.instances.iter().filter(is_done).map(|one| one.component.name()).collect();
     let rows: Vec<Vec<Markup>> = planned
         .plan
         .steps
@@ -263,9 +388,10 @@ fn upgrade(view: &View, fleet: &Fleet) -> Markup {
             vec![
                 html! { (index + 1) },
                 html! { (step.component.name()) },
-                html! { (fleet.name_of(step.index).unwrap_or_else(|| "-".to_owned())) },
+                html! { (fleet.name_of(step.index).unwrap_or_else(|| table::NONE.to_owned())) },
                 html! { (step.from) },
                 html! { (step.to) },
+                progress.state(step, index),
                 html! { @for wait in &step.waits_for { p { (wait) } } },
             ]
         })
@@ -274,7 +400,8 @@ fn upgrade(view: &View, fleet: &Fleet) -> Markup {
         (form)
         @for text in &planned.violated { (Message::new(Severity::Warning, text.as_str()).markup()) }
         @if rows.is_empty() { p { "Nothing to do: every component is at " (planned.target) "." } }
-        @else { (table::plain(&format!("Steps to {}", planned.target), &["Step", "Component", "Instance", "From", "To", "Waits for"], &rows)) }
+        @else { (table::plain(&format!("Steps to {}", planned.target), &["Step", "Component", "Instance", "From", "To", "State", "What must hold before"], &rows)) }
+        @if !done.is_empty() { p { "Done: " (counted(done.len(), "instance is", "instances are")) " at " (planned.target) " already: " (first_of(done.into_iter(), 10)) "." } }
         @if !planned.notes.is_empty() { ul { @for note in &planned.notes { li { (note) } } } }
         p.hint { "As of " (time::instant(view.now())) ". " code { "terrarium upgrade apply" } " carries it out." }
     }

@@ -6,6 +6,7 @@
 //! | `object` | `KIND/NAMESPACE/NAME`, `KIND/NAME` or `KIND` |
 //! | `actor` | a component, a controller or a user |
 //! | `cluster` | `garden`, `runtime`, `seed/NAME`, `shoot/PROJECT/NAME` |
+//! | `field` | a path as `spec.kubernetes`: entries that changed something at or below it |
 //! | `before` | entries up to this revision |
 //! | `diff` | the revision whose difference is shown |
 //! | `from`, `to` | two revisions that are compared |
@@ -77,6 +78,9 @@ fn command(view: &View) -> String {
             command.extend([" --", name, " ", value]);
         }
     }
+    if !view.query.text("field").is_empty() {
+        command.push_str(" --diff");
+    }
     if let Some(moment) = view.at {
         command.extend([" --until ", &moment.revision.to_string()]);
     }
@@ -100,7 +104,7 @@ fn moves(view: &View) -> Markup {
             }
             form method="post" action="/dashboard/do/time-until" {
                 (form::hidden(view, "time-until"))
-                (form::text("until", "Advance until", "", "2023-07-28T09:20:00Z or 2023-07-28", &[]))
+                (form::text("until", "Advance until", "", "2023-07-28T09:20:00Z, window, window shoot/demo/local, or shoot/demo/local=Succeeded", &[]))
                 button type="submit" { "Advance until" }
             }
             form method="post" action="/dashboard/do/time-steps" {
@@ -118,6 +122,14 @@ fn moves(view: &View) -> Markup {
             }
         }
     }
+}
+
+/// Who wrote most: `gardenlet 12, kubelet 3 and 4 more`.
+fn most_active(actors: &BTreeMap<Arc<str>, u64>) -> String {
+    let mut all: Vec<(&Arc<str>, &u64)> = actors.iter().collect();
+    all.sort_by(|one, other| other.1.cmp(one.1).then_with(|| one.0.cmp(other.0)));
+    let texts: Vec<String> = all.into_iter().map(|(actor, count)| format!("{actor} {count}")).collect();
+    ops::spelling::first_of(texts.iter().map(String::as_str), 3)
 }
 
 /// Entries in parts of time, by who wrote them.
@@ -154,6 +166,7 @@ async fn density(view: &View) -> Result<Markup, Refusal> {
             vec![
                 time::instant(begin_of(index)),
                 html! { (bucket.entries) },
+                html! { (most_active(&bucket.actors)) },
                 html! { a href=(link) aria-label=(label) { "Show" } },
             ]
         })
@@ -170,14 +183,14 @@ async fn density(view: &View) -> Result<Markup, Refusal> {
                     @let height = (bucket.entries as f64 / most as f64 * 62.0).max(2.0);
                     rect.density x=(index * 10) y=(format!("{:.1}", 70.0 - height)) width="9" height=(format!("{height:.1}"))
                         data-at=(view.here_with(&[("at", &time::machine(begin_of(index + 1).min(now)))])) {
-                        title { (time::text(begin_of(index))) ": " (bucket.entries) " entries" }
+                        title { (time::text(begin_of(index))) ": " (bucket.entries) " entries: " (most_active(&bucket.actors)) }
                     }
                 }
                 text.faint x="0" y="82" { (time::text(begin)) }
                 text.faint x="1000" y="82" text-anchor="end" { (time::text(now)) }
             }
         }
-        details { summary { "As a table" } (table::plain("Entries by time", &["From", "Entries", "Show"], &parts)) }
+        details { summary { "As a table" } (table::plain("Entries by time", &["From", "Entries", "By whom", "Show"], &parts)) }
         details { summary { "By who wrote them, as a table" }
             (table::plain("Entries by who wrote them", &["Who", "Entries"], &rows)) }
     })
@@ -190,6 +203,7 @@ struct Wanted<'a> {
     name: Option<&'a str>,
     actor: &'a str,
     cluster: Option<String>,
+    field: &'a str,
 }
 
 impl<'a> Wanted<'a> {
@@ -222,7 +236,8 @@ impl<'a> Wanted<'a> {
             return Err(format!("there is no kind `{kind}`; {}", ops::spelling::nearest(kind, known)));
         }
         let name = name.filter(|name| !name.is_empty());
-        Ok(Self { resources, namespace, name, actor: view.query.text("actor"), cluster })
+        let (actor, field) = (view.query.text("actor"), view.query.text("field").trim_start_matches('.'));
+        Ok(Self { resources, namespace, name, actor, cluster, field })
     }
 
     fn is(&self, entry: &Entry) -> bool {
@@ -233,6 +248,12 @@ impl<'a> Wanted<'a> {
             && self.name.is_none_or(|name| *name == *key.name)
     }
 
+    /// Whether it changed the field.
+    fn changes(&self, told: &ReadEntry<'_>) -> bool {
+        self.field.is_empty()
+            || told.changes.iter().any(|change| is_at(change.path.trim_start_matches('.'), self.field))
+    }
+
     fn is_by(&self, entry: &Entry, told: &ReadEntry<'_>) -> bool {
         let is_meant = |name: &str| writers::is_meant(self.actor, name);
         self.actor.is_empty()
@@ -240,6 +261,11 @@ impl<'a> Wanted<'a> {
             || is_meant(&entry.actor.user)
             || told.controller().is_some_and(is_meant)
     }
+}
+
+/// Whether a path is a field, or is below it.
+fn is_at(path: &str, field: &str) -> bool {
+    path.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 async fn log(view: &View) -> Result<Markup, Refusal> {
@@ -259,7 +285,7 @@ async fn log(view: &View) -> Result<Markup, Refusal> {
             let entries = log.read(from, at, wanted.cluster.as_deref()).await.map_err(|_| closed())?;
             for entry in entries.iter().rev().filter(|entry| wanted.is(entry)) {
                 let told = ReadEntry::of(entry);
-                if !wanted.is_by(entry, &told) || !may.list(&entry.key).await {
+                if !wanted.is_by(entry, &told) || !wanted.changes(&told) || !may.list(&entry.key).await {
                     continue;
                 }
                 rows.push(row(view, entry, &told));
@@ -301,6 +327,7 @@ fn filter(view: &View) -> Markup {
             (field("object", "Object", "shoot/garden-local/local"))
             (field("actor", "Who", "shoot-maintenance"))
             (field("cluster", "Cluster", "garden"))
+            (field("field", "Field", "spec.kubernetes"))
             button type="submit" { "Filter" }
         }
     }
@@ -328,7 +355,7 @@ fn row(view: &View, entry: &Entry, told: &ReadEntry<'_>) -> Markup {
     }
 }
 
-fn difference(changes: &[Change]) -> Markup {
+pub(super) fn difference(changes: &[Change]) -> Markup {
     let short = |value: &serde_json::Value| changes::short(value, 2000);
     html! {
         ul.difference {
@@ -425,4 +452,22 @@ async fn compare(view: &View) -> Result<Markup, Refusal> {
         @else { (table::plain(&format!("What differs between revision {from} and {to}"), &["Object", "What"], &rows)) }
         @if hidden > 0 { p.hint { (hidden) " more objects differ." } }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_a_path_and_what_is_below_it() {
+        for (path, field, expected) in [
+            ("spec.kubernetes.version", "spec.kubernetes", true),
+            ("spec.kubernetes", "spec.kubernetes", true),
+            ("spec.provider.workers[0].name", "spec.provider.workers", true),
+            ("spec.kubernetesX", "spec.kubernetes", false),
+            ("spec", "spec.kubernetes", false),
+        ] {
+            assert_eq!(is_at(path, field), expected, "{path} {field}");
+        }
+    }
 }

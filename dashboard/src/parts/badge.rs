@@ -26,7 +26,7 @@ pub fn expiry(date: DateTime<Utc>, now: DateTime<Utc>) -> Markup {
     let is_near = time::days_until(date, now) < WARNED_DAYS;
     let verb = if date <= now { "expired" } else { "expires" };
     html! {
-        span.expiry.near[is_near] title=(time::text(date)) { (verb) " " (time::relative(date, now)) }
+        span.expiry.near[is_near] { (verb) " " (time::distance(date, now)) }
     }
 }
 

@@ -3,6 +3,9 @@
 
 use maud::{Markup, html};
 
+/// What a cell shows that has nothing to show.
+pub const NONE: &str = "–";
+
 /// A header of a table.
 #[derive(Clone, Debug)]
 pub struct Header {

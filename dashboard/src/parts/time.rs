@@ -24,6 +24,11 @@ pub fn instant_from(at: DateTime<Utc>, now: DateTime<Utc>) -> Markup {
     html! { (instant(at)) " " span.far { (relative(at, now)) } }
 }
 
+/// How far an instant is from another, on which `now` stands; the instant itself is its title.
+pub fn distance(at: DateTime<Utc>, now: DateTime<Utc>) -> Markup {
+    html! { time datetime=(machine(at)) title=(text(at)) { (relative(at, now)) } }
+}
+
 /// `in 3 d 4 h`, `2 h 5 min ago`, `now`.
 pub fn relative(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     let distance = at - now;

@@ -4,32 +4,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use chrono::{DateTime, Utc};
 use eventlog::{Actor, Append, EventLog, Expect, Key, MemoryLog, Revision, Sections, Verb};
 use serde_json::{Value, json};
 
-use crate::support::{SHOOTS, Stage, landscape, shoot};
-
-/// A log with an entry a minute from 19:00 on.
-async fn log(entries: u32) -> MemoryLog {
-    let log = MemoryLog::new();
-    for number in 0..entries {
-        let time: DateTime<Utc> = format!("2023-07-27T19:{number:02}:00Z").parse().expect("an instant");
-        let append = Append {
-            key: Key::new("garden", "/configmaps", "default", &format!("c{number}")),
-            expect: Expect::Absent,
-            guards: Vec::new(),
-            verb: Verb::Create,
-            object: Sections { parts: ["{", "", "}", "", "}"].map(|part| Bytes::from_static(part.as_bytes())) },
-            volatile: false,
-            actor: Arc::new(Actor::default()),
-            time,
-            writer: (1, u64::from(number)),
-        };
-        log.append(append).await.expect("nothing is in its way");
-    }
-    log
-}
+use crate::support::{SHOOTS, Stage, landscape, log, shoot};
 
 #[tokio::test]
 async fn what_is_no_moment_is_asked_for_again() {
@@ -181,4 +159,31 @@ async fn a_window_that_is_no_number_is_the_first() {
     assert!(count == 250 && text.contains("Pages 2 to 3 of 3") && !text.contains("rel=\"next\""), "{count}");
     assert!(rows("").await.1.contains("data-next=\"/dashboard/clusters?windows=2\""), "the script asks for more");
     assert!(rows("page=99").await.1.contains("Page 3 of 3"));
+}
+
+#[tokio::test]
+async fn what_the_host_serves_is_shown_while_gardener_apiserver_is_away() {
+    let mut api = landscape();
+    api.away.push("/clusters/garden/apis/core.gardener.cloud".to_owned());
+    let stage = Stage::with_log(api, log(10).await);
+    for page in ["time", "faults", "landscape"] {
+        let answer = stage.get(&format!("/dashboard/{page}")).await;
+        assert_eq!(answer.code, 200, "{page}: {}", answer.text);
+    }
+    let text = stage.get("/dashboard/landscape").await.text;
+    for part in ["id=\"components\"", "id=\"rules\"", "503 ServiceUnavailable", "It has not answered since"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    for page in ["clusters", "clusters/demo/local", "versions", "forecast", "create"] {
+        let answer = stage.get(&format!("/dashboard/{page}")).await;
+        assert_eq!(answer.code, 503, "{page}: {}", answer.text);
+        for part in [
+            "503 ServiceUnavailable: nobody serves this",
+            "It has not answered since",
+            "id=\"clock\"",
+            "id=\"timebar\"",
+        ] {
+            assert!(answer.text.contains(part), "{page}: {part}: {}", answer.text);
+        }
+    }
 }

@@ -2,6 +2,8 @@
 //! Requests to the router, answered without a connection, over an API that a test makes up.
 
 mod bad_input;
+mod cluster;
+mod frame;
 mod pages;
 mod security;
 mod support;

@@ -298,7 +298,10 @@ async fn time_goes_step_by_step() {
     }
     assert_eq!(stage.writes(), ["POST /terrarium/clock/advance"]);
     let text = stage.get("/dashboard/faults").await.text;
-    assert!(text.contains("step by step to 2023-07-27 21:00:00") && text.contains(">Stop<"), "{text}");
+    assert!(
+        text.contains("step by step to <time datetime=\"2023-07-27T21:00:00Z\">") && text.contains(">Stop<"),
+        "{text}"
+    );
     stage.post("clock", "command=stop&back=/dashboard/faults").await;
     assert!(stage.dashboard.walks().current().is_none());
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::body::Body;
+use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use clock::{Clock, SimulatedClock};
 use dashboard::access::Entrance;
@@ -12,7 +13,7 @@ use dashboard::clock_state::ClockState;
 use dashboard::view::administrator;
 use dashboard::{Dashboard, Options};
 use domain::profile::Profile;
-use eventlog::MemoryLog;
+use eventlog::{Actor, Append, EventLog, Expect, Key, MemoryLog, Sections, Verb};
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use parking_lot::Mutex;
@@ -37,6 +38,8 @@ pub(crate) struct Api {
     pub(crate) refusal: Option<Value>,
     /// Answers to what is no GET, by path.
     pub(crate) answers: BTreeMap<String, Value>,
+    /// Beginnings of paths that nobody answers for.
+    pub(crate) away: Vec<String>,
 }
 
 impl Api {
@@ -46,6 +49,9 @@ impl Api {
     }
 
     fn answer(&self, method: &str, path: &str) -> (u16, Value) {
+        if self.away.iter().any(|begin| path.starts_with(begin)) {
+            return (503, failure(503, "ServiceUnavailable", "nobody serves this"));
+        }
         if method != "GET" {
             if let Some(answer) = self.answers.get(path) {
                 return (201, answer.clone());
@@ -129,6 +135,14 @@ pub(crate) fn landscape() -> Api {
         .with(PROFILES, &[profile(versions)])
         .with(SHOOTS, &[shoot("local", "1.26.4")])
         .with(PROJECTS, &[project])
+}
+
+/// As [`landscape`], whose cluster was there at every moment.
+pub(crate) fn old() -> Api {
+    let mut api = landscape();
+    let namespaced = SHOOTS.replace("/shoots", "/namespaces/garden-demo/shoots");
+    api.past.insert(namespaced, vec![shoot("local", "1.26.4")]);
+    api
 }
 
 /// A dashboard, and what it asked.
@@ -226,4 +240,25 @@ impl Stage {
             .map(|(method, path, _)| format!("{method} {path}"))
             .collect()
     }
+}
+
+/// A log with an entry a minute from 19:00 on.
+pub(crate) async fn log(entries: u32) -> MemoryLog {
+    let log = MemoryLog::new();
+    for number in 0..entries {
+        let time: DateTime<Utc> = format!("2023-07-27T19:{number:02}:00Z").parse().expect("an instant");
+        let append = Append {
+            key: Key::new("garden", "/configmaps", "default", &format!("c{number}")),
+            expect: Expect::Absent,
+            guards: Vec::new(),
+            verb: Verb::Create,
+            object: Sections { parts: ["{", "", "}", "", "}"].map(|part| Bytes::from_static(part.as_bytes())) },
+            volatile: false,
+            actor: Arc::new(Actor::default()),
+            time,
+            writer: (1, u64::from(number)),
+        };
+        log.append(append).await.expect("nothing is in its way");
+    }
+    log
 }

@@ -110,6 +110,9 @@ type ClassAndPhase = (Arc<str>, Arc<str>);
 /// Changes of the Machines of one control plane that are kept, at most: the last ones, and up to twice as many.
 pub const MACHINE_CHANGES: usize = 2048;
 
+/// Resources of which is known which object each change was of.
+const BY_OBJECT: [&str; 3] = [resource::SHOOTS, resource::CLOUD_PROFILES, resource::NAMESPACED_CLOUD_PROFILES];
+
 /// A cluster and a namespace in it.
 type Place = (Arc<str>, Arc<str>);
 
@@ -122,6 +125,10 @@ struct Known {
     marks: Vec<Mark>,
     /// Revisions by the resource that they changed.
     changes: BTreeMap<Arc<str>, Vec<u64>>,
+    /// Of [`BY_OBJECT`]: beside each of `changes` the number of the object that it was of.
+    changed: BTreeMap<Arc<str>, Vec<u32>>,
+    /// The numbers of these objects, in the order in which they were read first.
+    numbers: BTreeMap<Key, u32>,
     actors: BTreeSet<Arc<str>>,
     machines: BTreeMap<Place, Vec<MachineChange>>,
     /// Of Shoots and CloudProfiles that came or went.
@@ -226,6 +233,16 @@ impl Timeline {
         all
     }
 
+    /// The last changes of a Shoot, CloudProfile or NamespacedCloudProfile up to a revision, the latest first, of what has been read.
+    pub fn changes_of(&self, key: &Key, upto: Revision, count: usize) -> Vec<Revision> {
+        let known = self.known();
+        let Some(number) = known.numbers.get(key) else { return Vec::new() };
+        let lists = known.changes.get(&key.resource).zip(known.changed.get(&key.resource));
+        let all = lists.into_iter().flat_map(|(revisions, numbers)| revisions.iter().zip(numbers).rev());
+        let own = all.filter(|(at, known)| **at <= upto.0 && *known == number);
+        own.take(count).map(|(at, _)| Revision(*at)).collect()
+    }
+
     /// Changes of the Machines in a namespace of a cluster, in their order, up to a revision: at least the last
     /// [`MACHINE_CHANGES`] of those that are retained.
     pub fn machines(&self, cluster: &str, namespace: &str, upto: Revision) -> Vec<MachineChange> {
@@ -285,6 +302,37 @@ impl Timeline {
         }
         (before.map(Revision), behind.map(Revision))
     }
+
+    /// As [`Timeline::neighbours`], of the changes of one Shoot, CloudProfile or NamespacedCloudProfile, and of the Machines in a
+    /// namespace of a cluster.
+    pub fn neighbours_of(
+        &self,
+        revision: Revision,
+        key: &Key,
+        machines: Option<(&str, &str)>,
+    ) -> (Option<Revision>, Option<Revision>) {
+        let known = self.known();
+        let (mut before, mut behind) = (None, None);
+        let mut take = |at: u64| {
+            if at < revision.0 {
+                before = before.max(Some(at));
+            } else if at > revision.0 {
+                behind = [behind, Some(at)].into_iter().flatten().min();
+            }
+        };
+        let number = known.numbers.get(key);
+        let lists = known.changes.get(&key.resource).zip(known.changed.get(&key.resource));
+        if let (Some(number), Some((revisions, numbers))) = (number, lists) {
+            let place = revisions.partition_point(|at| *at < revision.0);
+            let earlier = numbers[..place].iter().rposition(|known| known == number);
+            let later = revisions[place..].iter().zip(&numbers[place..]);
+            let later = later.filter(|(at, _)| **at > revision.0).find(|(_, known)| *known == number);
+            earlier.map(|at| revisions[at]).into_iter().chain(later.map(|(at, _)| *at)).for_each(&mut take);
+        }
+        let places = machines.and_then(|(cluster, namespace)| known.machines.get(&(cluster.into(), namespace.into())));
+        places.into_iter().flatten().for_each(|change| take(change.moment.revision.0));
+        (before.map(Revision), behind.map(Revision))
+    }
 }
 
 impl Known {
@@ -303,6 +351,17 @@ impl Known {
         match self.changes.get_mut(&entry.key.resource) {
             Some(list) => list.push(entry.revision.0),
             None => drop(self.changes.insert(entry.key.resource.clone(), vec![entry.revision.0])),
+        }
+        if BY_OBJECT.contains(&&*entry.key.resource) {
+            let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
+            let number = match self.numbers.get(&entry.key) {
+                Some(number) => *number,
+                None => *self.numbers.entry(entry.key.clone()).or_insert(next),
+            };
+            match self.changed.get_mut(&entry.key.resource) {
+                Some(list) => list.push(number),
+                None => drop(self.changed.insert(entry.key.resource.clone(), vec![number])),
+            }
         }
         let moment = Moment { revision: entry.revision, time: entry.time };
         match (&*entry.key.resource, entry.verb) {
@@ -351,8 +410,12 @@ impl Known {
             changes.retain(|change| change.moment.revision > base);
             !changes.is_empty()
         });
-        for list in self.changes.values_mut() {
-            list.retain(|revision| *revision > base.0);
+        for (resource, list) in &mut self.changes {
+            let gone = list.partition_point(|revision| *revision <= base.0);
+            list.drain(..gone);
+            if let Some(numbers) = self.changed.get_mut(resource) {
+                numbers.drain(..gone);
+            }
         }
         self.lives.retain(|_, lives| {
             lives.retain(|life| life.end.is_none_or(|end| end.revision > base));
@@ -492,6 +555,63 @@ mod tests {
         timeline.catch_up().await.expect("it is open");
         assert_eq!(timeline.changes(Revision(AT_ONCE), &["/configmaps"]).len(), 10);
         assert_eq!(timeline.refresh().await.map(|span| span.upto), Ok(span.head));
+    }
+
+    #[tokio::test]
+    async fn the_next_change_of_an_object_is_none_of_another() {
+        let log = eventlog::MemoryLog::new();
+        for (number, (name, resource)) in [
+            ("a", resource::SHOOTS),
+            ("b", resource::SHOOTS),
+            ("c", "/configmaps"),
+            ("d", resource::SHOOTS),
+            ("m", resource::MACHINES),
+            ("e", resource::SHOOTS),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let (cluster, namespace) = if name == "m" { ("seed-x", "shoot--d--a") } else { ("garden", "garden-d") };
+            let append = eventlog::Append {
+                key: Key::new(cluster, resource, namespace, if name > "c" && name != "m" { "a" } else { name }),
+                expect: if name == "d" {
+                    eventlog::Expect::Revision(Revision(1))
+                } else if name == "e" {
+                    eventlog::Expect::Revision(Revision(4))
+                } else {
+                    eventlog::Expect::Absent
+                },
+                guards: Vec::new(),
+                verb: if matches!(name, "d" | "e") { Verb::Update } else { Verb::Create },
+                object: eventlog::Sections {
+                    parts: ["{", "", "}", "", "}"].map(|part| bytes::Bytes::from_static(part.as_bytes())),
+                },
+                volatile: false,
+                actor: Arc::default(),
+                time: DateTime::UNIX_EPOCH,
+                writer: (1, number as u64),
+            };
+            log.append(append).await.expect("nothing is in its way");
+        }
+        let log = Arc::new(log);
+        let timeline = Timeline::new(log.clone());
+        timeline.refresh().await.expect("it is open");
+        let key = Key::new("garden", resource::SHOOTS, "garden-d", "a");
+        let of = |at: u64, machines| {
+            let (before, behind) = timeline.neighbours_of(Revision(at), &key, machines);
+            (before.map(|at| at.0), behind.map(|at| at.0))
+        };
+        assert_eq!(of(2, None), (Some(1), Some(4)));
+        assert_eq!(of(1, None), (None, Some(4)));
+        assert_eq!(of(4, None), (Some(1), Some(6)));
+        assert_eq!(of(4, Some(("seed-x", "shoot--d--a"))), (Some(1), Some(5)));
+        assert_eq!(of(6, None), (Some(4), None));
+        let last = |upto: u64, count: usize| timeline.changes_of(&key, Revision(upto), count);
+        assert_eq!(last(9, 2), [Revision(6), Revision(4)]);
+        assert_eq!(last(5, 9), [Revision(4), Revision(1)]);
+        log.compact(Revision(1)).await.expect("it is not in the future");
+        timeline.refresh().await.expect("it is open");
+        assert_eq!(of(4, None), (None, Some(6)), "what is forgotten is no change");
     }
 
     #[test]

@@ -58,6 +58,17 @@ pub async fn lines(
     Ok(lines)
 }
 
+/// What the spec of a Shoot says and its control plane and nodes do not know yet: `FIELD: OLD to NEW; WHEN`, a line each.
+///
+/// # Errors
+/// The server's words.
+pub async fn pending(context: &Context, shoot: &Shoot) -> Result<Vec<String>, Error> {
+    let world = World::of_shoot(context, shoot).await?;
+    let mut lines = Vec::new();
+    pending::lines(context, shoot, None, &world.forms(shoot), &mut lines).await?;
+    Ok(lines.into_iter().map(|line| line.trim().to_owned()).collect())
+}
+
 /// What runs, what failed, what is unhealthy.
 fn operation(shoot: &Shoot, lines: &mut Vec<String>) {
     let status = &shoot.status;

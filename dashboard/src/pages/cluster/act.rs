@@ -12,6 +12,7 @@ use http::{Method, StatusCode};
 use maud::html;
 use serde_json::{Value, json};
 
+use super::manifest;
 use crate::actions::Outcome;
 use crate::frame::{Page, Section};
 use crate::input::Fields;
@@ -41,16 +42,14 @@ pub(crate) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> 
         "version" | "look" if form.text("version").is_empty() => {
             return Ok(Outcome::Back(vec![Message::new(Severity::Info, "choose a version")]));
         }
-        "version" => view.patch(&path, &json!({ "spec": { "kubernetes": { "version": form.text("version") } } })).await,
-        "look" => return look(view, form, &path).await,
-        "upkeep" => view.patch(&path, &upkeep(form)).await,
-        "check" | "replace" => {
-            let path = format!("{path}?fieldValidation=Strict{}", if step == "check" { "&dryRun=All" } else { "" });
-            let body = form.get("manifest").unwrap_or_default().as_bytes().to_vec();
-            let answer = view.send(Method::PUT, &path, Some(("application/yaml", body))).await;
-            // What was typed is not lost: the form comes back as it was.
-            return Ok(Outcome::Page(Box::new(edited(view, form, step, answer.err()))));
+        "version" | "look" | "image" | "look-image" => return change(view, form, &path).await,
+        "operation" => {
+            let value = Some(form.text("operation")).filter(|value| !value.is_empty());
+            view.patch(&path, &json!({ "metadata": { "annotations": { annotation::MAINTENANCE_OPERATION: value } } }))
+                .await
         }
+        "upkeep" => view.patch(&path, &upkeep(form)).await,
+        "check" | "replace" => return manifest::act(view, form, step, &path).await,
         _ => {
             let sentence = "A cluster cannot be asked for this.";
             return Err(Refusal::new(StatusCode::BAD_REQUEST, "No such operation", sentence));
@@ -89,48 +88,72 @@ fn upkeep(form: &Fields) -> Value {
     } } })
 }
 
-fn edited(view: &View, form: &Fields, step: &str, refused: Option<Error>) -> Page {
-    let message = match &refused {
-        None if step == "check" => Message::new(Severity::Done, "the API would take this"),
-        None => Message::new(Severity::Done, "the API took this"),
-        Some(error) => Message::of_error("the API refused this", error),
-    };
-    let name = form.text("name");
-    let body = html! {
-        (message.markup())
-        form method="post" action="/dashboard/do/cluster" {
-            (form::hidden(view, "cluster"))
-            input type="hidden" name="namespace" value=(form.text("namespace"));
-            input type="hidden" name="name" value=(name);
-            label for="manifest" { "Manifest" }
-            textarea #manifest name="manifest" rows="24" spellcheck="false" autocomplete="off" { (form.get("manifest").unwrap_or_default()) }
-            div.actions {
-                button type="submit" name="step" value="check" { "Check" }
-                button.main type="submit" name="step" value="replace" { "Replace" }
-                a.button href=(view.here()) { "Back to the cluster" }
-            }
-        }
-    };
-    let mut page = Page::new(Section::Clusters, format!("Manifest of {name}")).region("manifest-form", "", body);
-    if let Some(code) =
-        refused.as_ref().and_then(Error::status).and_then(|status| StatusCode::from_u16(status.code).ok())
-    {
-        page.code = code;
-    }
-    page
+/// A change of one version of a cluster.
+struct Change {
+    /// `Kubernetes 1.27.1`.
+    to: String,
+    content_type: &'static str,
+    body: Value,
 }
 
-/// What another version does to nodes, before it is sent: the API's own result of a dry run against what is stored.
-async fn look(view: &View, form: &Fields, path: &str) -> Result<Outcome, Refusal> {
-    let version = form.text("version");
-    let patch = json!({ "spec": { "kubernetes": { "version": version } } });
+impl Change {
+    /// What a form asks for; the Shoot as it is says where its pool is.
+    fn read(form: &Fields, shoot: &Shoot) -> Result<Self, String> {
+        if form.text("pool").is_empty() {
+            let version = form.text("version");
+            let body = json!({ "spec": { "kubernetes": { "version": version } } });
+            return Ok(Self {
+                to: format!("Kubernetes {version}"),
+                content_type: "application/merge-patch+json",
+                body,
+            });
+        }
+        let (name, version) = form.text("image").rsplit_once('/').ok_or("choose an image")?;
+        let pool = form.text("pool");
+        let workers = &shoot.spec.provider.workers;
+        let index =
+            workers.iter().position(|worker| worker.name == pool).ok_or_else(|| format!("it has no pool {pool}"))?;
+        let path = format!("/spec/provider/workers/{index}");
+        let mut image = json!({ "name": name, "version": version });
+        // What a provider wants to know of an image is about this image.
+        let known = workers[index].machine.image.as_ref().filter(|known| known.name == name);
+        if let Some(config) = known.and_then(|known| known.provider_config.as_ref()) {
+            image["providerConfig"] = serde_json::to_value(config).unwrap_or_default();
+        }
+        let body = json!([
+            // Pools may have moved meanwhile.
+            { "op": "test", "path": format!("{path}/name"), "value": pool },
+            { "op": "add", "path": format!("{path}/machine/image"), "value": image },
+        ]);
+        Ok(Self { to: format!("{name} {version} in pool {pool}"), content_type: "application/json-patch+json", body })
+    }
+
+    async fn send(&self, view: &View, path: &str) -> Result<Bytes, Error> {
+        view.send(Method::PATCH, path, Some((self.content_type, self.body.to_string().into_bytes()))).await
+    }
+}
+
+/// What another version does to nodes, before it is sent: the API's own result of a dry run against what is stored; or it is
+/// sent.
+async fn change(view: &View, form: &Fields, path: &str) -> Result<Outcome, Refusal> {
     let unreadable = |error: serde_json::Error| {
         Refusal::new(StatusCode::BAD_GATEWAY, "The answer of the API cannot be read", error.to_string())
     };
     let before = Shoot::read(&view.send(Method::GET, path, None).await?).map_err(unreadable)?;
-    let after = match view.patch(&format!("{path}?dryRun=All"), &patch).await {
+    let change = match Change::read(form, &before) {
+        Ok(change) => change,
+        Err(text) => return Ok(Outcome::Back(vec![Message::new(Severity::Info, text)])),
+    };
+    let (step, what) = (form.text("step"), format!("update to {}", change.to));
+    if matches!(step, "version" | "image") {
+        return Ok(Outcome::Back(vec![match change.send(view, path).await {
+            Ok(_) => Message::new(Severity::Done, format!("{what}: the API took it")),
+            Err(error) => Message::of_error(&what, &error),
+        }]));
+    }
+    let after = match change.send(view, &format!("{path}?dryRun=All")).await {
         Ok(answer) => Shoot::read(&answer).map_err(unreadable)?,
-        Err(error) => return Ok(Outcome::Back(vec![Message::of_error(&format!("update to {version}"), &error)])),
+        Err(error) => return Ok(Outcome::Back(vec![Message::of_error(&what, &error)])),
     };
     let effects = domain::worker_pool::effects(&before, &after, &ops::forecast::hash_version().into());
     let rows: Vec<_> = effects
@@ -138,14 +161,20 @@ async fn look(view: &View, form: &Fields, path: &str) -> Result<Outcome, Refusal
         .map(|(pool, it)| vec![html! { (pool) }, html! { (it.effect.as_str()) }, html! { (it.triggers.join(", ")) }])
         .collect();
     let body = html! {
-        p { "From " (before.spec.kubernetes.version) " to " (version) ": nothing is changed yet." }
-        (table::plain("What happens to nodes", &["Pool", "Effect", "Because of"], &rows))
+        p { "To " (change.to) ": nothing is changed yet." }
+        @if rows.is_empty() { p { "It has no worker pools." } }
+        @else { (table::plain("What happens to nodes", &["Pool", "Effect", "Because of"], &rows)) }
         form method="post" action="/dashboard/do/cluster" {
             (form::hidden(view, "cluster"))
             @for (name, value) in form.iter().filter(|(name, _)| !matches!(*name, "token" | "back" | "step")) { input type="hidden" name=(name) value=(value); }
-            div.actions { button.main type="submit" name="step" value="version" { "Update" } a.button href=(view.here()) { "Do not" } }
+            div.actions {
+                button.main type="submit" name="step" value=(if step == "look-image" { "image" } else { "version" }) { "Update" }
+                a.button href=(view.here()) { "Do not" }
+            }
         }
     };
-    let title = format!("Update {} to {version}", before.metadata.name);
-    Ok(Outcome::Page(Box::new(Page::new(Section::Clusters, title).region("effects", "", body))))
+    let title = format!("Update {} to {}", before.metadata.name, change.to);
+    let shown = view.path.strip_prefix("clusters/").unwrap_or_default();
+    let command = format!("terrarium rollout --shoot {shown} -f shoot.yaml");
+    Ok(Outcome::Page(Box::new(Page::new(Section::Clusters, title).region("effects", "", body).command(command))))
 }

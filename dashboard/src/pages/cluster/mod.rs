@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One cluster: what it is, what it waits for, its roll-out, maintenance, versions, Events and manifest.
 //!
-//! **Tour.** [`rollout`] pools and machines, [`strip`] how many of them along time; [`act`] what can be asked of it.
+//! **Tour.** [`why`] what it waits for; [`rollout`] pools and machines, [`strip`] how many of them along time; [`versions`] and
+//! what comes of them; [`nodes`]; [`history`] its last changes; [`manifest`] as it is edited; [`act`] what can be asked of it.
 
 pub(crate) mod act;
+mod history;
+mod manifest;
+mod nodes;
 mod rollout;
 mod strip;
+mod versions;
+mod why;
 
 use api::cluster::GARDEN;
-use api::constants::condition;
+use api::constants::{annotation, condition};
 use api::core::{CloudProfileSpec, Condition, Shoot};
 use api::kubernetes::core::Event;
 use chrono::TimeDelta;
-use domain::cloud_profile::{kubernetes_version, machine_image_version};
+use domain::cloud_profile::kubernetes_version;
 use domain::maintenance::upcoming;
 use domain::reconcile::{is_confined, is_hibernation_enabled};
-use domain::versions::{Expirable, State, Version, state};
+use domain::validation::shoot::{Gates, maintenance_operations};
 use eventlog::Key;
 use maud::{Markup, html};
 use ops::past::resource;
@@ -51,25 +57,29 @@ pub async fn draw(view: &View, project: &str, name: &str) -> Result<Page, Refusa
     let offers = offers(view).await?;
     let offered = offers.get(&ProfileKey::of(&shoot));
     let shown = format!("{project}/{name}");
-    let why = why(view, &shoot, &shown).await;
-    let is_live = view.at.is_none();
+    let why = why::draw(view, &shoot, &shown).await;
+    let key = Key::new(GARDEN, resource::SHOOTS, &shoot.metadata.namespace, &shoot.metadata.name);
+    let upkeep = upkeep(view, &shoot, offered).await;
     let mut page = Page::new(Section::Clusters, format!("Cluster {shown}"))
         .region("overview", "Overview", overview(view, &shoot, offered))
         .region("why", "Why", why)
         .region("roll-out", "Roll-out", rollout::draw(view, &shoot).await)
-        .region("maintenance", "Maintenance", upkeep(view, &shoot, offered));
+        .region("maintenance", "Maintenance", upkeep);
     if let Some(offered) = offered {
-        page = page.region("versions", "Versions", versions(view, &shoot, offered));
+        page = page.region("versions", "Versions", versions::draw(view, &shoot, offered));
     }
-    page = page.region("events", "Events", events(view, &shoot).await);
-    if is_live {
-        page = page.region("manifest-form", "Manifest", manifest(view, &shoot).await?);
-    }
+    page = page
+        .region("nodes", "Nodes", nodes::draw(view, &shoot).await)
+        .region("events", "Events", events(view, &shoot).await)
+        .region("history", "History", history::draw(view, &key).await)
+        .region("manifest-form", "Manifest", manifest::draw(view, &shoot).await);
+    let seed = shoot.status.seed_name.as_deref().filter(|_| !shoot.status.technical_id.is_empty());
+    let machines = seed.map(|seed| (api::cluster::of_seed(seed), shoot.status.technical_id.clone()));
     let command = match view.at {
         Some(moment) => format!("terrarium at {} get shoot {name} -n {namespace} -o yaml", moment.revision),
         None => format!("terrarium why shoot/{shown}"),
     };
-    Ok(page.command(command).follows(&[
+    Ok(page.about(key, machines).command(command).follows(&[
         resource::SHOOTS,
         resource::MACHINES,
         resource::MACHINE_DEPLOYMENTS,
@@ -131,7 +141,7 @@ fn overview(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) -> M
         ]))
         @if let Some(operation) = &status.last_operation { p { (operation.description) " " span.far { (time::instant(operation.last_update_time.0)) } } }
         @for error in &status.last_errors {
-            (Message { severity: Severity::Error, text: error.description.clone(), lines: error.codes.iter().map(|code| format!("{code}: `terrarium explain {code}`")).collect() }.markup())
+            (Message { severity: Severity::Error, text: error.description.clone(), lines: error.codes.iter().map(|code| explained(code)).collect() }.markup())
         }
         (conditions(shoot, view))
         @if view.at.is_none() {
@@ -160,6 +170,14 @@ fn overview(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) -> M
     }
 }
 
+/// An error code as `terrarium explain` explains it.
+fn explained(code: &str) -> String {
+    match ops::words::meaning(code) {
+        Some(meaning) => format!("{code}: {meaning}; `terrarium explain {code}` says more"),
+        None => format!("{code}: `terrarium explain {code}`"),
+    }
+}
+
 fn conditions(shoot: &Shoot, view: &View) -> Markup {
     let all: Vec<&Condition> = shoot.status.conditions.iter().chain(&shoot.status.constraints).collect();
     if all.is_empty() {
@@ -180,17 +198,9 @@ fn conditions(shoot: &Shoot, view: &View) -> Markup {
     table::plain("Conditions and constraints", &["Type", "Status", "Since", "Reason", "Message"], &rows)
 }
 
-async fn why(view: &View, shoot: &Shoot, shown: &str) -> Markup {
-    if view.at.is_some() {
-        return html! { p { "What it waited for then is told by its history." } };
-    }
-    match ops::why::lines(&view.context(), shown, shoot, view.now(), view.dashboard.options().seed, None).await {
-        Ok(lines) => html! { ul { @for line in lines.iter().skip(1) { li { (line.trim()) } } } },
-        Err(error) => Message::new(Severity::Error, error.to_string()).markup(),
-    }
-}
-
-fn upkeep(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) -> Markup {
+async fn upkeep(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) -> Markup {
+    let pending = ops::why::pending(&view.reading_context(), shoot).await.unwrap_or_default();
+    let waits = shoot.metadata.annotation(annotation::MAINTENANCE_OPERATION);
     let now = view.now();
     let window = upcoming::time_window(shoot, now);
     let span = upcoming::next(shoot, now);
@@ -215,17 +225,22 @@ fn upkeep(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) -> Mar
     html! {
         (table::facts(&[
             ("Window, as written", html! { @match &window { Some(window) => { (window.begin) " to " (window.end) } None => { "always open" } } }),
-            ("Maintenance may begin", html! { (time::text(span.earliest)) " to " (time::text(span.end)) " (15 minutes earlier than the window ends)" }),
+            ("Maintenance may begin, UTC", html! { (time::instant(span.earliest)) " to " (time::instant(span.end)) " (15 minutes before the window ends)" }),
             ("Next maintenance", time::instant_from(run, now)),
             ("Automatic updates", html! { "Kubernetes " (on(updates.is_some_and(|it| it.kubernetes_version))) ", machine images " (on(updates.and_then(|it| it.machine_image_version) == Some(true))) }),
             ("Changes of the specification", html! { @if is_confined(&shoot.spec) { "are rolled out in the window only" } @else { "are rolled out at once" } }),
+            ("Operation for the next maintenance", html! { (waits.unwrap_or("none")) }),
         ]))
         @if let Some(last) = &shoot.status.last_maintenance {
             p { "Last maintenance " (time::instant(last.triggered_time.0)) ": " (last.state) ". " (last.description) " " @if let Some(reason) = &last.failure_reason { span.bad { (reason) } } }
         }
         @if rows.is_empty() { p { "Within 90 days maintenance changes nothing." } }
         @else { (table::plain("What maintenance will change within 90 days", &["When", "What", "Why", "Nodes"], &rows)) }
-        @if !explained.is_empty() { details { summary { "What it would choose, and what not" } ul { @for line in &explained { li { (line.trim()) } } } } }
+        @if !pending.is_empty() {
+            h3 { "Changes that are not rolled out yet" }
+            ul { @for line in &pending { li { (line) } } }
+        }
+        @if !explained.is_empty() { details { summary { "What it would choose, and what not" } ul.lines { @for line in &explained { li.deeper[line.starts_with(' ')] { (line.trim()) } } } } }
         @if view.at.is_none() {
             details { summary { "Change" }
                 form method="post" action="/dashboard/do/cluster" {
@@ -239,61 +254,22 @@ fn upkeep(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) -> Mar
                     }
                     button type="submit" name="step" value="upkeep" { "Change maintenance" }
                 }
+                form method="post" action="/dashboard/do/cluster" {
+                    (about(view, shoot))
+                    div.fields { (form::select("operation", "Operation for the next maintenance", waits.unwrap_or_default(), &[("", operations(waits))], "", &[])) }
+                    button type="submit" name="step" value="operation" { "Set the operation" }
+                }
             }
         }
     }
 }
 
-fn versions(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Markup {
-    let now = view.now();
-    let own = Version::parse(&shoot.spec.kubernetes.version).ok();
-    let is_target = |version: &Version| {
-        own.as_ref().is_some_and(|own| version > own && version.major == own.major && version.minor <= own.minor + 1)
-    };
-    let parsed =
-        offered.kubernetes.versions.iter().filter_map(|entry| Some((Version::parse(&entry.version).ok()?, entry)));
-    let living = parsed.filter(|(_, entry)| state(*entry, now) != State::Expired);
-    let (mut targets, further): (Vec<_>, Vec<_>) = living
-        .filter(|(version, _)| own.as_ref().is_some_and(|own| version > own))
-        .partition(|(version, _)| is_target(version));
-    targets.sort_by(|(one, _), (other, _)| other.cmp(one));
-    let choice = |entry: &api::core::ExpirableVersion| {
-        let expires = entry.expiration_date().map(|date| format!(", expires {}", time::text(date))).unwrap_or_default();
-        Choice { value: entry.version.clone(), label: format!("{} ({}{expires})", entry.version, state(entry, now)) }
-    };
-    let choices: Vec<Choice> = targets.iter().map(|(_, entry)| choice(entry)).collect();
-    let rows: Vec<Vec<Markup>> = shoot
-        .spec
-        .provider
-        .workers
-        .iter()
-        .map(|worker| {
-            let kubernetes = worker.kubernetes.as_ref().and_then(|own| own.version.as_deref());
-            let version = kubernetes.unwrap_or(&shoot.spec.kubernetes.version);
-            let image = worker.machine.image.as_ref();
-            let image_version = image.and_then(|image| image.version.as_deref()).unwrap_or_default();
-            let image_name = image.map(|image| image.name.as_str()).unwrap_or_default();
-            vec![
-                html! { (worker.name) },
-                html! { (version) " " @match kubernetes_version(offered, version) { Some(entry) => { (badge::of_version(entry, now)) } None => { (badge::not_offered()) } } },
-                html! { (image_name) " " (image_version) " " @match machine_image_version(offered, image_name, image_version) { Some(entry) => { (badge::of_version(entry, now)) } None => { (badge::not_offered()) } } },
-            ]
-        })
-        .collect();
-    html! {
-        (table::plain("Worker pools", &["Pool", "Kubernetes", "Machine image"], &rows))
-        @if view.at.is_none() && !choices.is_empty() {
-            form method="post" action="/dashboard/do/cluster" {
-                (about(view, shoot))
-                (form::select("version", "Update the control plane to", "", &[("", choices)], "Patches of the minor, and the next minor.", &[]))
-                div.actions {
-                    button type="submit" name="step" value="look" { "Show what this does to nodes" }
-                    button.main type="submit" name="step" value="version" { "Update" }
-                }
-            }
-        } @else if choices.is_empty() { p { "There is no version to update to." } }
-        @if !further.is_empty() { p.hint { (ops::spelling::counted(further.len(), "higher version", "higher versions")) " can be reached minor by minor." } }
-    }
+/// Operations that can wait for maintenance, and the one that does.
+fn operations(waits: Option<&str>) -> Vec<Choice> {
+    let none = Choice { value: String::new(), label: "none".to_owned() };
+    let known = maintenance_operations(Gates::default());
+    let other = waits.filter(|waits| !known.contains(waits));
+    std::iter::once(none).chain(known.into_iter().chain(other).map(Choice::plain)).collect()
 }
 
 async fn events(view: &View, shoot: &Shoot) -> Markup {
@@ -321,30 +297,4 @@ async fn events(view: &View, shoot: &Shoot) -> Markup {
         })
         .collect();
     table::plain("The latest Events", &["When", "Type", "Reason", "Message"], &rows)
-}
-
-async fn manifest(view: &View, shoot: &Shoot) -> Result<Markup, Refusal> {
-    let path = crate::view::object::<Shoot>(GARDEN, &shoot.metadata.namespace, &shoot.metadata.name);
-    let answer = view.send(http::Method::GET, &path, None).await?;
-    let mut tree: serde_json::Value = serde_json::from_slice(&answer).unwrap_or_default();
-    if let Some(metadata) = tree["metadata"].as_object_mut() {
-        metadata.remove("managedFields");
-    }
-    if let Some(tree) = tree.as_object_mut() {
-        tree.remove("status");
-    }
-    let text = serde_yaml_ng::to_string(&tree).unwrap_or_default();
-    Ok(html! {
-        details { summary { "Edit the manifest" }
-            form method="post" action="/dashboard/do/cluster" {
-                (about(view, shoot))
-                label for="manifest" { "Manifest" }
-                textarea #manifest name="manifest" rows="24" spellcheck="false" autocomplete="off" { (text) }
-                div.actions {
-                    button type="submit" name="step" value="check" { "Check" }
-                    button.main type="submit" name="step" value="replace" { "Replace" }
-                }
-            }
-        }
-    })
 }

@@ -13,7 +13,7 @@
 
 pub(crate) mod filter;
 pub(crate) mod row;
-pub(in crate::pages) mod source;
+pub(crate) mod source;
 
 use std::cmp::Ordering;
 use std::sync::Arc;

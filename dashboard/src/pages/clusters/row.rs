@@ -200,14 +200,14 @@ impl<'a> Row<'a> {
         &self.shoot.metadata.name
     }
 
-    /// The gravest state of an image of a pool, where that is to be known.
+    /// The gravest state of an image of a pool.
     fn image_state(&self, now: DateTime<Utc>) -> Option<State> {
         let offered = self.offered?;
         let pools = self.light.spec.pools.iter();
         let states = pools
             .filter_map(|pool| cloud_profile::machine_image_version(offered, &pool.image, &pool.image_version))
             .map(|entry| state(entry, now));
-        states.max_by_key(|state| gravity(*state)).filter(|state| gravity(*state) > 1)
+        states.max_by_key(|state| gravity(*state))
     }
 
     /// The cell of a column.
@@ -225,7 +225,7 @@ impl<'a> Row<'a> {
                         Some(class) => { (badge::of_state(class)) }
                         None => { (badge::not_offered()) }
                     }
-                    @if let Some(state) = self.image_state(now) { " " span title="the gravest state of an image" { "image " (badge::of_state(state)) } }
+                    @if let Some(state) = self.image_state(now) { " image " (badge::of_state(state)) }
                 }
             },
             "readiness" => chips(self.shoot, now),
@@ -237,7 +237,7 @@ impl<'a> Row<'a> {
                 html! { @if least == most { (most) } @else { (least) "–" (most) } }
             }
             "issue" => {
-                html! { @if let Some(since) = issue_since(row) { span title=(time::text(since)) { (time::relative(since, now)) } } }
+                html! { @if let Some(since) = issue_since(row) { (time::distance(since, now)) } }
             }
             "technical" => html! { (row.technical_id) },
             "created" => html! { (time::instant(row.created)) },
@@ -253,8 +253,8 @@ impl<'a> Row<'a> {
         let changes =
             self.offered.map(|offered| maintenance::changes(view, self.shoot, offered, at)).unwrap_or_default();
         html! {
-            span.nowrap { (time::relative(at, view.now())) } br; span.far { (time::instant(at)) }
-            @if changes.is_empty() { br; span.far { "nothing" } }
+            (time::relative(at, view.now())) br; (time::instant(at))
+            @if changes.is_empty() { br; "nothing" }
             @for change in &changes { br; (maintenance::sentence(change)) }
         }
     }
@@ -276,10 +276,11 @@ fn is_version(version: &str, wanted: &str) -> bool {
 
 fn gravity(state: State) -> u8 {
     match state {
-        State::Supported | State::Unclassified => 0,
-        State::Preview => 1,
-        State::Deprecated => 2,
-        State::Expired => 3,
+        State::Supported => 0,
+        State::Unclassified => 1,
+        State::Preview => 2,
+        State::Deprecated => 3,
+        State::Expired => 4,
     }
 }
 
@@ -343,6 +344,6 @@ fn chip(condition: &Condition, now: DateTime<Utc>) -> Markup {
     let since = time::relative(condition.last_transition_time.0, now);
     let said = format!("{} {}, since {since}: {}", condition.r#type, condition.status, condition.message);
     html! {
-        span class={"chip c-" (condition.status)} role="img" tabindex="0" title=(said) { (letters(&condition.r#type)) }
+        span class={"chip c-" (condition.status)} role="img" tabindex="0" aria-label=(said) data-says { (letters(&condition.r#type)) }
     }
 }

@@ -95,6 +95,18 @@ pub(in crate::pages) async fn indexed(view: &View) -> Option<(Vec<Arc<ShootRow>>
     if rows.shoots.size() < LARGE {
         return None;
     }
+    Some((seen(view, &rows).await, Box::new(rows)))
+}
+
+/// The rows of the present that the user may see, of however few; empty: the log does not have them.
+pub(crate) async fn known(view: &View) -> Vec<Arc<ShootRow>> {
+    match view.dashboard.past().at(view.dashboard.options().log.head()).await {
+        Ok(rows) => seen(view, &rows).await,
+        Err(_) => Vec::new(),
+    }
+}
+
+async fn seen(view: &View, rows: &Rows) -> Vec<Arc<ShootRow>> {
     let (mut may, mut known) = (May::new(view), BTreeMap::new());
     let mut seen = Vec::with_capacity(rows.shoots.size());
     for row in rows.shoots.values() {
@@ -110,7 +122,7 @@ pub(in crate::pages) async fn indexed(view: &View) -> Option<(Vec<Arc<ShootRow>>
             seen.push(row.clone());
         }
     }
-    Some((seen, Box::new(rows)))
+    seen
 }
 
 /// The Shoots of rows, in their order, whole as far as lists and maintenance look. One that has gone meanwhile is left out.

@@ -12,10 +12,11 @@ use ops::instant::When;
 use ops::world::World;
 use serde_json::{Value, json};
 
-use super::{changes, classifications, dates, forecast, link, only};
+use super::{changes, classifications, dates, link, only};
 use crate::actions::Outcome;
 use crate::frame::{Page, Section};
 use crate::input::Fields;
+use crate::pages::forecast;
 use crate::pages::world::world;
 use crate::parts::form::{self, Choice};
 use crate::parts::message::{Message, Severity};
@@ -135,6 +136,19 @@ impl<'a> Asked<'a> {
         Ok(())
     }
 
+    /// The command that says the same of it, where there is one.
+    fn command(&self) -> String {
+        let (subject, version) = (self.subject, self.version);
+        let mut command = "terrarium forecast --until 90d".to_owned();
+        if let Some(date) = self.expires.as_ref().and_then(Value::as_str) {
+            command.extend([" --expire ", subject, "/", version, "=", date]);
+        }
+        if !matches!(self.classification, "" | "same" | "none") {
+            command.extend([" --classify ", subject, "/", version, "=", self.classification]);
+        }
+        command
+    }
+
     fn sentence(&self) -> String {
         let what = format!("{} {}", self.subject, self.version);
         match self.step {
@@ -208,13 +222,15 @@ pub(crate) async fn act(view: &View, form: &Fields) -> Result<Outcome, Refusal> 
             }
         }
     };
-    let page = Page::new(Section::Versions, format!("A change of {name}")).region("difference", "What it does", body);
+    let page = Page::new(Section::Versions, format!("A change of {name}"))
+        .region("difference", "What it does", body)
+        .command(asked.command());
     Ok(Outcome::Page(Box::new(page)))
 }
 
 /// What maintenance does with a change and not without it, and the other way round.
 fn difference(view: &View, before: &World, after: &World) -> Markup {
-    let (before, after) = (forecast(view, before), forecast(view, after));
+    let (before, after) = (super::forecast(view, before), super::forecast(view, after));
     let key = |row: &ops::rows::Row| {
         let change = &row.change;
         (
@@ -231,10 +247,9 @@ fn difference(view: &View, before: &World, after: &World) -> Markup {
         (before.rows.iter().map(key).collect(), after.rows.iter().map(key).collect());
     let added: Vec<ops::rows::Row> = after.rows.iter().filter(|row| !old.contains(&key(row))).cloned().collect();
     let gone: Vec<ops::rows::Row> = before.rows.iter().filter(|row| !new.contains(&key(row))).cloned().collect();
-    let forced = added.iter().filter(|row| row.change.is_forced && row.change.failure.is_none()).count();
-    let stuck = added.iter().filter(|row| row.change.failure.is_some()).count();
     html! {
-        p { "Within 90 days, up to " (time::text(view.now() + super::AHEAD)) ": " (forced) " newly forced, " (stuck) " newly failing, " (gone.len()) " that happened otherwise." }
+        p { "Within 90 days, up to " (time::instant(view.now() + super::AHEAD)) ":" }
+        (forecast::difference(&before, &after))
         @if added.is_empty() && gone.is_empty() { p { "Maintenance does the same with it and without it." } }
         @if !added.is_empty() { h3 { "Only with the change" } (changes(view, &added)) }
         @if !gone.is_empty() { h3 { "Only without the change" } (changes(view, &gone)) }

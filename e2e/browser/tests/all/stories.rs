@@ -276,7 +276,12 @@ fn a_what_if_is_dragged_and_what_it_says_comes_true_when_it_is_applied() {
         keys.press_to_leave(&[Key::Home.into(), Key::Right.into(), Key::Right.into()]).await;
         keys.until_text("#difference", "Newly forced: 1: garden-demo/local").await;
         keys.follow("#difference button[value=look]").await;
-        reads(&keys, "main", &["kubernetes 1.26.4: expires 2023-07-29T00:00:00Z", "1 newly forced"]).await;
+        reads(
+            &keys,
+            "main",
+            &["kubernetes 1.26.4: expires 2023-07-29T00:00:00Z", "Newly forced: 1: garden-demo/local"],
+        )
+        .await;
         keys.follow("#difference button[value=apply]").await;
         keys.until_at("versions/local").await;
         assert_eq!(garden(&sandbox, &unchanged), "2023-07-29T00:00:00Z");

@@ -22,7 +22,7 @@ mod workers;
 
 pub use self::differences::differences;
 pub use self::gates::{Gates, is_in_place};
-pub use self::operation::operation_context;
+pub use self::operation::{maintenance_operations, operation_context};
 pub use self::status::shoot_status_update;
 
 use api::constants::{annotation, finalizer};

@@ -9,23 +9,9 @@ use domain::maintenance::upcoming;
 use process::Context;
 
 use crate::failure::Failure;
+pub(super) use ops::goal::{DELETED, FAR, Until, until};
 use ops::instant::When;
 use ops::names::shoots::ShootName;
-
-/// States of a last operation.
-const STATES: [&str; 6] = ["Aborted", "Error", "Failed", "Pending", "Processing", "Succeeded"];
-/// What stands for a Shoot that is gone.
-pub(super) const DELETED: &str = "Deleted";
-/// How far a Shoot's state is looked for without `--max`.
-const FAR: TimeDelta = TimeDelta::days(30);
-
-/// What a person may wait for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Until {
-    Time(When),
-    Window,
-    State(ShootName, &'static str),
-}
 
 /// Where to, by what is known before the landscape was asked.
 #[derive(Clone, Debug)]
@@ -44,25 +30,6 @@ pub(super) struct Destination {
     pub(super) state: Option<(String, String, &'static str)>,
     /// Whether `to` is a limit that was set, not the goal.
     pub(super) is_limit: bool,
-}
-
-/// Reads a time, `window`, or `shoot/PROJECT/NAME=STATE`.
-pub(super) fn until(text: &str) -> Result<Until, String> {
-    if text == "window" {
-        return Ok(Until::Window);
-    }
-    if text.starts_with("shoot/") {
-        let (name, state) = text
-            .split_once('=')
-            .ok_or_else(|| format!("`{text}` names no state: use shoot/PROJECT/NAME=Succeeded, or `window {text}`"))?;
-        let known = STATES.iter().chain([&DELETED]).find(|known| known.eq_ignore_ascii_case(state));
-        let state = known
-            .ok_or_else(|| format!("`{state}` is no state of a Shoot: use one of {}, {DELETED}", STATES.join(", ")))?;
-        return Ok(Until::State(name.parse()?, state));
-    }
-    text.parse().map(Until::Time).map_err(|_| {
-        format!("`{text}` is no time as 2027-01-31T00:00:00Z or 90d, nor `window`, nor shoot/PROJECT/NAME=STATE")
-    })
 }
 
 impl Goal {
@@ -139,29 +106,4 @@ async fn window_of(context: &Context, shoot: Option<&ShootName>, now: DateTime<U
         .filter_map(|shoot| upcoming::next_begin(shoot, now))
         .min()
         .ok_or_else(|| Failure::input("no Shoot has a maintenance window", "create a Shoot first"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn local() -> ShootName {
-        ShootName { project: "demo".to_owned(), name: "local".to_owned() }
-    }
-
-    #[test]
-    fn goals_are_instants_windows_and_states() {
-        let instant = |text: &str| Until::Time(When::At(text.parse().expect("an instant")));
-        assert_eq!(until("2027-01-31T10:00:00Z"), Ok(instant("2027-01-31T10:00:00Z")));
-        assert_eq!(until("2027-01-31"), Ok(instant("2027-01-31T00:00:00Z")));
-        assert_eq!(until("90d"), Ok(Until::Time(When::Off(TimeDelta::days(90)))));
-        assert_eq!(until("window"), Ok(Until::Window));
-        assert_eq!(until("shoot/demo/local=succeeded"), Ok(Until::State(local(), "Succeeded")));
-        assert_eq!(until("shoot/demo/local=Deleted"), Ok(Until::State(local(), DELETED)));
-        for text in
-            ["", "tomorrow", "shoot/demo/local", "shoot/demo/local=Happy", "shoot/demo=Failed", "shoot///=Failed"]
-        {
-            assert!(until(text).is_err(), "{text}");
-        }
-    }
 }

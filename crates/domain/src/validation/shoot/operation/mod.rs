@@ -55,7 +55,7 @@ const MAINTENANCE: [&str; 15] = [
 ];
 
 /// Operations of the maintenance annotation, sorted.
-fn maintenance_operations(gates: Gates) -> Vec<&'static str> {
+pub fn maintenance_operations(gates: Gates) -> Vec<&'static str> {
     let mut operations = MAINTENANCE.to_vec();
     if gates.etcd_encryption_key_rotates_as_a_whole {
         operations.push(operation::ROTATE_ETCD_ENCRYPTION_KEY);

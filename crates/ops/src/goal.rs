@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where landscape time is to go, as people write it.
+
+use chrono::TimeDelta;
+
+use crate::instant::When;
+use crate::names::shoots::ShootName;
+
+/// States of a last operation.
+const STATES: [&str; 6] = ["Aborted", "Error", "Failed", "Pending", "Processing", "Succeeded"];
+/// What stands for a Shoot that is gone.
+pub const DELETED: &str = "Deleted";
+/// How far a Shoot's state is looked for where nobody says.
+pub const FAR: TimeDelta = TimeDelta::days(30);
+
+/// What a person may wait for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// An instant, or so long from now.
+    Time(When),
+    /// The next maintenance window.
+    Window,
+    /// A Shoot's last operation is in this state; [`DELETED`]: it is gone.
+    State(ShootName, &'static str),
+}
+
+/// Reads a time, `window`, or `shoot/PROJECT/NAME=STATE`.
+///
+/// # Errors
+/// It is none of them: what they look like.
+pub fn until(text: &str) -> Result<Until, String> {
+    if text == "window" {
+        return Ok(Until::Window);
+    }
+    if text.starts_with("shoot/") {
+        let (name, state) = text
+            .split_once('=')
+            .ok_or_else(|| format!("`{text}` names no state: use shoot/PROJECT/NAME=Succeeded, or `window {text}`"))?;
+        let known = STATES.iter().chain([&DELETED]).find(|known| known.eq_ignore_ascii_case(state));
+        let state = known
+            .ok_or_else(|| format!("`{state}` is no state of a Shoot: use one of {}, {DELETED}", STATES.join(", ")))?;
+        return Ok(Until::State(name.parse()?, state));
+    }
+    text.parse().map(Until::Time).map_err(|_| {
+        format!("`{text}` is no time as 2027-01-31T00:00:00Z or 90d, nor `window`, nor shoot/PROJECT/NAME=STATE")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn local() -> ShootName {
+        ShootName { project: "demo".to_owned(), name: "local".to_owned() }
+    }
+
+    #[test]
+    fn goals_are_instants_windows_and_states() {
+        let instant = |text: &str| Until::Time(When::At(text.parse().expect("an instant")));
+        assert_eq!(until("2027-01-31T10:00:00Z"), Ok(instant("2027-01-31T10:00:00Z")));
+        assert_eq!(until("2027-01-31"), Ok(instant("2027-01-31T00:00:00Z")));
+        assert_eq!(until("90d"), Ok(Until::Time(When::Off(TimeDelta::days(90)))));
+        assert_eq!(until("window"), Ok(Until::Window));
+        assert_eq!(until("shoot/demo/local=succeeded"), Ok(Until::State(local(), "Succeeded")));
+        assert_eq!(until("shoot/demo/local=Deleted"), Ok(Until::State(local(), DELETED)));
+        for text in
+            ["", "tomorrow", "shoot/demo/local", "shoot/demo/local=Happy", "shoot/demo=Failed", "shoot///=Failed"]
+        {
+            assert!(until(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What comes of each version that a Shoot uses, as grave as it is.
+//!
+//! | gravity | when | says |
+//! | --- | --- | --- |
+//! | info | the next maintenance updates it by itself | target, instant, reason |
+//! | warning | it expires within 30 days or has, and maintenance forces it on | date, days, first window after it, target, pools that roll |
+//! | error | it expires within 30 days or has, and there is no target | what is missing, what to do |
+//!
+//! What maintenance does is not decided here: the changes come from `domain::forecast`.
+
+use api::core::{CloudProfileSpec, Shoot};
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::forecast::choice::{self, Choice};
+use domain::forecast::{Change, Subject};
+use domain::versions::{Expirable, Version};
+use domain::worker_pool::Effect;
+
+use crate::show;
+use crate::spelling::plural;
+
+/// How long before its expiration a version is warned of.
+pub const WARNED: TimeDelta = TimeDelta::days(30);
+
+/// How grave it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gravity {
+    /// It is updated by itself.
+    Info,
+    /// It is forced on.
+    Warning,
+    /// It stays where it may not stay.
+    Error,
+}
+
+/// What comes of a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outlook {
+    /// How grave it is.
+    pub gravity: Gravity,
+    /// In a sentence without its full stop.
+    pub text: String,
+}
+
+/// What comes of the versions of a Shoot: control plane, Kubernetes versions of pools, images of pools. `changes` are what
+/// maintenance does from `now` on, in the order of time, `run` is when it runs next.
+pub fn of(
+    shoot: &Shoot,
+    profile: &str,
+    offered: &CloudProfileSpec,
+    now: DateTime<Utc>,
+    run: DateTime<Utc>,
+    changes: &[Change],
+) -> Vec<Outlook> {
+    let choices = choice::choices(shoot, profile, offered, now);
+    choices.iter().filter_map(|choice| one(choice, shoot, profile, offered, now, run, changes)).collect()
+}
+
+fn one(
+    choice: &Choice,
+    shoot: &Shoot,
+    profile: &str,
+    offered: &CloudProfileSpec,
+    now: DateTime<Utc>,
+    run: DateTime<Utc>,
+    changes: &[Change],
+) -> Option<Outlook> {
+    let subject = if choice.image.is_some() { Subject::MachineImage } else { Subject::Kubernetes };
+    let is_of_it = |change: &&Change| {
+        change.subject == subject && change.pool == choice.pool && change.from.as_deref() == Some(&*choice.current)
+    };
+    let moved = changes.iter().filter(is_of_it).find(|change| change.to.is_some() && change.failure.is_none());
+    let name = choice.image.as_deref().unwrap_or("Kubernetes");
+    let pool = choice.pool.as_ref().map_or_else(String::new, |pool| format!(" of worker pool {pool}"));
+    let what = format!("{name} {}{pool}", choice.current);
+    if let Some(change) = moved.filter(|change| !change.is_forced && change.time <= run) {
+        let (to, at) = (change.to.as_deref().unwrap_or_default(), show(change.time));
+        let text = format!("{what}: the next maintenance, at {at}, updates it to {to}: {}", change.reason);
+        return Some(Outlook { gravity: Gravity::Info, text });
+    }
+    let date = choice.expires.filter(|date| *date - now < WARNED)?;
+    let days = (date - now).num_seconds().div_euclid(86_400);
+    let when = match usize::try_from(days) {
+        _ if date <= now => format!("expired on {}", show(date)),
+        Ok(days) => format!("expires on {}, in {}", show(date), plural(days, "day")),
+        Err(_) => format!("expires on {}", show(date)),
+    };
+    match moved {
+        Some(change) => {
+            let (to, at) = (change.to.as_deref().unwrap_or_default(), show(change.time));
+            let how = if change.is_forced { "is forced to" } else { "goes to" };
+            let rolls = match rolling(change, shoot) {
+                pools if pools.is_empty() => "no nodes are replaced".to_owned(),
+                pools => format!("pools that roll: {}", pools.join(", ")),
+            };
+            let text = format!("{what} {when}; in the window after that, at {at}, it {how} {to}; {rolls}");
+            Some(Outlook { gravity: Gravity::Warning, text })
+        }
+        None => {
+            let missing = match &choice.image {
+                Some(image) => format!("no version of {image} follows it that the pool can run"),
+                None => missing(offered, &choice.current, date.max(now)),
+            };
+            let text = format!(
+                "{what} {when}, and there is no version to go to: {missing}; offer one in {profile}, or give this one a later expiration date"
+            );
+            Some(Outlook { gravity: Gravity::Error, text })
+        }
+    }
+}
+
+/// The pools whose nodes a change replaces.
+fn rolling<'a>(change: &'a Change, shoot: &'a Shoot) -> Vec<&'a str> {
+    if !matches!(change.effect, Effect::Rolling | Effect::Moving) {
+        return Vec::new();
+    }
+    match &change.pool {
+        Some(pool) => vec![pool],
+        None => {
+            let has_own = |worker: &&api::core::Worker| {
+                worker.kubernetes.as_ref().is_some_and(|kubernetes| kubernetes.version.is_some())
+            };
+            let workers = shoot.spec.provider.workers.iter();
+            workers.filter(|worker| !has_own(worker)).map(|worker| worker.name.as_str()).collect()
+        }
+    }
+}
+
+/// Why no version follows one of Kubernetes at an instant.
+fn missing(offered: &CloudProfileSpec, version: &str, at: DateTime<Utc>) -> String {
+    let Ok(own) = Version::parse(version) else { return format!("{version} is no version") };
+    let all = offered.kubernetes.versions.iter();
+    let higher: Vec<_> = all
+        .filter_map(|entry| Some((Version::parse(&entry.version).ok()?, entry)))
+        .filter(|(version, entry)| *version > own && entry.expiration_date().is_none_or(|date| date > at))
+        .collect();
+    let next = format!("{}.{}", own.major, own.minor.saturating_add(1));
+    let is_near = |version: &Version| version.major == own.major && version.minor <= own.minor.saturating_add(1);
+    let previews: Vec<&str> =
+        higher.iter().filter(|(version, _)| is_near(version)).map(|(_, entry)| entry.version.as_str()).collect();
+    if higher.is_empty() {
+        format!("{}.{} is at the end of its life, and nothing higher is offered", own.major, own.minor)
+    } else if previews.is_empty() {
+        format!("the next minor, {next}, is missing, and a minor cannot be skipped")
+    } else {
+        format!("only previews are ahead: {}", previews.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apimachinery::Resource;
+    use clock::Random;
+    use domain::forecast::{Offer, Settings, course, next_run};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::forecast::{gates_for, hash_version};
+
+    const NOW: &str = "2023-07-27T20:00:00Z";
+
+    fn outlook(versions: Value, version: &str, auto: bool) -> Vec<(Gravity, String)> {
+        let profile = json!({ "metadata": { "name": "local" }, "spec": { "type": "local", "kubernetes": { "versions": versions } } });
+        let profile = api::core::CloudProfile::read(profile.to_string().as_bytes()).expect("a profile");
+        let shoot = json!({
+            "metadata": { "name": "a", "namespace": "garden-demo", "uid": "a" },
+            "spec": {
+                "cloudProfile": { "kind": "CloudProfile", "name": "local" }, "kubernetes": { "version": version },
+                "maintenance": { "timeWindow": { "begin": "090000+0000", "end": "100000+0000" },
+                    "autoUpdate": { "kubernetesVersion": auto, "machineImageVersion": false } },
+                "provider": { "type": "local", "workers": [
+                    { "name": "x", "minimum": 1, "maximum": 1, "machine": { "type": "local" } },
+                    { "name": "y", "minimum": 1, "maximum": 1, "machine": { "type": "local" }, "kubernetes": { "version": version } },
+                ] },
+            },
+        });
+        let shoot = Shoot::read(shoot.to_string().as_bytes()).expect("a Shoot");
+        let now: DateTime<Utc> = NOW.parse().expect("an instant");
+        let random = Random::new(1);
+        let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
+        let settings = Settings {
+            from: now,
+            until: now + TimeDelta::days(90),
+            draw: &draw,
+            gates: gates_for(&shoot),
+            forms: &|_| hash_version().into(),
+        };
+        let offer = Offer { name: "local".to_owned(), first: profile.spec.clone(), changes: Vec::new() };
+        let changes = course(&shoot, &offer, &settings).changes;
+        let (run, _) = next_run(&shoot, now, &draw);
+        let all = of(&shoot, "CloudProfile local", &profile.spec, now, run, &changes);
+        all.into_iter().map(|outlook| (outlook.gravity, outlook.text)).collect()
+    }
+
+    /// Of the control plane alone.
+    fn first(versions: Value, auto: bool) -> Option<(Gravity, String)> {
+        outlook(versions, "1.26.4", auto).into_iter().find(|(_, text)| !text.contains("of worker pool"))
+    }
+
+    fn of_date(date: &str) -> Value {
+        json!({ "version": "1.26.4", "classification": "deprecated", "expirationDate": date })
+    }
+
+    #[test]
+    fn what_is_updated_by_itself_is_to_be_known() {
+        let (gravity, text) =
+            first(json!([{ "version": "1.26.5" }, { "version": "1.26.4" }]), true).expect("it is updated");
+        assert_eq!(gravity, Gravity::Info);
+        assert!(text.starts_with("Kubernetes 1.26.4: the next maintenance, at 2023-07-28T09:"), "{text}");
+        assert!(text.contains("updates it to 1.26.5: "), "{text}");
+        assert_eq!(first(json!([{ "version": "1.26.5" }, { "version": "1.26.4" }]), false), None);
+    }
+
+    #[test]
+    fn what_is_forced_is_a_warning_from_30_days_before() {
+        let next = json!({ "version": "1.27.1", "classification": "supported" });
+        for (date, said) in [
+            ("2023-08-26T19:59:59Z", Some("expires on 2023-08-26T19:59:59Z, in 29 days")),
+            ("2023-08-26T20:00:00Z", None),
+            ("2023-07-28T00:00:00Z", Some("expires on 2023-07-28T00:00:00Z, in 0 days")),
+            ("2023-07-27T20:00:00Z", Some("expired on 2023-07-27T20:00:00Z")),
+            ("2023-07-01T00:00:00Z", Some("expired on 2023-07-01T00:00:00Z")),
+        ] {
+            let found = first(json!([next, of_date(date)]), false);
+            let Some(said) = said else {
+                assert_eq!(found, None, "{date}");
+                continue;
+            };
+            let (gravity, text) = found.expect(date);
+            assert_eq!(gravity, Gravity::Warning, "{text}");
+            for part in [said, "it is forced to 1.27.1", "pools that roll: x"] {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn where_nothing_follows_it_says_what_is_missing() {
+        let soon = of_date("2023-08-01T00:00:00Z");
+        for (versions, said) in [
+            (json!([soon]), "1.26 is at the end of its life, and nothing higher is offered"),
+            (json!([soon, { "version": "1.28.0", "classification": "supported" }]), "the next minor, 1.27, is missing"),
+            (json!([soon, { "version": "1.27.0", "classification": "preview" }]), "only previews are ahead: 1.27.0"),
+        ] {
+            let (gravity, text) = first(versions, false).expect(said);
+            assert_eq!(gravity, Gravity::Error, "{text}");
+            assert!(text.contains(said) && text.contains("offer one in CloudProfile local"), "{text}");
+        }
+    }
+}

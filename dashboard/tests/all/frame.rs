@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What every page has: its command, its moment, its bar of time.
+
+use axum::body::Body;
+use dashboard::access::Entrance;
+use http_body_util::BodyExt;
+
+use crate::support::{Stage, landscape, log, old};
+
+const PAGES: [&str; 8] =
+    ["clusters", "clusters/demo/local", "create", "versions/local", "landscape", "time", "forecast", "faults"];
+
+/// The command at the foot of a page.
+fn command(text: &str) -> &str {
+    let (_, rest) = text.split_once("<code id=\"command\">").unwrap_or_else(|| panic!("no command: {text}"));
+    rest.split_once("</code>").expect("it ends").0
+}
+
+#[tokio::test]
+async fn the_foot_of_a_page_has_a_command_of_what_it_shows() {
+    let stage = Stage::with_log(old(), log(10).await);
+    for page in PAGES {
+        let now = stage.get(&format!("/dashboard/{page}")).await.text;
+        assert!(!command(&now).contains("terrarium at"), "{page}: {}", command(&now));
+        if page == "create" {
+            continue;
+        }
+        let then = stage.get(&format!("/dashboard/{page}?at=5")).await.text;
+        let command = command(&then);
+        assert!(
+            command.contains("terrarium at 5 ") || command.contains("--until 5"),
+            "{page} at revision 5: {command}"
+        );
+    }
+    let then = stage.get("/dashboard/forecast?at=5&until=30d").await.text;
+    assert!(
+        command(&then).ends_with("terrarium forecast -f - --seed 1 --from 2023-07-27T19:04:00Z --until 30d"),
+        "{}",
+        command(&then)
+    );
+}
+
+#[tokio::test]
+async fn every_page_of_the_present_is_live_and_what_somebody_fills_in_stays() {
+    let stage = Stage::with_log(old(), log(10).await);
+    for page in PAGES.into_iter().chain(["nothing"]) {
+        let text = stage.get(&format!("/dashboard/{page}")).await.text;
+        assert!(text.contains(&format!("data-live=\"/dashboard/{page}\"")), "{page}");
+        assert_eq!(text.contains("data-only=\"time\""), matches!(page, "create" | "time" | "nothing"), "{page}");
+        let past = stage.get(&format!("/dashboard/{page}?at=5")).await.text;
+        assert!(!past.contains("data-live"), "{page}: the past does not change");
+    }
+}
+
+#[tokio::test]
+async fn beside_a_form_only_time_is_drawn_again() {
+    let stage = Stage::with_log(old(), log(10).await);
+    for (path, expected) in [
+        ("stream?page=/dashboard/create&only=time&region=clock:old&region=timebar:old", &["clock", "timebar"][..]),
+        ("stream?page=/dashboard/faults&region=clock:old&region=faults:old", &["clock", "faults"]),
+    ] {
+        let request = stage.request("GET", &format!("/dashboard/{path}")).body(Body::empty()).expect("a request");
+        let mut body = stage.dashboard.answer(Entrance::Loopback, request).await.into_body();
+        let mut told = String::new();
+        while !expected.iter().all(|id| told.contains(&format!("\"id\":\"{id}\""))) {
+            let frame = body.frame().await.expect("it goes on").expect("a frame");
+            told.push_str(std::str::from_utf8(frame.data_ref().expect("text")).expect("text"));
+        }
+        assert!(!told.contains("\"id\":\"form\""), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn the_search_stays_at_the_moment_that_is_shown() {
+    let stage = Stage::with_log(old(), log(10).await);
+    let text = stage.get("/dashboard/faults?at=5").await.text;
+    let (_, search) = text.split_once("role=\"search\"").expect("a search");
+    let (search, _) = search.split_once("</form>").expect("its end");
+    assert!(search.contains("<input type=\"hidden\" name=\"at\" value=\"5\">"), "{search}");
+}
+
+#[tokio::test]
+async fn the_bar_says_moment_and_revision_and_what_is_to_come() {
+    let stage = Stage::with_log(old(), log(10).await);
+    let text = stage.get("/dashboard/faults?at=5").await.text;
+    for part in ["role=\"slider\"", "aria-valuetext=\"27 July 2023 19:04, revision 5\"", "kubernetes 1.26.4 of local"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn one_sign_stands_for_nothing_in_tables() {
+    let stage = Stage::with_log(old(), log(10).await);
+    for page in PAGES.into_iter().chain(["landscape?to=1.121", "forecast?until=1y"]) {
+        let text = stage.get(&format!("/dashboard/{page}")).await.text;
+        for other in ["<td>-</td>", "<td>—</td>", ">·<"] {
+            assert!(!text.contains(other), "{page}: {other}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn time_goes_to_what_the_command_goes_to() {
+    let stage = Stage::new(landscape());
+    for (until, said) in [
+        ("soon", "`soon` is no time as"),
+        ("shoot/demo/local=Happy", "`Happy` is no state of a Shoot"),
+        ("shoot/demo/none=Failed", "there is no Shoot none in Project demo"),
+        ("2027-01-31 shoot/demo/local", "a Shoot is named behind `window` only"),
+        ("2023-07-01", "2023-07-01 00:00:00 is past"),
+        ("window local", "`local` is not shoot/PROJECT/NAME"),
+    ] {
+        stage.post("time-until", &format!("until={until}&back=/dashboard/time")).await;
+        let text = stage.get("/dashboard/time").await.text;
+        assert!(text.contains(said), "{until}: {text}");
+    }
+    assert_eq!(stage.writes(), Vec::<String>::new());
+    for until in ["window", "window shoot/demo/local", "2023-07-28", "90d"] {
+        stage.post("time-until", &format!("until={until}&back=/dashboard/time")).await;
+    }
+    assert_eq!(stage.writes(), vec!["POST /terrarium/clock/advance"; 4]);
+    stage.post("time-until", "until=shoot/demo/local=Succeeded&back=/dashboard/time").await;
+    let text = stage.get("/dashboard/faults").await.text;
+    assert!(text.contains("until garden-demo/local is Succeeded"), "{text}");
+}
+
+#[tokio::test]
+async fn lanes_of_a_forecast_are_projects_or_versions() {
+    let stage = Stage::new(landscape());
+    let lane = async |query: &str| {
+        let text = stage.get(&format!("/dashboard/forecast{query}")).await.text;
+        (
+            text.contains("<text x=\"4\" y=\"28\">garden-demo</text>"),
+            text.contains("<text x=\"4\" y=\"28\">kubernetes 1.26.4</text>"),
+        )
+    };
+    assert_eq!(lane("").await, (true, false));
+    assert_eq!(lane("?lanes=version").await, (false, true));
+    assert_eq!(lane("?lanes=other").await, (true, false));
+}
