@@ -112,6 +112,8 @@ pub struct Page {
     pub follows: Vec<&'static str>,
     /// The object that it is about, whose changes "previous change" and "next change" lead to; `None`: those of `follows`.
     pub about: Option<About>,
+    /// Whether a part of it cannot be shown, since nobody answers for it.
+    pub lacks_answers: bool,
 }
 
 /// The object that a page is about.
@@ -134,6 +136,7 @@ impl Page {
             command: None,
             follows: Vec::new(),
             about: None,
+            lacks_answers: false,
         }
     }
 

@@ -24,7 +24,7 @@
 //! [`listen`] the listener on the loopback device; [`view`] what a page may read, now or at a moment of the past, [`at`] which
 //! moment, [`timebar`] the bar of time, [`may`] what of the log a user may see;
 //! [`frame`] what every page has, [`parts`] what pages are made of; [`pages`] the pages; [`actions`] what forms do;
-//! [`steps`] landscape time step by step; [`stream`] live regions; [`refusal`] pages for what cannot be shown;
+//! [`steps`] landscape time step by step; [`upgrades`] upgrades that are carried out; [`stream`] live regions; [`refusal`] pages for what cannot be shown;
 //! [`input`] queries and forms as they come in.
 
 pub mod access;
@@ -43,6 +43,7 @@ mod router;
 pub mod steps;
 mod stream;
 pub mod timebar;
+pub mod upgrades;
 pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,6 +60,7 @@ use process::{Tasks, Transport, User};
 
 use crate::access::sessions::Sessions;
 use crate::clock_state::ClockState;
+use crate::upgrades::Upgrades;
 
 /// Where pages begin.
 pub const PREFIX: &str = "/dashboard/";
@@ -83,6 +85,8 @@ pub struct Options {
     pub wall: Clock,
     /// Where work goes on that no request waits for.
     pub tasks: Tasks,
+    /// What carries upgrades out; `None`: nothing does, and no page offers it.
+    pub upgrades: Option<Arc<dyn Upgrades>>,
 }
 
 impl fmt::Debug for Options {

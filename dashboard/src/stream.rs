@@ -91,6 +91,8 @@ async fn run(
     // The page may be older than its stream.
     let (mut is_stale, mut silent, mut has_trouble) = (!has_time_alone, 0_u32, false);
     let (mut shown, mut is_bar_stale, mut bar_drawn) = (view.now(), true, None);
+    let upgrade = || view.dashboard.options().upgrades.as_ref().map(|upgrades| upgrades.changes());
+    let mut upgraded = upgrade();
     loop {
         if !matches!(ended.try_recv(), Err(oneshot::error::TryRecvError::Empty)) {
             let _ = sender.send(event("over", "{}")).await;
@@ -113,25 +115,34 @@ async fn run(
         let now = view.now();
         is_stale |= !follows.is_empty() && now != shown;
         is_bar_stale |= now != shown;
+        is_stale |= !follows.is_empty() && upgrade() != std::mem::replace(&mut upgraded, upgrade());
         shown = now;
         let begun = wall.now();
         let mut events = Vec::new();
         changed(&mut known, &frame::clock(&view), "clock", &mut events);
         let drawn = if std::mem::take(&mut is_stale) { Some(pages::draw(&view).await) } else { None };
-        if let Some(Err(refusal)) = &drawn {
+        let trouble = match &drawn {
+            Some(Err(refusal)) if refusal.code == StatusCode::SERVICE_UNAVAILABLE => {
+                Some((refusal.title.as_str(), "This page shows what was known before."))
+            }
+            Some(Ok(page)) if page.lacks_answers => {
+                Some(("The API does not answer", "Parts of this page are missing."))
+            }
+            _ => None,
+        };
+        if let Some((title, then)) = trouble {
             // It is tried again at each look.
-            is_stale = refusal.code == StatusCode::SERVICE_UNAVAILABLE;
-            if is_stale && !has_trouble {
+            is_stale = true;
+            if !std::mem::replace(&mut has_trouble, true) {
                 let since = view.dashboard.silent_since().unwrap_or(shown);
-                let text =
-                    format!("{} since {}. This page shows what was known before.", refusal.title, time::text(since));
+                let text = format!("{title} since {}. {then}", time::text(since));
                 events.push(event("trouble", &json!({ "text": text }).to_string()));
             }
-            has_trouble |= is_stale;
         }
+        let is_whole = trouble.is_none();
         if let Some(Ok(drawn)) = drawn {
             page = drawn;
-            if std::mem::take(&mut has_trouble) {
+            if is_whole && std::mem::take(&mut has_trouble) {
                 events.push(event("trouble", &json!({ "text": "" }).to_string()));
             }
             let is_of_page = |id: &&String| !matches!(id.as_str(), "clock" | "timebar");

@@ -79,6 +79,7 @@ impl Browser {
             clock: Arc::new(move || ClockState { now, settled: true, ..ClockState::default() }),
             wall: Clock::wall(),
             tasks: landscape.client("dashboard").tasks,
+            upgrades: None,
         });
         dashboard.add_name(HOST);
         let cookie = format!("terrarium={}", dashboard.sessions().begin(administrator()));

@@ -99,7 +99,17 @@ fn one(
         None => {
             let missing = match &choice.image {
                 Some(image) => format!("no version of {image} follows it that the pool can run"),
-                None => missing(offered, &choice.current, date.max(now)),
+                None => missing(offered, &choice.current, date.max(now)).unwrap_or_else(|| {
+                    // Something else stands in the way.
+                    let fails = |change: &&Change| {
+                        change.failure.is_some() && (is_of_it(change) || change.subject == Subject::Blocked)
+                    };
+                    let failure = changes.iter().find(fails).and_then(|change| change.failure.as_deref());
+                    format!(
+                        "maintenance does not get there: {}",
+                        failure.unwrap_or("no run of it lies within what is foreseen")
+                    )
+                }),
             };
             let text = format!(
                 "{what} {when}, and there is no version to go to: {missing}; offer one in {profile}, or give this one a later expiration date"
@@ -126,9 +136,9 @@ fn rolling<'a>(change: &'a Change, shoot: &'a Shoot) -> Vec<&'a str> {
     }
 }
 
-/// Why no version follows one of Kubernetes at an instant.
-fn missing(offered: &CloudProfileSpec, version: &str, at: DateTime<Utc>) -> String {
-    let Ok(own) = Version::parse(version) else { return format!("{version} is no version") };
+/// Why no version follows one of Kubernetes at an instant; `None`: one does.
+fn missing(offered: &CloudProfileSpec, version: &str, at: DateTime<Utc>) -> Option<String> {
+    let Ok(own) = Version::parse(version) else { return Some(format!("{version} is no version")) };
     let all = offered.kubernetes.versions.iter();
     let higher: Vec<_> = all
         .filter_map(|entry| Some((Version::parse(&entry.version).ok()?, entry)))
@@ -136,14 +146,16 @@ fn missing(offered: &CloudProfileSpec, version: &str, at: DateTime<Utc>) -> Stri
         .collect();
     let next = format!("{}.{}", own.major, own.minor.saturating_add(1));
     let is_near = |version: &Version| version.major == own.major && version.minor <= own.minor.saturating_add(1);
-    let previews: Vec<&str> =
-        higher.iter().filter(|(version, _)| is_near(version)).map(|(_, entry)| entry.version.as_str()).collect();
+    let near: Vec<_> = higher.iter().filter(|(version, _)| is_near(version)).map(|(_, entry)| *entry).collect();
     if higher.is_empty() {
-        format!("{}.{} is at the end of its life, and nothing higher is offered", own.major, own.minor)
-    } else if previews.is_empty() {
-        format!("the next minor, {next}, is missing, and a minor cannot be skipped")
+        Some(format!("{}.{} is at the end of its life, and nothing higher is offered", own.major, own.minor))
+    } else if near.is_empty() {
+        Some(format!("the next minor, {next}, is missing, and a minor cannot be skipped"))
+    } else if near.iter().all(|entry| entry.is_preview()) {
+        let previews: Vec<&str> = near.iter().map(|entry| entry.version.as_str()).collect();
+        Some(format!("only previews are ahead: {}", previews.join(", ")))
     } else {
-        format!("only previews are ahead: {}", previews.join(", "))
+        None
     }
 }
 
@@ -160,17 +172,21 @@ mod tests {
     const NOW: &str = "2023-07-27T20:00:00Z";
 
     fn outlook(versions: Value, version: &str, auto: bool) -> Vec<(Gravity, String)> {
-        let profile = json!({ "metadata": { "name": "local" }, "spec": { "type": "local", "kubernetes": { "versions": versions } } });
+        let profile = json!({ "metadata": { "name": "local" }, "spec": { "type": "local", "kubernetes": { "versions": versions },
+            "machineImages": [{ "name": "gardenlinux", "versions": [{ "version": "1.0.0", "architectures": ["amd64"], "cri": [{ "name": "containerd" }] }] }],
+            "machineTypes": [{ "name": "local", "cpu": "4", "gpu": "0", "memory": "8Gi", "architecture": "amd64" }],
+            "regions": [{ "name": "local" }] } });
         let profile = api::core::CloudProfile::read(profile.to_string().as_bytes()).expect("a profile");
+        let machine = json!({ "type": "local", "image": { "name": "gardenlinux", "version": "1.0.0" } });
         let shoot = json!({
             "metadata": { "name": "a", "namespace": "garden-demo", "uid": "a" },
             "spec": {
-                "cloudProfile": { "kind": "CloudProfile", "name": "local" }, "kubernetes": { "version": version },
+                "cloudProfile": { "kind": "CloudProfile", "name": "local" }, "region": "local", "kubernetes": { "version": version },
                 "maintenance": { "timeWindow": { "begin": "090000+0000", "end": "100000+0000" },
                     "autoUpdate": { "kubernetesVersion": auto, "machineImageVersion": false } },
                 "provider": { "type": "local", "workers": [
-                    { "name": "x", "minimum": 1, "maximum": 1, "machine": { "type": "local" } },
-                    { "name": "y", "minimum": 1, "maximum": 1, "machine": { "type": "local" }, "kubernetes": { "version": version } },
+                    { "name": "x", "minimum": 1, "maximum": 1, "machine": machine },
+                    { "name": "y", "minimum": 1, "maximum": 1, "machine": machine, "kubernetes": { "version": version } },
                 ] },
             },
         });

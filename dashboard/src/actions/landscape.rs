@@ -2,6 +2,7 @@
 //! Gives a component another version: the image of its Deployment. Whether that may be is the landscape's to say.
 
 use api::kubernetes::apps::Deployment;
+use domain::skew::GardenerVersion;
 use http::Method;
 use serde_json::json;
 
@@ -31,4 +32,25 @@ pub(super) async fn set_version(view: &View, form: &Fields) -> Result<Outcome, R
         Ok(_) => Message::new(Severity::Done, format!("{what}: asked for; the table shows how far it is")),
         Err(error) => Message::of_error(&what, &error),
     })
+}
+
+/// Begins an upgrade, or pauses the one that is going on.
+pub(super) fn upgrade(view: &View, form: &Fields) -> Outcome {
+    let said = |severity, text: String| Outcome::Back(vec![Message::new(severity, text)]);
+    let Some(upgrades) = &view.dashboard.options().upgrades else {
+        return said(Severity::Error, "nothing carries upgrades out here".to_owned());
+    };
+    if form.text("step") == "pause" {
+        upgrades.pause();
+        return said(Severity::Info, "the upgrade ends before the next component".to_owned());
+    }
+    let to = form.text("to");
+    if GardenerVersion::parse(to).is_none() {
+        return said(Severity::Error, format!("`{to}` is no version of Gardener as 1.120.0 or v1.120"));
+    }
+    if upgrades.progress().is_some_and(|progress| progress.is_running) {
+        return said(Severity::Error, "an upgrade is going on already".to_owned());
+    }
+    upgrades.begin(view.session.user.clone(), to);
+    said(Severity::Done, format!("the upgrade to {to} has begun"))
 }

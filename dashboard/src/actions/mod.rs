@@ -42,6 +42,7 @@ pub(crate) async fn act(view: &View, action: &str, form: &Fields) -> Result<Outc
         "fault-inject" => faults::inject(view, form).await,
         "fault-clear" => faults::clear(view, form).await,
         "set-version" => landscape::set_version(view, form).await,
+        "upgrade" => Ok(landscape::upgrade(view, form)),
         "time-advance" => time::advance(view, form).await,
         "time-until" => time::until(view, form).await,
         "time-steps" => Ok(time::steps(view, form)),

@@ -37,9 +37,9 @@ use crate::refusal::Refusal;
 use crate::view::{View, link};
 
 /// Rows of the table.
-const SHOWN: usize = 500;
-/// Marks of the picture.
-const MARKS: usize = 4000;
+const SHOWN: usize = 200;
+/// Width of a place of the picture: what would be drawn at one place is one mark.
+const GRAIN: f64 = 4.0;
 /// Lanes of the picture.
 const LANES: usize = 40;
 /// How long a forecast is where nobody says.
@@ -333,7 +333,7 @@ fn shape(change: &Change) -> &'static str {
 
 fn picture(rows: &[Row], from: DateTime<Utc>, until: DateTime<Utc>, by_version: bool) -> Markup {
     let mut lanes: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
-    for row in rows.iter().take(MARKS) {
+    for row in rows {
         lanes.entry(lane(row, by_version)).or_default().push(row);
     }
     let what = if by_version { "version" } else { "project" };
@@ -350,9 +350,7 @@ fn picture(rows: &[Row], from: DateTime<Utc>, until: DateTime<Utc>, by_version: 
                         @let y = index * 22 + 24;
                         text x="4" y=(y + 4) { (lane) }
                         line.line x1="180" x2="980" y1=(y) y2=(y) {}
-                        @for row in rows {
-                            (mark(x(row.change.time), y, shape(&row.change), &format!("{} {} {}", time::text(row.change.time), row.shoot, sentence(row))))
-                        }
+                        @for (place, shape, title) in at_places(rows, &x) { (mark(place, y, shape, &title)) }
                     }
                     text.faint x="180" y=(height - 4) { (time::text(from)) }
                     text.faint x="980" y=(height - 4) text-anchor="end" { (time::text(until)) }
@@ -361,6 +359,23 @@ fn picture(rows: &[Row], from: DateTime<Utc>, until: DateTime<Utc>, by_version: 
             p.hint { "● forced, ■ nodes are replaced, ✕ fails, ○ all else" @if hidden > 0 { "; " (hidden) " more " (what) "s are not drawn" } }
         }
     }
+}
+
+/// The marks of a lane: place, shape and title. Of several of one shape at one place the title has the first, and how many more
+/// there are.
+fn at_places(rows: &[&Row], x: &dyn Fn(DateTime<Utc>) -> f64) -> Vec<(f64, &'static str, String)> {
+    let mut places: BTreeMap<(i64, &str), (&Row, usize)> = BTreeMap::new();
+    for row in rows {
+        #[expect(clippy::cast_possible_truncation, reason = "it is within the picture")]
+        let place = (x(row.change.time) / GRAIN).round() as i64;
+        places.entry((place, shape(&row.change))).or_insert((row, 0)).1 += 1;
+    }
+    let title = |row: &Row, count: usize| {
+        let more = if count > 1 { format!(", and {} more", count - 1) } else { String::new() };
+        format!("{} {} {}{more}", time::text(row.change.time), row.shoot, sentence(row))
+    };
+    let all = places.into_iter();
+    all.map(|((place, shape), (row, count))| (place as f64 * GRAIN, shape, title(row, count))).collect()
 }
 
 fn mark(x: f64, y: usize, shape: &str, title: &str) -> Markup {

@@ -31,6 +31,7 @@ use crate::frame::{Page, Section};
 use crate::parts::message::{Message, Severity};
 use crate::parts::{form, table, time};
 use crate::refusal::Refusal;
+use crate::upgrades::Upgrades;
 use crate::view::{Moment, View};
 
 /// Gardener's own Deployments and Pods.
@@ -91,13 +92,9 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
         ),
         None => format!("terrarium {asks}"),
     };
-    Ok(page.command(command).follows(&[
-        "apps/deployments",
-        "/pods",
-        "coordination.k8s.io/leases",
-        resource::SEEDS,
-        resource::SHOOTS,
-    ]))
+    let mut page = page.command(command);
+    page.lacks_answers = seeds.is_err() || found.is_err();
+    Ok(page.follows(&["apps/deployments", "/pods", "coordination.k8s.io/leases", resource::SEEDS, resource::SHOOTS]))
 }
 
 /// Rows of the Shoots that the user may see: they are enough, and there may be thousands.
@@ -352,9 +349,40 @@ impl Progress<'_> {
     }
 }
 
+/// The upgrade that is carried out, or how the last one ended.
+fn carried_out(view: &View) -> Markup {
+    let progress = view.dashboard.options().upgrades.as_ref().and_then(|upgrades| upgrades.progress());
+    let Some(progress) = progress.filter(|_| view.at.is_none()) else { return html! {} };
+    let (done, all) = (progress.done, progress.steps.len());
+    html! {
+        @if progress.is_running {
+            p { strong { "Upgrade to " (progress.to) } ": "
+                progress max=(all.max(1)) value=(done) aria-label="Steps that are done" {} " " (done) " of " (all) " steps done"
+                @if let Some(step) = progress.steps.get(done) { "; now " (step) } "." }
+            @if progress.is_pausing { p { "It ends before the next component." } }
+            @else { (form::button(view, "upgrade", &[("step", "pause")], "Pause before the next component", None)) }
+        } @else if let Some(problem) = &progress.problem {
+            (Message::new(Severity::Warning, format!("the upgrade to {} ended after {done} of {all} steps: {problem}", progress.to)).markup())
+        } @else {
+            (Message::new(Severity::Done, format!("the upgrade to {} is done: {}", progress.to, counted(all, "step", "steps"))).markup())
+        }
+    }
+}
+
+/// The way to carry a plan out, where somebody does that.
+fn begin(view: &View, to: &str) -> Markup {
+    let is_free = |upgrades: &Arc<dyn Upgrades>| upgrades.progress().is_none_or(|progress| !progress.is_running);
+    html! {
+        @if view.dashboard.options().upgrades.as_ref().is_some_and(is_free) {
+            p { (form::button(view, "upgrade", &[("step", "begin"), ("to", to)], "Carry it out", None)) }
+        }
+    }
+}
+
 fn upgrade(view: &View, fleet: &Fleet, deployments: &[Deployment], pods: &[Arc<Pod>]) -> Markup {
     let to = view.query.text("to");
     let form = html! {
+        (carried_out(view))
         form.filter method="get" action="/dashboard/landscape#upgrade" {
             @if !view.query.text("at").is_empty() { input type="hidden" name="at" value=(view.query.text("at")); }
             (form::text("to", "Plan an upgrade to", to, "1.121, or v1.121.0", &[]))
@@ -403,6 +431,7 @@ fn upgrade(view: &View, fleet: &Fleet, deployments: &[Deployment], pods: &[Arc<P
         @else { (table::plain(&format!("Steps to {}", planned.target), &["Step", "Component", "Instance", "From", "To", "State", "What must hold before"], &rows)) }
         @if !done.is_empty() { p { "Done: " (counted(done.len(), "instance is", "instances are")) " at " (planned.target) " already: " (first_of(done.into_iter(), 10)) "." } }
         @if !planned.notes.is_empty() { ul { @for note in &planned.notes { li { (note) } } } }
+        @if view.at.is_none() && !planned.plan.steps.is_empty() { (begin(view, &planned.target.to_string())) }
         p.hint { "As of " (time::instant(view.now())) ". " code { "terrarium upgrade apply" } " carries it out." }
     }
 }

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What every page has: its command, its moment, its bar of time.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use dashboard::access::Entrance;
+use dashboard::upgrades::{Progress, Upgrades};
 use http_body_util::BodyExt;
+use parking_lot::Mutex;
+use process::User;
 
 use crate::support::{Stage, landscape, log, old};
 
@@ -137,4 +142,64 @@ async fn lanes_of_a_forecast_are_projects_or_versions() {
     assert_eq!(lane("").await, (true, false));
     assert_eq!(lane("?lanes=version").await, (false, true));
     assert_eq!(lane("?lanes=other").await, (true, false));
+}
+
+/// An upgrade that does nothing but say what it was asked for.
+#[derive(Default)]
+struct Noted(Mutex<(Vec<String>, Option<Progress>)>);
+
+impl Upgrades for Noted {
+    fn begin(&self, user: User, to: &str) {
+        let mut state = self.0.lock();
+        state.0.push(format!("{} begins {to}", user.name));
+        let steps = vec!["gardener-apiserver v1.120.0 -> v1.121.0".to_owned(), "gardenlet".to_owned()];
+        state.1 = Some(Progress { to: to.to_owned(), steps, done: 1, is_running: true, ..Progress::default() });
+    }
+
+    fn pause(&self) {
+        let mut state = self.0.lock();
+        state.0.push("pause".to_owned());
+        if let Some(progress) = &mut state.1 {
+            progress.is_pausing = true;
+        }
+    }
+
+    fn progress(&self) -> Option<Progress> {
+        self.0.lock().1.clone()
+    }
+
+    fn changes(&self) -> u64 {
+        self.0.lock().0.len() as u64
+    }
+}
+
+#[tokio::test]
+async fn an_upgrade_is_begun_watched_and_paused() {
+    let noted = Arc::new(Noted::default());
+    let stage = Stage::with(old(), log(10).await, Some(noted.clone()));
+    let ask = async |fields: &str| {
+        stage.post("upgrade", &format!("{fields}&back=/dashboard/landscape")).await;
+        stage.get("/dashboard/landscape").await.text
+    };
+    assert!(ask("step=begin&to=nonsense").await.contains("`nonsense` is no version of Gardener"));
+    assert!(noted.0.lock().0.is_empty());
+    let text = ask("step=begin&to=1.121.0").await;
+    for part in
+        ["the upgrade to 1.121.0 has begun", "1 of 2 steps done; now gardenlet", "Pause before the next component"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(ask("step=begin&to=1.121.0").await.contains("an upgrade is going on already"));
+    let text = ask("step=pause").await;
+    assert!(text.contains("It ends before the next component") && !text.contains(">Pause before"), "{text}");
+    assert_eq!(noted.0.lock().0, ["admin begins 1.121.0", "pause"]);
+    noted.0.lock().1 = Some(Progress {
+        to: "1.121.0".to_owned(),
+        problem: Some("paused before gardenlet".to_owned()),
+        ..Progress::default()
+    });
+    let text = stage.get("/dashboard/landscape").await.text;
+    assert!(text.contains("ended after 0 of 0 steps: paused before gardenlet"), "{text}");
+    let past = stage.get("/dashboard/landscape?at=5").await.text;
+    assert!(!past.contains("paused before gardenlet"), "that was not then");
 }

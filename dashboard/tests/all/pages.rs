@@ -452,3 +452,18 @@ async fn a_long_page_is_packed_for_who_can_unpack_it() {
         assert!(!is_packed || bytes.len() < 60_000, "{} bytes of {}", bytes.len(), text.len());
     }
 }
+
+#[tokio::test]
+async fn a_version_with_a_date_says_where_it_is_forced_to_before_it_is_created() {
+    let stage = Stage::new(landscape());
+    let page = async |query: &str| stage.get(&format!("/dashboard/create?version=1.26.4{query}")).await.text;
+    let text = page("&begin=090000%2B0000&end=100000%2B0000").await;
+    assert!(
+        text.contains("1.26.4 expires in 0 days, on 2023-07-28 00:00:00; forced to 1.27.1 at 2023-07-28 09:"),
+        "{text}"
+    );
+    assert!(text.contains("for this window"), "{text}");
+    let text = page("").await;
+    assert!(text.contains("1.26.4 expires in 0 days, on 2023-07-28 00:00:00; where it is forced to"), "{text}");
+    assert!(text.contains("gardenlinux/2.0.0 (preview)") && text.contains("gardenlinux/1.0.0 (supported)"), "{text}");
+}

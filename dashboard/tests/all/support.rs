@@ -10,6 +10,7 @@ use chrono::{DateTime, Utc};
 use clock::{Clock, SimulatedClock};
 use dashboard::access::Entrance;
 use dashboard::clock_state::ClockState;
+use dashboard::upgrades::Upgrades;
 use dashboard::view::administrator;
 use dashboard::{Dashboard, Options};
 use domain::profile::Profile;
@@ -166,6 +167,11 @@ impl Stage {
 
     /// With a past.
     pub(crate) fn with_log(api: Api, log: MemoryLog) -> Self {
+        Self::with(api, log, None)
+    }
+
+    /// With a past, and what carries upgrades out.
+    pub(crate) fn with(api: Api, log: MemoryLog, upgrades: Option<Arc<dyn Upgrades>>) -> Self {
         let now: DateTime<Utc> = NOW.parse().expect("an instant");
         let asked = Asked::default();
         let noted = asked.clone();
@@ -195,6 +201,7 @@ impl Stage {
             }),
             wall: Clock::new(SimulatedClock::new(now)),
             tasks: process::Tasks::new(),
+            upgrades,
         });
         dashboard.add_name(HOST);
         let cookie = format!("terrarium={}", dashboard.sessions().begin(administrator()));

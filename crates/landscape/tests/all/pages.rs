@@ -44,6 +44,7 @@ impl Browser {
             clock: Arc::new(move || ClockState { now, settled: true, ..ClockState::default() }),
             wall: clock::Clock::wall(),
             tasks: audited.landscape.client("dashboard").tasks,
+            upgrades: None,
         };
         let dashboard = Dashboard::new(options);
         dashboard.add_name(HOST);

@@ -24,7 +24,7 @@ pub(super) async fn draw(view: &View, shoot: &Shoot) -> Markup {
     let rows: Vec<Vec<Markup>> = nodes.iter().map(|node| row(view, node)).collect();
     html! {
         @if rows.is_empty() { p { "No nodes." } }
-        @else { (table::plain("Nodes", &["Node", "Ready", "Schedulable", "Kubelet", "Image", "Created"], &rows)) }
+        @else { (table::plain("Nodes of the cluster", &["Node", "Ready", "Schedulable", "Kubelet", "Image", "Created"], &rows)) }
     }
 }
 

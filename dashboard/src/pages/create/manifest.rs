@@ -23,7 +23,7 @@ fn set(object: &mut Map<String, Value>, key: &str, value: &str) {
     }
 }
 
-fn tree(form: &Form<'_>) -> Value {
+pub(super) fn tree(form: &Form<'_>) -> Value {
     let get = |name: &str| form.fields.text(name);
     let mut spec = Map::new();
     if let Some((key, profile)) = &form.profile {

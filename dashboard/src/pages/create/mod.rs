@@ -9,10 +9,10 @@ mod manifest;
 mod send;
 
 use api::cluster::GARDEN;
-use api::core::{CloudProfileSpec, SecretBinding, Worker};
+use api::core::{CloudProfileSpec, SecretBinding, Shoot, Worker};
 use api::security::CredentialsBinding;
-use apimachinery::Status;
 use apimachinery::field::Path;
+use apimachinery::{Resource, Status};
 use domain::admission::shoot::default_kubernetes_version;
 use domain::cloud_profile::{machine_type, machine_type_architecture, shown_default_image};
 use domain::versions::{Expirable, State, Version, expired_before, shown_default, state};
@@ -192,6 +192,21 @@ impl<'a> Form<'a> {
             .collect()
     }
 
+    /// As [`Form::images`], each with its state and date.
+    fn image_choices(&self) -> Vec<Choice> {
+        let images = self.spec().into_iter().flat_map(|spec| &spec.machine_images);
+        let of_image = |image: &'_ api::core::MachineImage| -> Vec<Choice> {
+            let living = image.versions.iter().filter(|entry| state(*entry, self.now) != State::Expired);
+            let choice = |entry: &api::core::MachineImageVersion| {
+                let value = format!("{}/{}", image.name, entry.version);
+                let expires = entry.expiration_date().map(|date| format!(", expires {}", time::text(date)));
+                Choice { label: format!("{value} ({}{})", state(entry, self.now), expires.unwrap_or_default()), value }
+            };
+            living.map(choice).collect()
+        };
+        images.flat_map(of_image).collect()
+    }
+
     fn default_image(&self, pool: &Pool) -> Option<String> {
         let spec = self.spec()?;
         let mut worker = Worker::default();
@@ -227,7 +242,7 @@ impl<'a> Form<'a> {
     }
 
     /// What there is to know about the choice of a version.
-    fn notes(&self) -> Vec<Message> {
+    fn notes(&self, view: &View) -> Vec<Message> {
         let Some(spec) = self.spec() else {
             return vec![Message::new(Severity::Warning, "there is no CloudProfile, so nothing can be chosen")];
         };
@@ -251,16 +266,24 @@ impl<'a> Form<'a> {
                 notes.push(Message::new(Severity::Warning, format!("{} is {judged}", entry.version)));
             }
             if let Some(date) = entry.expiration_date() {
-                let days = time::days_until(date, self.now);
-                let text = format!(
-                    "{} expires in {days} days, on {}; Check says where it is forced to, and when",
-                    entry.version,
-                    time::text(date)
-                );
-                notes.push(Message::new(Severity::Info, text));
+                notes.push(self.expires(view, &entry.version, date));
             }
         }
         notes
+    }
+
+    /// What comes of a version with a date, for the window that was chosen.
+    fn expires(&self, view: &View, version: &str, date: chrono::DateTime<chrono::Utc>) -> Message {
+        let has_window = !self.fields.text("begin").is_empty() && !self.fields.text("end").is_empty();
+        let shoot = Shoot::read(manifest::tree(self).to_string().as_bytes());
+        if let (true, Ok(shoot), Some(offered)) = (has_window, shoot, self.spec()) {
+            return send::expires(view, &shoot, offered, version, date);
+        }
+        let (days, on) = (time::days_until(date, self.now), time::text(date));
+        let text = format!(
+            "{version} expires in {days} days, on {on}; where it is forced to, and when, is said for a window: choose one, or let Check draw one"
+        );
+        Message::new(Severity::Info, text)
     }
 
     fn markup(&self, view: &View, refused: Option<&Status>) -> Markup {
@@ -303,7 +326,7 @@ impl<'a> Form<'a> {
                         (form::text("nodes", "Network of nodes", self.fields.get("nodes").unwrap_or("10.10.0.0/16"), "", &at("spec.networking.nodes")))
                         (form::select("purpose", "Purpose", get("purpose"), &optional(&["evaluation", "testing", "development", "production"]), "", &at("spec.purpose")))
                     }
-                    @for note in self.notes() { (note.markup()) }
+                    @for note in self.notes(view) { (note.markup()) }
                     button type="submit" name="step" value="refresh" { "Use this project, profile and version" }
                 }
                 @for (index, pool) in self.pools.iter().enumerate() {
@@ -314,7 +337,7 @@ impl<'a> Form<'a> {
                         div.fields {
                             (form::text(&id("name"), "Name", &pool.name, "", &at("name")))
                             (form::select(&id("machine"), "Machine type", &pool.machine, &plain(machines.clone()), "", &at("machine.type")))
-                            (form::select(&id("image"), "Machine image", &pool.image, &plain(self.images()), "", &at("machine.image")))
+                            (form::select(&id("image"), "Machine image", &pool.image, &[("", self.image_choices())], "", &at("machine.image")))
                             (form::text(&id("zones"), "Zones", &pool.zones, "with commas between them", &at("zones")))
                             (form::text(&id("minimum"), "Minimum", &pool.minimum, "", &at("minimum")))
                             (form::text(&id("maximum"), "Maximum", &pool.maximum, "", &at("maximum")))

@@ -2,10 +2,10 @@
 //! Checks a manifest with a dry run, or creates what it says.
 
 use api::cluster::GARDEN;
-use api::core::Shoot;
+use api::core::{CloudProfileSpec, Shoot};
 use apimachinery::{Resource, Status};
 use bytes::Bytes;
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use controller::Error;
 use domain::cloud_profile::kubernetes_version;
 use domain::versions::Expirable;
@@ -98,8 +98,20 @@ fn checked(view: &View, world: &World, answer: &[u8]) -> Vec<Message> {
         messages[0].lines.push(format!("maintenance window {}-{}", window.begin, window.end));
     }
     let Some(date) = kubernetes_version(offered, version).and_then(Expirable::expiration_date) else { return messages };
+    messages.push(expires(view, &shoot, offered, version, date));
+    messages
+}
+
+/// What comes of a Shoot's version when it expires, for the Shoot's window.
+pub(super) fn expires(
+    view: &View,
+    shoot: &Shoot,
+    offered: &CloudProfileSpec,
+    version: &str,
+    date: DateTime<Utc>,
+) -> Message {
     let (now, on) = (view.now(), time::text(date));
-    let changes = maintenance::changes(view, &shoot, offered, date.max(now) + FORCED);
+    let changes = maintenance::changes(view, shoot, offered, date.max(now) + FORCED);
     let forced = changes.iter().find(|change| change.is_forced && change.pool.is_none());
     let then = match forced {
         Some(change) => match (&change.to, &change.failure) {
@@ -109,6 +121,5 @@ fn checked(view: &View, world: &World, answer: &[u8]) -> Vec<Message> {
         None => String::new(),
     };
     let days = time::days_until(date, now);
-    messages.push(Message::new(Severity::Warning, format!("{version} expires in {days} days, on {on}{then}")));
-    messages
+    Message::new(Severity::Warning, format!("{version} expires in {days} days, on {on}{then}"))
 }

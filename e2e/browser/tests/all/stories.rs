@@ -63,6 +63,22 @@ fn a_maintenance_is_watched_step_by_step() {
         browser.until_gone("#clock", "step by step").await;
         let before = browser.text("#clock time").await;
         assert!(before.as_str() < "2023-07-28 10:00:01", "{before}: it stopped on its way");
+
+        browser.set_scripts(false).await;
+        browser.open("clusters").await;
+        browser.fill("#filter", "version:1.26").await;
+        browser.follow("#filter-box button").await;
+        reads(&browser, "#list", &["No cluster is like that"]).await;
+        browser.follow("#list a").await;
+        reads(&browser, "#list", &["1 cluster", "1.27.1"]).await;
+        browser.follow("#clock form:has(input[value='1h']) button").await;
+        // Nothing comes by itself: the page is loaded again.
+        while !browser.text("#clock").await.contains("settled") {
+            browser.open("clusters").await;
+        }
+        browser.follow("#list tbody th a").await;
+        reads(&browser, "#roll-out", &["new"]).await;
+        browser.set_scripts(true).await;
         sandbox
     });
 }
@@ -188,6 +204,10 @@ fn a_refused_creation_shows_the_words_of_the_api_at_the_field() {
         let keys = browser.by(By::Keyboard);
         keys.open("create").await;
         keys.fill("#name", "Late_One").await;
+        // Time goes on beside what is typed.
+        sandbox.terrarium(&["clock", "until", "2023-07-27T21:02:00Z"]);
+        keys.until_text("#clock", "2023-07-27 21:02:00").await;
+        assert_eq!(keys.value("#name").await, "Late_One");
         keys.follow("#form button[value=create]").await;
         reads(&keys, "#name-causes", &["Late_One"]).await;
         assert_eq!(keys.value("#name").await, "Late_One", "the form is as it was");
@@ -273,7 +293,10 @@ fn a_what_if_is_dragged_and_what_it_says_comes_true_when_it_is_applied() {
         keys.open("forecast").await;
         keys.activate(".dates summary").await;
         keys.tab_to(DATE).await;
+        let pages = browser.evaluate("history.length").await;
         keys.press_to_leave(&[Key::Home.into(), Key::Right.into(), Key::Right.into()]).await;
+        let after = browser.evaluate("history.length").await;
+        assert_eq!(after.as_u64(), pages.as_u64().map(|pages| pages + 1), "three moves are one request");
         keys.until_text("#difference", "Newly forced: 1: garden-demo/local").await;
         keys.follow("#difference button[value=look]").await;
         reads(
@@ -320,6 +343,24 @@ fn an_illegal_version_of_a_component_shows_the_rule() {
             browser.open("landscape").await;
         }
         browser.set_scripts(true).await;
+        sandbox
+    });
+}
+
+#[test]
+fn an_upgrade_is_carried_out_and_watched() {
+    with_browser("upgrade", |browser| async move {
+        let sandbox = evening("upgrade", &[]);
+        browser.log_in(&sandbox, &[]).await;
+        browser.open("landscape?to=1.121").await;
+        browser.until_text("#upgrade", "gardener-operator").await;
+        browser.until_text("#upgrade", "waits for step 1").await;
+        browser.follow("#upgrade form[action$=upgrade] button").await;
+        browser.until_text("#upgrade", "steps done").await;
+        browser.until_text("#upgrade", "the upgrade to 1.121.0 is done").await;
+        browser.until_text("#components", "v1.121.0").await;
+        browser.open("landscape?to=1.121").await;
+        browser.until_text("#upgrade", "Nothing to do: every component is at 1.121.0").await;
         sandbox
     });
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium dashboard`: opens the landscape's pages in a browser.
 //!
-//! **Tour.** This file is the command; [`mount`] the pages in the host.
+//! **Tour.** This file is the command; [`mount`] the pages in the host, [`upgrades`] what they begin.
 
 pub(in crate::live) mod mount;
+mod upgrades;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

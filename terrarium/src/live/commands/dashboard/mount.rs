@@ -17,6 +17,7 @@ use process::transport::{BodyError, full};
 use process::{Request, Response, Tasks, User};
 use tokio::sync::Mutex;
 
+use super::upgrades::Upgrade;
 use super::{Asked, LINK_PATH, Link};
 use crate::failure::Failure;
 use crate::live::bootstrap;
@@ -61,6 +62,16 @@ impl Mount {
         log: Arc<dyn EventLog>,
     ) -> Result<Pages, Failure> {
         let clock = live.clock().clone();
+        let landscape_time = live.clock().clone();
+        let upgrade = Upgrade {
+            door: live.door(),
+            now: Arc::new(move || landscape_time.state().now),
+            tasks: live.tasks().clone(),
+            gardener_version: facts.gardener_version.clone(),
+            seed: facts.seed,
+            profile: bootstrap::profile(facts)?,
+            state: Arc::default(),
+        };
         let dashboard = Dashboard::new(Options {
             landscape: facts.name.clone(),
             gardener_version: facts.gardener_version.clone(),
@@ -71,6 +82,7 @@ impl Mount {
             clock: Arc::new(move || state_of(&clock.state())),
             wall: clock::Clock::wall(),
             tasks: live.tasks().clone(),
+            upgrades: Some(Arc::new(upgrade)),
         });
         for name in ["localhost", "127.0.0.1", "[::1]"].into_iter().chain(facts.san.iter().map(String::as_str)) {
             dashboard.add_landscape_name(name);

@@ -25,9 +25,9 @@ use domain::skew::{Component, GardenerVersion};
 use domain::upgrade::Plan;
 use serde_json::{Value, json};
 
-use self::moves::Move;
+pub(crate) use self::moves::Move;
 use self::report::{Report, Taken};
-use self::view::View;
+pub(in crate::live) use self::view::View;
 use crate::failure::Failure;
 use crate::live::ask::table::Table;
 use crate::live::client::Client;
@@ -103,37 +103,50 @@ async fn all(
     report: &mut Report,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let view = View::open(client).await;
+    let view = View::open(client.context()).await;
     for (number, next) in moves.iter().enumerate() {
         if manners.pause_between && !pause(next, output) {
             return Err(Failure::Interrupted(again(&format!("stopped before {next}"), &next.to)));
         }
-        if next.component == Component::Operator {
-            ended(view.garden_is_reconciled(manners.wait).await, next, manners)?;
-        }
         let begun = Clock::wall().now();
         output.line(&format!("{:>3}/{}  {next}", number + 1, moves.len()))?;
-        view.ask_for(next, manners.wait).await?;
-        let done = ended(view.wait(next, manners.wait).await, next, manners);
+        let done = take(&view, next, manners.wait).await;
         let seconds = (Clock::wall().now() - begun).as_seconds_f64();
         report.taken.push(Taken { step: next.clone(), seconds, problem: done.as_ref().err().map(ToString::to_string) });
         done?;
         output.line(&format!("         done in {seconds:.1} s"))?;
     }
     match moves.last() {
-        Some(last) => ended(view.garden_is_reconciled(manners.wait).await, last, manners),
+        Some(last) => ended(view.garden_is_reconciled(manners.wait).await, last, manners.wait),
         None => Ok(()),
     }
 }
 
+/// The steps of a plan that go together, in its order.
+pub(in crate::live) fn moves_of(plan: &Plan) -> Vec<Move> {
+    moves::of(plan)
+}
+
+/// Asks for a component's version, and waits until only that runs.
+///
+/// # Errors
+/// It does not get there, or nothing has changed for `wait`.
+pub(in crate::live) async fn take(view: &View, next: &Move, wait: TimeDelta) -> Result<(), Failure> {
+    if next.component == Component::Operator {
+        ended(view.garden_is_reconciled(wait).await, next, wait)?;
+    }
+    view.ask_for(next, wait).await?;
+    ended(view.wait(next, wait).await, next, wait)
+}
+
 /// What a wait came to.
-fn ended(state: State, next: &Move, manners: &Manners) -> Result<(), Failure> {
+fn ended(state: State, next: &Move, wait: TimeDelta) -> Result<(), Failure> {
     Err(match state {
         State::Done => return Ok(()),
         State::Refused(why) => Failure::Refused(format!("{next}: {why}")),
         State::Failed(why) => Failure::Failed(format!("{next}: {why}")),
         State::Waits(why) => {
-            let unchanged_for = counted(manners.wait.num_seconds(), "second", "seconds");
+            let unchanged_for = counted(wait.num_seconds(), "second", "seconds");
             Failure::Failed(format!("{next}: nothing has changed for {unchanged_for}: {why}"))
         }
     })
@@ -157,7 +170,7 @@ async fn pass(time: TimeDelta) {
 /// The landscape does not run.
 pub(crate) fn status(which: &Which, form: Form, output: &mut Output) -> Result<(), Failure> {
     let client = Client::of(&which.directory()?)?;
-    let rows = block_on(async { Ok(View::open(&client).await.rows()) })?;
+    let rows = block_on(async { Ok(View::open(client.context()).await.rows()) })?;
     let object = json!({ "components": rows.iter().map(Row::object).collect::<Vec<Value>>() });
     form.print(&object, output, |output| {
         let mut table = Table::new(&["COMPONENT", "CLUSTER", "RUNS", "WANTED", "READY", "STATE"]);

@@ -25,13 +25,12 @@ use serde_json::json;
 use super::moves::Move;
 use super::pass;
 use crate::failure::Failure;
-use crate::live::client::Client;
 
 /// How often the whole wait for a component may be as long as what is waited for a change.
 const MOST_WAITS: i32 = 20;
 
 /// Local copies of what shows how far an upgrade is.
-pub(super) struct View {
+pub(in crate::live) struct View {
     context: Context,
     deployments: Store<Deployment>,
     pods: Store<Pod>,
@@ -44,8 +43,7 @@ pub(super) struct View {
 
 impl View {
     /// Reads everything once, and keeps it up to date.
-    pub(super) async fn open(client: &Client) -> Self {
-        let context = client.context();
+    pub(in crate::live) async fn open(context: Context) -> Self {
         let (changed, changes) = watch::channel(0);
         let changed = Arc::new(changed);
         fn keep<K: Readable>(changed: &Arc<watch::Sender<u64>>, api: Api<K>, options: ListOptions) -> Store<K> {
