@@ -39,6 +39,9 @@ const HOST: &str = "bench.localhost:1";
 const TIMES: u64 = 100;
 /// Times of a page that takes long.
 const FEW: u64 = 5;
+/// What-ifs: a name, Shoots, how far, what was promised in milliseconds, how often.
+const WHAT_IFS: [(&str, u64, &str, f64, u64); 2] =
+    [("what-if, 500 × 90 days", 500, "90d", 200.0, TIMES), ("what-if, 5,000 × 1 year", 5_000, "365d", 10_000.0, FEW)];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
@@ -154,8 +157,27 @@ fn measure(shoots: u64, entries: u64) -> Result<(), Failure> {
     report.push(changed(&landscape, &browser)?);
     let mebibytes = resident_bytes().saturating_sub(before) as f64 / f64::from(1 << 20);
     println!("resident, since the dashboard was opened: {mebibytes:.0} MiB more (promised: 40)");
+    drop((browser, landscape));
+    for (name, count, until, promised, times) in WHAT_IFS {
+        report.push(what_if(name, count.min(shoots), until, promised, times)?);
+    }
     println!("{}", json!({ "shoots": shoots, "entries": head, "pages": report, "mebibytes": mebibytes }));
     Ok(())
+}
+
+/// A forecast of a landscape of its own with other dates, each time with another: a drag of a mark.
+fn what_if(name: &str, shoots: u64, until: &str, promised: f64, times: u64) -> Result<Value, Failure> {
+    let landscape = prepare(shoots, 0)?;
+    let browser = Browser::of(&landscape);
+    landscape.run(browser.get("forecast"))?;
+    let (mut took, mut bytes) = (Vec::new(), 0);
+    for number in 0..times {
+        let path = format!("forecast?until={until}&expire=kubernetes/1.27=2023-09-{:02}", 1 + number % 28);
+        let (milliseconds, length) = timed(|| landscape.run(browser.get(&path)))?;
+        took.push(milliseconds);
+        bytes = bytes.max(length);
+    }
+    Ok(row(name, promised, took, bytes))
 }
 
 /// A change in the API until the page that shows it has been made.

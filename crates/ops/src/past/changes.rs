@@ -6,8 +6,7 @@
 //! garden-a/two   r4 ───────── r300 ── gone
 //! ```
 //!
-//! Most changes of a Shoot are of its revision, and of the progress and the time of its last operation. These stand beside the
-//! row: a change is 24 bytes as long as the Shoot comes back to a row that it has had lately.
+//! A change of a Shoot is 12 bytes as long as the Shoot comes back to a row that it has had lately ([`course`]).
 //!
 //! **Deliberately absent.** Reading: who has it gives it the entries of the log, each once and in their order.
 //!
@@ -18,29 +17,23 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use chrono::{DateTime, Utc};
 use domain::skew::Instance;
 use eventlog::{Entry, Revision};
 use rpds::RedBlackTreeMapSync;
 
-use super::rows::{ComponentRow, Count, OperationRow, Part, ProfileRow, ProjectRow, Rows, SeedRow, ShootRow, Texts};
+use super::course::{self, CHANGE_BYTES};
+use super::rows::{ComponentRow, Count, Part, ProfileRow, ProjectRow, Rows, SeedRow, ShootRow, Texts};
 
 /// Bytes that are held, about, beside the rows of the last moment.
 pub(super) const ROOM_BYTES: usize = 22 << 20;
 /// What a row of a Shoot takes, about, with a list of conditions of its own.
 const ROW_BYTES: usize = 480;
-/// What a change of a Shoot takes beside that.
-const CHANGE_BYTES: usize = size_of::<(Revision, Option<Written>)>();
 /// What a change of Machines or Nodes takes.
 const COUNT_BYTES: usize = size_of::<(Revision, Option<Count>)>();
 /// What a CloudProfile takes, about.
 const PROFILE_BYTES: usize = 32 << 10;
 /// What another row takes, about.
 const OTHER_BYTES: usize = 256;
-/// Rows that a Shoot had lately, among which one is looked for that is like the present one.
-const LATELY: usize = 4;
-/// Progress of an operation that stands beside the row is below this.
-const PROGRESS: i64 = 128;
 
 /// What one name had, each from a revision on, in their order; `None`: nothing.
 type Course<V> = Vec<(Revision, Option<V>)>;
@@ -105,44 +98,6 @@ impl<V: Clone + PartialEq> Courses<V> {
     }
 }
 
-/// A row of a Shoot without its revision, which is that from which on it is so, and what else changes most often.
-#[derive(Clone, Debug, PartialEq)]
-struct Written {
-    /// At revision 0. The time of its last operation is [`BESIDE`] where time and progress are in `stamp`.
-    row: Arc<ShootRow>,
-    /// Seconds since 1970 times [`PROGRESS`], and the progress.
-    stamp: i64,
-}
-
-/// The time that stands in the row for one beside it.
-const BESIDE: DateTime<Utc> = DateTime::<Utc>::MIN_UTC;
-
-fn stamp(operation: &OperationRow) -> Option<i64> {
-    let progress = i64::from(operation.progress);
-    let is_short = operation.time.timestamp_subsec_nanos() == 0 && (0..PROGRESS).contains(&progress);
-    operation.time.timestamp().checked_mul(PROGRESS).filter(|_| is_short).map(|seconds| seconds + progress)
-}
-
-impl Written {
-    fn of(row: &ShootRow) -> (ShootRow, i64) {
-        let mut plain = ShootRow { revision: 0, ..row.clone() };
-        let Some(operation) = &mut plain.operation else { return (plain, 0) };
-        let Some(stamp) = stamp(operation) else { return (plain, 0) };
-        (operation.time, operation.progress) = (BESIDE, 0);
-        (plain, stamp)
-    }
-
-    fn row(&self, revision: Revision) -> ShootRow {
-        let mut row = ShootRow { revision: revision.0, ..(*self.row).clone() };
-        if let Some(operation) = row.operation.as_mut().filter(|operation| operation.time == BESIDE) {
-            let time = DateTime::from_timestamp(self.stamp.div_euclid(PROGRESS), 0);
-            operation.time = time.expect("it was made of a time");
-            operation.progress = i32::try_from(self.stamp.rem_euclid(PROGRESS)).expect("it is below a small number");
-        }
-        row
-    }
-}
-
 const fn bytes(is_new: bool, bytes: usize) -> usize {
     if is_new { bytes } else { 0 }
 }
@@ -153,7 +108,7 @@ pub(super) struct Changes {
     from: Revision,
     upto: Revision,
     last: Rows,
-    shoots: Courses<Written>,
+    shoots: BTreeMap<Arc<str>, course::Course>,
     specs: Courses<Bytes>,
     profiles: Courses<Arc<ProfileRow>>,
     projects: Courses<Arc<ProjectRow>>,
@@ -225,7 +180,7 @@ impl Changes {
                 let spec = if has_other { OTHER_BYTES } else { 0 };
                 spec + match last.shoots.get(&**name).cloned() {
                     Some(row) => self.shoot(name, &row),
-                    None => bytes(self.shoots.note(name, at, None), CHANGE_BYTES),
+                    None => bytes(self.shoots.get_mut(&**name).is_some_and(|course| course.goes(at)), CHANGE_BYTES),
                 }
             }
             Part::CloudProfiles | Part::NamespacedCloudProfiles => {
@@ -244,17 +199,12 @@ impl Changes {
 
     /// A Shoot has a row: from the row's revision on. What that takes.
     fn shoot(&mut self, name: &Arc<str>, row: &ShootRow) -> usize {
-        let at = Revision(row.revision);
-        let course = self.shoots.0.get(&**name).map_or(&[][..], |course| &course[..]);
-        if course.last().is_some_and(|(from, last)| *from == at && last.is_some()) {
-            return 0;
-        }
-        let (plain, stamp) = Written::of(row);
-        let lately = course.iter().rev().filter_map(|(_, had)| had.as_ref()).take(LATELY);
-        let known = lately.map(|had| &had.row).find(|had| ***had == plain).cloned();
-        let bytes = if known.is_some() { 0 } else { ROW_BYTES };
-        self.shoots.push(name, at, Some(Written { row: known.unwrap_or_else(|| Arc::new(plain)), stamp }));
-        bytes + CHANGE_BYTES
+        let course = match self.shoots.get_mut(&**name) {
+            Some(course) => course,
+            None => self.shoots.entry(name.clone()).or_default(),
+        };
+        let (is_noted, is_another) = course.has(row);
+        bytes(is_noted, CHANGE_BYTES) + bytes(is_another, ROW_BYTES)
     }
 
     /// The rows at a revision; `None`: it does not know them.
@@ -262,7 +212,8 @@ impl Changes {
         if !(self.from..=self.upto).contains(&revision) {
             return None;
         }
-        let shoots = self.shoots.at(revision).map(|(name, from, had)| (name.clone(), Arc::new(had.row(from))));
+        let had = self.shoots.iter().filter_map(|(name, course)| Some((name, course.at(revision)?)));
+        let shoots = had.map(|(name, row)| (name.clone(), Arc::new(row)));
         Some(Rows {
             shoots: shoots.collect(),
             specs: self.specs.map(revision),
@@ -282,7 +233,7 @@ impl Changes {
             return;
         }
         self.from = before;
-        self.shoots.forget(before);
+        self.shoots.retain(|_, course| course.forget(before));
         self.specs.forget(before);
         self.profiles.forget(before);
         self.projects.forget(before);
@@ -295,11 +246,12 @@ impl Changes {
 
     /// Counts what it holds.
     fn count(&mut self) {
-        let rows: usize = self.shoots.0.values().map(rows_of).sum();
+        let sizes = self.shoots.values().map(course::Course::size);
+        let (changes, rows) = sizes.fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
         let others =
             self.projects.len() + self.seeds.len() + self.components.len() + self.instances.len() + self.specs.len();
         self.bytes = rows * ROW_BYTES
-            + self.shoots.len() * CHANGE_BYTES
+            + changes * CHANGE_BYTES
             + self.profiles.len() * PROFILE_BYTES
             + others * OTHER_BYTES
             + (self.machines.len() + self.nodes.len()) * COUNT_BYTES;
@@ -313,21 +265,12 @@ impl Changes {
     }
 }
 
-/// How many rows there are in a course that are not one.
-fn rows_of(course: &Course<Written>) -> usize {
-    let rows = course.iter().filter_map(|(_, had)| had.as_ref());
-    let mut rows: Vec<*const ShootRow> = rows.map(|had| Arc::as_ptr(&had.row)).collect();
-    rows.sort_unstable();
-    rows.dedup();
-    rows.len()
-}
-
 #[cfg(test)]
 mod tests {
     use api::core::{Condition, LastOperation, Shoot};
     use apimachinery::encode;
     use apimachinery::meta::Time;
-    use chrono::TimeDelta;
+    use chrono::{DateTime, TimeDelta, Utc};
     use eventlog::{Actor, Key, Sections, Verb};
 
     use super::*;

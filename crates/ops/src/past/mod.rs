@@ -25,6 +25,7 @@
 
 mod aside;
 mod changes;
+mod course;
 pub mod exact;
 mod index;
 pub mod moment;
