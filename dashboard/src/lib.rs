@@ -54,6 +54,7 @@ use chrono::{DateTime, Utc};
 use clock::Clock;
 use domain::profile::Profile;
 use eventlog::EventLog;
+use ops::forecast::Forecast;
 use ops::past::{Index, Timeline};
 use parking_lot::Mutex;
 use process::{Tasks, Transport, User};
@@ -111,6 +112,8 @@ struct Inner {
     timeline: Timeline,
     index: Index,
     walks: steps::Walks,
+    /// The last forecast without a what-if that somebody has asked about, and of what it is.
+    without: Mutex<Option<(String, Arc<Forecast>)>>,
     /// API servers that do not answer, by where they are, and since when in landscape time.
     silent: Mutex<BTreeMap<String, DateTime<Utc>>>,
     router: axum::Router<()>,
@@ -130,6 +133,7 @@ impl Dashboard {
             timeline: Timeline::new(log.clone()),
             index: Index::new(log),
             walks: steps::Walks::default(),
+            without: Mutex::default(),
             silent: Mutex::default(),
             router: router::routes(router::State::new(this.clone())),
         }))
@@ -178,6 +182,16 @@ impl Dashboard {
         self.options().tasks.spawn_apart(async move {
             let _ = dashboard.timeline().catch_up().await;
         });
+    }
+
+    /// A forecast of something without what-ifs, made unless it is the one that was made last.
+    pub(crate) fn without(&self, of: String, make: impl FnOnce() -> Forecast) -> Arc<Forecast> {
+        if let Some((_, known)) = self.0.without.lock().as_ref().filter(|(known, _)| *known == of) {
+            return known.clone();
+        }
+        let made = Arc::new(make());
+        *self.0.without.lock() = Some((of, made.clone()));
+        made
     }
 
     /// Landscape time that goes step by step.

@@ -230,7 +230,7 @@ async fn windows(view: &View, page: &Page, now: DateTime<Utc>) -> Vec<(DateTime<
         let mut at = upcoming::next_begin(&shoot, now);
         while let Some(begin) = at.filter(|begin| *begin <= now + AHEAD) {
             *all.entry(begin).or_default() += count;
-            at = upcoming::next_begin(&shoot, begin).filter(|next| *next > begin);
+            at = upcoming::next_begin(&shoot, begin + TimeDelta::seconds(1)).filter(|next| *next > begin);
         }
     }
     let text = |count: usize| match (own, count) {

@@ -12,6 +12,7 @@
 //! | `explain` | `NAMESPACE/NAME`: why versions of a Shoot are chosen or left |
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::Random;
@@ -124,7 +125,7 @@ struct Answer {
     /// As it would be.
     world: World,
     /// What comes of it as it is, where something would be otherwise.
-    without: Option<Forecast>,
+    without: Option<Arc<Forecast>>,
     forecast: Forecast,
     /// The rows that are asked for.
     shown: Vec<Row>,
@@ -152,7 +153,14 @@ impl Answer {
                 from + TimeDelta::days(90)
             }
         };
-        let without = if what_if.is_none() { None } else { Some(Forecast::of(&before, from, until, &random)) };
+        // A what-if that is dragged asks again and again what happens without it.
+        let without = (!what_if.is_none()).then(|| {
+            let dashboard = &view.dashboard;
+            let (head, user) = (dashboard.options().log.head(), &view.session.user.name);
+            let revision = view.at.map_or(head.0, |moment| moment.revision);
+            dashboard
+                .without(format!("{user} {revision} {from} {until}"), || Forecast::of(&before, from, until, &random))
+        });
         let mut world = before.clone();
         let refused = what_if.apply(view, &mut world, from);
         let forecast = Forecast::of(&world, from, until, &random);

@@ -467,3 +467,22 @@ async fn a_version_with_a_date_says_where_it_is_forced_to_before_it_is_created()
     assert!(text.contains("1.26.4 expires in 0 days, on 2023-07-28 00:00:00; where it is forced to"), "{text}");
     assert!(text.contains("gardenlinux/2.0.0 (preview)") && text.contains("gardenlinux/1.0.0 (supported)"), "{text}");
 }
+
+#[tokio::test]
+async fn what_happens_without_a_what_if_is_that_of_the_same_time_and_user() {
+    let stage = Stage::new(landscape());
+    let forced = async |query: &str| {
+        let text = stage.get(&format!("/dashboard/forecast?{query}")).await.text;
+        let (_, list) = text.split_once("No longer forced").expect("a difference");
+        list.split_once("</li>").expect("it ends").0.to_owned()
+    };
+    let never = "expire=kubernetes/1.26.4=2030-01-01";
+    // Up to midnight nobody is forced in either case; behind it demo/local is no longer.
+    for (until, expected) in
+        [("1h", ": 0</strong>"), ("30d", ": 1</strong>: garden-demo/local"), ("1h", ": 0</strong>")]
+    {
+        let shown = forced(&format!("until={until}&{never}")).await;
+        assert!(shown.starts_with(expected), "{until}: {shown}");
+        assert_eq!(forced(&format!("until={until}&{never}")).await, shown, "asked again");
+    }
+}

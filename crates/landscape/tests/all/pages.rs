@@ -188,6 +188,9 @@ fn the_past_is_what_was_true_then() {
     // The bar leads to the change and back.
     assert!(then.contains("id=\"bar-next\"") && then.contains("id=\"bar-now\""), "{then}");
     assert!(now.contains("Kubernetes 1.26.4 → 1.27.1"), "a mark tells the roll-out: {now}");
+    let windows =
+        now.split("window to come ").nth(1).and_then(|rest| rest.split('<').next()?.trim().parse::<u32>().ok());
+    assert!(windows.is_some_and(|count| (29..=31).contains(&count)), "one a day for 30 days: {windows:?}");
     // Its machines are told along the time of its roll-out.
     let cluster = browser.get(&audited, "clusters/demo/local").text;
     assert!(cluster.contains("Machines along time") && cluster.contains(" new and running"), "{cluster}");

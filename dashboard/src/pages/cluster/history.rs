@@ -12,7 +12,7 @@ use crate::parts::{table, time};
 use crate::view::View;
 
 /// Changes that are shown.
-const SHOWN: usize = 20;
+const SHOWN: usize = 5;
 
 pub(super) async fn draw(view: &View, key: &Key) -> Markup {
     let timeline = view.dashboard.timeline();

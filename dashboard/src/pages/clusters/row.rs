@@ -225,7 +225,7 @@ impl<'a> Row<'a> {
                         Some(class) => { (badge::of_state(class)) }
                         None => { (badge::not_offered()) }
                     }
-                    @if let Some(state) = self.image_state(now) { " image " (badge::of_state(state)) }
+                    @if let Some(state) = self.image_state(now) { br; "image " (badge::of_state(state)) }
                 }
             },
             "readiness" => chips(self.shoot, now),

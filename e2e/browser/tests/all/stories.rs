@@ -355,7 +355,7 @@ fn an_upgrade_is_carried_out_and_watched() {
         browser.open("landscape?to=1.121").await;
         browser.until_text("#upgrade", "gardener-operator").await;
         browser.until_text("#upgrade", "waits for step 1").await;
-        browser.follow("#upgrade form[action$=upgrade] button").await;
+        browser.follow("#upgrade form[action$='do/upgrade'] button").await;
         browser.until_text("#upgrade", "steps done").await;
         browser.until_text("#upgrade", "the upgrade to 1.121.0 is done").await;
         browser.until_text("#components", "v1.121.0").await;
