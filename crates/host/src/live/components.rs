@@ -81,7 +81,7 @@ impl Live {
                 asked.set_asked(&child::participant(&pod.cluster, &pod.name), is_asked);
             }),
             hold: Arc::new(move |name, holds| {
-                holding.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });
+                holding.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name, wall) });
             }),
             logs,
             before,

@@ -239,7 +239,7 @@ impl Live {
 
     /// The landscape has what it begins with: time may go.
     pub fn begin(&self) {
-        self.clock.with(|keeper, _| keeper.release(START));
+        self.clock.with(|keeper, wall| keeper.release(START, wall));
     }
 
     /// A context for requests of the host itself, which takes no part in landscape time.

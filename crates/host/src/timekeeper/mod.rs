@@ -225,19 +225,29 @@ impl Timekeeper {
         self.live_lock.as_ref()
     }
 
-    /// Holds time until [`Timekeeper::release`], at most for [`LONGEST_HOLD`].
+    /// Holds time until [`Timekeeper::release`], at most for [`LONGEST_HOLD`]; also time that runs by itself, which goes on
+    /// from where it stands.
     pub fn hold(&mut self, name: &str, wall: Instant) {
+        self.now = self.now(wall);
         self.holds.insert(name.to_owned(), wall + LONGEST_HOLD);
     }
 
     /// Ends a hold.
-    pub fn release(&mut self, name: &str) {
-        self.holds.remove(name);
+    pub fn release(&mut self, name: &str, wall: Instant) {
+        self.keep_holds(wall, |other, _| other != name);
     }
 
     /// Ends the holds that have lasted for [`LONGEST_HOLD`]. While time stands anyway, nothing else does.
     pub fn end_holds(&mut self, wall: Instant) {
-        self.holds.retain(|_, until| *until > wall);
+        self.keep_holds(wall, |_, until| until > wall);
+    }
+
+    fn keep_holds(&mut self, wall: Instant, keeps: impl Fn(&str, Instant) -> bool) {
+        let were_there = !self.holds.is_empty();
+        self.holds.retain(|name, until| keeps(name, *until));
+        if were_there && self.holds.is_empty() {
+            self.anchor = Anchor { landscape: self.now, wall };
+        }
     }
 
     /// A participant has come; its first grant, which this returns, has the time.
@@ -368,6 +378,9 @@ impl Timekeeper {
         if !self.due.is_empty() {
             return self.wait_for_reports();
         }
+        if !self.holds.is_empty() {
+            return Decision::Wait { until: self.holds.values().min().copied() };
+        }
         let Some(limit) = self.limit(wall) else { return Decision::Wait { until: None } };
         let next = self.next_timer();
         // Time that runs by itself needs nobody's consent up to the next timer, if the tick has not come.
@@ -376,9 +389,6 @@ impl Timekeeper {
                 return self.grant(limit, wall);
             }
             return Decision::Wait { until: Some(self.wall_of(next, wall)) };
-        }
-        if !self.holds.is_empty() {
-            return Decision::Wait { until: self.holds.values().min().copied() };
         }
         if !self.participants.values().all(Participant::has_carried_out) {
             return self.wait_for_reports();
@@ -466,7 +476,7 @@ impl Timekeeper {
 
     /// Where time that runs by itself has come to.
     fn drift(&self, wall: Instant) -> Option<Instant> {
-        if self.paused || self.command.is_some() || self.stands_still() {
+        if self.paused || self.command.is_some() || !self.holds.is_empty() || self.stands_still() {
             return None;
         }
         let rate = match self.mode {

@@ -281,6 +281,25 @@ fn a_hold_ends_after_ten_seconds_at_the_latest() {
 }
 
 #[test]
+fn a_hold_stops_time_that_runs_by_itself() {
+    for mode in [Mode::Eager, Mode::Rate(60.0)] {
+        let mut toys = [Toy::new("a", &[], &[86_400])];
+        let mut keeper = joined(mode, &mut toys);
+        keeper.hold("pod gardenlet", wall(0));
+        keeper.hold("pod gardener-apiserver", wall(2000));
+        assert_eq!(drive(&mut keeper, &mut toys, wall(5000)), (Decision::Wait { until: Some(wall(10_000)) }, vec![]));
+        assert_eq!(keeper.now(wall(5000)), at(0));
+        keeper.release("pod gardenlet", wall(6000));
+        assert_eq!(keeper.now(wall(6000)), at(0), "the other one lasts");
+        keeper.release("pod gardener-apiserver", wall(7000));
+        keeper.release("pod gardener-apiserver", wall(9000));
+        let passed = if mode == Mode::Eager { 3 } else { 180 };
+        assert_eq!(keeper.now(wall(10_000)), at(passed), "{mode:?}: from where it stood on");
+        assert_eq!(drive(&mut keeper, &mut toys, wall(10_000)).1, [passed]);
+    }
+}
+
+#[test]
 fn a_pause_stops_time_and_a_command_still_moves_it() {
     let mut toys = [Toy::new("a", &[5], &[])];
     let mut keeper = joined(Mode::Eager, &mut toys);

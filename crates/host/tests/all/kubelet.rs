@@ -81,7 +81,7 @@ impl Kubelet {
             asked: Arc::new(|_, _| {}),
             faults: Faults::default(),
             hold: Arc::new(move |name, holds| {
-                clock.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name) });
+                clock.with(|keeper, wall| if holds { keeper.hold(name, wall) } else { keeper.release(name, wall) });
             }),
             logs: world.logs.clone(),
             before: Before::Stopped,

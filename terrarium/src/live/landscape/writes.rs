@@ -41,7 +41,7 @@ pub(in crate::live) async fn watched(held: &Held, log: &Log, clock: &ClockServic
             continue;
         }
         if let Some(known) = &known {
-            clock.with(|keeper, _| keeper.release(&hold(known)));
+            clock.with(|keeper, wall| keeper.release(&hold(known), wall));
         }
         match &trouble {
             None => process::child::say("the event log takes writes again"),
