@@ -140,6 +140,11 @@ impl Page {
         }
     }
 
+    /// What it shows, without what every page has.
+    pub fn parts(&self) -> Markup {
+        html! { @for region in &self.regions { (region.markup()) } }
+    }
+
     /// With the object that it is about.
     #[must_use]
     pub fn about(mut self, key: Key, machines: Option<(String, String)>) -> Self {

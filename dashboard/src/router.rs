@@ -160,6 +160,9 @@ async fn page(state: Given, request: Request<Body>) -> Response {
     let (mut parts, _) = request.into_parts();
     let arrived = arrived(&mut parts);
     let path = parts.uri.path().strip_prefix(PREFIX).unwrap_or_default();
+    // A part of the list of clusters: what a script asks for as somebody scrolls or types.
+    let is_part = path == "rows";
+    let path = if is_part { "clusters" } else { path };
     let view = match dashboard.view(&arrived, path) {
         Ok(view) => view,
         Err(refusal) => return dashboard.refuse(None, &refusal).await,
@@ -184,7 +187,11 @@ async fn page(state: Given, request: Request<Body>) -> Response {
             Err(refusal) => dashboard.refuse(Some(&view), &refusal).await,
         };
     }
-    let mut response = show(&view, pages::draw(&view).await).await;
+    let drawn = pages::draw(&view).await;
+    let mut response = match drawn {
+        Ok(page) if is_part => answer(page.code, page.parts()),
+        drawn => show(&view, drawn).await,
+    };
     if view.at.is_none() && response.status().is_success() {
         set(&mut response, header::ETAG, &tag);
     }

@@ -146,6 +146,13 @@ async function poll(tag) {
   setTimeout(poll, 2000, tag);
 }
 
+// The rows of a list without the page around them.
+function part(link) {
+  const url = new URL(link, location.href);
+  url.pathname = url.pathname.replace(/clusters$/, "rows");
+  return url;
+}
+
 // --- the filter of the list, as somebody types: the last answer counts ----------------------------------------------
 let typing = null, asking = null;
 document.addEventListener("input", (event) => {
@@ -159,7 +166,7 @@ document.addEventListener("input", (event) => {
     if (asking) asking.abort();
     asking = new AbortController();
     try {
-      const answer = await fetch(url, { cache: "no-store", signal: asking.signal });
+      const answer = await fetch(part(url), { cache: "no-store", signal: asking.signal });
       if (!answer.ok) return;
       draw(await answer.text());
       history.replaceState(null, "", url);
@@ -176,7 +183,7 @@ async function more(pager) {
   if (!next || fetching || !pager.isConnected) return;
   fetching = true;
   try {
-    const answer = await fetch(next, { cache: "no-store" });
+    const answer = await fetch(part(next), { cache: "no-store" });
     // A live region may have been drawn again meanwhile, and a filter typed.
     if (answer.ok && pager.isConnected) {
       const url = new URL(next, location.href);

@@ -432,6 +432,6 @@ fn upgrade(view: &View, fleet: &Fleet, deployments: &[Deployment], pods: &[Arc<P
         @if !done.is_empty() { p { "Done: " (counted(done.len(), "instance is", "instances are")) " at " (planned.target) " already: " (first_of(done.into_iter(), 10)) "." } }
         @if !planned.notes.is_empty() { ul { @for note in &planned.notes { li { (note) } } } }
         @if view.at.is_none() && !planned.plan.steps.is_empty() { (begin(view, &planned.target.to_string())) }
-        p.hint { "As of " (time::instant(view.now())) ". " code { "terrarium upgrade apply" } " carries it out." }
+        p.hint { "As of " (time::instant(view.now())) ". " @if view.at.is_none() { code { "terrarium upgrade apply --to " (planned.target) } " carries it out, too." } }
     }
 }

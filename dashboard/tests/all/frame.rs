@@ -31,6 +31,11 @@ async fn the_foot_of_a_page_has_a_command_of_what_it_shows() {
             continue;
         }
         let then = stage.get(&format!("/dashboard/{page}?at=5")).await.text;
+        for present in
+            ["terrarium forecast</code>", "terrarium upgrade apply", "terrarium skew check</code>", "terrarium fault"]
+        {
+            assert!(!then.contains(present), "{page} at revision 5: {present}");
+        }
         let command = command(&then);
         assert!(
             command.contains("terrarium at 5 ") || command.contains("--until 5"),

@@ -486,3 +486,19 @@ async fn what_happens_without_a_what_if_is_that_of_the_same_time_and_user() {
         assert_eq!(forced(&format!("until={until}&{never}")).await, shown, "asked again");
     }
 }
+
+#[tokio::test]
+async fn a_part_of_the_list_comes_without_the_page_around_it() {
+    let shoots: Vec<_> = (0..450).map(|number| shoot(&format!("s{number:03}"), "1.27.1")).collect();
+    let stage = Stage::new(landscape().with(SHOOTS, &shoots));
+    for (query, rows) in [("windows=2", 400), ("page=3", 50), ("filter=s00", 10), ("filter=nothing", 0)] {
+        let (part, page) = (
+            stage.get(&format!("/dashboard/rows?{query}")).await,
+            stage.get(&format!("/dashboard/clusters?{query}")).await,
+        );
+        assert_eq!(part.text.matches("aria-label=\"Select ").count(), rows, "{query}");
+        assert_eq!(region(&part.text, "list"), region(&page.text, "list"), "{query}: links lead to pages");
+        assert!(!part.text.contains("<html") && !part.text.contains("id=\"timebar\""), "{query}");
+    }
+    assert_eq!(stage.get("/dashboard/rows?at=soon").await.code, 400);
+}

@@ -290,7 +290,8 @@ fn fates(view: &View, world: &World, window: Option<Window>) -> Markup {
                 ul { @for shoot in shoots { li { (shoot) " (" (kubernetes.get(shoot).copied().unwrap_or_default()) ")" } } }
             }
         }
-        p.hint { "From now to " (time::text(view.now() + AHEAD)) ", if nobody changes anything: " code { "terrarium forecast" } }
+        p.hint { "From " (time::instant(view.now())) " to " (time::instant(view.now() + AHEAD)) ", if nobody changes anything."
+            @if view.at.is_none() { " As a command: " code { "terrarium forecast --until 90d" } } }
     }
 }
 
