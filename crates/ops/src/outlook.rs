@@ -151,7 +151,7 @@ fn missing(offered: &CloudProfileSpec, version: &str, at: DateTime<Utc>) -> Opti
         Some(format!("{}.{} is at the end of its life, and nothing higher is offered", own.major, own.minor))
     } else if near.is_empty() {
         Some(format!("the next minor, {next}, is missing, and a minor cannot be skipped"))
-    } else if near.iter().all(|entry| entry.is_preview()) {
+    } else if near.iter().all(Expirable::is_preview) {
         let previews: Vec<&str> = near.iter().map(|entry| entry.version.as_str()).collect();
         Some(format!("only previews are ahead: {}", previews.join(", ")))
     } else {

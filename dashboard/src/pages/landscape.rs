@@ -319,26 +319,28 @@ impl Progress<'_> {
             let image = it.spec.template.spec.containers.first().map_or("", |container| &container.image);
             version_of(image).is_some_and(|version| version == step.to)
         };
-        for it in own.iter().filter(is_asked_for) {
-            match problem(it, self.pods, &step.to) {
-                Some(State::Refused(why) | State::Failed(why)) => {
-                    return html! { strong.bad { "illegal" } ": " (why) };
-                }
-                Some(State::Done | State::Waits(_)) | None => {}
-            }
-            if let Some(waits) = rolls(it, self.pods, &step.to) {
-                let is_new = |pod: &&Arc<Pod>| {
-                    let image = pod.spec.containers.first().map_or("", |container| &container.image);
-                    version_of(image).is_some_and(|version| version == step.to)
-                };
-                let all = pods_of(it, self.pods);
-                let new = all.iter().filter(is_new).count();
-                return html! {
-                    strong { "running" } ": " (counted(new, "new pod", "new pods")) ", "
-                    (counted(all.len() - new, "old pod", "old pods")) " "
-                    progress max=(all.len().max(1)) value=(new) aria-label={"New pods of " (step.component.name())} {} " " (waits)
-                };
-            }
+        let asked: Vec<&&Deployment> = own.iter().filter(is_asked_for).collect();
+        let illegal = asked.iter().find_map(|it| match problem(it, self.pods, &step.to) {
+            Some(State::Refused(why) | State::Failed(why)) => Some(why),
+            Some(State::Done | State::Waits(_)) | None => None,
+        });
+        if let Some(why) = illegal {
+            return html! { strong.bad { "illegal" } ": " (why) };
+        }
+        if let Some((it, waits)) = asked.iter().find_map(|it| Some((it, rolls(it, self.pods, &step.to)?))) {
+            let is_new = |pod: &&Arc<Pod>| {
+                let image = pod.spec.containers.first().map_or("", |container| &container.image);
+                version_of(image).is_some_and(|version| version == step.to)
+            };
+            let all = pods_of(it, self.pods);
+            let new = all.iter().filter(is_new).count();
+            return html! {
+                strong { "running" } ": " (counted(new, "new pod", "new pods")) ", "
+                (counted(all.len() - new, "old pod", "old pods")) " "
+                progress max=(all.len().max(1)) value=(new) aria-label={"New pods of " (step.component.name())} {} " " (waits)
+            };
+        }
+        if !asked.is_empty() {
             return html! { strong { "running" } ": its new processes are to register" };
         }
         if index == 0 {

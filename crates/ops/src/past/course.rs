@@ -242,7 +242,7 @@ mod tests {
         ];
         let mut course = Course::default();
         for row in &rows {
-            assert_eq!(course.has(row).0, true, "{row:?}");
+            assert!(course.has(row).0, "{row:?}");
             assert_eq!(course.has(row), (false, false), "the same revision again");
         }
         assert!(course.goes(Revision(8 + u64::from(u32::MAX))));

@@ -62,7 +62,7 @@ fn outlooks(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Vec<Messa
     let key = ProfileKey::of(shoot);
     let profile = if key.namespace.is_some() { "NamespacedCloudProfile" } else { "CloudProfile" };
     let mut all = outlook::of(shoot, &format!("{profile} {}", key.shown()), offered, now, run, &changes);
-    all.sort_by(|one, other| other.gravity.cmp(&one.gravity));
+    all.sort_by_key(|outlook| std::cmp::Reverse(outlook.gravity));
     let severity = |gravity| match gravity {
         Gravity::Info => Severity::Info,
         Gravity::Warning => Severity::Warning,
