@@ -24,8 +24,8 @@
 //! [`listen`] the listener on the loopback device; [`view`] what a page may read, now or at a moment of the past, [`at`] which
 //! moment, [`timebar`] the bar of time, [`may`] what of the log a user may see;
 //! [`frame`] what every page has, [`parts`] what pages are made of; [`pages`] the pages; [`actions`] what forms do;
-//! [`steps`] landscape time step by step; [`upgrades`] upgrades that are carried out; [`stream`] live regions; [`refusal`] pages for what cannot be shown;
-//! [`input`] queries and forms as they come in.
+//! [`steps`] landscape time step by step; [`upgrades`] upgrades that are carried out; [`stream`] live regions; [`refusal`] pages
+//! for what cannot be shown; [`input`] queries and forms as they come in.
 
 pub mod access;
 mod actions;

@@ -233,7 +233,8 @@ impl Timeline {
         all
     }
 
-    /// The last changes of a Shoot, CloudProfile or NamespacedCloudProfile up to a revision, the latest first, of what has been read.
+    /// The last changes of a Shoot, CloudProfile or NamespacedCloudProfile up to a revision, the latest first, of what has been
+    /// read.
     pub fn changes_of(&self, key: &Key, upto: Revision, count: usize) -> Vec<Revision> {
         let known = self.known();
         let Some(number) = known.numbers.get(key) else { return Vec::new() };
