@@ -13,7 +13,8 @@
 //! **Tour.** [`world`] CloudProfiles and Shoots, [`given`] those of [`manifests`]; [`forecast`] what maintenance will do,
 //! in [`rows`], counted by [`summary`], with other dates and classifications ([`what_if`]); [`explain`] why a version is
 //! chosen or left; [`outlook`] how grave that is; [`versions`] what is offered and who uses it; [`why`] what one Shoot waits
-//! for; [`rollout`] what a change does to nodes. [`fleet`] the versions of Gardener's components, [`components`] how far their Deployments are, [`skew`]
+//! for; [`rollout`] what a change does to nodes.
+//! [`fleet`] the versions of Gardener's components, [`components`] how far their Deployments are, [`skew`]
 //! whether they may run beside each other, [`upgrade`] the
 //! order in which they change. [`faults`] as they are listed; [`history`] entries of the log for people; [`past`] what
 //! lists show at any moment; [`names`] of
