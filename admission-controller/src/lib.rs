@@ -33,7 +33,6 @@ use http::StatusCode;
 use http_body_util::BodyExt;
 use process::transport::{ResponseFuture, full};
 use process::{Context, Request, Response};
-use serde_json::Value;
 
 use crate::review::Review;
 
@@ -119,7 +118,7 @@ impl Webhooks {
             Webhook::NamespaceDeletion => self.namespace_deletion(&review.name).await,
             Webhook::KubeconfigSecrets if review.is_written() => {
                 rules::kubeconfig_secret(&review.name, &review.object::<Secret>()?.data, |text| {
-                    serde_yaml_ng::from_str::<Value>(text).map_err(|error| error.to_string())
+                    yaml::value(text).map_err(|error| error.to_string())
                 })
             }
             Webhook::ShootKubeconfigSecretRef if review.is_written() => self.kubeconfig_in_use(review).await,

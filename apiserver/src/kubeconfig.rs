@@ -99,7 +99,7 @@ impl KubeconfigHook {
         for address in addresses {
             clusters.push((format!("{name}-{}", address.name), self.cluster(&shoot, address, &bundle)));
         }
-        let text = serde_yaml_ng::to_string(&kubeconfig(&clusters, &pair.certificate, &pair.key))
+        let text = yaml::to_string(&kubeconfig(&clusters, &pair.certificate, &pair.key))
             .map_err(|error| Status::internal_error(&error.to_string()))?;
         tree["spec"]["expirationSeconds"] = json!(seconds);
         if !tree["metadata"].is_object() {

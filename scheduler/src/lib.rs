@@ -207,7 +207,7 @@ impl Scheduler {
         let Some(text) = config.and_then(|config| config.data.get(region)).filter(|text| !text.is_empty()) else {
             return Ok(BTreeMap::new());
         };
-        serde_yaml_ng::from_str(text).map_err(|error| {
+        yaml::from_str(text).map_err(|error| {
             let name = config.map(|config| config.metadata.name.as_str()).unwrap_or_default();
             format!(
                 "failed to determine seed candidates. Wrong format in region ConfigMap {}/{name}, Region {region:?}: {error}",

@@ -65,7 +65,7 @@ fn decoded(text: &Value) -> String {
 }
 
 fn kubeconfig(answer: &Value) -> Value {
-    serde_yaml_ng::from_str(&decoded(&answer["status"]["kubeconfig"])).expect("YAML")
+    yaml::from_str(&decoded(&answer["status"]["kubeconfig"])).expect("YAML")
 }
 
 #[test]

@@ -181,7 +181,7 @@ impl World {
 /// The forms that the control plane of a Shoot remembers.
 fn forms_of(shoot: &Shoot, keys: &[Secret]) -> Option<PoolForms> {
     let own = keys.iter().find(|secret| secret.metadata.namespace == shoot.status.technical_id)?;
-    let stored: Vec<StoredKeys> = serde_yaml_ng::from_slice(&own.data.get(StoredKeys::DATA)?.0).ok()?;
+    let stored: Vec<StoredKeys> = yaml::from_slice(&own.data.get(StoredKeys::DATA)?.0).ok()?;
     let pools: BTreeMap<String, Forms> = stored.iter().map(|entry| (entry.name.clone(), entry.forms())).collect();
     let latest = pools.values().map(|forms| forms.latest).max().unwrap_or_else(hash_version);
     Some(PoolForms { pools, others: latest.into() })

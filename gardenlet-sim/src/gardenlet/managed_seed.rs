@@ -210,7 +210,7 @@ impl Deployer {
         };
         let map = self.gardenlet.seed::<ConfigMap>(namespace::GARDEN).get(&map).await?;
         let text = map.data.get(CONFIGURATION_KEY).map(String::as_str).unwrap_or_default();
-        serde_yaml_ng::from_str(text).map_err(|error| Error::Failed(format!("the configuration of gardenlet: {error}")))
+        yaml::from_str(text).map_err(|error| Error::Failed(format!("the configuration of gardenlet: {error}")))
     }
 
     /// Deletes the Seed, then its gardenlet.

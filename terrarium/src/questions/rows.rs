@@ -118,7 +118,7 @@ pub(crate) fn print(rows: &[Row], form: Form, output: &mut Output) -> Result<(),
 }
 
 fn yaml(objects: &[Value]) -> Result<String, Failure> {
-    serde_yaml_ng::to_string(objects).map_err(|error| Failure::Failed(error.to_string()))
+    yaml::to_string(objects).map_err(|error| Failure::Failed(error.to_string()))
 }
 
 #[cfg(test)]

@@ -322,11 +322,8 @@ impl Garden {
 
 /// The objects of a YAML stream.
 pub(crate) fn objects(manifests: &str) -> Vec<Value> {
-    use serde::Deserialize;
-    serde_yaml_ng::Deserializer::from_str(manifests)
-        .map(|document| Value::deserialize(document).expect("YAML"))
-        .filter(|object| !object.is_null())
-        .collect()
+    let documents = manifests.split("\n---").map(|document| yaml::value(document).expect("YAML"));
+    documents.filter(|object| !object.is_null()).collect()
 }
 
 pub(crate) fn collection(object: &Value) -> String {

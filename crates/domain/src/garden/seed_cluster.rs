@@ -67,7 +67,7 @@ pub fn config_map(name: &str, configuration: &Value) -> ConfigMap {
     let mut metadata = ObjectMeta::named(namespace::GARDEN, name);
     metadata.labels.insert(label::MANAGED_BY.to_owned(), "gardener".to_owned());
     // A tree of JSON is always YAML.
-    let text = serde_yaml_ng::to_string(configuration).unwrap_or_default();
+    let text = yaml::to_string(configuration).unwrap_or_default();
     ConfigMap { metadata, data: [(CONFIGURATION_KEY.to_owned(), text)].into(), ..ConfigMap::default() }
 }
 

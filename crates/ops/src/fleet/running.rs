@@ -12,7 +12,6 @@ use controller::{Api, ListOptions};
 use domain::skew::notes::{GateSetting, ShootVersions};
 use domain::skew::{Component, Instance, lease};
 use process::Context;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Fleet;
@@ -103,7 +102,7 @@ pub async fn gates(context: &Context) -> Vec<GateSetting> {
         let name = map.metadata.name.strip_suffix("-config").unwrap_or_default();
         let Some(component) = Component::named(name) else { continue };
         let file = map.data.iter().find(|(key, _)| key.as_str() == "config.yaml").map(|(_, text)| text.as_str());
-        let read = file.and_then(|text| Value::deserialize(serde_yaml_ng::Deserializer::from_str(text)).ok());
+        let read = file.and_then(|text| yaml::value(text).ok());
         let cluster = map.metadata.annotations.get(api::constants::annotation::CLUSTER);
         let seed = cluster.and_then(|name| cluster::seed(name)).unwrap_or_default();
         gates.extend(gates_of(&read.unwrap_or_default()["featureGates"], component, seed));

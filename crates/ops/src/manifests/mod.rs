@@ -17,7 +17,6 @@ use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use self::unread::Unread;
@@ -305,14 +304,10 @@ fn block_list_items(document: &str) -> Option<Vec<(usize, &str)>> {
 }
 
 fn document_value(origin: &Origin, document: &str) -> Result<Value, ManifestError> {
-    let failed = |error: serde_yaml_ng::Error| {
+    let failed = |error: yaml::Error| {
         let skipped = document.lines().take_while(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
-        let line = error
-            .location()
-            .map_or(origin.line, |place| (origin.line + place.line()).saturating_sub(skipped.count() + 1).max(1));
-        let text = error.to_string();
-        let what = text.split(" at line ").next().unwrap_or(&text).to_owned();
-        ManifestError::at(&Origin { file: origin.file.clone(), line }, what)
+        let line = error.line().map_or(origin.line, |line| (origin.line + line).saturating_sub(skipped.count() + 1).max(1));
+        ManifestError::at(&Origin { file: origin.file.clone(), line }, error.text())
     };
     // A whole landscape as JSON is read several times faster as what it is; short texts are read with all checks.
     if document.len() > json_list::LONG
@@ -321,8 +316,7 @@ fn document_value(origin: &Origin, document: &str) -> Result<Value, ManifestErro
     {
         return Ok(value);
     }
-    let yaml = serde_yaml_ng::Value::deserialize(serde_yaml_ng::Deserializer::from_str(document)).map_err(failed)?;
-    serde_json::to_value(yaml).map_err(|error| ManifestError::at(origin, format!("not a JSON-like object: {error}")))
+    yaml::value(document).map_err(failed)
 }
 
 fn flatten(origin: &Origin, value: Value, source: &Source<'_>, each: &mut EachFound<'_>) -> Result<(), ManifestError> {
@@ -439,7 +433,7 @@ mod tests {
         check("# only a comment\n", "error f.yaml:1: the file holds no object");
         check("- a\n- b\n", "error f.yaml:1: expected an object with `apiVersion`, `kind` and `metadata`");
         check("kind: A\n", "error f.yaml:1: `apiVersion` is missing");
-        check("apiVersion: v1\nkind: A\nkind: B\n", "error f.yaml:1: duplicate entry with key \"kind\"");
+        check("apiVersion: v1\nkind: A\nkind: B\n", "error f.yaml:3: duplicate entry with key \"kind\"");
         check(
             "apiVersion: v1\nkind: A\n---\napiVersion: v1\nkind: B\nmetadata:\n  a: [1\n",
             "error f.yaml:8: did not find expected ',' or ']'",

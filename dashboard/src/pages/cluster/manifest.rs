@@ -29,13 +29,13 @@ pub(super) async fn draw(view: &View, shoot: &Shoot) -> Markup {
         metadata.remove("managedFields");
     }
     if view.at.is_some() {
-        let text = serde_yaml_ng::to_string(&tree).unwrap_or_default();
+        let text = yaml::to_string(&tree).unwrap_or_default();
         return html! { details { summary { "Show the manifest" } pre.manifest tabindex="0" { (text) } } };
     }
     if let Some(tree) = tree.as_object_mut() {
         tree.remove("status");
     }
-    let text = serde_yaml_ng::to_string(&tree).unwrap_or_default();
+    let text = yaml::to_string(&tree).unwrap_or_default();
     html! {
         details { summary { "Edit the manifest" }
             form method="post" action="/dashboard/do/cluster" {

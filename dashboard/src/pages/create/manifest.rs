@@ -9,7 +9,7 @@ use super::{Form, Pool};
 
 /// The manifest, in YAML.
 pub(super) fn of(form: &Form<'_>) -> String {
-    serde_yaml_ng::to_string(&tree(form)).unwrap_or_default()
+    yaml::to_string(&tree(form)).unwrap_or_default()
 }
 
 /// A number where it is one, else the text, of which the API says what is wrong.

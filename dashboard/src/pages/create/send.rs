@@ -49,7 +49,7 @@ pub(crate) async fn act(view: &View, fields: &Fields) -> Result<Outcome, Refusal
     let says = async |refused: Option<&Status>, messages: &[Message]| {
         page(view, fields, edited.as_deref(), refused, messages).await.map(|page| Outcome::Page(Box::new(page)))
     };
-    let tree: Value = match serde_yaml_ng::from_str(&text) {
+    let tree: Value = match yaml::from_str(&text) {
         Ok(tree) => tree,
         Err(error) => {
             let message = Message::new(Severity::Error, format!("the manifest is no YAML: {error}"));

@@ -41,7 +41,7 @@ impl Botanist {
         let remembered: Vec<StoredKeys> = stored
             .as_ref()
             .and_then(|secret| secret.data.get(StoredKeys::DATA))
-            .and_then(|data| serde_yaml_ng::from_slice(&data.0).ok())
+            .and_then(|data| yaml::from_slice(&data.0).ok())
             .unwrap_or_default();
         let mut keys = BTreeMap::new();
         let mut next = Vec::new();
@@ -55,7 +55,7 @@ impl Botanist {
             keys.insert(pool.name.clone(), now);
         }
         self.run().osc_keys = keys;
-        let text = serde_yaml_ng::to_string(&next).map_err(|error| Failure::text(error.to_string()))?;
+        let text = yaml::to_string(&next).map_err(|error| Failure::text(error.to_string()))?;
         let secret = Secret {
             metadata: ObjectMeta::named(&self.technical_id, StoredKeys::SECRET),
             data: BTreeMap::from([(StoredKeys::DATA.to_owned(), ByteString(text.into_bytes()))]),
@@ -197,7 +197,7 @@ impl Botanist {
             let name = inputs.osc_key(self.hash_version(&pool.name));
             let configuration = self.configuration(pool, "reconcile", "original");
             let text =
-                serde_yaml_ng::to_string(&configuration.spec).map_err(|error| Failure::text(error.to_string()))?;
+                yaml::to_string(&configuration.spec).map_err(|error| Failure::text(error.to_string()))?;
             let mut metadata = ObjectMeta::named("kube-system", &name);
             metadata.labels.insert(label::ROLE.to_owned(), role::OPERATING_SYSTEM_CONFIG.to_owned());
             metadata.labels.insert(label::WORKER_POOL.to_owned(), pool.name.clone());

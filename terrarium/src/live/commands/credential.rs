@@ -104,7 +104,7 @@ pub(crate) async fn kubeconfig(client: &Client, shoot: &ShootName, wanted: &Want
     let unreadable = || Failure::Failed(format!("{kind}: the answer holds no kubeconfig"));
     let text = answer["status"]["kubeconfig"].as_str().ok_or_else(unreadable)?;
     let text = STANDARD.decode(text).map_err(|_| unreadable())?;
-    serde_yaml_ng::from_slice(&text).map_err(|_| unreadable())
+    yaml::from_slice(&text).map_err(|_| unreadable())
 }
 
 /// Replaces the certificate of every user by the command that asks for one.

@@ -150,7 +150,7 @@ async fn made_gardenlet(context: &Context, cluster: &str, facts: &Facts, seed: &
     };
     let kind = (api_version::GARDENLET_CONFIG, GARDENLET_KIND);
     let configuration = text
-        .and_then(|text| serde_yaml_ng::from_str(&text).ok())
+        .and_then(|text| yaml::from_str(&text).ok())
         .unwrap_or_else(|| configuration(Program::Gardenlet, kind, facts, Some(seed)));
     let image = template.as_ref().and_then(|template| template.containers.first());
     let version = image.and_then(|container| container.image.rsplit_once(':')).map(|(_, tag)| tag.to_owned());
@@ -260,7 +260,7 @@ fn config_map(
     seed: Option<&Seed>,
 ) -> Result<ConfigMap, Failure> {
     let tree = configuration(program, (api_version, kind), facts, seed);
-    let text = serde_yaml_ng::to_string(&tree).map_err(|error| Failure::Failed(error.to_string()))?;
+    let text = yaml::to_string(&tree).map_err(|error| Failure::Failed(error.to_string()))?;
     let metadata = named(NAMESPACE, &format!("{}-config", program.name()));
     Ok(ConfigMap { metadata, data: [("config.yaml".to_owned(), text)].into(), ..ConfigMap::default() })
 }

@@ -109,7 +109,7 @@ fn config(
 
 /// As YAML.
 pub(crate) fn yaml(config: &Value) -> Result<String, Failure> {
-    serde_yaml_ng::to_string(config).map_err(|error| Failure::Failed(error.to_string()))
+    yaml::to_string(config).map_err(|error| Failure::Failed(error.to_string()))
 }
 
 /// What `current-context` of a file is after a merge.
@@ -241,7 +241,7 @@ fn read(path: &Path) -> Result<Map<String, Value>, Failure> {
         let empty = json!({ "apiVersion": "v1", "kind": "Config" });
         return Ok(empty.as_object().cloned().unwrap_or_default());
     }
-    match serde_yaml_ng::from_str(&text) {
+    match yaml::from_str(&text) {
         Ok(Value::Object(file)) => Ok(file),
         Ok(_) => Err(unreadable(path, "it is no mapping")),
         Err(error) => Err(unreadable(path, &error.to_string())),

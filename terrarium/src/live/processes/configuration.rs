@@ -30,7 +30,7 @@ use crate::live::components::Program;
 /// What upstream's component would say before it ends, or what it says of a field that it would ignore.
 pub(in crate::live) fn read(program: Program, text: &str, version: &str) -> Result<Value, String> {
     let failed = |reason: String| format!("error decoding config: {reason}");
-    let tree: Value = serde_yaml_ng::from_str(text).map_err(|error| failed(error.to_string()))?;
+    let tree: Value = yaml::from_str(text).map_err(|error| failed(error.to_string()))?;
     let (Some((api_version, kind)), Some(node)) = (program.configuration(), program.schema()) else { return Ok(tree) };
     match (tree["apiVersion"].as_str(), tree["kind"].as_str()) {
         (_, None) => return Err(failed("Object 'Kind' is missing".to_owned())),

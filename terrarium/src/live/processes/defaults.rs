@@ -48,20 +48,20 @@ pub(in crate::live) fn complete(set: &Value, default: &Value) -> Value {
 }
 
 /// A tree as YAML; what `set` does not say is marked.
-pub(in crate::live) fn marked(tree: &Value, set: &Value) -> Result<String, serde_yaml_ng::Error> {
+pub(in crate::live) fn marked(tree: &Value, set: &Value) -> Result<String, yaml::WriteError> {
     let Some(fields) = tree.as_object().filter(|fields| !fields.is_empty()) else {
         let mark = if set.is_null() && !tree.is_null() { MARK } else { "" };
-        return Ok(mark_first(&serde_yaml_ng::to_string(tree)?, mark));
+        return Ok(mark_first(&yaml::to_string(tree)?, mark));
     };
     let mut text = String::new();
     for (key, value) in fields {
         let own = &set[key];
         if value.as_object().is_some_and(|below| !below.is_empty()) {
-            let key = serde_yaml_ng::to_string(key)?;
+            let key = yaml::to_string(key)?;
             text.extend([key.trim_end(), ":\n"]);
             text.extend(marked(value, own)?.lines().map(|line| format!("  {line}\n")));
         } else {
-            let line = serde_yaml_ng::to_string(&Map::from_iter([(key.clone(), value.clone())]))?;
+            let line = yaml::to_string(&Map::from_iter([(key.clone(), value.clone())]))?;
             text += &mark_first(&line, if own.is_null() && !value.is_null() { MARK } else { "" });
         }
     }
@@ -169,7 +169,7 @@ mod tests {
                 tree["apiVersion"] = json!(api_version);
                 tree["kind"] = json!(kind);
             }
-            let text = serde_yaml_ng::to_string(&tree).expect("YAML");
+            let text = yaml::to_string(&tree).expect("YAML");
             configuration::read(program, &text, VERSION).unwrap_or_else(|error| panic!("{}: {error}", program.name()));
         }
         let gates = |tree: &Value| tree["featureGates"].as_object().map_or(0, Map::len);
@@ -211,7 +211,7 @@ mod tests {
             "other:  # default",
         ];
         assert_eq!(lines, expected);
-        assert_eq!(serde_yaml_ng::from_str::<Value>(&text).expect("YAML"), whole);
+        assert_eq!(yaml::from_str::<Value>(&text).expect("YAML"), whole);
         assert_eq!(marked(&json!("2h"), &Value::Null).expect("YAML"), "2h  # default\n");
         assert_eq!(marked(&json!("2h"), &json!("2h")).expect("YAML"), "2h\n");
     }

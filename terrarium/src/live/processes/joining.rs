@@ -125,7 +125,7 @@ fn assignment(program: Program, arguments: &Arguments) -> Result<Assignment, Fai
 fn transport(server: &str, path: &Path) -> Result<Transport, Failure> {
     let unreadable = |reason: &str| Failure::input(format!("cannot use {}: {reason}", path.display()), "");
     let text = std::fs::read_to_string(path).map_err(|error| unreadable(&error.to_string()))?;
-    let config: Value = serde_yaml_ng::from_str(&text).map_err(|error| unreadable(&error.to_string()))?;
+    let config: Value = yaml::from_str(&text).map_err(|error| unreadable(&error.to_string()))?;
     let (authorities, certificate) =
         administrator(&config).ok_or_else(|| unreadable("it has no user of a cluster `runtime`"))?;
     let options = https::Options {

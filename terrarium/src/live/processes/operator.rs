@@ -172,7 +172,7 @@ pub(in crate::live) fn adopt(garden: &mut Garden, deployments: &[Deployment], ma
         let name = format!("{}-config", component.name());
         let Some(map) = maps.iter().find(|map| map.metadata.name == name) else { continue };
         let text = map.data.get(CONFIGURATION_KEY).map(String::as_str).unwrap_or_default();
-        let mut tree: Value = serde_yaml_ng::from_str(text).unwrap_or_default();
+        let mut tree: Value = yaml::from_str(text).unwrap_or_default();
         if let Value::Object(fields) = &mut tree {
             fields.retain(|name, _| !matches!(name.as_str(), "apiVersion" | "kind"));
         }
@@ -188,7 +188,7 @@ pub(in crate::live) fn adopt(garden: &mut Garden, deployments: &[Deployment], ma
 
 /// The ConfigMap with what the Garden has no field for.
 pub(in crate::live) fn overrides(component: Component, tree: &Value) -> Option<ConfigMap> {
-    let text = serde_yaml_ng::to_string(tree).ok()?;
+    let text = yaml::to_string(tree).ok()?;
     let metadata =
         ObjectMeta { name: overrides_name(component), namespace: NAMESPACE.to_owned(), ..ObjectMeta::default() };
     Some(ConfigMap { metadata, data: [(CONFIGURATION_KEY.to_owned(), text)].into(), ..ConfigMap::default() })

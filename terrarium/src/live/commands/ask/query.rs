@@ -284,7 +284,7 @@ impl Question {
 /// Prints a tree as JSON or YAML.
 pub(crate) fn print_tree(tree: &Value, format: Format, output: &mut Output) -> Result<(), Failure> {
     let text = match format {
-        Format::Yaml => serde_yaml_ng::to_string(tree).map_err(|error| Failure::Failed(error.to_string()))?,
+        Format::Yaml => yaml::to_string(tree).map_err(|error| Failure::Failed(error.to_string()))?,
         _ => serde_json::to_string_pretty(tree).map_err(|error| Failure::Failed(error.to_string()))?,
     };
     output.line(text.trim_end())

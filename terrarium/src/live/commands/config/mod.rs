@@ -138,7 +138,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
                 if before == after {
                     return output.line("nothing was changed");
                 }
-                let tree = serde_yaml_ng::from_str(&after)
+                let tree = yaml::from_str(&after)
                     .map_err(|error| Failure::input(format!("that is no YAML: {error}"), "nothing was changed"))?;
                 target.apply(&tree, output).await
             }
@@ -223,7 +223,7 @@ impl Target {
         }
         let map = self.maps().get(&self.map_name()).await.map_err(|error| failed(&error))?;
         let text = map.data.get(FILE).cloned().unwrap_or_default();
-        serde_yaml_ng::from_str(&text).map_err(|error| Failure::Failed(format!("{}: {error}", self.map_name())))
+        yaml::from_str(&text).map_err(|error| Failure::Failed(format!("{}: {error}", self.map_name())))
     }
 
     /// Sets a key of the tree.
@@ -236,7 +236,7 @@ impl Target {
             ("", _) => Value::Null,
             (text, Some(Node::String | Node::Duration | Node::Quantity | Node::Time)) => json!(text),
             (text, None) => json!(text),
-            (text, Some(_)) => serde_yaml_ng::from_str(text)
+            (text, Some(_)) => yaml::from_str(text)
                 .map_err(|error| Failure::input(format!("{key}: `{text}` is no value: {error}"), ""))?,
         };
         put(tree, key, value);
@@ -372,7 +372,7 @@ fn failed(error: &controller::Error) -> Failure {
 }
 
 fn yaml(tree: &Value) -> Result<String, Failure> {
-    serde_yaml_ng::to_string(tree).map_err(|error| Failure::Failed(error.to_string()))
+    yaml::to_string(tree).map_err(|error| Failure::Failed(error.to_string()))
 }
 
 fn at<'a>(tree: &'a Value, key: &str) -> Option<&'a Value> {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Why a text is no YAML, in the words of the library that Kubernetes' programs use.
+//!
+//! The parser that reads has words of its own. Where it refuses a text, libyaml, from which Go's library was made, is asked
+//! for its reason.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+/// What Go's library says of a parser's finding; all else is a finding of its scanner.
+const OF_PARSER: [&str; 9] = [
+    "did not find expected <stream-start>",
+    "did not find expected <document start>",
+    "did not find expected node content",
+    "did not find expected '-' indicator",
+    "did not find expected key",
+    "did not find expected ',' or ']'",
+    "did not find expected ',' or '}'",
+    "found undefined tag handle",
+    "found duplicate %",
+];
+
+/// Why a text cannot be read; displayed as Go's library does, `yaml: line 2: did not find expected key`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// From 1; 0 where the text has none.
+    line: usize,
+    text: String,
+    is_counted_from_0: bool,
+}
+
+impl Error {
+    pub(crate) fn at(line: usize, text: impl Into<String>) -> Self {
+        Self { line, text: text.into(), is_counted_from_0: false }
+    }
+
+    /// What libyaml says of a text that is none.
+    pub(crate) fn of_text(text: &[u8]) -> Option<Self> {
+        for document in serde_yaml_ng::Deserializer::from_slice(text) {
+            let Err(error) = IgnoredAny::deserialize(document) else { continue };
+            let words = error.to_string();
+            let what = words.split(" at line ").next().and_then(|what| what.split(", while ").next());
+            let what = what.and_then(|what| what.split(" at position ").next()).unwrap_or(&words);
+            let (line, column) = error.location().map_or((1, 1), |place| (place.line().max(1), place.column().max(1)));
+            if what == "unknown anchor" {
+                let line = text.split(|byte| *byte == b'\n').nth(line - 1).unwrap_or_default();
+                let name = line.get(column..).unwrap_or_default();
+                let is_of_name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+                let name: Vec<u8> = name.iter().take_while(is_of_name).copied().collect();
+                return Some(Self::at(0, format!("unknown anchor '{}' referenced", String::from_utf8_lossy(&name))));
+            }
+            let is_counted_from_0 = OF_PARSER.iter().any(|known| what.starts_with(known));
+            return Some(Self { line, text: what.to_owned(), is_counted_from_0 });
+        }
+        None
+    }
+
+    /// The line, from 1; `None` where the error has none.
+    pub fn line(&self) -> Option<usize> {
+        (self.line > 0).then_some(self.line)
+    }
+
+    /// What is wrong, without the line.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Go's library prints the parser's lines counted from 0 and the scanner's from 1, and neither for the first line.
+        let line = if self.is_counted_from_0 || self.line == 1 { self.line.saturating_sub(1) } else { self.line };
+        // What cannot be written as JSON is YAML all the same.
+        if !self.text.starts_with("json: ") && !self.text.starts_with("unsupported map key") {
+            f.write_str("yaml: ")?;
+        }
+        if line > 0 {
+            write!(f, "line {line}: ")?;
+        }
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//! YAML as Kubernetes' programs read and write it: as a tree of JSON, by the rules of sigs.k8s.io/yaml.
+//!
+//! Those rules are YAML 1.1's with exceptions: `yes`, `no`, `on`, `off`, `y` and `n` without quotes are booleans, `0755` is
+//! octal, `1_000` is a number, `1:30` and times are texts, `<<` merges (`scalar` and `tree` hold the rules; the source is
+//! goyaml.v2 of sigs.k8s.io/yaml v1.4.0). A reader of another library would take some of these for something else, so
+//! bodies of requests, manifests and configurations are all read here.
+//!
+//! **Deliberately absent**: several documents in one text (who reads files splits them first), typed reading (the tree of
+//! JSON is what is decoded), comments.
+//!
+//! **Invariants.** No more is made of a text than the [`Limits`] allow, whatever its aliases stand for. What [`to_string`]
+//! writes is read back as the same tree. Nothing panics on any text.
+
+mod error;
+mod scalar;
+mod tree;
+mod walk;
+mod write;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+pub use self::error::Error;
+pub use self::tree::{Document, Duplicate, Limits};
+pub use self::write::{WriteError, to_string};
+
+/// Reads the only document of a text; an empty text is null.
+///
+/// # Errors
+/// It is no YAML, it cannot be written as JSON, it holds several documents, or it is larger than the limits.
+pub fn read(text: &[u8], limits: Limits) -> Result<Document, Error> {
+    tree::read(text, limits)
+}
+
+/// The tree of a configuration or of one manifest, in which no key may be given twice.
+///
+/// # Errors
+/// As [`read`], and a duplicate.
+pub fn value(text: &str) -> Result<Value, Error> {
+    let document = read(text.as_bytes(), Limits::FILE)?;
+    match document.duplicates.first() {
+        Some(duplicate) => Err(Error::at(duplicate.line, format!("duplicate entry with key {}", duplicate.key))),
+        None => Ok(document.value),
+    }
+}
+
+/// As [`value`], decoded.
+///
+/// # Errors
+/// As [`value`], and what does not fit the type.
+pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+    serde_json::from_value(value(text)?).map_err(|error| Error::at(0, error.to_string()))
+}
+
+/// As [`from_str`], of bytes.
+///
+/// # Errors
+/// As [`from_str`], and what is no text.
+pub fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
+    from_str(std::str::from_utf8(bytes).map_err(|error| Error::at(0, error.to_string()))?)
+}

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The tree of a text, made of the parser's events.
+//!
+//! What Go's library does and a reader might not expect: of keys that are given twice the last counts, whether it was
+//! written or merged; a key is the text of what it stands for (`on: 1` is `true: 1`).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::scalar::Scalar;
+use crate::walk;
+
+/// How much may be made of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How deep collections nest.
+    pub depth: usize,
+    /// Nodes, those counted each time that an alias stands for.
+    pub nodes: usize,
+    /// Whether libyaml, from which Go's parser was made, must find no fault either.
+    pub is_strict: bool,
+}
+
+impl Limits {
+    /// For a body of a request. An object that can be stored stays far below either: it has 1.5 MiB.
+    pub const BODY: Self = Self { depth: 100, nodes: 500_000, is_strict: true };
+    /// For a file that somebody has.
+    pub const FILE: Self = Self { depth: 128, nodes: 50_000_000, is_strict: false };
+}
+
+/// What a text holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Document {
+    /// As JSON.
+    pub value: Value,
+    /// Keys that were given twice in one map, in the order in which the library finds them.
+    pub duplicates: Vec<Duplicate>,
+}
+
+/// A key that was given twice; displayed as in a strict reading's error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Duplicate {
+    /// Of the later value, from 1.
+    pub line: usize,
+    /// As Go prints it, `"a"`, `1`.
+    pub key: String,
+}
+
+impl std::fmt::Display for Duplicate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {}: key {} already set in map", self.line, self.key)
+    }
+}
+
+pub(crate) fn read(bytes: &[u8], limits: Limits) -> Result<Document, Error> {
+    let text = text_of(bytes)?;
+    if let Some(value) = walk::json(&text, limits) {
+        return Ok(Document { value, duplicates: Vec::new() });
+    }
+    let is_control = |letter: char| {
+        letter.is_control() && !matches!(letter, '\t' | '\n' | '\r' | '\u{85}') || matches!(letter, '\u{fffe}' | '\u{ffff}')
+    };
+    if text.chars().any(is_control) {
+        return Err(Error::at(0, "control characters are not allowed"));
+    }
+    let mut reader = Reader {
+        parser: Parser::new_from_str(&text),
+        bytes: text.as_bytes(),
+        limits,
+        left: limits.nodes,
+        anchors: BTreeMap::new(),
+        duplicates: Vec::new(),
+    };
+    match reader.only_document() {
+        Ok(value) => {
+            let document = Document { value, duplicates: reader.duplicates };
+            // The parser reads some texts that Go's does not.
+            let refused = if limits.is_strict { Error::of_text(text.as_bytes()) } else { None };
+            refused.map_or(Ok(document), Err)
+        }
+        Err(Refused::Certainly(error)) => Err(error),
+        // And it refuses some that Go's reads.
+        Err(Refused::ByParser(error)) => match Error::of_text(text.as_bytes()) {
+            Some(error) => Err(error),
+            None => walk::yaml(&text, limits).map_err(|_| error),
+        },
+    }
+}
+
+/// Why the parser's events are no document.
+enum Refused {
+    /// The parser says so, and libyaml may say otherwise.
+    ByParser(Error),
+    Certainly(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self::Certainly(error)
+    }
+}
+
+/// The text of UTF-8, or of UTF-16 that says so.
+fn text_of(bytes: &[u8]) -> Result<Cow<'_, str>, Error> {
+    let of_pairs = |make: fn([u8; 2]) -> u16| {
+        let units = bytes[2..].chunks(2).map(|pair| make([pair[0], pair.get(1).copied().unwrap_or_default()]));
+        let text: Result<String, _> = char::decode_utf16(units).collect();
+        text.map(Cow::Owned).map_err(|_| Error::at(0, "invalid Unicode character"))
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => of_pairs(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => of_pairs(u16::from_be_bytes),
+        _ => match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(Cow::Borrowed(text.strip_prefix('\u{feff}').unwrap_or(text))),
+            Err(_) => Err(Error::of_text(bytes).unwrap_or_else(|| Error::at(0, "invalid leading UTF-8 octet"))),
+        },
+    }
+}
+
+struct Reader<'a> {
+    parser: Parser<'a, StrInput<'a>>,
+    bytes: &'a [u8],
+    limits: Limits,
+    /// Nodes that may still be made.
+    left: usize,
+    /// What anchors stand for, and how many nodes that is.
+    anchors: BTreeMap<usize, (Value, usize)>,
+    duplicates: Vec<Duplicate>,
+}
+
+impl<'a> Reader<'a> {
+    fn only_document(&mut self) -> Result<Value, Refused> {
+        let mut value = Value::Null;
+        let mut is_read = false;
+        loop {
+            let (event, span) = self.next()?;
+            match event {
+                Event::StreamEnd => return Ok(value),
+                Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd | Event::Nothing => {}
+                _ if is_read => return Err(Error::at(span.start.line(), "there is more than one document").into()),
+                event => {
+                    value = self.node(event, span, 0)?;
+                    is_read = true;
+                }
+            }
+        }
+    }
+
+    fn next(&mut self) -> Result<(Event<'a>, Span), Refused> {
+        match self.parser.next_event() {
+            Some(Ok(found)) => Ok(found),
+            Some(Err(error)) if error.info() == "recursion limit exceeded" => Err(too_deep().into()),
+            Some(Err(error)) => Err(Refused::ByParser(Error::at(error.marker().line(), error.info().to_owned()))),
+            None => Ok((Event::StreamEnd, Span::default())),
+        }
+    }
+
+    /// Counts nodes that are made.
+    fn count(&mut self, nodes: usize) -> Result<(), Refused> {
+        self.left = self.left.checked_sub(nodes).ok_or_else(|| {
+            Error::at(0, format!("more than {} nodes, those counted that aliases stand for", self.limits.nodes))
+        })?;
+        Ok(())
+    }
+
+    /// The node that begins with an event.
+    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Value, Refused> {
+        let before = self.left;
+        self.count(1)?;
+        let (value, anchor) = match event {
+            Event::Alias(anchor) => {
+                let Some((_, size)) = self.anchors.get(&anchor) else {
+                    return Err(Error::at(0, format!("anchor '{}' value contains itself", self.name_of(span))).into());
+                };
+                self.count(*size)?;
+                return Ok(self.anchors[&anchor].0.clone());
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                let value = scalar(&text, style, tag.as_deref()).and_then(Scalar::value);
+                (value.map_err(|text| Error::at(0, text))?, anchor)
+            }
+            Event::SequenceStart(anchor, _) => (self.sequence(depth + 1)?, anchor),
+            Event::MappingStart(anchor, _) => (self.mapping(depth + 1)?, anchor),
+            _ => return Ok(Value::Null),
+        };
+        if anchor > 0 {
+            let size = before - self.left;
+            self.count(size)?;
+            self.anchors.insert(anchor, (value.clone(), size));
+        }
+        Ok(value)
+    }
+
+    /// The name of an alias.
+    fn name_of(&self, span: Span) -> String {
+        let line = self.bytes.split(|byte| *byte == b'\n').nth(span.start.line() - 1).unwrap_or_default();
+        let line = String::from_utf8_lossy(line);
+        let name = line.chars().skip(span.start.col() + 1);
+        name.take_while(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-')).collect()
+    }
+
+    fn sequence(&mut self, depth: usize) -> Result<Value, Refused> {
+        self.check_depth(depth)?;
+        let mut items = Vec::new();
+        loop {
+            match self.next()? {
+                (Event::SequenceEnd | Event::StreamEnd, _) => return Ok(Value::Array(items)),
+                (event, span) => items.push(self.node(event, span, depth)?),
+            }
+        }
+    }
+
+    fn mapping(&mut self, depth: usize) -> Result<Value, Refused> {
+        self.check_depth(depth)?;
+        let mut map = Map::new();
+        loop {
+            let (key, span) = match self.next()? {
+                (Event::MappingEnd | Event::StreamEnd, _) => return Ok(Value::Object(map)),
+                (Event::Scalar(text, ScalarStyle::Plain, _, tag), _) if is_merge(&text, tag.as_deref()) => {
+                    self.merge(&mut map, depth)?;
+                    continue;
+                }
+                found => found,
+            };
+            let (key, shown) = self.key(key, span, depth)?;
+            let (event, span) = self.next()?;
+            let line = span.start.line();
+            let value = self.node(event, span, depth)?;
+            self.set(&mut map, key, shown, value, line);
+        }
+    }
+
+    fn check_depth(&self, depth: usize) -> Result<(), Refused> {
+        if depth > self.limits.depth { Err(too_deep().into()) } else { Ok(()) }
+    }
+
+    /// A key, and as Go prints it.
+    fn key(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<(String, String), Refused> {
+        let failed = |text: String| Refused::from(Error::at(0, text));
+        if let Event::Scalar(text, style, 0, tag) = &event {
+            self.count(1)?;
+            return scalar(text, *style, tag.as_deref()).and_then(Scalar::key).map_err(failed);
+        }
+        // What has an anchor, or is an alias, is of JSON already, in which whole numbers have no fraction.
+        match self.node(event, span, depth)? {
+            Value::String(text) => Scalar::Text(text).key(),
+            Value::Null => Scalar::Null.key(),
+            Value::Bool(value) => Scalar::Bool(value).key(),
+            Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+                (Some(value), _) => Scalar::Int(value).key(),
+                (None, Some(value)) => Scalar::Unsigned(value).key(),
+                (None, None) => Scalar::Float(number.as_f64().unwrap_or_default()).key(),
+            },
+            value @ (Value::Array(_) | Value::Object(_)) => Err(format!("invalid map key: {value}")),
+        }
+        .map_err(failed)
+    }
+
+    fn set(&mut self, map: &mut Map<String, Value>, key: String, shown: String, value: Value, line: usize) {
+        if map.contains_key(&key) {
+            self.duplicates.push(Duplicate { line, key: shown });
+        }
+        map.insert(key, value);
+    }
+
+    /// The value of `<<`: a map, or a list of maps of which the first counts most.
+    fn merge(&mut self, map: &mut Map<String, Value>, depth: usize) -> Result<(), Refused> {
+        let (event, span) = self.next()?;
+        let line = span.start.line();
+        let is_alias = matches!(event, Event::Alias(_));
+        let value = self.node(event, span, depth)?;
+        let maps = if is_alias && value.is_array() { None } else { walk::maps_of(value) };
+        let maps = maps.ok_or_else(|| Error::at(0, "map merge requires map or sequence of maps as the value"))?;
+        for (key, value) in maps.into_iter().flatten() {
+            let shown = format!("{key:?}");
+            self.set(map, key, shown, value, line);
+        }
+        Ok(())
+    }
+}
+
+fn too_deep() -> Error {
+    Error::at(0, "exceeded max depth")
+}
+
+/// What a scalar stands for: one in quotes, or with the tag `!`, is a text.
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Scalar, String> {
+    match tag.map(name_of) {
+        Some(Some(name)) => Scalar::of(Some(&name), text),
+        Some(None) => Ok(Scalar::Text(text.to_owned())),
+        None if style == ScalarStyle::Plain => Ok(Scalar::plain(text)),
+        None => Ok(Scalar::Text(text.to_owned())),
+    }
+}
+
+/// `int` of `!!int`; `None` for a tag that is not YAML's.
+fn name_of(tag: &Tag) -> Option<String> {
+    let whole = format!("{}{}", tag.handle, tag.suffix);
+    whole.strip_prefix("tag:yaml.org,2002:").or_else(|| whole.strip_prefix("!!")).map(str::to_owned)
+}
+
+fn is_merge(text: &str, tag: Option<&Tag>) -> bool {
+    text == "<<" && tag.is_none_or(|tag| name_of(tag).as_deref() == Some("merge"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn value(text: &str) -> Result<Value, String> {
+        read(text.as_bytes(), Limits::BODY).map(|document| document.value).map_err(|error| error.to_string())
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: Value) {
+        assert_eq!(value(text), Ok(expected), "{text}");
+    }
+
+    #[test]
+    fn words_without_quotes_are_what_yaml_1_1_says() {
+        check(
+            "a: [1, -2, 1.5, yes, 'yes', \"no\", off, ~, 0755, '0755', 2015-01-01, 1:30]",
+            json!({"a": [1, -2, 1.5, true, "yes", "no", false, null, 493, "0755", "2015-01-01", "1:30"]}),
+        );
+        check("on: {y: n}\n'on': x\n", json!({"true": {"true": false}, "on": "x"}));
+        check("a: |-\n  yes\nb: >-\n  no\nc: !!str on\nd: ! off\ne: !!int '1'\nf: !own yes\n", json!({
+            "a": "yes", "b": "no", "c": "on", "d": "off", "e": 1, "f": "yes",
+        }));
+        check("a: &x yes\nb: *x\nc: &y 'yes'\nd: *y\n", json!({"a": true, "b": true, "c": "yes", "d": "yes"}));
+        check("\"y\\x65s\"", json!("yes"));
+    }
+
+    #[test]
+    fn an_empty_text_and_empty_values_are_null() {
+        for text in ["", "# note\n", "---\n", "~", "null\n"] {
+            check(text, json!(null));
+        }
+        check("a:\nb: ''\nc: [, ]\n".replace("[, ]", "[]").as_str(), json!({"a": null, "b": "", "c": []}));
+    }
+
+    #[test]
+    fn maps_are_merged_and_later_keys_win() {
+        let base = "base: &b {x: 1, y1: 2}\n";
+        let of = |text: &str| {
+            let mut tree = value(&format!("{base}{text}")).expect("YAML");
+            tree["a"].take()
+        };
+        assert_eq!(of("a:\n  <<: *b\n  x: 3\n"), json!({"x": 3, "y1": 2}));
+        assert_eq!(of("a:\n  x: 3\n  <<: *b\n"), json!({"x": 1, "y1": 2}), "as the library has it");
+        assert_eq!(of("a:\n  <<: [{x: 7}, *b]\n"), json!({"x": 7, "y1": 2}), "the first of a list counts");
+        assert_eq!(of("a:\n  <<: {x: 4}\n"), json!({"x": 4}));
+        assert_eq!(of("a:\n  '<<': *b\n"), json!({"<<": {"x": 1, "y1": 2}}), "in quotes it is a key");
+        for text in ["a: {<<: 1}", "a: {<<: [1]}", "l: &l [{x: 1}]\na: {<<: *l}", "a: {<<: }"] {
+            assert_eq!(value(text), Err("yaml: map merge requires map or sequence of maps as the value".to_owned()));
+        }
+    }
+
+    #[test]
+    fn of_duplicates_the_last_counts_and_each_is_told_with_the_line_of_its_value() {
+        let text = "a: 1\nb:\n  c: x\n  'c': z\na:\n  2\n1: x\n'1': z\n";
+        let document = read(text.as_bytes(), Limits::BODY).expect("YAML");
+        assert_eq!(document.value, json!({"a": 2, "b": {"c": "z"}, "1": "z"}));
+        let told: Vec<String> = document.duplicates.iter().map(ToString::to_string).collect();
+        let of = |line: usize, key: &str| format!("line {line}: key {key} already set in map");
+        assert_eq!(told, [of(4, "\"c\""), of(6, "\"a\""), of(8, "\"1\"")]);
+    }
+
+    #[test]
+    fn what_is_refused_is_told_as_the_library_tells_it() {
+        for (text, expected) in [
+            ("a: [1", "yaml: line 1: did not find expected ',' or ']'"),
+            ("a: 1\nb: [1,\nc: 2\nd: 3\n", "yaml: line 3: did not find expected ',' or ']'"),
+            ("a: b: c", "yaml: mapping values are not allowed in this context"),
+            ("x: 1\na: b: c", "yaml: line 2: mapping values are not allowed in this context"),
+            ("x: 1\n a: 2\n", "yaml: line 2: mapping values are not allowed in this context"),
+            ("a: 1\n- b\n", "yaml: line 1: did not find expected key"),
+            ("a: \"x\nb: 1\n", "yaml: line 3: found unexpected end of stream"),
+            ("a: @x", "yaml: found character that cannot start any token"),
+            ("a: *x", "yaml: unknown anchor 'x' referenced"),
+            ("a: &x [*x]", "yaml: anchor 'x' value contains itself"),
+            ("a: \u{1}", "yaml: control characters are not allowed"),
+            ("a: !!int x", "yaml: cannot decode !!str `x` as a !!int"),
+            ("a: .nan", "json: unsupported value: NaN"),
+            ("~: 1", "unsupported map key of type: %!s(<nil>), key: <nil>"),
+            ("a: 1\n---\nb: 2\n", "yaml: line 3: there is more than one document"),
+        ] {
+            assert_eq!(value(text), Err(expected.to_owned()), "{text:?}");
+        }
+        let refused = |bytes: &[u8]| read(bytes, Limits::BODY).expect_err("no UTF-8").to_string();
+        assert_eq!(refused(b"a: \xff"), "yaml: invalid leading UTF-8 octet");
+        assert_eq!(refused(b"\xff\xfe\x00\xd8"), "yaml: invalid Unicode character");
+    }
+
+    #[test]
+    fn brackets_may_go_on_further_left_than_their_block() {
+        check("a:\n  b: [yes,\n x, 'no', on: 1]\n", json!({"a": {"b": [true, "x", "no", {"true": 1}]}}));
+        check("a:\n  b: {\n\"x\": y,\n'y': 'n', <<: {n: 1}\n}\n", json!({"a": {"b": {"x": true, "y": "n", "false": 1}}}));
+    }
+
+    #[test]
+    fn json_is_yaml() {
+        let text = r#"{"a": "yes", "b": [1.0, 1.5, 1e3, -1, null, true, "0755"], "on": {"c": "\u00e9"}}"#;
+        check(text, json!({"a": "yes", "b": [1, 1.5, 1000, -1, null, true, "0755"], "on": {"c": "é"}}));
+        let document = read(br#"{"a": 1, "a": 2}"#, Limits::BODY).expect("JSON");
+        assert_eq!((document.value, document.duplicates.len()), (json!({"a": 2}), 1));
+        check("{\"a\": yes}", json!({"a": true}));
+    }
+
+    #[test]
+    fn texts_of_utf_16_say_so_first() {
+        let bytes = |units: Vec<u8>| read(&units, Limits::BODY).map(|document| document.value);
+        let little = [0xff, 0xfe].into_iter().chain("ñ: yes".encode_utf16().flat_map(u16::to_le_bytes)).collect();
+        let big = [0xfe, 0xff].into_iter().chain("ñ: yes".encode_utf16().flat_map(u16::to_be_bytes)).collect();
+        assert_eq!(bytes(little), Ok(json!({"ñ": true})));
+        assert_eq!(bytes(big), Ok(json!({"ñ": true})));
+        assert_eq!(bytes("\u{feff}a: 1".into()), Ok(json!({"a": 1})));
+    }
+
+    #[test]
+    fn what_would_grow_without_bound_is_refused_before_it_does() {
+        let refused = |text: &str, expected: &str| {
+            let error = value(text).expect_err("too much");
+            assert!(error.contains(expected), "{error}");
+        };
+        refused(&"[".repeat(2_900_000), "exceeded max depth");
+        refused(&"- ".repeat(1_450_000), "exceeded max depth");
+        refused(&"{a: ".repeat(700_000), "exceeded max depth");
+        refused(&"? ".repeat(1_450_000), "exceeded max depth");
+        refused(&format!("[{}]", "[],".repeat(900_000)), "more than 500000 nodes");
+        refused(&"- a\n".repeat(700_000), "more than 500000 nodes");
+        let mut laughs = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
+        for level in 1..9 {
+            let before = level - 1;
+            let items = vec![format!("*a{before}"); 10].join(", ");
+            laughs = format!("{laughs}a{level}: &a{level} [{items}]\n");
+        }
+        refused(&laughs, "aliases stand for");
+        // Few aliases, each for much.
+        let much = vec!["x"; 20_000].join(", ");
+        refused(&format!("a: &a [{much}]\nb: [{}]\n", vec!["*a"; 200].join(", ")), "aliases stand for");
+        let nested = format!("{}1{}", "[".repeat(100), "]".repeat(100));
+        assert!(value(&nested).is_ok(), "the limit itself");
+    }
+}

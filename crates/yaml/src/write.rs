@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//! YAML of a value, which is read back as the same value.
+//!
+//! The library that writes quotes what YAML 1.2 would take for something else than a text. What only YAML 1.1 does (`yes`,
+//! `1_000`, `<<`) is quoted here, afterwards.
+
+use saphyr_parser::{Event, Parser, ScalarStyle};
+use serde::Serialize;
+
+use crate::scalar::Scalar;
+
+const BREAKS: [char; 2] = ['\u{2028}', '\u{2029}'];
+
+/// Why a value cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct WriteError(#[from] serde_yaml_ng::Error);
+
+/// A value as YAML, in block style, maps in the order in which the value writes them.
+///
+/// # Errors
+/// The value cannot be written.
+pub fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, WriteError> {
+    let text = serde_yaml_ng::to_string(value)?;
+    // Line breaks for some readers, letters for others. JSON is YAML, and escapes them.
+    if text.contains(BREAKS)
+        && let Ok(text) = serde_json::to_string_pretty(value)
+    {
+        return Ok(text.replace(BREAKS[0], "\\u2028").replace(BREAKS[1], "\\u2029") + "\n");
+    }
+    Ok(quoted(text))
+}
+
+/// The text with quotes around what would not be read as a text.
+fn quoted(text: String) -> String {
+    let mut spans = Vec::new();
+    for event in Parser::new_from_str(&text) {
+        let Ok((event, span)) = event else { return text };
+        if let Event::Scalar(scalar, ScalarStyle::Plain, _, None) = event
+            && is_only_text_in_1_2(&scalar)
+        {
+            spans.push((span.start.index(), span.start.index() + scalar.chars().count()));
+        }
+    }
+    if spans.is_empty() {
+        return text;
+    }
+    let mut written = String::with_capacity(text.len() + 2 * spans.len());
+    let mut spans = spans.into_iter().peekable();
+    for (at, letter) in text.chars().enumerate() {
+        if spans.peek().is_some_and(|(start, _)| *start == at) {
+            written.push('"');
+        }
+        written.push(letter);
+        if spans.next_if(|(_, end)| *end == at + 1).is_some() {
+            written.push('"');
+        }
+    }
+    written
+}
+
+/// Whether a scalar is a text for the library that writes, and something else for those who read.
+fn is_only_text_in_1_2(scalar: &str) -> bool {
+    let differs = scalar == "<<" || !matches!(Scalar::plain(scalar), Scalar::Text(_));
+    differs && serde_yaml_ng::from_str::<serde_yaml_ng::Value>(scalar).is_ok_and(|value| value.is_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_as_the_same() {
+        let words = [
+            "y", "N", "yes", "No", "on", "OFF", "~", "null", "true", "0777", "08", "1_000", "0x1F", "0x_1F", "0b1", "0o17", "1e3",
+            ".5", "1.", "-.inf", ".nan", "<<", "=", "2001-01-01", "12:30", "+1", "0b-1", "1__0", "", "a: b", "- a", "*x",
+            "a #b", " a", "a\nb\n", "\n", "yes\nno", "a\tb", "é", "-", "?", "é yes", "18446744073709551616", "TRUE", "\u{1}",
+            "\u{85}", "\u{feff}x", "|", "trailing ", "'", "\"",
+        ];
+        let texts = json!(words.as_slice());
+        let keys: serde_json::Map<String, Value> = words.iter().map(|word| ((*word).to_owned(), json!(word))).collect();
+        for tree in [
+            json!({"texts": texts, "keys": keys}),
+            json!([[["yes"], {"a": ["no", {"b": "on\nyes"}]}], true, false, null, 1, 1.5, -3, {}, [], u64::MAX]),
+            json!("yes"),
+            json!({"a": "b\u{2028}c", "d": "\u{2029}", "e": "yes"}),
+            json!({"text": "- yes\n  no\n", "é": {"on": "é: yes"}, "last": "y"}),
+        ] {
+            let text = to_string(&tree).expect("YAML");
+            assert_eq!(crate::value(&text), Ok(tree), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_what_needs_quotes_gets_them() {
+        let text = to_string(&json!({"a": "yes", "b": "maybe", "on": true, "c": 1000, "d": "1_000"})).expect("YAML");
+        assert_eq!(text, "a: \"yes\"\nb: maybe\nc: 1000\nd: \"1_000\"\n\"on\": true\n");
+    }
+}
