@@ -101,8 +101,8 @@ pub(crate) fn overrides(map: Option<&ConfigMap>) -> Result<Value, String> {
         return Ok(Value::Null);
     }
     let name = &map.metadata.name;
-    let tree: Value = yaml::from_str(&text)
-        .map_err(|error| format!("ConfigMap {name}, key {CONFIGURATION_KEY}: {error}"))?;
+    let tree: Value =
+        yaml::from_str(&text).map_err(|error| format!("ConfigMap {name}, key {CONFIGURATION_KEY}: {error}"))?;
     if tree.is_object() || tree.is_null() {
         Ok(tree)
     } else {

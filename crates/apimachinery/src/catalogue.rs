@@ -47,13 +47,15 @@ pub struct ResourceInfo {
 /// The release that has every field.
 pub const NEWEST: u16 = u16::MAX;
 
-/// A field that came with some release: not in `metadata` or `status`, and not below a list or map.
+/// A field that came with some release: not in `metadata`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaterField {
-    /// JSON names from the root to the field.
+    /// JSON names from the root to the field; [`schema::EACH`] stands for each item of a list or map.
     pub path: &'static [&'static str],
     /// Minor of the first release that has it.
     pub since: u16,
+    /// Whether it has a default wherever there is its parent.
+    pub has_default: bool,
 }
 
 /// A printer column.
@@ -89,6 +91,11 @@ impl ResourceInfo {
     /// Paths of the fields that the row's release does not have.
     pub fn unknown_fields(&self) -> impl Iterator<Item = &'static [&'static str]> {
         self.later.iter().filter(|field| field.since > self.release).map(|field| field.path)
+    }
+
+    /// Paths of the fields that came with some release, have a default, and are known to the row's release.
+    pub fn later_defaults(&self) -> impl Iterator<Item = &'static [&'static str]> {
+        self.later.iter().filter(|field| field.has_default && field.since <= self.release).map(|field| field.path)
     }
 
     /// Schema of the kind without the fields that the row's release does not have.

@@ -11,13 +11,13 @@ use apimachinery::encode::Sections;
 use apimachinery::field::FieldError;
 use apimachinery::meta::ObjectMeta;
 use apimachinery::resource::DifferingTrees;
-use apimachinery::schema::{Emit, Field, Node};
+use apimachinery::schema::{EACH, Emit, Field, Node};
 use apimachinery::{GroupKind, GroupResource, GroupVersionResource, Object};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use crate::registry::{Generation, RequestContext, ScalePaths, Shape, Strategy};
-use crate::storage::partial::cut;
+use crate::storage::partial::{cut, lacks};
 use crate::storage::stored;
 
 /// An object whose type only its [`Kind`] knows.
@@ -150,8 +150,9 @@ impl<O, S> Typed<O, S> {
     /// Sections of an object without what the row's release does not know.
     fn known_sections(&self, mut sections: Sections) -> Sections {
         for path in self.names.info.unknown_fields() {
-            if let Some((without, _)) = cut(&sections.rest, path) {
-                sections.rest = without.into();
+            let section = if path.first() == Some(&"status") { &mut sections.status } else { &mut sections.rest };
+            if let Some((without, _)) = cut(section, path) {
+                *section = without.into();
             }
         }
         sections
@@ -160,16 +161,36 @@ impl<O, S> Typed<O, S> {
 
 /// Removes the field at a path.
 fn remove(tree: &mut Value, path: &[&str]) {
-    let Some((name, parents)) = path.split_last() else { return };
-    let parent = parents.iter().try_fold(tree, |tree, name| tree.get_mut(name));
-    if let Some(Value::Object(fields)) = parent {
-        fields.remove(*name);
+    match (tree, path) {
+        (Value::Array(items), [EACH, rest @ ..]) => items.iter_mut().for_each(|item| remove(item, rest)),
+        (Value::Object(values), [EACH, rest @ ..]) => values.values_mut().for_each(|value| remove(value, rest)),
+        (Value::Object(fields), [name]) => {
+            fields.remove(*name);
+        }
+        (Value::Object(fields), [name, rest @ ..]) => {
+            if let Some(value) = fields.get_mut(*name) {
+                remove(value, rest);
+            }
+        }
+        _ => {}
     }
 }
 
 impl<O: Object, S: Strategy<O>> Typed<O, S> {
     pub(crate) fn new(info: &ResourceInfo, strategy: S) -> Self {
         Self { names: Names::new(info, None), strategy, kind: PhantomData }
+    }
+
+    /// A stored object with the defaults of fields that came later, if it lacks any.
+    fn with_later_defaults(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections> {
+        self.names.info.later_defaults().find(|path| lacks(stored, path))?;
+        let mut object = O::from_served(&stored.parts.concat()).ok()?;
+        let [identity, metadata, managed_fields, rest, status] = stored.parts.clone();
+        let sections = Sections { identity, metadata, managed_fields, rest, status };
+        let rest = self.default_served(&mut object, &sections)?;
+        let mut shown = stored.clone();
+        shown.parts[3] = rest;
+        Some(shown)
     }
 
     pub(crate) fn shaped(info: &ResourceInfo, shape: Shape, strategy: S) -> Self {
@@ -274,6 +295,9 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
     }
 
     fn present(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections> {
+        if !self.names.info.custom {
+            return self.with_later_defaults(stored);
+        }
         let bytes = stored.parts.concat();
         let read = || serde_json::from_slice::<Value>(&bytes).ok();
         // What does not fit the schema any more is shown as it is.

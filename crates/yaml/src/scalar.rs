@@ -52,7 +52,9 @@ impl Scalar {
     pub(crate) fn plain(text: &str) -> Self {
         match text {
             "" | "~" | "null" | "Null" | "NULL" => return Self::Null,
-            "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => return Self::Bool(true),
+            "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+                return Self::Bool(true);
+            }
             "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
                 return Self::Bool(false);
             }
@@ -92,7 +94,8 @@ impl Scalar {
             Self::Float(value) => match whole(value) {
                 Some(value) => value.into(),
                 None => Value::Number(
-                    Number::from_f64(value).ok_or_else(|| format!("json: unsupported value: {}", unsupported(value)))?,
+                    Number::from_f64(value)
+                        .ok_or_else(|| format!("json: unsupported value: {}", unsupported(value)))?,
                 ),
             },
             Self::Text(text) => Value::String(text),
@@ -249,7 +252,8 @@ fn is_timestamp(text: &str) -> bool {
         && parts.iter().all(is_number)
         && parts[0].len() == 4
         && parts[1..].iter().all(|part| part.len() <= 2)
-        && time.is_none_or(|time| time.split(':').count() >= 3 && time.starts_with(|first: char| first.is_ascii_digit()))
+        && time
+            .is_none_or(|time| time.split(':').count() >= 3 && time.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -306,7 +310,9 @@ mod tests {
             ("18446744073709551616", json!(18_446_744_073_709_551_616.0)),
         ]);
         assert_eq!(Scalar::plain("6.8523e+5").value(), Ok(json!(685_230)));
-        for text in [".", "-", "+", "1e", "1.5.2", "._5", "1e400", "0x", "0b2", "0o8", "1.5e", "-.e5", "--1", "+-1", "1e5x"] {
+        for text in
+            [".", "-", "+", "1e", "1.5.2", "._5", "1e400", "0x", "0b2", "0o8", "1.5e", "-.e5", "--1", "+-1", "1e5x"]
+        {
             assert_eq!(Scalar::plain(text), Scalar::Text(text.to_owned()));
         }
     }
@@ -314,8 +320,26 @@ mod tests {
     #[test]
     fn times_addresses_and_numbers_of_base_60_are_texts() {
         for text in [
-            "2015-01-01", "2015-02-24T18:19:39Z", "2015-02-24 18:19:39", "1:30", "190:20:30", "190:20:30.15", "10.0.0.0/16",
-            "1.2.3", "v1.31", "50cent_of_dollar", "-b_c", "+b_c", "<<", "=", "100m", "1Gi", "3s", "inf", "nan", "Infinity",
+            "2015-01-01",
+            "2015-02-24T18:19:39Z",
+            "2015-02-24 18:19:39",
+            "1:30",
+            "190:20:30",
+            "190:20:30.15",
+            "10.0.0.0/16",
+            "1.2.3",
+            "v1.31",
+            "50cent_of_dollar",
+            "-b_c",
+            "+b_c",
+            "<<",
+            "=",
+            "100m",
+            "1Gi",
+            "3s",
+            "inf",
+            "nan",
+            "Infinity",
         ] {
             assert_eq!(Scalar::plain(text), Scalar::Text(text.to_owned()));
         }

@@ -62,7 +62,8 @@ pub(crate) fn read(bytes: &[u8], limits: Limits) -> Result<Document, Error> {
         return Ok(Document { value, duplicates: Vec::new() });
     }
     let is_control = |letter: char| {
-        letter.is_control() && !matches!(letter, '\t' | '\n' | '\r' | '\u{85}') || matches!(letter, '\u{fffe}' | '\u{ffff}')
+        letter.is_control() && !matches!(letter, '\t' | '\n' | '\r' | '\u{85}')
+            || matches!(letter, '\u{fffe}' | '\u{ffff}')
     };
     if text.chars().any(is_control) {
         return Err(Error::at(0, "control characters are not allowed"));
@@ -329,9 +330,12 @@ mod tests {
             json!({"a": [1, -2, 1.5, true, "yes", "no", false, null, 493, "0755", "2015-01-01", "1:30"]}),
         );
         check("on: {y: n}\n'on': x\n", json!({"true": {"true": false}, "on": "x"}));
-        check("a: |-\n  yes\nb: >-\n  no\nc: !!str on\nd: ! off\ne: !!int '1'\nf: !own yes\n", json!({
-            "a": "yes", "b": "no", "c": "on", "d": "off", "e": 1, "f": "yes",
-        }));
+        check(
+            "a: |-\n  yes\nb: >-\n  no\nc: !!str on\nd: ! off\ne: !!int '1'\nf: !own yes\n",
+            json!({
+                "a": "yes", "b": "no", "c": "on", "d": "off", "e": 1, "f": "yes",
+            }),
+        );
         check("a: &x yes\nb: *x\nc: &y 'yes'\nd: *y\n", json!({"a": true, "b": true, "c": "yes", "d": "yes"}));
         check("\"y\\x65s\"", json!("yes"));
     }
@@ -400,7 +404,10 @@ mod tests {
     #[test]
     fn brackets_may_go_on_further_left_than_their_block() {
         check("a:\n  b: [yes,\n x, 'no', on: 1]\n", json!({"a": {"b": [true, "x", "no", {"true": 1}]}}));
-        check("a:\n  b: {\n\"x\": y,\n'y': 'n', <<: {n: 1}\n}\n", json!({"a": {"b": {"x": true, "y": "n", "false": 1}}}));
+        check(
+            "a:\n  b: {\n\"x\": y,\n'y': 'n', <<: {n: 1}\n}\n",
+            json!({"a": {"b": {"x": true, "y": "n", "false": 1}}}),
+        );
     }
 
     #[test]

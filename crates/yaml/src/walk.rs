@@ -19,7 +19,8 @@ pub(crate) fn json(text: &str, limits: Limits) -> Option<Value> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;
     }
-    let walk = Walk { yaml: None, depth: limits.depth, left: &Cell::new(limits.nodes), duplicates: &RefCell::default() };
+    let walk =
+        Walk { yaml: None, depth: limits.depth, left: &Cell::new(limits.nodes), duplicates: &RefCell::default() };
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = walk.deserialize(&mut deserializer).ok()?;
     deserializer.end().ok()?;
@@ -146,9 +147,8 @@ impl<'de> Visitor<'de> for Walk<'de> {
             let value = entries.next_value_seed(inside)?;
             match (key, value) {
                 (Found::Merge, value) => {
-                    let maps = maps_of(value).ok_or_else(|| {
-                        A::Error::custom("map merge requires map or sequence of maps as the value")
-                    })?;
+                    let maps = maps_of(value)
+                        .ok_or_else(|| A::Error::custom("map merge requires map or sequence of maps as the value"))?;
                     map.extend(maps.into_iter().flatten());
                 }
                 (Found::Key { key, shown, line }, value) => {

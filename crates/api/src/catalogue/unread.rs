@@ -67,19 +67,31 @@ const PRIORITY_LEVEL: &[Column] = &[
     AGE,
 ];
 
+/// A number, which Go leaves out where it is 0.
+fn count(value: &Value) -> Value {
+    value.as_i64().unwrap_or_default().into()
+}
+
+const fn counted(name: &'static str, cell: fn(&Value) -> Value) -> Column {
+    Column { name, type_: "integer", cell: Function(cell), priority: 0 }
+}
+
 const AUTOSCALER: &[Column] = &[
     column("Reference", Function(scale_target)),
     column("Targets", Function(metrics)),
-    integer("MinPods", ".spec.minReplicas"),
-    integer("MaxPods", ".spec.maxReplicas"),
-    integer("Replicas", ".status.currentReplicas"),
+    column(
+        "MinPods",
+        Function(|object| object["spec"].get("minReplicas").cloned().unwrap_or_else(|| "<unset>".into())),
+    ),
+    column("MaxPods", Function(|object| count(&object["spec"]["maxReplicas"]))),
+    column("Replicas", Function(|object| count(&object["status"]["currentReplicas"]))),
     AGE,
 ];
 
 const REPLICATION_CONTROLLER: &[Column] = &[
-    integer("Desired", ".spec.replicas"),
-    integer("Current", ".status.replicas"),
-    integer("Ready", ".status.readyReplicas"),
+    counted("Desired", |object| count(&object["spec"]["replicas"])),
+    counted("Current", |object| count(&object["status"]["replicas"])),
+    counted("Ready", |object| count(&object["status"]["readyReplicas"])),
     AGE,
     wide("Containers", Function(cells::container_names)),
     wide("Images", Function(cells::container_images)),

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
 
-pub use self::without::without;
+pub use self::without::{EACH, without};
 use crate::meta::{ByteString, Duration, IntOrString, MicroTime, Quantity, RawExtension, TextMap, Time};
 
 /// A type with a schema tree.

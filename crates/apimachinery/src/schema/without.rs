@@ -13,12 +13,20 @@ type Known = BTreeMap<(usize, &'static [&'static str]), &'static ObjectSchema>;
 /// Structs that were made, so that a process makes each once however many servers it runs.
 static KNOWN: Mutex<Known> = Mutex::new(BTreeMap::new());
 
-/// The tree without the field at a path of structs; a tree that has no such field is returned as it is.
+/// The step of a path into each item of a list, or each value of a map.
+pub const EACH: &str = "[]";
+
+/// The tree without the field at a path; a tree that has no such field is returned as it is.
 pub fn without(node: Node, path: &'static [&'static str]) -> Node {
-    let Some(schema) = node.as_object() else { return node };
-    match partial(schema, path) {
-        Some(schema) => Node::Object(ObjectRef::Partial(schema)),
-        None => node,
+    below(&node, path).unwrap_or(node)
+}
+
+/// `None`: there is no such field.
+fn below(node: &Node, path: &'static [&'static str]) -> Option<Node> {
+    match (node, path.split_first()?) {
+        (Node::List(item), (&EACH, rest)) => Some(Node::List(Box::new(below(item, rest)?))),
+        (Node::Map(value), (&EACH, rest)) => Some(Node::Map(Box::new(below(value, rest)?))),
+        _ => Some(Node::Object(ObjectRef::Partial(partial(node.as_object()?, path)?))),
     }
 }
 
@@ -40,8 +48,8 @@ fn partial(schema: &'static ObjectSchema, path: &'static [&'static str]) -> Opti
     if rest.is_empty() {
         fields.remove(at);
     } else {
-        let child = partial(fields[at].node.as_object()?, rest)?;
-        fields[at] = Field { node: Node::Object(ObjectRef::Partial(child)), ..fields[at].clone() };
+        let node = below(&fields[at].node, rest)?;
+        fields[at] = Field { node, ..fields[at].clone() };
     }
     let ObjectSchema { name, package, description, .. } = *schema;
     known(Some(Box::leak(Box::new(ObjectSchema { name, package, description, fields }))))
@@ -52,6 +60,25 @@ mod tests {
     use super::*;
     use crate::meta::ObjectMeta;
     use crate::schema::Schema as _;
+
+    #[test]
+    fn a_field_below_lists_and_maps_is_left_out() {
+        let whole = Node::Map(Box::new(ObjectMeta::node()));
+        let path = &[EACH, "ownerReferences", EACH, "controller"];
+        let below = |node: &Node| {
+            let Node::Map(value) = node else { return Vec::new() };
+            match &value.as_object().and_then(|schema| schema.field("ownerReferences")).map(|field| field.node.clone())
+            {
+                Some(Node::List(item)) => names(item),
+                _ => Vec::new(),
+            }
+        };
+        let expected: Vec<&str> = below(&whole).into_iter().filter(|name| *name != "controller").collect();
+        assert_eq!(below(&without(whole.clone(), path)), expected);
+        for path in [&[EACH, "name", EACH] as &[&str], &["name"], &[EACH, EACH, "name"]] {
+            assert_eq!(below(&without(whole.clone(), path)), below(&whole), "{path:?}");
+        }
+    }
 
     fn names(node: &Node) -> Vec<&'static str> {
         node.as_object().expect("a struct").fields.iter().map(|field| field.name).collect()

@@ -2,7 +2,8 @@
 //! Schema trees as the named schemas of a document, in both dialects.
 //!
 //! A struct becomes one definition, named after its Go package read backwards and its own name; everything else is
-//! written in place. Kinds of CustomResourceDefinitions are named after their group, as clients see it upstream.
+//! written in place. Kinds of CustomResourceDefinitions are named after their group, as clients see it upstream, and their
+//! structs are written in place, too: such a definition names none.
 //!
 //! **Invariant.** Every name that is referred to is defined.
 //!
@@ -17,6 +18,7 @@ use apimachinery::schema::{Field, Node, ObjectSchema, Schema, Topology};
 use serde_json::{Map, Value, json};
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
+const APIMACHINERY: &str = "k8s.io/apimachinery";
 const UNIONS: &str = "k8s.io/apiextensions-apiserver";
 
 const API_VERSION: &str = "Group and version of the schema that this object follows, as in GROUP/VERSION.";
@@ -63,6 +65,8 @@ pub(super) struct Definitions {
     kinds: BTreeSet<String>,
     /// Groups and versions of the document.
     versions: BTreeSet<(&'static str, &'static str)>,
+    /// Within a kind of a CustomResourceDefinition: the structs around.
+    around: Option<Vec<usize>>,
 }
 
 impl Definitions {
@@ -73,6 +77,7 @@ impl Definitions {
             structs: BTreeSet::new(),
             kinds: BTreeSet::new(),
             versions: BTreeSet::new(),
+            around: None,
         }
     }
 
@@ -83,10 +88,13 @@ impl Definitions {
         self.versions.insert((info.group, info.version));
         let node = node.cloned().unwrap_or_else(|| info.node());
         let (name, mut schema) = match node.as_object() {
-            Some(object) => {
-                let name = if info.custom { custom_name(info) } else { name_of(object) };
-                (name, self.object_schema(object))
+            Some(object) if info.custom => {
+                self.around = Some(vec![ptr::from_ref(object).addr()]);
+                let schema = self.object_schema(object);
+                self.around = None;
+                (custom_name(info), schema)
             }
+            Some(object) => (name_of(object), self.object_schema(object)),
             // Nothing is known of the kind but that it is one.
             None => {
                 let metadata = self.node(&apimachinery::meta::ObjectMeta::node(), false);
@@ -184,6 +192,9 @@ impl Definitions {
     fn node(&mut self, node: &Node, union: bool) -> Value {
         match node {
             Node::Object(reference) => {
+                if let Some(schema) = self.in_place(reference.get()) {
+                    return schema;
+                }
                 let name = self.object(reference.get());
                 self.dialect.reference(&name)
             }
@@ -234,6 +245,20 @@ impl Definitions {
                 || json!({ "type": "string", "format": "date-time", "description": "An instant in microseconds." }),
             ),
         }
+    }
+
+    /// The schema of a struct of a kind of a CustomResourceDefinition. Metadata is a definition there, too, and a struct that
+    /// is within itself has to be.
+    fn in_place(&mut self, object: &'static ObjectSchema) -> Option<Value> {
+        let address = ptr::from_ref(object).addr();
+        let around = self.around.as_mut()?;
+        if object.package.starts_with(APIMACHINERY) || around.contains(&address) {
+            return None;
+        }
+        around.push(address);
+        let schema = self.object_schema(object);
+        self.around.as_mut()?.pop();
+        Some(schema)
     }
 
     fn named(&mut self, name: &str, schema: impl FnOnce() -> Value) -> Value {

@@ -7,13 +7,14 @@
 //! log ◀─append── put the kept value back ◀── change of an object
 //! ```
 //!
-//! A field goes when its parent goes. Unlike upstream: there an older gardener-apiserver that updates an object loses
-//! what it does not know.
+//! A field goes when its parent goes, one below a list or map when its section of the object is changed. Unlike upstream:
+//! there an older gardener-apiserver that updates an object loses what it does not know.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use apimachinery::catalogue::ResourceInfo;
+use apimachinery::schema::EACH;
 use bytes::Bytes;
 use eventlog::log::Snapshot;
 use eventlog::{Append, Entry, EventLog, Key, Revision, Sections, Verb};
@@ -46,20 +47,35 @@ struct Fields {
 #[derive(Default)]
 struct Kept {
     at: Revision,
-    values: BTreeMap<Key, Vec<(Path, Bytes)>>,
+    objects: BTreeMap<Key, Known>,
+}
+
+/// What an object has beside what is shown of it.
+#[derive(Default)]
+struct Known {
+    /// Values of fields that are not below a list or map.
+    values: Vec<(Path, Bytes)>,
+    /// Sections of which something was cut: which, as it is shown, as it is stored.
+    sections: Vec<(usize, Bytes, Bytes)>,
 }
 
 impl Fields {
     /// Cuts an object's unknown fields; what was in them.
-    fn cut(&self, key: &Key, object: &mut Sections) -> Vec<(Path, Bytes)> {
-        let mut values = Vec::new();
+    fn cut(&self, key: &Key, object: &mut Sections) -> Known {
+        let mut known = Known::default();
         for path in self.unknown.get(&key.resource).into_iter().flatten() {
-            if let Some((without, value)) = cut(&object.parts[REST], path) {
-                object.parts[REST] = without.into();
-                values.push((*path, value));
+            let part = part_of(path);
+            let Some((without, value)) = cut(&object.parts[part], path) else { continue };
+            let whole = std::mem::replace(&mut object.parts[part], without.into());
+            if !path.contains(&EACH) {
+                known.values.push((*path, value));
+            }
+            match known.sections.iter_mut().find(|(known, ..)| *known == part) {
+                Some((_, shown, _)) => *shown = object.parts[part].clone(),
+                None => known.sections.push((part, object.parts[part].clone(), whole)),
             }
         }
-        values
+        known
     }
 }
 
@@ -73,29 +89,29 @@ impl Lens for Fields {
     }
 
     fn show_new(&self, entry: &mut Entry) {
-        let values = self.cut(&entry.key, &mut entry.object);
+        let known = self.cut(&entry.key, &mut entry.object);
         let mut kept = lock(&self.kept);
         if entry.revision > kept.at {
             kept.at = entry.revision;
-            if entry.verb == Verb::Delete || values.is_empty() {
-                kept.values.remove(&entry.key);
+            if entry.verb == Verb::Delete || known.sections.is_empty() {
+                kept.objects.remove(&entry.key);
             } else {
-                kept.values.insert(entry.key.clone(), values);
+                kept.objects.insert(entry.key.clone(), known);
             }
         }
     }
 
     fn show_state(&self, revision: Revision, state: &mut Snapshot) {
-        let mut values = BTreeMap::new();
+        let mut objects = BTreeMap::new();
         for (key, _, object) in state {
             let found = self.cut(key, object);
-            if !found.is_empty() {
-                values.insert(key.clone(), found);
+            if !found.sections.is_empty() {
+                objects.insert(key.clone(), found);
             }
         }
         let mut kept = lock(&self.kept);
         if revision >= kept.at {
-            *kept = Kept { at: revision, values };
+            *kept = Kept { at: revision, objects };
         }
     }
 
@@ -104,18 +120,57 @@ impl Lens for Fields {
             return;
         }
         let kept = lock(&self.kept);
-        for (path, value) in kept.values.get(&append.key).into_iter().flatten() {
-            if let Some(whole) = put(&append.object.parts[REST], path, value) {
-                append.object.parts[REST] = whole.into();
+        let Some(known) = kept.objects.get(&append.key) else { return };
+        let mut is_same = [false; 5];
+        for (part, shown, whole) in &known.sections {
+            if append.object.parts[*part] == *shown {
+                append.object.parts[*part] = whole.clone();
+                is_same[*part] = true;
+            }
+        }
+        for (path, value) in &known.values {
+            let part = part_of(path);
+            if !is_same[part]
+                && let Some(whole) = put(&append.object.parts[part], path, value)
+            {
+                append.object.parts[part] = whole.into();
             }
         }
     }
 }
 
-/// The section that holds all fields but `metadata` and `status`.
-const REST: usize = 3;
+/// The section that holds a field: that of the status, or of all fields but `metadata` and `status`.
+fn part_of(path: Path) -> usize {
+    if path.first() == Some(&"status") { 4 } else { 3 }
+}
 
-/// `section` (a sequence of `,"name":value`) without the field at `path`, and the field's value.
+/// Whether an object lacks a field of which it has the parent.
+pub(crate) fn lacks(object: &Sections, path: Path) -> bool {
+    let section = &object.parts[part_of(path)];
+    let Some(name) = path.last() else { return false };
+    let has_name = memmem::find(section, name.as_bytes()).is_some();
+    // Of several parents one may have the field and another not.
+    (!has_name || path.contains(&EACH)) && lacks_at(section, path)
+}
+
+fn lacks_at(section: &[u8], path: &[&str]) -> bool {
+    let Some((name, rest)) = path.split_first() else { return false };
+    let found = Pairs::new(section).find(|(found, ..)| *found == name.as_bytes());
+    match (found, rest) {
+        (found, []) => found.is_none(),
+        (None, _) => false,
+        (Some((_, start, end)), [EACH, rest @ ..]) => {
+            items(section, start, end).iter().any(|(start, end)| is_lacking(section, *start, *end, rest))
+        }
+        (Some((_, start, end)), rest) => is_lacking(section, start, end, rest),
+    }
+}
+
+fn is_lacking(section: &[u8], start: usize, end: usize, rest: &[&str]) -> bool {
+    inner(section, start, end).is_some_and(|inner| lacks_at(&inner, rest))
+}
+
+/// `section` (a sequence of `,"name":value`) without the field at `path`, and the field's value; of several the last.
 pub(crate) fn cut(section: &[u8], path: &[&str]) -> Option<(Vec<u8>, Bytes)> {
     // Few objects have it, and to look for its name is much cheaper than to walk to its place.
     memmem::find(section, path.last()?.as_bytes())?;
@@ -130,8 +185,60 @@ fn cut_at(section: &[u8], path: &[&str]) -> Option<(Vec<u8>, Bytes)> {
         let begin = start - name.len() - 4;
         return Some(([&section[..begin], &section[end..]].concat(), Bytes::copy_from_slice(&section[start..end])));
     }
+    if let [EACH, rest @ ..] = rest {
+        return cut_each(section, start, end, rest);
+    }
     let (without, value) = cut_at(&inner(section, start, end)?, rest)?;
     Some((enclose(section, start, end, &without), value))
+}
+
+/// As [`cut`], of each item of the list or map that is the value from `start` to `end`.
+fn cut_each(section: &[u8], start: usize, end: usize, path: &[&str]) -> Option<(Vec<u8>, Bytes)> {
+    let (mut whole, mut at, mut last) = (Vec::with_capacity(section.len()), 0, None);
+    for (start, end) in items(section, start, end) {
+        let Some(inner) = inner(section, start, end) else { continue };
+        let Some((without, value)) = cut_at(&inner, path) else { continue };
+        whole.extend_from_slice(&section[at..=start]);
+        whole.extend_from_slice(without.strip_prefix(b",").unwrap_or(&without));
+        (at, last) = (end - 1, Some(value));
+    }
+    whole.extend_from_slice(&section[at..]);
+    Some((whole, last?))
+}
+
+/// Begin and end of each item of a list, or of each value of a map.
+fn items(section: &[u8], start: usize, end: usize) -> Vec<(usize, usize)> {
+    if section[start] == b'{' {
+        let Some(inner) = inner(section, start, end) else { return Vec::new() };
+        // A comma was put before the first.
+        return Pairs::new(&inner).map(|(_, from, to)| (start + from, start + to)).collect();
+    }
+    let (mut found, mut at) = (Vec::new(), start + 1);
+    while at < end && section[at] != b']' {
+        let to = value_end(section, at);
+        found.push((at, to));
+        at = to + usize::from(section.get(to) == Some(&b','));
+    }
+    found
+}
+
+/// Where the value ends that begins at `at`.
+fn value_end(text: &[u8], mut at: usize) -> usize {
+    let mut depth = 0_usize;
+    let mut is_text = false;
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'\\' if is_text => at += 1,
+            b'"' => is_text = !is_text,
+            _ if is_text => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' | b',' if depth == 0 => return at,
+            b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    at.min(text.len())
 }
 
 /// `section` with the field at `path`, which comes last in its parent; `None`: it has no such parent.
@@ -178,6 +285,40 @@ mod tests {
         if let Some((without, value)) = found {
             assert_eq!(put(&without, PATH, &value).map(|whole| text(&whole)).as_deref(), Some(section), "put back");
         }
+    }
+
+    #[test]
+    fn fields_of_items_are_cut_out_and_found_to_lack() {
+        const ITEMS: Path = &["spec", "workers", EACH, "priority"];
+        const VALUES: Path = &["spec", "pools", EACH, "more", EACH, "n"];
+        let check = |path, section: &str, expected: Option<&str>, lacks: bool| {
+            let found = cut(section.as_bytes(), path).map(|(without, _)| String::from_utf8(without).expect("text"));
+            assert_eq!(found.as_deref(), expected, "{section}");
+            let mut object = Sections::default();
+            object.parts[3] = section.to_owned().into();
+            assert_eq!(super::lacks(&object, path), lacks, "{section}");
+        };
+        check(
+            ITEMS,
+            r#","spec":{"a":"]","workers":[{"name":"a,]\"","priority":1},{"priority":2},{"b":[1],"priority":{"c":3},"d":4}],"e":5}"#,
+            Some(r#","spec":{"a":"]","workers":[{"name":"a,]\""},{},{"b":[1],"d":4}],"e":5}"#),
+            false,
+        );
+        check(
+            ITEMS,
+            r#","spec":{"workers":[{"name":"a"},{"priority":2}]}"#,
+            Some(r#","spec":{"workers":[{"name":"a"},{}]}"#),
+            true,
+        );
+        check(ITEMS, r#","spec":{"workers":[]},"priority":1"#, None, false);
+        check(ITEMS, r#","spec":{"workers":null,"priority":1}"#, None, false);
+        check(ITEMS, r#","spec":{"workers":["priority",1]}"#, None, false);
+        check(
+            VALUES,
+            r#","spec":{"pools":{"x":{"more":[{"n":1},{"m":2}]},"y":{"more":[]},"z":{"more":[{"n":1,"o":2}]}}}"#,
+            Some(r#","spec":{"pools":{"x":{"more":[{},{"m":2}]},"y":{"more":[]},"z":{"more":[{"o":2}]}}}"#),
+            true,
+        );
     }
 
     #[test]

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects of kinds that users define as their schema has them now, whatever it was when they were stored: what it does not
-//! name is pruned, and what is missing has its default.
+//! Objects as their kind has them now, whatever it was when they were stored. Of kinds that users define: what the schema
+//! does not name is pruned, and what is missing has its default. Of kinds that had fewer fields in older releases: a field
+//! that came later has its default.
 //!
 //! Source: `schemaCoercingDecoder` and the defaulting of pkg/apiserver/customresource_handler.go,
-//! k8s.io/apiextensions-apiserver.
+//! k8s.io/apiextensions-apiserver; the decoder with defaults of pkg/server/storage/storage_codec.go, k8s.io/apiserver.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,11 +14,14 @@ use eventlog::{EventLog, Key, Sections};
 use super::view::{self, Lens};
 use crate::kind::Kind;
 
-/// The log as a server of these kinds sees it: the log itself if users have defined none of them.
+/// The log as a server of these kinds sees it: the log itself if all are as they always were.
 pub(crate) fn view(log: Arc<dyn EventLog>, kinds: &[Arc<dyn Kind>]) -> Arc<dyn EventLog> {
-    let custom = kinds.iter().filter(|kind| kind.names().info.custom);
-    let custom: BTreeMap<_, _> = custom.map(|kind| (kind.names().log_resource.clone(), kind.clone())).collect();
-    if custom.is_empty() { log } else { view::through(log, Present(custom)) }
+    let shown = kinds.iter().filter(|kind| {
+        let info = &kind.names().info;
+        info.custom || info.later_defaults().next().is_some()
+    });
+    let shown: BTreeMap<_, _> = shown.map(|kind| (kind.names().log_resource.clone(), kind.clone())).collect();
+    if shown.is_empty() { log } else { view::through(log, Present(shown)) }
 }
 
 /// The kinds by resource.

@@ -3,6 +3,9 @@
 
 use apimachinery::catalogue::{LaterField, NEWEST, ResourceInfo};
 use eventlog::{Key, MemoryLog};
+use futures::FutureExt as _;
+use http_body_util::BodyExt as _;
+use process::Body;
 use serde_json::{Value, json};
 
 use crate::support::{Widget, WidgetStrategy, World, widgets};
@@ -11,7 +14,7 @@ const PAINTED: &str = "/clusters/a/apis/example.com/v1/namespaces/n/painted";
 
 /// Widgets of which releases before 2 know no color.
 fn painted() -> ResourceInfo {
-    const LATER: &[LaterField] = &[LaterField { path: &["spec", "color"], since: 2 }];
+    const LATER: &[LaterField] = &[LaterField { path: &["spec", "color"], since: 2, has_default: true }];
     ResourceInfo { plural: "painted", later: LATER, ..widgets() }
 }
 
@@ -81,4 +84,37 @@ async fn an_unknown_field_that_a_newer_server_has_set_stays() {
     let answer = old.patch("merge-patch+json", &path, &json!({"spec": {"size": 2}})).await.expect_code(200);
     assert_eq!(answer["spec"], json!({"size": 2}));
     assert_eq!(stored(&log), r#","spec":{"size":2,"color":"blue"}"#);
+}
+
+/// The next frame of a watch, which is there.
+fn next(watch: &mut Body) -> Value {
+    let frame = watch.frame().now_or_never().flatten().expect("a frame").expect("no error");
+    let frame = frame.into_data().expect("data");
+    serde_json::from_slice(frame.split(|byte| *byte == b'\n').next().expect("a line")).expect("JSON")
+}
+
+#[tokio::test]
+async fn an_object_that_an_older_release_stored_shows_the_default_of_a_later_field() {
+    let log = MemoryLog::new();
+    let path = format!("{PAINTED}/w");
+    let old = server(&log, 1).await;
+    old.send("POST", PAINTED, &json!({"metadata": {"name": "w"}, "spec": {"size": 1}})).await.expect_code(201);
+    let new = server(&log, NEWEST).await;
+    let whole = json!({"size": 1, "color": "grey"});
+    let got = new.get(&path).await.expect_code(200);
+    assert_eq!(got["spec"], whole);
+    let list = new.get(PAINTED).await.expect_code(200);
+    assert_eq!(list["items"][0]["spec"], whole);
+    let (_, mut watch) = new.open("GET", &format!("{PAINTED}?watch=true"), &[], "").await;
+    assert_eq!(next(&mut watch)["object"]["spec"], whole, "what was there");
+    old.patch("merge-patch+json", &path, &json!({"spec": {"size": 2}})).await.expect_code(200);
+    assert_eq!(new.get(&path).await.expect_code(200)["spec"]["size"], 2);
+    assert_eq!(
+        next(&mut watch)["object"]["spec"],
+        json!({"size": 2, "color": "grey"}),
+        "what the older server changes"
+    );
+    assert_eq!(stored(&log), r#","spec":{"size":2}"#, "to read is no write");
+    let answer = new.patch("merge-patch+json", &path, &json!({"spec": {"color": "grey"}})).await.expect_code(200);
+    assert_eq!(answer["metadata"]["generation"], 2, "nor is it a change to say what is the default");
 }

@@ -89,8 +89,10 @@ async fn a_kind_is_served_as_soon_as_it_is_defined() {
     let groups = expect(&get(&host, &format!("{SHOOT}/apis")).await, 200);
     assert!(groups["groups"].as_array().expect("a list").iter().any(|group| group["name"] == "stable.example.com"));
     let document = expect(&get(&host, &format!("{SHOOT}/openapi/v3/apis/stable.example.com/v1")).await, 200);
-    let spec = &document["components"]["schemas"]["com.example.stable.v1.CronTabSpec"];
-    assert_eq!(spec["properties"]["cronSpec"]["description"], "When it runs.");
+    let schemas = &document["components"]["schemas"];
+    let spec = &schemas["com.example.stable.v1.CronTab"]["properties"]["spec"];
+    assert_eq!(spec["properties"]["cronSpec"]["description"], "When it runs.", "in place, as upstream publishes it");
+    assert!(schemas.get("com.example.stable.v1.CronTabSpec").is_none());
     let all = expect(&get(&host, &format!("{SHOOT}/openapi/v2")).await, 200);
     assert!(all["definitions"].get("com.example.stable.v1.CronTab").is_some());
     assert!(all["definitions"].get("io.k8s.api.core.v1.Pod").is_some());

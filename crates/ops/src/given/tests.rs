@@ -133,14 +133,14 @@ fn what_the_api_server_refuses_is_told_with_its_line() {
 
 #[test]
 fn a_namespaced_profile_must_fit_its_parent_and_have_one() {
-    let own = "---\napiVersion: core.gardener.cloud/v1beta1\nkind: NamespacedCloudProfile\nmetadata: {name: n, namespace: b}\n\
+    let own = "---\napiVersion: core.gardener.cloud/v1beta1\nkind: NamespacedCloudProfile\nmetadata: {name: own, namespace: b}\n\
                spec:\n  parent: {kind: CloudProfile, name: aws}\n  kubernetes: {versions: [{version: 1.30.4, expirationDate: \
                \"2025-05-01T00:00:00Z\"}]}\n";
     assert_eq!(violations_of(&format!("{PROFILE}{own}")), [] as [&str; 0]);
     assert_eq!(
         violations_of(&format!("{PROFILE}{}", with(own, "1.30.4", "1.29.1"))),
         [
-            "f.yaml:18: NamespacedCloudProfile b/n: invalid kubernetes version specified: '1.29.1' does not exist in parent \
+            "f.yaml:18: NamespacedCloudProfile b/own: invalid kubernetes version specified: '1.29.1' does not exist in parent \
           CloudProfile and thus cannot be overridden"
         ]
     );
@@ -148,7 +148,7 @@ fn a_namespaced_profile_must_fit_its_parent_and_have_one() {
     assert_eq!(
         alone.notes,
         [
-            "NamespacedCloudProfile b/n: its parent CloudProfile \"aws\" is not given, and its status offers nothing: what it \
+            "NamespacedCloudProfile b/own: its parent CloudProfile \"aws\" is not given, and its status offers nothing: what it \
           offers is not known"
         ]
     );

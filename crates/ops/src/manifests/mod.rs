@@ -306,7 +306,8 @@ fn block_list_items(document: &str) -> Option<Vec<(usize, &str)>> {
 fn document_value(origin: &Origin, document: &str) -> Result<Value, ManifestError> {
     let failed = |error: yaml::Error| {
         let skipped = document.lines().take_while(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
-        let line = error.line().map_or(origin.line, |line| (origin.line + line).saturating_sub(skipped.count() + 1).max(1));
+        let line =
+            error.line().map_or(origin.line, |line| (origin.line + line).saturating_sub(skipped.count() + 1).max(1));
         ManifestError::at(&Origin { file: origin.file.clone(), line }, error.text())
     };
     // A whole landscape as JSON is read several times faster as what it is; short texts are read with all checks.

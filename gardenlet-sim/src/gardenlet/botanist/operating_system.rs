@@ -196,8 +196,7 @@ impl Botanist {
             let inputs = HashInputs::of_shoot(&self.shoot, pool);
             let name = inputs.osc_key(self.hash_version(&pool.name));
             let configuration = self.configuration(pool, "reconcile", "original");
-            let text =
-                yaml::to_string(&configuration.spec).map_err(|error| Failure::text(error.to_string()))?;
+            let text = yaml::to_string(&configuration.spec).map_err(|error| Failure::text(error.to_string()))?;
             let mut metadata = ObjectMeta::named("kube-system", &name);
             metadata.labels.insert(label::ROLE.to_owned(), role::OPERATING_SYSTEM_CONFIG.to_owned());
             metadata.labels.insert(label::WORKER_POOL.to_owned(), pool.name.clone());

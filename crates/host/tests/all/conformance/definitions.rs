@@ -129,7 +129,8 @@ async fn custom_resource_publish_open_api_works_for_crd_with_validation_schema()
     let document = format!("{CLUSTER}/openapi/v3/apis/conformance.example.com/v1");
     let document = expect(&get(&host, &document).await, 200);
     let schemas = document["components"]["schemas"].as_object().expect("schemas");
-    let described = schemas.values().find(|schema| schema["properties"]["bar"]["description"] == "One bar.");
+    let mut specifications = schemas.values().map(|schema| &schema["properties"]["spec"]);
+    let described = specifications.find(|spec| spec["properties"]["bar"]["description"] == "One bar.");
     assert_eq!(described.expect("the specification")["required"], json!(["bar"]));
     expect(&send(&host, "DELETE", &format!("{DEFINITIONS}/{NAME}"), &[], "").await, 200);
     assert_eq!(get(&host, &format!("{CLUSTER}/openapi/v3/apis/conformance.example.com/v1")).await.code, 404);
