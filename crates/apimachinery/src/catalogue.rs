@@ -78,6 +78,11 @@ pub enum Cell {
     Path(&'static str),
     /// The status of a condition, and the text when it is absent.
     Condition(&'static str, &'static str),
+    /// The length of time between two instants, each at a JSONPath: to now where there is no second one, empty where there
+    /// is no first one.
+    Elapsed(&'static str, &'static str),
+    /// A number of seconds at a JSONPath as a length of time; `<none>` without one.
+    Seconds(&'static str),
     /// A function of the object's tree.
     Function(fn(&serde_json::Value) -> serde_json::Value),
 }

@@ -159,6 +159,8 @@ fn cell(tree: &Value, column: &Column, now: DateTime<Utc>) -> Value {
                 None => json!(absent),
             }
         }
+        Cell::Elapsed(from, to) => elapsed(&at(tree, from), &at(tree, to), now),
+        Cell::Seconds(path) => json!(at(tree, path).as_i64().map_or_else(|| "<none>".to_owned(), human_duration)),
         Cell::Function(make) => make(tree),
     };
     match (column.type_, value) {
@@ -208,6 +210,15 @@ fn filtered<'a>(node: &'a Value, filter: &str) -> &'a Value {
     items.find(|item| item[name.trim()] == value).unwrap_or(&Value::Null)
 }
 
+fn elapsed(from: &Value, to: &Value, now: DateTime<Utc>) -> Value {
+    let instant = |text: &Value| DateTime::parse_from_rfc3339(text.as_str()?).ok();
+    json!(match (instant(from), instant(to)) {
+        (None, _) => String::new(),
+        (Some(from), Some(to)) => human_duration((to - from).num_seconds()),
+        (Some(from), None) => human_duration((now - from.with_timezone(&Utc)).num_seconds()),
+    })
+}
+
 fn age(timestamp: &Value, now: DateTime<Utc>) -> String {
     match timestamp.as_str().and_then(|text| DateTime::parse_from_rfc3339(text).ok()) {
         Some(then) => human_duration((now - then.with_timezone(&Utc)).num_seconds()),
@@ -243,7 +254,16 @@ fn human_duration(seconds: i64) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{at, human_duration};
+    use super::{at, elapsed, human_duration};
+
+    #[test]
+    fn what_has_begun_lasts_until_it_ends_or_until_now() {
+        let now = "2026-01-01T01:00:00Z".parse().expect("an instant");
+        let (from, to) = (json!("2026-01-01T00:00:00Z"), json!("2026-01-01T00:00:05Z"));
+        assert_eq!(elapsed(&json!(null), &to, now), "");
+        assert_eq!(elapsed(&from, &json!(null), now), "60m");
+        assert_eq!(elapsed(&from, &to, now), "5s");
+    }
 
     #[test]
     fn durations_are_human() {

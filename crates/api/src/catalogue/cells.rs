@@ -363,6 +363,60 @@ pub(super) fn binding_role(object: &Value) -> Value {
     json!(format!("{}/{}", str_at(object, "/roleRef/kind"), str_at(object, "/roleRef/name")))
 }
 
+/// Names of a binding's subjects of a kind; of ServiceAccounts with their namespace.
+pub(super) fn subjects(object: &Value, kind: &str) -> Value {
+    let of_kind = items(&object["subjects"]).filter(|subject| subject["kind"] == *kind);
+    let names = of_kind.map(|subject| match (kind, str_at(subject, "/namespace")) {
+        ("ServiceAccount", namespace) if !namespace.is_empty() => format!("{namespace}/{}", str_at(subject, "/name")),
+        _ => str_at(subject, "/name").to_owned(),
+    });
+    json!(names.collect::<Vec<_>>().join(", "))
+}
+
+/// What became of a CertificateSigningRequest: `Approved,Issued`.
+pub(super) fn signing_request(object: &Value) -> Value {
+    let has = |type_: &str| items(&object["status"]["conditions"]).any(|condition| condition["type"] == *type_);
+    let decision = if has("Denied") {
+        "Denied"
+    } else if has("Approved") {
+        "Approved"
+    } else {
+        "Pending"
+    };
+    let failed = if has("Failed") { ",Failed" } else { "" };
+    let issued = if str_at(object, "/status/certificate").is_empty() { "" } else { ",Issued" };
+    json!(format!("{decision}{failed}{issued}"))
+}
+
+/// The Service that answers for an APIService: `Local` if it is the server itself.
+pub(super) fn service_of_group(object: &Value) -> Value {
+    let service = &object["spec"]["service"];
+    if service.is_object() { namespaced_name(service) } else { json!("Local") }
+}
+
+/// Whether an APIService is available, and why not.
+pub(super) fn availability(object: &Value) -> Value {
+    let found = items(&object["status"]["conditions"]).find(|condition| condition["type"] == "Available");
+    json!(match found {
+        Some(condition) if condition["status"] != "True" => {
+            format!("{} ({})", str_at(condition, "/status"), str_at(condition, "/reason"))
+        }
+        Some(_) => "True".to_owned(),
+        None => "Unknown".to_owned(),
+    })
+}
+
+/// How many conditions that a Pod waits for hold, of how many: `1/2`.
+pub(super) fn readiness_gates(object: &Value) -> Value {
+    let gates: Vec<&str> =
+        items(&object["spec"]["readinessGates"]).map(|gate| str_at(gate, "/conditionType")).collect();
+    if gates.is_empty() {
+        return json!("<none>");
+    }
+    let holding = gates.iter().filter(|gate| condition(object, gate) == Some("True")).count();
+    json!(format!("{holding}/{}", gates.len()))
+}
+
 /// What is used of a ResourceQuota and what it allows: `pods: 1/3, secrets: 0/2`; those of its names that `wanted` takes.
 pub(super) fn quota(object: &Value, wanted: fn(&str) -> bool) -> Value {
     let text = |of: &str, name: &str| object["status"][of][name].as_str().unwrap_or("0").to_owned();
@@ -380,6 +434,54 @@ mod tests {
     #[track_caller]
     fn check(cell: fn(&Value) -> Value, object: &Value, expected: &str) {
         assert_eq!(cell(object), json!(expected));
+    }
+
+    #[test]
+    fn bindings_name_their_subjects() {
+        let binding = json!({"subjects": [
+            {"kind": "User", "name": "a"}, {"kind": "User", "name": "b"}, {"kind": "Group", "name": "g"},
+            {"kind": "ServiceAccount", "name": "s", "namespace": "n"},
+        ]});
+        for (kind, expected) in [("User", "a, b"), ("Group", "g"), ("ServiceAccount", "n/s"), ("Other", "")] {
+            assert_eq!(subjects(&binding, kind), json!(expected));
+        }
+    }
+
+    #[test]
+    fn a_signing_request_says_what_became_of_it() {
+        let request = |types: &[&str], certificate: &str| {
+            let conditions: Vec<Value> = types.iter().map(|type_| json!({"type": type_, "status": "True"})).collect();
+            json!({"status": {"conditions": conditions, "certificate": certificate}})
+        };
+        check(signing_request, &json!({}), "Pending");
+        check(signing_request, &request(&["Approved"], ""), "Approved");
+        check(signing_request, &request(&["Approved"], "eA=="), "Approved,Issued");
+        check(signing_request, &request(&["Approved", "Failed"], ""), "Approved,Failed");
+        check(signing_request, &request(&["Approved", "Denied"], ""), "Denied");
+    }
+
+    #[test]
+    fn an_api_service_says_who_answers_and_whether() {
+        let served = |status: &str| {
+            json!({
+                "spec": {"service": {"name": "s", "namespace": "n"}},
+                "status": {"conditions": [{"type": "Available", "status": status, "reason": "MissingEndpoints"}]},
+            })
+        };
+        check(service_of_group, &json!({"spec": {}}), "Local");
+        check(service_of_group, &served("True"), "n/s");
+        check(availability, &served("True"), "True");
+        check(availability, &served("False"), "False (MissingEndpoints)");
+        check(availability, &json!({}), "Unknown");
+    }
+
+    #[test]
+    fn gates_of_a_pod_are_counted() {
+        let mut pod = conditions(&[("a", "True"), ("b", "False")]);
+        check(readiness_gates, &pod, "<none>");
+        pod["spec"] =
+            json!({"readinessGates": [{"conditionType": "a"}, {"conditionType": "b"}, {"conditionType": "c"}]});
+        check(readiness_gates, &pod, "1/3");
     }
 
     fn conditions(statuses: &[(&str, &str)]) -> Value {

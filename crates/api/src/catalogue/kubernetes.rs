@@ -41,7 +41,7 @@ const POD: &[Column] = &[
     wide("IP", Function(|object| cells::text(object, "/status/podIP", "<none>"))),
     wide("Node", Function(|object| cells::text(object, "/spec/nodeName", "<none>"))),
     wide("Nominated Node", Function(|object| cells::text(object, "/status/nominatedNodeName", "<none>"))),
-    wide("Readiness Gates", Function(|_| serde_json::Value::from("<none>"))),
+    wide("Readiness Gates", Function(cells::readiness_gates)),
 ];
 
 const NODE: &[Column] = &[
@@ -118,7 +118,27 @@ const RESOURCE_QUOTA: &[Column] = &[
     column("Limit", Function(|object| cells::quota(object, |name| name.starts_with("limits.")))),
 ];
 
-const BINDING: &[Column] = &[column("Role", Function(cells::binding_role)), AGE];
+const BINDING: &[Column] = &[
+    column("Role", Function(cells::binding_role)),
+    AGE,
+    wide("Users", Function(|binding| cells::subjects(binding, "User"))),
+    wide("Groups", Function(|binding| cells::subjects(binding, "Group"))),
+    wide("ServiceAccounts", Function(|binding| cells::subjects(binding, "ServiceAccount"))),
+];
+
+const SIGNING_REQUEST: &[Column] = &[
+    AGE,
+    path("SignerName", ".spec.signerName"),
+    path("Requestor", ".spec.username"),
+    column("RequestedDuration", Cell::Seconds(".spec.expirationSeconds")),
+    column("Condition", Function(cells::signing_request)),
+];
+
+const API_SERVICE: &[Column] =
+    &[column("Service", Function(cells::service_of_group)), column("Available", Function(cells::availability)), AGE];
+
+/// What upstream shows of a kind for which it has no columns.
+const CREATED_AT: &[Column] = &[path("Created At", ".metadata.creationTimestamp")];
 
 const EVENT_SELECTORS: &[(&str, &str)] = &[
     ("involvedObject.kind", ".involvedObject.kind"),
@@ -206,7 +226,7 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
             subresources: STATUS,
             ..own!("", "core", "ResourceQuota", "resourcequotas", true, &["quota"], RESOURCE_QUOTA)
         },
-        own!("", "core", "LimitRange", "limitranges", true, &["limits"], &[AGE]),
+        own!("", "core", "LimitRange", "limitranges", true, &["limits"], CREATED_AT),
         ResourceInfo {
             categories: ALL,
             subresources: &["status", "ephemeralcontainers", "eviction", "log", "attach", "exec", "portforward"],
@@ -269,9 +289,9 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
                 POD_DISRUPTION_BUDGET
             )
         },
-        ResourceInfo { group: RBAC, ..own!("", "rbac", "Role", "roles", true, &[], &[AGE]) },
+        ResourceInfo { group: RBAC, ..own!("", "rbac", "Role", "roles", true, &[], CREATED_AT) },
         ResourceInfo { group: RBAC, ..own!("", "rbac", "RoleBinding", "rolebindings", true, &[], BINDING) },
-        ResourceInfo { group: RBAC, ..own!("", "rbac", "ClusterRole", "clusterroles", false, &[], &[AGE]) },
+        ResourceInfo { group: RBAC, ..own!("", "rbac", "ClusterRole", "clusterroles", false, &[], CREATED_AT) },
         ResourceInfo {
             group: RBAC,
             ..own!("", "rbac", "ClusterRoleBinding", "clusterrolebindings", false, &[], BINDING)
@@ -286,7 +306,7 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
                 "certificatesigningrequests",
                 false,
                 &["csr"],
-                &[AGE, path("SignerName", ".spec.signerName"), path("Requestor", ".spec.username")]
+                SIGNING_REQUEST
             )
         },
         own!(
@@ -316,20 +336,12 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
                 "customresourcedefinitions",
                 false,
                 &["crd", "crds"],
-                &[path("Created At", ".metadata.creationTimestamp")]
+                CREATED_AT
             )
         },
         ResourceInfo {
             subresources: STATUS,
-            ..own!(
-                "apiregistration.k8s.io",
-                "apiregistration",
-                "APIService",
-                "apiservices",
-                false,
-                &[],
-                &[column("Available", Cell::Condition("Available", "Unknown")), AGE]
-            )
+            ..own!("apiregistration.k8s.io", "apiregistration", "APIService", "apiservices", false, &[], API_SERVICE)
         },
     ]
 }

@@ -5,7 +5,7 @@
 //! Source: kubernetes pkg/printers/internalversion/printers.go @ v1.32.
 
 use apimachinery::catalogue::Cell::{Function, Path};
-use apimachinery::catalogue::{Column, ResourceInfo};
+use apimachinery::catalogue::{Cell, Column, ResourceInfo};
 use serde_json::{Value, json};
 
 use super::{AGE, bare, cells, column, integer, path, wide};
@@ -17,6 +17,7 @@ const STATUS: &[&str] = &["status"];
 const JOB: &[Column] = &[
     column("Status", Function(job_status)),
     column("Completions", Function(completions)),
+    column("Duration", Cell::Elapsed(".status.startTime", ".status.completionTime")),
     AGE,
     wide("Containers", Function(cells::container_names)),
     wide("Images", Function(cells::container_images)),
@@ -30,6 +31,9 @@ const CRON_JOB: &[Column] = &[
     column("Active", Function(|object| cells::count(&object["status"]["active"]))),
     Column { name: "Last Schedule", type_: "date", cell: Path(".status.lastScheduleTime"), priority: 0 },
     AGE,
+    wide("Containers", Function(|object| cells::container_names(&object["spec"]["jobTemplate"]))),
+    wide("Images", Function(|object| cells::container_images(&object["spec"]["jobTemplate"]))),
+    wide("Selector", Function(|object| cells::selector(&object["spec"]["jobTemplate"]["spec"]["selector"]))),
 ];
 
 const INGRESS: &[Column] = &[
@@ -95,7 +99,13 @@ const REPLICATION_CONTROLLER: &[Column] = &[
     AGE,
     wide("Containers", Function(cells::container_names)),
     wide("Images", Function(cells::container_images)),
+    wide("Selector", Function(|object| cells::labels(&object["spec"]["selector"]))),
 ];
+
+const ENDPOINTS: &[Column] = &[column("Endpoints", Function(endpoints)), AGE];
+
+const INGRESS_CLASS: &[Column] =
+    &[path("Controller", ".spec.controller"), column("Parameters", Function(parameters)), AGE];
 
 const ENDPOINT_SLICE: &[Column] = &[
     path("AddressType", ".addressType"),
@@ -140,7 +150,6 @@ const CSI_DRIVER: &[Column] = &[
 /// How many entries of a list a cell shows.
 const SHOWN: usize = 3;
 
-/// The first entries of a list, and how many more there are.
 /// Whether the priority level of a FlowSchema is missing.
 fn dangling(schema: &Value) -> Value {
     let conditions = schema["status"]["conditions"].as_array().into_iter().flatten();
@@ -157,12 +166,51 @@ fn shown(number: &Value) -> Value {
     if number.is_null() { json!("<none>") } else { number.clone() }
 }
 
+/// The first entries of a list, and how many more there are.
 fn some(entries: Vec<String>) -> Value {
+    first(&entries, "<unset>", entries.len())
+}
+
+/// The first of entries, or a word for none; `all` is how many there are.
+fn first(entries: &[String], none: &str, all: usize) -> Value {
     let shown = entries.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(",");
     json!(match entries.len() {
-        0 => "<unset>".to_owned(),
-        all if all > SHOWN => format!("{shown} + {} more...", all - SHOWN),
+        0 => none.to_owned(),
+        _ if all > SHOWN => format!("{shown} + {} more...", all - SHOWN),
         _ => shown,
+    })
+}
+
+/// Address and port of each endpoint that is ready.
+fn endpoints(object: &Value) -> Value {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let mut found = Vec::new();
+    for subset in list(&object["subsets"]) {
+        let addresses = list(&subset["addresses"]);
+        let addresses: Vec<&str> = addresses.iter().filter_map(|address| address["ip"].as_str()).collect();
+        let ports = list(&subset["ports"]);
+        if ports.is_empty() {
+            found.extend(addresses.iter().map(|address| (*address).to_owned()));
+        }
+        for port in ports.iter().filter_map(|port| port["port"].as_i64()) {
+            found.extend(addresses.iter().map(|address| match address.contains(':') {
+                true => format!("[{address}]:{port}"),
+                false => format!("{address}:{port}"),
+            }));
+        }
+    }
+    let none = if object["subsets"].as_array().is_some_and(|subsets| !subsets.is_empty()) { "" } else { "<none>" };
+    first(&found, none, found.len())
+}
+
+/// `KIND.GROUP/NAME` of what configures an IngressClass.
+fn parameters(object: &Value) -> Value {
+    let parameters = &object["spec"]["parameters"];
+    let text = |name: &str| parameters[name].as_str().unwrap_or_default();
+    json!(match parameters["apiGroup"].as_str() {
+        _ if !parameters.is_object() => "<none>".to_owned(),
+        Some(group) => format!("{}.{group}/{}", text("kind"), text("name")),
+        None => format!("{}/{}", text("kind"), text("name")),
     })
 }
 
@@ -228,21 +276,30 @@ fn flag(object: &Value, pointer: &str) -> Value {
 fn job_status(object: &Value) -> Value {
     let conditions = object["status"]["conditions"].as_array().map_or(&[][..], Vec::as_slice);
     let holds = |type_: &&str| conditions.iter().any(|found| found["type"] == **type_ && found["status"] == "True");
-    let found = ["Complete", "Failed", "Suspended"].into_iter().find(holds);
-    json!(found.unwrap_or("Running"))
+    let is_being_deleted = object["metadata"]["deletionTimestamp"].is_string();
+    let ended = ["Complete", "Failed"].into_iter().find(holds);
+    let ended = ended.or(is_being_deleted.then_some("Terminating"));
+    json!(ended.or_else(|| ["Suspended", "FailureTarget"].into_iter().find(holds)).unwrap_or("Running"))
 }
 
 fn completions(object: &Value) -> Value {
     let succeeded = object["status"]["succeeded"].as_i64().unwrap_or(0);
-    json!(format!("{succeeded}/{}", object["spec"]["completions"].as_i64().unwrap_or(1)))
+    let spec = &object["spec"];
+    json!(match (spec["completions"].as_i64(), spec["parallelism"].as_i64().unwrap_or(0)) {
+        (Some(completions), _) => format!("{succeeded}/{completions}"),
+        (None, parallelism @ 2..) => format!("{succeeded}/1 of {parallelism}"),
+        (None, _) => format!("{succeeded}/1"),
+    })
 }
 
-/// Hosts of an Ingress's rules, with commas; `*` for all.
+/// The first hosts of an Ingress's rules, with commas; `*` for all.
 fn hosts(object: &Value) -> Value {
     let rules = object["spec"]["rules"].as_array().map_or(&[][..], Vec::as_slice);
-    let hosts: Vec<&str> =
-        rules.iter().filter_map(|rule| rule["host"].as_str()).filter(|host| !host.is_empty()).collect();
-    json!(if hosts.is_empty() { "*".to_owned() } else { hosts.join(",") })
+    let hosts = rules.iter().filter_map(|rule| rule["host"].as_str()).filter(|host| !host.is_empty());
+    let hosts: Vec<String> = hosts.map(ToOwned::to_owned).collect();
+    // Upstream counts rules, not hosts.
+    let all = if hosts.len() < SHOWN { hosts.len() } else { rules.len() };
+    first(&hosts, "*", all)
 }
 
 fn addresses(ingress: &Value) -> Value {
@@ -338,7 +395,7 @@ pub(super) fn autoscalers() -> ResourceInfo {
 pub(super) fn rows() -> Vec<ResourceInfo> {
     const SCALE: &[&str] = &["status", "scale"];
     vec![
-        row!("", "core", "Endpoints", "endpoints", true, &["ep"], &[AGE]),
+        row!("", "core", "Endpoints", "endpoints", true, &["ep"], ENDPOINTS),
         ResourceInfo {
             read_only: true,
             ..row!("", "core", "ComponentStatus", "componentstatuses", false, &["cs"], COMPONENT_STATUS)
@@ -365,15 +422,7 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
             subresources: STATUS,
             ..row!("networking.k8s.io", "networking", "Ingress", "ingresses", true, &["ing"], INGRESS)
         },
-        row!(
-            "networking.k8s.io",
-            "networking",
-            "IngressClass",
-            "ingressclasses",
-            false,
-            &[],
-            const { &[path("Controller", ".spec.controller"), AGE] }
-        ),
+        row!("networking.k8s.io", "networking", "IngressClass", "ingressclasses", false, &[], INGRESS_CLASS),
         row!(
             "networking.k8s.io",
             "networking",
@@ -448,7 +497,49 @@ mod tests {
         assert_eq!(job_status(&job(json!([]))), "Running");
         assert_eq!(job_status(&job(json!([{"type": "Complete", "status": "False"}]))), "Running");
         assert_eq!(job_status(&job(json!([{"type": "Failed", "status": "True"}]))), "Failed");
+        assert_eq!(job_status(&job(json!([{"type": "Suspended", "status": "True"}]))), "Suspended");
+        let mut deleted = job(json!([{"type": "Suspended", "status": "True"}]));
+        deleted["metadata"] = json!({"deletionTimestamp": "2026-01-01T00:00:00Z"});
+        assert_eq!(job_status(&deleted), "Terminating");
         assert_eq!(completions(&job(json!([]))), "1/3");
+        assert_eq!(completions(&json!({"spec": {"parallelism": 4}, "status": {"succeeded": 2}})), "2/1 of 4");
+        assert_eq!(completions(&json!({"spec": {"parallelism": 1}})), "0/1");
+    }
+
+    #[test]
+    fn endpoints_are_addresses_with_ports() {
+        let of = |subsets: Value| endpoints(&json!({ "subsets": subsets }));
+        let addresses = |addresses: &[&str]| -> Value { addresses.iter().map(|ip| json!({ "ip": ip })).collect() };
+        assert_eq!(of(json!(null)), "<none>");
+        assert_eq!(of(json!([{"ports": [{"port": 80}]}])), "");
+        assert_eq!(of(json!([{"addresses": addresses(&["10.0.0.1", "fd00::1"])}])), "10.0.0.1,fd00::1");
+        let several = json!([
+            {"addresses": addresses(&["10.0.0.1", "fd00::1"]), "ports": [{"port": 80}, {"port": 443}]},
+            {"addresses": addresses(&["10.0.0.3"]), "ports": [{"port": 1}]},
+        ]);
+        assert_eq!(of(several), "10.0.0.1:80,[fd00::1]:80,10.0.0.1:443 + 2 more...");
+    }
+
+    #[test]
+    fn an_ingress_class_names_its_parameters() {
+        let of = |value: Value| parameters(&json!({"spec": {"parameters": value}}));
+        assert_eq!(of(json!(null)), "<none>");
+        assert_eq!(of(json!({"kind": "K", "name": "n"})), "K/n");
+        assert_eq!(of(json!({"kind": "K", "name": "n", "apiGroup": "g.io"})), "K.g.io/n");
+    }
+
+    #[test]
+    fn an_autoscaler_without_a_status_has_no_replicas() {
+        let cells = |object: &Value| -> Vec<Value> {
+            let cell = |column: &Column| match column.cell {
+                Function(make) => make(object),
+                _ => Value::Null,
+            };
+            AUTOSCALER.iter().filter(|column| column.name != "Age").map(cell).collect()
+        };
+        let object =
+            json!({"spec": {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 3}, "status": {}});
+        assert_eq!(cells(&object), [json!("Deployment/d"), json!("<none>"), json!("<unset>"), json!(3), json!(0)]);
     }
 
     #[test]
@@ -497,6 +588,9 @@ mod tests {
         let rules = json!({"spec": {"rules": [{"host": "a"}, {}, {"host": "b"}]}});
         assert_eq!(hosts(&rules), "a,b");
         assert_eq!(hosts(&json!({"spec": {"rules": [{}]}})), "*");
+        let many =
+            json!({"spec": {"rules": [{"host": "a"}, {"host": "b"}, {"host": "c"}, {"host": "d"}, {"host": "e"}]}});
+        assert_eq!(hosts(&many), "a,b,c + 2 more...");
         assert_eq!(addresses(&json!([{"ip": "1.2.3.4"}, {"hostname": "h"}])), "1.2.3.4,h");
     }
 }

@@ -148,20 +148,23 @@ impl Scope {
     /// The kind's strategy and static validation.
     fn check(&self, name: &str, object: &mut AnyObject, old: Option<&AnyObject>) -> Result<()> {
         let (kind, context) = (&self.kind, &self.context);
-        let (of_kind, of_metadata) = match old {
+        let (mut errors, of_kind) = match old {
             None => {
                 kind.prepare_for_create(object, context);
-                let of_kind = kind.validate_create(object, context);
-                (of_kind, meta::validate_create(kind.metadata(object), self.names()))
+                let of_metadata = meta::validate_create(kind.metadata(object), self.names());
+                (of_metadata, kind.validate_create(object, context))
             }
             Some(old) => {
                 kind.prepare_for_update(object, old, context);
-                let of_kind = kind.validate_update(object, old, context);
-                (of_kind, meta::validate_update(kind.metadata(object), kind.metadata(old), self.names()))
+                let of_metadata = meta::validate_update(kind.metadata(object), kind.metadata(old), self.names());
+                (of_metadata, kind.validate_update(object, old, context))
             }
         };
-        self.invalid(name, &of_kind)?;
-        self.invalid(name, &of_metadata)?;
+        // Upstream's strategies look at metadata first, and tell all at once. Where a kind has a rule of its own for a field
+        // of metadata, it is told by that.
+        errors.retain(|error| of_kind.iter().all(|own| own.field != error.field));
+        errors.extend(of_kind);
+        self.invalid(name, &errors)?;
         kind.canonicalize(object);
         Ok(())
     }

@@ -590,3 +590,19 @@ async fn field_managers_have_a_readable_name() {
         "CreateOptions.meta.k8s.io \"\" is invalid: fieldManager: Too long: may not be more than 128 bytes",
     );
 }
+
+#[tokio::test]
+async fn what_is_wrong_with_metadata_is_told_with_the_rest() {
+    let world = World::new().await;
+    let body = json!({"metadata": {"name": "w", "labels": {"a b": "c"}}, "spec": {"size": -1}});
+    let refused = world.send("POST", WIDGETS, &body).await.expect_code(422);
+    let causes = refused["details"]["causes"].as_array().expect("causes");
+    let fields: Vec<&str> = causes.iter().filter_map(|cause| cause["field"].as_str()).collect();
+    assert_eq!(fields, ["metadata.labels", "spec.size"], "{refused}");
+
+    let body = json!({"metadata": {"name": "w"}, "spec": {"size": 1}});
+    world.send("POST", WIDGETS, &body).await.expect_code(201);
+    let both = json!({"metadata": {"labels": {"a b": "c"}}, "spec": {"size": -1}});
+    let refused = world.patch("merge-patch+json", &format!("{WIDGETS}/w"), &both).await.expect_code(422);
+    assert_eq!(refused["details"]["causes"].as_array().map(Vec::len), Some(2), "{refused}");
+}

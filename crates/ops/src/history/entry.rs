@@ -175,7 +175,7 @@ impl<'a> ReadEntry<'a> {
             let value = match &column.cell {
                 Cell::Path(path) if !path.contains('[') => self.object.pointer(&path.replace('.', "/"))?.clone(),
                 Cell::Function(cell) => cell(&self.object),
-                Cell::Path(_) | Cell::Condition(..) => return None,
+                Cell::Path(_) | Cell::Condition(..) | Cell::Elapsed(..) | Cell::Seconds(_) => return None,
             };
             let text = short(&value, VALUE);
             let says_something = !matches!(text.as_str(), "" | "\"\"" | "null" | "<none>" | "<unknown>" | "<pending>");
