@@ -137,6 +137,8 @@ fn every_end_of_a_component_leaves_its_reason() {
     let pods = ["-n", "garden", "wait", ready, "pod", "-l", "role=gardener-scheduler", "--timeout=60s"];
     sandbox.kubectl(Kubectl::Newest, "runtime", &pods);
     signal("-STOP", &silent);
+    // Nobody is waited for who has read everything: there is something that it has to hear of.
+    sandbox.kubectl(Kubectl::Newest, "garden", &["annotate", "seed", "local", "example.com/note=x"]);
     sandbox.terrarium(&["clock", "advance", "2d"]);
     signal("-CONT", &silent);
     until("lost the landscape's clock: it had not joined the clock, or had not answered for 30 s of wall time");

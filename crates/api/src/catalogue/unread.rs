@@ -193,9 +193,8 @@ fn endpoints(object: &Value) -> Value {
             found.extend(addresses.iter().map(|address| (*address).to_owned()));
         }
         for port in ports.iter().filter_map(|port| port["port"].as_i64()) {
-            found.extend(addresses.iter().map(|address| match address.contains(':') {
-                true => format!("[{address}]:{port}"),
-                false => format!("{address}:{port}"),
+            found.extend(addresses.iter().map(|address| {
+                if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") }
             }));
         }
     }
@@ -278,7 +277,7 @@ fn job_status(object: &Value) -> Value {
     let holds = |type_: &&str| conditions.iter().any(|found| found["type"] == **type_ && found["status"] == "True");
     let is_being_deleted = object["metadata"]["deletionTimestamp"].is_string();
     let ended = ["Complete", "Failed"].into_iter().find(holds);
-    let ended = ended.or(is_being_deleted.then_some("Terminating"));
+    let ended = ended.or_else(|| is_being_deleted.then_some("Terminating"));
     json!(ended.or_else(|| ["Suspended", "FailureTarget"].into_iter().find(holds)).unwrap_or("Running"))
 }
 
