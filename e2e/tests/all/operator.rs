@@ -232,7 +232,7 @@ fn a_roll_out_that_fails_says_why_and_goes_on_when_it_is_mended() {
         &[
             "Flow \"Garden reconciliation\" encountered task errors: [task \"Waiting until Gardener API server rolled out\" \
              failed: ",
-            "unknown flag: --nonsense=yes",
+            "unknown flag: --nonsense=true",
             "Operation will be retried.",
         ],
     );
