@@ -42,29 +42,31 @@ pub struct Outlook {
     pub text: String,
 }
 
-/// What comes of the versions of a Shoot: control plane, Kubernetes versions of pools, images of pools. `changes` are what
-/// maintenance does from `now` on, in the order of time, `run` is when it runs next.
-pub fn of(
-    shoot: &Shoot,
-    profile: &str,
-    offered: &CloudProfileSpec,
-    now: DateTime<Utc>,
-    run: DateTime<Utc>,
-    changes: &[Change],
-) -> Vec<Outlook> {
-    let choices = choice::choices(shoot, profile, offered, now);
-    choices.iter().filter_map(|choice| one(choice, shoot, profile, offered, now, run, changes)).collect()
+/// What the versions of a Shoot are judged by.
+#[derive(Clone, Copy, Debug)]
+pub struct Course<'a> {
+    /// The Shoot.
+    pub shoot: &'a Shoot,
+    /// Kind and name of its profile.
+    pub profile: &'a str,
+    /// What the profile offers.
+    pub offered: &'a CloudProfileSpec,
+    /// The instant from which on it is judged.
+    pub now: DateTime<Utc>,
+    /// When maintenance runs next.
+    pub run: DateTime<Utc>,
+    /// What maintenance does from `now` on, in the order of time.
+    pub changes: &'a [Change],
 }
 
-fn one(
-    choice: &Choice,
-    shoot: &Shoot,
-    profile: &str,
-    offered: &CloudProfileSpec,
-    now: DateTime<Utc>,
-    run: DateTime<Utc>,
-    changes: &[Change],
-) -> Option<Outlook> {
+/// What comes of the versions of a Shoot: control plane, Kubernetes versions of pools, images of pools.
+pub fn of(course: &Course) -> Vec<Outlook> {
+    let choices = choice::choices(course.shoot, course.profile, course.offered, course.now);
+    choices.iter().filter_map(|choice| one(choice, course)).collect()
+}
+
+fn one(choice: &Choice, course: &Course) -> Option<Outlook> {
+    let Course { shoot, profile, offered, now, run, changes } = *course;
     let subject = if choice.image.is_some() { Subject::MachineImage } else { Subject::Kubernetes };
     let is_of_it = |change: &&Change| {
         change.subject == subject && change.pool == choice.pool && change.from.as_deref() == Some(&*choice.current)
@@ -204,7 +206,8 @@ mod tests {
         let offer = Offer { name: "local".to_owned(), first: profile.spec.clone(), changes: Vec::new() };
         let changes = course(&shoot, &offer, &settings).changes;
         let (run, _) = next_run(&shoot, now, &draw);
-        let all = of(&shoot, "CloudProfile local", &profile.spec, now, run, &changes);
+        let (profile, offered) = ("CloudProfile local", &profile.spec);
+        let all = of(&Course { shoot: &shoot, profile, offered, now, run, changes: &changes });
         all.into_iter().map(|outlook| (outlook.gravity, outlook.text)).collect()
     }
 

@@ -40,7 +40,7 @@ use super::instance::{AnswerLimit, Instance, until};
 use super::news::{News, UnderWay};
 use super::{Watches, lines, refused, unavailable};
 
-/// Where an instance is asked, by the host alone, what its watches were told: `POST`.
+/// The path at which the host, and nobody else, asks an instance what its watches were told; method `POST`.
 pub const TOLD_PATH: &str = "/terrarium/told";
 
 /// Bytes of a request that are handed on: more than any server takes, which then says so itself.

@@ -73,7 +73,7 @@ impl Backend {
 /// What is said of the watches of the aggregated groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Watches {
-    /// What those of participants were told; `None`: one of the API servers could not be asked.
+    /// What the watches of participants were told; `None`: one of the API servers could not be asked.
     pub(crate) told: Option<Told>,
     /// Since this was last asked, a watch of a client that takes no part in landscape time was given a change.
     pub(crate) told_others: bool,

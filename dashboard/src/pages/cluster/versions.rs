@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use domain::cloud_profile::{kubernetes_version, machine_image_version};
 use domain::versions::{Expirable, State, Version, state};
 use maud::{Markup, html};
-use ops::outlook::{self, Gravity};
+use ops::outlook::{self, Course, Gravity};
 use ops::world::ProfileKey;
 
 use super::about;
@@ -61,7 +61,8 @@ fn outlooks(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Vec<Messa
     let (run, _) = maintenance::next_run(view, shoot);
     let key = ProfileKey::of(shoot);
     let profile = if key.namespace.is_some() { "NamespacedCloudProfile" } else { "CloudProfile" };
-    let mut all = outlook::of(shoot, &format!("{profile} {}", key.shown()), offered, now, run, &changes);
+    let profile = format!("{profile} {}", key.shown());
+    let mut all = outlook::of(&Course { shoot, profile: &profile, offered, now, run, changes: &changes });
     all.sort_by_key(|outlook| std::cmp::Reverse(outlook.gravity));
     let severity = |gravity| match gravity {
         Gravity::Info => Severity::Info,
