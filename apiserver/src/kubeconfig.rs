@@ -8,7 +8,7 @@
 //! ```
 //!
 //! All times are landscape time, since the cluster's API server judges by it. The key is the landscape's, not random:
-//! whoever asks twice at one instant gets the same certificate.
+//! a user who asks twice at one instant gets the same certificate.
 //!
 //! Unlike upstream: where the landscape has an address of its own ([`ShootAccess`]), every cluster of the kubeconfig
 //! points there instead of at a name that nobody resolves, and the landscape's authority follows the cluster's bundle.

@@ -66,7 +66,7 @@ fn key_of(shoot: &Shoot) -> ObjectKey {
     crate::protection::garden_key(&shoot.metadata.namespace, &shoot.metadata.name)
 }
 
-/// A Quota that gives another life concerns whoever refers to it: that is few, and told in the pass.
+/// A Quota that gives another life concerns the few Shoots that refer to it, which the pass finds.
 fn all_shoots(shoots: &Store<Shoot>, change: &Change<Quota>) -> Vec<ObjectKey> {
     if !change.differs(|quota| quota.spec.cluster_lifetime_days) {
         return Vec::new();

@@ -7,7 +7,7 @@
 //! still run, no process may have panicked, and the log must give what the API lists.
 //!
 //! **Deliberately absent**: whether answers fit their schemas (what Go leaves out and what it writes as null is in the tests of
-//! `host`), and documents of the landscape's own groups: whoever sends anything there moves its clock or stops its parts.
+//! `host`), and documents of the landscape's own groups: a request there moves its clock or stops its parts.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -51,7 +51,7 @@ pub struct Options {
 pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     Box::pin(async move {
         let (lead, leads) = watch::channel(false);
-        // It looks before it leads, so that whoever takes over begins at once.
+        // It looks before it leads, so that a replica that takes over begins at once.
         let (told, reconciled) = watch::channel(false);
         let gardens = garden::start(&context, options.settings.clone(), identity(&context), leads, told);
         context.tasks.spawn(extension::run(context.clone(), gardens.clone(), reconciled.clone()));

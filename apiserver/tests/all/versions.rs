@@ -217,7 +217,7 @@ enum Raced {
 }
 
 /// One instance removes a version while another creates a Shoot on it, and both have decided before either has written:
-/// only one of them comes through, whoever writes first.
+/// only one of them comes through, in either order.
 #[test]
 fn a_version_is_not_removed_while_another_instance_gives_it_to_a_shoot() {
     run(async {

@@ -96,7 +96,7 @@ impl Escalation {
             Role::KIND => (Role::PLURAL, namespace),
             _ => (ClusterRole::PLURAL, ""),
         };
-        // Whoever may bind the role anywhere may bind it here, and whoever may in this namespace.
+        // A right to bind the role counts if it holds in all namespaces or in this one.
         if self.may(request, "bind", plural, namespace, &role.name)
             || self.may(request, "bind", plural, of_role, &role.name)
         {

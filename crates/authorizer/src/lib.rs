@@ -29,7 +29,7 @@ pub use rbac::{Defaults, Rbac};
 /// Who may do what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Whoever said who they are may do everything. The default of the libraries: in a simulation nobody asks but its own
+    /// Every authenticated user may do everything. The default of the libraries: in a simulation nobody asks but its own
     /// components.
     #[default]
     AlwaysAllow,

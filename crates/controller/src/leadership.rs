@@ -2,7 +2,7 @@
 //! Which of several processes of a component works: the one that a Lease names.
 //!
 //! Unlike client-go's election: the Lease is not renewed. It is free when its holder is no process that is registered any
-//! more, and whoever starts processes removes the registration of one that has ended. So taking over costs one write, and
+//! more, and the supervisor of processes removes the registration of one that has ended. So taking over costs one write, and
 //! waiting costs none; time has no part in it.
 
 use std::sync::Arc;
@@ -66,7 +66,7 @@ impl Leadership {
             tracing::info!(lease = election.name, "attempting to acquire leader lease");
             let mut leadership = Self { election, leases, changes, me };
             while !leadership.take(context, &api, &registered).await {
-                // Whoever was faster is seen.
+                // The faster replica is seen.
                 if leadership.changes.changed().await.is_err() {
                     std::future::pending::<()>().await;
                 }

@@ -2,7 +2,7 @@
 //! CertificateSigningRequests of Kubernetes: what is refused of them, who may change what of them, and which of them are
 //! signed.
 //!
-//! Deliberately absent: what a request in PEM says beyond its frame, which whoever signs reads; approval by itself, of
+//! Deliberately absent: what a request in PEM says beyond its frame, which the signer reads; approval by itself, of
 //! kubelets that join.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/certificates/validation/validation.go, pkg/registry/certificates/certificates/strategy.go,

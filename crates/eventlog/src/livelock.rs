@@ -2,7 +2,7 @@
 //! When writers answer one another for ever within one instant, or make new objects without end: time would never move
 //! again.
 //!
-//! The rule only; whoever counts says what becomes of it: a simulation fails, a landscape's clock stops.
+//! The rule only; the caller, who counts, decides what becomes of it: a simulation fails, a landscape's clock stops.
 
 use std::fmt;
 use std::sync::Arc;

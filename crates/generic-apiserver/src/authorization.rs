@@ -132,7 +132,7 @@ impl Authorizer for AllowAll {
     }
 }
 
-/// Whoever said who he is may do everything; everybody else may ask for version and health.
+/// An authenticated user may do everything; everybody else may ask for version and health.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Authenticated;
 

@@ -142,7 +142,7 @@ impl View {
             "application/apply-patch+yaml" => return Ok(body),
             _ => return Err(Failure::UnsupportedMediaType(vec!["application/json"])),
         }
-        // What is no JSON is told by whoever reads it.
+        // What is no JSON is refused where the body is read.
         let Ok(mut tree) = serde_json::from_slice::<Value>(&body) else { return Ok(body) };
         self.check(&tree, call.method == Method::POST)?;
         match &mut tree {

@@ -112,7 +112,7 @@ impl Namespaces {
         if api.is_empty(&all).await? {
             return Ok(());
         }
-        // Whoever is being deleted already has been asked; asking again changes nothing.
+        // An object that is being deleted already has been asked to go; asking again changes nothing.
         let (objects, _) = api.list(&all).await?;
         if objects.iter().any(|object| !object.metadata.is_being_deleted()) {
             let options =

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_begins_after_the_demo_has_until_a_midnight() {
+    fn a_start_after_the_demo_lasts_until_a_midnight() {
         let at = |text: &str| -> DateTime<Utc> { text.parse().expect("an instant") };
         for (now, expected) in [
             ("2023-06-15T12:00:00Z", "2023-07-28T00:00:00Z"),

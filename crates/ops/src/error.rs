@@ -6,7 +6,7 @@ use crate::manifests::ManifestError;
 /// Why a question has no answer; displayed as what is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The input cannot be used: whoever asks changes it.
+    /// The input cannot be used: the caller changes it.
     #[error("{what}")]
     Input {
         /// What is wrong, and where.

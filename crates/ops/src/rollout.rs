@@ -232,7 +232,7 @@ impl Change {
                 effect: Some(Effect::None),
                 triggers: Vec::new(),
                 nodes: self.nodes(worker),
-                message: Some("the pool goes: its nodes are drained and removed".to_owned()),
+                message: Some("the pool is removed: its nodes are drained and deleted".to_owned()),
             });
         }
         if let Some(refused) = refused {

@@ -10,7 +10,7 @@
 //!
 //! What a process has *seen* of the log cannot be known from its requests: its watches may have events on the way. So
 //! API servers say how many lines each watch has been given ([`Told`]), and a report says how many of each were read
-//! ([`Watching`]). Whoever has not read all is asked to report once it has ([`Answer::Asked`]).
+//! ([`Watching`]). A participant that has not read all is asked to report once it has ([`Answer::Asked`]).
 //!
 //! A report is made at once when a grant has been carried out, when a watch was opened or closed, and when what was asked
 //! for has been read. What else changes a timer is reported within [`NEWS`] of wall time: much of it is overtaken by then.

@@ -300,7 +300,7 @@ fn resolve(deployment: &MachineDeployment) -> (i32, i32) {
     let unavailable = unavailable.map_or(0, |value| part(value, replicas, 0)).min(replicas);
     let is_by_hand = strategy.in_place_update.as_ref().is_some_and(|update| update.orchestration_type == "Manual");
     if is_by_hand {
-        // Whoever selects nodes by hand may select all of them.
+        // A user who selects nodes by hand may select all of them.
         return (0, replicas);
     }
     if surge == 0 && unavailable == 0 { (0, 1.min(replicas)) } else { (surge, unavailable) }

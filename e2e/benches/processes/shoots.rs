@@ -110,7 +110,7 @@ pub(crate) async fn create_and_await(client: &Client, count: usize, lasts: Durat
         Lines::of(client.send(Method::GET, &format!("{SHOOTS}?watch=true&resourceVersion={version}"), None).await?);
     let mut left = names.clone();
     let both = futures::future::try_join(create_all(client, &names, |_| {}), succeeded(watch, &mut left));
-    // Whoever is not done in time is counted.
+    // A Shoot that is not done in time is counted.
     if let Ok(ended) = tokio::time::timeout(lasts, both).await {
         ended?;
     }

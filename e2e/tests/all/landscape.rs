@@ -64,7 +64,7 @@ fn a_landscape_reports_the_version_that_it_was_given() {
         in_order(&told, &["\"gitVersion\":\"v1.30.4\""]);
     }
     sandbox.terrarium(&["up", "--kubernetes-version", "1.30.4"]);
-    // Whoever is no component finds what an API server behind ours needs.
+    // A client that is no component finds what an API server behind ours needs.
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", &[&["-n", "kube-system"], words].concat());
     let trust = garden(&["get", "configmap", "extension-apiserver-authentication", "-o", "jsonpath={.data}"]);
     for text in ["client-ca-file", "BEGIN CERTIFICATE", "requestheader-client-ca-file", "front-proxy-client"] {

@@ -220,7 +220,7 @@ fn a_landscape_elsewhere_is_named_by_the_environment_and_listed() {
     sandbox.terrarium(&["up", "--log", "memory"]);
     let list = sandbox.terrarium(&["landscape", "list", "-o", "name"]);
     assert_eq!(list, "default\naway\n");
-    // Whoever names another landscape than is there means the one in its usual place; a flag wins over the environment.
+    // The name of another landscape means the one in its usual place; a flag wins over the environment.
     let usual = ("TERRARIUM_DATA_DIR", place.as_str());
     let flag = sandbox.directory().to_string_lossy().into_owned();
     in_order(&sandbox.terrarium_with(usual, &["status", "--data-dir", &flag]), &["landscape default"]);

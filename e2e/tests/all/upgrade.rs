@@ -134,7 +134,7 @@ fn an_upgrade_that_is_stopped_goes_on_where_it_was() {
         &["1/5  gardener-apiserver", "gardener-scheduler", "gardenlet of seed local", "every component is at v1.121.0"],
     );
     assert!(versions(&sandbox).iter().all(|runs| runs == "\"v1.121.0\""), "{:?}", versions(&sandbox));
-    // Whoever carries it out is killed on the way.
+    // The process that carries it out is killed on the way.
     let running = sandbox.start_terrarium(&["upgrade", "apply", "--to", "1.123"]);
     running.kill();
     sandbox.terrarium(&["upgrade", "apply", "--to", "1.123"]);

@@ -148,9 +148,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let found = forecast.rows.iter().filter(|row| is_found(row)).count();
     match arguments.fail_on {
         Some(what) if found > 0 => {
-            let changes = counted(found, "change is", "changes are");
-            let what = if what == FailOn::Failed { "to fail" } else { "forced" };
-            Err(Failure::Failed(format!("{changes} {what}")))
+            let (one, several) = match what {
+                FailOn::Failed => ("change fails", "changes fail"),
+                FailOn::Forced => ("change is forced", "changes are forced"),
+            };
+            Err(Failure::Failed(counted(found, one, several)))
         }
         _ => Ok(()),
     }

@@ -35,5 +35,5 @@ fn accept(world: &World, force: bool, output: &mut Output) -> Result<(), Failure
     for line in &lines {
         output.note(&format!("error: {line}"));
     }
-    Err(Failure::input(last, "the API server refuses this; mend it, or go on with --force"))
+    Err(Failure::input(last, "the API server refuses this; correct it, or go on with --force"))
 }

@@ -194,7 +194,7 @@ impl Run<'_> {
                 let what = status.message.trim_end().replace('\n', " ");
                 return Err(Failure::input(
                     format!("{subject} was refused: {what}"),
-                    "nothing was kept; mend it and run again",
+                    "nothing was kept; correct it and run again",
                 ));
             }
         }

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_creates_a_project_owns_it() {
+    fn the_creator_of_a_project_owns_it() {
         let mut project = Project::default();
         admit_project(&mut project, true, "alice").unwrap();
         assert_eq!(project.spec.created_by, Some(subject_of("alice")));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Faults: what goes wrong on purpose. Their kinds, whether they hit, and what of.
 //!
-//! A fault is an object; whoever it hits asks [`is_active`] and the function of its kind, and counts the hit with
+//! A fault is an object; the component that it hits asks [`is_active`] and the function of its kind, and counts the hit with
 //! [`hit`] before it lets it happen.
 
 mod machines;
@@ -305,7 +305,7 @@ pub fn fails_task(fault: &Fault, shoot: &Shoot, names: &[&str], now: DateTime<Ut
         && state(fault, now) == State::Active
 }
 
-/// Whether a kind of fault is about processes, whoever they are.
+/// Whether a kind of fault is about processes of any component.
 pub fn acts_on_processes(fault: &Fault) -> bool {
     kind(&fault.spec.kind).is_some_and(|kind| matches!(kind.target, Target::Component | Target::Seed))
 }

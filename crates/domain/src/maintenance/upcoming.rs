@@ -5,7 +5,7 @@
 //! upcoming maintenance (profile `documents`). What the spec said before is not to be found in the object then, so
 //! gardener-apiserver keeps it in an annotation ([`annotation::UPCOMING_TIME_WINDOW`]) with the end of the window in
 //! which the upcoming maintenance lies. Nobody else writes it, and it is gone with the first write after that end. It is
-//! all that there is to know: whoever reads the object, also after a restart, comes to the same instants.
+//! all that there is to know: each reader of the object, also after a restart, comes to the same instants.
 //!
 //! ```text
 //! spec     22-23 ──────────┬ 14-15 ──────────────────────────────────────────►

@@ -63,7 +63,7 @@ fn is_human(kind: &str, name: &str) -> bool {
     kind == USER && !name.starts_with(ACCOUNT_PREFIX)
 }
 
-/// Whether a user owns a Project; without an owner, whoever creates it does.
+/// Whether a user owns a Project; without an owner, its creator does.
 fn is_owner(owner: Option<&Subject>, user: &str, groups: &[&str]) -> bool {
     owner.is_none_or(|owner| subject::is(owner, user, groups))
 }

@@ -192,7 +192,7 @@ fn text_of(duration: TimeDelta) -> String {
     Duration { nanoseconds: duration.num_milliseconds() * 1_000_000 }.to_string()
 }
 
-/// Fills in what an object does not say, so that whoever edits it sees what there is.
+/// Fills in what an object does not say, so that a user who edits it sees what there is.
 pub fn default(spec: &mut terrarium::TimingSpec) {
     spec.jitter_percent.get_or_insert(JITTER_PERCENT);
     for parameter in Parameter::ALL {

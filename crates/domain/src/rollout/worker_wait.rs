@@ -61,7 +61,7 @@ pub fn wait(wanted: &[Awaited<'_>], hibernated: bool) -> Wait {
         unavailable += status.unavailable_replicas;
         updated += status.updated_replicas;
         if is_updated_by_hand(deployment) {
-            // Whoever updates them takes as long as it takes: they count as done.
+            // A user updates them at any time: they count as done.
             let old = awaited.sets.iter().filter(|set| set.spec.template.spec.class.name != awaited.class_name);
             updated += old.map(|set| set.status.replicas).sum::<i32>();
             selected += awaited.selected;

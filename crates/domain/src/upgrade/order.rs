@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which instances move next.
 //!
-//! Nothing is searched: each rule is a bound between two sets of versions, so whoever is lowest below such a bound is the
+//! Nothing is searched: each rule is a bound between two sets of versions, so the lowest instance below such a bound is the
 //! one to raise. What a rule asks for before something else is raised stands in [`towards`], in the order of the policy.
 
 use super::fleet::{Fleet, Move};
@@ -110,7 +110,7 @@ fn raise(fleet: &Fleet, component: Component) -> Option<Move> {
     let bound = fleet.lowest(Component::Apiserver);
     let to = match component {
         _ if at >= last => fleet.target.clone(),
-        // Whoever is older than the Garden's operator goes to its version at once.
+        // A component that is older than the Garden's operator goes to its version at once.
         Component::Operator => {
             let garden = fleet.garden.as_ref().filter(|garden| **garden > from).map_or(0, |garden| garden.minor().1);
             fleet.version_of(garden.max(at + 1))

@@ -412,7 +412,7 @@ impl SledLog {
     }
 }
 
-/// A thread of this log's own: syncs block, and would hold up whoever shares the thread. If it panics, which sled does on
+/// A thread of this log's own: syncs block, and would hold up every task of a shared thread. If it panics, which sled does on
 /// some errors, the storage has failed.
 fn thread(
     name: &'static str,

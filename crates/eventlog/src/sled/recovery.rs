@@ -61,7 +61,7 @@ fn attempt(directory: &Directory) -> Result<Opened, OpenError> {
     let mark = fs::read(directory.path(CLEAN)).ok();
     let opened = unmarked(directory);
     if let (Err(_), Some(mark)) = (&opened, mark) {
-        // It says up to where there must be something, whoever tries next.
+        // It says for the next attempt up to where there must be something.
         let _ = directory.replace(CLEAN, &mark);
     }
     opened

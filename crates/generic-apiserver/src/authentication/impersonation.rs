@@ -127,7 +127,7 @@ mod tests {
         }
         let user = User { name: "x".into(), ..User::default() };
         let taken = take(&mut map, &user, "a", authorizer);
-        assert!(map.is_empty(), "nothing reaches whoever answers");
+        assert!(map.is_empty(), "nothing reaches the handler");
         taken
     }
 

@@ -113,7 +113,7 @@ pub(crate) async fn handle(
     if let Some(hook) = hook {
         return scope.hooked(hook, verb, &body).await;
     }
-    // In boxes: whoever waits for an answer would else hold, and move, what the longest of these needs.
+    // In boxes: a future that waits for an answer would else hold, and move, what the longest of these needs.
     let answer: BoxFuture<'_, Result<Response>> = match verb {
         "get" if scope.path.subresource == "scale" => return scope.get_scale(),
         "get" => Box::pin(scope.get()),
@@ -135,7 +135,7 @@ pub(crate) async fn handle(
 const LONGEST: i64 = 1 << 32;
 
 impl Scope {
-    /// Hands the request to whoever answers for the subresource.
+    /// Hands the request to the handler of the subresource.
     async fn hooked(mut self, hook: Arc<dyn Subresource>, verb: &'static str, body: &[u8]) -> Result<Response> {
         if !hook.facts().verbs.contains(&verb) {
             return Err(Failure::NoSuchMethod);

@@ -134,7 +134,7 @@ impl Scope {
         fields::update_across(known, (&old, &new), self.spoken().node, &self.writer(&manager), &others)
     }
 
-    /// Name of whoever writes; empty for one who does not tell.
+    /// Name of the writing client; empty if it gives none.
     pub(super) fn manager(&self) -> String {
         let named = self.call.query.text("fieldManager");
         if !named.is_empty() {

@@ -207,7 +207,7 @@ impl Stream {
                 self.failure = Some(too_old(replay.at(), oldest));
                 self.watcher.close();
             }
-            // Whoever watches comes back, and is told why then.
+            // The client watches again, and is told why then.
             Err(StoreError::Closed | StoreError::Future(_)) => self.watcher.close(),
         }
         self.replay = None;

@@ -90,7 +90,7 @@ pub(super) struct Write {
 
 impl Scope {
     /// Asks everybody who has a say about a new object; `name` is empty while the server has not generated one, `old` is
-    /// the stored object, `None` for a creation. Whoever calls has checked what the client says of the object's identity.
+    /// the stored object, `None` for a creation. The caller has checked what the client says of the object's identity.
     ///
     /// # Errors
     /// The first refusal.

@@ -230,7 +230,7 @@ fn audit_id(shared: &Shared, headers: &mut HeaderMap) -> String {
     let number = REQUESTS.fetch_add(1, Ordering::Relaxed);
     let id = shared.options.random.uid(&format!("audit id {}", shared.started), number);
     if let Ok(value) = HeaderValue::try_from(id.as_str()) {
-        // Whoever stands behind us answers for the same request.
+        // The server behind this one answers for the same request.
         headers.insert(AUDIT_ID, value);
     }
     id

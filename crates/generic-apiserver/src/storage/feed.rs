@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Follows the log: by a task between requests, and by every request that needs the newest state.
 //!
-//! Whoever polls the subscription registers the task's waker, so that the task never misses a message that a request
+//! Polling the subscription registers the task's waker, so that the task never misses a message that a request
 //! was the first to look for.
 
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Store {
         if let Some(task) = feed.task.take() {
             task.wake();
         }
-        // Whoever waits follows the log from now on.
+        // The reader follows the log from now on.
         feed.waiting.drain(..).for_each(|(_, waker)| waker.wake());
         drop(feed);
         let mut state = lock(&self.state);

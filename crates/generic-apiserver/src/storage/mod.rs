@@ -238,7 +238,7 @@ impl Store {
     }
 
     /// The ordinal of the next uid of a key, which none of its earlier lives had: how often it was created since history
-    /// began, counted from the revision at which it begins. That follows from the log, whoever reads it: a creation is an
+    /// began, counted from the revision at which it begins. That follows from the log, for each reader: a creation is an
     /// entry, so that no life from before has come so far.
     pub(crate) fn ordinal(&self, id: CollectionId, path: &str) -> u64 {
         let state = lock(&self.state);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The beginning of a watch that starts before the ring: read from the log, at the pace of whoever watches.
+//! The beginning of a watch that starts before the ring: read from the log, at the pace of the watching client.
 //!
 //! ```text
 //! asked        at                 floor          position

@@ -9,8 +9,8 @@
 //! A webhook is chosen by rules and selectors ([`configuration`]), is sent an AdmissionReview and answers one
 //! ([`review`]); what it is reached by is the [`WebhookCaller`]'s. Time-outs are wall time.
 //!
-//! **Invariants.** Webhooks are never asked about webhook configurations, or a wrong one could not be repaired. Whoever
-//! is asked again after a lost race sees the new object. A cluster without configurations costs nothing.
+//! **Invariants.** Webhooks are never asked about webhook configurations, or a wrong one could not be repaired. A webhook
+//! that is asked again after a lost race sees the new object. A cluster without configurations costs nothing.
 //!
 //! Unlike upstream: `matchConditions` are not evaluated, the webhook is called as if they held; every kind is served in
 //! one version only, so `matchPolicy: Equivalent` and `Exact` are the same.

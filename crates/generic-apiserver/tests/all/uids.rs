@@ -49,7 +49,7 @@ async fn a_life_after_forgotten_history_has_a_uid_of_its_own() {
     assert_eq!(uids.len(), 4);
 }
 
-/// The uid follows from the log: whoever reads it comes to the same, whenever he began.
+/// The uid follows from the log: each reader comes to the same, whenever it began.
 #[tokio::test]
 async fn a_uid_does_not_depend_on_when_the_server_started() {
     let mut uids = BTreeSet::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Watches keep their promises, whoever writes at the same time.
+//! Watches keep their promises, also while others write.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -353,7 +353,7 @@ async fn an_aggregated_group_is_refused_before_anybody_serves_it() {
     assert_eq!(ask(&host, &user("jane", &[]), "GET", shoots, Value::Null).await.0, 503);
 }
 
-/// Without roles, whoever said who they are may do everything, and nothing of roles is in the log.
+/// Without roles, every authenticated user may do everything, and nothing of roles is in the log.
 #[tokio::test]
 async fn a_host_without_roles_stores_none() {
     let host = crate::support::host().await;
@@ -364,7 +364,7 @@ async fn a_host_without_roles_stores_none() {
 
 const REQUESTS: &str = "/clusters/seed--a/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
-/// Whoever may write decisions and certificates needs a right on the signer, too.
+/// A user who may write decisions and certificates needs a right on the signer, too.
 #[tokio::test]
 async fn who_approves_or_signs_a_certificate_may_do_so_for_its_signer() {
     let host = host().await;

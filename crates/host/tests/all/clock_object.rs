@@ -145,7 +145,7 @@ async fn the_lines_of_a_watch_on_the_clock_are_counted() {
     world.end();
 }
 
-/// A command outlives its client; who gave it is said to whoever comes next, and anybody may end it.
+/// A command outlives its client; the next client is told who gave it, and anybody may end it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_advances_the_clock_is_known_and_can_be_stopped() {
     let mut world = world(Mode::Stepped).await;

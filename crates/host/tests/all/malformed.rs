@@ -39,7 +39,7 @@ fn places() -> Vec<Place> {
         let cluster = clusters.iter().find(|cluster| catalogue::serves(cluster, row))?;
         Some((*cluster, "default", row))
     };
-    // Whoever deletes clusters and clocks of the landscape ends the test.
+    // A request that deletes clusters and clocks of the landscape ends the test.
     rows.filter(|row| row.group != "terrarium.dev").filter_map(place).collect()
 }
 

@@ -118,7 +118,7 @@ async fn a_step_costs_those_nothing_whom_it_does_not_concern() {
     assert!(world.reports("ticker") - ticker >= 48, "it reports after each of its timers");
     assert!(world.reports("echo") - echo >= 96, "after each tick and after each of its timers");
     for (name, before) in ONLOOKERS.into_iter().zip(before) {
-        // Whoever waits for long asks again, however little happens.
+        // A participant that waits for long asks again, however little happens.
         let reports = world.reports(name) - before;
         assert!(reports < 24, "{name} reported {reports} times");
     }
@@ -307,7 +307,7 @@ async fn a_live_lock_stops_an_advance_and_is_named() {
     let (object, actor) = (":/configmaps/default/ball was written 65 times", "last by toy");
     assert!(live_lock.contains(object) && live_lock.ends_with(actor), "{live_lock}");
     assert_eq!(state.target, None);
-    // Whoever takes the ball away may go on.
+    // A process that removes the hold may go on.
     balls.delete("ball", &DeleteOptions::default()).await.expect("deleted");
     assert_eq!(world.clock.advance(further, TimeDelta::zero()).await, Ok(further));
     assert_eq!(world.clock.state().live_lock, None);
@@ -369,7 +369,7 @@ async fn a_client_that_takes_no_part_is_given_time_to_act() {
         }
         // Its last write may not have been answered yet, and is followed by as much time again.
         while world.clock.now() == tick && !advanced.is_finished() {
-            // Whoever owes an answer while wall time passes is dropped for its silence.
+            // A participant that owes an answer while wall time passes is dropped for its silence.
             // Only what the clock waits for passes, once.
             let due = wall.next_work_timer().filter(|due| *due <= wall.now() + settle);
             let state = world.clock.state();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How many pods each owner has, counted as they change, so that a pass need not look at all of them.
 //!
-//! A pass that finds its owner's pods to be as many as wanted writes the counts and is done. Whoever needs to know which
+//! A pass that finds its owner's pods to be as many as wanted writes the counts and is done. A controller that needs to know which
 //! pods they are looks at them: when there are too many, or when a pod came, changed or lost its labels or its owner.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -381,7 +381,7 @@ fn pending_by_hand(shoot: &Shoot) -> Vec<String> {
     pending.map(|pending| pending.manual_in_place_update).unwrap_or_default()
 }
 
-/// Whoever waits for an extension and sees no order any more must not take the answer to the last one for this one's.
+/// A gardenlet that waits for an extension and sees no order any more must not take the answer to the last one for this one's.
 #[test]
 fn an_extension_says_that_it_works_before_it_takes_the_order_away() {
     let mut audited = Audited::start(Options::new(1, evening()));

@@ -62,7 +62,7 @@ pub(super) fn read_node(document: &Document<'_>, node: &Node, below: &str, fleet
             continue;
         }
         let Some(component) = component(name) else {
-            let what = document.error(&path, format!("`{name}` is no component of Gardener"));
+            let what = document.error(&path, format!("`{name}` is not a component of Gardener"));
             let known = Component::ALL.map(key).into_iter().chain([GARDEN]);
             let hint = match name.as_str() {
                 _ if KEYS.contains(&name.as_str()) => {
@@ -152,7 +152,7 @@ mod tests {
     fn what_is_wrong_is_told_with_its_line() {
         check(
             "gardener-apiserver: 1.37.2\n\ngardenerscheduler: 1.37.2\n",
-            "error f.yaml:3: `gardenerscheduler` is no component of Gardener, hint the nearest is `gardener-scheduler`",
+            "error f.yaml:3: `gardenerscheduler` is not a component of Gardener, hint the nearest is `gardener-scheduler`",
         );
         check(
             "gardenlet: 1.37.2\n",
@@ -167,7 +167,7 @@ mod tests {
         check("- 1.37.2\n", "error f.yaml:1: expected components of Gardener, each with its version, hint ");
         check(
             "steps: []\n",
-            "error f.yaml:1: `steps` is no component of Gardener, hint that is a plan: `terrarium upgrade check -f` reads it",
+            "error f.yaml:1: `steps` is not a component of Gardener, hint that is a plan: `terrarium upgrade check -f` reads it",
         );
     }
 }

@@ -158,7 +158,7 @@ pub fn of_files(paths: &[PathBuf]) -> Result<Fleet, Error> {
     if fleet.landscape.instances.is_empty() && fleet.landscape.garden.is_none() {
         let names: Vec<String> = paths.iter().map(|path: &PathBuf| path.display().to_string()).collect();
         return Err(Error::input(
-            format!("{}: there is no component of Gardener", names.join(", ")),
+            format!("{}: there is not a component of Gardener", names.join(", ")),
             "give a LANDSCAPE.yaml, or Deployments, Seeds and the Garden as kubectl prints them",
         ));
     }

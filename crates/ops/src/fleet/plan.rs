@@ -108,7 +108,11 @@ impl Step<'_> {
         let name = self.text("component")?.ok_or_else(|| self.error("", "`component` is missing", ""))?;
         let Some(component) = component(name) else {
             let known = Component::ALL.map(Component::name).into_iter();
-            return Err(self.error("component", format!("`{name}` is no component of Gardener"), nearest(name, known)));
+            return Err(self.error(
+                "component",
+                format!("`{name}` is not a component of Gardener"),
+                nearest(name, known),
+            ));
         };
         let to = self.text("to")?.ok_or_else(|| self.error("", "`to`, the version that comes, is missing", ""))?;
         let place = self.find(component, instances)?;
@@ -218,7 +222,7 @@ mod tests {
         );
         step(
             "{component: gardenlets, to: 1.38.0}",
-            "error p.yaml:7: `gardenlets` is no component of Gardener, hint the nearest is `gardenlet`",
+            "error p.yaml:7: `gardenlets` is not a component of Gardener, hint the nearest is `gardenlet`",
         );
         step("{component: gardener-scheduler}", "error p.yaml:7: `to`, the version that comes, is missing, hint ");
         step(

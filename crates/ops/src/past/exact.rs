@@ -6,7 +6,7 @@
 //! | of a collection | an exact list at the revision |
 //! | of an object | an exact list of objects with its name: the only one, or 404 |
 //!
-//! All else goes through as it is: whoever shows the past sends nothing that changes something.
+//! All else goes through as it is: a reader of the past sends nothing that changes something.
 
 use apimachinery::Status;
 use eventlog::Revision;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The past of a landscape for whoever looks at many moments of it: which revision an instant is, and what lists show there.
+//! The past of a landscape for readers of many moments of it: which revision an instant is, and what lists show there.
 //!
 //! ```text
 //! entries ──► changes: of each name its rows, each from a revision on ──► rows at R        what has been read

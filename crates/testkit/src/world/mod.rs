@@ -6,7 +6,7 @@
 //! instant; that is the end of a pass, so no test waits.
 //!
 //! **Deliberately absent.** Defaults, admission and validation: a test says with [`World::refuse`] what the server
-//! refuses. Permissions: whoever asks may do everything.
+//! refuses. Permissions: every user may do everything.
 //!
 //! **Invariants.** Time moves by [`World::advance_to`] only. Two runs of one test see the same uids, names and revisions.
 

@@ -321,7 +321,7 @@ mod tests {
         }
         let bound = |name: &str| defaults.cluster_role_bindings.iter().any(|binding| binding.role_ref.name == name);
         assert!(bound("gardener.cloud:system:read-global-resources"));
-        assert!(!bound("gardener.cloud:system:project-creation"), "the chart leaves it to whoever operates the garden");
+        assert!(!bound("gardener.cloud:system:project-creation"), "the chart leaves it to the operator of the garden");
         assert_eq!(defaults.roles.len(), 6);
     }
 

@@ -86,7 +86,7 @@ fn resource_quota_should_create_a_resource_quota_and_capture_the_life_of_a_pod()
     };
     world.ask("POST", &format!("{SPACE}/pods"), requests("a", "300m"));
     exceeds(&world, &format!("{SPACE}/pods"), requests("b", "300m"));
-    // Whoever says nothing of what is limited is refused, too.
+    // A pod that says nothing of what is limited is refused, too.
     let (code, status) = world.send("POST", &format!("{SPACE}/pods"), pod("c", &[]));
     let message = status["message"].as_str().unwrap_or_default();
     assert!(
@@ -191,7 +191,7 @@ fn resource_quota_should_apply_changes_to_a_resourcequota_status() {
     let mut quota = world.get(&path);
     quota["status"]["hard"]["memory"] = json!("1Gi");
     assert_eq!(world.ask("PUT", &path, quota)["status"]["hard"]["memory"], "1Gi");
-    // Whoever keeps the status puts it right again.
+    // The controller of the status puts it right again.
     world.settle(600);
     let shown = world.get(&path);
     assert_eq!(

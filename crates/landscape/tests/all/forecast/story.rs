@@ -382,7 +382,7 @@ impl<'a> Comparison<'a> {
 
     /// Pools get other machines, and nodes other kubelets, in the runs of which it is foretold, and in no others.
     fn nodes(&self) -> Result<(), String> {
-        // Whoever sleeps has no nodes, and gets new ones when it wakes up. What waits for a run is rolled out by it as well.
+        // A hibernated Shoot has no nodes, and gets new ones when it wakes up. What waits for a run is rolled out by it as well.
         if self.stretch.given.spec.hibernation.is_some() || self.stretch.is_pending {
             return Ok(());
         }

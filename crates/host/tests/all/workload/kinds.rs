@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//! StatefulSets and DaemonSets, and what holds for every kind with a template of pods.
+
+use std::sync::Arc;
+
+use kube_controllers::workload::Options;
+use serde_json::{Value, json};
+
+use super::{DEPLOYMENTS, PODS, SETS, WEB, text, web};
+use crate::workloads::World;
+
+/// A workload of another kind than Deployment, with the same template.
+fn of_kind(spec: Value) -> Value {
+    let mut object = web(3);
+    object["spec"].as_object_mut().expect("a map").extend(spec.as_object().expect("a map").clone());
+    object
+}
+
+#[test]
+fn a_stateful_set_numbers_its_pods_and_updates_them_from_the_last() {
+    let world = World::new(Options::default());
+    let sets = "/apis/apps/v1/namespaces/default/statefulsets";
+    world.ask("POST", sets, of_kind(json!({"serviceName": "web"})));
+    world.settle(0);
+    assert_eq!(world.list(PODS).len(), 1, "one after the other");
+    world.settle(60);
+    let names = |world: &World| world.list(PODS).iter().map(|pod| text(&pod["metadata"]["name"])).collect::<Vec<_>>();
+    assert_eq!(names(&world), ["web-0", "web-1", "web-2"]);
+    let path = format!("{sets}/web");
+    let status = world.get(&path)["status"].clone();
+    for field in ["replicas", "readyReplicas", "availableReplicas", "currentReplicas", "updatedReplicas"] {
+        assert_eq!(status[field], 3, "{field}");
+    }
+    assert_eq!(status["currentRevision"], status["updateRevision"]);
+    assert_eq!(world.events("SuccessfulCreate")[0], "create Pod web-0 in StatefulSet web successful");
+    assert_eq!(world.events("SuccessfulDelete").len(), 0, "the first status is no reason for an update");
+    assert_eq!(world.timers(), 0);
+
+    let image = json!({"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "web:2"}]}}}});
+    world.ask("PATCH", &path, image);
+    world.settle(0);
+    let images = |world: &World| -> Vec<String> {
+        world.list(PODS).iter().map(|pod| text(&pod["spec"]["containers"][0]["image"])).collect()
+    };
+    assert_eq!(images(&world), ["web:1", "web:1", "web:2"]);
+    world.settle(60);
+    assert_eq!(images(&world), ["web:2"; 3]);
+    let new = world.get(&path)["status"].clone();
+    assert_eq!((&new["currentRevision"], &new["updatedReplicas"]), (&new["updateRevision"], &json!(3)));
+    assert_ne!(new["currentRevision"], status["currentRevision"]);
+    world.ask("PATCH", &format!("{path}/scale"), json!({"spec": {"replicas": 1}}));
+    world.settle(60);
+    assert_eq!(names(&world), ["web-0"]);
+    assert_eq!(world.timers(), 0);
+}
+
+#[test]
+fn a_daemon_set_has_a_pod_on_each_node() {
+    let world = World::new(Options { node_of: Arc::new(|_| None), ..Options::default() });
+    let node = |name: &str, pool: &str| {
+        let ready = json!({"conditions": [{"type": "Ready", "status": "True"}]});
+        json!({"metadata": {"name": name, "labels": {"pool": pool}}, "status": ready})
+    };
+    world.ask("POST", "/api/v1/nodes", node("a", "x"));
+    world.ask("POST", "/api/v1/nodes", node("b", "y"));
+    let sets = "/apis/apps/v1/namespaces/default/daemonsets";
+    let mut set = of_kind(json!({}));
+    set["spec"]["template"]["spec"]["nodeSelector"] = json!({"pool": "x"});
+    set["spec"].as_object_mut().expect("a map").remove("replicas");
+    world.ask("POST", sets, set);
+    world.settle(60);
+    let nodes = |world: &World| world.list(PODS).iter().map(|pod| text(&pod["spec"]["nodeName"])).collect::<Vec<_>>();
+    assert_eq!(nodes(&world), ["a"]);
+    world.ask("POST", "/api/v1/nodes", node("c", "x"));
+    world.settle(60);
+    let mut found = nodes(&world);
+    found.sort();
+    assert_eq!(found, ["a", "c"]);
+    let path = format!("{sets}/web");
+    let image = json!({"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "web:2"}]}}}});
+    world.ask("PATCH", &path, image);
+    world.settle(60);
+    assert!(world.list(PODS).iter().all(|pod| pod["spec"]["containers"][0]["image"] == "web:2"));
+    let status = world.get(&path)["status"].clone();
+    for field in
+        ["desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled", "numberAvailable"]
+    {
+        assert_eq!(status[field], 2, "{field}");
+    }
+    world.ask("DELETE", "/api/v1/nodes/c", Value::Null);
+    world.settle(60);
+    assert_eq!(nodes(&world), ["a"]);
+    assert_eq!(world.get(&path)["status"]["desiredNumberScheduled"], 1);
+    assert_eq!(world.timers(), 0);
+}
+
+/// An object whose pods its selector would not select is refused.
+#[test]
+fn a_selector_that_does_not_match_the_template_is_refused() {
+    let world = World::new(Options::default());
+    let template = json!({
+        "metadata": {"labels": {"app": "other"}},
+        "spec": {"containers": [{"name": "c", "image": "web:1"}]},
+    });
+    let detail = "spec.template.metadata.labels: Invalid value: map[string]string{\"app\":\"other\"}: `selector` does not \
+                  match template `labels`";
+    for (kind, path) in [
+        ("Deployment", DEPLOYMENTS),
+        ("ReplicaSet", SETS),
+        ("StatefulSet", "/apis/apps/v1/namespaces/default/statefulsets"),
+        ("DaemonSet", "/apis/apps/v1/namespaces/default/daemonsets"),
+    ] {
+        let spec = json!({"selector": {"matchLabels": {"app": "web"}}, "template": template});
+        let (code, answer) = world.send("POST", path, json!({"metadata": {"name": "web"}, "spec": spec}));
+        let message = format!("{kind}.apps \"web\" is invalid: {detail}");
+        assert_eq!((code, text(&answer["message"])), (422, message));
+        assert_eq!(answer["details"]["causes"][0]["field"], "spec.template.metadata.labels");
+    }
+    world.settle(600);
+    assert_eq!(world.list(PODS).len(), 0);
+
+    world.ask("POST", DEPLOYMENTS, web(1));
+    world.settle(60);
+    let (code, answer) =
+        world.send("PATCH", WEB, json!({"spec": {"template": {"metadata": {"labels": {"app": null}}}}}));
+    assert_eq!(code, 422, "{answer}");
+    let (code, answer) = world.send("PATCH", WEB, json!({"spec": {"selector": {"matchLabels": {"more": "b"}}}}));
+    assert_eq!(code, 422);
+    assert!(text(&answer["message"]).contains("field is immutable"), "{answer}");
+    let (code, _) = world.send("POST", PODS, json!({"metadata": {"name": "p"}, "spec": {"containers": []}}));
+    assert_eq!(code, 422);
+}
+
+/// One that was stored before it would have been refused makes no pods, and says so.
+#[test]
+fn a_stored_set_whose_template_does_not_match_makes_no_pods() {
+    for (resource, plural) in [(SETS, "replicasets"), ("/apis/apps/v1/namespaces/default/statefulsets", "statefulsets")]
+    {
+        let world = World::new(Options::default());
+        let name = if plural == "replicasets" { "set" } else { "stateful" };
+        let good = json!({
+            "metadata": {"name": name},
+            "spec": {
+                "replicas": 0,
+                "updateStrategy": {"type": "OnDelete"},
+                "selector": {"matchLabels": {"app": "web"}},
+                "template": {
+                    "metadata": {"labels": {"app": "web"}},
+                    "spec": {"containers": [{"name": "c", "image": "web:1"}]},
+                },
+            },
+        });
+        world.ask("POST", resource, good);
+        world.settle(60);
+        world.overwrite(&format!("apps/{plural}"), name, |text| {
+            text.replace(r#""replicas":0"#, r#""replicas":3"#)
+                .replace(r#""labels":{"app":"web"}"#, r#""labels":{"app":"other"}"#)
+        });
+        world.settle(600);
+        assert_eq!(world.list(PODS).len(), 0, "{plural}");
+        let entries = world.entries();
+        world.settle(3600);
+        assert_eq!(world.entries(), entries, "it rests");
+        // The specification is the one that was overwritten.
+        let path = format!("{resource}/{name}");
+        assert_eq!(world.get(&path)["spec"]["replicas"], 3);
+        if plural == "replicasets" {
+            let condition = &world.get(&path)["status"]["conditions"][0];
+            assert_eq!((&condition["type"], &condition["reason"]), (&json!("ReplicaFailure"), &json!("FailedCreate")));
+        }
+        world.ask("DELETE", &path, Value::Null);
+    }
+}
