@@ -2,24 +2,23 @@
 //! A world of MachineDeployments, MachineSets and Machines as plain values.
 
 mod agent;
-mod machine;
 mod rules;
+mod simulated;
 pub(crate) mod trace;
 
 use std::collections::BTreeMap;
 
 use apimachinery::meta::{IntOrString, Time};
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::rollout::Limits;
 use domain::rollout::deployment::{self, Deployment, Set, Step, Strategy};
-use domain::rollout::drain::{Answer, Attempt, Outcome, Pod, Request, SHORT_RETRY, Terms};
-use domain::rollout::in_place::{Reason, Update};
-use domain::rollout::machine::{self, Action, Fault, Machine, Node, Phase, ProviderError, Settings, Trouble};
+use domain::rollout::in_place::Reason;
+use domain::rollout::machine::{self, Machine, Phase, Settings};
 use domain::rollout::machine_set::{self, DEFAULT_PRIORITY, Desired, Member};
 use domain::rollout::replicas::Situation;
-use domain::rollout::{Limits, Parameter};
 
-use self::machine::{Physics, SimulatedMachine, SimulatedPod, node};
 pub(crate) use self::rules::apply_rule;
+use self::simulated::{Physics, SimulatedMachine, SimulatedPod, node};
 
 /// State keys of the vectors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use apimachinery::opaque;
 use apimachinery::schema::{Emit, Field, Node, ObjectSchema};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

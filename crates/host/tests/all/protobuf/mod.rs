@@ -4,13 +4,11 @@
 
 mod encoder;
 
-use std::collections::BTreeMap;
-
 use api::catalogue;
 use api::kubernetes::tables;
 use apimachinery::catalogue::ResourceInfo;
 use apimachinery::meta::DeleteOptions;
-use apimachinery::schema::{Emit, Field, Node, ObjectSchema, Schema as _};
+use apimachinery::schema::{Node, Schema as _};
 use apimachinery::{decode, opaque};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -20,8 +18,9 @@ use http_body_util::BodyExt;
 use process::User;
 use process::transport::full;
 use proptest::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use self::encoder::{Choices, body, message, put, sample, varint, without_zeros, wrapped};
 use crate::support::{Answer, get, host, send};
 
 #[track_caller]

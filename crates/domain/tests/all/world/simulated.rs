@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One machine of the world of values: its steps, its node, its pod, and the faults that hit it.
 
-use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::rollout::Parameter;
 use domain::rollout::drain::{Answer, Attempt, Outcome, Pod, Request, SHORT_RETRY, Terms};
