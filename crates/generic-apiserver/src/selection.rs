@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use apimachinery::meta::TextMap;
 use apimachinery::selector::{Fields, Labels};
 
 use crate::kind::{Kind, Names};
@@ -96,9 +95,9 @@ impl Selection {
             }
         }
         let Some(labels) = &self.labels else { return true };
-        match object.decoded(kind) {
+        match object.known() {
             Some(decoded) => labels.matches(&kind.metadata(&*decoded).labels),
-            None => labels.matches(&TextMap::new()),
+            None => labels.matches(&object.labels()),
         }
     }
 }

@@ -163,7 +163,7 @@ impl Server {
             let id = store.collection(group, plural)?;
             let kind = store.kind(id);
             let stored = store.get(id, &stored::path(cluster, namespace, name))?;
-            stored.decoded(&*kind).map(|object| kind.metadata(&*object).clone())
+            store.decoded(&stored, &*kind).map(|object| kind.metadata(&*object).clone())
         })
     }
 

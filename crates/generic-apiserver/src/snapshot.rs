@@ -44,7 +44,7 @@ impl Snapshot for View<'_> {
     fn get_any(&self, group: &str, plural: &str, namespace: &str, name: &str) -> Option<Arc<dyn Any + Send + Sync>> {
         let id = self.store.collection(group, plural)?;
         let kind = self.store.kind(id);
-        self.stored(id, namespace, name)?.decoded(&*kind)
+        self.store.decoded(&self.stored(id, namespace, name)?, &*kind)
     }
 
     fn list_any(&self, group: &str, plural: &str, namespace: Option<&str>) -> Vec<Arc<dyn Any + Send + Sync>> {
@@ -55,7 +55,7 @@ impl Snapshot for View<'_> {
             Some(namespace) => format!("{}/{namespace}/", self.cluster),
             None => format!("{}/", self.cluster),
         };
-        range(&map, &prefix, "").filter_map(|(_, object)| object.decoded(&*kind)).collect()
+        range(&map, &prefix, "").filter_map(|(_, object)| self.store.decoded(object, &*kind)).collect()
     }
 
     fn guard_key(&mut self, group: &str, plural: &str, namespace: &str, name: &str) {

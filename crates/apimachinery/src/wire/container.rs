@@ -72,6 +72,10 @@ impl<T: Wire + Default> List for Vec<T> {
     }
 
     fn push(&mut self) -> &mut dyn Wire {
+        // Lists of one are the rule, and items are large: room for four, as a list makes by itself, would be kept for ever.
+        if self.len() == self.capacity() {
+            self.reserve_exact(self.len() / 2 + 1);
+        }
         self.push_mut(T::default())
     }
 }

@@ -194,8 +194,9 @@ impl Scope {
         found.ok_or_else(|| Failure::NotFound(self.names().group_resource.clone(), name.to_owned()))
     }
 
-    pub(crate) fn decoded(&self, stored: &Stored) -> Result<Arc<AnyObject>> {
-        stored.decoded(&*self.kind).ok_or_else(|| Failure::Internal("the stored object cannot be read".to_owned()))
+    pub(crate) fn decoded(&self, stored: &Arc<Stored>) -> Result<Arc<AnyObject>> {
+        let object = self.server.store.decoded(stored, &*self.kind);
+        object.ok_or_else(|| Failure::Internal("the stored object cannot be read".to_owned()))
     }
 
     pub(crate) fn key(&self, name: &str) -> Key {

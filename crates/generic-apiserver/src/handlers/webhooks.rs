@@ -206,14 +206,8 @@ impl Scope {
     /// Labels of a namespace; `None` for no namespace.
     fn namespace_labels(&self, namespace: &str) -> Option<TextMap> {
         let id = self.server.namespaces.filter(|_| !namespace.is_empty())?;
-        let kind = self.server.store.kind(id);
         let path = stored::path(&self.call.route.cluster, "", namespace);
-        let labels = self
-            .server
-            .store
-            .get(id, &path)
-            .and_then(|stored| stored.decoded(&*kind).map(|object| kind.metadata(&*object).labels.clone()));
-        Some(labels.unwrap_or_default())
+        Some(self.server.store.get(id, &path).map(|stored| stored.labels()).unwrap_or_default())
     }
 
     /// The object as a webhook wants it.

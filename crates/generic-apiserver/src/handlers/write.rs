@@ -180,7 +180,7 @@ impl Scope {
         let Some(stored) = view.stored(id, "", namespace) else {
             return Err(Failure::NotFound(kind.names().group_resource.clone(), namespace.clone()));
         };
-        if let Some(object) = stored.decoded(&*kind)
+        if let Some(object) = self.server.store.decoded(&stored, &*kind)
             && kind.metadata(&*object).is_being_deleted()
         {
             let resource = self.names().group_resource.clone();

@@ -10,6 +10,7 @@
 //! begins there is given it piece by piece ([`replay`]).
 
 mod feed;
+mod lately;
 pub(crate) mod partial;
 pub(crate) mod present;
 pub(crate) mod replay;
@@ -30,6 +31,7 @@ use rpds::RedBlackTreeMapSync;
 use rustc_hash::FxHashMap;
 
 use self::feed::Feed;
+use self::lately::Lately;
 use self::replay::Replay;
 use self::stored::{Event, Stored};
 use self::watcher::Watcher;
@@ -111,6 +113,7 @@ pub(crate) struct Store {
     observers: Observers,
     state: Mutex<State>,
     feed: Feed,
+    lately: Lately,
 }
 
 /// Who is told of the changes of a resource.
@@ -148,6 +151,7 @@ impl Store {
         let sequence = AtomicU64::new(log.head().0 << 20);
         Self {
             feed: Feed::default(),
+            lately: Lately::default(),
             log,
             writer,
             cluster,
@@ -194,6 +198,16 @@ impl Store {
 
     pub(crate) fn get(&self, id: CollectionId, path: &str) -> Option<Arc<Stored>> {
         lock(&self.state).collections[id.0].map.get(path).cloned()
+    }
+
+    /// The typed object, its resource version filled in; `None` if the stored bytes are not of the kind.
+    pub(crate) fn decoded(&self, stored: &Arc<Stored>, kind: &dyn Kind) -> Option<Arc<AnyObject>> {
+        if let Some(object) = stored.known() {
+            return Some(object);
+        }
+        let object = stored.decode(kind)?;
+        self.lately.decoded(stored);
+        Some(object)
     }
 
     /// The present map and its revision.
@@ -404,6 +418,7 @@ impl Store {
         }
         let object = Arc::new(object);
         if own {
+            self.lately.decoded(&object);
             state.finished.insert(entry.writer.1, object.clone());
         }
         let superseded = known.clone();
@@ -421,7 +436,7 @@ impl Store {
         };
         state.told_others |= collection.fan_out(Arc::new(event));
         if let Some(superseded) = superseded {
-            superseded.supersede();
+            superseded.forget_decoded();
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use apimachinery::meta::TextMap;
 use bytes::Bytes;
 use eventlog::{Revision, Sections};
 use parking_lot::Mutex;
@@ -70,8 +71,16 @@ impl Stored {
         Self { decoded: Mutex::new(Known::Object(decoded)), ..self }
     }
 
-    /// The typed object, its resource version filled in; `None` if the stored bytes are not of the kind.
-    pub(crate) fn decoded(&self, kind: &dyn Kind) -> Option<Arc<AnyObject>> {
+    /// The typed object, if it is kept.
+    pub(crate) fn known(&self) -> Option<Arc<AnyObject>> {
+        match &*lock(&self.decoded) {
+            Known::Object(object) => Some(object.clone()),
+            Known::NotYet | Known::Unreadable => None,
+        }
+    }
+
+    /// As [`super::Store::decoded`].
+    pub(super) fn decode(&self, kind: &dyn Kind) -> Option<Arc<AnyObject>> {
         let mut known = lock(&self.decoded);
         match &*known {
             Known::Object(object) => return Some(object.clone()),
@@ -123,8 +132,8 @@ impl Stored {
         })
     }
 
-    /// There is a newer version, which all watches were told of: who still wants this one decodes it again.
-    pub(crate) fn supersede(&self) {
+    /// Drops the typed object: a reader that still wants it decodes the bytes again.
+    pub(crate) fn forget_decoded(&self) {
         if let Some(shared) = self.shared.get() {
             shared.release();
         }
@@ -164,6 +173,13 @@ impl Stored {
         for part in rest {
             out.extend_from_slice(part);
         }
+    }
+
+    /// `metadata.labels`, read from the bytes.
+    pub(crate) fn labels(&self) -> TextMap {
+        let metadata = &self.sections.parts[1];
+        let labels = splice::Pairs::new(metadata).find(|(name, ..)| *name == b"labels");
+        labels.and_then(|(_, start, end)| serde_json::from_slice(&metadata[start..end]).ok()).unwrap_or_default()
     }
 
     /// The stored `status`, if there is one.

@@ -103,7 +103,7 @@ impl Webhooks {
                 all.push(configuration.clone());
                 continue;
             }
-            let tree = stored.decoded(&*kind).map(|object| kind.to_tree(&*object)).unwrap_or_default();
+            let tree = store.decoded(stored, &*kind).map(|object| kind.to_tree(&*object)).unwrap_or_default();
             match serde_json::from_value::<Configuration>(tree) {
                 Ok(configuration) => {
                     let configuration = Arc::new(configuration);

@@ -35,6 +35,23 @@ async fn lists_are_in_key_order() {
     assert_eq!(names(&list), ["n-b/a", "n/a-b", "n/a.b", "n/ab"]);
 }
 
+/// The server keeps the objects that were written last decoded: of all others it reads what it needs from their bytes.
+#[tokio::test]
+async fn what_was_written_long_ago_is_selected_and_changed_as_before() {
+    let world = world(&["a", "b"]).await;
+    for size in 0..1100 {
+        let path = format!("{WIDGETS}/b");
+        world.patch("merge-patch+json", &path, &json!({"spec": {"size": size}})).await.expect_code(200);
+    }
+    let list = world.get(&format!("{WIDGETS}?labelSelector=x%3Da")).await.expect_code(200);
+    assert_eq!(names(&list), ["n/a"]);
+    let path = format!("{WIDGETS}/a");
+    let patched = world.patch("merge-patch+json", &path, &json!({"metadata": {"labels": {"y": "1"}}})).await;
+    assert_eq!(patched.expect_code(200)["metadata"]["labels"], json!({"x": "a", "y": "1"}));
+    let list = world.get(&format!("{WIDGETS}?labelSelector=y%3D1,x%3Da")).await.expect_code(200);
+    assert_eq!(names(&list), ["n/a"]);
+}
+
 #[tokio::test]
 async fn pages_come_from_the_first_ones_snapshot() {
     let world = world(&["a", "b", "c", "d"]).await;

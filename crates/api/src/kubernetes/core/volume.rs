@@ -267,7 +267,7 @@ pub struct TypedObjectReference {
     pub namespace: Option<String>,
 }
 
-/// A volume of a pod.
+/// A volume of a pod. Sources that are rare are boxed: a pod holds a list of these, which would take 3 KB each.
 #[api_type]
 pub struct Volume {
     /// Name of the volume.
@@ -275,36 +275,36 @@ pub struct Volume {
     pub name: String,
     pub host_path: Option<HostPathVolumeSource>,
     pub empty_dir: Option<EmptyDirVolumeSource>,
-    pub gce_persistent_disk: Option<GCEPersistentDiskVolumeSource>,
-    pub aws_elastic_block_store: Option<AWSElasticBlockStoreVolumeSource>,
-    pub git_repo: Option<GitRepoVolumeSource>,
+    pub gce_persistent_disk: Option<Box<GCEPersistentDiskVolumeSource>>,
+    pub aws_elastic_block_store: Option<Box<AWSElasticBlockStoreVolumeSource>>,
+    pub git_repo: Option<Box<GitRepoVolumeSource>>,
     pub secret: Option<SecretVolumeSource>,
-    pub nfs: Option<NFSVolumeSource>,
-    pub iscsi: Option<ISCSIVolumeSource>,
-    pub glusterfs: Option<GlusterfsVolumeSource>,
+    pub nfs: Option<Box<NFSVolumeSource>>,
+    pub iscsi: Option<Box<ISCSIVolumeSource>>,
+    pub glusterfs: Option<Box<GlusterfsVolumeSource>>,
     pub persistent_volume_claim: Option<PersistentVolumeClaimVolumeSource>,
-    pub rbd: Option<RBDVolumeSource>,
-    pub flex_volume: Option<FlexVolumeSource>,
-    pub cinder: Option<CinderVolumeSource>,
-    pub cephfs: Option<CephFSVolumeSource>,
-    pub flocker: Option<FlockerVolumeSource>,
+    pub rbd: Option<Box<RBDVolumeSource>>,
+    pub flex_volume: Option<Box<FlexVolumeSource>>,
+    pub cinder: Option<Box<CinderVolumeSource>>,
+    pub cephfs: Option<Box<CephFSVolumeSource>>,
+    pub flocker: Option<Box<FlockerVolumeSource>>,
     #[schema(rename = "downwardAPI")]
-    pub downward_api: Option<DownwardAPIVolumeSource>,
-    pub fc: Option<FCVolumeSource>,
-    pub azure_file: Option<AzureFileVolumeSource>,
+    pub downward_api: Option<Box<DownwardAPIVolumeSource>>,
+    pub fc: Option<Box<FCVolumeSource>>,
+    pub azure_file: Option<Box<AzureFileVolumeSource>>,
     pub config_map: Option<ConfigMapVolumeSource>,
-    pub vsphere_volume: Option<VsphereVirtualDiskVolumeSource>,
-    pub quobyte: Option<QuobyteVolumeSource>,
-    pub azure_disk: Option<AzureDiskVolumeSource>,
-    pub photon_persistent_disk: Option<PhotonPersistentDiskVolumeSource>,
+    pub vsphere_volume: Option<Box<VsphereVirtualDiskVolumeSource>>,
+    pub quobyte: Option<Box<QuobyteVolumeSource>>,
+    pub azure_disk: Option<Box<AzureDiskVolumeSource>>,
+    pub photon_persistent_disk: Option<Box<PhotonPersistentDiskVolumeSource>>,
     pub projected: Option<ProjectedVolumeSource>,
-    pub portworx_volume: Option<PortworxVolumeSource>,
+    pub portworx_volume: Option<Box<PortworxVolumeSource>>,
     #[schema(rename = "scaleIO")]
-    pub scale_io: Option<ScaleIOVolumeSource>,
-    pub storageos: Option<StorageOSVolumeSource>,
-    pub csi: Option<CSIVolumeSource>,
-    pub ephemeral: Option<EphemeralVolumeSource>,
-    pub image: Option<ImageVolumeSource>,
+    pub scale_io: Option<Box<ScaleIOVolumeSource>>,
+    pub storageos: Option<Box<StorageOSVolumeSource>>,
+    pub csi: Option<Box<CSIVolumeSource>>,
+    pub ephemeral: Option<Box<EphemeralVolumeSource>>,
+    pub image: Option<Box<ImageVolumeSource>>,
 }
 
 /// One of several sources.
@@ -327,4 +327,15 @@ pub struct VolumeProjection {
 pub struct VolumeResourceRequirements {
     pub limits: BTreeMap<String, Quantity>,
     pub requests: BTreeMap<String, Quantity>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Volume;
+
+    /// Every Pod and every template of Pods has a list of these in memory.
+    #[test]
+    fn a_volume_holds_rare_sources_behind_pointers() {
+        assert!(size_of::<Volume>() <= 640, "{} bytes", size_of::<Volume>());
+    }
 }
