@@ -55,7 +55,8 @@ pub(crate) struct CoreStrategy {
 impl CoreStrategy {
     /// The behaviour of a resource.
     pub(crate) fn of(group: &'static str, plural: &'static str) -> Self {
-        let workload = matches!(group, "apps" | "policy" | "networking.k8s.io" | "batch" | "autoscaling");
+        let workload =
+            matches!(group, "apps" | "policy" | "networking.k8s.io" | "batch" | "autoscaling" | "discovery.k8s.io");
         Self {
             group,
             plural,
@@ -119,6 +120,12 @@ impl CoreStrategy {
             ("flowcontrol.apiserver.k8s.io", "flowschemas") => workload::flow_schema(name, fields),
             ("flowcontrol.apiserver.k8s.io", _) => workload::priority_level(name, fields),
             ("autoscaling", _) => autoscaling::validate(fields),
+            ("", "limitranges") => workload::limit_range(fields),
+            ("policy", "poddisruptionbudgets") => workload::disruption_budget(fields),
+            ("coordination.k8s.io", "leases") => workload::lease(fields),
+            ("storage.k8s.io", "storageclasses") => workload::storage_class(fields),
+            ("networking.k8s.io", "networkpolicies") => workload::network_policy(fields),
+            ("discovery.k8s.io", "endpointslices") => workload::endpoint_slice(fields),
             _ => self.workload.map(|kind| workload::create(kind, name, fields)).unwrap_or_default(),
         }
     }
@@ -233,14 +240,31 @@ impl Strategy<DynamicObject> for CoreStrategy {
             return certificates::validate_update(&object.fields, &old.fields);
         }
         if &*request.subresource == "status" {
-            return Vec::new();
+            let is_budget = (self.group, self.plural) == ("policy", "poddisruptionbudgets");
+            return if is_budget { workload::disruption_budget_status(&object.fields) } else { Vec::new() };
         }
         if self.pod && &*request.subresource == EPHEMERAL_CONTAINERS {
             return workload::ephemeral_update(&object.fields, &old.fields);
         }
         // Not upstream's way, but one stored by an earlier release must still be deletable: what stays is not looked at.
-        const JUDGED: [&str; 8] =
-            ["spec", "data", "binaryData", "type", "immutable", "value", "preemptionPolicy", "handler"];
+        const JUDGED: [&str; 16] = [
+            "spec",
+            "data",
+            "binaryData",
+            "type",
+            "immutable",
+            "value",
+            "preemptionPolicy",
+            "handler",
+            "provisioner",
+            "parameters",
+            "reclaimPolicy",
+            "volumeBindingMode",
+            "allowedTopologies",
+            "addressType",
+            "endpoints",
+            "ports",
+        ];
         let stays =
             |before: &Map<String, Value>| JUDGED.iter().all(|name| object.fields.get(*name) == before.get(*name));
         if stays(&old.fields) {
@@ -267,6 +291,8 @@ impl Strategy<DynamicObject> for CoreStrategy {
             // What is new of them is judged by that alone.
             ("scheduling.k8s.io", "priorityclasses") => return workload::priority_class_update(fields, &before),
             ("node.k8s.io", "runtimeclasses") => return workload::runtime_class_update(fields, &before),
+            ("storage.k8s.io", "storageclasses") => return workload::storage_class_update(fields, &before),
+            ("discovery.k8s.io", "endpointslices") => return workload::endpoint_slice_update(fields, &before),
             ("", "secrets") => workload::secret_update(fields, &before),
             ("", "resourcequotas") => {
                 let (new, old) = (resource_quotas::typed(object), resource_quotas::typed(old));

@@ -41,6 +41,7 @@ pub mod heartbeats;
 pub mod identity;
 mod joined;
 pub mod kubelet;
+mod limits;
 pub mod live;
 mod log_service;
 mod namespaces;
@@ -204,6 +205,7 @@ impl Host {
             .admission(namespaces::PermanentNamespaces)
             .admission(clock_object::PermanentClock)
             .admission(garden_object::GardenAdmission)
+            .admission(limits::LimitRanger)
             .admission(pod_admission::PodAdmission)
             .admission(signer_rights::SignerRights(rbac.clone()))
             .admission(default_storage_class::DefaultStorageClass)

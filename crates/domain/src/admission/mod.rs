@@ -6,6 +6,7 @@
 pub mod bindings;
 pub mod cloud_profile;
 pub mod extensions;
+pub mod limits;
 pub mod managed_seed;
 pub mod namespaced_cloud_profile;
 pub mod pods;

@@ -10,7 +10,7 @@
 //!
 //! Source: k8s.io/apiserver pkg/admission/plugin/resourcequota, k8s.io/kubernetes pkg/quota/v1/evaluator/core @ v1.31.
 
-mod pods;
+pub(crate) mod pods;
 
 use std::collections::BTreeMap;
 

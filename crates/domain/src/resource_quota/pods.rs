@@ -24,7 +24,7 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 }
 
 /// `requests` or `limits` of a container.
-fn amounts(container: &Value, which: &str) -> Amounts {
+pub(crate) fn amounts(container: &Value, which: &str) -> Amounts {
     let map = container.get("resources").and_then(|resources| resources.get(which)).and_then(Value::as_object);
     let pairs = map.into_iter().flatten();
     pairs.filter_map(|(name, value)| Some((name.clone(), serde_json::from_value(value.clone()).ok()?))).collect()
@@ -41,7 +41,7 @@ fn at_least(into: &mut Amounts, other: &Amounts) {
 }
 
 /// What all containers of a pod need together: init containers run before the others, but for those that stay.
-fn total(spec: &Value, which: &str) -> Amounts {
+pub(crate) fn of_containers(spec: &Value, which: &str) -> Amounts {
     let mut sum = Amounts::new();
     for container in items(spec, "containers") {
         add(&mut sum, &amounts(container, which));
@@ -59,6 +59,12 @@ fn total(spec: &Value, which: &str) -> Amounts {
         at_least(&mut most, &own);
     }
     at_least(&mut sum, &most);
+    sum
+}
+
+/// What a pod needs: its containers, and what running them needs beside.
+fn total(spec: &Value, which: &str) -> Amounts {
+    let mut sum = of_containers(spec, which);
     if let Some(Value::Object(overhead)) = spec.get("overhead") {
         for (name, value) in overhead {
             let is_counted = which == "requests" || sum.contains_key(name);

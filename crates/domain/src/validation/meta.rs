@@ -275,24 +275,39 @@ pub fn label_selector_parts(
     path: &Path,
 ) {
     labels(errors, match_labels, &path.child("matchLabels"));
-    for (index, requirement) in match_expressions.iter().enumerate() {
-        let path = path.child("matchExpressions").index(index);
-        match requirement.operator.as_str() {
-            "In" | "NotIn" if requirement.values.is_empty() => {
-                let text = "must be specified when `operator` is 'In' or 'NotIn'";
-                errors.push(FieldError::required(&path.child("values"), text));
-            }
-            "Exists" | "DoesNotExist" if !requirement.values.is_empty() => {
-                let text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                errors.push(FieldError::forbidden(&path.child("values"), text));
-            }
-            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            other => {
-                errors.push(FieldError::invalid(&path.child("operator"), other, "not a valid selector operator"));
-            }
-        }
-        invalid_each(errors, &path.child("key"), &requirement.key, qualified_name(&requirement.key));
+    for (index, found) in match_expressions.iter().enumerate() {
+        requirement(errors, found, &path.child("matchExpressions").index(index));
     }
+}
+
+/// [`label_selector`], the values of its expressions included.
+pub fn label_selector_with_values(errors: &mut Errors, selector: &LabelSelector, path: &Path) {
+    labels(errors, &selector.match_labels, &path.child("matchLabels"));
+    for (index, found) in selector.match_expressions.iter().enumerate() {
+        let path = path.child("matchExpressions").index(index);
+        requirement(errors, found, &path);
+        for (index, value) in found.values.iter().enumerate() {
+            invalid_each(errors, &path.child("values").index(index), value, label_value(value));
+        }
+    }
+}
+
+fn requirement(errors: &mut Errors, requirement: &LabelSelectorRequirement, path: &Path) {
+    match requirement.operator.as_str() {
+        "In" | "NotIn" if requirement.values.is_empty() => {
+            let text = "must be specified when `operator` is 'In' or 'NotIn'";
+            errors.push(FieldError::required(&path.child("values"), text));
+        }
+        "Exists" | "DoesNotExist" if !requirement.values.is_empty() => {
+            let text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+            errors.push(FieldError::forbidden(&path.child("values"), text));
+        }
+        "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+        other => {
+            errors.push(FieldError::invalid(&path.child("operator"), other, "not a valid selector operator"));
+        }
+    }
+    invalid_each(errors, &path.child("key"), &requirement.key, qualified_name(&requirement.key));
 }
 
 /// A number that must not be negative.

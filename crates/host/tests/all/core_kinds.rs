@@ -78,6 +78,136 @@ fn what_is_wrong_is_told_by_its_path() {
 }
 
 #[test]
+fn kinds_that_only_say_what_is_allowed_are_judged_and_filled() {
+    let world = World::new(Options::default());
+    let named = |more: Value| {
+        let mut object = json!({"metadata": {"name": "x"}});
+        for (field, value) in more.as_object().expect("fields") {
+            object[field] = value.clone();
+        }
+        object
+    };
+    let default = |path: &str| format!("{path}/x");
+    let (limits, budgets) =
+        ("/api/v1/namespaces/default/limitranges", "/apis/policy/v1/namespaces/default/poddisruptionbudgets");
+    let leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+    let classes = "/apis/storage.k8s.io/v1/storageclasses";
+    let policies = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies";
+    let slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+    for (path, body, message) in [
+        (
+            limits,
+            json!({"spec": {"limits": [{"type": "Node"}]}}),
+            "LimitRange \"x\" is invalid: spec.limits[0].type: Invalid value: \"Node\": must be a standard limit type or fully \
+             qualified",
+        ),
+        (
+            budgets,
+            json!({"spec": {"minAvailable": -1}}),
+            "PodDisruptionBudget.policy \"x\" is invalid: spec.minAvailable: Invalid value: -1: must be greater than or equal to 0",
+        ),
+        (
+            leases,
+            json!({"spec": {"leaseDurationSeconds": 0}}),
+            "Lease.coordination.k8s.io \"x\" is invalid: spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0",
+        ),
+        (
+            classes,
+            json!({"provisioner": ""}),
+            "StorageClass.storage.k8s.io \"x\" is invalid: provisioner: Required value",
+        ),
+        (
+            policies,
+            json!({"spec": {"podSelector": {}, "ingress": [{"from": [{}]}]}}),
+            "NetworkPolicy.networking.k8s.io \"x\" is invalid: spec.ingress[0].from[0]: Required value: must specify a peer",
+        ),
+        (
+            slices,
+            json!({"addressType": "IPv4", "endpoints": [{"addresses": []}]}),
+            "EndpointSlice.discovery.k8s.io \"x\" is invalid: endpoints[0].addresses: Required value: must contain at least 1 \
+             address",
+        ),
+    ] {
+        refused(&world, "POST", path, named(body), 422, message);
+    }
+    let limit = json!({"type": "Container", "max": {"cpu": "1"}});
+    let stored = world.ask("POST", limits, named(json!({"spec": {"limits": [limit]}})));
+    assert_eq!(stored["spec"]["limits"][0]["defaultRequest"], json!({"cpu": "1"}));
+    let stored = world.ask("POST", policies, named(json!({"spec": {"podSelector": {}}})));
+    assert_eq!(stored["spec"]["policyTypes"], json!(["Ingress"]));
+    world.ask("POST", classes, named(json!({"provisioner": "a"})));
+    refused(
+        &world,
+        "PATCH",
+        &default(classes),
+        json!({"provisioner": "b"}),
+        422,
+        "StorageClass.storage.k8s.io \"x\" is invalid: provisioner: Forbidden: updates to provisioner are forbidden.",
+    );
+    assert_eq!(
+        world.ask("PATCH", &default(classes), json!({"allowVolumeExpansion": true}))["allowVolumeExpansion"],
+        true
+    );
+    let stored =
+        world.ask("POST", slices, named(json!({"addressType": "IPv4", "endpoints": [], "ports": [{"port": 80}]})));
+    assert_eq!(stored["ports"], json!([{"name": "", "port": 80, "protocol": "TCP"}]));
+    assert_eq!(stored["metadata"]["generation"], 1);
+    let given = json!([{"addresses": ["10.0.0.1"]}]);
+    assert_eq!(world.ask("PATCH", &default(slices), json!({"endpoints": given}))["metadata"]["generation"], 2);
+    refused(
+        &world,
+        "PATCH",
+        &default(slices),
+        json!({"addressType": "IPv6", "endpoints": []}),
+        422,
+        "EndpointSlice.discovery.k8s.io \"x\" is invalid: addressType: Invalid value: \"IPv6\": field is immutable",
+    );
+    world.ask("POST", leases, named(json!({"spec": {"leaseDurationSeconds": 1}})));
+    world.ask("POST", budgets, named(json!({"spec": {"maxUnavailable": "50%"}})));
+}
+
+#[test]
+fn a_limit_range_gives_containers_what_they_do_not_say_and_refuses_too_much() {
+    let world = World::new(Options::default());
+    let entry = json!({"type": "Container", "max": {"cpu": "1"}, "defaultRequest": {"cpu": "100m"}});
+    let claims = json!({"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}});
+    world.ask(
+        "POST",
+        "/api/v1/namespaces/default/limitranges",
+        json!({"metadata": {"name": "l"}, "spec": {"limits": [entry, claims]}}),
+    );
+    let container = |resources: Value| {
+        let containers = json!([{"name": "c", "image": "web", "resources": resources}]);
+        json!({"metadata": {"name": "p"}, "spec": {"containers": containers}})
+    };
+    refused(
+        &world,
+        "POST",
+        PODS,
+        container(json!({"limits": {"cpu": "2"}})),
+        403,
+        "pods \"p\" is forbidden: maximum cpu usage per Container is 1, but limit is 2",
+    );
+    let stored = world.ask("POST", PODS, container(json!({})));
+    let resources = &stored["spec"]["containers"][0]["resources"];
+    assert_eq!(resources, &json!({"limits": {"cpu": "1"}, "requests": {"cpu": "100m"}}));
+    assert_eq!(
+        stored["metadata"]["annotations"]["kubernetes.io/limit-ranger"],
+        "LimitRanger plugin set: cpu request for container c; cpu limit for container c"
+    );
+    assert_eq!(stored["status"]["qosClass"], "Burstable");
+    let size = json!({"requests": {"storage": "2Gi"}});
+    refused(
+        &world,
+        "POST",
+        "/api/v1/namespaces/default/persistentvolumeclaims",
+        json!({"metadata": {"name": "d"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": size}}),
+        403,
+        "persistentvolumeclaims \"d\" is forbidden: maximum storage usage per PersistentVolumeClaim is 1Gi, but request is 2Gi",
+    );
+}
+
+#[test]
 fn defaults_are_no_new_template() {
     let world = World::new(Options::default());
     let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "web"}]}});

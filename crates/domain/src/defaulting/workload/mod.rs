@@ -7,6 +7,7 @@
 //! Source: k8s.io/kubernetes pkg/apis/{core,apps,batch,autoscaling,scheduling}/v1/defaults.go @ v1.31.
 
 mod pods;
+mod policies;
 
 use serde_json::{Map, Value, json};
 
@@ -23,6 +24,9 @@ pub fn fill(group: &str, plural: &str, fields: &mut Map<String, Value>) {
     }
     if (group, plural) == ("scheduling.k8s.io", "priorityclasses") {
         put(fields, "preemptionPolicy", json!(PREEMPTS));
+        return;
+    }
+    if policies::fill(group, plural, fields).is_some() {
         return;
     }
     let Some(Value::Object(spec)) = fields.get_mut("spec") else { return };

@@ -7,10 +7,10 @@
 //! ValidatePersistentVolumeClaimUpdate) @ v1.31.
 
 use apimachinery::field::{FieldError, Path};
-use apimachinery::meta::{LabelSelector, Quantity};
+use apimachinery::meta::Quantity;
 use serde_json::{Map, Value};
 
-use super::tree::{is_same, items, one_of, set, text};
+use super::tree::{is_same, items, label_selector, one_of, set, text};
 use crate::validation::{Errors, meta};
 
 const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
@@ -33,10 +33,8 @@ fn spec(errors: &mut Errors, spec: &Value, path: &Path) {
     if modes.is_empty() {
         errors.push(FieldError::required(&at, "at least 1 access mode is required"));
     }
-    if let Some(selector) = set(spec, "selector")
-        && let Ok(typed) = serde_json::from_value::<LabelSelector>(selector.clone())
-    {
-        meta::label_selector(errors, &typed, &path.child("selector"));
+    if let Some(selector) = set(spec, "selector") {
+        label_selector(errors, selector, &path.child("selector"));
     }
     for mode in modes.iter().map(|mode| mode.as_str().unwrap_or_default()).filter(|mode| !MODES.contains(mode)) {
         errors.push(FieldError::not_supported(&at, mode, &MODES));

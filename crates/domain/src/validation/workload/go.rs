@@ -2,6 +2,7 @@
 //! Values as Go prints them with `%#v`: so do upstream's messages about maps, selectors and other structures.
 
 use apimachinery::field::{ErrorType, FieldError, Path};
+use apimachinery::meta::Quantity;
 use apimachinery::status::quote;
 use serde_json::{Map, Value};
 
@@ -71,6 +72,25 @@ pub(super) fn int_or_string(value: Option<&Value>) -> String {
             format!("intstr.IntOrString{{Type:0, IntVal:{number}, StrVal:\"\"}}")
         }
     }
+}
+
+/// `resource.Quantity{…}` of an amount that has not been printed yet. Unlike upstream, which keeps the scale that was
+/// written: the smallest that has no fraction.
+pub(super) fn quantity(amount: Quantity) -> String {
+    let text = amount.to_string();
+    let format = if text.ends_with('i') {
+        "BinarySI"
+    } else if text.contains('e') {
+        "DecimalExponent"
+    } else {
+        "DecimalSI"
+    };
+    let is_whole = Quantity::from_integer(amount.value()) == amount;
+    let (value, scale) = if is_whole { (amount.value(), 0) } else { (amount.millis(), -3) };
+    format!(
+        "resource.Quantity{{i:resource.int64Amount{{value:{value}, scale:{scale}}}, \
+         d:resource.infDecAmount{{Dec:(*inf.Dec)(nil)}}, s:\"\", Format:\"{format}\"}}"
+    )
 }
 
 /// A strategy, `apps.NAME{Type:"…", RollingUpdate:…}`. Unlike upstream, which prints where the settings lie in memory:

@@ -10,15 +10,20 @@
 //! Source: k8s.io/kubernetes pkg/apis/apps/validation/validation.go, pkg/registry/apps/*/strategy.go @ v1.31.
 
 mod batch;
+mod budgets;
 mod claims;
 mod classes;
 mod containers;
 mod data;
+mod endpoint_slices;
 mod flow_control;
 mod go;
 mod ingress;
+mod limits;
+mod network_policies;
 mod pods;
 mod services;
+mod storage_classes;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -35,13 +40,18 @@ use self::tree::{is_same, is_same_map, items, non_negative, number, set, text, t
 use super::{Errors, meta};
 
 pub use self::batch::{cron_job, job, job_update, select_own_pods};
+pub use self::budgets::{disruption_budget, disruption_budget_status, lease};
 pub use self::claims::{claim, claim_update};
 pub use self::classes::{priority_class, priority_class_update, runtime_class, runtime_class_update};
 pub use self::data::{config_map, config_map_update, secret, secret_update};
+pub use self::endpoint_slices::{endpoint_slice, endpoint_slice_update};
 pub use self::flow_control::{flow_schema, priority_level};
 pub use self::ingress::ingress;
+pub use self::limits::limit_range;
+pub use self::network_policies::network_policy;
 pub use self::pods::{ephemeral_update, pod, pod_update};
 pub use self::services::{service, service_update};
+pub use self::storage_classes::{storage_class, storage_class_update};
 
 const MISMATCH: &str = "`selector` does not match template `labels`";
 
@@ -346,13 +356,7 @@ fn selector(errors: &mut Errors, spec: &Value, word: Option<&str>, path: &Path) 
         return Ok(None);
     };
     let typed: LabelSelector = serde_json::from_value(selector.clone()).map_err(|_| ())?;
-    meta::label_selector(errors, &typed, &path);
-    for (index, requirement) in typed.match_expressions.iter().enumerate() {
-        let values = path.child("matchExpressions").index(index).child("values");
-        for (index, value) in requirement.values.iter().enumerate() {
-            meta::invalid_each(errors, &values.index(index), value, meta::label_value(value));
-        }
-    }
+    meta::label_selector_with_values(errors, &typed, &path);
     if let Some(word) = word.filter(|_| is_empty_selector(selector)) {
         let text = format!("empty selector is invalid for {word}");
         errors.push(go::invalid(&path, &go::label_selector(selector), &text));

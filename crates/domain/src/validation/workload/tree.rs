@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reading a tree that its schema has pruned: what is missing, null or of another type is empty.
 
-use apimachinery::meta::TextMap;
-
 use apimachinery::field::{FieldError, Path};
+use apimachinery::meta::{LabelSelector, TextMap};
 use serde_json::{Map, Value};
 
 use crate::validation::{Errors, meta};
@@ -87,4 +86,10 @@ fn is_empty(value: &Value) -> bool {
         Value::String(text) => text.is_empty(),
         _ => false,
     }
+}
+
+/// A selector of labels, whose values are judged, too; one that cannot be read has been refused before.
+pub(super) fn label_selector(errors: &mut Errors, selector: &Value, path: &Path) {
+    let Ok(typed) = serde_json::from_value::<LabelSelector>(selector.clone()) else { return };
+    meta::label_selector_with_values(errors, &typed, path);
 }
