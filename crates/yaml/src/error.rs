@@ -36,9 +36,10 @@ impl Error {
         Self { line, text: text.into(), is_counted_from_0: false }
     }
 
-    /// What libyaml says of a text that is none.
-    pub(crate) fn of_text(text: &[u8]) -> Option<Self> {
-        for document in serde_yaml_ng::Deserializer::from_slice(text) {
+    /// What libyaml says of a text that is none, or whose first document is none.
+    pub(crate) fn of_text(text: &[u8], is_first_only: bool) -> Option<Self> {
+        let documents = if is_first_only { 1 } else { usize::MAX };
+        for document in serde_yaml_ng::Deserializer::from_slice(text).take(documents) {
             let Err(error) = IgnoredAny::deserialize(document) else { continue };
             let words = error.to_string();
             let what = words.split(" at line ").next().and_then(|what| what.split(", while ").next());

@@ -6,8 +6,8 @@
 //! goyaml.v2 of sigs.k8s.io/yaml v1.4.0). A reader of another library would take some of these for something else, so
 //! bodies of requests, manifests and configurations are all read here.
 //!
-//! **Deliberately absent**: several documents in one text (who reads files splits them first), typed reading (the tree of
-//! JSON is what is decoded), comments.
+//! **Deliberately absent**: what comes after the first document of a text (who reads files splits them first), typed reading
+//! (the tree of JSON is what is decoded), comments.
 //!
 //! **Invariants.** No more is made of a text than the [`Limits`] allow, whatever its aliases stand for. What [`to_string`]
 //! writes is read back as the same tree. Nothing panics on any text.
@@ -25,10 +25,11 @@ pub use self::error::Error;
 pub use self::tree::{Document, Duplicate, Limits};
 pub use self::write::{WriteError, to_string};
 
-/// Reads the only document of a text; an empty text is null.
+/// Reads the document of a text, for [`Limits::BODY`] the first; an empty text is null.
 ///
 /// # Errors
-/// It is no YAML, it cannot be written as JSON, it holds several documents, or it is larger than the limits.
+/// It is no YAML, it cannot be written as JSON, it is larger than the limits, or it holds several documents where that is
+/// not as Go's library has it.
 pub fn read(text: &[u8], limits: Limits) -> Result<Document, Error> {
     tree::read(text, limits)
 }

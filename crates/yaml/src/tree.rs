@@ -21,15 +21,16 @@ pub struct Limits {
     pub depth: usize,
     /// Nodes, those counted each time that an alias stands for.
     pub nodes: usize,
-    /// Whether libyaml, from which Go's parser was made, must find no fault either.
-    pub is_strict: bool,
+    /// Whether it is read as Go's library reads it: of several documents the first, in which libyaml, from which Go's parser
+    /// was made, must find no fault either. Else a second document is refused: nobody's file is read by half.
+    pub is_go: bool,
 }
 
 impl Limits {
     /// For a body of a request. An object that can be stored stays far below either: it has 1.5 MiB.
-    pub const BODY: Self = Self { depth: 100, nodes: 500_000, is_strict: true };
+    pub const BODY: Self = Self { depth: 100, nodes: 500_000, is_go: true };
     /// For a file that somebody has.
-    pub const FILE: Self = Self { depth: 128, nodes: 50_000_000, is_strict: false };
+    pub const FILE: Self = Self { depth: 128, nodes: 50_000_000, is_go: false };
 }
 
 /// What a text holds.
@@ -76,16 +77,16 @@ pub(crate) fn read(bytes: &[u8], limits: Limits) -> Result<Document, Error> {
         anchors: BTreeMap::new(),
         duplicates: Vec::new(),
     };
-    match reader.only_document() {
+    match reader.document() {
         Ok(value) => {
             let document = Document { value, duplicates: reader.duplicates };
             // The parser reads some texts that Go's does not.
-            let refused = if limits.is_strict { Error::of_text(text.as_bytes()) } else { None };
+            let refused = if limits.is_go { Error::of_text(text.as_bytes(), true) } else { None };
             refused.map_or(Ok(document), Err)
         }
         Err(Refused::Certainly(error)) => Err(error),
         // And it refuses some that Go's reads.
-        Err(Refused::ByParser(error)) => match Error::of_text(text.as_bytes()) {
+        Err(Refused::ByParser(error)) => match Error::of_text(text.as_bytes(), limits.is_go) {
             Some(error) => Err(error),
             None => walk::yaml(&text, limits).map_err(|_| error),
         },
@@ -117,7 +118,7 @@ fn text_of(bytes: &[u8]) -> Result<Cow<'_, str>, Error> {
         [0xfe, 0xff, ..] => of_pairs(u16::from_be_bytes),
         _ => match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Cow::Borrowed(text.strip_prefix('\u{feff}').unwrap_or(text))),
-            Err(_) => Err(Error::of_text(bytes).unwrap_or_else(|| Error::at(0, "invalid leading UTF-8 octet"))),
+            Err(_) => Err(Error::of_text(bytes, false).unwrap_or_else(|| Error::at(0, "invalid leading UTF-8 octet"))),
         },
     }
 }
@@ -134,13 +135,14 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn only_document(&mut self) -> Result<Value, Refused> {
+    fn document(&mut self) -> Result<Value, Refused> {
         let mut value = Value::Null;
         let mut is_read = false;
         loop {
             let (event, span) = self.next()?;
             match event {
                 Event::StreamEnd => return Ok(value),
+                Event::DocumentEnd if self.limits.is_go => return Ok(value),
                 Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd | Event::Nothing => {}
                 _ if is_read => return Err(Error::at(span.start.line(), "there is more than one document").into()),
                 event => {
@@ -392,13 +394,26 @@ mod tests {
             ("a: !!int x", "yaml: cannot decode !!str `x` as a !!int"),
             ("a: .nan", "json: unsupported value: NaN"),
             ("~: 1", "unsupported map key of type: %!s(<nil>), key: <nil>"),
-            ("a: 1\n---\nb: 2\n", "yaml: line 3: there is more than one document"),
         ] {
             assert_eq!(value(text), Err(expected.to_owned()), "{text:?}");
         }
         let refused = |bytes: &[u8]| read(bytes, Limits::BODY).expect_err("no UTF-8").to_string();
         assert_eq!(refused(b"a: \xff"), "yaml: invalid leading UTF-8 octet");
         assert_eq!(refused(b"\xff\xfe\x00\xd8"), "yaml: invalid Unicode character");
+    }
+
+    #[test]
+    fn of_several_documents_of_a_body_the_first_is_read() {
+        for text in
+            ["a: 1\n---\nb: 2\n", "---\na: 1\n---\nb: [\n", "# note\n---\na: 1\n...\n@", "{\"a\": 1}\n---\nb: 2\n"]
+        {
+            check(text, json!({"a": 1}));
+        }
+        check("---\n---\na: 1\n", json!(null));
+        check("a:\n  b: [x,\n z]\n---\nc: 1\n", json!({"a": {"b": ["x", "z"]}}));
+        let refused = read(b"a: 1\n---\nb: 2\n", Limits::FILE).expect_err("nobody's file is read by half");
+        assert_eq!(refused.to_string(), "yaml: line 3: there is more than one document");
+        assert_eq!(value("a: [1\n---\nb: 2\n"), Err("yaml: line 1: did not find expected ',' or ']'".to_owned()));
     }
 
     #[test]

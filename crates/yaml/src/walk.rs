@@ -31,8 +31,10 @@ pub(crate) fn json(text: &str, limits: Limits) -> Option<Value> {
 pub(crate) fn yaml(text: &str, limits: Limits) -> Result<Document, Error> {
     let duplicates = RefCell::default();
     let walk = Walk { yaml: Some(text), depth: limits.depth, left: &Cell::new(limits.nodes), duplicates: &duplicates };
-    let value = walk
-        .deserialize(serde_yaml_ng::Deserializer::from_str(text))
+    let mut documents = serde_yaml_ng::Deserializer::from_str(text);
+    let first = if limits.is_go { documents.next() } else { Some(documents) };
+    let value = first
+        .map_or(Ok(Value::Null), |document| walk.deserialize(document))
         .map_err(|error| Error::at(error.location().map_or(0, |place| place.line()), error.to_string()))?;
     Ok(Document { value, duplicates: duplicates.into_inner() })
 }

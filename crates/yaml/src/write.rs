@@ -61,8 +61,30 @@ fn quoted(text: String) -> String {
 
 /// Whether a scalar is a text for the library that writes, and something else for those who read.
 fn is_only_text_in_1_2(scalar: &str) -> bool {
-    let differs = scalar == "<<" || !matches!(Scalar::plain(scalar), Scalar::Text(_));
+    let differs = scalar == "<<" || is_time(scalar) || !matches!(Scalar::plain(scalar), Scalar::Text(_));
     differs && serde_yaml_ng::from_str::<serde_yaml_ng::Value>(scalar).is_ok_and(|value| value.is_string())
+}
+
+/// Whether a text looks like a date, a time or a number of base 60, around which Go's library writes quotes although it reads
+/// them as texts.
+fn is_time(scalar: &str) -> bool {
+    let digits =
+        |text: &str, most: usize| (1..=most).contains(&text.len()) && text.bytes().all(|it| it.is_ascii_digit());
+    let is_date = |text: &str| {
+        let parts: Vec<&str> = text.split('-').collect();
+        matches!(parts[..], [year, month, day] if year.len() == 4 && digits(year, 4) && digits(month, 2) && digits(day, 2))
+    };
+    let (date, rest) = scalar.split_at(scalar.find(['T', 't', ' ']).unwrap_or(scalar.len()));
+    let is_clock =
+        |text: &str| text.contains(':') && text.bytes().all(|it| it.is_ascii_digit() || b":.Z+-".contains(&it));
+    if is_date(date) {
+        return rest.is_empty() || is_clock(&rest[1..]);
+    }
+    let mut parts = scalar.trim_start_matches(['+', '-']).split(':');
+    let first = parts.next().is_some_and(|first| digits(first, usize::MAX));
+    let rest: Vec<&str> = parts.collect();
+    let is_part = |part: &&str| digits(part.split('.').next().unwrap_or_default(), 2);
+    first && !rest.is_empty() && rest.iter().all(is_part)
 }
 
 #[cfg(test)]
@@ -141,8 +163,26 @@ mod tests {
     }
 
     #[test]
-    fn only_what_needs_quotes_gets_them() {
+    fn only_what_needs_quotes_gets_them_and_what_go_quotes() {
         let text = to_string(&json!({"a": "yes", "b": "maybe", "on": true, "c": 1000, "d": "1_000"})).expect("YAML");
         assert_eq!(text, "a: \"yes\"\nb: maybe\nc: 1000\nd: \"1_000\"\n\"on\": true\n");
+        for (word, is_quoted) in [
+            ("2023-07-27T20:00:08Z", true),
+            ("2023-07-27T20:00:08.5+02:00", true),
+            ("2023-7-2 1:2:3", true),
+            ("2023-07-27", true),
+            ("1:30", true),
+            ("-190:20:30.15", true),
+            ("2023-07-27-x", false),
+            ("2023-07-27Tea", false),
+            ("10.0.0.1:80", false),
+            ("fd00::1", false),
+            ("12:345", false),
+            ("a:1", false),
+        ] {
+            let text = to_string(&json!({ "a": word })).expect("YAML");
+            let expected = if is_quoted { format!("a: \"{word}\"\n") } else { format!("a: {word}\n") };
+            assert_eq!(text.replace('\'', "\""), expected);
+        }
     }
 }
