@@ -48,6 +48,11 @@ pub(crate) struct ResourcePath {
 }
 
 impl Route {
+    /// A path outside every cluster.
+    pub(crate) fn outside(path: &str) -> Self {
+        Self { cluster: String::new(), path: path.to_owned(), target: Target::Other }
+    }
+
     /// `None` for a path outside every cluster.
     pub(crate) fn parse(path: &str) -> Option<Self> {
         let below = path.strip_prefix("/clusters/")?;

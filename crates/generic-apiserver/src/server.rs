@@ -211,8 +211,12 @@ impl Inner {
 
     async fn serve(self: &Arc<Self>, request: Request) -> Result<Response> {
         let (mut parts, body) = request.into_parts();
-        let route = Route::parse(parts.uri.path()).ok_or(Failure::NoSuchPath)?;
         let user = parts.extensions.remove::<User>().unwrap_or_else(anonymous);
+        let Some(route) = Route::parse(parts.uri.path()) else {
+            let route = Route::outside(parts.uri.path());
+            self.authorize(&parts.method, &route, &Query::default(), &user)?;
+            return Err(Failure::NoSuchPath);
+        };
         let stamp = parts.extensions.remove::<Stamp>().unwrap_or_default();
         let offload = parts.extensions.remove::<Offload>().unwrap_or_default();
         let call = Call {
@@ -243,6 +247,7 @@ impl Inner {
                     return Ok(response);
                 }
                 match discovery::answer(self, &call, cluster.as_ref()) {
+                    Some(_) if !reads(&call.method) && is_routed(&call.route.path) => Err(Failure::NoSuchMethod),
                     Some(response) => Ok(response),
                     None => Err(Failure::NoSuchPath),
                 }
@@ -254,8 +259,7 @@ impl Inner {
                 if !Arc::ptr_eq(&server, self) {
                     server.backend.store.fresh().await?;
                 }
-                let reads = matches!(call.method, Method::GET | Method::HEAD);
-                let body = if reads { Bytes::new() } else { read(body).await? };
+                let body = if reads(&call.method) { Bytes::new() } else { read(body).await? };
                 let is_long = body.len() > if yaml::is_sent(&call) { LONG_YAML } else { LONG };
                 let answer = server.resource(call, path, served, body);
                 if is_long { offload.run(answer).await } else { answer.await }
@@ -356,6 +360,15 @@ impl Inner {
         }
         allowed
     }
+}
+
+fn reads(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
+/// Whether a path that is no resource is asked for with a certain method; of others, such as health, nobody looks at it.
+fn is_routed(path: &str) -> bool {
+    matches!(path.split('/').nth(1), Some("api" | "apis" | "version"))
 }
 
 async fn read(body: Body) -> Result<Bytes> {

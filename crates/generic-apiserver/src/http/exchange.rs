@@ -102,13 +102,13 @@ pub(super) async fn answer(
     response.map(|body| stream::until(stopped, running.lasts(), body))
 }
 
-/// Where a path of the API leads that names no cluster.
+/// Where a path leads that names no cluster, and is none of this process itself.
 async fn at_home(shared: &Shared, certificates: &[CertificateDer<'static>], parts: &Parts) -> Option<Uri> {
     let first = parts.uri.path().split('/').nth(1).unwrap_or_default();
-    if !matches!(first, "" | ".well-known" | "api" | "apis" | "metrics" | "openapi" | "openid" | "version") {
+    let options = &shared.options;
+    if matches!(first, "clusters" | "healthz" | "livez" | "readyz") || (options.outside)(parts.uri.path()) {
         return None;
     }
-    let options = &shared.options;
     let token = bearer_token(&parts.headers);
     let cluster = options
         .authenticator

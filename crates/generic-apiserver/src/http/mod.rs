@@ -47,8 +47,8 @@ pub use heads::size as size_of_head;
 pub use health::Health;
 pub use metrics::{Count, Metrics};
 
-/// Whether answers to a path may last although they are no watches.
-pub type Lasting = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+/// Whether a path is among some.
+pub type Paths = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// What answers requests: `Server::call` or the like.
 pub type Handler = Arc<dyn Fn(Request) -> ResponseFuture + Send + Sync>;
@@ -126,7 +126,10 @@ pub struct Options {
     pub random: Random,
     /// Paths whose answers may last beside watches, long polls or streams: they have no time-out, and are ended with
     /// serving.
-    pub lasting: Lasting,
+    pub lasting: Paths,
+    /// Paths outside of all clusters that the handler knows, beside those of health; any other is meant for the user's own
+    /// cluster, if he has one.
+    pub outside: Paths,
     /// What is counted; served at `/metrics` outside of all clusters, and wherever else somebody is given it.
     pub metrics: Metrics,
     /// Checks behind `/livez` and `/readyz` outside of all clusters.
@@ -147,6 +150,7 @@ impl Options {
             wall,
             random: Random::new(0),
             lasting: Arc::new(|_| false),
+            outside: Arc::new(|_| false),
             metrics: Metrics::default(),
             health: Health::default(),
             limits: Limits::default(),

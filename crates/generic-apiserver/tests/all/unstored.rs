@@ -401,3 +401,18 @@ async fn a_kind_of_two_versions_is_one_object_with_two_faces() {
         world.raw("PATCH", &format!("{new}/gizmos/g"), &content, back).await.expect_code(200);
     }
 }
+
+#[tokio::test]
+async fn discovery_is_only_read() {
+    let world = World::new().await;
+    for path in ["/version", "/api", "/apis", "/apis/example.com", "/apis/example.com/v1"] {
+        world.get(&format!("/clusters/a{path}")).await.expect_code(200);
+        for method in ["POST", "PUT", "DELETE"] {
+            let answer = world.raw(method, &format!("/clusters/a{path}"), &[], String::new()).await;
+            let message = "the server does not allow this method on the requested resource";
+            answer.expect_failure(405, "MethodNotAllowed", message);
+        }
+    }
+    let health = world.raw("POST", "/clusters/a/livez", &[], String::new()).await;
+    assert_eq!(health.code, 200, "nobody looks at the method");
+}

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use chrono::TimeDelta;
 use futures::channel::oneshot;
+use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
-use generic_apiserver::authentication::{UserDetails, front_proxy};
+use generic_apiserver::authentication::{self, Authenticator, Identity, Unauthorized, UserDetails, front_proxy};
 use generic_apiserver::authorization::Question;
 use generic_apiserver::http::Options;
 use generic_apiserver::{Authorizer, FixedClusters};
@@ -280,6 +281,47 @@ async fn a_server_answers_over_the_wire() {
     let (_, metrics) = get(&client, "/metrics", &[]).await;
     let line = r#"apiserver_request_total{verb="create",group="example.com",version="v1",resource="widgets",subresource="",code="201"} 1"#;
     assert!(metrics.as_str().is_some_and(|text| text.contains(line)), "{metrics}");
+}
+
+/// Somebody with a certificate is at home in cluster `a`.
+#[derive(Debug)]
+struct AtHome(Arc<dyn Authenticator>);
+
+impl Authenticator for AtHome {
+    fn authenticate<'a>(
+        &'a self,
+        credentials: authentication::Credentials<'a>,
+    ) -> BoxFuture<'a, Result<Identity, Unauthorized>> {
+        self.0.authenticate(credentials)
+    }
+
+    fn home<'a>(&'a self, credentials: authentication::Credentials<'a>) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async move { (!credentials.certificates.is_empty()).then(|| "a".to_owned()) })
+    }
+}
+
+#[tokio::test]
+async fn a_path_that_nobody_knows_is_not_found_by_who_may_ask() {
+    let (_world, wire) = served(|options| {
+        options.authenticator = Arc::new(AtHome(options.authenticator.clone()));
+        options.outside = Arc::new(|path| path == "/own");
+    })
+    .await;
+    let (user, nobody) = (wire.user("jane", &[]), wire.client(Credentials::None, Watches::Shared));
+    let robot = wire.client(Credentials::Token("secret".to_owned()), Watches::Shared);
+    let wrong = wire.client(Credentials::Token("guess".to_owned()), Watches::Shared);
+    let missing = (404, json!("404 page not found\n"));
+    for path in ["/foo", "/foo/bar", "/own", "/clusters/a/foo", "/api/v1/bar"] {
+        assert_eq!(get(&user, path, &[]).await, missing, "{path}");
+        let (code, status) = get(&nobody, path, &[]).await;
+        assert_eq!((code, &status["reason"]), (403, &json!("Forbidden")), "{path}");
+        assert_eq!(get(&wrong, path, &[]).await.0, 401, "{path}");
+    }
+    assert_eq!(get(&robot, "/foo", &[]).await, missing, "who is at home nowhere");
+    let (_, status) = get(&nobody, "/foo", &[]).await;
+    assert_eq!(status["message"], "forbidden: User \"system:anonymous\" cannot get path \"/foo\"");
+    assert_eq!(get(&user, "/version", &[]).await.0, 200);
+    assert_eq!(get(&user, "/livez", &[]).await, (200, json!("ok")));
 }
 
 #[tokio::test]

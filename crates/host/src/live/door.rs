@@ -13,6 +13,7 @@ use process::pki::Pair;
 
 use super::base::Core;
 use crate::identity::{CertificateAuthenticator, ClusterAuthenticator, OwnAuthorities};
+use crate::place::Place;
 
 /// Where a page follows what it shows.
 const PAGE_STREAM_PATH: &str = "/dashboard/stream";
@@ -49,6 +50,7 @@ impl Door {
         }
         options.lasting =
             Arc::new(|path| path.starts_with(CLOCK_PATH) || path == LOG_WATCH_PATH || path == PAGE_STREAM_PATH);
+        options.outside = Arc::new(|path| !matches!(Place::of(path), Place::InCluster(_)));
         let host = core.host.clone();
         http::serve(tasks, move |request| host.call(request), options).await
     }
