@@ -81,6 +81,10 @@ pub enum Cell {
     /// The length of time between two instants, each at a JSONPath: to now where there is no second one, empty where there
     /// is no first one.
     Elapsed(&'static str, &'static str),
+    /// How long an instant at a JSONPath is ago, and the text when it is absent.
+    Age(&'static str, &'static str),
+    /// A text of the object's tree and an instant; with how long that is ago, `5 (3m ago)`, where there is one.
+    Ago(fn(&serde_json::Value) -> (String, Option<String>)),
     /// A number of seconds at a JSONPath as a length of time; `<none>` without one.
     Seconds(&'static str),
     /// A function of the object's tree.

@@ -91,9 +91,11 @@ pub(crate) fn bookmark(scope: &Scope, version: &str, metadata: Value, revision: 
     })
 }
 
-/// Whether a column shows the name of its object, as those of Events do, so that none is put in front.
+/// Whether a column shows the name of its object, as one of Events does and the first of StorageClasses, so that none is put
+/// in front. Others may be about another object's name.
 fn names_itself(columns: &[Column]) -> bool {
-    columns.iter().any(|column| column.name == "Name")
+    let is_own = |column: &Column| matches!(column.cell, Cell::Path(".metadata.name"));
+    columns.iter().enumerate().any(|(place, column)| column.name == "Name" && (place == 0 || is_own(column)))
 }
 
 fn definitions(columns: &[Column]) -> Value {
@@ -159,16 +161,26 @@ fn cell(tree: &Value, column: &Column, now: DateTime<Utc>) -> Value {
                 None => json!(absent),
             }
         }
+        Cell::Age(path, absent) => {
+            let then = at(tree, path);
+            json!(if then.is_null() { (*absent).to_owned() } else { age(&then, now) })
+        }
+        Cell::Ago(make) => json!(match make(tree) {
+            (text, Some(then)) => format!("{text} ({} ago)", age(&json!(then), now)),
+            (text, None) => text,
+        }),
         Cell::Elapsed(from, to) => elapsed(&at(tree, from), &at(tree, to), now),
         Cell::Seconds(path) => json!(at(tree, path).as_i64().map_or_else(|| "<none>".to_owned(), human_duration)),
         Cell::Function(make) => make(tree),
     };
+    let is_path = matches!(column.cell, Cell::Path(_));
     match (column.type_, value) {
-        ("date", Value::Null) => Value::Null,
+        ("date", Value::Null) if is_path => Value::Null,
         ("date", value) => json!(age(&value, now)),
-        ("string", Value::Array(_) | Value::Object(_)) => Value::Null,
-        ("string", Value::Bool(value)) => json!(value.to_string()),
-        ("string", Value::Number(value)) => json!(value.to_string()),
+        // What a definition's column of texts finds is made a text; a printer's cells are what it makes of them.
+        ("string", Value::Array(_) | Value::Object(_)) if is_path => Value::Null,
+        ("string", Value::Bool(value)) if is_path => json!(value.to_string()),
+        ("string", Value::Number(value)) if is_path => json!(value.to_string()),
         (_, value) => value,
     }
 }
@@ -252,9 +264,7 @@ fn human_duration(seconds: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
-    use super::{at, elapsed, human_duration};
+    use super::*;
 
     #[test]
     fn what_has_begun_lasts_until_it_ends_or_until_now() {
@@ -263,6 +273,45 @@ mod tests {
         assert_eq!(elapsed(&json!(null), &to, now), "");
         assert_eq!(elapsed(&from, &json!(null), now), "60m");
         assert_eq!(elapsed(&from, &to, now), "5s");
+    }
+
+    #[test]
+    fn a_cell_is_what_its_column_says() {
+        let now = "2026-01-01T01:00:00Z".parse().expect("an instant");
+        let tree = json!({"n": 3, "b": true, "then": "2026-01-01T00:57:00Z", "list": []});
+        let cell = |type_: &'static str, cell: Cell| cell_of(&tree, type_, cell, now);
+        assert_eq!(cell("string", Cell::Path(".n")), json!("3"));
+        assert_eq!(
+            cell("string", Cell::Function(|tree| tree["n"].clone())),
+            json!(3),
+            "as upstream's printers have it"
+        );
+        assert_eq!(cell("string", Cell::Path(".list")), json!(null));
+        assert_eq!(cell("date", Cell::Path(".then")), json!("3m"));
+        assert_eq!(cell("date", Cell::Path(".never")), json!(null));
+        assert_eq!(cell("date", Cell::Function(|tree| tree["never"].clone())), json!("<unknown>"));
+        assert_eq!(cell("string", Cell::Age(".then", "<none>")), json!("3m"));
+        assert_eq!(cell("string", Cell::Age(".never", "<none>")), json!("<none>"));
+        let ago = |tree: &Value| ("5".to_owned(), tree["then"].as_str().map(str::to_owned));
+        assert_eq!(cell("string", Cell::Ago(ago)), json!("5 (3m ago)"));
+        assert_eq!(cell("string", Cell::Ago(|_| ("5".to_owned(), None))), json!("5"));
+    }
+
+    fn cell_of(tree: &Value, type_: &'static str, cell: Cell, now: DateTime<Utc>) -> Value {
+        super::cell(tree, &Column { name: "C", type_, cell, priority: 0 }, now)
+    }
+
+    #[test]
+    fn a_table_shows_the_name_of_its_objects_once() {
+        let named = |cell: Cell, before: usize| {
+            let other = Column { name: "Other", type_: "string", cell: Cell::Path(".x"), priority: 0 };
+            let mut columns = vec![other; before];
+            columns.push(Column { name: "Name", type_: "string", cell, priority: 0 });
+            names_itself(&columns)
+        };
+        assert!(named(Cell::Path(".metadata.name"), 1), "of Events");
+        assert!(named(Cell::Function(Value::clone), 0), "of StorageClasses");
+        assert!(!named(Cell::Function(Value::clone), 1), "of what a CredentialsBinding refers to");
     }
 
     #[test]

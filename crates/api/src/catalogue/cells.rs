@@ -4,6 +4,8 @@
 //! Source: pkg/apiserver/registry/*/storage/tableconvertor.go @ v1.120.0, kubernetes
 //! pkg/printers/internalversion/printers.go.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 /// The text at a JSON pointer, or a word for its absence.
@@ -14,28 +16,42 @@ pub(super) fn text(object: &Value, pointer: &str, absent: &str) -> Value {
     }
 }
 
-fn str_at<'a>(object: &'a Value, pointer: &str) -> &'a str {
+pub(super) fn str_at<'a>(object: &'a Value, pointer: &str) -> &'a str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn number_at(object: &Value, pointer: &str) -> i64 {
+pub(super) fn number_at(object: &Value, pointer: &str) -> i64 {
     object.pointer(pointer).and_then(Value::as_i64).unwrap_or_default()
 }
 
-fn items(list: &Value) -> impl Iterator<Item = &Value> {
-    list.as_array().into_iter().flatten()
+pub(super) fn items(list: &Value) -> std::slice::Iter<'_, Value> {
+    list.as_array().map(Vec::as_slice).unwrap_or_default().iter()
 }
 
 /// The status of a condition.
-fn condition<'a>(object: &'a Value, type_: &str) -> Option<&'a str> {
+pub(super) fn condition<'a>(object: &'a Value, type_: &str) -> Option<&'a str> {
     items(&object["status"]["conditions"]).find(|condition| condition["type"] == *type_)?["status"].as_str()
 }
 
 /// How many entries a list or map has.
 pub(super) fn count(value: &Value) -> Value {
-    json!(
-        value.as_array().map(Vec::len).or_else(|| value.as_object().map(serde_json::Map::len)).unwrap_or(0).to_string()
-    )
+    json!(value.as_array().map(Vec::len).or_else(|| value.as_object().map(serde_json::Map::len)).unwrap_or(0))
+}
+
+/// How many keys a ConfigMap has.
+pub(super) fn data(object: &Value) -> Value {
+    let of = |name: &str| object[name].as_object().map_or(0, serde_json::Map::len);
+    json!(of("data") + of("binaryData"))
+}
+
+/// A number, which Go leaves out where it is 0.
+pub(super) fn number(object: &Value, pointer: &str) -> Value {
+    json!(number_at(object, pointer))
+}
+
+/// Whether a flag is set; `default` where nothing is said.
+pub(super) fn flag(object: &Value, pointer: &str, default: bool) -> Value {
+    json!(object.pointer(pointer).and_then(Value::as_bool).unwrap_or(default))
 }
 
 /// Texts of a list, with commas.
@@ -195,49 +211,6 @@ pub(super) fn container_images(object: &Value) -> Value {
     containers(object, "/image")
 }
 
-/// `READY/CONTAINERS` of a Pod.
-pub(super) fn pod_ready(object: &Value) -> Value {
-    let ready = items(&object["status"]["containerStatuses"]).filter(|status| status["ready"] == true).count();
-    json!(format!("{ready}/{}", items(&object["spec"]["containers"]).count()))
-}
-
-pub(super) fn pod_restarts(object: &Value) -> Value {
-    let counts = items(&object["status"]["containerStatuses"]).map(|status| number_at(status, "/restartCount"));
-    json!(counts.sum::<i64>().to_string())
-}
-
-/// The word that describes a Pod best: what a container waits for, how it ended, or the phase.
-pub(super) fn pod_status(object: &Value) -> Value {
-    let mut word = match str_at(object, "/status/reason") {
-        "" => str_at(object, "/status/phase").to_owned(),
-        reason => reason.to_owned(),
-    };
-    let mut running = false;
-    let statuses: Vec<&Value> = items(&object["status"]["containerStatuses"]).collect();
-    for status in statuses.into_iter().rev() {
-        let (waiting, terminated) = (str_at(status, "/state/waiting/reason"), &status["state"]["terminated"]);
-        if !waiting.is_empty() {
-            waiting.clone_into(&mut word);
-        } else if terminated.is_object() {
-            word = match (str_at(terminated, "/reason"), number_at(terminated, "/signal")) {
-                ("", 0) => format!("ExitCode:{}", number_at(terminated, "/exitCode")),
-                ("", signal) => format!("Signal:{signal}"),
-                (reason, _) => reason.to_owned(),
-            };
-        } else if status["ready"] == true && status["state"]["running"].is_object() {
-            running = true;
-        }
-    }
-    if word == "Completed" && running {
-        (if condition(object, "Ready") == Some("True") { "Running" } else { "NotReady" }).clone_into(&mut word);
-    }
-    if object["metadata"]["deletionTimestamp"].is_string() {
-        let lost = str_at(object, "/status/reason") == "NodeLost";
-        (if lost { "Unknown" } else { "Terminating" }).clone_into(&mut word);
-    }
-    json!(word)
-}
-
 pub(super) fn node_status(object: &Value) -> Value {
     let mut words = vec![match condition(object, "Ready") {
         Some("True") => "Ready",
@@ -253,7 +226,7 @@ pub(super) fn node_status(object: &Value) -> Value {
 /// The roles that a Node's labels name, sorted.
 pub(super) fn node_roles(object: &Value) -> Value {
     let labels = object["metadata"]["labels"].as_object().into_iter().flatten();
-    let roles: std::collections::BTreeSet<&str> = labels
+    let roles: BTreeSet<&str> = labels
         .filter_map(|(key, value)| match key.strip_prefix("node-role.kubernetes.io/") {
             Some(role) => Some(role),
             None if key == "kubernetes.io/role" => value.as_str(),
@@ -284,9 +257,12 @@ pub(super) fn event_object(object: &Value) -> Value {
     json!(if name.is_empty() { kind } else { format!("{kind}/{name}") })
 }
 
-/// When an Event was seen last: in its series, by its timestamp, or when it happened.
+/// When an Event was seen last: in its series, by its timestamp, or when it was seen first.
 pub(super) fn event_last_seen(object: &Value) -> Value {
-    first_text(object, &["/series/lastObservedTime", "/lastTimestamp", "/eventTime"])
+    if object["series"].is_object() {
+        return first_text(object, &["/series/lastObservedTime"]);
+    }
+    first_text(object, &["/lastTimestamp", "/firstTimestamp", "/eventTime"])
 }
 
 pub(super) fn event_first_seen(object: &Value) -> Value {
@@ -298,21 +274,22 @@ fn first_text(object: &Value, pointers: &[&str]) -> Value {
     found.next().map_or(Value::Null, |text| json!(text))
 }
 
-/// `component, host`, or who reported.
+/// `component, host`; each is who reported where it is not said.
 pub(super) fn event_source(object: &Value) -> Value {
-    let (component, host) = match str_at(object, "/source/component") {
-        "" => (str_at(object, "/reportingComponent"), str_at(object, "/reportingInstance")),
-        component => (component, str_at(object, "/source/host")),
+    let either = |one: &str, other: &str| match str_at(object, one) {
+        "" => str_at(object, other).to_owned(),
+        text => text.to_owned(),
     };
-    json!(if host.is_empty() { component.to_owned() } else { format!("{component}, {host}") })
+    let component = either("/source/component", "/reportingComponent");
+    let host = either("/source/host", "/reportingInstance");
+    json!(if host.is_empty() { component } else { format!("{component}, {host}") })
 }
 
 pub(super) fn event_count(object: &Value) -> Value {
-    let count = match number_at(object, "/series/count") {
-        0 => number_at(object, "/count").max(1),
-        count => count,
-    };
-    json!(count.to_string())
+    if object["series"].is_object() {
+        return number(object, "/series/count");
+    }
+    json!(number_at(object, "/count").max(1))
 }
 
 pub(super) fn event_message(object: &Value) -> Value {
@@ -333,19 +310,30 @@ pub(super) fn service_ports(object: &Value) -> Value {
     json!(if ports.is_empty() { "<none>".to_owned() } else { ports.join(",") })
 }
 
+/// Addresses of a load balancer, sorted, with commas.
+pub(super) fn load_balancer(object: &Value) -> String {
+    let address = |ingress: &Value| match (str_at(ingress, "/ip"), str_at(ingress, "/hostname")) {
+        ("", "") => None,
+        ("", name) => Some(name.to_owned()),
+        (ip, _) => Some(ip.to_owned()),
+    };
+    let found: BTreeSet<String> = items(&object["status"]["loadBalancer"]["ingress"]).filter_map(address).collect();
+    found.into_iter().collect::<Vec<_>>().join(",")
+}
+
+/// By which addresses a Service is reached from outside.
 pub(super) fn service_external(object: &Value) -> Value {
-    let ingress: Vec<&str> = items(&object["status"]["loadBalancer"]["ingress"])
-        .map(
-            |ingress| {
-                if str_at(ingress, "/ip").is_empty() { str_at(ingress, "/hostname") } else { str_at(ingress, "/ip") }
-            },
-        )
-        .collect();
-    match (str_at(object, "/spec/type"), ingress.is_empty()) {
-        ("LoadBalancer", true) => json!("<pending>"),
-        ("LoadBalancer", false) => json!(ingress.join(",")),
-        ("ExternalName", _) => text(object, "/spec/externalName", "<none>"),
-        _ => json!("<none>"),
+    let own: Vec<&str> = items(&object["spec"]["externalIPs"]).filter_map(Value::as_str).collect();
+    match str_at(object, "/spec/type") {
+        "ClusterIP" | "NodePort" if own.is_empty() => json!("<none>"),
+        "ClusterIP" | "NodePort" => json!(own.join(",")),
+        "LoadBalancer" => {
+            let balanced = load_balancer(object);
+            let all: Vec<&str> = std::iter::once(&*balanced).filter(|text| !text.is_empty()).chain(own).collect();
+            json!(if all.is_empty() { "<pending>".to_owned() } else { all.join(",") })
+        }
+        "ExternalName" => json!(str_at(object, "/spec/externalName")),
+        _ => json!("<unknown>"),
     }
 }
 
@@ -366,8 +354,8 @@ pub(super) fn binding_role(object: &Value) -> Value {
 /// Names of a binding's subjects of a kind; of ServiceAccounts with their namespace.
 pub(super) fn subjects(object: &Value, kind: &str) -> Value {
     let of_kind = items(&object["subjects"]).filter(|subject| subject["kind"] == *kind);
-    let names = of_kind.map(|subject| match (kind, str_at(subject, "/namespace")) {
-        ("ServiceAccount", namespace) if !namespace.is_empty() => format!("{namespace}/{}", str_at(subject, "/name")),
+    let names = of_kind.map(|subject| match kind {
+        "ServiceAccount" => format!("{}/{}", str_at(subject, "/namespace"), str_at(subject, "/name")),
         _ => str_at(subject, "/name").to_owned(),
     });
     json!(names.collect::<Vec<_>>().join(", "))
@@ -406,17 +394,6 @@ pub(super) fn availability(object: &Value) -> Value {
     })
 }
 
-/// How many conditions that a Pod waits for hold, of how many: `1/2`.
-pub(super) fn readiness_gates(object: &Value) -> Value {
-    let gates: Vec<&str> =
-        items(&object["spec"]["readinessGates"]).map(|gate| str_at(gate, "/conditionType")).collect();
-    if gates.is_empty() {
-        return json!("<none>");
-    }
-    let holding = gates.iter().filter(|gate| condition(object, gate) == Some("True")).count();
-    json!(format!("{holding}/{}", gates.len()))
-}
-
 /// What is used of a ResourceQuota and what it allows: `pods: 1/3, secrets: 0/2`; those of its names that `wanted` takes.
 pub(super) fn quota(object: &Value, wanted: fn(&str) -> bool) -> Value {
     let text = |of: &str, name: &str| object["status"][of][name].as_str().unwrap_or("0").to_owned();
@@ -448,6 +425,38 @@ mod tests {
     }
 
     #[test]
+    fn a_service_is_reached_by_what_it_says_and_was_given() {
+        let service = |kind: &str, own: &[&str], given: Value| {
+            json!({
+                "spec": {"type": kind, "externalIPs": own, "externalName": "x.example.com"},
+                "status": {"loadBalancer": {"ingress": given}},
+            })
+        };
+        let given = json!([{"ip": "10.0.0.2"}, {"hostname": "b"}, {"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}, {}]);
+        check(service_external, &service("ClusterIP", &[], json!(null)), "<none>");
+        check(service_external, &service("NodePort", &["1.1.1.1", "1.1.1.0"], json!(null)), "1.1.1.1,1.1.1.0");
+        check(service_external, &service("LoadBalancer", &[], json!([])), "<pending>");
+        check(service_external, &service("LoadBalancer", &["9.9.9.9"], given), "10.0.0.1,10.0.0.2,b,9.9.9.9");
+        check(service_external, &service("ExternalName", &[], json!(null)), "x.example.com");
+        check(service_external, &json!({}), "<unknown>");
+    }
+
+    #[test]
+    fn an_event_says_when_how_often_and_by_whom() {
+        let event = json!({"firstTimestamp": "a", "source": {"component": "kubelet"}, "reportingInstance": "node"});
+        check(event_last_seen, &event, "a");
+        check(event_source, &event, "kubelet, node");
+        assert_eq!(event_count(&event), json!(1));
+        let series = json!({
+            "lastTimestamp": "b", "series": {"lastObservedTime": "c", "count": 7}, "count": 3, "reportingComponent": "r",
+        });
+        check(event_last_seen, &series, "c");
+        check(event_source, &series, "r");
+        assert_eq!(event_count(&series), json!(7));
+        assert_eq!(event_last_seen(&json!({})), Value::Null);
+    }
+
+    #[test]
     fn a_signing_request_says_what_became_of_it() {
         let request = |types: &[&str], certificate: &str| {
             let conditions: Vec<Value> = types.iter().map(|type_| json!({"type": type_, "status": "True"})).collect();
@@ -473,15 +482,6 @@ mod tests {
         check(availability, &served("True"), "True");
         check(availability, &served("False"), "False (MissingEndpoints)");
         check(availability, &json!({}), "Unknown");
-    }
-
-    #[test]
-    fn gates_of_a_pod_are_counted() {
-        let mut pod = conditions(&[("a", "True"), ("b", "False")]);
-        check(readiness_gates, &pod, "<none>");
-        pod["spec"] =
-            json!({"readinessGates": [{"conditionType": "a"}, {"conditionType": "b"}, {"conditionType": "c"}]});
-        check(readiness_gates, &pod, "1/3");
     }
 
     fn conditions(statuses: &[(&str, &str)]) -> Value {
@@ -516,19 +516,6 @@ mod tests {
         check(last_operation, &shoot, "Create Processing (43%)");
         check(last_operation, &json!({}), "<pending>");
         check(shoot_hibernation, &json!({"status": {"hibernated": true}}), "Waking Up");
-    }
-
-    #[test]
-    fn a_pod_is_described_by_the_most_telling_word() {
-        let pod = |state: Value| json!({"status": {"phase": "Running", "containerStatuses": [{"state": state}]}});
-        check(pod_status, &pod(json!({"running": {}})), "Running");
-        check(pod_status, &pod(json!({"waiting": {"reason": "CrashLoopBackOff"}})), "CrashLoopBackOff");
-        check(pod_status, &pod(json!({"terminated": {"exitCode": 3}})), "ExitCode:3");
-        check(
-            pod_status,
-            &json!({"metadata": {"deletionTimestamp": "x"}, "status": {"phase": "Running"}}),
-            "Terminating",
-        );
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use apimachinery::catalogue::Cell::{Function, Path};
 use apimachinery::catalogue::{Cell, Column, ResourceInfo};
 
-use super::{AGE, bare, cells, column, integer, path, wide};
+use super::{AGE, bare, cells, column, counted, path, pod_cells, wide};
 use crate::kubernetes::tables;
 
 const ALL: &[&str] = &["all"];
@@ -34,14 +34,14 @@ pub(super) const EVENT: &[Column] = &[
 ];
 
 const POD: &[Column] = &[
-    column("Ready", Function(cells::pod_ready)),
-    column("Status", Function(cells::pod_status)),
-    column("Restarts", Function(cells::pod_restarts)),
+    column("Ready", Function(pod_cells::ready)),
+    column("Status", Function(pod_cells::status)),
+    column("Restarts", Cell::Ago(pod_cells::restarts)),
     AGE,
-    wide("IP", Function(|object| cells::text(object, "/status/podIP", "<none>"))),
+    wide("IP", Function(pod_cells::address)),
     wide("Node", Function(|object| cells::text(object, "/spec/nodeName", "<none>"))),
     wide("Nominated Node", Function(|object| cells::text(object, "/status/nominatedNodeName", "<none>"))),
-    wide("Readiness Gates", Function(cells::readiness_gates)),
+    wide("Readiness Gates", Function(pod_cells::readiness_gates)),
 ];
 
 const NODE: &[Column] = &[
@@ -59,7 +59,7 @@ const NODE: &[Column] = &[
     ),
 ];
 
-const WEBHOOKS: &[Column] = &[column("Webhooks", Function(|object| cells::count(&object["webhooks"]))), AGE];
+const WEBHOOKS: &[Column] = &[counted("Webhooks", |object| cells::count(&object["webhooks"])), AGE];
 
 const SERVICE: &[Column] = &[
     path("Type", ".spec.type"),
@@ -72,8 +72,8 @@ const SERVICE: &[Column] = &[
 
 const DEPLOYMENT: &[Column] = &[
     column("Ready", Function(cells::ready_of_replicas)),
-    column("Up-to-date", Function(|object| number(object, "/status/updatedReplicas"))),
-    column("Available", Function(|object| number(object, "/status/availableReplicas"))),
+    column("Up-to-date", Function(|object| cells::number(object, "/status/updatedReplicas"))),
+    column("Available", Function(|object| cells::number(object, "/status/availableReplicas"))),
     AGE,
     CONTAINERS,
     IMAGES,
@@ -81,9 +81,9 @@ const DEPLOYMENT: &[Column] = &[
 ];
 
 const REPLICA_SET: &[Column] = &[
-    column("Desired", Function(|object| number(object, "/spec/replicas"))),
-    column("Current", Function(|object| number(object, "/status/replicas"))),
-    column("Ready", Function(|object| number(object, "/status/readyReplicas"))),
+    counted("Desired", |object| cells::number(object, "/spec/replicas")),
+    counted("Current", |object| cells::number(object, "/status/replicas")),
+    counted("Ready", |object| cells::number(object, "/status/readyReplicas")),
     AGE,
     CONTAINERS,
     IMAGES,
@@ -93,11 +93,11 @@ const REPLICA_SET: &[Column] = &[
 const STATEFUL_SET: &[Column] = &[column("Ready", Function(cells::ready_of_replicas)), AGE, CONTAINERS, IMAGES];
 
 const DAEMON_SET: &[Column] = &[
-    column("Desired", Function(|object| number(object, "/status/desiredNumberScheduled"))),
-    column("Current", Function(|object| number(object, "/status/currentNumberScheduled"))),
-    column("Ready", Function(|object| number(object, "/status/numberReady"))),
-    column("Up-to-date", Function(|object| number(object, "/status/updatedNumberScheduled"))),
-    column("Available", Function(|object| number(object, "/status/numberAvailable"))),
+    counted("Desired", |object| cells::number(object, "/status/desiredNumberScheduled")),
+    counted("Current", |object| cells::number(object, "/status/currentNumberScheduled")),
+    counted("Ready", |object| cells::number(object, "/status/numberReady")),
+    counted("Up-to-date", |object| cells::number(object, "/status/updatedNumberScheduled")),
+    counted("Available", |object| cells::number(object, "/status/numberAvailable")),
     column("Node Selector", Function(|object| cells::labels(&object["spec"]["template"]["spec"]["nodeSelector"]))),
     AGE,
     CONTAINERS,
@@ -108,14 +108,14 @@ const DAEMON_SET: &[Column] = &[
 const POD_DISRUPTION_BUDGET: &[Column] = &[
     column("Min Available", Function(|object| cells::or_not_applicable(&object["spec"]["minAvailable"]))),
     column("Max Unavailable", Function(|object| cells::or_not_applicable(&object["spec"]["maxUnavailable"]))),
-    integer("Allowed Disruptions", ".status.disruptionsAllowed"),
+    counted("Allowed Disruptions", |object| cells::number(object, "/status/disruptionsAllowed")),
     AGE,
 ];
 
 const RESOURCE_QUOTA: &[Column] = &[
-    AGE,
     column("Request", Function(|object| cells::quota(object, |name| !name.starts_with("limits.")))),
     column("Limit", Function(|object| cells::quota(object, |name| name.starts_with("limits.")))),
+    AGE,
 ];
 
 const BINDING: &[Column] = &[
@@ -128,7 +128,7 @@ const BINDING: &[Column] = &[
 
 const SIGNING_REQUEST: &[Column] = &[
     AGE,
-    path("SignerName", ".spec.signerName"),
+    column("SignerName", Function(|object| cells::text(object, "/spec/signerName", "<none>"))),
     path("Requestor", ".spec.username"),
     column("RequestedDuration", Cell::Seconds(".spec.expirationSeconds")),
     column("Condition", Function(cells::signing_request)),
@@ -166,10 +166,6 @@ const POD_SELECTORS: &[(&str, &str)] = &[
     ("status.nominatedNodeName", ".status.nominatedNodeName"),
 ];
 
-fn number(object: &serde_json::Value, pointer: &str) -> serde_json::Value {
-    serde_json::Value::from(object.pointer(pointer).and_then(serde_json::Value::as_i64).unwrap_or(0).to_string())
-}
-
 /// A row of a kind that the table `$table` describes.
 macro_rules! own {
     ($group:literal, $table:literal, $kind:literal, $plural:literal, $namespaced:literal, $short:expr, $columns:expr) => {
@@ -200,15 +196,7 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
                 &[path("Type", ".type"), column("Data", Function(|object| cells::count(&object["data"]))), AGE]
             )
         },
-        own!(
-            "",
-            "core",
-            "ConfigMap",
-            "configmaps",
-            true,
-            &["cm"],
-            &[column("Data", Function(|object| cells::count(&object["data"]))), AGE]
-        ),
+        own!("", "core", "ConfigMap", "configmaps", true, &["cm"], &[column("Data", Function(cells::data)), AGE]),
         ResourceInfo {
             subresources: &["token"],
             ..own!(

@@ -9,6 +9,8 @@ mod custom;
 mod gardener;
 mod kubernetes;
 mod later;
+mod metric_cells;
+mod pod_cells;
 mod storage;
 mod unread;
 mod unstored;
@@ -133,6 +135,11 @@ const fn wide(name: &'static str, cell: Cell) -> Column {
 /// A column of numbers.
 const fn integer(name: &'static str, path: &'static str) -> Column {
     Column { name, type_: "integer", cell: Cell::Path(path), priority: 0 }
+}
+
+/// A column of numbers that are no plain value.
+const fn counted(name: &'static str, cell: fn(&serde_json::Value) -> serde_json::Value) -> Column {
+    Column { name, type_: "integer", cell: Cell::Function(cell), priority: 0 }
 }
 
 /// A column with the value at a path.

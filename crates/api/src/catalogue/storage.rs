@@ -22,21 +22,21 @@ const MODE: Column = wide("VolumeMode", Function(|object| cells::text(object, "/
 const CLAIM: &[Column] = &[
     column("Status", Function(phase)),
     path("Volume", ".spec.volumeName"),
-    column("Capacity", Function(|claim| of_volume(claim, json!(claim["status"]["capacity"]["storage"])))),
+    column("Capacity", Function(|claim| of_volume(claim, cells::text(claim, "/status/capacity/storage", "0")))),
     column("Access Modes", Function(|claim| of_volume(claim, modes(&claim["status"]["accessModes"])))),
-    path("StorageClass", ".spec.storageClassName"),
+    column("StorageClass", Function(class)),
     ATTRIBUTES,
     AGE,
     MODE,
 ];
 
 const VOLUME: &[Column] = &[
-    path("Capacity", ".spec.capacity.storage"),
+    column("Capacity", Function(|volume| cells::text(volume, "/spec/capacity/storage", "0"))),
     column("Access Modes", Function(|volume| modes(&volume["spec"]["accessModes"]))),
     path("Reclaim Policy", ".spec.persistentVolumeReclaimPolicy"),
     column("Status", Function(phase)),
     column("Claim", Function(claim)),
-    path("StorageClass", ".spec.storageClassName"),
+    column("StorageClass", Function(class)),
     ATTRIBUTES,
     path("Reason", ".status.reason"),
     AGE,
@@ -57,6 +57,14 @@ fn phase(object: &Value) -> Value {
         return json!("Terminating");
     }
     cells::text(object, "/status/phase", "")
+}
+
+/// The class of a claim or a volume, as it is named today or was once.
+fn class(object: &Value) -> Value {
+    match object["metadata"]["annotations"][annotation::BETA_STORAGE_CLASS].as_str() {
+        Some(class) => json!(class),
+        None => cells::text(object, "/spec/storageClassName", ""),
+    }
 }
 
 /// What is known of a claim's volume; nothing while it has none.
@@ -88,7 +96,10 @@ fn claim(volume: &Value) -> Value {
 
 fn class_name(class: &Value) -> Value {
     let name = class["metadata"]["name"].as_str().unwrap_or_default();
-    let is_default = class["metadata"]["annotations"][annotation::DEFAULT_STORAGE_CLASS] == "true";
+    let annotations = &class["metadata"]["annotations"];
+    let is_default = [annotation::DEFAULT_STORAGE_CLASS, annotation::BETA_DEFAULT_STORAGE_CLASS]
+        .iter()
+        .any(|name| annotations[*name] == "true");
     json!(if is_default { format!("{name} (default)") } else { name.to_owned() })
 }
 
@@ -143,5 +154,17 @@ mod tests {
         assert_eq!(class_name(&class), "x");
         class["metadata"]["annotations"] = json!({"storageclass.kubernetes.io/is-default-class": "true"});
         assert_eq!(class_name(&class), "x (default)");
+        class["metadata"]["annotations"] = json!({"storageclass.beta.kubernetes.io/is-default-class": "true"});
+        assert_eq!(class_name(&class), "x (default)");
+    }
+
+    #[test]
+    fn a_class_is_named_by_the_annotation_of_once_first() {
+        let mut claim = json!({"metadata": {}, "spec": {}});
+        assert_eq!(super::class(&claim), "");
+        claim["spec"]["storageClassName"] = json!("new");
+        assert_eq!(super::class(&claim), "new");
+        claim["metadata"]["annotations"] = json!({"volume.beta.kubernetes.io/storage-class": "old"});
+        assert_eq!(super::class(&claim), "old");
     }
 }

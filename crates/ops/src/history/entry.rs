@@ -175,7 +175,10 @@ impl<'a> ReadEntry<'a> {
             let value = match &column.cell {
                 Cell::Path(path) if !path.contains('[') => self.object.pointer(&path.replace('.', "/"))?.clone(),
                 Cell::Function(cell) => cell(&self.object),
-                Cell::Path(_) | Cell::Condition(..) | Cell::Elapsed(..) | Cell::Seconds(_) => return None,
+                Cell::Ago(cell) => cell(&self.object).0.into(),
+                Cell::Path(_) | Cell::Condition(..) | Cell::Elapsed(..) | Cell::Age(..) | Cell::Seconds(_) => {
+                    return None;
+                }
             };
             let text = short(&value, VALUE);
             let says_something = !matches!(text.as_str(), "" | "\"\"" | "null" | "<none>" | "<unknown>" | "<pending>");
