@@ -79,7 +79,8 @@ impl Region {
         short_hash(self.inner().into_string().as_bytes())
     }
 
-    fn markup(&self) -> Markup {
+    /// Its `section`.
+    pub(crate) fn markup(&self) -> Markup {
         html! {
             section id=(self.id) data-region=(self.hash()) aria-labelledby=[(!self.title.is_empty()).then(|| format!("{}-title", self.id))] {
                 (self.inner())
@@ -181,8 +182,20 @@ async fn gardener_version(view: &View) -> String {
     operated.unwrap_or_else(|| view.dashboard.options().gardener_version.clone())
 }
 
+/// Where in [`beginning`] the rest of the regions is to stand. No text is it: markup of others is escaped.
+pub(crate) const REST: &str = "<!--rest-->";
+
 /// The whole document of a page.
 pub async fn document(view: &View, page: &Page) -> Markup {
+    around(view, page, &html! {}).await
+}
+
+/// The document of a page whose regions are not all made, with what is said until they are.
+pub(crate) async fn beginning(view: &View, page: &Page, text: &str) -> Markup {
+    around(view, page, &html! { p.making { (text) } (PreEscaped(REST)) }).await
+}
+
+async fn around(view: &View, page: &Page, end: &Markup) -> Markup {
     let options = view.dashboard.options();
     let version = gardener_version(view).await;
     let messages = view.session.take_messages();
@@ -195,6 +208,7 @@ pub async fn document(view: &View, page: &Page) -> Markup {
         h1 { (page.title) }
         div #messages { @for message in &messages { (message.markup()) } }
         @for region in &page.regions { (region.markup()) }
+        (end)
     };
     let keys = view.session.has_keys();
     html! {

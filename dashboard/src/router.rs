@@ -5,6 +5,8 @@
 //! headers on everything ── Host ── session ── GET page · POST do/ACTION · GET stream · GET assets/HASH/FILE · GET login
 //! ```
 
+use std::convert::Infallible;
+use std::future::ready;
 use std::io::Write;
 use std::sync::{Arc, Weak};
 
@@ -12,12 +14,15 @@ use axum::body::Body;
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use futures::StreamExt;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Request, StatusCode, Uri};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body::Frame;
+use http_body_util::{BodyExt, LengthLimitError, Limited, StreamBody};
 use maud::Markup;
 use tower::ServiceExt;
 
@@ -26,6 +31,7 @@ use crate::access::{Entrance, host_of, may_post};
 use crate::actions::{self, Outcome};
 use crate::frame::{self, Page};
 use crate::input::{Fields, LARGEST};
+use crate::pages::Rest;
 use crate::refusal::Refusal;
 use crate::view::{self, View};
 use crate::{Dashboard, Inner, PREFIX, assets, at, pages, stream};
@@ -187,15 +193,18 @@ async fn page(state: Given, request: Request<Body>) -> Response {
             Err(refusal) => dashboard.refuse(Some(&view), &refusal).await,
         };
     }
-    let drawn = pages::draw(&view).await;
-    let mut response = match drawn {
-        Ok(page) if is_part => answer(page.code, page.parts()),
-        drawn => show(&view, drawn).await,
+    let is_packed = takes_gzip(&parts.headers);
+    let begun = pages::begin(&view).await;
+    let (mut response, is_whole) = match begun {
+        Ok((page, None)) if is_part => (answer(page.code, page.parts()), true),
+        Ok((page, None)) => (show(&view, Ok(page)).await, true),
+        Ok((page, Some(rest))) => (show_in_parts(&view, &page, rest, is_packed).await, false),
+        Err(refusal) => (dashboard.refuse(Some(&view), &refusal).await, true),
     };
     if view.at.is_none() && response.status().is_success() {
         set(&mut response, header::ETAG, &tag);
     }
-    if takes_gzip(&parts.headers) { packed(response).await } else { response }
+    if is_packed && is_whole { packed(response).await } else { response }
 }
 
 /// Whether who asks unpacks answers.
@@ -239,6 +248,45 @@ async fn show(view: &View, page: Result<Page, Refusal>) -> Response {
         Ok(page) => answer(page.code, frame::document(view, &page).await),
         Err(refusal) => view.dashboard.refuse(Some(view), &refusal).await,
     }
+}
+
+/// Sends what a page begins with before the rest of it is made, so that it is on the screen meanwhile.
+async fn show_in_parts(view: &View, page: &Page, rest: Rest, is_packed: bool) -> Response {
+    let text = frame::beginning(view, page, rest.text).await.into_string();
+    let (first, end) = text.split_once(frame::REST).expect("the document has a place for the rest");
+    let end = end.to_owned();
+    let mut encoder = is_packed.then(|| GzEncoder::new(Vec::new(), Compression::fast()));
+    let first = match &mut encoder {
+        Some(encoder) => {
+            let written = encoder.write_all(first.as_bytes()).and_then(|()| encoder.flush());
+            written.expect("memory takes what is written");
+            std::mem::take(encoder.get_mut())
+        }
+        None => first.as_bytes().to_vec(),
+    };
+    let second = async move {
+        // Who waits for more bytes sends those that there are.
+        tokio::task::yield_now().await;
+        let regions = rest.regions.await;
+        let mut text: String = regions.iter().map(|region| region.markup().into_string()).collect();
+        text.push_str(&end);
+        match encoder {
+            Some(mut encoder) => {
+                let written = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
+                written.expect("memory takes what is written")
+            }
+            None => text.into_bytes(),
+        }
+    };
+    let bytes = futures::stream::once(ready(first)).chain(futures::stream::once(second));
+    let frames = bytes.map(|bytes| Ok::<_, Infallible>(Frame::data(Bytes::from(bytes))));
+    let mut response = (page.code, Body::new(StreamBody::new(frames))).into_response();
+    set(&mut response, header::CONTENT_TYPE, "text/html; charset=utf-8");
+    if is_packed {
+        set(&mut response, header::CONTENT_ENCODING, "gzip");
+        set(&mut response, header::VARY, "accept-encoding");
+    }
+    response
 }
 
 async fn login(state: Given, request: Request<Body>) -> Response {

@@ -146,7 +146,7 @@ async fn markup(view: &View, page: &Page) -> Markup {
                     }
                     label for="bar-at" { "Go to" }
                     input #bar-at type="text" name="at" value=(view.query.text("at")) autocomplete="off"
-                        placeholder="1042, 2h or 2023-07-28T09:20:00Z";
+                        placeholder="1042, 2h or 2023-07-28";
                     button type="submit" { "Show" }
                 }
                 a.button href=(view.to("forecast?until=30d")) { "Next 30 days: forecast" }

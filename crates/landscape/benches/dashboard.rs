@@ -127,7 +127,12 @@ fn measure(shoots: u64, entries: u64) -> Result<(), Failure> {
     let moment = |number: u64| 1 + head / 2 + random.draw("moment", "bench", number) % (head / 2);
     let cases: Vec<Case<'_>> = vec![
         ("Clusters", 100.0, TIMES, fixed("clusters")),
-        ("a window of 200 rows", 100.0, TIMES, Box::new(|number| format!("rows?page={}", 1 + number % 5))),
+        (
+            "a window of 200 rows",
+            100.0,
+            TIMES,
+            Box::new(|number| format!("rows?windows=4&page={}", 1 + number % 5 * 4)),
+        ),
         ("a filter's key stroke", 100.0, TIMES, Box::new(|number| format!("rows?filter=s{}", number % 10))),
         ("sorted by readiness", 100.0, TIMES, fixed("clusters?sort=-readiness")),
         ("sorted by maintenance", 100.0, FEW, fixed("clusters?sort=maintenance")),

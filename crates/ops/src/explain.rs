@@ -8,46 +8,52 @@ use domain::forecast::choice::{self, Choice};
 use domain::maintenance::upcoming;
 use domain::window::Window;
 
+use crate::lines::Line;
 use crate::show;
 use crate::spelling::plural;
 
-/// The lines about a Shoot at an instant: its window, then each of its versions.
-pub fn lines(shoot: &Shoot, profile_name: &str, offered: &CloudProfileSpec, now: DateTime<Utc>) -> Vec<String> {
+/// Where a Shoot's window is written.
+pub(crate) const TIME_WINDOW: &str = "spec.maintenance.timeWindow";
+
+/// The lines about a Shoot at an instant: its window, then each of its versions; `pool`: of worker pools this one only.
+pub fn lines(
+    shoot: &Shoot,
+    profile_name: &str,
+    offered: &CloudProfileSpec,
+    now: DateTime<Utc>,
+    pool: Option<&str>,
+) -> Vec<Line> {
     let counts = upcoming::time_window(shoot, now);
     let window = upcoming::effective_window(shoot, now);
     let nominal = match counts.filter(|window| Window::parse(&window.begin, &window.end).is_ok()) {
-        Some(written) => format!("spec.maintenance.timeWindow {} to {}", written.begin, written.end),
-        None => "spec.maintenance.timeWindow is missing or malformed: always open".to_owned(),
+        Some(written) => format!(" {} to {}", written.begin, written.end),
+        None => " is missing or malformed: always open".to_owned(),
     };
+    let begins = format!("; new maintenance begins from {} to {} UTC", window.begin, window.end);
     let mut lines = Vec::new();
     match upcoming::upcoming(shoot, now) {
-        None => {
-            lines.push(format!("{nominal}; new maintenance begins from {} to {} UTC", window.begin, window.end));
-        }
+        None => lines.push(Line::of_field(TIME_WINDOW).text(nominal + &begins)),
         Some(kept) => {
-            lines.push(format!(
-                "annotation {}: {kept}; new maintenance begins from {} to {} UTC",
-                annotation::UPCOMING_TIME_WINDOW,
-                window.begin,
-                window.end
-            ));
+            lines.push(Line::of_annotation(annotation::UPCOMING_TIME_WINDOW).text(format!(": {kept}{begins}")));
             lines.push(waiting(shoot));
         }
     }
     for choice in choice::choices(shoot, profile_name, offered, now) {
-        lines.extend(of_choice(&choice, now));
+        if pool.is_none() || choice.pool.is_none() || choice.pool.as_deref() == pool {
+            lines.extend(of_choice(&choice, now));
+        }
     }
     lines
 }
 
 /// The line about a window that does not count yet.
-pub(crate) fn waiting(shoot: &Shoot) -> String {
+pub(crate) fn waiting(shoot: &Shoot) -> Line {
     let written = shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.time_window.clone());
     let written = written.unwrap_or_default();
-    format!(
-        "spec.maintenance.timeWindow {} to {} counts after that: it was changed while roll-outs are confined",
+    Line::of_field(TIME_WINDOW).text(format!(
+        " {} to {} counts after that: it was changed while roll-outs are confined",
         written.begin, written.end
-    )
+    ))
 }
 
 /// Whole days.
@@ -58,7 +64,7 @@ fn days(length: TimeDelta) -> String {
     }
 }
 
-fn of_choice(choice: &Choice, now: DateTime<Utc>) -> Vec<String> {
+fn of_choice(choice: &Choice, now: DateTime<Utc>) -> Vec<Line> {
     let subject = choice.image.as_ref().map_or_else(|| "Kubernetes".to_owned(), |image| format!("image {image}"));
     let pool = choice.pool.as_ref().map_or_else(String::new, |pool| format!(" of worker pool {pool}"));
     let state = match choice.state {
@@ -71,20 +77,30 @@ fn of_choice(choice: &Choice, now: DateTime<Utc>) -> Vec<String> {
         None => String::new(),
     };
     let field = if choice.image.is_some() { "machineImageVersion" } else { "kubernetesVersion" };
-    let auto = if choice.auto_update { "on" } else { "off" };
-    let mut lines = vec![format!(
-        "{subject}{pool}: {} {} is {state}{expires}; spec.maintenance.autoUpdate.{field} is {auto}",
-        choice.field, choice.current
-    )];
-    lines.push(match &choice.outcome {
-        None if choice.trouble.is_some() => format!("  stays: {}", choice.trouble.clone().unwrap_or_default()),
-        None if choice.auto_update => "  stays: there is nothing higher that automatic updates may take".to_owned(),
-        None => "  stays: automatic updates are off, and the version is neither expired nor missing".to_owned(),
+    let field = format!("spec.maintenance.autoUpdate.{field}");
+    let auto = if choice.auto_update { " is on" } else { " is off" };
+    let first = Line::of(format!("{subject}{pool}: "))
+        .field(&choice.field, &choice.field)
+        .text(format!(" {} is {state}{expires}; ", choice.current))
+        .field(&field, &field)
+        .text(auto);
+    let outcome = match &choice.outcome {
+        None => format!("stays: {}", stays(choice)),
         Some(outcome) => match outcome.version() {
-            Some(version) => format!("  goes to {version}: {}", outcome.reason),
-            None => format!("  fails: {}. {}", outcome.reason, outcome.description),
+            Some(version) => format!("goes to {version}: {}", outcome.reason),
+            None => format!("fails: {}. {}", outcome.reason, outcome.description),
         },
-    });
-    lines.extend(choice.others.iter().map(|(version, reason)| format!("  not {version}: it {reason}")));
-    lines
+    };
+    let others = choice.others.iter().map(|(version, reason)| format!("not {version}: it {reason}"));
+    let below = std::iter::once(outcome).chain(others).map(|text| Line::of(text).deeper());
+    std::iter::once(first).chain(below).collect()
+}
+
+/// Why a version stays that maintenance does nothing with.
+pub(crate) fn stays(choice: &Choice) -> String {
+    match &choice.trouble {
+        Some(trouble) => trouble.clone(),
+        None if choice.auto_update => "there is nothing higher that automatic updates may take".to_owned(),
+        None => "automatic updates are off, and the version is neither expired nor missing".to_owned(),
+    }
 }

@@ -12,6 +12,7 @@ use domain::skew::releases::{EMULATED, feature_gate};
 use domain::validation::shoot::Gates;
 use domain::worker_pool::{Effect, HashVersion};
 
+use crate::lines::Line;
 use crate::rows::{self, Row};
 use crate::spelling::nearest;
 use crate::world::{ProfileKey, World, name_of};
@@ -163,7 +164,7 @@ impl Forecast {
     ///
     /// # Errors
     /// There is no such Shoot.
-    pub fn explained(&self, world: &World, name: &str, from: DateTime<Utc>) -> Result<Vec<String>, Error> {
+    pub fn explained(&self, world: &World, name: &str, from: DateTime<Utc>) -> Result<Vec<Line>, Error> {
         let Some(shoot) = world.shoots.iter().find(|shoot| name_of(shoot) == name) else {
             let names = world.shoots.iter().map(name_of);
             let names: Vec<String> = names.collect();
@@ -171,19 +172,19 @@ impl Forecast {
             return Err(Error::input(format!("there is no Shoot {name} among the manifests"), hint));
         };
         let key = ProfileKey::of(shoot);
-        let mut lines = vec![String::new(), format!("Shoot {name}, {key}, as seen from {}:", show(from))];
+        let mut lines = vec![Line::of(format!("Shoot {name}, {key}, as seen from {}:", show(from)))];
+        let mut add = |line: Line| lines.push(line.deeper());
         match world.offers().get(&key) {
             Some(offered) => {
-                lines.extend(
-                    explain::lines(shoot, &key.name, offered, from).into_iter().map(|line| format!("  {line}")),
-                );
+                explain::lines(shoot, &key.name, offered, from, None).into_iter().for_each(&mut add);
             }
-            None => lines.push(format!("  what {key} offers is not among the manifests")),
+            None => add(Line::of(format!("what {key} offers is not among the manifests"))),
         }
         let own: Vec<&Row> = self.rows.iter().filter(|row| row.shoot == name).collect();
         if own.is_empty() {
             let reason = self.unmoved.iter().find(|(_, names)| names.iter().any(|known| known == name));
-            lines.push(format!("  nothing happens, {}", reason.map(|(reason, _)| reason.as_str()).unwrap_or_default()));
+            let reason = reason.map(|(reason, _)| reason.as_str()).unwrap_or_default();
+            add(Line::of(format!("nothing happens, {reason}")));
         }
         for row in own {
             let change = &row.change;
@@ -193,12 +194,8 @@ impl Forecast {
                 (Some(from), Some(to), None) => format!("{from} to {to}: {}", change.reason),
                 _ => change.reason.clone(),
             };
-            lines.push(format!(
-                "  {} {}{pool} {what}; nodes: {}",
-                show(change.time),
-                change.subject.as_str(),
-                rows::nodes(change)
-            ));
+            let (at, subject) = (show(change.time), change.subject.as_str());
+            add(Line::of(format!("{at} {subject}{pool} {what}; nodes: {}", rows::nodes(change))));
         }
         Ok(lines)
     }

@@ -12,14 +12,15 @@
 //!
 //! **Tour.** [`world`] CloudProfiles and Shoots, [`given`] those of [`manifests`]; [`forecast`] what maintenance will do,
 //! in [`rows`], counted by [`summary`], with other dates and classifications ([`what_if`]); [`explain`] why a version is
-//! chosen or left; [`outlook`] how grave that is; [`versions`] what is offered and who uses it; [`why`] what one Shoot waits
+//! chosen or left; [`outlook`] how grave that is; [`versions`] what is offered and who uses it, [`users`] what happens to whom;
+//! [`why`] what one Shoot waits
 //! for; [`rollout`] what a change does to nodes.
 //! [`fleet`] the versions of Gardener's components, [`components`] how far their Deployments are, [`skew`]
 //! whether they may run beside each other, [`upgrade`] the
 //! order in which they change. [`faults`] as they are listed; [`history`] entries of the log for people; [`past`] what
 //! lists show at any moment; [`names`] of
-//! clusters and Shoots; [`read`] trees of the API; [`words`] and what they mean; [`goal`], [`instant`] and [`spelling`]: times
-//! and words as people write them.
+//! clusters and Shoots; [`read`] trees of the API; [`words`] and what they mean; [`lines`] that know what they are about; [`goal`],
+//! [`instant`] and [`spelling`]: times and words as people write them.
 
 pub mod components;
 mod error;
@@ -31,6 +32,7 @@ pub mod given;
 pub mod goal;
 pub mod history;
 pub mod instant;
+pub mod lines;
 pub mod manifests;
 pub mod names;
 pub mod outlook;
@@ -42,6 +44,7 @@ pub mod skew;
 pub mod spelling;
 pub mod summary;
 pub mod upgrade;
+pub mod users;
 pub mod versions;
 pub mod what_if;
 pub mod why;

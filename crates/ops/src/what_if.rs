@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Other expiration dates and classifications than the CloudProfiles have: `kubernetes/1.31=2027-01-31`.
+//! Other expiration dates and classifications than the CloudProfiles have, `kubernetes/1.31=2027-01-31`, and other automatic
+//! updates than the Shoots have, `garden-local=off`.
 
 use std::cmp::Reverse;
 use std::str::FromStr;
 
 use api::constants::classification;
-use api::core::CloudProfile;
+use api::core::{CloudProfile, Shoot};
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 use domain::profile::Profile;
@@ -13,7 +14,7 @@ use domain::validation::cloud_profile::cloud_profile_update;
 
 use crate::Error;
 use crate::instant::When;
-use crate::spelling::distance;
+use crate::spelling::{distance, nearest};
 
 /// Versions by kind or image, and by version or its beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +78,51 @@ impl FromStr for Classify {
         }
         Ok(Self(Selector::parse(selector)?, class.to_owned()))
     }
+}
+
+/// Automatic updates, of Kubernetes and of machine images, are on or off for the Shoots of a namespace, or for all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Auto {
+    /// `None`: all.
+    namespace: Option<String>,
+    is_on: bool,
+}
+
+impl FromStr for Auto {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("`{text}` is not NAMESPACE=on or NAMESPACE=off; all=on and all=off are for all namespaces");
+        let (whose, state) = text.split_once('=').filter(|(whose, _)| !whose.is_empty()).ok_or_else(wrong)?;
+        let is_on = match state {
+            "on" => true,
+            "off" => false,
+            _ => return Err(wrong()),
+        };
+        Ok(Self { namespace: Some(whose.to_owned()).filter(|whose| whose != "all"), is_on })
+    }
+}
+
+/// Changes automatic updates of Shoots; of several that fit a Shoot, the last one counts.
+///
+/// # Errors
+/// A namespace without a Shoot.
+pub fn apply_to_shoots(shoots: &mut [Shoot], auto: &[Auto]) -> Result<(), Error> {
+    for Auto { namespace, is_on } in auto {
+        let is_meant = |shoot: &&mut Shoot| namespace.as_ref().is_none_or(|own| shoot.metadata.namespace == *own);
+        let mut found = false;
+        for shoot in shoots.iter_mut().filter(is_meant) {
+            let updates = shoot.spec.maintenance.get_or_insert_default().auto_update.get_or_insert_default();
+            (updates.kubernetes_version, updates.machine_image_version) = (*is_on, Some(*is_on));
+            found = true;
+        }
+        if let Some(namespace) = namespace.as_ref().filter(|_| !found) {
+            let hint = nearest(namespace, shoots.iter().map(|shoot| shoot.metadata.namespace.as_str()));
+            return Err(Error::input(format!("no Shoot is in namespace {namespace}"), hint));
+        }
+    }
+    Ok(())
 }
 
 /// Changes the profiles; dates are counted from `now` where they are distances. What the API server would say against
@@ -178,6 +224,29 @@ mod tests {
         assert!(profiles[0].spec.kubernetes.versions[0].expiration_date.is_some());
         assert!("kubernetes/1.31=soon".parse::<Expire>().is_err());
         assert!("kubernetes/1.31=expired".parse::<Classify>().is_err());
+    }
+
+    #[test]
+    fn automatic_updates_are_switched_by_namespace() {
+        let shoot = |namespace: &str| {
+            let mut shoot = Shoot::default();
+            shoot.metadata.namespace = namespace.to_owned();
+            shoot
+        };
+        let mut shoots = [shoot("garden-a"), shoot("garden-b")];
+        let auto: Vec<Auto> = ["all=on", "garden-b=off"].map(|text| text.parse().expect("a switch")).to_vec();
+        apply_to_shoots(&mut shoots, &auto).expect("both are there");
+        let updates = |shoot: &Shoot| {
+            let updates = shoot.spec.maintenance.clone().unwrap_or_default().auto_update.expect("they were switched");
+            (updates.kubernetes_version, updates.machine_image_version)
+        };
+        assert_eq!([updates(&shoots[0]), updates(&shoots[1])], [(true, Some(true)), (false, Some(false))]);
+        let unknown = ["garden-c=off".parse().expect("a switch")];
+        let error = Error::input("no Shoot is in namespace garden-c", "the nearest is `garden-a`");
+        assert_eq!(apply_to_shoots(&mut shoots, &unknown), Err(error));
+        for wrong in ["", "=on", "all", "all=", "all=yes"] {
+            assert!(wrong.parse::<Auto>().is_err_and(|text| text.contains("NAMESPACE=on")), "{wrong}");
+        }
     }
 
     #[test]

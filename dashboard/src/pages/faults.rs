@@ -120,7 +120,7 @@ fn fields(view: &View, kind: &Kind, given: &Fields) -> Markup {
                 }
                 @if !kind.lasts {
                     (text("times", "How often", "empty: once"))
-                    (form::tick("always", "every time, until it is cleared", given.text("always") == "true"))
+                    (form::tick("always", "Every time, until it is cleared", given.text("always") == "true"))
                 }
                 (text("for", "For how long", "landscape time: 90s, 2h, 3d; empty: until it is cleared or spent"))
                 @for setting in kind.settings {

@@ -12,6 +12,7 @@
 //! | `explain` | `NAMESPACE/NAME`: why versions of a Shoot are chosen or left |
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -25,15 +26,16 @@ use ops::past::resource;
 use ops::past::timeline::Subject;
 use ops::rows::{self, Row};
 use ops::summary::{self, By};
-use ops::what_if::{self, Classify, Expire};
+use ops::what_if::{self, Auto, Classify, Expire};
 use ops::world::World;
 
+use super::Rest;
 use super::versions::dates;
 use super::world::world;
-use crate::frame::{Page, Section};
+use crate::frame::{Page, Region, Section};
 use crate::input::Fields;
 use crate::parts::message::{Message, Severity};
-use crate::parts::{form, table, time};
+use crate::parts::{form, lines, table, time};
 use crate::refusal::Refusal;
 use crate::view::{View, link};
 
@@ -53,33 +55,17 @@ const APPLIED: usize = 20;
 struct WhatIf {
     expire: Vec<Expire>,
     classify: Vec<Classify>,
-    /// Namespace or `all`, and whether automatic updates are on.
-    auto: Vec<(String, bool)>,
+    auto: Vec<Auto>,
     complaints: Vec<String>,
 }
 
 impl WhatIf {
     fn read(query: &Fields) -> Self {
         let mut what_if = Self::default();
-        for text in query.all("expire").map(str::trim).filter(|text| !text.is_empty()) {
-            match text.parse() {
-                Ok(expire) => what_if.expire.push(expire),
-                Err(why) => what_if.complaints.push(format!("expire: {why}")),
-            }
-        }
-        for text in query.all("classify").map(str::trim).filter(|text| !text.is_empty()) {
-            match text.parse() {
-                Ok(classify) => what_if.classify.push(classify),
-                Err(why) => what_if.complaints.push(format!("classify: {why}")),
-            }
-        }
-        for text in query.all("auto").map(str::trim).filter(|text| !text.is_empty()) {
-            match text.split_once('=') {
-                Some((whose, "on")) => what_if.auto.push((whose.to_owned(), true)),
-                Some((whose, "off")) => what_if.auto.push((whose.to_owned(), false)),
-                _ => what_if.complaints.push(format!("auto: `{text}` is not NAMESPACE=on or NAMESPACE=off")),
-            }
-        }
+        let complaints = &mut what_if.complaints;
+        what_if.expire = read(query, "expire", complaints);
+        what_if.classify = read(query, "classify", complaints);
+        what_if.auto = read(query, "auto", complaints);
         what_if
     }
 
@@ -90,31 +76,33 @@ impl WhatIf {
     /// Changes a world; what the API server would say against it comes back.
     fn apply(&mut self, view: &View, world: &mut World, from: DateTime<Utc>) -> Vec<String> {
         let refused = what_if::apply(&mut world.cloud_profiles, &self.expire, &self.classify, view.rules(), from);
-        for (whose, is_on) in &self.auto {
-            let own = world.shoots.iter_mut().filter(|shoot| whose == "all" || shoot.metadata.namespace == *whose);
-            for shoot in own {
-                let maintenance = shoot.spec.maintenance.get_or_insert_default();
-                let auto = maintenance.auto_update.get_or_insert_default();
-                auto.kubernetes_version = *is_on;
-                auto.machine_image_version = Some(*is_on);
-            }
+        let switched = what_if::apply_to_shoots(&mut world.shoots, &self.auto);
+        for error in [refused.as_ref().err(), switched.as_ref().err()].into_iter().flatten() {
+            self.complaints.push(if error.hint().is_empty() {
+                error.to_string()
+            } else {
+                format!("{error}; {}", error.hint())
+            });
         }
-        match refused {
-            Ok(refused) => refused,
-            Err(error) => {
-                self.complaints.push(if error.hint().is_empty() {
-                    error.to_string()
-                } else {
-                    format!("{error}; {}", error.hint())
-                });
-                Vec::new()
-            }
-        }
+        refused.unwrap_or_default()
     }
 }
 
-/// What comes of the question that a query asks.
-struct Answer {
+/// The values of a field; what cannot be read is left out, and said.
+fn read<T: FromStr<Err = String>>(query: &Fields, name: &str, complaints: &mut Vec<String>) -> Vec<T> {
+    let texts = query.all(name).map(str::trim).filter(|text| !text.is_empty());
+    let mut values = Vec::new();
+    for text in texts {
+        match text.parse() {
+            Ok(value) => values.push(value),
+            Err(why) => complaints.push(format!("{name}: {why}")),
+        }
+    }
+    values
+}
+
+/// The question that a query asks.
+struct Question {
     from: DateTime<Utc>,
     until: DateTime<Utc>,
     what_if: WhatIf,
@@ -124,19 +112,22 @@ struct Answer {
     before: World,
     /// As it would be.
     world: World,
-    /// What comes of it as it is, where something would be otherwise.
+}
+
+/// What comes of it.
+struct Answer {
+    /// What comes of the world as it is, where something would be otherwise.
     without: Option<Arc<Forecast>>,
     forecast: Forecast,
     /// The rows that are asked for.
     shown: Vec<Row>,
 }
 
-impl Answer {
+impl Question {
     async fn of(view: &View) -> Result<Self, Refusal> {
         let from = view.now();
         let mut what_if = WhatIf::read(&view.query);
         let before = world(view).await?;
-        let random = Random::new(view.dashboard.options().seed);
         let until = match view.query.text("until") {
             "" => LENGTH.parse::<When>(),
             text => text.parse::<When>(),
@@ -153,21 +144,28 @@ impl Answer {
                 from + TimeDelta::days(90)
             }
         };
+        let mut world = before.clone();
+        let refused = what_if.apply(view, &mut world, from);
+        Ok(Self { from, until, what_if, refused, before, world })
+    }
+
+    fn answer(&self, view: &View) -> Answer {
+        let Self { from, until, what_if, before, world, .. } = self;
+        let (from, until) = (*from, *until);
+        let random = Random::new(view.dashboard.options().seed);
         // A what-if that is dragged asks again and again what happens without it.
         let without = (!what_if.is_none()).then(|| {
             let dashboard = &view.dashboard;
             let (head, user) = (dashboard.options().log.head(), &view.session.user.name);
             let revision = view.at.map_or(head.0, |moment| moment.revision);
             dashboard
-                .without(format!("{user} {revision} {from} {until}"), || Forecast::of(&before, from, until, &random))
+                .without(format!("{user} {revision} {from} {until}"), || Forecast::of(before, from, until, &random))
         });
-        let mut world = before.clone();
-        let refused = what_if.apply(view, &mut world, from);
-        let forecast = Forecast::of(&world, from, until, &random);
+        let forecast = Forecast::of(world, from, until, &random);
         let only: Vec<Only> = view.query.all("only").filter_map(Only::named).collect();
         let is_asked_for = |row: &&Row| only.is_empty() || only.iter().any(|only| only.takes(&row.change));
         let shown = forecast.rows.iter().filter(is_asked_for).cloned().collect();
-        Ok(Self { from, until, what_if, refused, before, world, without, forecast, shown })
+        Answer { without, forecast, shown }
     }
 }
 
@@ -176,59 +174,57 @@ impl Answer {
 /// # Errors
 /// What the API answers.
 pub async fn csv(view: &View) -> Result<String, Refusal> {
-    let answer = Answer::of(view).await?;
+    let answer = Question::of(view).await?.answer(view);
     let lines = answer.shown.iter().map(Row::csv);
     Ok(std::iter::once(rows::csv_header()).chain(lines).map(|line| line + "\r\n").collect())
 }
 
-/// Draws the page.
+/// Begins the page with the question; what comes of it takes longer.
 ///
 /// # Errors
 /// What the API answers.
-pub async fn draw(view: &View) -> Result<Page, Refusal> {
-    let answer = Answer::of(view).await?;
-    let Answer { from, until, what_if, refused, before, world, without, forecast, shown } = &answer;
-    let (from, until) = (*from, *until);
+pub async fn begin(view: &View) -> Result<(Page, Rest), Refusal> {
+    let asked = Question::of(view).await?;
     let said = html! {
-        @for text in &what_if.complaints { (Message::new(Severity::Warning, text.as_str()).markup()) }
-        @for text in refused { (Message::new(Severity::Warning, text.as_str()).markup()) }
+        @for text in &asked.what_if.complaints { (Message::new(Severity::Warning, text.as_str()).markup()) }
+        @for text in &asked.refused { (Message::new(Severity::Warning, text.as_str()).markup()) }
     };
-    let mut page = Page::new(Section::Forecast, "Forecast")
-        .region("question", "", html! { (question(view)) (dates::ranges(world, (from, until), "expire")) (said) })
-        .region(
-            "picture",
-            "",
-            html! {
-                p { "From " (time::instant(from)) " to " (time::instant(until)) "." }
-                @for line in forecast.closing() { p.closing { (line) } }
-                (picture(shown, from, until, view.query.text("lanes") == "version"))
-            },
-        );
+    let ranges = dates::ranges(&asked.world, (asked.from, asked.until), "expire");
+    let page = Page::new(Section::Forecast, "Forecast")
+        .region("question", "", html! { (question(view)) (ranges) (said) })
+        .command(command(view))
+        .follows(&[resource::SHOOTS, resource::CLOUD_PROFILES, resource::NAMESPACED_CLOUD_PROFILES]);
+    let view = view.clone();
+    let regions = Box::pin(async move { regions(&view, &asked).await });
+    Ok((page, Rest { text: "The forecast is being made.", regions }))
+}
+
+/// What comes of the question.
+async fn regions(view: &View, asked: &Question) -> Vec<Region> {
+    let Question { from, until, before, world, .. } = asked;
+    let (from, until) = (*from, *until);
+    let Answer { without, forecast, shown } = asked.answer(view);
+    let drawn = html! {
+        p { "From " (time::instant(from)) " to " (time::instant(until)) "." }
+        @for line in forecast.closing() { p.closing { (line) } }
+        (picture(&shown, from, until, view.query.text("lanes") == "version"))
+    };
+    let mut regions = vec![Region::new("picture", "", drawn)];
     if let Some(without) = without {
-        let body = html! { (difference(without, forecast)) (apply(view, before, world)) };
-        page = page.region("difference", "What would be otherwise", body);
+        let body = html! { (difference(&without, &forecast)) (apply(view, before, world)) };
+        regions.push(Region::new("difference", "What would be otherwise", body));
     }
-    page = page
-        .region("rows", "Changes", changes(view, shown))
-        .region(
-            "summary",
-            "Counted",
-            html! {
-                @for by in [By::Week, By::Project, By::Version] { (counted(shown, by)) }
-            },
-        )
-        .region("unmoved", "Who never moves", unmoved(forecast));
+    regions.push(Region::new("rows", "Changes", changes(view, &shown)));
+    let tables = html! { @for by in [By::Week, By::Project, By::Version] { (counted(&shown, by)) } };
+    regions.push(Region::new("summary", "Counted", tables));
+    regions.push(Region::new("unmoved", "Who never moves", unmoved(&forecast)));
     if !view.query.text("explain").is_empty() {
-        page = page.region("explained", "Why", explained(world, forecast, view, from));
+        regions.push(Region::new("explained", "Why", explained(world, &forecast, view, from)));
     }
     if let Some(moment) = view.at {
-        page = page.region("happened", "What really happened", happened(view, moment.time, until).await);
+        regions.push(Region::new("happened", "What really happened", happened(view, moment.time, until).await));
     }
-    Ok(page.command(command(view)).follows(&[
-        resource::SHOOTS,
-        resource::CLOUD_PROFILES,
-        resource::NAMESPACED_CLOUD_PROFILES,
-    ]))
+    regions
 }
 
 /// Versions that would be otherwise, each with the way to the panel that changes its CloudProfile.
@@ -268,7 +264,7 @@ fn command(view: &View) -> String {
         ),
         None => format!("terrarium forecast --until {until}"),
     };
-    for name in ["expire", "classify", "only"] {
+    for name in ["expire", "classify", "auto", "only"] {
         for value in view.query.all(name).filter(|value| !value.trim().is_empty()) {
             command.extend([" --", name, " ", value.trim()]);
         }
@@ -444,9 +440,15 @@ fn counted(rows: &[Row], by: By) -> Markup {
             [by.key()].into_iter().chain(summary::COLUMNS).map(|key| html! { (text(key)) }).collect()
         })
         .collect();
+    let first = match by {
+        By::Week => "Week from",
+        By::Project => "Project",
+        By::Version => "Version",
+        By::None => "",
+    };
     html! {
         @if !cells.is_empty() {
-            (table::plain(&format!("By {}", by.key()), &[by.key(), "shoots", "changes", "forced", "failed", "pools rolled", "pools restarted"], &cells))
+            (table::plain(&format!("By {}", by.key()), &[first, "Shoots", "Changes", "Forced", "Failed", "Pools rolled", "Pools restarted"], &cells))
         }
     }
 }
@@ -496,9 +498,7 @@ pub(super) fn difference(without: &Forecast, with: &Forecast) -> Markup {
 
 fn explained(world: &World, forecast: &Forecast, view: &View, from: DateTime<Utc>) -> Markup {
     match forecast.explained(world, view.query.text("explain"), from) {
-        Ok(lines) => {
-            html! { ul.lines { @for line in lines.iter().filter(|line| !line.is_empty()) { li { (line.trim_start()) } } } }
-        }
+        Ok(lines) => lines::list(view, view.query.text("explain"), &lines),
         Err(error) => Message::new(Severity::Warning, format!("{error}; {}", error.hint())).markup(),
     }
 }

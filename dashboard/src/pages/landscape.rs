@@ -68,7 +68,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
     if !warnings.is_empty() {
         page = page.region(
             "warnings",
-            "Legal, and to be known",
+            "Allowed, but worth knowing",
             html! { ul { @for text in &warnings { li { (text) } } } },
         );
     }
@@ -101,7 +101,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
 async fn rows(view: &View) -> Result<Vec<Arc<ShootRow>>, Refusal> {
     Ok(match Source::of(view).await? {
         Source::Indexed(rows, _) => rows,
-        Source::Listed(shoots) => shoots.iter().map(|shoot| Arc::new(ShootRow::of(shoot))).collect(),
+        Source::Listed(shoots, _) => shoots.iter().map(|shoot| Arc::new(ShootRow::of(shoot))).collect(),
     })
 }
 
@@ -234,8 +234,8 @@ fn matrix(view: &View, fleet: &Fleet) -> Markup {
         })
         .collect();
     html! {
-        p { @if broken == 0 { (fleet.landscape.instances.len()) " instances may run beside each other." }
-            @else { strong.bad { (broken) " of the rules are violated." } } }
+        p { @if broken == 0 { (counted(fleet.landscape.instances.len(), "instance runs", "instances run")) ", and no rule is violated." }
+            @else { strong.bad { (counted(broken, "rule is violated", "rules are violated")) "." } } }
         div.matrix { (table::plain("Rules by component", &headers, &rows)) }
     }
 }
@@ -385,9 +385,9 @@ fn upgrade(view: &View, fleet: &Fleet, deployments: &[Deployment], pods: &[Arc<P
     let to = view.query.text("to");
     let form = html! {
         (carried_out(view))
-        form.filter method="get" action="/dashboard/landscape#upgrade" {
+        form method="get" action="/dashboard/landscape#upgrade" {
             @if !view.query.text("at").is_empty() { input type="hidden" name="at" value=(view.query.text("at")); }
-            (form::text("to", "Plan an upgrade to", to, "1.121, or v1.121.0", &[]))
+            div.fields { (form::text("to", "Plan an upgrade to", to, "1.121, or v1.121.0", &[])) }
             button type="submit" { "Plan" }
         }
     };

@@ -17,20 +17,53 @@ pub mod time;
 pub mod versions;
 pub mod world;
 
+use std::fmt;
+
+use futures::future::BoxFuture;
 use percent_encoding::percent_decode_str;
 
-use crate::frame::Page;
+use crate::frame::{Page, Region};
 use crate::refusal::Refusal;
 use crate::view::View;
+
+/// The regions of a page that take long to make, behind those that do not.
+pub struct Rest {
+    /// What is said until they are there.
+    pub text: &'static str,
+    /// Makes them.
+    pub regions: BoxFuture<'static, Vec<Region>>,
+}
+
+impl fmt::Debug for Rest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rest").field("text", &self.text).finish_non_exhaustive()
+    }
+}
 
 /// Draws the page at a view's path.
 ///
 /// # Errors
 /// There is no such page, or what it shows cannot be read.
 pub async fn draw(view: &View) -> Result<Page, Refusal> {
+    let (mut page, rest) = begin(view).await?;
+    if let Some(rest) = rest {
+        page.regions.extend(rest.regions.await);
+    }
+    Ok(page)
+}
+
+/// As [`draw`], without the regions that take long.
+///
+/// # Errors
+/// As [`draw`].
+pub async fn begin(view: &View) -> Result<(Page, Option<Rest>), Refusal> {
     let path: Vec<String> = view.path.split('/').map(decoded).collect();
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    match path[..] {
+    let page = match path[..] {
+        ["forecast"] => {
+            let (page, rest) = forecast::begin(view).await?;
+            return Ok((page, Some(rest)));
+        }
         ["clusters"] => clusters::draw(view).await,
         ["clusters", project, name] => cluster::draw(view, project, name).await,
         ["create"] => create::draw(view).await,
@@ -39,10 +72,10 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
         ["versions", namespace, name] => versions::draw(view, Some(&format!("{namespace}/{name}"))).await,
         ["landscape"] => landscape::draw(view).await,
         ["time"] => time::draw(view).await,
-        ["forecast"] => forecast::draw(view).await,
         ["faults"] => faults::draw(view).await,
         _ => Err(Refusal::no_page()),
-    }
+    };
+    Ok((page?, None))
 }
 
 /// A segment of a path as it was meant.

@@ -47,6 +47,13 @@ async fn lines_of_why_lead_to_the_history_of_their_field() {
     let why = region(&text, "why");
     let link = "/dashboard/time?object=shoot%2Fgarden-demo%2Flocal&amp;field=spec.maintenance.timeWindow";
     assert!(why.contains(&format!("<a href=\"{link}\">spec.maintenance.timeWindow</a>")), "{why}");
+    let first = why.split_once("<ul class=\"lines\"><li>").expect("a list").1;
+    assert!(
+        first.contains(">status.lastOperation</a>: none yet") && first.find("lastOperation") < first.find("<ul"),
+        "{why}"
+    );
+    let below = "</a>)<ul class=\"lines\"><li><a href=";
+    assert!(why.contains(below), "what maintenance does stands below it: {why}");
     let past = Stage::with_log(old(), log(5).await).get(&format!("{PAGE}?at=3")).await.text;
     assert!(region(&past, "why").contains("time?at=3&amp;object="), "the past has its reasons: {past}");
 }

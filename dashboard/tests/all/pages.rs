@@ -46,6 +46,11 @@ async fn every_page_is_sound_html() {
         "versions",
         "versions/local",
         "versions/none",
+        "landscape",
+        "time",
+        "forecast",
+        "forecast?expire=kubernetes/1.26.4=2023-09-30&auto=all=off&auto=x=y&explain=garden-demo/local",
+        "faults",
         "nothing",
     ] {
         let answer = stage.get(&format!("/dashboard/{path}")).await;
@@ -129,13 +134,13 @@ async fn windows_do_not_overlap() {
     let shoots: Vec<_> = (0..401).map(|number| shoot(&format!("s{number:03}"), "1.27.1")).collect();
     let stage = Stage::new(landscape().with(SHOOTS, &shoots));
     let mut all = Vec::new();
-    for page in 1..=3 {
+    for page in 1..=9 {
         let text = stage.get(&format!("/dashboard/clusters?sort=purpose&page={page}")).await.text;
         let on_page: Vec<String> = text
             .match_indices("aria-label=\"Select garden-demo/")
             .map(|(at, it)| text[at + it.len()..][..4].to_owned())
             .collect();
-        assert!(on_page.len() <= 200);
+        assert!(on_page.len() <= 50);
         all.extend(on_page);
     }
     assert_eq!(all.len(), 401);
@@ -431,12 +436,12 @@ async fn a_large_landscape_is_shown_from_the_log_as_a_small_one_is_from_the_api(
 #[tokio::test]
 async fn a_long_page_is_packed_for_who_can_unpack_it() {
     let stage = Stage::new(landscape().with(SHOOTS, &many()));
-    let plain = stage.get("/dashboard/clusters").await;
-    assert!(!plain.headers.contains_key("content-encoding"));
-    for (asked, is_packed) in
-        [("gzip, deflate, br", true), ("br;q=1.0, GZIP;q=0.5", true), ("gzip;q=0", false), ("br", false)]
-    {
-        let request = stage.request("GET", "/dashboard/clusters").header("accept-encoding", asked);
+    let asked = [("gzip, deflate, br", true), ("br;q=1.0, GZIP;q=0.5", true), ("gzip;q=0", false), ("br", false)];
+    for (path, (asked, is_packed)) in ["clusters", "forecast"].into_iter().flat_map(|path| asked.map(|it| (path, it))) {
+        let path = format!("/dashboard/{path}");
+        let plain = stage.get(&path).await;
+        assert!(!plain.headers.contains_key("content-encoding"));
+        let request = stage.request("GET", &path).header("accept-encoding", asked);
         let request = request.body(axum::body::Body::empty()).expect("a request");
         let response = stage.dashboard.answer(Entrance::Loopback, request).await;
         assert_eq!(response.headers().contains_key("content-encoding"), is_packed, "{asked}");
@@ -451,6 +456,84 @@ async fn a_long_page_is_packed_for_who_can_unpack_it() {
         assert!(text == plain.text, "{asked}: another page");
         assert!(!is_packed || bytes.len() < 60_000, "{} bytes of {}", bytes.len(), text.len());
     }
+}
+
+#[tokio::test]
+async fn a_forecast_begins_with_its_question_and_goes_on_with_the_answer() {
+    let stage = Stage::new(landscape());
+    let request = stage.request("GET", "/dashboard/forecast?until=30d").body(axum::body::Body::empty());
+    let response = stage.dashboard.answer(Entrance::Loopback, request.expect("a request")).await;
+    let mut body = response.into_body();
+    let mut parts = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let bytes = frame.expect("a frame").into_data().expect("bytes");
+        parts.push(String::from_utf8(bytes.to_vec()).expect("text"));
+    }
+    let [first, second] = &parts[..] else { panic!("{parts:?}") };
+    assert!(
+        first.contains("<section id=\"question\"") && first.ends_with("The forecast is being made.</p>"),
+        "{first}"
+    );
+    assert!(second.starts_with("<section id=\"picture\"") && second.ends_with("</html>"), "{second}");
+    assert!(second.contains("garden-demo/local") && !second.contains("<!--"), "{second}");
+    assert!(first.contains("data-live=") && second.contains("id=\"timebar\""), "what is live has an end, too");
+}
+
+#[tokio::test]
+async fn what_if_automatic_updates_were_off_is_a_command_too() {
+    let text =
+        Stage::new(landscape()).get("/dashboard/forecast?auto=garden-demo%3Doff&auto=all&auto=x%3Don").await.text;
+    assert!(text.contains("terrarium forecast --until 90d --auto garden-demo=off --auto all --auto x=on"), "{text}");
+    for said in ["auto: `all` is not NAMESPACE=on", "no Shoot is in namespace x; the nearest is `garden-demo`"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn nodes_of_a_cluster_are_counted() {
+    let log = MemoryLog::new();
+    let node = |name: &str, ready: &str| {
+        let status = format!(",\"status\":{{\"conditions\":[{{\"type\":\"Ready\",\"status\":\"{ready}\"}}]}}}}");
+        let head = format!("{{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{{\"name\":\"{name}\"");
+        Sections { parts: [head, String::new(), "}".to_owned(), String::new(), status].map(Bytes::from) }
+    };
+    for (number, (name, ready)) in [("a", "True"), ("b", "False"), ("c", "True")].into_iter().enumerate() {
+        let append = Append {
+            key: Key::new("shoot--demo--local", "/nodes", "", name),
+            expect: Expect::Absent,
+            guards: Vec::new(),
+            verb: Verb::Create,
+            object: node(name, ready),
+            volatile: false,
+            actor: Arc::new(Actor::default()),
+            time: "2023-07-27T19:00:00Z".parse().expect("an instant"),
+            writer: (1, number as u64),
+        };
+        log.append(append).await.expect("nothing is in its way");
+    }
+    let mut object = shoot("local", "1.26.4");
+    object["status"] = json!({ "technicalID": "shoot--demo--local" });
+    let stage = Stage::with_log(landscape().with(SHOOTS, &[object, shoot("new", "1.27.1")]), log);
+    let list = region(&stage.get("/dashboard/clusters").await.text, "list");
+    assert!(list.contains("<td>2/3<br><span class=\"far nowrap\">of 1 to 3</span></td>"), "{list}");
+    assert!(list.contains("<td>0<br><span class=\"far nowrap\">of 1 to 3</span></td>"), "{list}");
+}
+
+#[tokio::test]
+async fn users_of_each_version_move_or_stay_and_why() {
+    let stage = Stage::new(
+        landscape()
+            .with(SHOOTS, &[shoot("a", "1.26.4"), shoot("b", "1.27.1"), shoot("c", "1.27.1"), shoot("d", "1.26.4")]),
+    );
+    let users = region(&stage.get("/dashboard/versions/local").await.text, "users");
+    let (rest, image) = users.split_once("<h3>gardenlinux 1.0.0</h3>").expect("a group");
+    let (new, old) = rest.split_once("<h3>kubernetes 1.26.4</h3>").expect("a group, behind that of the higher version");
+    assert!(new.contains("<h3>kubernetes 1.27.1</h3>") && !new.contains("garden-demo/a"), "{new}");
+    assert!(new.contains("garden-demo/b stays, because ") && new.contains("garden-demo/c stays, because "), "{new}");
+    for part in ["garden-demo/a", "control plane", "2023-07-28 09:", "1.27.", "expired"] {
+        assert!(old.contains(part), "{part}: {old}");
+    }
+    assert!(image.contains("4 users stay, because ") && image.contains("garden-demo/b, pool a"), "{image}");
 }
 
 #[tokio::test]
@@ -491,7 +574,7 @@ async fn what_happens_without_a_what_if_is_that_of_the_same_time_and_user() {
 async fn a_part_of_the_list_comes_without_the_page_around_it() {
     let shoots: Vec<_> = (0..450).map(|number| shoot(&format!("s{number:03}"), "1.27.1")).collect();
     let stage = Stage::new(landscape().with(SHOOTS, &shoots));
-    for (query, rows) in [("windows=2", 400), ("page=3", 50), ("filter=s00", 10), ("filter=nothing", 0)] {
+    for (query, rows) in [("windows=2", 100), ("page=9", 50), ("filter=s00", 10), ("filter=nothing", 0)] {
         let (part, page) = (
             stage.get(&format!("/dashboard/rows?{query}")).await,
             stage.get(&format!("/dashboard/clusters?{query}")).await,

@@ -13,7 +13,7 @@ use ops::given::Reading;
 use ops::instant::When;
 use ops::rows::Row;
 use ops::spelling::counted;
-use ops::what_if::{self, Classify, Expire};
+use ops::what_if::{self, Auto, Classify, Expire};
 use ops::world::World;
 use ops::{show, summary};
 use process::{Context, Identity, Tasks};
@@ -50,6 +50,9 @@ pub(crate) struct Arguments {
     /// What if versions were classified otherwise: kubernetes/1.31.2=deprecated
     #[arg(long, value_name = "V=C")]
     classify: Vec<Classify>,
+    /// What if automatic updates were on or off: NAMESPACE=off, all=on
+    #[arg(long, value_name = "NS=on|off")]
+    auto: Vec<Auto>,
     /// Only such rows
     #[arg(long, value_parser = only(), value_name = "WHICH")]
     only: Vec<Only>,
@@ -123,6 +126,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         return Err(Failure::input("there is no Shoot among the manifests", "add the Shoots to be looked at"));
     }
     let refused = what_if::apply(&mut world.cloud_profiles, &arguments.expire, &arguments.classify, rules, from)?;
+    what_if::apply_to_shoots(&mut world.shoots, &arguments.auto)?;
     world.complete(from);
     accept(&world, arguments.force, output)?;
     for text in &refused {
@@ -135,7 +139,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         output.note(&format!("note: {note}"));
     }
     let explained = match &arguments.explain {
-        Some(name) => forecast.explained(&world, name, from)?,
+        Some(name) => {
+            let lines = forecast.explained(&world, name, from)?;
+            std::iter::once(String::new()).chain(lines.iter().map(ToString::to_string)).collect()
+        }
         None => Vec::new(),
     };
     print(&forecast, arguments, output)?;

@@ -33,7 +33,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         let now = client.clock().await?.now;
         let shoot = arguments.shoot.find(&context).await?;
         let name = arguments.shoot.to_string();
-        Ok(ops::why::lines(&context, &name, &shoot, now, client.facts.seed, arguments.pool.as_deref()).await?)
+        let why = ops::why::of(&context, &name, &shoot, now, client.facts.seed, arguments.pool.as_deref()).await?;
+        Ok(why.lines(&name, now))
     })?;
-    lines.iter().try_for_each(|line| output.line(line))
+    lines.iter().try_for_each(|line| output.line(&line.to_string()))
 }

@@ -13,31 +13,55 @@ use api::cluster;
 use api::constants::{annotation, operation};
 use api::core::{PendingWorkersRollout, Shoot};
 use api::machine::{Machine, MachineDeployment};
+use apimachinery::meta::ObjectMeta;
 use chrono::{DateTime, Utc};
 use clock::Random;
 use controller::{Api, ListOptions};
-use domain::forecast::{self, Offer, Settings};
+use domain::forecast::{self, Change, Offer, Settings, Subject};
 use domain::maintenance::upcoming;
 use domain::reconcile::is_hibernation_enabled;
 use domain::rotation;
 use process::Context;
 
 use crate::forecast::gates_for;
+use crate::lines::{About, Line};
+use crate::names::clusters::NamedCluster;
 use crate::world::{ProfileKey, World};
 use crate::{Error, explain, show};
 
-/// The lines about a Shoot, which is shown as `name`; `pool`: this worker pool only. `seed` is the landscape's.
+/// Where it stands that a Shoot is being deleted.
+const DELETED: &str = "metadata.deletionTimestamp";
+
+/// What a Shoot waits for, and what will happen to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Why {
+    /// How it stands, and what that waits for.
+    pub present: Vec<Line>,
+    /// Its next maintenance.
+    pub maintenance: Vec<Line>,
+}
+
+impl Why {
+    /// All of it below a heading, for the Shoot that is shown as `name`.
+    pub fn lines(self, name: &str, now: DateTime<Utc>) -> Vec<Line> {
+        let heading = Line::of(format!("Shoot {name} at {}", show(now)));
+        let present = self.present.into_iter().map(Line::deeper);
+        std::iter::once(heading).chain(present).chain(self.maintenance).collect()
+    }
+}
+
+/// Asks why for a Shoot, which is shown as `name`; `pool`: this worker pool only. `seed` is the landscape's.
 ///
 /// # Errors
 /// It has no such pool; the server's words.
-pub async fn lines(
+pub async fn of(
     context: &Context,
     name: &str,
     shoot: &Shoot,
     now: DateTime<Utc>,
     seed: u64,
     pool: Option<&str>,
-) -> Result<Vec<String>, Error> {
+) -> Result<Why, Error> {
     if let Some(pool) = pool
         && !shoot.spec.provider.workers.iter().any(|worker| worker.name == *pool)
     {
@@ -47,56 +71,56 @@ pub async fn lines(
             format!("it has {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") }),
         ));
     }
-    let mut lines = vec![format!("Shoot {name} at {}", show(now))];
-    operation(shoot, &mut lines);
-    rotations(shoot, &mut lines);
-    machines(context, shoot, pool, &mut lines).await?;
-    in_place(shoot, pool, &mut lines);
+    let mut why = Why::default();
+    let lines = &mut why.present;
+    operation(shoot, lines);
+    rotations(shoot, lines);
+    machines(context, shoot, pool, lines).await?;
+    in_place(shoot, pool, lines);
     let world = World::of_shoot(context, shoot).await?;
-    pending::lines(context, shoot, pool, &world.forms(shoot), &mut lines).await?;
-    maintenance(&world, shoot, now, seed, pool, &mut lines);
-    Ok(lines)
+    lines.extend(pending::lines(context, shoot, pool, &world.forms(shoot)).await?);
+    lines.extend(last_maintenance(shoot));
+    maintenance(&world, shoot, now, seed, pool, &mut why.maintenance);
+    Ok(why)
 }
 
 /// What the spec of a Shoot says and its control plane and nodes do not know yet: `FIELD: OLD to NEW; WHEN`, a line each.
 ///
 /// # Errors
 /// The server's words.
-pub async fn pending(context: &Context, shoot: &Shoot) -> Result<Vec<String>, Error> {
+pub async fn pending(context: &Context, shoot: &Shoot) -> Result<Vec<Line>, Error> {
     let world = World::of_shoot(context, shoot).await?;
-    let mut lines = Vec::new();
-    pending::lines(context, shoot, None, &world.forms(shoot), &mut lines).await?;
-    Ok(lines.into_iter().map(|line| line.trim().to_owned()).collect())
+    pending::lines(context, shoot, None, &world.forms(shoot)).await
 }
 
 /// What runs, what failed, what is unhealthy.
-fn operation(shoot: &Shoot, lines: &mut Vec<String>) {
+fn operation(shoot: &Shoot, lines: &mut Vec<Line>) {
     let status = &shoot.status;
-    match &status.last_operation {
-        None => lines.push("  status.lastOperation: none yet: gardenlet has not begun".to_owned()),
-        Some(last) => lines.push(format!(
-            "  status.lastOperation: {} {} ({}%): {}",
-            last.r#type, last.state, last.progress, last.description
-        )),
-    }
+    let operation = match &status.last_operation {
+        None => ": none yet: gardenlet has not begun".to_owned(),
+        Some(last) => format!(": {} {} ({}%): {}", last.r#type, last.state, last.progress, last.description),
+    };
+    lines.push(Line::of_field("status.lastOperation").text(operation));
     if shoot.spec.seed_name.is_none() {
-        lines.push("  spec.seedName: not set; waits for gardener-scheduler".to_owned());
+        lines.push(Line::of_field("spec.seedName").text(": not set; waits for gardener-scheduler"));
     }
     for error in &status.last_errors {
-        lines.push(format!("  status.lastErrors: {} [{}]", error.description, error.codes.join(", ")));
+        let text = format!(": {} [{}]", error.description, error.codes.join(", "));
+        lines.push(Line::of_field("status.lastErrors").text(text));
     }
     let (generation, observed) = (shoot.metadata.generation, status.observed_generation);
     if generation != observed {
-        lines.push(format!(
-            "  metadata.generation {generation}, status.observedGeneration {observed}: waits for gardenlet"
-        ));
+        let line = Line::of_field("metadata.generation")
+            .text(format!(" {generation}, "))
+            .field("status.observedGeneration", "status.observedGeneration")
+            .text(format!(" {observed}: waits for gardenlet"));
+        lines.push(line);
     }
     for (path, conditions) in [("status.conditions", &status.conditions), ("status.constraints", &status.constraints)] {
         for condition in conditions.iter().filter(|condition| condition.status != "True") {
-            lines.push(format!(
-                "  {path} {}: {} {}: {}",
-                condition.r#type, condition.status, condition.reason, condition.message
-            ));
+            let text =
+                format!(" {}: {} {}: {}", condition.r#type, condition.status, condition.reason, condition.message);
+            lines.push(Line::of_field(path).text(text));
         }
     }
     for key in [annotation::OPERATION, annotation::MAINTENANCE_OPERATION, annotation::SHOOT_TASKS] {
@@ -106,14 +130,12 @@ fn operation(shoot: &Shoot, lines: &mut Vec<String>) {
             } else {
                 "waits for gardenlet"
             };
-            lines.push(format!("  annotation {key}={value}: {when}"));
+            lines.push(Line::of_annotation(key).text(format!("={value}: {when}")));
         }
     }
     if shoot.metadata.is_being_deleted() {
-        lines.push(format!(
-            "  metadata.deletionTimestamp is set; finalizers left: {}",
-            shoot.metadata.finalizers.join(", ")
-        ));
+        let left = shoot.metadata.finalizers.join(", ");
+        lines.push(Line::of_field(DELETED).text(format!(" is set; finalizers left: {left}")));
     }
 }
 
@@ -124,7 +146,7 @@ fn seed_cluster(shoot: &Shoot) -> Option<(String, String)> {
 }
 
 /// Roll-outs: replicas that are not up to date, Machines on their way.
-async fn machines(context: &Context, shoot: &Shoot, pool: Option<&str>, lines: &mut Vec<String>) -> Result<(), Error> {
+async fn machines(context: &Context, shoot: &Shoot, pool: Option<&str>, lines: &mut Vec<Line>) -> Result<(), Error> {
     let Some((cluster, namespace)) = seed_cluster(shoot) else { return Ok(()) };
     let all = ListOptions::default();
     let deployments = Api::<MachineDeployment>::namespaced(context, &cluster, &namespace).list(&all).await;
@@ -134,10 +156,11 @@ async fn machines(context: &Context, shoot: &Shoot, pool: Option<&str>, lines: &
         let (wanted, status) = (deployment.spec.replicas, &deployment.status);
         let is_done = status.updated_replicas == wanted && status.replicas == wanted && status.ready_replicas == wanted;
         if !is_done {
-            lines.push(format!(
-                "  MachineDeployment {}: {wanted} wanted; status.updatedReplicas {}, readyReplicas {}, replicas {}",
-                deployment.metadata.name, status.updated_replicas, status.ready_replicas, status.replicas
-            ));
+            let text = format!(
+                ": {wanted} wanted; status.updatedReplicas {}, readyReplicas {}, replicas {}",
+                status.updated_replicas, status.ready_replicas, status.replicas
+            );
+            lines.push(of_object("MachineDeployment", "machinedeployment", &cluster, &deployment.metadata).text(text));
         }
     }
     let (machines, _) = Api::<Machine>::namespaced(context, &cluster, &namespace).list(&all).await?;
@@ -153,24 +176,30 @@ async fn machines(context: &Context, shoot: &Shoot, pool: Option<&str>, lines: &
         let status = &machine.status;
         let phase = &status.current_status.phase;
         let last = &status.last_operation;
+        let line = of_object("Machine", "machine", &cluster, &machine.metadata);
         if phase.is_empty() {
-            lines.push(format!(
-                "  Machine {}: status is empty; waits for machine-controller-manager",
-                machine.metadata.name
-            ));
+            lines.push(line.text(": status is empty; waits for machine-controller-manager"));
         } else if is_on_its_way(&machine) {
-            lines.push(format!(
-                "  Machine {}: status.currentStatus.phase {phase}, status.lastOperation {} {}: {}",
-                machine.metadata.name, last.r#type, last.state, last.description
-            ));
+            lines.push(line.text(format!(
+                ": status.currentStatus.phase {phase}, status.lastOperation {} {}: {}",
+                last.r#type, last.state, last.description
+            )));
         }
-        lines.extend(nodes.iter().flat_map(|nodes| nodes.lines(machine)));
+        lines.extend(nodes.iter().flat_map(|nodes| nodes.lines(machine)).map(Line::deeper));
     }
     Ok(())
 }
 
+/// A line that begins with kind and name of an object in a cluster.
+fn of_object(shown: &str, kind: &'static str, cluster: &str, object: &ObjectMeta) -> Line {
+    let (namespace, name) = (object.namespace.clone(), object.name.clone());
+    let text = format!("{shown} {name}");
+    let about = NamedCluster::of_logical(cluster).map(|cluster| About::Object { kind, cluster, namespace, name });
+    Line::default().words(text, about)
+}
+
 /// Rotations of credentials that wait for somebody.
-fn rotations(shoot: &Shoot, lines: &mut Vec<String>) {
+fn rotations(shoot: &Shoot, lines: &mut Vec<Line>) {
     let Some(state) = shoot.status.credentials.as_ref().and_then(|credentials| credentials.rotation.as_ref()) else {
         return;
     };
@@ -189,7 +218,7 @@ fn rotations(shoot: &Shoot, lines: &mut Vec<String>) {
             "" | rotation::COMPLETED => return,
             _ => "waits for the reconciliation that carries it out".to_owned(),
         };
-        lines.push(format!("  {path}.{field}.phase is {phase}: {waits}"));
+        lines.push(Line::of_field(format!("{path}.{field}.phase")).text(format!(" is {phase}: {waits}")));
     };
     if let Some(one) = &state.certificate_authorities {
         tell("certificateAuthorities", "rotate-ca", &one.phase, &one.pending_workers_rollouts);
@@ -203,43 +232,35 @@ fn rotations(shoot: &Shoot, lines: &mut Vec<String>) {
 }
 
 /// Pools whose update in place has begun.
-fn in_place(shoot: &Shoot, pool: Option<&str>, lines: &mut Vec<String>) {
+fn in_place(shoot: &Shoot, pool: Option<&str>, lines: &mut Vec<Line>) {
     let Some(pending) = shoot.status.in_place_updates.as_ref().and_then(|one| one.pending_worker_updates.as_ref())
     else {
         return;
     };
     let is_of = |name: &&String| pool.is_none_or(|pool| *name == pool);
+    let path = "status.inPlaceUpdates.pendingWorkerUpdates";
     for name in pending.auto_in_place_update.iter().filter(is_of) {
-        lines.push(format!("  status.inPlaceUpdates.pendingWorkerUpdates.autoInPlaceUpdate {name}: nodes are updated one after the other"));
+        let text = format!(" {name}: nodes are updated one after the other");
+        lines.push(Line::of_field(format!("{path}.autoInPlaceUpdate")).text(text));
     }
     for name in pending.manual_in_place_update.iter().filter(is_of) {
-        lines.push(format!(
-            "  status.inPlaceUpdates.pendingWorkerUpdates.manualInPlaceUpdate {name}: waits for nodes with label \
-             node.machine.sapcloud.io/selected-for-update=true"
-        ));
+        let text = format!(" {name}: waits for nodes with label node.machine.sapcloud.io/selected-for-update=true");
+        lines.push(Line::of_field(format!("{path}.manualInPlaceUpdate")).text(text));
     }
 }
 
+/// How the last run went.
+fn last_maintenance(shoot: &Shoot) -> Option<Line> {
+    let last = shoot.status.last_maintenance.as_ref()?;
+    let failure = last.failure_reason.as_ref().map_or_else(String::new, |reason| format!(" ({reason})"));
+    let (at, description) = (show(last.triggered_time.0), last.description.trim_end());
+    Some(Line::of_field("status.lastMaintenance").text(format!(": {} at {at}: {description}{failure}", last.state)))
+}
+
 /// The next run, what it will do, and what it will not.
-fn maintenance(
-    world: &World,
-    shoot: &Shoot,
-    now: DateTime<Utc>,
-    seed: u64,
-    pool: Option<&str>,
-    lines: &mut Vec<String>,
-) {
-    if let Some(last) = &shoot.status.last_maintenance {
-        let failure = last.failure_reason.as_ref().map_or_else(String::new, |reason| format!(" ({reason})"));
-        lines.push(format!(
-            "  status.lastMaintenance: {} at {}: {}{failure}",
-            last.state,
-            show(last.triggered_time.0),
-            last.description.trim_end()
-        ));
-    }
+fn maintenance(world: &World, shoot: &Shoot, now: DateTime<Utc>, seed: u64, pool: Option<&str>, lines: &mut Vec<Line>) {
     if shoot.metadata.is_being_deleted() {
-        lines.push("No maintenance any more: metadata.deletionTimestamp is set".to_owned());
+        lines.push(Line::of("No maintenance any more: ").field(DELETED, DELETED).text(" is set"));
         return;
     }
     let random = Random::new(seed);
@@ -247,29 +268,26 @@ fn maintenance(
     let (run, span) = forecast::next_run(shoot, now, &draw);
     // The upcoming maintenance of a Shoot whose window waits has the window of before.
     let waits = upcoming::upcoming(shoot, run).is_some();
-    let field = if waits {
-        format!("annotation {}", annotation::UPCOMING_TIME_WINDOW)
+    let (earliest, end) = (show(span.earliest), show(span.end));
+    let line = Line::of(format!("Next maintenance at {}, in the window from {earliest} to {end} (", show(run)));
+    let line = if waits {
+        line.text("annotation ").annotation(annotation::UPCOMING_TIME_WINDOW)
     } else {
-        "spec.maintenance.timeWindow".to_owned()
+        line.field(explain::TIME_WINDOW, explain::TIME_WINDOW)
     };
-    lines.push(format!(
-        "Next maintenance at {}, in the window from {} to {} ({field})",
-        show(run),
-        show(span.earliest),
-        show(span.end)
-    ));
+    lines.push(line.text(")"));
     if waits {
-        lines.push(format!("  {}", explain::waiting(shoot)));
+        lines.push(explain::waiting(shoot).deeper());
     }
     if is_hibernation_enabled(&shoot.spec) {
-        lines.push(
-            "  spec.hibernation.enabled is true: versions change, nodes come with them when it wakes up".to_owned(),
-        );
+        let text = " is true: versions change, nodes come with them when it wakes up";
+        lines.push(Line::of_field("spec.hibernation.enabled").text(text).deeper());
     }
     let key = ProfileKey::of(shoot);
     let offers = world.offers();
     let Some(offered) = offers.get(&key) else {
-        lines.push(format!("  spec.cloudProfile: {key} does not exist any more; maintenance cannot run"));
+        let text = format!(": {key} does not exist any more; maintenance cannot run");
+        lines.push(Line::of_field("spec.cloudProfile").text(text).deeper());
         return;
     };
     let offer = Offer { name: key.name.clone(), first: offered.clone(), changes: Vec::new() };
@@ -283,7 +301,8 @@ fn maintenance(
     let course = forecast::course(shoot, &offer, &settings);
     let is_of = |name: Option<&String>| pool.is_none() || name.map(String::as_str) == pool || name.is_none();
     if course.changes.is_empty() {
-        lines.push("  it changes nothing; the Shoot is reconciled, with infrastructure and DNS records".to_owned());
+        let text = "it changes nothing; the Shoot is reconciled, with infrastructure and DNS records";
+        lines.push(Line::of(text).deeper());
     }
     for change in course.changes.iter().filter(|change| is_of(change.pool.as_ref())) {
         let whose = change.pool.as_ref().map_or_else(String::new, |pool| format!(" of worker pool {pool}"));
@@ -294,19 +313,25 @@ fn maintenance(
             }
             _ => format!("{}; nodes: {}", change.reason, change.effect.as_str()),
         };
-        lines.push(format!("  {}{whose} {what}", change.subject.as_str()));
+        let subject = change.subject.as_str();
+        let line = match field_of(shoot, change) {
+            Some(path) => Line::default().field(subject, path),
+            None => Line::of(subject),
+        };
+        lines.push(line.text(format!("{whose} {what}")).deeper());
     }
-    lines.push(format!("Versions by {key}, as of the next maintenance:"));
-    let explained = explain::lines(shoot, &key.name, offered, run);
-    let mut shown = true;
-    for line in explained {
-        if !line.starts_with(' ') {
-            shown = pool.is_none_or(|pool| {
-                !line.contains(" of worker pool ") || line.contains(&format!(" of worker pool {pool}:"))
-            });
-        }
-        if shown {
-            lines.push(format!("  {line}"));
-        }
+    lines.push(Line::of(format!("Versions by {key}, as of the next maintenance:")));
+    lines.extend(explain::lines(shoot, &key.name, offered, run, pool).into_iter().map(Line::deeper));
+}
+
+/// The field that a change is of; `None`: it is not one of the Shoot's, or several.
+fn field_of(shoot: &Shoot, change: &Change) -> Option<String> {
+    let mut workers = shoot.spec.provider.workers.iter();
+    let pool = change.pool.as_ref().and_then(|pool| workers.position(|worker| worker.name == *pool));
+    match (change.subject, pool) {
+        (Subject::Kubernetes, None) => Some("spec.kubernetes.version".to_owned()),
+        (Subject::Kubernetes, Some(pool)) => Some(format!("spec.provider.workers[{pool}].kubernetes.version")),
+        (Subject::MachineImage, Some(pool)) => Some(format!("spec.provider.workers[{pool}].machine.image.version")),
+        _ => None,
     }
 }

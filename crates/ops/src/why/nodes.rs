@@ -13,6 +13,7 @@ use domain::rollout::in_place::{Reason, Update};
 use process::Context;
 
 use crate::Error;
+use crate::lines::Line;
 use crate::show;
 use crate::spelling::{first_of, plural};
 
@@ -22,6 +23,8 @@ const NAMES: usize = 5;
 /// Nodes, pods and budgets of a shoot's cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Cluster {
+    /// Its name in paths.
+    name: String,
     nodes: BTreeMap<String, Node>,
     pods: Vec<Pod>,
     budgets: Vec<PodDisruptionBudget>,
@@ -38,25 +41,22 @@ impl Cluster {
         let (pods, _) = Api::<Pod>::all(context, name).list(&all).await?;
         let (budgets, _) = Api::<PodDisruptionBudget>::all(context, name).list(&all).await?;
         let nodes = nodes.into_iter().map(|node| (node.metadata.name.clone(), node)).collect();
-        Ok(Self { nodes, pods, budgets })
+        Ok(Self { name: name.to_owned(), nodes, pods, budgets })
     }
 
     /// What a Machine waits for beyond what it says itself.
-    pub fn lines(&self, machine: &Machine) -> Vec<String> {
+    pub fn lines(&self, machine: &Machine) -> Vec<Line> {
         let Some(node) = self.nodes.get(&machine.metadata.name) else { return Vec::new() };
         let mut lines = Vec::new();
         let update = Update::of(node);
         if let Some(reason) = update.reason.filter(|reason| *reason != Reason::UpdateSuccessful) {
             let since = update.since.map_or_else(String::new, |since| format!(" since {}", show(since)));
             let why = if update.failure.is_empty() { String::new() } else { format!(": {}", update.failure) };
-            lines.push(format!(
-                "    Node {}: condition InPlaceUpdate is {}{since}{why}",
-                node.metadata.name,
-                reason.as_str()
-            ));
+            let text = format!(": condition InPlaceUpdate is {}{since}{why}", reason.as_str());
+            lines.push(self.of_node(node).text(text));
         }
         if self.is_drained(machine) {
-            lines.extend(self.pods(&node.metadata.name));
+            lines.extend(self.pods(node));
         }
         lines
     }
@@ -76,8 +76,8 @@ impl Cluster {
     }
 
     /// The pods that a drain has to move, with what holds each up.
-    fn pods(&self, node: &str) -> Vec<String> {
-        let leaving = |pod: &&Pod| pod.spec.node_name == node && drain::Pod::of(pod).is_some();
+    fn pods(&self, node: &Node) -> Vec<Line> {
+        let leaving = |pod: &&Pod| pod.spec.node_name == node.metadata.name && drain::Pod::of(pod).is_some();
         let left: Vec<&Pod> = self.pods.iter().filter(leaving).collect();
         if left.is_empty() {
             return Vec::new();
@@ -89,9 +89,13 @@ impl Cluster {
         }
         let line = |(cause, names): (String, Vec<String>)| {
             let named = first_of(names.iter().map(String::as_str), NAMES);
-            format!("    Node {node}: {} left, {cause}: {named}", plural(names.len(), "pod"))
+            self.of_node(node).text(format!(": {} left, {cause}: {named}", plural(names.len(), "pod")))
         };
         by_cause.into_iter().map(line).collect()
+    }
+
+    fn of_node(&self, node: &Node) -> Line {
+        super::of_object("Node", "node", &self.name, &node.metadata)
     }
 
     fn cause(&self, pod: &Pod) -> String {

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::seed_cluster;
 use crate::Error;
+use crate::lines::Line;
 
 /// The lines, one a field; those of other pools than `pool` are left out.
 pub(super) async fn lines(
@@ -23,13 +24,20 @@ pub(super) async fn lines(
     shoot: &Shoot,
     pool: Option<&str>,
     forms: &PoolForms,
-    lines: &mut Vec<String>,
-) -> Result<(), Error> {
-    let Some((cluster, namespace)) = seed_cluster(shoot) else { return Ok(()) };
-    let when = if is_confined(&shoot.spec) {
-        "confined: waits for the next reconciliation (spec.maintenance.confineSpecUpdateRollout)"
-    } else {
-        "waits for the present reconciliation"
+) -> Result<Vec<Line>, Error> {
+    let Some((cluster, namespace)) = seed_cluster(shoot) else { return Ok(Vec::new()) };
+    let confined = "spec.maintenance.confineSpecUpdateRollout";
+    let waits = |line: Line| {
+        if is_confined(&shoot.spec) {
+            line.text("confined: waits for the next reconciliation (").field(confined, confined).text(")")
+        } else {
+            line.text("waits for the present reconciliation")
+        }
+    };
+    // Behind the path of what has gone stands its name.
+    let of = |path: &str| match path.split_once(' ') {
+        Some((path, name)) => Line::of_field(path).text(format!(" {name}")),
+        None => Line::of_field(path),
     };
     let mut found = BTreeMap::new();
     let mut effects = BTreeMap::new();
@@ -61,13 +69,14 @@ pub(super) async fn lines(
         .map(|(index, _)| format!("spec.provider.workers[{index}]"))
         .collect();
     found.retain(|path, _| !others.iter().any(|other| path.starts_with(other.as_str())));
-    lines.extend(found.into_iter().map(|(path, change)| format!("  {path}: {change}; {when}")));
+    let found = found.into_iter().map(|(path, change)| waits(of(&path).text(format!(": {change}; "))));
     let changed =
         effects.into_iter().filter(|(name, one)| one.effect != Effect::None && pool.is_none_or(|pool| name == pool));
-    lines.extend(changed.map(|(name, one)| {
-        format!("  worker pool {name}: with it, nodes: {} ({})", one.effect.as_str(), one.triggers.join(", "))
-    }));
-    Ok(())
+    let changed = changed.map(|(name, one)| {
+        let (effect, triggers) = (one.effect.as_str(), one.triggers.join(", "));
+        Line::of(format!("worker pool {name}: with it, nodes: {effect} ({triggers})"))
+    });
+    Ok(found.chain(changed).collect())
 }
 
 /// Collects what differs below a path, `path -> from to`.

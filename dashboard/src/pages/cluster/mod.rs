@@ -35,7 +35,7 @@ use crate::frame::{Page, Section};
 use crate::input::encoded;
 use crate::parts::form::{self, Choice};
 use crate::parts::message::{Message, Severity};
-use crate::parts::{badge, table, time};
+use crate::parts::{badge, lines, table, time};
 use crate::refusal::Refusal;
 use crate::view::View;
 
@@ -220,7 +220,7 @@ async fn upkeep(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) 
         })
         .collect();
     let explained = offered
-        .map(|offered| ops::explain::lines(shoot, &ProfileKey::of(shoot).shown(), offered, now))
+        .map(|offered| ops::explain::lines(shoot, &ProfileKey::of(shoot).shown(), offered, now, None))
         .unwrap_or_default();
     html! {
         (table::facts(&[
@@ -238,9 +238,9 @@ async fn upkeep(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) 
         @else { (table::plain("What maintenance will change within 90 days", &["When", "What", "Why", "Nodes"], &rows)) }
         @if !pending.is_empty() {
             h3 { "Changes that are not rolled out yet" }
-            ul { @for line in &pending { li { (line) } } }
+            (lines::list(view, &ops::world::name_of(shoot), &pending))
         }
-        @if !explained.is_empty() { details { summary { "What it would choose, and what not" } ul.lines { @for line in &explained { li.deeper[line.starts_with(' ')] { (line.trim()) } } } } }
+        @if !explained.is_empty() { details { summary { "What it would choose, and what not" } (lines::list(view, &ops::world::name_of(shoot), &explained)) } }
         @if view.at.is_none() {
             details { summary { "Change" }
                 form method="post" action="/dashboard/do/cluster" {

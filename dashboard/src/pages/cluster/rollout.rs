@@ -12,6 +12,7 @@ use apimachinery::meta::IntOrString;
 use controller::Error;
 use domain::rollout::Limits;
 use maud::{Markup, html};
+use ops::lines::Line;
 use ops::why::nodes::Cluster;
 
 use super::strip;
@@ -106,7 +107,7 @@ fn waits<'a>(machines: impl Iterator<Item = &'a Machine>, cluster: &Cluster) -> 
             "" => waits.push(format!("Machine {name}: machine-controller-manager has not begun")),
             phase => waits.push(format!("Machine {name}: {phase}: {}", machine.status.last_operation.description)),
         }
-        waits.extend(cluster.lines(machine).iter().map(|line| line.trim().to_owned()));
+        waits.extend(cluster.lines(machine).iter().map(Line::sentence));
     }
     waits
 }

@@ -5,8 +5,8 @@
 //! | --- | --- |
 //! | `filter` | see [`filter`] |
 //! | `sort` | a column, behind `-` in descending order |
-//! | `page` | which 200 rows, from 1 |
-//! | `windows` | how many times 200 rows from there on, 1 to 10: the script shows more as somebody scrolls |
+//! | `page` | which 50 rows, from 1 |
+//! | `windows` | how many times 50 rows from there on, 1 to 40: the script adds 200 rows as somebody scrolls |
 //! | `column` | a column that is usually hidden; several |
 //!
 //! **Tour.** [`source`] where rows come from; [`row`] rows, [`filter`] which of them.
@@ -35,10 +35,12 @@ use crate::parts::table::{Header, table};
 use crate::refusal::Refusal;
 use crate::view::View;
 
-/// Rows of a window.
-pub const WINDOW: usize = 200;
+/// Rows of a window. A browser lays out what it is given before it paints: a screen or two is quick, 200 rows are not.
+pub const WINDOW: usize = 50;
+/// Windows that the script adds at a time.
+const ADDED: usize = 4;
 /// Windows that are shown at once, at most.
-const WINDOWS: usize = 10;
+const WINDOWS: usize = 40;
 
 /// Columns that are always there.
 const COLUMNS: [(&str, &str); 10] = [
@@ -113,7 +115,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
     let shown: Vec<&Light<'_>> = rows.iter().skip((number - 1) * WINDOW).take(windows * WINDOW).collect();
     let shoots = source::on_screen(view, &source, &shown).await?;
     let project = |shoot: &Shoot| projects.project_of(&shoot.metadata.namespace);
-    let window = shoots.iter().map(|shoot| Row::of(view, shoot, project(shoot), &offers));
+    let window = shoots.iter().map(|shoot| Row::of(view, shoot, project(shoot), &offers, &source));
     let list = if all == 0 {
         html! {
             p { strong { "No clusters." } }
@@ -153,6 +155,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
             resource::CLOUD_PROFILES,
             resource::NAMESPACED_CLOUD_PROFILES,
             resource::PROJECTS,
+            "/nodes",
         ]))
 }
 
@@ -239,12 +242,13 @@ fn rows_of<'a>(
 fn pager(view: &View, number: usize, windows: usize, pages: usize) -> Markup {
     let to = |page: usize| view.here_with(&[("page", &page.to_string()), ("windows", "")]);
     let last = number + windows - 1;
-    let next = (last < pages && windows < WINDOWS).then(|| view.here_with(&[("windows", &(windows + 1).to_string())]));
+    let more = (windows + ADDED).min(WINDOWS);
+    let next = (last < pages && windows < WINDOWS).then(|| view.here_with(&[("windows", &more.to_string())]));
     html! {
         nav.actions aria-label="Windows of the list" data-next=[next] {
-            @if number > 1 { a.button href=(to(number - 1)) rel="prev" { "Previous 200" } }
+            @if number > 1 { a.button href=(to(number - 1)) rel="prev" { "Previous " (WINDOW) } }
             span { @if last == number { "Page " (number) } @else { "Pages " (number) " to " (last) } " of " (pages) }
-            @if last < pages { a.button href=(to(last + 1)) rel="next" { "Next 200" } }
+            @if last < pages { a.button href=(to(last + 1)) rel="next" { "Next " (WINDOW) } }
         }
     }
 }

@@ -11,13 +11,14 @@ use domain::cloud_profile;
 use domain::reconcile::{is_confined, is_hibernation_enabled};
 use domain::versions::{Expirable, State, Version, state};
 use maud::{Markup, html};
-use ops::past::rows::{PoolRow, ShootRow};
+use ops::past::rows::{Count, PoolRow, ShootRow};
 use ops::world::ProfileKey;
 
 use super::filter::{Filter, Term, days};
+use super::source::Source;
 use crate::pages::maintenance;
 use crate::pages::world::Offers;
-use crate::parts::{badge, time};
+use crate::parts::{badge, table, time};
 use crate::view::View;
 
 /// What rows are filtered and sorted by.
@@ -31,6 +32,7 @@ pub(super) struct Light<'a> {
     /// When maintenance is due, where the order asks for that.
     maintenance: Option<DateTime<Utc>>,
     issue_since: Option<DateTime<Utc>>,
+    nodes: Option<Count>,
 }
 
 impl<'a> Light<'a> {
@@ -40,6 +42,7 @@ impl<'a> Light<'a> {
         shoot: Option<&'a Shoot>,
         project: Cow<'a, str>,
         offers: &Offers,
+        nodes: Option<Count>,
     ) -> Self {
         let version = &row.spec.kubernetes;
         let offered = offers.get(&row.spec.profile);
@@ -51,6 +54,7 @@ impl<'a> Light<'a> {
             version: Version::parse(version).ok(),
             maintenance: None,
             issue_since: issue_since(&row),
+            nodes,
             row,
         }
     }
@@ -93,10 +97,10 @@ impl<'a> Light<'a> {
         }
     }
 
-    fn nodes(&self) -> (i32, i32) {
-        let pools = &self.row.spec.pools;
-        let sum = |of: fn(&PoolRow) -> i32| pools.iter().map(of).fold(0, i32::saturating_add);
-        (sum(|pool| pool.nodes.0), sum(|pool| pool.nodes.1))
+    /// Those that there are, those that are ready, and those that may be.
+    fn nodes(&self) -> (i64, i64, (i32, i32)) {
+        let Count { all, ready } = self.nodes.unwrap_or_default();
+        (all, ready, wanted(&self.row))
     }
 
     /// Whether all terms of a filter hold; `forced` when the first forced update comes.
@@ -178,10 +182,17 @@ pub(super) struct Row<'a> {
     class: Option<State>,
     maintenance: Option<DateTime<Utc>>,
     light: ShootRow,
+    nodes: Option<Count>,
 }
 
 impl<'a> Row<'a> {
-    pub(super) fn of(view: &View, shoot: &'a Shoot, project: Cow<'a, str>, offers: &'a Offers) -> Self {
+    pub(super) fn of(
+        view: &View,
+        shoot: &'a Shoot,
+        project: Cow<'a, str>,
+        offers: &'a Offers,
+        source: &Source,
+    ) -> Self {
         let offered = offers.get(&ProfileKey::of(shoot));
         let version = &shoot.spec.kubernetes.version;
         let entry = offered.and_then(|offered| cloud_profile::kubernetes_version(offered, version));
@@ -193,6 +204,7 @@ impl<'a> Row<'a> {
             class: entry.map(|entry| state(entry, view.now())),
             maintenance: is_maintained.then(|| maintenance::next_run(view, shoot).0),
             light: ShootRow::of(shoot),
+            nodes: source.nodes(&shoot.status.technical_id),
         }
     }
 
@@ -213,7 +225,6 @@ impl<'a> Row<'a> {
     /// The cell of a column.
     pub(super) fn cell(&self, view: &View, column: &str) -> Markup {
         let (now, row) = (view.now(), &self.light);
-        let sum = |of: fn(&PoolRow) -> i32| row.spec.pools.iter().map(of).fold(0, i32::saturating_add);
         match column {
             "project" => html! { (self.project) },
             "name" => html! { a href=(view.to_cluster(&self.project, self.name())) { (self.name()) } },
@@ -233,8 +244,17 @@ impl<'a> Row<'a> {
             "seed" => html! { (row.placed().map_or("", |seed| seed)) },
             "purpose" => html! { (row.spec.purpose) },
             "nodes" => {
-                let (least, most) = (sum(|pool| pool.nodes.0), sum(|pool| pool.nodes.1));
-                html! { @if least == most { (most) } @else { (least) "–" (most) } }
+                let (least, most) = wanted(row);
+                html! {
+                    @match self.nodes {
+                        Some(Count { all: 0, .. }) => { "0" }
+                        Some(Count { all, ready }) => { (ready) "/" (all) }
+                        None => { (table::NONE) }
+                    }
+                    // What is as it is to be needs no second number.
+                    @if least < most { br; span.far.nowrap { "of " (least) " to " (most) } }
+                    @else if self.nodes.is_none_or(|count| count.all != i64::from(most)) { br; span.far.nowrap { "of " (most) } }
+                }
             }
             "issue" => {
                 html! { @if let Some(since) = issue_since(row) { (time::distance(since, now)) } }
@@ -258,6 +278,12 @@ impl<'a> Row<'a> {
             @for change in &changes { br; (maintenance::sentence(change)) }
         }
     }
+}
+
+/// How many nodes the pools have at least and at most.
+fn wanted(row: &ShootRow) -> (i32, i32) {
+    let sum = |of: fn(&PoolRow) -> i32| row.spec.pools.iter().map(of).fold(0, i32::saturating_add);
+    (sum(|pool| pool.nodes.0), sum(|pool| pool.nodes.1))
 }
 
 /// Machine images of the pools, each once.

@@ -13,7 +13,7 @@ use api::core::Shoot;
 use eventlog::{Key, Revision};
 use futures::future::try_join_all;
 use ops::past::resource;
-use ops::past::rows::{self, Rows, ShootRow};
+use ops::past::rows::{self, Count, Rows, ShootRow};
 
 use super::row::Light;
 use crate::may::May;
@@ -29,8 +29,8 @@ pub(super) type Asked = BTreeMap<String, Shoot>;
 
 /// All Shoots that the session's user may list.
 pub(in crate::pages) enum Source {
-    /// Whole objects.
-    Listed(Vec<Shoot>),
+    /// Whole objects, and the rows of the index, if the log has them.
+    Listed(Vec<Shoot>, Option<Box<Rows>>),
     /// Rows of the index, and where their specifications are.
     Indexed(Vec<Arc<ShootRow>>, Box<Rows>),
 }
@@ -38,20 +38,31 @@ pub(in crate::pages) enum Source {
 impl Source {
     /// Reads them.
     pub(in crate::pages) async fn of(view: &View) -> Result<Self, Refusal> {
-        if let Some((rows, all)) = indexed(view).await {
-            return Ok(Self::Indexed(rows, all));
+        let all = rows_at(view).await;
+        match all {
+            Some(all) if is_large(&all) => Ok(Self::Indexed(seen(view, &all).await, all)),
+            all => Ok(Self::Listed(view.list(GARDEN, None, "").await?, all)),
         }
-        Ok(Self::Listed(view.list(GARDEN, None, "").await?))
+    }
+
+    /// How many Nodes a Shoot has, by its technical ID; `None`: that is not known.
+    pub(super) fn nodes(&self, technical_id: &str) -> Option<Count> {
+        let all = match self {
+            Self::Listed(_, all) => all.as_ref()?,
+            Self::Indexed(_, all) => all,
+        };
+        Some(all.nodes.get(technical_id).copied().unwrap_or_default())
     }
 
     /// What is filtered and sorted.
     pub(super) fn rows<'a>(&'a self, view: &View, projects: &'a Projects, offers: &Offers) -> Vec<Light<'a>> {
         let light = |row: Arc<ShootRow>, shoot| {
             let project = projects.project_of(&row.namespace);
-            Light::of(view, row, shoot, project, offers)
+            let nodes = self.nodes(&row.technical_id);
+            Light::of(view, row, shoot, project, offers, nodes)
         };
         match self {
-            Self::Listed(shoots) => {
+            Self::Listed(shoots, _) => {
                 shoots.iter().map(|shoot| light(Arc::new(ShootRow::of(shoot)), Some(shoot))).collect()
             }
             Self::Indexed(rows, _) => rows.iter().map(|row| light(row.clone(), None)).collect(),
@@ -66,7 +77,7 @@ impl Source {
                 let asked = || asked.get(&light.row.key()).map(Cow::Borrowed);
                 of_row(&light.row, all).map(Cow::Owned).or_else(asked)
             }
-            (None, Self::Listed(_)) => None,
+            (None, Self::Listed(..)) => None,
         }
     }
 
@@ -89,13 +100,20 @@ fn of_row(row: &ShootRow, all: &Rows) -> Option<Shoot> {
 
 /// The rows of the index that the user may see, and all of it; `None`: there are few, or the log does not have them.
 pub(in crate::pages) async fn indexed(view: &View) -> Option<(Vec<Arc<ShootRow>>, Box<Rows>)> {
+    let all = rows_at(view).await.filter(|all| is_large(all))?;
+    Some((seen(view, &all).await, all))
+}
+
+/// The rows of the index at the moment of a view; `None`: the log does not have them.
+async fn rows_at(view: &View) -> Option<Box<Rows>> {
     let revision = view.at.map_or_else(|| view.dashboard.options().log.head(), |moment| Revision(moment.revision));
     let rows = view.dashboard.past().at(revision).await.ok()?;
     view.dashboard.look_back();
-    if rows.shoots.size() < LARGE {
-        return None;
-    }
-    Some((seen(view, &rows).await, Box::new(rows)))
+    Some(Box::new(rows))
+}
+
+fn is_large(rows: &Rows) -> bool {
+    rows.shoots.size() >= LARGE
 }
 
 /// The rows of the present that the user may see, of however few; empty: the log does not have them.
@@ -155,7 +173,7 @@ pub(super) async fn on_screen<'a>(
     rows: &[&Light<'a>],
 ) -> Result<Vec<Cow<'a, Shoot>>, Refusal> {
     match source {
-        Source::Listed(_) => Ok(rows.iter().filter_map(|light| light.shoot.map(Cow::Borrowed)).collect()),
+        Source::Listed(..) => Ok(rows.iter().filter_map(|light| light.shoot.map(Cow::Borrowed)).collect()),
         Source::Indexed(_, all) => {
             let rows: Vec<Arc<ShootRow>> = rows.iter().map(|light| light.row.clone()).collect();
             let shoots = whole(view, &rows, all).await?;

@@ -22,6 +22,7 @@ use maud::{Markup, html};
 use ops::forecast::Forecast;
 use ops::past::resource;
 use ops::past::rows::{Rows, ShootRow};
+use ops::users::{self, Fate, Group, User};
 use ops::versions::{Offered, Row, Uses, offered_to};
 use ops::world::{ProfileKey, World};
 
@@ -40,6 +41,8 @@ use crate::view::View;
 const AHEAD: TimeDelta = TimeDelta::days(90);
 /// Users that are shown at once where there are many.
 const WINDOW: usize = 100;
+/// Users of a version that are named at once where they stay.
+const FEW: usize = 3;
 
 /// Draws the page of a profile, `NAME` or `NAMESPACE/NAME`; without one, of the first.
 ///
@@ -161,7 +164,7 @@ fn rows(offered: &Offered, view: &View) -> Markup {
             html! { @match row.expires { Some(date) => { (badge::expiry(date, now)) } None => { "–" } } },
             html! { (or_dash(row.automatic_target.as_ref())) },
             html! { (or_dash(row.forced_target.as_ref())) },
-            html! { (used(row.shoots, row.pools)) },
+            html! { span.nowrap { (used(row.shoots, row.pools)) } },
             html! { @if row.is_removable { "yes" } @else { "no" } },
         ]
     };
@@ -270,9 +273,7 @@ fn fates(view: &View, world: &World, window: Option<Window>) -> Markup {
     if world.shoots.is_empty() {
         return html! { p { "Nobody uses this profile." } };
     }
-    let forecast = forecast(view, world);
-    let kubernetes: BTreeMap<String, &str> =
-        world.shoots.iter().map(|shoot| (ops::world::name_of(shoot), shoot.spec.kubernetes.version.as_str())).collect();
+    let groups = users::of(world, &forecast(view, world), view.now());
     let to = |number: usize| view.here_with(&[("users", &number.to_string())]);
     html! {
         @if let Some(Window { found, number, pages }) = &window {
@@ -284,15 +285,58 @@ fn fates(view: &View, world: &World, window: Option<Window>) -> Markup {
                 @if number < pages { a.button rel="next" href=(to(number + 1)) { "Next " (WINDOW) } }
             }
         }
-        @if forecast.rows.is_empty() { p { "Within 90 days maintenance changes nothing." } } @else { (changes(view, &forecast.rows)) }
-        @for (reason, shoots) in &forecast.unmoved {
-            details { summary { "Unchanged: " (used(shoots.len(), 0)) ", " (reason) }
-                ul { @for shoot in shoots { li { (shoot) " (" (kubernetes.get(shoot).copied().unwrap_or_default()) ")" } } }
-            }
-        }
+        @for group in &groups { (of_version(view, group)) }
         p.hint { "From " (time::instant(view.now())) " to " (time::instant(view.now() + AHEAD)) ", if nobody changes anything."
             @if view.at.is_none() { " As a command: " code { "terrarium forecast --until 90d" } } }
     }
+}
+
+/// What happens to the users of a version.
+fn of_version(view: &View, group: &Group) -> Markup {
+    let mut stay: BTreeMap<&str, Vec<&User>> = BTreeMap::new();
+    let mut rows = Vec::new();
+    for user in &group.users {
+        let change = match &user.fate {
+            Fate::Changes(change) => change,
+            Fate::Stays(reason) => {
+                stay.entry(reason).or_default().push(user);
+                continue;
+            }
+        };
+        rows.push(vec![
+            html! { (user.shoot) },
+            html! { @match &user.pool { Some(pool) => { "pool " (pool) } None => { "control plane" } } },
+            time::instant_from(change.time, view.now()),
+            html! {
+                @match (&change.failure, &change.to) {
+                    (Some(_), _) => { span.bad { "fails" } }
+                    (None, Some(to)) => { (to) @if change.is_forced { ", forced" } }
+                    (None, None) => { (table::NONE) }
+                }
+            },
+            html! { (change.failure.as_ref().unwrap_or(&change.reason)) },
+            html! { (ops::rows::nodes(change)) },
+        ]);
+    }
+    let name = format!("{} {}", group.subject, group.version);
+    let headers = ["Shoot", "Part", "When", "To", "Why", "Nodes"];
+    html! {
+        h3 { (name) }
+        @if !rows.is_empty() { (table::plain(&format!("Users of {name} that maintenance changes"), &headers, &rows)) }
+        @for (reason, users) in &stay {
+            @if users.len() <= FEW {
+                @for user in users { p { (of_user(user)) " stays, because " (reason) } }
+            } @else {
+                details { summary { (users.len()) " users stay, because " (reason) }
+                    ul { @for user in users { li { (of_user(user)) } } }
+                }
+            }
+        }
+    }
+}
+
+fn of_user(user: &User) -> String {
+    user.pool.as_ref().map_or_else(|| user.shoot.clone(), |pool| format!("{}, pool {pool}", user.shoot))
 }
 
 /// Rows of a forecast.

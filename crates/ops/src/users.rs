@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What happens to the users of each version that profiles offer: Shoots and worker pools, version by version.
+//!
+//! What maintenance does is not decided here: the changes are those of a [`Forecast`], and why a version stays is what
+//! [`crate::explain`] says.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use api::core::Shoot;
+use chrono::{DateTime, Utc};
+use domain::forecast::choice::{self, Choice};
+use domain::forecast::{Change, Subject};
+use domain::versions::Version;
+
+use crate::explain;
+use crate::forecast::Forecast;
+use crate::world::{ProfileKey, World, name_of};
+
+/// Who uses a version.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// `kubernetes`, or the name of an image.
+    pub subject: String,
+    /// The version.
+    pub version: String,
+    /// In the order of their names, control planes before pools.
+    pub users: Vec<User>,
+}
+
+/// A user of a version.
+#[derive(Clone, Debug, PartialEq)]
+pub struct User {
+    /// `NAMESPACE/NAME` of the Shoot.
+    pub shoot: String,
+    /// The worker pool; `None`: the control plane, and the pools that follow it.
+    pub pool: Option<String>,
+    /// What happens to it first.
+    pub fate: Fate,
+}
+
+/// What happens to a user of a version.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fate {
+    /// Maintenance changes it, or fails to.
+    Changes(Change),
+    /// Nothing happens, and why.
+    Stays(String),
+}
+
+/// The users of each version, by what a forecast from `now` on says: Kubernetes first, the highest version first.
+pub fn of(world: &World, forecast: &Forecast, now: DateTime<Utc>) -> Vec<Group> {
+    let offers = world.offers();
+    let mut changes: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
+    for row in &forecast.rows {
+        changes.entry(&row.shoot).or_default().push(&row.change);
+    }
+    let mut groups: BTreeMap<(String, String), Vec<User>> = BTreeMap::new();
+    for shoot in &world.shoots {
+        let key = ProfileKey::of(shoot);
+        let Some(offered) = offers.get(&key) else { continue };
+        let name = name_of(shoot);
+        let own = changes.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
+        for choice in choice::choices(shoot, &key.name, offered, now) {
+            let fate = fate(shoot, &choice, own);
+            let subject = choice.image.unwrap_or_else(|| "kubernetes".to_owned());
+            let user = User { shoot: name.clone(), pool: choice.pool, fate };
+            groups.entry((subject, choice.current)).or_default().push(user);
+        }
+    }
+    let group = |((subject, version), mut users): (_, Vec<User>)| {
+        users.sort_by(|one, other| (&one.shoot, &one.pool).cmp(&(&other.shoot, &other.pool)));
+        Group { subject, version, users }
+    };
+    let mut groups: Vec<Group> = groups.into_iter().map(group).collect();
+    groups.sort_by_cached_key(|group| {
+        (group.subject != "kubernetes", group.subject.clone(), Reverse(Version::parse(&group.version).ok()))
+    });
+    groups
+}
+
+fn fate(shoot: &Shoot, choice: &Choice, changes: &[&Change]) -> Fate {
+    let subject = if choice.image.is_some() { Subject::MachineImage } else { Subject::Kubernetes };
+    let is_of_it = |change: &&&Change| {
+        change.subject == subject && change.pool == choice.pool && change.from.as_deref() == Some(&*choice.current)
+    };
+    let is_blocked = |change: &&&Change| change.subject == Subject::Blocked && choice.outcome.is_some();
+    match changes.iter().find(is_of_it).or_else(|| changes.iter().find(is_blocked)) {
+        Some(change) => Fate::Changes((*change).clone()),
+        None if shoot.metadata.is_being_deleted() => Fate::Stays("it is being deleted".to_owned()),
+        None if choice.outcome.is_some() => Fate::Stays("it is not maintained until then".to_owned()),
+        None => Fate::Stays(explain::stays(choice)),
+    }
+}
