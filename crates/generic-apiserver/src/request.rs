@@ -2,6 +2,7 @@
 //! What a request asks for: path, query, verb.
 
 use std::borrow::Cow;
+use std::num::IntErrorKind;
 
 use apimachinery::field::{FieldError, Path};
 use apimachinery::selector::Fields;
@@ -167,9 +168,13 @@ impl Query {
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>> {
         match self.get(name) {
             None | Some("") => Ok(None),
-            Some(text) => match text.parse() {
+            Some(text) => match text.parse::<i64>() {
                 Ok(number) => Ok(Some(number)),
-                Err(_) => Err(Failure::BadRequest(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))),
+                Err(error) => {
+                    let is_large = matches!(error.kind(), IntErrorKind::PosOverflow | IntErrorKind::NegOverflow);
+                    let what = if is_large { "value out of range" } else { "invalid syntax" };
+                    Err(Failure::BadRequest(format!("strconv.ParseInt: parsing {text:?}: {what}")))
+                }
             },
         }
     }

@@ -51,6 +51,10 @@ pub(crate) fn take(
     for header in wished {
         headers.remove(header);
     }
+    // An empty name is no wish.
+    if name.is_empty() && groups.is_empty() && uid.is_empty() && extra.is_empty() {
+        return Ok(None);
+    }
     if name.is_empty() {
         let text = format!("requested {} without impersonating a user", without_user(&groups, &uid, &extra));
         return Err(Failure::BadRequest(text));
@@ -180,5 +184,6 @@ mod tests {
         assert_eq!(failure.status().code, 400);
         assert_eq!(failure.status().message, "requested groups [\"a\"] without impersonating a user");
         assert!(check(&[], &AllowAll).expect("no wish").is_none());
+        assert!(check(&[("impersonate-user", "")], &AllowAll).expect("no wish").is_none());
     }
 }

@@ -92,7 +92,9 @@ impl Scope {
         let invalid = |text: &str| Failure::BadRequest(format!("continue key is not valid: {text}"));
         let bytes =
             URL_SAFE_NO_PAD.decode(token.trim_end_matches('=')).map_err(|error| invalid(&not_base64(&error)))?;
-        let token: Continue = serde_json::from_slice(&bytes).map_err(|error| invalid(&error.to_string()))?;
+        let token: Continue = serde_json::from_slice(&bytes).map_err(|error| {
+            invalid(&if error.is_eof() { "unexpected end of JSON input".to_owned() } else { error.to_string() })
+        })?;
         if token.v != TOKEN_VERSION {
             return Err(invalid(&format!("server does not recognize this encoded version {}", token.v)));
         }
@@ -111,6 +113,10 @@ impl Scope {
             let (map, revision) = self.server.store.root(self.id);
             return self.page(selection, &map, revision, limit, &after);
         };
+        // What has not happened yet has no first page.
+        if Revision(revision) > self.server.store.position() {
+            return Err(invalid("incorrect encoded start resourceVersion (version meta.k8s.io/v1)"));
+        }
         match self.server.store.past(self.id, Revision(revision)).await {
             Ok(map) => self.page(selection, &map, Revision(revision), limit, &after),
             Err(StoreError::Compacted(_)) => {

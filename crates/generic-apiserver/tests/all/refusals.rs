@@ -475,6 +475,33 @@ const REFUSED: &[Row] = &[
         "specifying resource version is not allowed when using continue",
     ),
     ("GET", "/apis/example.com/v1/widgets?continue=bm8", JSON, "", 400, "BadRequest", "continue key is not valid: "),
+    (
+        "GET",
+        "/apis/example.com/v1/widgets?continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI",
+        JSON,
+        "",
+        400,
+        "BadRequest",
+        "continue key is not valid: unexpected end of JSON input",
+    ),
+    (
+        "GET",
+        "/apis/example.com/v1/widgets?continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6OTk5OTk5OTksInN0YXJ0IjoiYSJ9",
+        JSON,
+        "",
+        400,
+        "BadRequest",
+        "continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
+    ),
+    (
+        "GET",
+        "/apis/example.com/v1/widgets?limit=99999999999999999999",
+        JSON,
+        "",
+        400,
+        "BadRequest",
+        "strconv.ParseInt: parsing \"99999999999999999999\": value out of range",
+    ),
 ];
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use futures::{FutureExt, StreamExt};
 use generic_apiserver::authentication::{self, Authenticator, Identity, Unauthorized, UserDetails, front_proxy};
 use generic_apiserver::authorization::Question;
 use generic_apiserver::http::Options;
-use generic_apiserver::{Authorizer, FixedClusters};
+use generic_apiserver::{Authenticated, Authorizer, FixedClusters};
 use http_body_util::BodyExt;
 use process::https::{Credentials, Watches};
 use process::pki::{Key, Leaf, Validity};
@@ -302,11 +302,18 @@ impl Authenticator for AtHome {
 
 #[tokio::test]
 async fn a_path_that_nobody_knows_is_not_found_by_who_may_ask() {
-    let (_world, wire) = served(|options| {
-        options.authenticator = Arc::new(AtHome(options.authenticator.clone()));
-        options.outside = Arc::new(|path| path == "/own");
-    })
+    let clusters = FixedClusters::new(["a", "b"], "1.27.1");
+    let world = World::with(|builder| builder.clusters(clusters).authorizer(Authenticated)).await;
+    let server = world.server.clone();
+    let wire = Wire::with(
+        move |request| server.call(request),
+        |options| {
+            options.authenticator = Arc::new(AtHome(options.authenticator.clone()));
+            options.outside = Arc::new(|path| path == "/own");
+        },
+    )
     .await;
+    world.server.start(&wire.tasks);
     let (user, nobody) = (wire.user("jane", &[]), wire.client(Credentials::None, Watches::Shared));
     let robot = wire.client(Credentials::Token("secret".to_owned()), Watches::Shared);
     let wrong = wire.client(Credentials::Token("guess".to_owned()), Watches::Shared);
