@@ -15,8 +15,9 @@ pub(super) fn fill(group: &str, plural: &str, fields: &mut Map<String, Value>) -
         ("", "limitranges") => each(spec(fields), "limits", limit),
         ("networking.k8s.io", "networkpolicies") => spec(fields).into_iter().for_each(network_policy),
         ("networking.k8s.io", "ingressclasses") => {
-            let parameters = spec(fields).and_then(|spec| of(spec, "parameters"));
-            parameters.into_iter().for_each(|parameters| put(parameters, "scope", json!("Cluster")));
+            if let Some(parameters) = spec(fields).and_then(|spec| of(spec, "parameters")) {
+                put(parameters, "scope", json!("Cluster"));
+            }
         }
         ("discovery.k8s.io", "endpointslices") => each(Some(fields), "ports", |port| {
             put(port, "name", json!(""));
