@@ -108,8 +108,8 @@ impl Tally {
     }
 }
 
-/// Rule P1: a gardener-operator does not start if its gardener-apiserver would leave a component behind. A component that is left behind
-/// already is on the way back, and no matter of this step.
+/// Rule P1: a gardener-operator does not start if its gardener-apiserver would leave a component behind. A component that
+/// is left behind already is on the way back, and no matter of this step.
 fn looked_ahead(before: &Landscape, from: &Instance, to: &str, profile: Profile) -> Option<Refusal> {
     if from.component != Component::Operator || !profile.checks_every_start() {
         return None;
