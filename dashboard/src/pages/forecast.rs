@@ -411,7 +411,7 @@ fn changes(view: &View, rows: &[Row]) -> Markup {
             };
             vec![
                 html! { (time::instant(change.time)) },
-                html! { a href=(view.here_with(&[("explain", &row.shoot)])) { (row.shoot) } },
+                html! { a.nowrap href=(view.here_with(&[("explain", &row.shoot)])) { (row.shoot) } },
                 html! { (or_dash(&change.pool)) },
                 html! { (change.subject.as_str()) },
                 html! { (or_dash(&change.from)) },

@@ -63,8 +63,8 @@ fn push(bands: &mut Vec<Band>, from: DateTime<Utc>, to: DateTime<Utc>, state: St
 pub(super) type Users = BTreeMap<String, (usize, usize)>;
 
 const LEFT: i64 = 120;
-const WIDTH: i64 = 940;
-const RIGHT: i64 = 150;
+const WIDTH: i64 = 900;
+const RIGHT: i64 = 190;
 const ROW: i64 = 34;
 const TOP: i64 = 26;
 
