@@ -13,8 +13,8 @@ use api::core::{CloudProfileSpec, Shoot};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::forecast::choice::{self, Choice};
 use domain::forecast::{Change, Subject};
-use domain::versions::{Expirable, Version};
-use domain::worker_pool::Effect;
+use domain::versions::{Gap, Version, gap};
+use domain::worker_pool::{Effect, following};
 
 use crate::show;
 use crate::spelling::plural;
@@ -101,17 +101,20 @@ fn one(choice: &Choice, course: &Course) -> Option<Outlook> {
         None => {
             let missing = match &choice.image {
                 Some(image) => format!("no version of {image} follows it that the pool can run"),
-                None => missing(offered, &choice.current, date.max(now)).unwrap_or_else(|| {
-                    // Something else stands in the way.
-                    let fails = |change: &&Change| {
-                        change.failure.is_some() && (is_of_it(change) || change.subject == Subject::Blocked)
-                    };
-                    let failure = changes.iter().find(fails).and_then(|change| change.failure.as_deref());
-                    format!(
-                        "maintenance does not get there: {}",
-                        failure.unwrap_or("no run of it lies within what is foreseen")
-                    )
-                }),
+                None => gap(&offered.kubernetes.versions, &choice.current, date.max(now)).map_or_else(
+                    || {
+                        // Something else stands in the way.
+                        let fails = |change: &&Change| {
+                            change.failure.is_some() && (is_of_it(change) || change.subject == Subject::Blocked)
+                        };
+                        let failure = changes.iter().find(fails).and_then(|change| change.failure.as_deref());
+                        format!(
+                            "maintenance does not get there: {}",
+                            failure.unwrap_or("no run of it lies within what is foreseen")
+                        )
+                    },
+                    |gap| missing(&choice.current, &gap),
+                ),
             };
             let text = format!(
                 "{what} {when}, and there is no version to go to: {missing}; offer one in {profile}, or give this one a later expiration date"
@@ -128,36 +131,23 @@ fn rolling<'a>(change: &'a Change, shoot: &'a Shoot) -> Vec<&'a str> {
     }
     match &change.pool {
         Some(pool) => vec![pool],
-        None => {
-            let has_own = |worker: &&api::core::Worker| {
-                worker.kubernetes.as_ref().is_some_and(|kubernetes| kubernetes.version.is_some())
-            };
-            let workers = shoot.spec.provider.workers.iter();
-            workers.filter(|worker| !has_own(worker)).map(|worker| worker.name.as_str()).collect()
-        }
+        None => following(shoot).map(|worker| worker.name.as_str()).collect(),
     }
 }
 
-/// Why no version follows one of Kubernetes at an instant; `None`: one does.
-fn missing(offered: &CloudProfileSpec, version: &str, at: DateTime<Utc>) -> Option<String> {
-    let Ok(own) = Version::parse(version) else { return Some(format!("{version} is no version")) };
-    let all = offered.kubernetes.versions.iter();
-    let higher: Vec<_> = all
-        .filter_map(|entry| Some((Version::parse(&entry.version).ok()?, entry)))
-        .filter(|(version, entry)| *version > own && entry.expiration_date().is_none_or(|date| date > at))
-        .collect();
-    let next = format!("{}.{}", own.major, own.minor.saturating_add(1));
-    let is_near = |version: &Version| version.major == own.major && version.minor <= own.minor.saturating_add(1);
-    let near: Vec<_> = higher.iter().filter(|(version, _)| is_near(version)).map(|(_, entry)| *entry).collect();
-    if higher.is_empty() {
-        Some(format!("{}.{} is at the end of its life, and nothing higher is offered", own.major, own.minor))
-    } else if near.is_empty() {
-        Some(format!("the next minor, {next}, is missing, and a minor cannot be skipped"))
-    } else if near.iter().all(Expirable::is_preview) {
-        let previews: Vec<&str> = near.iter().map(|entry| entry.version.as_str()).collect();
-        Some(format!("only previews are ahead: {}", previews.join(", ")))
-    } else {
-        None
+/// Why no version follows one of Kubernetes.
+fn missing(version: &str, gap: &Gap<'_>) -> String {
+    let Ok(own) = Version::parse(version) else { return format!("{version} is no version") };
+    match gap {
+        Gap::Unreadable => format!("{version} is no version"),
+        Gap::EndOfLife => {
+            format!("{}.{} is at the end of its life, and nothing higher is offered", own.major, own.minor)
+        }
+        Gap::NextMinorMissing => {
+            let next = own.minor.saturating_add(1);
+            format!("the next minor, {}.{next}, is missing, and a minor cannot be skipped", own.major)
+        }
+        Gap::Previews(versions) => format!("only previews are ahead: {}", versions.join(", ")),
     }
 }
 

@@ -9,7 +9,7 @@ use domain::admission::shoot::default_kubernetes_version;
 use domain::cloud_profile;
 use domain::maintenance::kubernetes_update;
 use domain::profile::Profile;
-use domain::versions::{Expirable, State, Strategy, Version, choose, shown_default, state};
+use domain::versions::{Expirable, Gap, State, Strategy, Version, choose, gap, shown_default, state};
 use serde_json::{Value, json};
 
 use crate::past::rows::{PoolRow, ShootRow};
@@ -284,7 +284,11 @@ impl View<'_> {
             let expired_by_then = entry.expiration_date.map_or(self.now, |date| date.0.max(self.now));
             let outcome = kubernetes_update(&entry.version, false, versions, None, expired_by_then);
             if outcome.is_some_and(|outcome| outcome.result.is_err()) {
-                warnings.push(format!("{name}: kubernetes {}: {}", entry.version, self.dead_end(&entry.version)));
+                warnings.push(format!(
+                    "{name}: kubernetes {}: {}",
+                    entry.version,
+                    self.dead_end(&entry.version, expired_by_then)
+                ));
                 ends.extend(Version::parse(&entry.version).map(|version| (version.major, version.minor)));
             }
         }
@@ -356,19 +360,19 @@ impl View<'_> {
             .collect()
     }
 
-    /// Why no version follows one of Kubernetes that expires.
-    fn dead_end(&self, version: &str) -> String {
-        let Ok(current) = Version::parse(version) else { return "is no version".to_owned() };
-        let next = format!("{}.{}", current.major, current.minor.saturating_add(1));
-        let of_next = |entry: &&api::core::ExpirableVersion| {
-            Version::parse(&entry.version)
-                .is_ok_and(|other| other.major == current.major && Some(other.minor) == current.minor.checked_add(1))
+    /// Why no version follows one of Kubernetes when it expires.
+    fn dead_end(&self, version: &str, then: DateTime<Utc>) -> String {
+        let missing = match gap(&self.offered.kubernetes.versions, version, then) {
+            Some(Gap::Unreadable) => return "is no version".to_owned(),
+            Some(Gap::EndOfLife) => "nothing higher is offered".to_owned(),
+            Some(Gap::NextMinorMissing) => match Version::parse(version) {
+                Ok(own) => format!("the next minor {}.{} is missing", own.major, own.minor.saturating_add(1)),
+                Err(_) => "the next minor is missing".to_owned(),
+            },
+            Some(Gap::Previews(versions)) => format!("only previews are ahead: {}", versions.join(", ")),
+            None => "maintenance finds no version to go to".to_owned(),
         };
-        if self.offered.kubernetes.versions.iter().any(|entry| of_next(&entry)) {
-            format!("when it expires only previews of {next} are ahead")
-        } else {
-            format!("when it expires the next minor {next} is missing")
-        }
+        format!("when it expires, {missing}")
     }
 }
 

@@ -6,11 +6,13 @@
 //!
 //! Source: pkg/utils/version/version.go, pkg/apis/core/v1beta1/helper/cloudprofile.go @ v1.120.0.
 
+mod ahead;
 mod constraint;
 mod selection;
 mod semver;
 mod strategy;
 
+pub use self::ahead::{Gap, gap};
 pub use self::constraint::{Bound, Constraint, Operator, compare_versions, meets_constraint};
 pub use self::selection::*;
 pub use self::semver::{ParseError, Version, normalize};

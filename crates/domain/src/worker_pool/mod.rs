@@ -60,6 +60,12 @@ pub fn kubernetes_version<'a>(shoot: &'a Shoot, worker: &'a Worker) -> &'a str {
         .unwrap_or(&shoot.spec.kubernetes.version)
 }
 
+/// The pools that have the Kubernetes version of the control plane, since they name none: they change with it.
+pub fn following(shoot: &Shoot) -> impl Iterator<Item = &Worker> {
+    let names_none = |worker: &&Worker| worker.kubernetes.as_ref().is_none_or(|own| own.version.is_none());
+    shoot.spec.provider.workers.iter().filter(names_none)
+}
+
 /// The kubelet configuration of a pool: its own, which replaces the Shoot's completely, or the Shoot's.
 pub fn kubelet_config<'a>(shoot: &'a Shoot, worker: &'a Worker) -> Option<&'a KubeletConfig> {
     worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.kubelet.as_ref()).or(shoot
@@ -191,5 +197,29 @@ fn rotation_time(pool: &str, global: Option<Time>, pending: &[api::core::Pending
     match pending.iter().find(|entry| entry.name == pool) {
         Some(entry) => entry.last_initiation_time,
         None => global,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::core::WorkerKubernetes;
+
+    use super::*;
+
+    #[test]
+    fn pools_without_a_version_of_their_own_follow_the_control_plane() {
+        let kubelet = || Some(WorkerKubernetes { kubelet: Some(KubeletConfig::default()), version: None });
+        let own = |version: &str| Some(WorkerKubernetes { version: Some(version.to_owned()), ..Default::default() });
+        for (name, kubernetes, follows) in [
+            ("nothing", None, true),
+            ("a kubelet", kubelet(), true),
+            ("the same version", own("1.31.1"), false),
+            ("an older version", own("1.30.5"), false),
+        ] {
+            let mut shoot = Shoot::default();
+            shoot.spec.kubernetes.version = "1.31.1".to_owned();
+            shoot.spec.provider.workers = vec![Worker { name: name.to_owned(), kubernetes, ..Default::default() }];
+            assert_eq!(following(&shoot).count(), usize::from(follows), "{name}");
+        }
     }
 }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Why no version of Kubernetes follows another: what somebody has to offer so that maintenance can leave it.
+
+use chrono::{DateTime, Utc};
+
+use super::{Expirable, Version, is_expired};
+
+/// Why no version follows one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Gap<'a> {
+    /// It is no version.
+    Unreadable,
+    /// Nothing higher is offered: its minor is at the end of its life.
+    EndOfLife,
+    /// Neither its minor nor the next one has a higher version: a minor cannot be skipped.
+    NextMinorMissing,
+    /// What its minor and the next one have ahead are previews: these.
+    Previews(Vec<&'a str>),
+}
+
+/// Why no version of a list follows one of Kubernetes at an instant; `None`: one does. What has expired then does not count, as
+/// for maintenance.
+pub fn gap<'a, V: Expirable>(versions: &'a [V], version: &str, at: DateTime<Utc>) -> Option<Gap<'a>> {
+    let Ok(own) = Version::parse(version) else { return Some(Gap::Unreadable) };
+    let all = versions.iter().filter(|entry| !is_expired(*entry, at));
+    let higher: Vec<(Version, &V)> = all
+        .filter_map(|entry| Some((Version::parse(entry.version()).ok()?, entry)))
+        .filter(|(version, _)| *version > own)
+        .collect();
+    let is_near = |version: &Version| version.major == own.major && version.minor <= own.minor.saturating_add(1);
+    let near: Vec<&V> = higher.iter().filter(|(version, _)| is_near(version)).map(|(_, entry)| *entry).collect();
+    if higher.is_empty() {
+        Some(Gap::EndOfLife)
+    } else if near.is_empty() {
+        Some(Gap::NextMinorMissing)
+    } else if near.iter().all(Expirable::is_preview) {
+        Some(Gap::Previews(near.into_iter().map(Expirable::version).collect()))
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::core::ExpirableVersion;
+    use apimachinery::meta::Time;
+
+    use super::*;
+
+    const AT: &str = "2023-07-28T00:00:00Z";
+
+    /// `!` expires at the instant that is looked at, `+` a second later, `?` is a preview.
+    fn offered(text: &str) -> Vec<ExpirableVersion> {
+        let at: DateTime<Utc> = AT.parse().expect("an instant");
+        let one = |word: &str| {
+            let version = word.trim_end_matches(['!', '+', '?']).to_owned();
+            let later = i64::from(word.contains('+'));
+            let date = word.contains(['!', '+']).then(|| Time(at + chrono::TimeDelta::seconds(later)));
+            let classification = word.contains('?').then(|| "preview".to_owned());
+            ExpirableVersion { version, expiration_date: date, classification }
+        };
+        text.split_whitespace().map(one).collect()
+    }
+
+    #[test]
+    fn what_is_missing_behind_a_version_has_a_name() {
+        for (version, versions, expected) in [
+            ("1.26.4", "1.26.5 1.26.4", None),
+            ("1.26.4", "1.27.0 1.26.4", None),
+            ("1.26.4", "1.26.4", Some(Gap::EndOfLife)),
+            ("1.26.4", "1.26.4 1.26.3 1.25.9", Some(Gap::EndOfLife)),
+            ("1.26.4", "1.27.0! 1.26.4", Some(Gap::EndOfLife)),
+            ("1.26.4", "1.27.0+ 1.26.4", None),
+            ("1.26.4", "1.28.0 1.26.4", Some(Gap::NextMinorMissing)),
+            ("1.26.4", "1.28.0 1.27.0! 1.26.4", Some(Gap::NextMinorMissing)),
+            ("1.26.4", "2.0.0 1.26.4", Some(Gap::NextMinorMissing)),
+            ("1.26.4", "1.27.0? 1.26.4", Some(Gap::Previews(vec!["1.27.0"]))),
+            ("1.26.4", "1.28.0 1.27.0? 1.26.5? 1.26.4", Some(Gap::Previews(vec!["1.27.0", "1.26.5"]))),
+            ("1.26.4", "1.27.1 1.27.0? 1.26.4", None),
+            ("1.26.4", "1.27.1? 1.27.0! 1.26.4", Some(Gap::Previews(vec!["1.27.1"]))),
+            ("1.26.4", "x 1.26.4", Some(Gap::EndOfLife)),
+            ("1.26", "1.26.0 1.25.0", Some(Gap::EndOfLife)),
+            ("one", "1.27.0", Some(Gap::Unreadable)),
+        ] {
+            let versions_read = offered(versions);
+            let found = gap(&versions_read, version, AT.parse().expect("an instant"));
+            assert_eq!(found, expected, "{version} among {versions}");
+        }
+    }
+}
