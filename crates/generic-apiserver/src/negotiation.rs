@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In which form an answer is wanted.
 
+use crate::protobuf;
 use crate::status::{Failure, Result};
+
+const JSON: &str = "application/json";
+pub(crate) const YAML: &str = "application/yaml";
 
 /// Form of objects in an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +49,7 @@ pub(crate) fn prefers_yaml(accept: &str) -> bool {
 }
 
 fn is_yaml(clause: &str) -> bool {
-    media(clause) == "application/yaml" && transform(clause).0.is_empty()
+    media(clause) == YAML && transform(clause).0.is_empty()
 }
 
 /// Version of `apidiscovery.k8s.io` in which discovery is wanted; `None`: the classic form.
@@ -75,7 +79,7 @@ fn parameters(clause: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 fn is_json(clause: &str) -> bool {
-    matches!(media(clause), "application/json" | "application/*" | "*/*")
+    matches!(&*media(clause), JSON | "application/*" | "*/*")
 }
 
 /// The parameters `as`, `g` and `v`.
@@ -121,24 +125,40 @@ pub(crate) enum Input {
 
 /// Reads the header `Content-Type` of a body that holds an object.
 pub(crate) fn input(content_type: &str) -> Input {
-    match media(content_type) {
-        "" | "application/json" => Input::Json,
+    match &*media(content_type) {
+        "" | JSON => Input::Json,
         _ => Input::Other,
     }
 }
 
-/// The media type without its parameters.
-pub(crate) fn media(content_type: &str) -> &str {
-    content_type.split(';').next().unwrap_or_default().trim()
+/// The refusal of a body in another form; kinds of CustomResourceDefinitions have no messages in protobuf.
+pub(crate) fn unsupported_body(has_messages: bool) -> Failure {
+    let mut accepted = vec![JSON, YAML];
+    if has_messages {
+        accepted.push(protobuf::MEDIA_TYPE);
+    }
+    Failure::UnsupportedMediaType(accepted)
+}
+
+/// The media type without its parameters, in small letters.
+pub(crate) fn media(content_type: &str) -> String {
+    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, discovery_form, form};
+    use super::{Form, Input, discovery_form, form, input, prefers_yaml};
 
     #[track_caller]
     fn check(accept: &str, expected: Option<Form>) {
         assert_eq!(form(accept).ok(), expected, "{accept}");
+    }
+
+    #[test]
+    fn media_types_are_written_in_any_letters() {
+        assert_eq!(input("Application/JSON; charset=UTF-8"), Input::Json);
+        check("APPLICATION/json", Some(Form::Object));
+        assert!(prefers_yaml("application/YAML"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::authentication::{Credentials, Identity, Unauthorized, UserDetails, authenticated};
 use crate::authorization::{Decision, Question};
-use crate::negotiation::{self, Form, Input, input};
+use crate::negotiation::{self, Form, Input, input, unsupported_body};
 use crate::request::{Call, ResourcePath};
 use crate::server::Inner;
 use crate::status::{Failure, Result, json_response};
@@ -72,7 +72,7 @@ pub(crate) async fn answer(
 
 fn read(call: &Call, info: &ResourceInfo, body: &[u8]) -> Result<Value> {
     if input(call.header(CONTENT_TYPE)) != Input::Json {
-        return Err(Failure::UnsupportedMediaType(vec!["application/json"]));
+        return Err(unsupported_body(true));
     }
     let (kind, version) = (info.kind, info.version);
     let fail = |error: &str| {

@@ -22,7 +22,7 @@ use process::Response;
 use process::transport::{Decoded, full};
 use serde_json::{Map, Value, json};
 
-use crate::negotiation::media;
+use crate::negotiation::{media, unsupported_body};
 use crate::request::{Call, ResourcePath};
 use crate::status::{Failure, Result};
 
@@ -132,7 +132,7 @@ impl View {
         if body.is_empty() || call.method == Method::DELETE {
             return Ok(body);
         }
-        match media(call.header(CONTENT_TYPE)) {
+        match &*media(call.header(CONTENT_TYPE)) {
             ""
             | "application/json"
             | "application/merge-patch+json"
@@ -140,7 +140,7 @@ impl View {
             | "application/json-patch+json" => {}
             // A configuration is applied to an object in the view's form.
             "application/apply-patch+yaml" => return Ok(body),
-            _ => return Err(Failure::UnsupportedMediaType(vec!["application/json"])),
+            _ => return Err(unsupported_body(true)),
         }
         // What is no JSON is refused where the body is read.
         let Ok(mut tree) = serde_json::from_slice::<Value>(&body) else { return Ok(body) };

@@ -13,11 +13,10 @@ use process::Response;
 use process::transport::full;
 use serde_json::Value;
 
-use crate::negotiation::{media, prefers_yaml};
+use crate::negotiation::{YAML, media, prefers_yaml};
 use crate::request::Call;
 use crate::status::{Failure, Result};
 
-const YAML: &str = "application/yaml";
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// The body as JSON, if it is YAML; headers say then what it has become.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::Scope;
 use crate::kind::{AnyObject, Names};
-use crate::negotiation::{Input, input};
+use crate::negotiation::{Input, input, unsupported_body};
 use crate::request::FieldValidation;
 use crate::status::{Failure, Result};
 use crate::yaml;
@@ -47,7 +47,7 @@ impl Scope {
     /// Reads a body that is of another kind than the resource.
     pub(super) fn draft_of(&self, expected: &Expected<'_>, body: &[u8], validation: FieldValidation) -> Result<Draft> {
         if input(self.call.header(CONTENT_TYPE)) != Input::Json {
-            return Err(Failure::UnsupportedMediaType(vec!["application/json"]));
+            return Err(unsupported_body(!self.names().info.custom));
         }
         let keeps = self.kind.keeps_opaque() && expected.kind == self.names().info.kind;
         let is_own = expected.kind == self.names().info.kind;

@@ -13,7 +13,7 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::json;
 
 use super::{Envelope, MEDIA_TYPE, is_known};
-use crate::negotiation::media;
+use crate::negotiation::{media, unsupported_body};
 use crate::request::Call;
 use crate::status::{Failure, Result};
 use crate::subresource::Facts;
@@ -55,7 +55,7 @@ pub(crate) fn read(call: &mut Call, expected: impl FnOnce() -> Expected, body: B
         expected()
     };
     if !is_known(&expected.schema) {
-        return Err(Failure::UnsupportedMediaType(vec!["application/json"]));
+        return Err(unsupported_body(false));
     }
     if call.method == Method::DELETE && body.is_empty() {
         return Ok(body);

@@ -146,7 +146,7 @@ const REFUSED: &[Row] = &[
         "x",
         415,
         "UnsupportedMediaType",
-        "the body of the request was in an unknown format - accepted media types include: application/json",
+        "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
     ),
     (
         "POST",
