@@ -50,7 +50,7 @@ const LENGTH: &str = "90d";
 /// Versions that can be applied from here, at most.
 const APPLIED: usize = 20;
 
-/// What would be otherwise.
+/// What would be different.
 #[derive(Default)]
 struct WhatIf {
     expire: Vec<Expire>,
@@ -116,7 +116,7 @@ struct Question {
 
 /// What comes of it.
 struct Answer {
-    /// What comes of the world as it is, where something would be otherwise.
+    /// What comes of the world as it is, where something would be different.
     without: Option<Arc<Forecast>>,
     forecast: Forecast,
     /// The rows that are asked for.
@@ -212,7 +212,7 @@ async fn regions(view: &View, asked: &Question) -> Vec<Region> {
     let mut regions = vec![Region::new("picture", "", drawn)];
     if let Some(without) = without {
         let body = html! { (difference(&without, &forecast)) (apply(view, before, world)) };
-        regions.push(Region::new("difference", "What would be otherwise", body));
+        regions.push(Region::new("difference", "What would be different", body));
     }
     regions.push(Region::new("rows", "Changes", changes(view, &shown)));
     let tables = html! { @for by in [By::Week, By::Project, By::Version] { (counted(&shown, by)) } };
@@ -227,7 +227,7 @@ async fn regions(view: &View, asked: &Question) -> Vec<Region> {
     regions
 }
 
-/// Versions that would be otherwise, each with the way to the panel that changes its CloudProfile.
+/// Versions that would be different, each with the way to the panel that changes its CloudProfile.
 fn apply(view: &View, before: &World, after: &World) -> Markup {
     let forms = dates::changed(&before.cloud_profiles, &after.cloud_profiles);
     html! {
@@ -246,7 +246,7 @@ fn apply(view: &View, before: &World, after: &World) -> Markup {
                     }
                 }
             }
-            @if forms.len() > APPLIED { p.hint { (forms.len() - APPLIED) " more versions would be otherwise." } }
+            @if forms.len() > APPLIED { p.hint { (forms.len() - APPLIED) " more versions would be different." } }
         }
     }
 }
