@@ -109,7 +109,7 @@ pub const POD_DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost"
 pub const KUBECTL_LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// `true` on a StorageClass: that of claims that name none. Users set it.
 pub const DEFAULT_STORAGE_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
-/// The same, as older clients know it.
+/// `true` on a StorageClass: that of claims that name none, as older clients say it.
 pub const BETA_DEFAULT_STORAGE_CLASS: &str = "storageclass.beta.kubernetes.io/is-default-class";
 /// On a claim: its class, as older clients name it. Users set it.
 pub const BETA_STORAGE_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
