@@ -40,7 +40,7 @@ const MAX_PARTS: usize = u16::MAX as usize;
 const GATHERED: (usize, usize) = (256, 1 << 20);
 
 /// Bytes that sled may keep in memory.
-const CACHE: u64 = 8 << 20;
+const CACHE: u64 = 16 << 20;
 
 /// Why the store cannot be used: sled's error, or content that cannot be what was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
