@@ -274,7 +274,7 @@ fn first_text(object: &Value, pointers: &[&str]) -> Value {
     found.next().map_or(Value::Null, |text| json!(text))
 }
 
-/// `component, host`; each is who reported where it is not said.
+/// `component, host`: those of `source`, or, where it leaves one out, the reporting component or instance.
 pub(super) fn event_source(object: &Value) -> Value {
     let either = |one: &str, other: &str| match str_at(object, one) {
         "" => str_at(object, other).to_owned(),

@@ -137,7 +137,7 @@ const fn integer(name: &'static str, path: &'static str) -> Column {
     Column { name, type_: "integer", cell: Cell::Path(path), priority: 0 }
 }
 
-/// A column of numbers that are no plain value.
+/// A column of numbers that a function computes.
 const fn counted(name: &'static str, cell: fn(&serde_json::Value) -> serde_json::Value) -> Column {
     Column { name, type_: "integer", cell: Cell::Function(cell), priority: 0 }
 }

@@ -48,7 +48,7 @@ pub(super) fn address(pod: &Value) -> Value {
     }
 }
 
-/// How many conditions that a Pod waits for hold, of how many: `1/2`.
+/// How many readiness gates of a Pod are open, of how many: `1/2`.
 pub(super) fn readiness_gates(pod: &Value) -> Value {
     let gates: Vec<&str> = items(&pod["spec"]["readinessGates"]).map(|gate| str_at(gate, "/conditionType")).collect();
     if gates.is_empty() {

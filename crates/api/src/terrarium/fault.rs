@@ -8,7 +8,7 @@ use crate::impl_resource;
 
 /// Something that goes wrong on purpose, as often and as long as it is told.
 ///
-/// The component that it hits looks for it, lets it happen, and counts in the status. What the kinds do is in
+/// The component that a fault hits carries it out, and counts it in the status. What the kinds do is in
 /// `domain::fault`.
 #[api_type]
 pub struct Fault {

@@ -72,7 +72,7 @@ impl<T: Wire + Default> List for Vec<T> {
     }
 
     fn push(&mut self) -> &mut dyn Wire {
-        // Lists of one are the rule, and items are large: room for four, as a list makes by itself, would be kept for ever.
+        // Most lists have one item, and items are large: the room for four that `Vec` makes by itself would stay unused.
         if self.len() == self.capacity() {
             self.reserve_exact(self.len() / 2 + 1);
         }

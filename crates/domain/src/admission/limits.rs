@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What LimitRanges give to the containers of a new pod, and which pods and claims they refuse.
 //!
-//! LimitRanges are lists of entries, pods and claims trees that their schemas have pruned. Unlike upstream, which looks at
-//! the resources of an entry in no order: they are in the order of their names.
+//! A LimitRange is given as the list of its entries, a pod or claim as the tree of its specification, which its schema has
+//! pruned. Unlike upstream, which takes the resources of an entry in random order, this sorts them by name.
 //!
 //! Source: k8s.io/kubernetes plugin/pkg/admission/limitranger/admission.go @ v1.31.
 
@@ -27,7 +27,7 @@ fn field(limit: &Value, name: &str) -> Amounts {
     map.filter_map(|(name, value)| Some((name.clone(), serde_json::from_value(value.clone()).ok()?))).collect()
 }
 
-/// Fills what the containers of a new pod do not say; answers what was filled, for [`ANNOTATION`].
+/// Sets the requests and limits that the containers of a new pod leave out; the text for [`ANNOTATION`] says which.
 pub fn fill(limits: &[Value], spec: &mut Value) -> Option<String> {
     let defaults = ["defaultRequest", "default"].map(|name| {
         let mut all = Map::new();
@@ -51,7 +51,7 @@ pub fn fill(limits: &[Value], spec: &mut Value) -> Option<String> {
     (!told.is_empty()).then(|| format!("LimitRanger plugin set: {}", told.join("; ")))
 }
 
-/// The names of what was filled.
+/// The names of the resources that were set.
 fn fill_container(container: &mut Value, which: &str, defaults: &Map<String, Value>) -> Vec<String> {
     let said = container.pointer(&format!("/resources/{which}")).and_then(Value::as_object);
     let missing: Vec<String> =
@@ -130,7 +130,7 @@ fn together(wrong: Vec<String>) -> Result<(), String> {
     }
 }
 
-/// What somebody asks for and is limited to.
+/// Requests and limits of a container, a pod or a claim.
 struct Needs {
     kind: &'static str,
     requests: Amounts,

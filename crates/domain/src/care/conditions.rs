@@ -119,7 +119,7 @@ pub(crate) fn failed_status(
     }
 }
 
-/// Whether a failure is forgiven for now: nothing succeeded yet, or a healthy operation is at work.
+/// Whether a failure is not shown as one: nothing has succeeded yet, or an operation without errors is at work.
 pub fn is_pardoned(last_operation: Option<&LastOperation>, last_errors: &[LastError]) -> bool {
     let Some(operation) = last_operation else { return true };
     let is_first_or_last = matches!(operation.r#type.as_str(), operation_type::CREATE | operation_type::DELETE);

@@ -139,7 +139,7 @@ pub enum Answer {
     Accepted,
     /// There is no such pod any more.
     Gone,
-    /// 429: a PodDisruptionBudget needs it for now.
+    /// 429: a PodDisruptionBudget does not allow it at present.
     Refused,
     /// 429, and the PodDisruptionBudget (`namespace/name`) will not allow it: all its pods are healthy, and none may go.
     Misconfigured(String),

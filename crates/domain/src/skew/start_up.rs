@@ -59,7 +59,7 @@ pub fn decide(landscape: &Landscape, candidate: &Candidate, profile: Profile) ->
     decide_by(landscape, candidate, profile, every)
 }
 
-/// As [`decide`], of any instance that registers, by every rule in either profile.
+/// As [`decide`], for an instance that registers itself: every rule is checked, in either profile.
 pub fn judge(landscape: &Landscape, candidate: &Candidate, profile: Profile) -> Decision {
     decide_by(landscape, candidate, profile, true)
 }

@@ -47,7 +47,7 @@ pub use heads::size as size_of_head;
 pub use health::Health;
 pub use metrics::{Count, Metrics};
 
-/// Whether a path is among some.
+/// Says of a path whether it is one of a set.
 pub type Paths = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// What answers requests: `Server::call` or the like.
@@ -127,8 +127,8 @@ pub struct Options {
     /// Paths whose answers may last beside watches, long polls or streams: they have no time-out, and are ended with
     /// serving.
     pub lasting: Paths,
-    /// Paths outside of all clusters that the handler knows, beside those of health; any other is meant for the user's own
-    /// cluster, if he has one.
+    /// Paths outside of all clusters that the handler knows, beside those of health; any other path belongs to the user's own
+    /// cluster, if there is one.
     pub outside: Paths,
     /// What is counted; served at `/metrics` outside of all clusters, and wherever else somebody is given it.
     pub metrics: Metrics,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which objects are kept decoded beside their bytes: those that were written or read as objects last, over all
+//! Which objects are kept decoded beside their bytes: those that were decoded last, by a write or by a read, over all
 //! collections of a store. A decoded object takes several times the memory of its bytes, and most are never read again.
 
 use std::collections::VecDeque;

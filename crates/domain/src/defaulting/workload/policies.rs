@@ -38,7 +38,7 @@ fn each(fields: Option<&mut Map<String, Value>>, list: &str, fill: fn(&mut Map<S
     list.into_iter().flatten().filter_map(Value::as_object_mut).for_each(fill);
 }
 
-/// A container may have what is the most, asks for what it may have, and asks for the least that is allowed.
+/// Of containers, `default` is `max` where it says nothing, and `defaultRequest` is `default`, then `min`.
 fn limit(limit: &mut Map<String, Value>) {
     if limit.get("type") != Some(&json!("Container")) {
         return;

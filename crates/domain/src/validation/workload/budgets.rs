@@ -11,7 +11,7 @@ use super::tree::{label_selector, non_negative, number, one_of, set};
 use super::{at_most_all, go, int_or_percent};
 use crate::validation::Errors;
 
-/// All violations of a PodDisruptionBudget, in upstream's order. A changed one is judged as a new one.
+/// All violations of a PodDisruptionBudget, in upstream's order. An update is judged as a creation is.
 pub fn disruption_budget(fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let (null, path) = (Value::Null, Path::new("spec"));
@@ -31,7 +31,7 @@ pub fn disruption_budget(fields: &Map<String, Value>) -> Errors {
     errors
 }
 
-/// A specification as Go prints it. Unlike upstream, which prints where its parts lie in memory: `…` stands for them.
+/// A specification as Go prints it, with `…` where upstream prints the address of a part in memory.
 fn shown(spec: &Value) -> String {
     let parts = [
         ("MinAvailable", "intstr.IntOrString", "minAvailable"),
@@ -56,7 +56,7 @@ pub fn disruption_budget_status(fields: &Map<String, Value>) -> Errors {
     errors
 }
 
-/// All violations of a Lease, in upstream's order. A changed one is judged as a new one.
+/// All violations of a Lease, in upstream's order. An update is judged as a creation is.
 pub fn lease(fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let (null, path) = (Value::Null, Path::new("spec"));

@@ -259,6 +259,11 @@ fn mounts(errors: &mut Errors, container: &Value, volumes: &BTreeSet<&str>, path
     }
 }
 
+/// Whether a container can ask for a resource that is named without a prefix.
+pub(super) fn is_container_resource(name: &str) -> bool {
+    matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with("hugepages-")
+}
+
 /// Source: ValidateResourceRequirements.
 pub(super) fn amounts(errors: &mut Errors, resources: &Value, path: &Path) {
     let read = |field: &str| -> BTreeMap<String, Quantity> {
@@ -270,10 +275,7 @@ pub(super) fn amounts(errors: &mut Errors, resources: &Value, path: &Path) {
         for (name, amount) in amounts {
             let at = path.child(field).key(name);
             meta::invalid_each(errors, &at, name, meta::qualified_name(name));
-            let is_standard = name.contains('/')
-                || matches!(name.as_str(), "cpu" | "memory" | "ephemeral-storage")
-                || name.starts_with("hugepages-");
-            if !is_standard {
+            if !name.contains('/') && !is_container_resource(name) {
                 errors.push(FieldError::invalid(&at, name, "must be a standard resource type or fully qualified"));
                 errors.push(FieldError::invalid(&at, name, "must be a standard resource for containers"));
             }

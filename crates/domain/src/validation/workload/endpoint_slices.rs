@@ -42,7 +42,7 @@ pub fn endpoint_slice(fields: &Map<String, Value>) -> Errors {
     errors
 }
 
-/// All violations of a changed EndpointSlice, in upstream's order.
+/// All violations of an update of an EndpointSlice, in upstream's order.
 pub fn endpoint_slice_update(fields: &Map<String, Value>, old: &Map<String, Value>) -> Errors {
     let mut errors = endpoint_slice(fields);
     let kind = |fields: &Map<String, Value>| fields.get("addressType").cloned().unwrap_or_default();
@@ -69,7 +69,7 @@ fn endpoint(errors: &mut Errors, endpoint: &Value, kind: &str, path: &Path) {
                     errors.push(FieldError::invalid(&at, address, &detail));
                 }
             }
-            "FQDN" => domain(errors, address, &at),
+            "FQDN" => fqdn(errors, address, &at),
             _ => {}
         }
     }
@@ -100,7 +100,7 @@ fn endpoint(errors: &mut Errors, endpoint: &Value, kind: &str, path: &Path) {
     }
 }
 
-/// Why nobody can be reached at an address from elsewhere.
+/// Why an address cannot be that of an endpoint: other hosts cannot reach it.
 ///
 /// Source: ValidateNonSpecialIP.
 fn special(address: &str) -> Vec<String> {
@@ -123,7 +123,7 @@ fn special(address: &str) -> Vec<String> {
 }
 
 /// Source: IsFullyQualifiedDomainName.
-fn domain(errors: &mut Errors, name: &str, path: &Path) {
+fn fqdn(errors: &mut Errors, name: &str, path: &Path) {
     if name.is_empty() {
         errors.push(FieldError::required(path, ""));
         return;

@@ -74,8 +74,8 @@ pub(super) fn int_or_string(value: Option<&Value>) -> String {
     }
 }
 
-/// `resource.Quantity{…}` of an amount that has not been printed yet. Unlike upstream, which keeps the scale that was
-/// written: the smallest that has no fraction.
+/// `resource.Quantity{…}` of an amount that has not been printed yet. Upstream keeps the scale in which the amount was
+/// written; this takes the largest one in which the amount is whole.
 pub(super) fn quantity(amount: Quantity) -> String {
     let text = amount.to_string();
     let format = if text.ends_with('i') {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! LimitRanges: what Kubernetes refuses of them.
 //!
-//! Unlike upstream, which looks at the resources of an entry in no order: they are in the order of their names.
+//! Unlike upstream, which takes the resources of an entry in random order, this sorts them by name.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/core/validation/validation.go (ValidateLimitRange) @ v1.31.
 
@@ -11,6 +11,7 @@ use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::Quantity;
 use serde_json::{Map, Value};
 
+use super::containers::is_container_resource;
 use super::go;
 use super::tree::{items, text};
 use crate::validation::{Errors, meta};
@@ -18,7 +19,7 @@ use crate::validation::{Errors, meta};
 const POD: &str = "Pod";
 const CLAIM: &str = "PersistentVolumeClaim";
 const TYPES: [&str; 3] = [POD, "Container", CLAIM];
-/// Resources that are named without a prefix.
+/// Resources that are named without a prefix. A name that ends with `-` is a prefix itself.
 const STANDARD: [&str; 22] = [
     "configmaps",
     "cpu",
@@ -46,7 +47,7 @@ const STANDARD: [&str; 22] = [
 
 type Amounts = BTreeMap<String, Quantity>;
 
-/// All violations of a LimitRange, in upstream's order. A changed one is judged as a new one.
+/// All violations of a LimitRange, in upstream's order. An update is judged as a creation is.
 pub fn limit_range(fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let path = Path::new("spec").child("limits");
@@ -81,8 +82,7 @@ fn resource_name(errors: &mut Errors, kind: &str, name: &str, path: &Path) {
     if !STANDARD.into_iter().any(is_standard) {
         errors.push(FieldError::invalid(path, name, "must be a standard resource type or fully qualified"));
     }
-    let is_of_containers = matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with("hugepages-");
-    if matches!(kind, POD | "Container") && !is_of_containers {
+    if matches!(kind, POD | "Container") && !is_container_resource(name) {
         errors.push(FieldError::invalid(path, name, "must be a standard resource for containers"));
     }
 }
@@ -179,7 +179,7 @@ impl Range<'_> {
         }
     }
 
-    /// Of a resource that cannot be promised to more than there are, what is asked for and what is allowed are one.
+    /// A resource that cannot be overcommitted has the same `default` and `defaultRequest`.
     fn check_overcommitment(&self, errors: &mut Errors, path: &Path) {
         let is_native = !self.name.contains('/') || self.name.contains("kubernetes.io/");
         let (Some(default), Some(request)) = (self.default, self.request) else { return };

@@ -15,7 +15,7 @@ use crate::validation::{Errors, meta};
 const TYPES: [&str; 2] = ["Ingress", "Egress"];
 const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
 
-/// All violations of a NetworkPolicy, in upstream's order. A changed one is judged as a new one.
+/// All violations of a NetworkPolicy, in upstream's order. An update is judged as a creation is.
 pub fn network_policy(fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let (null, path) = (Value::Null, Path::new("spec"));

@@ -60,10 +60,10 @@ fn parameters(errors: &mut Errors, class: &Value) {
 }
 
 fn topologies(errors: &mut Errors, terms: &[Value], path: &Path) {
-    // Upstream's list of what has been seen begins with an empty term for each.
+    // As upstream, the list of terms that were seen begins with an empty one for each term.
     let mut seen = vec![BTreeMap::new(); terms.len()];
     for (index, term) in terms.iter().enumerate() {
-        // The paths of a term's parts do not name the term, as upstream's.
+        // As upstream, the paths of a term's parts leave the index of the term out.
         let at = path.child("matchLabelExpressions");
         let expressions = items(term, "matchLabelExpressions");
         if expressions.is_empty() {
@@ -100,7 +100,7 @@ fn expression_values<'a>(errors: &mut Errors, expression: &'a Value, path: &Path
     found
 }
 
-/// All violations of a changed StorageClass, in upstream's order.
+/// All violations of an update of a StorageClass, in upstream's order.
 pub fn storage_class_update(fields: &Map<String, Value>, old: &Map<String, Value>) -> Errors {
     let mut errors = storage_class(fields);
     for field in ["parameters", "provisioner", "reclaimPolicy"] {
