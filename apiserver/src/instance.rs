@@ -290,7 +290,7 @@ impl Door {
 
     /// Asked directly, the version is that of Gardener.
     fn version(&self) -> Response {
-        let mut response = Response::new(full(format!("{}\n", discovery::version(&self.version))));
+        let mut response = Response::new(full(discovery::version(&self.version)));
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Ok(version) = HeaderValue::try_from(&self.version) {
             response.headers_mut().insert(VERSION, version);

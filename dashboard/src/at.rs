@@ -100,8 +100,10 @@ impl Here<'_> {
             NoMoment::Closed => (StatusCode::SERVICE_UNAVAILABLE, "The log does not answer".to_owned(), html! {}),
         };
         let sentence = match why {
+            NoMoment::Forgotten(base) => format!("History begins at revision {base}."),
+            NoMoment::RevisionToCome(head) => format!("The last revision is {head}."),
             NoMoment::InstantToCome(instant) => format!("{} is still to come.", time::text(instant)),
-            other => other.to_string(),
+            NoMoment::Closed => "The log is closed.".to_owned(),
         };
         Refusal { code, title, body: html! { p { (sentence) } (nearest) (self.now()) } }
     }

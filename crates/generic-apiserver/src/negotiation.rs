@@ -2,7 +2,7 @@
 //! In which form an answer is wanted.
 
 use crate::protobuf;
-use crate::status::{Failure, Result};
+use crate::status::Failure;
 
 const JSON: &str = "application/json";
 pub(crate) const YAML: &str = "application/yaml";
@@ -18,11 +18,8 @@ pub(crate) enum Form {
     Partial(&'static str),
 }
 
-/// Chooses by the header `Accept`.
-///
-/// # Errors
-/// 406 when no clause can be satisfied.
-pub(crate) fn form(accept: &str) -> Result<Form> {
+/// Chooses by the header `Accept`; `None` when no clause can be satisfied, which is [`not_acceptable`].
+pub(crate) fn form(accept: &str) -> Option<Form> {
     let mut clauses: Vec<(f32, &str)> = accept
         .split(',')
         .map(str::trim)
@@ -30,14 +27,10 @@ pub(crate) fn form(accept: &str) -> Result<Form> {
         .map(|clause| (weight(clause), clause))
         .collect();
     if clauses.is_empty() {
-        return Ok(Form::Object);
+        return Some(Form::Object);
     }
     clauses.sort_by(|left, right| right.0.total_cmp(&left.0));
-    clauses.iter().find_map(|(_, clause)| satisfy(clause)).ok_or_else(|| {
-        Failure::NotAcceptable(
-            "only the following media types are accepted: application/json, application/yaml".to_owned(),
-        )
-    })
+    clauses.iter().find_map(|(_, clause)| satisfy(clause))
 }
 
 /// Whether the first clause that can be satisfied asks for YAML.
@@ -131,13 +124,24 @@ pub(crate) fn input(content_type: &str) -> Input {
     }
 }
 
-/// The refusal of a body in another form; kinds of CustomResourceDefinitions have no messages in protobuf.
+/// The refusal of a body in another form.
 pub(crate) fn unsupported_body(has_messages: bool) -> Failure {
-    let mut accepted = vec![JSON, YAML];
+    Failure::UnsupportedMediaType(served(has_messages))
+}
+
+/// The refusal of an answer in another form.
+pub(crate) fn not_acceptable(has_messages: bool) -> Failure {
+    let text = format!("only the following media types are accepted: {}", served(has_messages).join(", "));
+    Failure::NotAcceptable(text)
+}
+
+/// Media types of objects; kinds of CustomResourceDefinitions have no messages in protobuf.
+fn served(has_messages: bool) -> Vec<&'static str> {
+    let mut types = vec![JSON, YAML];
     if has_messages {
-        accepted.push(protobuf::MEDIA_TYPE);
+        types.push(protobuf::MEDIA_TYPE);
     }
-    Failure::UnsupportedMediaType(accepted)
+    types
 }
 
 /// The media type without its parameters, in small letters.
@@ -151,7 +155,7 @@ mod tests {
 
     #[track_caller]
     fn check(accept: &str, expected: Option<Form>) {
-        assert_eq!(form(accept).ok(), expected, "{accept}");
+        assert_eq!(form(accept), expected, "{accept}");
     }
 
     #[test]

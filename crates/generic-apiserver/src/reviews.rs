@@ -44,7 +44,8 @@ pub(crate) async fn answer(
     if call.method != Method::POST || !path.name.is_empty() || call.route.cluster == "*" {
         return Err(Failure::NoSuchMethod);
     }
-    if negotiation::form(call.header(ACCEPT))? != Form::Object {
+    let form = negotiation::form(call.header(ACCEPT)).ok_or_else(|| negotiation::not_acceptable(true))?;
+    if form != Form::Object {
         let resource = info.group_resource();
         return Err(Failure::NotAcceptable(format!(
             "the resource {resource} does not support being converted to a Table"

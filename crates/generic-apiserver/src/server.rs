@@ -255,6 +255,10 @@ impl Inner {
             Target::Resource(path) => {
                 self.authorize(&call.method, &call.route, &call.query, &call.user)?;
                 self.cluster(&call.route.cluster)?;
+                // Upstream has routes for it outside of resources only.
+                if call.method == Method::HEAD {
+                    return Err(Failure::NoSuchMethod);
+                }
                 let (server, served) = self.serving(&call.route.cluster, &path).ok_or(Failure::NoSuchPath)?;
                 if !Arc::ptr_eq(&server, self) {
                     server.backend.store.fresh().await?;

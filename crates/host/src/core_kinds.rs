@@ -126,6 +126,7 @@ impl CoreStrategy {
             ("storage.k8s.io", "storageclasses") => workload::storage_class(fields),
             ("networking.k8s.io", "networkpolicies") => workload::network_policy(fields),
             ("discovery.k8s.io", "endpointslices") => workload::endpoint_slice(fields),
+            ("apps", "controllerrevisions") => workload::controller_revision(fields),
             _ => self.workload.map(|kind| workload::create(kind, name, fields)).unwrap_or_default(),
         }
     }
@@ -247,8 +248,9 @@ impl Strategy<DynamicObject> for CoreStrategy {
             return workload::ephemeral_update(&object.fields, &old.fields);
         }
         // Not upstream's way, but one stored by an earlier release must still be deletable: what stays is not looked at.
-        const JUDGED: [&str; 16] = [
+        const JUDGED: [&str; 17] = [
             "spec",
+            "revision",
             "data",
             "binaryData",
             "type",
@@ -288,6 +290,7 @@ impl Strategy<DynamicObject> for CoreStrategy {
         let mut errors = match (self.group, self.plural) {
             ("", "services") => workload::service_update(fields, &before),
             ("", "configmaps") => workload::config_map_update(fields, &before),
+            ("apps", "controllerrevisions") => workload::controller_revision_update(fields, &before),
             // What is new of them is judged by that alone.
             ("scheduling.k8s.io", "priorityclasses") => return workload::priority_class_update(fields, &before),
             ("node.k8s.io", "runtimeclasses") => return workload::runtime_class_update(fields, &before),

@@ -15,8 +15,11 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use api::cluster::GARDEN;
+use api::core::{CloudProfile, Shoot};
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::Random;
+use controller::Error;
 use domain::forecast::Change;
 use domain::worker_pool::Effect;
 use maud::{Markup, html};
@@ -124,10 +127,10 @@ struct Answer {
 }
 
 impl Question {
-    async fn of(view: &View) -> Result<Self, Refusal> {
+    /// Reads what is asked, and nothing of the landscape.
+    fn read(view: &View) -> Self {
         let from = view.now();
         let mut what_if = WhatIf::read(&view.query);
-        let before = world(view).await?;
         let until = match view.query.text("until") {
             "" => LENGTH.parse::<When>(),
             text => text.parse::<When>(),
@@ -144,9 +147,15 @@ impl Question {
                 from + TimeDelta::days(90)
             }
         };
-        let mut world = before.clone();
-        let refused = what_if.apply(view, &mut world, from);
-        Ok(Self { from, until, what_if, refused, before, world })
+        Self { from, until, what_if, refused: Vec::new(), before: World::default(), world: World::default() }
+    }
+
+    /// Reads the landscape that the question is about, and makes the one that would be.
+    async fn read_world(&mut self, view: &View) -> Result<(), Error> {
+        self.before = world(view).await?;
+        self.world = self.before.clone();
+        self.refused = self.what_if.apply(view, &mut self.world, self.from);
+        Ok(())
     }
 
     fn answer(&self, view: &View) -> Answer {
@@ -174,42 +183,51 @@ impl Question {
 /// # Errors
 /// What the API answers.
 pub async fn csv(view: &View) -> Result<String, Refusal> {
-    let answer = Question::of(view).await?.answer(view);
+    let mut asked = Question::read(view);
+    asked.read_world(view).await?;
+    let answer = asked.answer(view);
     let lines = answer.shown.iter().map(Row::csv);
     Ok(std::iter::once(rows::csv_header()).chain(lines).map(|line| line + "\r\n").collect())
 }
 
-/// Begins the page with the question; what comes of it takes longer.
+/// Begins the page with the question; to read the landscape, and what comes of it, takes longer.
 ///
 /// # Errors
-/// What the API answers.
+/// What the API answers to who may not see CloudProfiles or Shoots.
 pub async fn begin(view: &View) -> Result<(Page, Rest), Refusal> {
-    let asked = Question::of(view).await?;
-    let said = html! {
-        @for text in &asked.what_if.complaints { (Message::new(Severity::Warning, text.as_str()).markup()) }
-        @for text in &asked.refused { (Message::new(Severity::Warning, text.as_str()).markup()) }
-    };
-    let ranges = dates::ranges(&asked.world, (asked.from, asked.until), "expire");
+    let asked = Question::read(view);
+    view.list::<CloudProfile>(GARDEN, None, "limit=1").await?;
+    view.list::<Shoot>(GARDEN, None, "limit=1").await?;
     let page = Page::new(Section::Forecast, "Forecast")
-        .region("question", "", html! { (question(view)) (ranges) (said) })
+        .region("question", "", question(view))
         .command(command(view))
         .follows(&[resource::SHOOTS, resource::CLOUD_PROFILES, resource::NAMESPACED_CLOUD_PROFILES]);
     let view = view.clone();
-    let regions = Box::pin(async move { regions(&view, &asked).await });
+    let regions = Box::pin(async move { regions(&view, asked).await });
     Ok((page, Rest { text: "The forecast is being made.", regions }))
 }
 
 /// What comes of the question.
-async fn regions(view: &View, asked: &Question) -> Vec<Region> {
-    let Question { from, until, before, world, .. } = asked;
-    let (from, until) = (*from, *until);
+async fn regions(view: &View, mut asked: Question) -> Vec<Region> {
+    if let Err(error) = asked.read_world(view).await {
+        let why = Message::new(Severity::Error, format!("The landscape cannot be read: {error}"));
+        return vec![Region::new("dates", "", why.markup())];
+    }
     let Answer { without, forecast, shown } = asked.answer(view);
+    let Question { from, until, before, world, what_if, refused } = &asked;
+    let (from, until) = (*from, *until);
+    let dated = html! {
+        (dates::ranges(world, (from, until), "expire"))
+        @for text in what_if.complaints.iter().chain(refused) {
+            (Message::new(Severity::Warning, text.as_str()).markup())
+        }
+    };
     let drawn = html! {
         p { "From " (time::instant(from)) " to " (time::instant(until)) "." }
         @for line in forecast.closing() { p.closing { (line) } }
         (picture(&shown, from, until, view.query.text("lanes") == "version"))
     };
-    let mut regions = vec![Region::new("picture", "", drawn)];
+    let mut regions = vec![Region::new("dates", "", dated), Region::new("picture", "", drawn)];
     if let Some(without) = without {
         let body = html! { (difference(&without, &forecast)) (apply(view, before, world)) };
         regions.push(Region::new("difference", "What would be different", body));

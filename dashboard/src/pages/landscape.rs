@@ -281,11 +281,14 @@ fn by_version(shoots: &[Arc<ShootRow>]) -> Markup {
         *counts.entry(&shoot.gardener).or_default() += 1;
     }
     html! {
-        @if counts.is_empty() { p { "There are no Shoots that you may see." } }
-        ul.versions {
-            @for (version, count) in counts.iter().rev() {
-                li { @if version.is_empty() { "not reconciled yet" } @else { (version) } ": "
-                    progress max=(shoots.len()) value=(count) aria-label={"Shoots at " (version)} {} " " (count) " of " (shoots.len()) }
+        @if counts.is_empty() {
+            p { "There are no Shoots that you may see." }
+        } @else {
+            ul.versions {
+                @for (version, count) in counts.iter().rev() {
+                    li { @if version.is_empty() { "not reconciled yet" } @else { (version) } ": "
+                        progress max=(shoots.len()) value=(count) aria-label={"Shoots at " (version)} {} " " (count) " of " (shoots.len()) }
+                }
             }
         }
     }

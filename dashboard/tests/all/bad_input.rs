@@ -30,12 +30,12 @@ async fn a_moment_that_history_does_not_have_links_to_the_nearest() {
     log.compact(Revision(4)).await.expect("it is not in the future");
     let stage = Stage::with_log(landscape(), log);
     for (at, code, said, nearest) in [
-        ("3", 410, "history begins at revision 4", "at=4\""),
+        ("3", 410, "History begins at revision 4", "at=4\""),
         ("4", 200, "Showing revision 4", ""),
-        ("2023-07-27T18:59:59Z", 410, "history begins at revision 5", "at=5\""),
+        ("2023-07-27T18:59:59Z", 410, "History begins at revision 5", "at=5\""),
         ("2023-07-27T19:04:00Z", 200, "Showing revision 5", ""),
         ("10", 200, "Showing revision 10", ""),
-        ("11", 404, "that revision is still to come; the last one is 10", "at=10\""),
+        ("11", 404, "The last revision is 10.", "at=10\""),
         ("2023-07-27T20:00:00Z", 200, "Showing revision 10", ""),
         ("2023-07-27T20:00:01Z", 404, "2023-07-27 20:00:01 is still to come", "href=\"/dashboard/clusters\""),
     ] {

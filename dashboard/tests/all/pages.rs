@@ -474,7 +474,7 @@ async fn a_forecast_begins_with_its_question_and_goes_on_with_the_answer() {
         first.contains("<section id=\"question\"") && first.ends_with("The forecast is being made.</p>"),
         "{first}"
     );
-    assert!(second.starts_with("<section id=\"picture\"") && second.ends_with("</html>"), "{second}");
+    assert!(second.starts_with("<section id=\"dates\"") && second.ends_with("</html>"), "{second}");
     assert!(second.contains("garden-demo/local") && !second.contains("<!--"), "{second}");
     assert!(first.contains("data-live=") && second.contains("id=\"timebar\""), "what is live has an end, too");
 }

@@ -50,6 +50,27 @@ cat >bad.yaml <<'Y'
 {apiVersion: v1, kind: ConfigMap, metadata: {name: bad}, data: {a: "1"}, bogus: 1}
 Y
 printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: twice}\ndata: {a: "1"}\ndata: {a: "2"}\n' >twice.yaml
+cat >ordinal.yaml <<'Y'
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: ordinal}
+spec:
+  serviceName: ordinal
+  selector: {matchLabels: {app: ordinal}}
+  template:
+    metadata: {labels: {app: ordinal}}
+    spec: {containers: [{name: c, image: "i:1"}]}
+Y
+cat >daemon.yaml <<'Y'
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: daemon}
+spec:
+  selector: {matchLabels: {app: daemon}}
+  template:
+    metadata: {labels: {app: daemon}}
+    spec: {containers: [{name: c, image: "i:1"}]}
+Y
 cat >deploy.yaml <<'Y'
 apiVersion: apps/v1
 kind: Deployment
@@ -219,6 +240,19 @@ check "$area" 'rollout history' 'REVISION' k rollout history deployment/web
 check "$area" 'rollout undo' 'rolled back' k rollout undo deployment/web
 check "$area" 'rollout pause' 'paused' k rollout pause deployment/web
 check "$area" 'rollout resume' 'resumed' k rollout resume deployment/web
+for kind in ordinal=statefulset daemon=daemonset; do
+  name=${kind%%=*} kind=${kind##*=}
+  k apply -f "$name.yaml" >/dev/null
+  check "$area" "rollout status of a $kind" 'complete|rolled out' k rollout status "$kind/$name" --timeout=60s
+  k set image "$kind/$name" c=i:2 >/dev/null
+  k rollout status "$kind/$name" --timeout=60s >/dev/null
+  check "$area" "rollout history of a $kind" '^2 ' k rollout history "$kind/$name"
+  check "$area" "a revision of a $kind" 'i:1' k rollout history "$kind/$name" --revision=1
+  check "$area" "rollout undo of a $kind" 'rolled back' k rollout undo "$kind/$name"
+  check "$area" "the older template of a $kind" 'i:1' k get "$kind/$name" -o 'jsonpath={.spec.template.spec.containers[0].image}'
+  k rollout status "$kind/$name" --timeout=60s >/dev/null
+  check "$area" "nothing to undo of a $kind" 'skipped rollback' k rollout undo "$kind/$name" --to-revision=3
+done
 check "$area" cordon 'cordoned' k cordon "$(k get nodes -o 'jsonpath={.items[0].metadata.name}')"
 check "$area" uncordon 'uncordoned' k uncordon "$(k get nodes -o 'jsonpath={.items[0].metadata.name}')"
 check "$area" 'top, without metrics' '!Metrics API not available' k top nodes

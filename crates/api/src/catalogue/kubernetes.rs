@@ -163,6 +163,8 @@ const POD_SELECTORS: &[(&str, &str)] = &[
     ("spec.hostNetwork", ".spec.hostNetwork|=false"),
     ("status.phase", ".status.phase"),
     ("status.podIP", ".status.podIP"),
+    // Upstream takes it, and knows no value of it.
+    ("status.podIPs", ".status.podIPs"),
     ("status.nominatedNodeName", ".status.nominatedNodeName"),
 ];
 

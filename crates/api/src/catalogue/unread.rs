@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kubernetes' own kinds on which nothing here acts: they are served so that clients find them (`kubectl apply --prune`
+//! Kubernetes' own kinds on which little or nothing here acts: they are served so that clients find them (`kubectl apply --prune`
 //! looks for most of them) and can keep objects.
 //!
 //! Source: kubernetes pkg/printers/internalversion/printers.go @ v1.32.

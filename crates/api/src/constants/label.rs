@@ -132,6 +132,8 @@ pub const POD_SECURITY_ENFORCE: &str = "pod-security.kubernetes.io/enforce";
 pub const POD_TEMPLATE_HASH: &str = "pod-template-hash";
 /// Hash of the template of a DaemonSet's or StatefulSet's Pods.
 pub const CONTROLLER_REVISION_HASH: &str = "controller-revision-hash";
+/// Hash of the template that a StatefulSet's ControllerRevision keeps.
+pub const CONTROLLER_REVISION: &str = "controller.kubernetes.io/hash";
 /// Ordinal of a StatefulSet's Pod.
 pub const POD_INDEX: &str = "apps.kubernetes.io/pod-index";
 /// Name of a StatefulSet's Pod.

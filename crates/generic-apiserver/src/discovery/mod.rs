@@ -16,7 +16,7 @@ mod merge;
 
 use http::header::{ACCEPT, HOST, IF_NONE_MATCH};
 use process::Response;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::clusters::Cluster;
 use crate::negotiation::discovery_form;
@@ -46,8 +46,9 @@ pub(crate) fn answer(server: &Inner, call: &Call, cluster: Option<&Cluster>) -> 
     let form = discovery_form(call.header(ACCEPT));
     let known = call.header(IF_NONE_MATCH);
     let tree = match segments.as_slice() {
-        [""] => classic::paths(&groups),
-        ["version"] => version(&cluster?.kubernetes_version),
+        // As the version: indented for every client.
+        [""] => return Some(json_response(200, format!("{:#}", classic::paths(&groups)))),
+        ["version"] => return Some(json_response(200, version(&cluster?.kubernetes_version))),
         ["api"] => match form {
             Some(version) => return Some(aggregated::response(aggregated::core(&groups), version, known)),
             None => classic::versions(call.header(HOST)),
@@ -64,20 +65,35 @@ pub(crate) fn answer(server: &Inner, call: &Call, cluster: Option<&Cluster>) -> 
     Some(json_response(200, format!("{tree}\n")))
 }
 
-/// What `/version` says for a version.
-pub fn version(version: &str) -> Value {
-    let kubernetes = version.trim_start_matches('v');
-    let mut numbers = kubernetes.split('.');
-    let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
-    json!({
-        "major": major,
-        "minor": minor,
-        "gitVersion": format!("v{kubernetes}"),
-        "gitCommit": "0000000000000000000000000000000000000000",
-        "gitTreeState": "clean",
-        "buildDate": "1970-01-01T00:00:00Z",
-        "goVersion": "go1.24.2",
-        "compiler": "gc",
-        "platform": "linux/amd64",
-    })
+/// `version.Info` of k8s.io/apimachinery, in its order.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Info<'a> {
+    major: &'a str,
+    minor: &'a str,
+    git_version: &'a str,
+    git_commit: &'a str,
+    git_tree_state: &'a str,
+    build_date: &'a str,
+    go_version: &'a str,
+    compiler: &'a str,
+    platform: &'a str,
+}
+
+/// What `/version` says for a version: JSON, indented for every client, as upstream's is (`WriteRawJSON`).
+pub fn version(version: &str) -> String {
+    let version = version.trim_start_matches('v');
+    let mut numbers = version.split('.');
+    let info = Info {
+        major: numbers.next().unwrap_or_default(),
+        minor: numbers.next().unwrap_or_default(),
+        git_version: &format!("v{version}"),
+        git_commit: "0000000000000000000000000000000000000000",
+        git_tree_state: "clean",
+        build_date: "1970-01-01T00:00:00Z",
+        go_version: "go1.24.2",
+        compiler: "gc",
+        platform: "linux/amd64",
+    };
+    serde_json::to_string_pretty(&info).unwrap_or_default()
 }

@@ -96,7 +96,8 @@ pub(crate) async fn handle(
         return Err(Failure::NoSuchMethod);
     }
     let nowhere = names.info.namespaced && path.namespace.is_empty();
-    let form = negotiation::form(call.header(ACCEPT))?;
+    let form = negotiation::form(call.header(ACCEPT));
+    let form = form.ok_or_else(|| negotiation::not_acceptable(!names.info.custom))?;
     if matches!(form, Form::Table(_)) {
         Include::parse(call.query.text("includeObject"))?;
     }

@@ -17,7 +17,7 @@ use process::{Request, Response, User};
 use rustls_pki_types::CertificateDer;
 
 use super::metrics::Labels;
-use super::{Shared, guard, gzip, heads, stream};
+use super::{Shared, guard, gzip, heads, indent, stream};
 use crate::authentication::{Credentials, Identity, UserDetails, anonymous, authenticated, front_proxy, impersonation};
 use crate::authorization::Question;
 use crate::request::{Query, Route, Target, verb};
@@ -58,6 +58,8 @@ pub(super) async fn answer(
     let (labels, lasts) = describe(&parts.method, route.as_ref(), &query);
     let lasts = lasts || (options.lasting)(parts.uri.path());
     let zipped = !lasts && gzip::is_wanted(&parts.headers);
+    let is_read = |route| indent::is_wanted(route, &query, &parts.headers);
+    let indented = !lasts && route.as_ref().is_some_and(is_read);
 
     let answered = if route.is_none() && parts.uri.path().trim_matches('/') == "metrics" {
         metrics(&shared, &certificates, &parts).await
@@ -80,6 +82,9 @@ pub(super) async fn answer(
         handled.map(|response| response.map(|body| guard::body(body, what)))
     };
     let mut response = answered.unwrap_or_else(|failure| failure.response());
+    if indented {
+        response = indent::write(response).await;
+    }
     if zipped {
         response = gzip::compress(response).await;
     }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! connection   TLS, client certificate asked for without CA hints, HTTP/2 or HTTP/1.1 by ALPN
-//!   exchange   audit id, who asks, impersonation, time-out, panics, gzip, metrics
+//!   exchange   audit id, who asks, impersonation, time-out, panics, indentation, gzip, metrics
 //!     handler  a Server, or a host in front of several
 //! ```
 //!
@@ -22,9 +22,11 @@ mod guard;
 mod gzip;
 mod heads;
 mod health;
+mod indent;
 mod metrics;
 mod stream;
 mod tls;
+mod whole;
 
 use std::fmt;
 use std::io;

@@ -237,6 +237,31 @@ async fn large_answers_are_compressed_and_watches_never() {
 }
 
 #[tokio::test]
+async fn whole_answers_are_indented_for_those_who_read_them() {
+    let of_type = |type_: &'static str| {
+        move |_: Request| -> ResponseFuture {
+            let response = http::Response::builder().header("content-type", type_).body(full(r#"{"b":[1],"a":{}}"#));
+            Box::pin(async move { Ok(response.expect("a response")) })
+        }
+    };
+    let (compact, indented) = (r#"{"b":[1],"a":{}}"#, "{\n  \"b\": [\n    1\n  ],\n  \"a\": {}\n}");
+    let curl = [("user-agent", "curl/8.5.0")];
+    for (type_, path, headers, expected) in [
+        ("application/json", WIDGETS.to_owned(), &curl[..], indented),
+        ("application/json", WIDGETS.to_owned(), &[], compact),
+        ("application/json", format!("{WIDGETS}?pretty=true"), &[], indented),
+        ("application/json", format!("{WIDGETS}?watch=true"), &curl, compact),
+        ("application/json", "/clusters/a/openapi/v3".to_owned(), &curl, compact),
+        ("text/plain", WIDGETS.to_owned(), &curl, compact),
+    ] {
+        let wire = Wire::new(of_type(type_)).await;
+        let response = send(&wire.user("jane", &[]), "GET", &path, headers, Bytes::new()).await;
+        let body = response.into_body().collect().await.expect("a body").to_bytes();
+        assert_eq!(String::from_utf8_lossy(&body), expected, "{type_} {path}");
+    }
+}
+
+#[tokio::test]
 async fn answers_carry_the_audit_id_of_their_request() {
     let wire = Wire::new(echo).await;
     let client = wire.user("jane", &[]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The DaemonSet controller: one pod on each node that the template's node selector and affinity select.
 //!
-//! There are no ControllerRevisions and no surge: an update deletes the old pod first.
+//! There is no surge: an update deletes the old pod first.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/daemon/{daemon_controller,update}.go.
 
@@ -20,6 +20,7 @@ use serde_json::Value;
 use super::objects::{DaemonSet, controller_uid};
 use super::placement::node_affinity;
 use super::pod_control::{Draft, Owner, count, mismatch, next_available};
+use super::revisions::{self, Recorded};
 use super::{Workload, claim, place, pods, template};
 
 const CONCURRENCY: usize = 5;
@@ -66,6 +67,7 @@ pub(crate) async fn run(workload: Arc<Workload>) {
         }
         Workload::owners_of(&known.daemon_sets, change)
     });
+    controller.watch_store(&workload.revisions, Workload::revised::<DaemonSet>);
     let known = workload.clone();
     controller.watch_store(&workload.nodes, move |change| {
         // Which sets select the node, a pass finds out; a heartbeat concerns none.
@@ -164,6 +166,16 @@ impl Workload {
         let spec: PodSpec = apimachinery::wire::from_tree(set.spec.template["spec"].clone()).unwrap_or_default();
         let nodes = self.nodes_for(&key.cluster, &spec);
         let hash = template::hash(&set.spec.template, set.status.collision_count);
+        let known = match self.record_revision(key, &*set, &selector, &hash).await? {
+            Recorded::Done(known) => known,
+            Recorded::Unseen => return Ok(Requeue::OnChange),
+            Recorded::Collision => {
+                let mut changed = DaemonSet::clone(&set);
+                changed.status.collision_count = Some(set.status.collision_count.unwrap_or(0).saturating_add(1));
+                self.api::<DaemonSet>().update_status(&set, &changed).await?;
+                return Ok(Requeue::OnChange);
+            }
+        };
         let min_ready = TimeDelta::seconds(i64::from(set.spec.min_ready_seconds));
         let is_updated = |pod: &Pod| pod.metadata.label(label::CONTROLLER_REVISION_HASH) == Some(&hash);
         let is_available = |pod: &Pod| pods::available_at(pod, min_ready).is_some_and(|at| at <= now);
@@ -197,6 +209,9 @@ impl Workload {
         if !is_idle {
             return Ok(Requeue::OnChange);
         }
+        let of_pods = pods.iter().filter_map(|pod| pod.metadata.label(label::CONTROLLER_REVISION_HASH));
+        let in_use = of_pods.chain([hash.as_str()]).map(|hash| revisions::name(&key.name, hash)).collect();
+        self.forget_revisions(&known, &in_use, set.spec.revision_history_limit).await?;
         let mut changed = DaemonSet::clone(&set);
         let available = count(&pods, is_available);
         changed.status = DaemonSetStatus {
@@ -240,7 +255,7 @@ impl Workload {
         let (mut create, mut delete) = (Vec::new(), Vec::new());
         for name in nodes {
             let node = self.nodes.get(&ObjectKey::new(&key.cluster, "", &name));
-            let is_wanted = node.is_some_and(|node| is_meant(&node, &spec));
+            let is_wanted = node.map_or_else(|| self.has_node(&key.cluster, &name), |node| is_meant(&node, &spec));
             let on_node = self.pods_by_place.get(&place(&key.cluster, &name));
             let mut own: Vec<Arc<Pod>> =
                 on_node.into_iter().filter(|pod| controller_uid(&pod.metadata) == Some(uid)).collect();

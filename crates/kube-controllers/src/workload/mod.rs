@@ -34,6 +34,7 @@ mod pod_status;
 mod pods;
 mod replica_set;
 mod retention;
+mod revisions;
 mod sizes;
 mod stateful_set;
 mod storage;
@@ -58,7 +59,9 @@ use process::Context;
 
 use self::daemon_memory::DaemonMemory;
 use self::expectations::Expectations;
-use self::objects::{DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet, controller_uid};
+use self::objects::{
+    ControllerRevision, DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet, controller_uid,
+};
 use self::placement::volumes::Volumes;
 use self::placement::{Choice, Incoming, Places};
 use self::storage::{Storage, StoredShelf, claim_text};
@@ -127,6 +130,7 @@ struct Workload {
     replication_controllers: Store<ReplicationController>,
     stateful_sets: Store<StatefulSet>,
     daemon_sets: Store<DaemonSet>,
+    revisions: Store<ControllerRevision>,
     pods: Store<Pod>,
     nodes: Store<Node>,
     /// What is on the nodes.
@@ -237,6 +241,7 @@ impl Workload {
             replication_controllers: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
             stateful_sets: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
             daemon_sets: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
+            revisions: Reflector::new(Api::all(context, "*"), ListOptions::default()).start(),
             pods: pods.start(),
             nodes: nodes.start(),
             places,

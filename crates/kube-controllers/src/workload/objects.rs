@@ -85,6 +85,7 @@ pub(crate) struct DaemonSetSpec {
     pub(crate) template: Value,
     pub(crate) update_strategy: DaemonSetUpdateStrategy,
     pub(crate) min_ready_seconds: i32,
+    pub(crate) revision_history_limit: Option<i32>,
 }
 
 /// A StatefulSet.
@@ -105,6 +106,7 @@ pub(crate) struct StatefulSetSpec {
     pub(crate) volume_claim_templates: Vec<Value>,
     pub(crate) update_strategy: StatefulSetUpdateStrategy,
     pub(crate) min_ready_seconds: i32,
+    pub(crate) revision_history_limit: Option<i32>,
     pub(crate) persistent_volume_claim_retention_policy: Option<RetentionPolicy>,
 }
 
@@ -113,6 +115,15 @@ pub(crate) struct StatefulSetSpec {
 pub(crate) struct RetentionPolicy {
     pub(crate) when_deleted: String,
     pub(crate) when_scaled: String,
+}
+
+/// What the template of a StatefulSet or a DaemonSet was.
+#[api_type(no_schema)]
+pub(crate) struct ControllerRevision {
+    pub(crate) metadata: ObjectMeta,
+    pub(crate) data: Value,
+    #[schema(always)]
+    pub(crate) revision: i64,
 }
 
 /// A claim as it is created.
@@ -161,6 +172,7 @@ view!(ReplicaSet, "apps", "apps", "ReplicaSet", "replicasets");
 view!(ReplicationController, "", "core", "ReplicationController", "replicationcontrollers");
 view!(DaemonSet, "apps", "apps", "DaemonSet", "daemonsets");
 view!(StatefulSet, "apps", "apps", "StatefulSet", "statefulsets");
+view!(ControllerRevision, "apps", "apps", "ControllerRevision", "controllerrevisions");
 view!(NewPod, "", "core", "Pod", "pods");
 view!(NewClaim, "", "core", "PersistentVolumeClaim", "persistentvolumeclaims");
 

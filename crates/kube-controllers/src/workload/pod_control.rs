@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use api::constants::label;
 use api::kubernetes::apps::DaemonSet;
 use api::kubernetes::core::{Pod, PodSpec};
 use apimachinery::Resource;
@@ -20,6 +21,8 @@ use super::{Workload, claim, cluster_of, is_terminating, place, pod_status, pods
 pub(crate) trait Owner: Resource {
     /// Who its Events come from.
     const SOURCE: &'static str;
+    /// Label of its ControllerRevisions that has the hash of their template, of a kind that has any.
+    const REVISION_LABEL: &'static str = label::CONTROLLER_REVISION_HASH;
     /// Its selector; `None` if it selects nothing that can be told, or everything: then the object is left alone.
     fn selector(&self) -> Option<Labels>;
     /// Its pod template.
@@ -39,6 +42,8 @@ pub(crate) struct Draft {
     pub(crate) name: Option<String>,
     /// Its node; without one a node is chosen.
     pub(crate) node: Option<String>,
+    /// Its template, where that is not the owner's.
+    pub(crate) template: Option<Value>,
     /// Labels beside the template's.
     pub(crate) labels: Vec<(&'static str, String)>,
     /// Volumes beside the template's; one of the template with such a name gives way.
@@ -101,7 +106,7 @@ impl Workload {
     /// A pod of the owner's template.
     fn make_pod<O: Owner>(&self, owner: &O, draft: Draft, pass: &CreationPass) -> NewPod {
         let cluster = cluster_of(owner);
-        let (from, template) = (owner.metadata(), owner.template());
+        let (from, template) = (owner.metadata(), draft.template.as_ref().unwrap_or_else(|| owner.template()));
         let mut spec = template["spec"].clone();
         if !draft.volumes.is_empty() && spec.is_object() {
             let known = spec["volumes"].as_array().cloned().unwrap_or_default();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The StatefulSet controller: pods with ordinals, one after the other.
 //!
-//! Its claims are there before its pods. There are no ControllerRevisions, so that, unlike upstream, a pod below the update's
-//! partition that is lost comes back with the new template.
+//! Its claims are there before its pods. A pod below the update's partition that is lost comes back with the template of the
+//! current revision.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/statefulset/{stateful_set_control,stateful_set_utils}.go.
 
@@ -20,12 +20,14 @@ use serde_json::Value;
 
 use super::objects::{NewClaim, StatefulSet};
 use super::pod_control::{Draft, Owner, count, mismatch, next_available};
+use super::revisions::{self, Recorded};
 use super::{Workload, claim, is_terminating, pods, retention, template};
 
 const CONCURRENCY: usize = 5;
 
 impl Owner for StatefulSet {
     const SOURCE: &'static str = "statefulset-controller";
+    const REVISION_LABEL: &'static str = label::CONTROLLER_REVISION;
 
     fn selector(&self) -> Option<Labels> {
         claim::selector(self.spec.selector.as_ref())
@@ -67,6 +69,7 @@ pub(crate) async fn run(workload: Arc<Workload>) {
         let own = near.iter().filter(|set| retention::is_of(set, &change.key.name));
         own.map(|set| change.key.sibling(&set.metadata.name)).collect()
     });
+    controller.watch_store(&workload.revisions, Workload::revised::<StatefulSet>);
     // Only read, to choose a node.
     controller.watch_store(&workload.nodes, |_| Vec::new());
     controller
@@ -174,7 +177,18 @@ impl Workload {
         let replicas = set.spec.replicas.unwrap_or(1);
         // None and no collisions are the same: otherwise the first status would begin an update.
         let collisions = set.status.collision_count.unwrap_or(0);
-        let revision = format!("{name}-{}", template::hash(&set.spec.template, Some(collisions)));
+        let hash = template::hash(&set.spec.template, Some(collisions));
+        let revision = revisions::name(name, &hash);
+        let known = match self.record_revision(key, &*set, &selector, &hash).await? {
+            Recorded::Done(known) => known,
+            Recorded::Unseen => return Ok(Requeue::OnChange),
+            Recorded::Collision => {
+                let mut changed = StatefulSet::clone(&set);
+                changed.status.collision_count = Some(collisions.saturating_add(1));
+                self.api::<StatefulSet>().update_status(&set, &changed).await?;
+                return Ok(Requeue::OnChange);
+            }
+        };
         let min_ready = TimeDelta::seconds(i64::from(set.spec.min_ready_seconds));
         let has = |pod: &Pod, revision: &str| pod.metadata.label(label::CONTROLLER_REVISION_HASH) == Some(revision);
         let is_available = |pod: &Pod| pods::available_at(pod, min_ready).is_some_and(|at| at <= now);
@@ -188,7 +202,8 @@ impl Workload {
             };
             Some((ordinal(name, &pod.metadata.name)?, fact))
         });
-        let mut plan = plan(wish(&set, replicas), &facts.collect());
+        let wish = wish(&set, replicas);
+        let mut plan = plan(wish, &facts.collect());
         if let Some(text) = mismatch(&*set, &selector).filter(|_| !plan.create.is_empty()) {
             self.tell_mismatch(&*set, text).await;
             plan.create.clear();
@@ -206,15 +221,20 @@ impl Workload {
             let at_once = was.observed_generation == set.metadata.generation
                 && was.updated_replicas >= replicas
                 && was.available_replicas >= replicas;
+            let current = known.iter().find(|it| it.metadata.name == set.status.current_revision);
             let draft = |ordinal: i32| {
                 let pod = format!("{name}-{ordinal}");
+                // An update does not reach it.
+                let older = current.filter(|_| wish.partition.is_some_and(|partition| ordinal < partition));
+                let revision = older.map_or(&revision, |older| &older.metadata.name);
                 let labels = vec![
                     (label::CONTROLLER_REVISION_HASH, revision.clone()),
                     (label::POD_INDEX, ordinal.to_string()),
                     (label::STATEFUL_SET_POD_NAME, pod.clone()),
                 ];
                 let volumes = retention::volumes(&set.spec.volume_claim_templates, &pod);
-                Draft { name: Some(pod), labels, volumes, at_once, ..Draft::default() }
+                let template = older.map(|older| revisions::template_of(older));
+                Draft { name: Some(pod), template, labels, volumes, at_once, ..Draft::default() }
             };
             self.create_pods(&*set, plan.create.iter().copied().map(draft).collect(), now).await?;
         }
@@ -237,6 +257,10 @@ impl Workload {
             status.current_revision = revision;
         }
         status.current_replicas = count(&active, |pod| has(pod, &status.current_revision));
+        let of_pods = active.iter().filter_map(|pod| pod.metadata.label(label::CONTROLLER_REVISION_HASH));
+        let of_set = [status.current_revision.as_str(), status.update_revision.as_str()];
+        let in_use = of_pods.chain(of_set).map(str::to_owned).collect();
+        self.forget_revisions(&known, &in_use, set.spec.revision_history_limit).await?;
         let mut changed = StatefulSet::clone(&set);
         changed.status = status;
         self.api::<StatefulSet>().update_status(&set, &changed).await?;

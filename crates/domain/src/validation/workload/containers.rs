@@ -11,6 +11,7 @@ use apimachinery::meta::Quantity;
 use serde_json::Value;
 
 use super::tree::{items, non_negative, number, one_of, set, text};
+use super::{environment, security};
 use crate::validation::{Errors, meta};
 
 pub(super) const PORT_RANGE: &str = "must be between 1 and 65535, inclusive";
@@ -30,6 +31,7 @@ pub(super) fn containers(errors: &mut Errors, spec: &Value, volumes: &BTreeSet<&
         if !name.is_empty() && !names.insert(name) {
             errors.push(FieldError::duplicate(&at.child("name"), name));
         }
+        lifecycle(errors, container, &at);
         probes(errors, container, &at);
         if set(container, "restartPolicy").is_some() {
             let text = "may not be set for non-init containers";
@@ -51,6 +53,7 @@ pub(super) fn containers(errors: &mut Errors, spec: &Value, volumes: &BTreeSet<&
             errors.push(FieldError::not_supported(&at.child("restartPolicy"), policy, &["Always"]));
         }
         if policy == "Always" {
+            lifecycle(errors, container, &at);
             probes(errors, container, &at);
             continue;
         }
@@ -125,12 +128,13 @@ fn common(errors: &mut Errors, container: &Value, volumes: &BTreeSet<&str>, path
     }
     one_of(errors, container, "terminationMessagePolicy", &["File", "FallbackToLogsOnError"], path);
     ports(errors, container, &path.child("ports"));
-    env(errors, container, &path.child("env"));
+    environment::variables(errors, container, path);
     mounts(errors, container, volumes, &path.child("volumeMounts"));
     one_of(errors, container, "imagePullPolicy", &["Always", "IfNotPresent", "Never"], path);
     if let Some(resources) = set(container, "resources") {
         amounts(errors, resources, &path.child("resources"));
     }
+    security::container(errors, container, path);
 }
 
 fn ports(errors: &mut Errors, container: &Value, path: &Path) {
@@ -192,34 +196,6 @@ fn host_ports(errors: &mut Errors, containers: &[Value], path: &Path) {
                 let path = path.index(index).child("ports").index(port_index).child("hostPort");
                 errors.push(FieldError::duplicate(&path, key));
             }
-        }
-    }
-}
-
-fn env(errors: &mut Errors, container: &Value, path: &Path) {
-    const SOURCES: [&str; 4] = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef"];
-    for (index, variable) in items(container, "env").iter().enumerate() {
-        let path = path.index(index);
-        let name = text(variable, "name");
-        if name.is_empty() {
-            errors.push(FieldError::required(&path.child("name"), ""));
-        } else if name.contains('=') {
-            let detail = "environment variable name must not contain '='";
-            errors.push(FieldError::invalid(&path.child("name"), name, detail));
-        }
-        let Some(from) = set(variable, "valueFrom") else { continue };
-        let path = path.child("valueFrom");
-        let sources = SOURCES.iter().filter(|name| set(from, name).is_some()).count();
-        if sources == 0 {
-            let detail = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`";
-            errors.push(FieldError::invalid(&path, "", detail));
-        }
-        if !text(variable, "value").is_empty() {
-            if sources != 0 {
-                errors.push(FieldError::invalid(&path, "", "may not be specified when `value` is not empty"));
-            }
-        } else if sources > 1 {
-            errors.push(FieldError::invalid(&path, "", "may not have more than one field specified at a time"));
         }
     }
 }
@@ -288,11 +264,22 @@ pub(super) fn amounts(errors: &mut Errors, resources: &Value, path: &Path) {
     }
 }
 
+/// What is done when a container has started, and before it is stopped.
+fn lifecycle(errors: &mut Errors, container: &Value, path: &Path) {
+    let Some(lifecycle) = set(container, "lifecycle") else { return };
+    let path = path.child("lifecycle");
+    for field in ["postStart", "preStop"] {
+        if let Some(hook) = set(lifecycle, field) {
+            handler(errors, hook, &["exec", "httpGet", "tcpSocket", "sleep"], &path.child(field));
+        }
+    }
+}
+
 fn probes(errors: &mut Errors, container: &Value, path: &Path) {
     for (field, is_liveness) in [("livenessProbe", true), ("readinessProbe", false), ("startupProbe", true)] {
         let Some(probe) = set(container, field) else { continue };
         let path = path.child(field);
-        handler(errors, probe, &path);
+        handler(errors, probe, &["exec", "httpGet", "tcpSocket", "grpc"], &path);
         for field in ["initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"]
         {
             non_negative(errors, probe, field, &path);
@@ -303,22 +290,26 @@ fn probes(errors: &mut Errors, container: &Value, path: &Path) {
     }
 }
 
-/// One of four ways to look at a container.
-fn handler(errors: &mut Errors, probe: &Value, path: &Path) {
+/// One of several ways to act upon a container.
+fn handler(errors: &mut Errors, of: &Value, ways: &[&str], path: &Path) {
     let mut found = 0;
-    for field in ["exec", "httpGet", "tcpSocket", "grpc"] {
-        let Some(handler) = set(probe, field) else { continue };
+    for field in ways {
+        let Some(handler) = set(of, field) else { continue };
         found += 1;
         let path = path.child(field);
         if found > 1 {
             errors.push(FieldError::forbidden(&path, "may not specify more than 1 handler type"));
             continue;
         }
-        if field == "exec" {
-            if items(handler, "command").is_empty() {
-                errors.push(FieldError::required(&path.child("command"), ""));
+        match *field {
+            "exec" => {
+                if items(handler, "command").is_empty() {
+                    errors.push(FieldError::required(&path.child("command"), ""));
+                }
+                continue;
             }
-            continue;
+            "sleep" => continue,
+            _ => {}
         }
         let at = path.child("port");
         match set(handler, "port") {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ConfigMaps and Secrets: what Kubernetes refuses of them.
+//! ConfigMaps, Secrets and ControllerRevisions: what Kubernetes refuses of them.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/core/validation/validation.go (ValidateSecret, ValidateConfigMap and their updates)
-//! @ v1.31.
+//! @ v1.31; of ControllerRevisions pkg/apis/apps/validation/validation.go.
 
 use apimachinery::field::{FieldError, Path};
 use serde_json::{Map, Value};
@@ -86,6 +86,26 @@ pub fn secret(account: Option<&str>, fields: &Map<String, Value>) -> Errors {
                 errors.push(FieldError::required(&data.key(key), ""));
             }
         }
+    }
+    errors
+}
+
+/// All violations of a ControllerRevision, in upstream's order.
+pub fn controller_revision(fields: &Map<String, Value>) -> Errors {
+    let mut errors = Errors::new();
+    if fields.get("data").is_none_or(Value::is_null) {
+        errors.push(FieldError::required(&Path::new("data"), "data is mandatory"));
+    }
+    let number = fields.get("revision").and_then(Value::as_i64).unwrap_or(0);
+    meta::non_negative(&mut errors, number, &Path::new("revision"));
+    errors
+}
+
+/// What a changed ControllerRevision may not change. Upstream prints the bytes of the data: `…` stands for them.
+pub fn controller_revision_update(fields: &Map<String, Value>, old: &Map<String, Value>) -> Errors {
+    let mut errors = Errors::new();
+    if !is_same(fields.get("data"), old.get("data")) {
+        errors.push(meta::invalid_unquoted(&Path::new("data"), "…", "field is immutable"));
     }
     errors
 }
@@ -220,6 +240,25 @@ mod tests {
         check(
             &secret_update(&of(false, "x"), &of(true, "x")),
             &["immutable: Forbidden: field is immutable when `immutable` is set"],
+        );
+    }
+
+    #[test]
+    fn what_a_revision_keeps_stays() {
+        let revision = |data: Value, revision: i64| fields(json!({"data": data, "revision": revision}));
+        check(&controller_revision(&revision(json!({"spec": {}}), 1)), &[]);
+        check(
+            &controller_revision(&revision(Value::Null, -1)),
+            &[
+                "data: Required value: data is mandatory",
+                "revision: Invalid value: -1: must be greater than or equal to 0",
+            ],
+        );
+        let old = revision(json!({"spec": {"a": 1}}), 1);
+        check(&controller_revision_update(&revision(json!({"spec": {"a": 1}}), 2), &old), &[]);
+        check(
+            &controller_revision_update(&revision(json!({"spec": {"a": 2}}), 1), &old),
+            &["data: Invalid value: …: field is immutable"],
         );
     }
 }

@@ -4,8 +4,8 @@
 //! The rules read trees that the schema has pruned, since nobody here knows all fields of a pod. Defaults of pod templates
 //! need not be filled: what is missing counts as its default.
 //!
-//! Deliberately absent: rules for security contexts, affinities, probes' inner parts beyond their numbers, and for what
-//! a volume says beside its name and its object's.
+//! Deliberately absent: rules for profiles of security, probes' inner parts beyond their numbers, and for what volumes say of
+//! storage outside of the cluster.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/apps/validation/validation.go, pkg/registry/apps/*/strategy.go @ v1.31.
 
@@ -16,12 +16,15 @@ mod classes;
 mod containers;
 mod data;
 mod endpoint_slices;
+mod environment;
 mod flow_control;
 mod go;
 mod ingress;
 mod limits;
 mod network_policies;
 mod pods;
+mod scheduling;
+mod security;
 mod services;
 mod storage_classes;
 #[cfg(test)]
@@ -43,7 +46,9 @@ pub use self::batch::{cron_job, job, job_update, select_own_pods};
 pub use self::budgets::{disruption_budget, disruption_budget_status, lease};
 pub use self::claims::{claim, claim_update};
 pub use self::classes::{priority_class, priority_class_update, runtime_class, runtime_class_update};
-pub use self::data::{config_map, config_map_update, secret, secret_update};
+pub use self::data::{
+    config_map, config_map_update, controller_revision, controller_revision_update, secret, secret_update,
+};
 pub use self::endpoint_slices::{endpoint_slice, endpoint_slice_update};
 pub use self::flow_control::{flow_schema, priority_level};
 pub use self::ingress::ingress;

@@ -7,7 +7,7 @@ use apimachinery::field::{FieldError, Path};
 use serde_json::{Map, Value};
 
 use super::tree::{dns_label, dns_subdomain, is_same, items, number, one_of, set, text, texts};
-use super::{containers, volumes};
+use super::{containers, scheduling, security, volumes};
 use crate::validation::{Errors, meta};
 
 /// All violations of a new pod's fields but metadata, in upstream's order.
@@ -147,6 +147,7 @@ fn spec(errors: &mut Errors, spec: &Value, path: &Path) {
         meta::non_negative(errors, seconds, &path.child("terminationGracePeriodSeconds"));
     }
     meta::labels(errors, &texts(spec, "nodeSelector"), &path.child("nodeSelector"));
+    security::pod(errors, spec, path);
     for (index, secret) in items(spec, "imagePullSecrets").iter().enumerate() {
         if text(secret, "name").is_empty() {
             // Upstream names the whole entry; it is warned of and taken since it does no harm.
@@ -154,6 +155,10 @@ fn spec(errors: &mut Errors, spec: &Value, path: &Path) {
         }
         dns_subdomain(errors, secret, "name", &path.child("imagePullSecrets").index(index));
     }
+    scheduling::affinity(errors, spec, path);
+    security::dns_config(errors, spec, path);
+    scheduling::gates(errors, spec, path);
+    scheduling::spread(errors, spec, path);
     dns_subdomain(errors, spec, "serviceAccountName", path);
     dns_subdomain(errors, spec, "nodeName", path);
     if let Some(seconds) = number(spec, "activeDeadlineSeconds").filter(|it| !(1..=i64::from(i32::MAX)).contains(it)) {
@@ -163,8 +168,10 @@ fn spec(errors: &mut Errors, spec: &Value, path: &Path) {
     dns_label(errors, spec, "hostname", path);
     dns_label(errors, spec, "subdomain", path);
     tolerations(errors, spec, path);
+    security::host_aliases(errors, spec, path);
     dns_subdomain(errors, spec, "priorityClassName", path);
     dns_subdomain(errors, spec, "runtimeClassName", path);
+    security::preemption(errors, spec, path);
 }
 
 /// Tolerations of a pod, or of a RuntimeClass.

@@ -54,6 +54,118 @@ fn a_stateful_set_numbers_its_pods_and_updates_them_from_the_last() {
     assert_eq!(world.timers(), 0);
 }
 
+const REVISIONS: &str = "/apis/apps/v1/namespaces/default/controllerrevisions";
+
+/// Numbers and images of the revisions, in the order of their numbers.
+fn revisions(world: &World) -> Vec<(i64, String)> {
+    let mut found: Vec<(i64, String)> = world
+        .list(REVISIONS)
+        .iter()
+        .map(|it| {
+            let image = &it["data"]["spec"]["template"]["spec"]["containers"][0]["image"];
+            (it["revision"].as_i64().expect("a number"), text(image))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+fn image(image: &str) -> Value {
+    json!({"spec": {"template": {"spec": {"containers": [{"name": "c", "image": image}]}}}})
+}
+
+fn images(world: &World) -> Vec<String> {
+    world.list(PODS).iter().map(|pod| text(&pod["spec"]["containers"][0]["image"])).collect()
+}
+
+#[test]
+fn a_stateful_set_goes_back_to_an_older_template() {
+    let world = World::new(Options::default());
+    let sets = "/apis/apps/v1/namespaces/default/statefulsets";
+    world.ask("POST", sets, of_kind(json!({"serviceName": "web", "replicas": 1, "revisionHistoryLimit": 1})));
+    world.settle(60);
+    let path = format!("{sets}/web");
+    let first = world.list(REVISIONS)[0].clone();
+    assert_eq!(first["metadata"]["name"], world.get(&path)["status"]["currentRevision"]);
+    assert_eq!(first["metadata"]["ownerReferences"][0]["name"], "web");
+    assert_eq!(first["metadata"]["labels"]["app"], "web", "selected as kubectl selects it");
+
+    world.ask("PATCH", &path, image("web:2"));
+    world.settle(60);
+    assert_eq!(revisions(&world), [(1, "web:1".to_owned()), (2, "web:2".to_owned())]);
+    // What `kubectl rollout undo` sends.
+    world.ask("PATCH", &path, first["data"].clone());
+    world.settle(60);
+    assert_eq!(images(&world), ["web:1"]);
+    assert_eq!(revisions(&world), [(2, "web:2".to_owned()), (3, "web:1".to_owned())]);
+
+    world.ask("PATCH", &path, image("web:3"));
+    world.settle(60);
+    assert_eq!(
+        revisions(&world),
+        [(3, "web:1".to_owned()), (4, "web:3".to_owned())],
+        "one is kept beside those in use"
+    );
+    assert_eq!(world.timers(), 0);
+    let (code, _) =
+        world.send("PATCH", &format!("{REVISIONS}/{}", text(&first["metadata"]["name"])), json!({"data": {"more": 1}}));
+    assert_eq!(code, 422, "what a revision says stays");
+
+    // Orphans are adopted by a set of the same name.
+    world.ask("DELETE", &path, json!({"propagationPolicy": "Orphan"}));
+    world.settle(60);
+    assert_eq!(revisions(&world).len(), 2);
+    world.ask("POST", sets, of_kind(json!({"serviceName": "web", "replicas": 1})));
+    world.settle(60);
+    assert_eq!(revisions(&world), [(4, "web:3".to_owned()), (5, "web:1".to_owned())]);
+    let owner = |it: &Value| it["metadata"]["ownerReferences"][0]["uid"].clone();
+    let uid = world.get(&path)["metadata"]["uid"].clone();
+    assert!(world.list(REVISIONS).iter().all(|it| owner(it) == uid));
+
+    world.ask("DELETE", &path, json!({}));
+    world.settle(60);
+    assert_eq!(revisions(&world), []);
+}
+
+#[test]
+fn a_pod_below_the_partition_keeps_the_older_template() {
+    let world = World::new(Options::default());
+    let sets = "/apis/apps/v1/namespaces/default/statefulsets";
+    world.ask("POST", sets, of_kind(json!({"serviceName": "web"})));
+    world.settle(60);
+    let mut change = image("web:2");
+    change["spec"]["updateStrategy"] = json!({"rollingUpdate": {"partition": 2}});
+    world.ask("PATCH", &format!("{sets}/web"), change);
+    world.settle(60);
+    assert_eq!(images(&world), ["web:1", "web:1", "web:2"]);
+    for lost in [0, 2] {
+        world.ask("DELETE", &format!("{PODS}/web-{lost}"), json!({}));
+        world.settle(60);
+        assert_eq!(images(&world), ["web:1", "web:1", "web:2"]);
+    }
+    let status = world.get(&format!("{sets}/web"))["status"].clone();
+    assert_eq!((&status["currentReplicas"], &status["updatedReplicas"]), (&json!(2), &json!(1)));
+}
+
+#[test]
+fn a_daemon_set_keeps_its_templates() {
+    let world = World::new(Options::default());
+    let sets = "/apis/apps/v1/namespaces/default/daemonsets";
+    world.ask("POST", sets, of_kind(json!({"replicas": null, "strategy": null, "revisionHistoryLimit": 1})));
+    world.settle(60);
+    for next in ["web:2", "web:3"] {
+        world.ask("PATCH", &format!("{sets}/web"), image(next));
+        world.settle(60);
+    }
+    assert_eq!(revisions(&world), [(2, "web:2".to_owned()), (3, "web:3".to_owned())]);
+    assert_eq!(images(&world), ["web:3"], "in a cluster without Nodes, too");
+    let hash = |object: &Value| text(&object["metadata"]["labels"]["controller-revision-hash"]);
+    let newest = world.list(REVISIONS).into_iter().find(|it| it["revision"] == 3).expect("the newest");
+    assert_eq!(hash(&newest), hash(&world.list(PODS)[0]));
+    assert_eq!(text(&newest["metadata"]["name"]), format!("web-{}", hash(&newest)));
+    assert_eq!(world.timers(), 0);
+}
+
 #[test]
 fn a_daemon_set_has_a_pod_on_each_node() {
     let world = World::new(Options { node_of: Arc::new(|_| None), ..Options::default() });

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+//! ControllerRevisions: the templates that a StatefulSet or a DaemonSet had, for `kubectl rollout history` and `undo`.
+//!
+//! A revision has the name of its owner and of the hash of its template. The newest has the highest number: a template that
+//! comes back gets a new number, and no second revision.
+//!
+//! Source: k8s.io/kubernetes pkg/controller/history/controller_history.go, pkg/controller/statefulset
+//! (getStatefulSetRevisions, truncateHistory), pkg/controller/daemon/update.go (constructHistory, cleanupHistory).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use api::constants::annotation;
+use apimachinery::meta::ObjectMeta;
+use apimachinery::selector::Labels;
+use controller::{Change, Error, ObjectKey};
+use serde_json::{Value, json};
+
+use super::objects::ControllerRevision;
+use super::pod_control::Owner;
+use super::{Workload, claim, cluster_of, is_terminating, placed, template};
+
+/// Revisions that are kept, beside those in use, where nobody says.
+const LIMIT: i32 = 10;
+
+/// What became of recording a template.
+pub(crate) enum Recorded {
+    /// It is there: all revisions of the owner.
+    Done(Vec<Arc<ControllerRevision>>),
+    /// It is there, and its revision was not seen yet: a pass comes when it is.
+    Unseen,
+    /// Its name is that of another template.
+    Collision,
+}
+
+/// The name of a revision: `web-5d9c7b`.
+pub(crate) fn name(owner: &str, hash: &str) -> String {
+    format!("{owner}-{hash}")
+}
+
+/// What a revision says: a patch that brings its template back, as `kubectl rollout undo` sends it.
+fn data(template: &Value) -> Value {
+    let mut template = template.clone();
+    if template.is_object() {
+        template["$patch"] = json!("replace");
+        if template["metadata"].is_object() {
+            // As Go writes it: kubectl compares texts to see whether there is anything to undo.
+            template["metadata"]["creationTimestamp"] = Value::Null;
+        }
+    }
+    json!({ "spec": { "template": template } })
+}
+
+/// The template that a revision brings back.
+pub(crate) fn template_of(revision: &ControllerRevision) -> Value {
+    let mut template = revision.data["spec"]["template"].clone();
+    if let Some(fields) = template.as_object_mut() {
+        fields.remove("$patch");
+    }
+    template
+}
+
+/// What is to be done so that a template's revision is the newest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Nothing,
+    /// It gets this number.
+    Renumber(i64),
+    /// It is created with this number.
+    Create(i64),
+}
+
+/// `known`: names and numbers of the revisions that are there.
+fn step<'a>(known: impl Iterator<Item = (&'a str, i64)> + Clone, name: &str) -> Step {
+    let newest = known.clone().map(|(_, number)| number).max().unwrap_or(0);
+    let others = known.clone().filter(|(other, _)| *other != name).map(|(_, number)| number).max().unwrap_or(0);
+    match known.clone().find(|(other, _)| *other == name) {
+        None => Step::Create(newest.saturating_add(1)),
+        Some((_, number)) if number > others => Step::Nothing,
+        Some(_) => Step::Renumber(newest.saturating_add(1)),
+    }
+}
+
+/// The revisions beyond the limit that can be forgotten: the lowest numbers, and none that is in use.
+fn surplus<'a>(
+    known: &'a [Arc<ControllerRevision>],
+    in_use: &BTreeSet<String>,
+    limit: Option<i32>,
+) -> Vec<&'a ControllerRevision> {
+    let mut unused: Vec<&ControllerRevision> = known.iter().map(|revision| &**revision).collect();
+    unused.retain(|revision| !in_use.contains(&revision.metadata.name) && !revision.metadata.is_being_deleted());
+    unused.sort_by(|a, b| (a.revision, &a.metadata.name).cmp(&(b.revision, &b.metadata.name)));
+    let kept = usize::try_from(limit.unwrap_or(LIMIT)).unwrap_or(0);
+    unused.truncate(unused.len().saturating_sub(kept));
+    unused
+}
+
+impl Workload {
+    /// Which owner a change of a revision concerns: one comes that was waited for, or goes that may be needed.
+    pub(crate) fn revised<O: Owner>(change: &Change<ControllerRevision>) -> Vec<ObjectKey> {
+        let is_changed = change.old.is_some() && change.new.is_some();
+        let state = change.new.as_ref().or(change.old.as_ref()).filter(|_| !is_changed);
+        state.and_then(|state| Self::owner_key::<O, _>(&change.key, &**state)).into_iter().collect()
+    }
+
+    /// Records the owner's template; `hash` is the template's.
+    pub(crate) async fn record_revision<O: Owner>(
+        &self,
+        key: &ObjectKey,
+        owner: &O,
+        selector: &Labels,
+        hash: &str,
+    ) -> Result<Recorded, Error> {
+        let near = self.revisions.list_in(&key.cluster, &key.namespace);
+        let mut known = claim::claim(&self.api(), owner, selector, &self.api(), near).await?;
+        let name = name(&key.name, hash);
+        let numbers = known.iter().map(|it| (it.metadata.name.as_str(), it.revision));
+        let written = match step(numbers, &name) {
+            Step::Nothing => return Ok(Recorded::Done(known)),
+            Step::Renumber(number) => {
+                let Some(place) = known.iter().position(|it| it.metadata.name == name) else {
+                    return Ok(Recorded::Unseen);
+                };
+                let old = known.swap_remove(place);
+                let new = ControllerRevision { revision: number, ..ControllerRevision::clone(&old) };
+                self.api::<ControllerRevision>().update(&old, &new).await?
+            }
+            Step::Create(number) => {
+                if let Some(other) = self.revisions.get(&key.sibling(&name)) {
+                    // One of an owner that is gone goes, too, and a pass comes then.
+                    let is_same = template::is_equal(&template_of(&other), owner.template());
+                    return Ok(if is_same { Recorded::Done(known) } else { Recorded::Collision });
+                }
+                let new = new_revision(owner, name, hash, number);
+                let api = self.api::<ControllerRevision>().within(&key.cluster, &key.namespace);
+                match api.create(&new).await {
+                    Err(error) if error.is_already_exists() => return Ok(Recorded::Unseen),
+                    Err(error) if is_terminating(&error) => return Ok(Recorded::Done(known)),
+                    answer => answer?,
+                }
+            }
+        };
+        known.push(Arc::new(placed(written, cluster_of(owner))));
+        Ok(Recorded::Done(known))
+    }
+
+    /// Deletes revisions beyond the limit. `in_use`: names of those that pods have, or are to have.
+    pub(crate) async fn forget_revisions(
+        &self,
+        known: &[Arc<ControllerRevision>],
+        in_use: &BTreeSet<String>,
+        limit: Option<i32>,
+    ) -> Result<(), Error> {
+        for revision in surplus(known, in_use, limit) {
+            match self.api().delete_object(revision, false, None).await {
+                Err(error) if !error.is_not_found() => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn new_revision<O: Owner>(owner: &O, name: String, hash: &str, number: i64) -> ControllerRevision {
+    let from = owner.metadata();
+    let mut metadata = ObjectMeta {
+        name,
+        namespace: from.namespace.clone(),
+        labels: template::texts(owner.template(), "labels"),
+        annotations: from.annotations.clone(),
+        owner_references: vec![claim::reference(owner)],
+        ..ObjectMeta::default()
+    };
+    metadata.annotations.remove(annotation::CLUSTER);
+    metadata.labels.insert(O::REVISION_LABEL.to_owned(), hash.to_owned());
+    ControllerRevision { metadata, data: data(owner.template()), revision: number }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_that_comes_back_gets_a_new_number() {
+        for (known, expected) in [
+            (&[][..], Step::Create(1)),
+            (&[("a", 1), ("b", 4)], Step::Create(5)),
+            (&[("web", 1)], Step::Nothing),
+            (&[("a", 1), ("web", 2)], Step::Nothing),
+            (&[("a", 2), ("web", 1)], Step::Renumber(3)),
+            (&[("a", 2), ("web", 2)], Step::Renumber(3)),
+        ] {
+            assert_eq!(step(known.iter().copied(), "web"), expected, "{known:?}");
+        }
+    }
+
+    #[test]
+    fn a_revision_is_a_patch_that_brings_its_template_back() {
+        let template = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c"}]}});
+        let data = data(&template);
+        assert_eq!(data["spec"]["template"]["$patch"], "replace");
+        let mut back = template_of(&ControllerRevision { data, ..ControllerRevision::default() });
+        assert!(back["metadata"]["creationTimestamp"].is_null());
+        back["metadata"].as_object_mut().expect("a map").remove("creationTimestamp");
+        assert_eq!(back, template);
+    }
+
+    /// "revisionHistoryLimit … is the maximum number of revisions that will be maintained in the StatefulSet's revision
+    /// history. The revision history consists of all revisions not represented by a currently applied StatefulSetSpec
+    /// version. The default value is 10."
+    #[test]
+    fn the_lowest_numbers_that_nobody_uses_go() {
+        let revision = |name: &str, revision| {
+            let metadata = ObjectMeta::named("n", name);
+            Arc::new(ControllerRevision { metadata, revision, data: Value::Null })
+        };
+        let known = [revision("c", 3), revision("a", 1), revision("d", 4), revision("b", 2)];
+        let names = |in_use: &[&str], limit| -> Vec<String> {
+            let in_use = in_use.iter().map(|name| (*name).to_owned()).collect();
+            surplus(&known, &in_use, limit).iter().map(|it| it.metadata.name.clone()).collect()
+        };
+        assert_eq!(names(&["d"], None), Vec::<String>::new());
+        assert_eq!(names(&["d"], Some(2)), ["a"]);
+        assert_eq!(names(&["d", "a"], Some(0)), ["b", "c"]);
+        assert_eq!(names(&["d"], Some(-1)), ["a", "b", "c"]);
+    }
+}
