@@ -193,7 +193,7 @@ pub async fn csv(view: &View) -> Result<String, Refusal> {
 /// Begins the page with the question; to read the landscape, and what comes of it, takes longer.
 ///
 /// # Errors
-/// What the API answers to who may not see CloudProfiles or Shoots.
+/// What the API answers where the user may not see CloudProfiles or Shoots.
 pub async fn begin(view: &View) -> Result<(Page, Rest), Refusal> {
     let asked = Question::read(view);
     view.list::<CloudProfile>(GARDEN, None, "limit=1").await?;

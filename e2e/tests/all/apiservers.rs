@@ -325,7 +325,7 @@ fn a_version_out_of_skew_crash_loops_while_the_old_instance_serves() {
     runtime(&["set", "image", "deployment/gardener-controller-manager", "*=gardener/controller-manager:v1.121.0"]);
     runtime(&["rollout", "status", "deployment/gardener-controller-manager", "--timeout=60s"]);
     let version = garden(&["get", "--raw", "/clusters/garden/gardener/version"]);
-    assert!(version.contains("\"gitVersion\":\"v1.121.0\""), "{version}");
+    assert!(version.contains("\"gitVersion\": \"v1.121.0\""), "{version}");
     runtime(&["delete", "pods", "-l", "role=gardener-apiserver", "--wait=false"]);
     runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=60s"]);
     garden(&["get", "seeds"]);

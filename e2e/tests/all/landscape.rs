@@ -61,7 +61,7 @@ fn a_landscape_reports_the_version_that_it_was_given() {
     sandbox.terrarium(&["up", "--kubernetes-version", "v1.30.4", "--start-time", "2023-07-27T20:00:00Z"]);
     for cluster in ["runtime", "garden", "seed-local"] {
         let told = sandbox.kubectl(Kubectl::Newest, cluster, &["get", "--raw", "/version"]);
-        in_order(&told, &["\"gitVersion\":\"v1.30.4\""]);
+        in_order(&told, &["\"gitVersion\": \"v1.30.4\""]);
     }
     sandbox.terrarium(&["up", "--kubernetes-version", "1.30.4"]);
     // A client that is no component finds what an API server behind ours needs.

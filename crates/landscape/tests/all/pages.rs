@@ -220,7 +220,7 @@ fn what_is_no_moment_is_said() {
     compacted.expect("it runs").expect("it is not in the future");
     let answer = browser.get(&audited, "time?at=10");
     assert_eq!(answer.code, StatusCode::GONE);
-    assert!(answer.text.contains("history begins at revision 50") && answer.text.contains("at=50"), "{}", answer.text);
+    assert!(answer.text.contains("History begins at revision 50") && answer.text.contains("at=50"), "{}", answer.text);
     let answer = browser.get(&audited, "time");
     assert!(
         answer.text.contains("History begins at revision 50: the entries up to it were removed"),
