@@ -3,6 +3,7 @@
 
 use api::core::{Quota, SecretBinding, Shoot};
 use api::security::CredentialsBinding;
+use apimachinery::Status;
 use serde_json::{Value, json};
 use testkit::{World, instant, object};
 
@@ -109,4 +110,38 @@ fn a_quota_or_binding_that_changes_is_noticed() {
     assert_eq!(world.pass().next, None);
     world.put(&quota("q", &json!(5)));
     assert_eq!(world.pass().next, Some(instant("2025-06-06T10:00:00.000000001Z")));
+}
+
+#[test]
+fn a_binding_that_gets_a_quota_is_noticed_by_its_shoots() {
+    let ends = Some(instant("2025-06-06T10:00:00.000000001Z"));
+    let limited = || world("2025-06-01T10:00:00Z").with(quota("q", &json!(5)));
+
+    let mut world = limited().with(binding(&[])).with(shoot(&json!({})));
+    assert_eq!(world.start(only("shoot-quota")).next, None);
+    world.put(&binding(&["q"]));
+    assert_eq!(world.pass().next, ends);
+
+    let of_credentials = |quotas: &Value| -> CredentialsBinding {
+        object(json!({"metadata": {"name": "binding", "namespace": "garden-dev"}, "quotas": quotas}))
+    };
+    let mut shoot = shoot(&json!({}));
+    shoot.spec.secret_binding_name = None;
+    shoot.spec.credentials_binding_name = Some("binding".to_owned());
+    let mut world = limited().with(of_credentials(&json!([]))).with(shoot);
+    assert_eq!(world.start(only("shoot-quota")).next, None);
+    world.put(&of_credentials(&json!([{"name": "q", "namespace": "garden-dev"}])));
+    assert_eq!(world.pass().next, ends);
+}
+
+#[test]
+fn a_deletion_that_fails_is_tried_again_and_one_that_was_done_is_not() {
+    for (code, reason, tries) in [(500, "InternalError", 2), (404, "NotFound", 1)] {
+        let mut world = limited("2025-06-01T10:00:00Z", 2, &json!({}));
+        world.start(only("shoot-quota"));
+        world.refuse("delete shoots garden-dev/s", Status::failure(code, reason, "not now"));
+        let writes = [world.advance_to("2025-06-03T10:00:01Z").writes, world.advance_to("2025-06-03T10:10:00Z").writes];
+        let writes = writes.concat();
+        assert_eq!(writes.iter().filter(|write| write.starts_with("delete")).count(), tries, "{code}: {writes:?}");
+    }
 }

@@ -76,3 +76,11 @@ fn a_server_that_refuses_is_asked_again() {
     assert_eq!(pass.next, Some(instant("2025-06-02T12:11:00.005Z")), "the first back-off");
     assert_eq!(world.advance_to("2025-06-02T12:11:01Z").writes, [RETRY]);
 }
+
+#[test]
+fn a_shoot_that_has_gone_meanwhile_is_left_alone() {
+    let mut world = world("2025-06-02T12:11:00Z").with(shoot("Failed", RATE_LIMITS, 1));
+    world.refuse("update shoots", apimachinery::Status::failure(404, "NotFound", "gone"));
+    let pass = world.start(only("shoot-retry"));
+    assert_eq!((pass.writes, pass.next), (vec!["update shoots garden-dev/s refused 404".to_owned()], None));
+}
