@@ -190,7 +190,7 @@ pub async fn csv(view: &View) -> Result<String, Refusal> {
     Ok(std::iter::once(rows::csv_header()).chain(lines).map(|line| line + "\r\n").collect())
 }
 
-/// Begins the page with the question; to read the landscape, and what comes of it, takes longer.
+/// Begins the page with the question. The landscape is read, and the forecast made, afterwards.
 ///
 /// # Errors
 /// What the API answers where the user may not see CloudProfiles or Shoots.

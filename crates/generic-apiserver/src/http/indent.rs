@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Indented JSON for people who read answers: of `curl`, of browsers, and of clients that ask for it.
+//! Indented JSON, for `curl`, browsers and clients that ask for it.
 //!
 //! Source: k8s.io/apiserver pkg/endpoints/handlers/negotiation (`isPrettyPrint`, `acceptMediaTypeOptions`). Watches and
 //! documents of OpenAPI are never indented.
@@ -11,7 +11,7 @@ use process::Response;
 use super::whole;
 use crate::request::{Query, Route};
 
-/// Beginnings of `User-Agent` behind which somebody reads.
+/// Beginnings of the `User-Agent` of clients whose answers people read.
 const READERS: [&str; 3] = ["curl", "Wget", "Mozilla/5.0"];
 /// Paths of documents that are written for programs.
 const DOCUMENTS: [&str; 3] = ["/openapi/", "/openid/", "/.well-known/"];

@@ -14,7 +14,8 @@ pub(super) fn size(response: &Response) -> Option<u64> {
     response.body().size_hint().exact()
 }
 
-/// The answer with the body that `change` makes of its own, or as it is. Headers about the body are up to `change`.
+/// The answer with the body that `change` makes of its body. It stays as it is where `change` makes none, and where the body is a
+/// stream. `change` sets the headers that are about the body.
 pub(super) async fn rewrite(
     response: Response,
     change: impl FnOnce(&mut HeaderMap, &[u8]) -> Option<Bytes>,

@@ -21,7 +21,7 @@ use super::{Workload, claim, cluster_of, is_terminating, place, pod_status, pods
 pub(crate) trait Owner: Resource {
     /// Who its Events come from.
     const SOURCE: &'static str;
-    /// Label of its ControllerRevisions that has the hash of their template, of a kind that has any.
+    /// Label of its ControllerRevisions that has the hash of their template; unused where the kind has none.
     const REVISION_LABEL: &'static str = label::CONTROLLER_REVISION_HASH;
     /// Its selector; `None` if it selects nothing that can be told, or everything: then the object is left alone.
     fn selector(&self) -> Option<Labels>;

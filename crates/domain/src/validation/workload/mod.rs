@@ -4,8 +4,8 @@
 //! The rules read trees that the schema has pruned, since nobody here knows all fields of a pod. Defaults of pod templates
 //! need not be filled: what is missing counts as its default.
 //!
-//! Deliberately absent: rules for profiles of security, probes' inner parts beyond their numbers, and for what volumes say of
-//! storage outside of the cluster.
+//! Deliberately absent: rules for profiles of seccomp and AppArmor, for the inner parts of probes beyond their numbers, and for
+//! volumes of storage outside of the cluster.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/apps/validation/validation.go, pkg/registry/apps/*/strategy.go @ v1.31.
 

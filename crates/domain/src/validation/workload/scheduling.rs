@@ -200,14 +200,8 @@ pub(super) fn gates(errors: &mut Errors, spec: &Value, path: &Path) {
 mod tests {
     use serde_json::json;
 
+    use super::super::tree::check;
     use super::*;
-
-    #[track_caller]
-    fn check(rule: fn(&mut Errors, &Value, &Path), spec: Value, expected: &[&str]) {
-        let mut errors = Errors::new();
-        rule(&mut errors, &spec, &Path::new("spec"));
-        assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), expected, "{spec}");
-    }
 
     #[track_caller]
     fn check_affinity(field: &str, of: Value, expected: &[&str]) {

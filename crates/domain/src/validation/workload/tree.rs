@@ -88,6 +88,15 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
+/// Fails unless a rule says exactly this of a specification.
+#[cfg(test)]
+#[track_caller]
+pub(super) fn check(rule: fn(&mut Errors, &Value, &Path), spec: Value, expected: &[&str]) {
+    let mut errors = Errors::new();
+    rule(&mut errors, &spec, &Path::new("spec"));
+    assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), expected, "{spec}");
+}
+
 /// A selector of labels, whose values are judged, too; one that cannot be read has been refused before.
 pub(super) fn label_selector(errors: &mut Errors, selector: &Value, path: &Path) {
     let Ok(typed) = serde_json::from_value::<LabelSelector>(selector.clone()) else { return };
