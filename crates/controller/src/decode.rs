@@ -3,7 +3,6 @@
 
 use std::any::TypeId;
 use std::collections::VecDeque;
-use std::io::BufRead;
 use std::ops::Range;
 
 use api::constants::annotation;
@@ -12,7 +11,6 @@ use apimachinery::fnv::fnv64;
 use apimachinery::meta::ObjectMeta;
 use apimachinery::resource::read_into;
 use apimachinery::wire::{Wire, api_type};
-use bytes::{Bytes, BytesMut};
 use memchr::memmem;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -255,47 +253,6 @@ fn until_quote(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&bytes[..at], &bytes[at + 1..]))
 }
 
-/// Cuts a byte stream into lines: chunks may hold parts of frames or several of them.
-#[derive(Debug, Default)]
-pub(crate) struct Lines {
-    chunk: Bytes,
-    partial: BytesMut,
-}
-
-impl Lines {
-    /// Takes the next chunk; every line of the last one must have been taken.
-    pub(crate) fn push(&mut self, chunk: Bytes) {
-        debug_assert!(self.chunk.is_empty(), "the lines of a chunk are taken before the next one comes");
-        self.chunk = chunk;
-    }
-
-    /// The next whole line without its end; empty lines are skipped.
-    pub(crate) fn next(&mut self) -> Option<Bytes> {
-        while !self.chunk.is_empty() {
-            let mut rest = &self.chunk[..];
-            let length = rest.skip_until(b'\n').unwrap_or(self.chunk.len());
-            let ended = length > 0 && self.chunk[length - 1] == b'\n';
-            let mut part = self.chunk.split_to(length);
-            if !ended {
-                self.partial.extend_from_slice(&part);
-                return None;
-            }
-            part.truncate(length - 1);
-            if !self.partial.is_empty() {
-                self.partial.extend_from_slice(&part);
-                part = self.partial.split().freeze();
-            }
-            if part.last() == Some(&b'\r') {
-                part.truncate(part.len() - 1);
-            }
-            if !part.is_empty() {
-                return Some(part);
-            }
-        }
-        None
-    }
-}
-
 /// Type and object of a frame, without reading the object.
 pub(crate) fn split_frame(line: &[u8]) -> Result<(&str, &[u8]), Error> {
     if let Some((type_, object)) = split_plain_frame(line) {
@@ -328,30 +285,6 @@ mod tests {
 
     use super::*;
     use crate::erased::typed;
-
-    fn lines(chunks: &[&str]) -> Vec<String> {
-        let mut lines = Lines::default();
-        let mut out = Vec::new();
-        for chunk in chunks {
-            lines.push(Bytes::copy_from_slice(chunk.as_bytes()));
-            while let Some(line) = lines.next() {
-                out.push(String::from_utf8(line.to_vec()).expect("text"));
-            }
-        }
-        out
-    }
-
-    #[test]
-    fn frames_are_found_however_the_stream_is_cut() {
-        let expected = ["{\"a\":1}", "{\"b\":2}", "{\"c\":3}"];
-        let stream = "{\"a\":1}\n{\"b\":2}\r\n\n{\"c\":3}\n{\"rest";
-        assert_eq!(lines(&[stream]), expected);
-        for size in 1..=stream.len() {
-            let chunks: Vec<&str> =
-                stream.as_bytes().chunks(size).map(|chunk| std::str::from_utf8(chunk).expect("ascii")).collect();
-            assert_eq!(lines(&chunks), expected, "chunks of {size}");
-        }
-    }
 
     #[test]
     fn a_frame_is_split_in_any_order_of_its_fields() {

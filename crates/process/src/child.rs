@@ -34,8 +34,8 @@ use crate::dial::Dial;
 use crate::https::{self, Credentials, Reach, Watches};
 use crate::live::{Setup, participate};
 use crate::panics::{Panicked, say_panics};
-use crate::participant::ReportsOver;
 use crate::pki::Pair;
+use crate::reports::ReportsOver;
 use crate::{Context, Exit, Identity, Output, Transport, TransportError};
 
 /// Wall time between the end of standard input and the end of the process.
@@ -364,7 +364,7 @@ where
         // A process that cannot read the dial gets every instant from the host.
         dial: Dial::open(Path::new(&assignment.dial)).ok(),
     };
-    let reports = ReportsOver { transport: setup.transport.clone(), participant: name };
+    let reports = ReportsOver::new(setup.transport.clone(), name);
     let stop = async move {
         let _ = end.await;
     };

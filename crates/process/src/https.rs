@@ -2,26 +2,32 @@
 //! The transport of a landscape: HTTPS to one server.
 //!
 //! Requests share a connection of HTTP/2; watches may have HTTP/1.1 connections of their own, so that a slow one holds
-//! up nobody else. Bodies of responses are streams; bodies of requests are read whole before they are sent.
+//! up nobody else. Bodies of responses are streams; bodies of requests are read whole before they are sent, unless the request
+//! is [`Streamed`].
 //!
 //! **Invariants.** The server's certificate is verified against the given authorities only, on wall time; no proxy, no
 //! redirect and nothing else of the environment is taken into account. Nothing is retried: the sender knows whether
 //! a request may be repeated.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::HeaderValue;
 use http::header::{AUTHORIZATION, USER_AGENT};
 use http::uri::{Authority, PathAndQuery};
+use http_body::Frame;
 use http_body_util::BodyExt;
+use parking_lot::Mutex;
 use rustls::ClientConfig;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::pki::Pair;
-use crate::transport::{BodyError, Request, Response, Transport, TransportError};
+use crate::transport::{Body, BodyError, Request, Response, Transport, TransportError};
 
 /// How long a connection may take to come up.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -62,6 +68,10 @@ impl fmt::Debug for Credentials {
 /// watches run over.
 #[derive(Clone, Copy, Debug)]
 pub struct Lasting;
+
+/// Extension of a request whose body is sent as it comes, while the answer is read already.
+#[derive(Clone, Copy, Debug)]
+pub struct Streamed;
 
 /// What a connection of a watch looks like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -154,7 +164,12 @@ impl Sender {
         let lasting = parts.extensions.get::<Lasting>().is_some();
         let client = if lasting || is_watch(parts.uri.query()) { &self.watching } else { &self.shared };
         let path = parts.uri.path_and_query().map_or("/", PathAndQuery::as_str);
-        let body = body.collect().await.map_err(|error| TransportError::Broken(error.to_string()))?.to_bytes();
+        let body = if parts.extensions.get::<Streamed>().is_some() {
+            reqwest::Body::wrap(Sent(Mutex::new(body)))
+        } else {
+            let body = body.collect().await.map_err(|error| TransportError::Broken(error.to_string()))?;
+            body.to_bytes().into()
+        };
         let mut headers = parts.headers;
         if let Some(value) = &self.authorization {
             headers.insert(AUTHORIZATION, value.clone());
@@ -172,6 +187,18 @@ impl Sender {
         };
         let response: http::Response<reqwest::Body> = response.map_err(|error| failure(&error))?.into();
         Ok(response.map(|body| body.map_err(|error| BodyError(reason(&error))).boxed_unsync()))
+    }
+}
+
+/// A body that may be shared between threads, as reqwest demands and never does.
+struct Sent(Mutex<Body>);
+
+impl http_body::Body for Sent {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        Pin::new(self.get_mut().0.get_mut()).poll_frame(cx)
     }
 }
 

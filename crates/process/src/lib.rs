@@ -11,19 +11,21 @@
 //! others wait on; [`https`] the transport between processes; [`pki`] keys and certificates;
 //! [`child`] the contract of a process, [`logging`] what it says, [`live`] a component outside of a simulation,
 //! [`attempts`] what it tries before it is ready,
-//! [`participant`], [`activity`] and [`dial`] its part in landscape time.
+//! [`participant`], [`activity`], [`reports`] and [`dial`] its part in landscape time; [`lines`] streams of lines.
 
 pub mod activity;
 pub mod attempts;
 pub mod child;
 pub mod dial;
 pub mod https;
+pub mod lines;
 pub mod live;
 pub mod logging;
 pub mod offload;
 pub mod panics;
 pub mod participant;
 pub mod pki;
+pub mod reports;
 pub mod tasks;
 pub mod transport;
 pub mod watch;

@@ -22,25 +22,20 @@
 //! parks. A report is made only for a state that was not reported yet, and is true of an instant at which the process was
 //! idle: what it has done since was brought by lines that the report does not count, or by a later grant.
 //!
-//! A report travels as a request to the host, which is answered when time has moved: [`ReportsOver`].
+//! A report travels to the host as a line, which is answered when time has moved: [`crate::reports`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Instant, SimulatedClock, Sleep, TimeSource, TimerClass};
 use futures::future::BoxFuture;
-use http::{HeaderValue, StatusCode};
-use http_body_util::BodyExt;
 use parking_lot::{Mutex, MutexGuard};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
 use crate::activity::Activity;
 use crate::dial::Dial;
-use crate::transport::{Transport, full};
 
 /// Header of a participant's requests: its name.
 pub const PARTICIPANT_HEADER: &str = "terrarium-participant";
@@ -153,6 +148,21 @@ pub enum Answer {
     Grant(Grant),
     /// Time waits until the participant has read this much: it reports again when it has.
     Asked(Told),
+}
+
+/// A line of the host's answers to reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Line {
+    /// The answer to the report with this number; `None`: time stood for a while, report again.
+    Answer {
+        /// Number of the report.
+        sequence: u64,
+        /// What it is answered with.
+        answer: Option<Answer>,
+    },
+    /// Why nothing is answered any more.
+    Refused(String),
 }
 
 /// Carries reports to the clock. A report's future resolves with the first grant after the one that it names, or with what
@@ -365,58 +375,6 @@ impl TimeSource for Dialled {
         self.look();
         self.clock.sleep_until(until, class)
     }
-}
-
-/// Reports over a transport to the host, in which the participant's identity is.
-#[derive(Clone, Debug)]
-pub struct ReportsOver {
-    /// Way to the host.
-    pub transport: Transport,
-    /// Name of the participant.
-    pub participant: HeaderValue,
-}
-
-impl ReportsOver {
-    fn post(&self, place: &str, body: String) -> BoxFuture<'static, Result<Option<Bytes>, String>> {
-        let request = http::Request::post(format!("{CLOCK_PATH}{place}"))
-            .header(PARTICIPANT_HEADER, self.participant.clone())
-            .body(full(body));
-        let transport = self.transport.clone();
-        Box::pin(async move {
-            let request = request.map_err(|error| error.to_string())?;
-            let response = transport.send(request).await.map_err(|error| error.to_string())?;
-            let status = response.status();
-            let body = response.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
-            match status {
-                StatusCode::OK => Ok(Some(body)),
-                StatusCode::NO_CONTENT => Ok(None),
-                StatusCode::CONFLICT => Err(String::from_utf8_lossy(&body).into_owned()),
-                other => Err(format!("{other}: {}", String::from_utf8_lossy(&body))),
-            }
-        })
-    }
-}
-
-impl Reports for ReportsOver {
-    fn join(&self, join: Join) -> BoxFuture<'static, Result<Grant, String>> {
-        let joined = self.post("join", serde_json::to_string(&join).unwrap_or_default());
-        Box::pin(async move { read(&joined.await?.ok_or_else(|| "no grant".to_owned())?) })
-    }
-
-    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Answer>, String>> {
-        let answer = self.post("idle", serde_json::to_string(&idle).unwrap_or_default());
-        Box::pin(async move { answer.await?.map(|body| read(&body)).transpose() })
-    }
-
-    fn leave(&self) -> BoxFuture<'static, Result<(), String>> {
-        let participant = String::from_utf8_lossy(self.participant.as_bytes());
-        let left = self.post("leave", serde_json::json!({ "participant": participant }).to_string());
-        Box::pin(async move { left.await.map(drop) })
-    }
-}
-
-fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, String> {
-    serde_json::from_slice(body).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -51,6 +51,12 @@ impl Client {
         Ok(Self { http: http(&certificates)?, certificates, server: self.server.clone() })
     }
 
+    /// The same user of another server, whose certificate an authority has issued.
+    pub(crate) fn of_another(&self, authority: Certificate, server: String) -> Result<Self, Failure> {
+        let certificates = (authority, self.certificates.1.clone());
+        Ok(Self { http: http(&certificates)?, certificates, server })
+    }
+
     /// Sends a request to a path below the cluster `garden`.
     pub(crate) async fn send(
         &self,
@@ -100,9 +106,14 @@ impl Client {
     }
 
     /// Creates an InternalSecret, which gardener-apiserver serves.
-    pub(crate) async fn create_internal_secret(&self, name: String, value: &str) -> Result<(), Failure> {
-        let collection = "/apis/core.gardener.cloud/v1beta1/namespaces/garden/internalsecrets";
-        self.create(collection, json!({"metadata": {"name": name}, "stringData": {"value": value}})).await
+    pub(crate) async fn create_internal_secret(
+        &self,
+        namespace: &str,
+        name: String,
+        value: &str,
+    ) -> Result<(), Failure> {
+        let collection = format!("/apis/core.gardener.cloud/v1beta1/namespaces/{namespace}/internalsecrets");
+        self.create(&collection, json!({"metadata": {"name": name}, "stringData": {"value": value}})).await
     }
 
     /// Reads a ConfigMap.

@@ -4,6 +4,8 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
+use futures::{StreamExt as _, TryStreamExt as _};
+
 use crate::Failure;
 
 /// How long requests took.
@@ -61,4 +63,13 @@ where
         Ok::<_, Failure>(Latencies::new(milliseconds, began.elapsed()))
     };
     Ok(Latencies::join(futures::future::try_join_all((0..clients).map(one)).await?))
+}
+
+/// Lets `clients` together make `count` requests, each with a number of its own for a name.
+pub(crate) async fn each<F>(clients: usize, count: usize, request: impl Fn(String) -> F) -> Result<(), Failure>
+where
+    F: Future<Output = Result<(), Failure>>,
+{
+    let requests = futures::stream::iter(0..count).map(|number| request(format!("n{number}")));
+    requests.buffer_unordered(clients).try_collect().await
 }

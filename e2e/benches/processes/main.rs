@@ -8,17 +8,20 @@
 //! Writes, reads, lists and watches are measured once more in a landscape in which everybody may do everything
 //! (`up --authorization=always-allow`), whose lines end with `always-allow`: what deciding costs.
 //!
+//! With `TERRARIUM_BENCH_GARDENER_APISERVER`, a path, the same requests are made to that real gardener-apiserver on etcd, too.
+//!
 //! A machine may be slow: what does not come about in its time is said with how far it came, what fails is said with why,
 //! and the rest is measured all the same.
 //!
 //! **Tour.** [`client`] requests with the kubeconfig that `up` wrote; [`load`] many clients at once, and their latencies;
-//! [`peers`] etcd and the disk; [`shoots`] creating, listing and watching.
+//! [`peers`] etcd and the disk; [`real`] a real gardener-apiserver; [`shoots`] creating, listing and watching.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its table")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 
 mod client;
 mod load;
 mod peers;
+mod real;
 mod shoots;
 
 use std::path::{Path, PathBuf};
@@ -160,6 +163,13 @@ async fn measure(size: &Size) -> Result<(), Failure> {
     report.special = "always-allow";
     served(&mut report, size, &folder, &["up", "--authorization=always-allow"], None).await?;
     report.special = "";
+    if let Some(program) = std::env::var_os(real::PROGRAM) {
+        let sandbox = Sandbox::new(&binaries()?, &folder);
+        sandbox.terrarium(&["up"]);
+        if let Err(failure) = real::beside(&mut report, &sandbox, &folder, Path::new(&program), lasts).await {
+            report.failed("real", "beside a real gardener-apiserver", &failure);
+        }
+    }
     if let Some((count, seconds)) = size.working {
         let sandbox = Sandbox::new(&binaries()?, &folder);
         sandbox.terrarium(&["up"]);
@@ -289,7 +299,7 @@ async fn writes(report: &mut Report, client: &Client, folder: Option<&Path>, las
     for clients in CLIENTS {
         let direct = load::run(clients, lasts, |name| client.create_config_map_of(name, &value)).await?;
         report.latencies(&format!("write{clients}"), &format!("create of 1 KB, {clients} clients"), &direct);
-        let through = load::run(clients, lasts, |name| client.create_internal_secret(name, &value)).await?;
+        let through = load::run(clients, lasts, |name| client.create_internal_secret("garden", name, &value)).await?;
         let what = format!("  through gardener-apiserver, {clients} clients");
         report.latencies(&format!("writeAggregated{clients}"), &what, &through);
         if let Some(etcd) = &etcd {
@@ -306,15 +316,16 @@ async fn writes(report: &mut Report, client: &Client, folder: Option<&Path>, las
 /// Memory of the host and its processes; what they share is counted once.
 fn memory(report: &mut Report, sandbox: &Sandbox, key: &str, what: &str) {
     let processes = sandbox.processes();
-    let mut kilobytes = 0;
-    for pid in &processes {
-        // One that has just ended takes none.
-        let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
-        let pss = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
-        kilobytes += pss.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0);
-    }
+    let kilobytes: u64 = processes.iter().map(|pid| pss(*pid)).sum();
     let text = format!("{what:<52} {:>10.1} MiB in {} processes", kilobytes as f64 / 1024.0, processes.len());
     report.line(&format!("{key}Memory"), &text, json!({"kibibytes": kilobytes, "processes": processes.len()}));
+}
+
+/// Kibibytes that a process takes, its part of what it shares; one that has just ended takes none.
+fn pss(pid: u32) -> u64 {
+    let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+    let pss = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
+    pss.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
 /// Where the release build's programs are.

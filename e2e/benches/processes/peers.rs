@@ -69,6 +69,16 @@ impl Etcd {
         }
     }
 
+    /// Where clients ask.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Puts a value; the answer comes when it is durable.
     pub(crate) async fn put(&self, key: String, value: &str) -> Result<(), Failure> {
         let body = json!({"key": STANDARD.encode(key), "value": STANDARD.encode(value)});
@@ -85,6 +95,7 @@ impl Drop for Etcd {
     }
 }
 
-fn free_port() -> Result<u16, Failure> {
+/// A port that nobody listens on.
+pub(crate) fn free_port() -> Result<u16, Failure> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }

@@ -10,13 +10,14 @@ use apimachinery::wire::{self, Fields as _};
 use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt;
+use process::lines::Lines;
 use process::{Body, Context, TransportError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::{ApiResource, Error, JSON, ListOptions, PAGE, Patch};
-use crate::decode::{self, DecodeCache, Lines, PartialObject, Readable as _};
+use crate::decode::{self, DecodeCache, PartialObject, Readable as _};
 use crate::erased::{Answering, Reader, Shared};
 use crate::queue::ObjectKey;
 use crate::request;

@@ -3,8 +3,9 @@
 //!
 //! ```text
 //! POST /terrarium/clock/join   Join     → Grant                        a participant has come
-//! POST /terrarium/clock/idle   Idle     → Answer                       when time has moved, or waits until the participant
-//!                              has read what is on the way to it; 204: ask again
+//! POST /terrarium/clock/reports Idle, … → Line, …                      lines, for as long as the participant lives: a report
+//!                              is answered when time has moved, or waits until the participant has read what is on the
+//!                              way to it
 //! GET  /terrarium/clock/               → ClockState
 //! POST /terrarium/clock/advance {to, settleMilliseconds?, orNow?, by?, participant?} → ClockState; its `target` is there
 //!                              until time has come; with `orNow` an instant that has passed is the present one; `by`
@@ -16,14 +17,15 @@
 //!
 //! The first two are for components and administrators, and carry the participant's name in a header; the rest is for
 //! administrators. How time goes by itself is the spec of an object ([`crate::clock_object`]). A participant whose
-//! request is dropped while it waits has not left:
-//! it reports again, or is dropped because it reported nothing; the kubelet says when a process has ended.
+//! connection breaks has not left:
+//! it joins again, or is dropped because it reported nothing; the kubelet says when a process has ended.
 //!
 //! **Invariants.** One driver decides; a grant reaches its participant, at the latest as the answer to the next report,
 //! and the dial shows its instant before. Nothing is guessed from wall time: it is read for time that runs by itself
 //! and for the limit of a report.
 
 mod messages;
+mod reports;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -47,6 +49,7 @@ use tokio::sync::{Notify, oneshot};
 
 use self::messages::{Advance, By, Leave, json, named, plain};
 pub use self::messages::{Advanced, ClockState};
+pub use self::reports::OwnReports;
 use crate::timekeeper::{CommandError, Decision, Mode, REPORT_LIMIT, Report, Timekeeper, WaitsFor};
 
 /// Wall time after which a report is answered even if time stands, so that the connection is not closed.
@@ -336,7 +339,7 @@ impl ClockService {
             let place = request.uri().path().strip_prefix(CLOCK_PATH).unwrap_or_default().to_owned();
             let user = request.extensions().get::<User>().cloned().unwrap_or_default();
             let is_administrator = user.groups.iter().any(|group| **group == *"system:masters");
-            if !matches!(place.as_str(), "join" | "idle") {
+            if !matches!(place.as_str(), "join" | "reports") {
                 if !is_administrator {
                     return plain(StatusCode::FORBIDDEN, "landscape time is for administrators");
                 }
@@ -353,16 +356,7 @@ impl ClockService {
                     let Some(join) = join else { return plain(StatusCode::BAD_REQUEST, "this joins nothing") };
                     json(&self.join(&name, join))
                 }
-                (&Method::POST, "idle") => {
-                    let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes);
-                    let idle = body.ok().and_then(|body| serde_json::from_slice::<Idle>(&body).ok());
-                    let Some(idle) = idle else { return plain(StatusCode::BAD_REQUEST, "this is no report") };
-                    match self.idle(&name, idle).await {
-                        Ok(Some(answer)) => json(&answer),
-                        Ok(None) => plain(StatusCode::NO_CONTENT, ""),
-                        Err(NotJoined) => plain(StatusCode::CONFLICT, NOT_JOINED),
-                    }
-                }
+                (&Method::POST, "reports") => reports::answer(self, name, request.into_body()),
                 _ => plain(StatusCode::NOT_FOUND, "404 page not found"),
             }
         })

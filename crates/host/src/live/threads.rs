@@ -10,11 +10,11 @@ use clock::{Clock, TimerClass};
 use process::child;
 use process::live::{Setup, participate};
 use process::panics::{self, Panicked};
-use process::participant::ReportsOver;
 use process::{Context, Exit, Output};
 use tokio::sync::oneshot;
 
 use super::Live;
+use crate::clock_service::OwnReports;
 
 /// A component of the host that ran for so long in wall time starts with a clean record.
 const CLEAN_RECORD: TimeDelta = TimeDelta::minutes(10);
@@ -46,8 +46,7 @@ impl Live {
             output: Output::new(child::say),
             panicked: Some(told.clone()),
         };
-        let participant = ::http::HeaderValue::from_static(name);
-        let reports = ReportsOver { transport: self.transport(name), participant };
+        let reports = OwnReports::new(self.clock.clone(), name);
         let (stop, mut stopped) = oneshot::channel();
         let runtime = tokio::runtime::Handle::current();
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {

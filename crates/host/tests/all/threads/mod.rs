@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use chrono::{DateTime, Utc};
 use clock::{Clock, Random};
 use eventlog::{EventLog, MemoryLog};
+use futures::future::BoxFuture;
 use generic_apiserver::Foundation;
 use host::clock_service::{Barriers, ClockService};
 use host::kubelet::Logs;
@@ -16,7 +17,8 @@ use host::{Host, Parts};
 use http_body_util::BodyExt;
 use parking_lot::Mutex;
 use process::live::{Setup, participate};
-use process::participant::ReportsOver;
+use process::participant::{Answer, Grant, Idle, Join, Reports};
+use process::reports::ReportsOver;
 use process::transport::full;
 use process::{Context, Exit, Identity, Output, Tasks, Transport, User};
 use tokio::sync::oneshot;
@@ -34,6 +36,36 @@ pub(crate) struct World {
     pub(crate) logs: Logs,
     threads: Vec<(oneshot::Sender<()>, Thread)>,
     reports: Arc<Mutex<BTreeMap<&'static str, usize>>>,
+}
+
+/// Reports, counted by the participant's name.
+struct Counted {
+    over: ReportsOver,
+    name: &'static str,
+    counts: Arc<Mutex<BTreeMap<&'static str, usize>>>,
+}
+
+impl Counted {
+    fn count(&self) {
+        *self.counts.lock().entry(self.name).or_default() += 1;
+    }
+}
+
+impl Reports for Counted {
+    fn join(&self, join: Join) -> BoxFuture<'static, Result<Grant, String>> {
+        self.count();
+        self.over.join(join)
+    }
+
+    fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Answer>, String>> {
+        self.count();
+        self.over.report(idle)
+    }
+
+    fn leave(&self) -> BoxFuture<'static, Result<(), String>> {
+        self.count();
+        self.over.leave()
+    }
 }
 
 impl World {
@@ -87,12 +119,8 @@ impl World {
         F: Future<Output = Exit> + Send + 'static,
     {
         let participant = http::HeaderValue::from_static(name);
-        let (transport_of_reports, counts) = (self.transport(), self.reports.clone());
-        let counted = Transport::new(move |request| {
-            *counts.lock().entry(name).or_default() += 1;
-            transport_of_reports.send(request)
-        });
-        let reports = ReportsOver { transport: counted, participant };
+        let over = ReportsOver::new(self.transport(), participant);
+        let reports = Counted { over, name, counts: self.reports.clone() };
         let setup = Setup {
             identity: Identity { component: name.into(), instance: name.into(), version: "v1".into() },
             participant: name.to_owned(),

@@ -24,7 +24,8 @@ use controller::{Api, Change, ListOptions, Reflector};
 use futures::future::BoxFuture;
 use parking_lot::{Mutex, MutexGuard};
 use process::live::{Setup, participate};
-use process::participant::{Answer, Grant, Idle, Join, Reports, ReportsOver};
+use process::participant::{Answer, Grant, Idle, Join, Reports};
+use process::reports::ReportsOver;
 use process::{Context, Exit, Identity, Output};
 use serde::Serialize;
 use tokio::sync::Notify;
@@ -108,7 +109,7 @@ fn travel(client: Client, goal: Goal, manners: Manners, steps: Sender<Part>) -> 
     };
     let printer = StepPrinter::new(steps);
     let reports = TellingReports {
-        over: ReportsOver { transport: client.transport(), participant: name },
+        over: ReportsOver::new(client.transport(), name),
         client: client.clone(),
         printer: printer.clone(),
     };

@@ -15,7 +15,7 @@ use std::sync::mpsc::Sender;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::Random;
 use process::live::{Setup, participate};
-use process::participant::ReportsOver;
+use process::reports::ReportsOver;
 use process::{Exit, Identity, Output};
 use tokio::sync::mpsc;
 
@@ -144,7 +144,7 @@ fn take_part(
         output: Output::new(process::child::say),
         panicked: None,
     };
-    let reports = ReportsOver { transport: client.transport(), participant: name };
+    let reports = ReportsOver::new(client.transport(), name);
     let exit = participate(setup, reports, std::future::pending(), |context| {
         Ok(async move {
             let stage = Stage::new(client, context, directory, which, lines, pace, keys);
