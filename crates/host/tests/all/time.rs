@@ -11,6 +11,7 @@ use controller::{Api, ListOptions};
 use host::timekeeper::{CommandError, Mode};
 use http_body_util::{BodyExt, StreamBody};
 use parking_lot::Mutex;
+use process::participant::{Idle, PARTICIPANT_HEADER};
 use process::transport::full;
 use process::{Context, Exit, Transport};
 use tokio::sync::oneshot;
@@ -191,6 +192,36 @@ async fn an_instant_that_passed_meanwhile_is_the_present_one() {
         tokio::task::yield_now().await;
     }
     assert_eq!(world.clock.now(), now, "time did not move");
+    world.end();
+}
+
+/// Reports come as lines of one request: what is none, or comes from somebody who has not joined, ends it with a reason; of two
+/// that come together the later one is answered.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reports_are_lines_and_nonsense_ends_them() {
+    let world = World::new(Mode::Stepped);
+    let send = async |place: &str, body: String| {
+        let request = http::Request::post(format!("/terrarium/clock/{place}"))
+            .header(PARTICIPANT_HEADER, "toy")
+            .body(full(body))
+            .expect("a request");
+        let response = world.transport().send(request).await.expect("a response");
+        let status = response.status().as_u16();
+        let text = response.into_body().collect().await.expect("a body").to_bytes();
+        (status, String::from_utf8(text.to_vec()).expect("text"))
+    };
+    let idle = |sequence: u64| serde_json::to_string(&Idle { sequence, ..Idle::default() }).expect("JSON") + "\n";
+    let not_joined = "{\"refused\":\"it had not joined the clock, or had not answered for 30 s of wall time\"}\n";
+    assert_eq!(send("reports", idle(1)).await, (200, not_joined.to_owned()));
+    assert_eq!(send("join", "nonsense".to_owned()).await, (400, "this joins nothing".to_owned()));
+    assert_eq!(send("join", "{}".to_owned()).await.0, 200);
+    let no_report = "{\"refused\":\"this is no report\"}\n";
+    for nonsense in ["nonsense\n".to_owned(), "[]\n{}\n".to_owned(), "x".repeat((1 << 20) + 1)] {
+        assert_eq!(send("reports", nonsense).await, (200, no_report.to_owned()));
+    }
+    // Nobody moves time, so a report waits until the participant has gone; what follows it is read all the same.
+    assert_eq!(send("reports", idle(1) + &idle(2)).await, (200, String::new()));
+    assert_eq!(send("reports", idle(3) + "nonsense\n").await, (200, no_report.to_owned()));
     world.end();
 }
 
