@@ -65,11 +65,11 @@ where
     Ok(Latencies::join(futures::future::try_join_all((0..clients).map(one)).await?))
 }
 
-/// Lets `clients` together make `count` requests, each with a number of its own for a name.
+/// Lets `clients` together make `count` requests, each with a number for its name.
 pub(crate) async fn each<F>(clients: usize, count: usize, request: impl Fn(String) -> F) -> Result<(), Failure>
 where
     F: Future<Output = Result<(), Failure>>,
 {
-    let requests = futures::stream::iter(0..count).map(|number| request(format!("n{number}")));
+    let requests = futures::stream::iter(0..count).map(|number| request(number.to_string()));
     requests.buffer_unordered(clients).try_collect().await
 }

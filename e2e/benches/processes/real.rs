@@ -25,6 +25,8 @@ use crate::{Failure, Report, VALUE, pss};
 pub(crate) const PROGRAM: &str = "TERRARIUM_BENCH_GARDENER_APISERVER";
 /// Clients that create at the same time.
 const CLIENTS: [usize; 3] = [1, 16, 64];
+/// Clients that read or patch at the same time.
+const READERS: usize = 16;
 /// Objects of a list.
 const LISTED: usize = 5_600;
 /// How long it may take to answer for the first time.
@@ -106,22 +108,25 @@ pub(crate) async fn beside(
         }
         report.beside(&format!("Create{clients}"), &format!("create of an InternalSecret, {clients} clients"), &rates);
     }
-    for one in both {
-        one.create_internal_secret("garden", "read".to_owned(), &value).await?;
-    }
-    let path = format!("{}/read", collection("garden"));
+    // An object for each client.
+    let path = |name: &str| format!("{}/own-{}", collection("garden"), client_of(name));
     let (mut gets, mut patches) = (Vec::new(), Vec::new());
     for one in both {
-        gets.push(load::run(16, lasts, |_| one.read(&path, "application/json")).await?);
-        patches
-            .push(load::run(16, lasts, |name| one.patch(&path, json!({"metadata": {"labels": {"a": name}}}))).await?);
+        load::each(READERS, READERS, |name| one.create_internal_secret("garden", format!("own-{name}"), &value))
+            .await?;
+        let get = |name: String| async move { one.read(&path(&name), "application/json").await };
+        gets.push(load::run(READERS, lasts, get).await?);
+        let patch = |name: String| async move {
+            one.patch(&path(&name), json!({ "metadata": { "labels": { "a": name } } })).await
+        };
+        patches.push(load::run(READERS, lasts, patch).await?);
     }
-    report.beside("Get16", "GET of it, 16 clients", &gets);
-    report.beside("Patch16", "PATCH of it, 16 clients", &patches);
+    report.beside("Get16", "GET of an own one, 16 clients", &gets);
+    report.beside("Patch16", "PATCH of an own one, 16 clients", &patches);
 
     let mut lists = Vec::new();
     for one in both {
-        load::each(16, LISTED, |name| one.create_internal_secret("default", name, &value)).await?;
+        load::each(16, LISTED, |name| one.create_internal_secret("default", format!("listed-{name}"), &value)).await?;
         lists.push(list(one, "default").await?);
     }
     let [ours, theirs] = lists.try_into().map_err(|_| "two lists")?;
@@ -159,6 +164,11 @@ impl Report {
             json!({"perSecond": ours.per_second, "realPerSecond": theirs.per_second}),
         );
     }
+}
+
+/// The number of the client whose request has this name.
+fn client_of(name: &str) -> &str {
+    name.split('-').nth(1).unwrap_or_default()
 }
 
 fn collection(namespace: &str) -> String {
