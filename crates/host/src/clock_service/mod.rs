@@ -407,8 +407,9 @@ impl ClockService {
 
     /// The clock as an administrator sees it.
     pub fn state(&self) -> ClockState {
-        let (head, wall) = (self.0.log.head(), self.0.wall.now());
+        let wall = self.0.wall.now();
         let mut state = self.0.state();
+        let head = self.0.log.head();
         let State { keeper, troubles, advance, .. } = &mut *state;
         keeper.end_holds(wall);
         ClockState {
@@ -430,9 +431,10 @@ impl ClockService {
     async fn drive(self) {
         let mut shown = None;
         loop {
-            let (head, wall) = (self.0.log.head(), self.0.wall.now());
             let (decision, gone, granted) = {
                 let mut state = self.0.state();
+                // Not before: a report that has come meanwhile may follow on a write that an earlier head does not have.
+                let (head, wall) = (self.0.log.head(), self.0.wall.now());
                 let before: BTreeSet<String> = state.keeper.dropped().map(str::to_owned).collect();
                 let decision = state.keeper.decide(head, wall);
                 let gone = state.keeper.dropped().filter(|name| !before.contains(*name));

@@ -16,6 +16,7 @@ use process::transport::full;
 use process::{Context, Exit, Transport};
 use tokio::sync::oneshot;
 
+use crate::threads::slow_head::SlowHead;
 use crate::threads::{World, start};
 
 /// Name and text of every ConfigMap whose name begins with `tick`.
@@ -322,7 +323,16 @@ fn ball(at: &str) -> ConfigMap {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_live_lock_stops_an_advance_and_is_named() {
-    let mut world = World::new(Mode::Stepped);
+    stop_a_live_lock(World::new(Mode::Stepped)).await;
+}
+
+/// A head of the log that was looked up before the last reports came says nothing of what they follow on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_look_at_the_log_moves_no_time() {
+    stop_a_live_lock(World::over(Mode::Stepped, Clock::wall(), Arc::new(SlowHead::default()))).await;
+}
+
+async fn stop_a_live_lock(mut world: World) {
     let transport = world.transport();
     world.run("ping", transport.clone(), |context, ready| thrower(context, ready, "ping", "pong")).await;
     world.run("pong", transport, |context, ready| thrower(context, ready, "pong", "ping")).await;

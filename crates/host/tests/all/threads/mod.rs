@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A host with a clock, and components on threads of their own.
 
+pub(crate) mod slow_head;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
@@ -75,8 +77,12 @@ impl World {
 
     /// With a wall clock of the test's own.
     pub(crate) fn on(mode: Mode, wall: Clock) -> Self {
+        Self::over(mode, wall, Arc::new(MemoryLog::new()))
+    }
+
+    /// With a log of the test's own, too.
+    pub(crate) fn over(mode: Mode, wall: Clock, log: Arc<dyn EventLog>) -> Self {
         let tasks = Tasks::new();
-        let log: Arc<dyn EventLog> = Arc::new(MemoryLog::new());
         let slot: Arc<OnceLock<Host>> = Arc::default();
         let door = slot.clone();
         let barriers: Barriers = Arc::new(move || {
