@@ -27,7 +27,7 @@ use crate::transport::{Body, Transport, full};
 pub struct ReportsOver {
     transport: Transport,
     participant: HeaderValue,
-    /// The request that lasts; `None` before the participant has joined.
+    /// The request whose lines are the reports; `None` before the participant has joined.
     stream: Arc<tokio::sync::Mutex<Option<Stream>>>,
 }
 
@@ -62,7 +62,7 @@ impl ReportsOver {
         }
     }
 
-    /// Begins the request that lasts.
+    /// Begins the request whose lines are the reports.
     async fn open(&self) -> Result<Stream, String> {
         let (reports, lines) = unbounded::<Bytes>();
         let body = StreamBody::new(lines.map(|line| Ok(Frame::data(line)))).boxed_unsync();

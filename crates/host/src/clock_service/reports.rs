@@ -20,7 +20,7 @@ const NO_REPORT: &str = "this is no report";
 /// Bytes of a report, which says some twenty of each watch, at most.
 const LONGEST: usize = 1 << 20;
 
-/// Answers the request of a participant that lasts.
+/// Answers a participant's request whose body is its reports, for as long as it lives.
 pub(super) fn answer(clock: &ClockService, name: String, reports: Body) -> Response {
     let answers = Answers { clock: clock.clone(), name, reports, lines: Lines::default(), waiting: None, ended: false };
     Response::new(answers.boxed_unsync())
