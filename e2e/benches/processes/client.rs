@@ -112,14 +112,19 @@ impl Client {
         name: String,
         value: &str,
     ) -> Result<(), Failure> {
-        let collection = format!("/apis/core.gardener.cloud/v1beta1/namespaces/{namespace}/internalsecrets");
-        self.create(&collection, json!({"metadata": {"name": name}, "stringData": {"value": value}})).await
+        self.create(&internal_secrets(namespace), json!({"metadata": {"name": name}, "stringData": {"value": value}}))
+            .await
     }
 
     /// Reads a ConfigMap.
     pub(crate) async fn get_config_map(&self, name: &str) -> Result<(), Failure> {
         self.read(&format!("/api/v1/namespaces/default/configmaps/{name}"), "application/json").await.map(drop)
     }
+}
+
+/// Path of the InternalSecrets of a namespace.
+pub(crate) fn internal_secrets(namespace: &str) -> String {
+    format!("/apis/core.gardener.cloud/v1beta1/namespaces/{namespace}/internalsecrets")
 }
 
 fn http((certificate, identity): &(Certificate, Identity)) -> Result<reqwest::Client, Failure> {

@@ -16,7 +16,7 @@ use reqwest::Certificate;
 use serde_json::{Value, json};
 use terrarium_e2e::sandbox::Sandbox;
 
-use crate::client::Client;
+use crate::client::{Client, internal_secrets};
 use crate::load::{self, Latencies};
 use crate::peers::{Etcd, free_port};
 use crate::{Failure, Report, VALUE, pss};
@@ -109,7 +109,7 @@ pub(crate) async fn beside(
         report.beside(&format!("Create{clients}"), &format!("create of an InternalSecret, {clients} clients"), &rates);
     }
     // An object for each client.
-    let path = |name: &str| format!("{}/own-{}", collection("garden"), client_of(name));
+    let path = |name: &str| format!("{}/own-{}", internal_secrets("garden"), client_of(name));
     let (mut gets, mut patches) = (Vec::new(), Vec::new());
     for one in both {
         load::each(READERS, READERS, |name| one.create_internal_secret("garden", format!("own-{name}"), &value))
@@ -166,19 +166,15 @@ impl Report {
     }
 }
 
-/// The number of the client whose request has this name.
+/// The number of the client that makes the request with this name ([`load::run`]).
 fn client_of(name: &str) -> &str {
     name.split('-').nth(1).unwrap_or_default()
-}
-
-fn collection(namespace: &str) -> String {
-    format!("/apis/core.gardener.cloud/v1beta1/namespaces/{namespace}/internalsecrets")
 }
 
 /// Lists all InternalSecrets of a namespace: wall time in seconds.
 async fn list(client: &Client, namespace: &str) -> Result<f64, Failure> {
     let began = Instant::now();
-    let list: Value = serde_json::from_slice(&client.read(&collection(namespace), "application/json").await?)?;
+    let list: Value = serde_json::from_slice(&client.read(&internal_secrets(namespace), "application/json").await?)?;
     if list["items"].is_array() { Ok(began.elapsed().as_secs_f64()) } else { Err("no list".into()) }
 }
 

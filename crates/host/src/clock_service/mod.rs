@@ -409,6 +409,7 @@ impl ClockService {
     pub fn state(&self) -> ClockState {
         let wall = self.0.wall.now();
         let mut state = self.0.state();
+        // As in `drive`: not before the last report.
         let head = self.0.log.head();
         let State { keeper, troubles, advance, .. } = &mut *state;
         keeper.end_holds(wall);

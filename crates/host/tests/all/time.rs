@@ -196,8 +196,7 @@ async fn an_instant_that_passed_meanwhile_is_the_present_one() {
     world.end();
 }
 
-/// Reports come as lines of one request: what is none, or comes from somebody who has not joined, ends it with a reason; of two
-/// that come together the later one is answered.
+/// Reports come as lines of one request. A line that is no report, or one of somebody who has not joined, ends it with a reason.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reports_are_lines_and_nonsense_ends_them() {
     let world = World::new(Mode::Stepped);
@@ -220,7 +219,7 @@ async fn reports_are_lines_and_nonsense_ends_them() {
     for nonsense in ["nonsense\n".to_owned(), "[]\n{}\n".to_owned(), "x".repeat((1 << 20) + 1)] {
         assert_eq!(send("reports", nonsense).await, (200, no_report.to_owned()));
     }
-    // Nobody moves time, so a report waits until the participant has gone; what follows it is read all the same.
+    // Nobody moves time, so these reports are not answered. What follows a report that waits is read all the same.
     assert_eq!(send("reports", idle(1) + &idle(2)).await, (200, String::new()));
     assert_eq!(send("reports", idle(3) + "nonsense\n").await, (200, no_report.to_owned()));
     world.end();

@@ -80,7 +80,7 @@ impl World {
         Self::over(mode, wall, Arc::new(MemoryLog::new()))
     }
 
-    /// With a log of the test's own, too.
+    /// With a wall clock and a log of the test's own.
     pub(crate) fn over(mode: Mode, wall: Clock, log: Arc<dyn EventLog>) -> Self {
         let tasks = Tasks::new();
         let slot: Arc<OnceLock<Host>> = Arc::default();
