@@ -13,6 +13,9 @@ use terrarium_e2e::schemas;
 
 use crate::tidy;
 
+/// How many tests of a binary run at once. One more than there are cores: end-to-end tests also wait, for disks and processes.
+const TEST_THREADS: &str = "RUST_TEST_THREADS";
+
 /// The workspace's root.
 pub(crate) fn root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -31,6 +34,10 @@ pub(crate) fn test(long: bool) -> Result<(), String> {
     tidy::run()?;
     build()?;
     let mut tests = cargo(&["test", "--workspace", "--profile", "ci", "--no-fail-fast"]);
+    if std::env::var_os(TEST_THREADS).is_none() {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        tests.env(TEST_THREADS, (cores + 1).to_string());
+    }
     if long {
         for name in ["TERRARIUM_TEST_SCHEDULES", "TERRARIUM_TEST_WORLDS", "TERRARIUM_TEST_KILLS"] {
             tests.env(name, "200");
