@@ -31,6 +31,8 @@ const DOCUMENTS: [(&str, &str); 5] = [
 ];
 /// How schemathesis calls an error of its own.
 const OWN_ERROR: &str = "Runtime Error";
+/// How many times its share of the time a document may take before its first request.
+const LONGEST: u32 = 32;
 /// Wall seconds after which a request hangs.
 const PATIENCE: &str = "30";
 
@@ -118,13 +120,27 @@ impl<'a> Way<'a> {
         share: Duration,
         seed: u64,
     ) -> Result<Tried, String> {
+        let mut time = share;
+        loop {
+            let (report, printed) = self.run(schemathesis, document, time, seed)?;
+            match Tried::of(name, &report, &printed) {
+                Some(tried) => return Ok(tried),
+                // It counts from its start: a busy machine may need longer than that to read the document.
+                None if time_was_up(&report) && time < share * LONGEST => time *= 2,
+                None => return Err(format!("{name}: no request was sent: {printed}")),
+            }
+        }
+    }
+
+    /// Runs schemathesis on one document; its report, and what it printed.
+    fn run(&self, schemathesis: &Path, document: &str, time: Duration, seed: u64) -> Result<(String, String), String> {
         let hooks = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/schemas");
         let report = self.sandbox.folder().join("report.json");
         let _ = std::fs::remove_file(&report);
         let mut command = self.sandbox.command(&schemathesis.to_string_lossy(), &["run"]);
         command.arg(format!("{}/openapi/v3/{document}", self.url)).args(["--url", &self.url]);
         command.args(["--tls-verify", &self.authorities, "--request-cert", &self.certificate]);
-        command.args(["--phases", "coverage,fuzzing", "--max-time", &share.as_secs().max(1).to_string()]);
+        command.args(["--phases", "coverage,fuzzing", "--max-time", &time.as_secs().max(1).to_string()]);
         command.args(["--seed", &seed.to_string(), "--request-timeout", PATIENCE, "--workers", "2", "--no-color"]);
         command.args(["--checks", "no_server_error", "--continue-on-failure", "--no-shrink"]);
         // How long schemathesis takes to draw a request is none of the servers' business.
@@ -132,12 +148,14 @@ impl<'a> Way<'a> {
         command.args(["--report", "json", "--report-json-path"]).arg(&report);
         command.env("SCHEMATHESIS_HOOKS", "hooks").env("PYTHONPATH", hooks).env("PYTHONDONTWRITEBYTECODE", "1");
         let answer = command.output().map_err(|error| format!("cannot run {}: {error}", schemathesis.display()))?;
-        let printed = String::from_utf8_lossy(&answer.stdout);
-        let report = std::fs::read_to_string(&report).unwrap_or_default();
-        let judged = Tried::of(name, &report, &printed);
-        judged
-            .ok_or_else(|| format!("{name}: no request was sent: {printed}{}", String::from_utf8_lossy(&answer.stderr)))
+        let [out, err] = [&answer.stdout, &answer.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+        Ok((std::fs::read_to_string(&report).unwrap_or_default(), format!("{out}{err}")))
     }
+}
+
+/// Whether schemathesis ended because its time was up.
+fn time_was_up(report: &str) -> bool {
+    serde_json::from_str(report).is_ok_and(|report: Value| report["stop_reason"] == "max_time")
 }
 
 impl Tried {
@@ -203,7 +221,9 @@ mod tests {
         assert_eq!(of(&report(454, "{}", own)), tried(Some("printed"), 2));
         for text in ["", "{}", &report(0, "", "")] {
             assert_eq!(of(text), None, "{text}");
+            assert!(!time_was_up(text), "{text}");
         }
+        assert!(time_was_up("{\"stop_reason\":\"max_time\",\"test_cases\":{\"generated\":0}}"));
     }
 
     #[test]
