@@ -31,7 +31,7 @@ const DOCUMENTS: [(&str, &str); 5] = [
 ];
 /// How schemathesis calls an error of its own.
 const OWN_ERROR: &str = "Runtime Error";
-/// How many times its share of the time a document may take before its first request.
+/// A document that gets no request in its share of the time gets more, up to this many times its share.
 const LONGEST: u32 = 32;
 /// Wall seconds after which a request hangs.
 const PATIENCE: &str = "30";
@@ -125,7 +125,7 @@ impl<'a> Way<'a> {
             let (report, printed) = self.run(schemathesis, document, time, seed)?;
             match Tried::of(name, &report, &printed) {
                 Some(tried) => return Ok(tried),
-                // It counts from its start: a busy machine may need longer than that to read the document.
+                // schemathesis counts from its start, and a busy machine may need that time to read the document.
                 None if time_was_up(&report) && time < share * LONGEST => time *= 2,
                 None => return Err(format!("{name}: no request was sent: {printed}")),
             }

@@ -13,7 +13,8 @@ use terrarium_e2e::schemas;
 
 use crate::tidy;
 
-/// How many tests of a binary run at once. One more than there are cores: end-to-end tests also wait, for disks and processes.
+/// The variable that says how many tests of a binary run at once. It is one more than there are cores, unless it is set:
+/// end-to-end tests also wait for disks and processes.
 const TEST_THREADS: &str = "RUST_TEST_THREADS";
 
 /// The workspace's root.
