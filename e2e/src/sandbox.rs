@@ -292,6 +292,14 @@ impl Running {
         (output.status.code(), text)
     }
 
+    /// True once it has ended.
+    ///
+    /// # Panics
+    /// Its state cannot be read.
+    pub fn has_ended(&mut self) -> bool {
+        self.0.try_wait().expect("it is a child").is_some()
+    }
+
     /// Kills it, as a terminal that is closed by force does.
     ///
     /// # Panics

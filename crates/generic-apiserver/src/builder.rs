@@ -238,7 +238,7 @@ impl Builder {
         let (kinds, is_served) = one_per_resource(self.kinds);
         let log = partial::view(self.foundation.log.clone(), kinds.iter().map(|kind| &kind.names().info));
         let store = Store::new(
-            present::view(log, &kinds),
+            present::view(log, &kinds, self.foundation.writer),
             self.foundation.writer,
             self.folds,
             kinds.clone(),

@@ -10,6 +10,7 @@ mod faults;
 mod gardenlet_configuration;
 mod guides;
 mod history;
+mod interrupted;
 mod kills;
 mod landscape;
 mod lives;

@@ -15,25 +15,36 @@ use super::view::{self, Lens};
 use crate::kind::Kind;
 
 /// The log as a server of these kinds sees it: the log itself if all are as they always were.
-pub(crate) fn view(log: Arc<dyn EventLog>, kinds: &[Arc<dyn Kind>]) -> Arc<dyn EventLog> {
+///
+/// Entries of `writer`, the server itself, are taken as they are: a write is decoded, defaulted and pruned before it is
+/// stored.
+pub(crate) fn view(log: Arc<dyn EventLog>, kinds: &[Arc<dyn Kind>], writer: u64) -> Arc<dyn EventLog> {
     let shown = kinds.iter().filter(|kind| {
         let info = &kind.names().info;
         info.custom || info.later_defaults().next().is_some()
     });
     let shown: BTreeMap<_, _> = shown.map(|kind| (kind.names().log_resource.clone(), kind.clone())).collect();
-    if shown.is_empty() { log } else { view::through(log, Present(shown)) }
+    if shown.is_empty() { log } else { view::through(log, Present { kinds: shown, writer }) }
 }
 
-/// The kinds by resource.
-struct Present(BTreeMap<Arc<str>, Arc<dyn Kind>>);
+struct Present {
+    /// The kinds by resource.
+    kinds: BTreeMap<Arc<str>, Arc<dyn Kind>>,
+    /// The server's own number as a writer.
+    writer: u64,
+}
 
 impl Lens for Present {
     fn concerns(&self, resource: &str) -> bool {
-        self.0.contains_key(resource)
+        self.kinds.contains_key(resource)
+    }
+
+    fn is_shown_by(&self, writer: u64) -> bool {
+        writer == self.writer
     }
 
     fn show(&self, key: &Key, object: &mut Sections) {
-        if let Some(shown) = self.0.get(&key.resource).and_then(|kind| kind.present(object)) {
+        if let Some(shown) = self.kinds.get(&key.resource).and_then(|kind| kind.present(object)) {
             *object = shown;
         }
     }

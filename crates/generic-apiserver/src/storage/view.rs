@@ -20,6 +20,11 @@ pub(crate) trait Lens: Send + Sync + 'static {
     /// Whether objects of a resource may be shown otherwise than they are stored.
     fn concerns(&self, resource: &str) -> bool;
 
+    /// True if a writer stores objects exactly as this lens shows them, so that its entries need no look.
+    fn is_shown_by(&self, _writer: u64) -> bool {
+        false
+    }
+
     /// Makes of a stored object what is shown; only for resources that the lens concerns.
     fn show(&self, key: &Key, object: &mut Sections);
 
@@ -63,15 +68,23 @@ impl<L> fmt::Debug for View<L> {
     }
 }
 
-/// An entry as the server sees it, of which it had not heard before if `is_new`.
-fn entry(lens: &impl Lens, entry: Arc<Entry>, is_new: bool) -> Arc<Entry> {
+/// A new entry as the server sees it. Its previous version stays as it is stored: the fold has the one that was shown.
+fn new_entry(lens: &impl Lens, entry: Arc<Entry>) -> Arc<Entry> {
+    if !lens.concerns(&entry.key.resource) || lens.is_shown_by(entry.writer.0) {
+        return entry;
+    }
+    let mut entry = Arc::unwrap_or_clone(entry);
+    lens.show_new(&mut entry);
+    Arc::new(entry)
+}
+
+/// An entry of history as the server sees it, with its previous version.
+fn past_entry(lens: &impl Lens, entry: Arc<Entry>) -> Arc<Entry> {
     if !lens.concerns(&entry.key.resource) {
         return entry;
     }
     let mut entry = Arc::unwrap_or_clone(entry);
-    if is_new {
-        lens.show_new(&mut entry);
-    } else {
+    if !lens.is_shown_by(entry.writer.0) {
         lens.show(&entry.key, &mut entry.object);
     }
     if let Some((_, previous)) = &mut entry.previous {
@@ -98,13 +111,13 @@ impl<L: Lens> EventLog for View<L> {
     ) -> BoxFuture<Result<Vec<Arc<Entry>>, ReadError>> {
         let lens = self.lens.clone();
         let read = self.log.read(from, to, cluster);
-        async move { Ok(read.await?.into_iter().map(|one| entry(&*lens, one, false)).collect()) }.boxed()
+        async move { Ok(read.await?.into_iter().map(|one| past_entry(&*lens, one)).collect()) }.boxed()
     }
 
     fn subscribe(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, ReadError> {
         let lens = self.lens.clone();
         let messages = self.log.subscribe(from, cluster)?.messages.map(move |message| match message {
-            Message::Entry(one) => Message::Entry(entry(&*lens, one, true)),
+            Message::Entry(one) => Message::Entry(new_entry(&*lens, one)),
             Message::Position(position) => Message::Position(position),
         });
         Ok(Subscription { messages: Box::pin(messages) })
@@ -134,5 +147,83 @@ impl<L: Lens> EventLog for View<L> {
 
     fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>> {
         self.log.compact(revision)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+    use eventlog::{Actor, Expect, MemoryLog, Verb};
+
+    use super::*;
+
+    /// Number of the writer whose objects are stored as they are shown.
+    const OWN: u64 = 1;
+
+    /// Shows another identity of each object, so that a test sees which versions it was given.
+    struct Marks;
+
+    impl Lens for Marks {
+        fn concerns(&self, resource: &str) -> bool {
+            resource == "example/things"
+        }
+
+        fn is_shown_by(&self, writer: u64) -> bool {
+            writer == OWN
+        }
+
+        fn show(&self, _: &Key, object: &mut Sections) {
+            object.parts[0] = "shown".into();
+        }
+    }
+
+    fn append(writer: u64, sequence: u64, verb: Verb, expect: Expect) -> Append {
+        let mut object = Sections::default();
+        object.parts[0] = "stored".into();
+        Append {
+            key: Key::new("garden", "example/things", "", "a"),
+            expect,
+            guards: Vec::new(),
+            verb,
+            object,
+            volatile: false,
+            actor: Arc::new(Actor::default()),
+            time: DateTime::UNIX_EPOCH,
+            writer: (writer, sequence),
+        }
+    }
+
+    fn text(object: &Sections) -> &str {
+        std::str::from_utf8(&object.parts[0]).expect("text")
+    }
+
+    #[tokio::test]
+    async fn own_entries_are_not_looked_at_and_all_others_are() {
+        let log = through(Arc::new(MemoryLog::new()), Marks);
+        let mut subscription = log.subscribe(Revision(0), None).expect("nothing is compacted");
+        let mut told = Vec::new();
+        for (writer, expected) in [(OWN, "stored"), (2, "shown"), (OWN, "stored")] {
+            let head = log.head();
+            let (verb, expect) = match head {
+                Revision(0) => (Verb::Create, Expect::Absent),
+                _ => (Verb::Update, Expect::Revision(head)),
+            };
+            log.append(append(writer, head.0, verb, expect)).await.expect("as expected");
+            let entry = loop {
+                match subscription.messages.next().await.expect("the log is open") {
+                    Message::Entry(entry) => break entry,
+                    Message::Position(_) => {}
+                }
+            };
+            assert_eq!(text(&entry.object), expected, "new, of writer {writer}");
+            told.push(expected);
+        }
+        let past = log.read(Revision(0), Revision(3), None).await.expect("retained");
+        let objects: Vec<&str> = past.iter().map(|entry| text(&entry.object)).collect();
+        assert_eq!(objects, told);
+        // A previous version does not say who wrote it.
+        let previous: Vec<&str> =
+            past.iter().filter_map(|entry| entry.previous.as_ref().map(|(_, object)| text(object))).collect();
+        assert_eq!(previous, ["shown", "shown"]);
     }
 }

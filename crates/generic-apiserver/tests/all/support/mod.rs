@@ -3,6 +3,7 @@
 
 pub(crate) mod wire;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use apimachinery::catalogue::{Cell, Column, ResourceInfo};
@@ -194,6 +195,9 @@ pub(crate) fn gadgets() -> ResourceInfo {
     }
 }
 
+/// Number of the next writer: two servers on one log have different ones.
+static WRITERS: AtomicU64 = AtomicU64::new(1_000);
+
 pub(crate) struct World {
     pub(crate) server: Server,
     pub(crate) log: MemoryLog,
@@ -223,7 +227,7 @@ impl World {
             clock: Clock::new(clock.clone()),
             wall: Clock::new(wall.clone()),
             random: Random::new(1),
-            writer: 1,
+            writer: WRITERS.fetch_add(1, Ordering::Relaxed),
             recent_bytes: generic_apiserver::RECENT_BYTES,
         };
         let builder = Builder::new(foundation)
