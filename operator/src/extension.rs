@@ -63,6 +63,7 @@ impl Installer {
         let mut extension = Extension::clone(&extension);
         let gardens = self.gardens.list();
         let garden = gardens.first().map(|garden| &**garden);
+        let mut failure = None;
         let installation = if extension.metadata.is_being_deleted() {
             if !extension.metadata.has_finalizer(finalizer::OPERATOR) {
                 return Ok(Requeue::OnChange);
@@ -79,7 +80,11 @@ impl Installer {
                 Some(obstacle) => obstacle,
                 None => match self.register(&extension).await {
                     Ok(()) => Installation::Done,
-                    Err(error) => Installation::Failed(error.to_string()),
+                    Err(error) => {
+                        let text = error.to_string();
+                        failure = Some(error);
+                        Installation::Failed(text)
+                    }
                 },
             }
         };
@@ -99,7 +104,8 @@ impl Installer {
             new.metadata.finalizers.retain(|name| name != finalizer::OPERATOR);
             api.update(&written, &new).await?;
         }
-        Ok(Requeue::OnChange)
+        // What failed is tried again, however long nothing changes.
+        failure.map_or(Ok(Requeue::OnChange), Err)
     }
 
     async fn register(&self, extension: &Extension) -> Result<(), Error> {

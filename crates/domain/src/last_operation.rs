@@ -10,6 +10,8 @@ use api::core::{LastError, LastOperation};
 use apimachinery::meta::Time;
 use chrono::TimeDelta;
 
+use crate::error_codes;
+
 /// What gardenlet does to a Shoot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OperationType {
@@ -140,10 +142,15 @@ pub struct TaskFailure {
 }
 
 impl TaskFailure {
-    /// A failure with the codes that its text yields.
+    /// A failure without codes.
     pub fn new(task: &str, message: impl Into<String>) -> Self {
+        Self { task: task.to_owned(), message: message.into(), codes: Vec::new() }
+    }
+
+    /// A failure that the extension of a provider reports, with the codes that its text yields.
+    pub fn of_provider(provider: &str, task: &str, message: impl Into<String>) -> Self {
         let message = message.into();
-        let codes = error_codes(&message).into_iter().map(str::to_owned).collect();
+        let codes = error_codes::of_text(provider, &message).into_iter().map(str::to_owned).collect();
         Self { task: task.to_owned(), message, codes }
     }
 
@@ -235,40 +242,6 @@ pub const CODES: [&str; 11] = [
     "ERR_RETRYABLE_INFRA_DEPENDENCIES",
 ];
 
-/// Words in a provider's error and the code that they yield, compared without regard to case.
-const WORDS: [(&str, &str); 15] = [
-    ("Authentication failed", "ERR_INFRA_UNAUTHENTICATED"),
-    ("InvalidAuthenticationTokenTenant", "ERR_INFRA_UNAUTHENTICATED"),
-    ("Unauthorized", "ERR_INFRA_UNAUTHORIZED"),
-    ("AuthorizationFailed", "ERR_INFRA_UNAUTHORIZED"),
-    ("AccessDenied", "ERR_INFRA_UNAUTHORIZED"),
-    ("OperationNotAllowed", "ERR_INFRA_UNAUTHORIZED"),
-    ("LimitExceeded", "ERR_INFRA_QUOTA_EXCEEDED"),
-    ("RequestLimitExceeded", "ERR_INFRA_RATE_LIMITS_EXCEEDED"),
-    ("Throttling", "ERR_INFRA_RATE_LIMITS_EXCEEDED"),
-    ("PendingVerification", "ERR_INFRA_DEPENDENCIES"),
-    ("not available in the current hardware cluster", "ERR_INFRA_RESOURCES_DEPLETED"),
-    ("InvalidParameter", "ERR_CONFIGURATION_PROBLEM"),
-    // Rule E1, which upstream no code knows.
-    ("depends on extensions library", "ERR_CONFIGURATION_PROBLEM"),
-    ("RetryableError", "ERR_RETRYABLE_INFRA_DEPENDENCIES"),
-    ("is misconfigured and requires zero voluntary evictions", "ERR_RETRYABLE_CONFIGURATION_PROBLEM"),
-];
-
-/// The codes that an error's text yields, in the order of the table, each once.
-pub fn error_codes(message: &str) -> Vec<&'static str> {
-    let message = message.to_lowercase();
-    let mut codes = Vec::new();
-    for (words, code) in WORDS {
-        // `RequestLimitExceeded` is a rate limit and no quota, although the longer word holds the shorter one.
-        let text = if words == "LimitExceeded" { message.replace("requestlimitexceeded", "") } else { message.clone() };
-        if text.contains(&words.to_lowercase()) && !codes.contains(&code) {
-            codes.push(code);
-        }
-    }
-    codes
-}
-
 /// A last operation, in the order in which one thinks of it.
 pub fn last_operation(
     operation: OperationType,
@@ -350,18 +323,6 @@ mod tests {
         check(&[], Some(at(0)), "Failed", "Boom.");
         check(&["ERR_RETRYABLE_INFRA_DEPENDENCIES"], Some(at(11)), "Error", "Boom. Operation will be retried.");
         check(&["ERR_INFRA_QUOTA_EXCEEDED"], Some(at(11)), "Failed", "Boom.");
-    }
-
-    #[test]
-    fn codes_are_found_in_the_text() {
-        #[track_caller]
-        fn check(text: &str, expected: &[&str]) {
-            assert_eq!(error_codes(text), expected);
-        }
-        check("all is well", &[]);
-        check("rpc: accessDENIED by policy", &["ERR_INFRA_UNAUTHORIZED"]);
-        check("VcpuLimitExceeded", &["ERR_INFRA_QUOTA_EXCEEDED"]);
-        check("RequestLimitExceeded", &["ERR_INFRA_RATE_LIMITS_EXCEEDED"]);
     }
 
     #[test]

@@ -15,6 +15,7 @@
 //! - [`cloud_profile`] what a CloudProfile offers, and the merge of a NamespacedCloudProfile with its parent.
 //! - [`conditions`] how a condition is made and changed.
 //! - [`defaulting`] what the API server fills in.
+//! - [`error_codes`] what the extension of a provider finds in the text of an error.
 //! - [`event_expiry`] how long Events of Kubernetes are kept.
 //! - [`fault`] what goes wrong on purpose.
 //! - [`features`] feature gates and admission plugins of Kubernetes versions.
@@ -53,6 +54,7 @@ pub mod certificates;
 pub mod cloud_profile;
 pub mod conditions;
 pub mod defaulting;
+pub mod error_codes;
 pub mod event_expiry;
 pub mod fault;
 pub mod features;

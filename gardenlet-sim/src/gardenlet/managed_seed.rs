@@ -94,19 +94,24 @@ impl Deployer {
         let mut new = seed.clone();
         new.status.observed_generation = seed.metadata.generation;
         conditions::merge(&mut new.status.conditions, [rules::shoot_reconciled(&seed, name, waits.as_deref(), now)]);
+        let mut deployed = Ok(());
         if let Some(waits) = &waits {
             self.recorder.publish(&about, EventType::Normal, "Reconciling", waits).await?;
         } else {
             let version = shoot.as_ref().map_or("", |shoot| &shoot.spec.kubernetes.version);
-            let deployed = self.deploy(&seed, &about, version).await;
-            let error = deployed.err().map(|error| error.to_string());
-            if let Some(error) = &error {
-                self.recorder.publish(&about, EventType::Warning, "ReconcileError", error).await?;
+            deployed = self.deploy(&seed, &about, version).await;
+            let error = deployed.as_ref().err().map(ToString::to_string);
+            let registered = rules::seed_registered(&seed, error.as_deref(), now);
+            let known = conditions::get(&seed.status.conditions, &registered.r#type);
+            // An attempt that fails as the last one did has nothing to tell.
+            if let Some(error) = error.filter(|_| known.is_none_or(|known| known.message != registered.message)) {
+                self.recorder.publish(&about, EventType::Warning, "ReconcileError", &error).await?;
             }
-            conditions::merge(&mut new.status.conditions, [rules::seed_registered(&seed, error.as_deref(), now)]);
+            conditions::merge(&mut new.status.conditions, [registered]);
         }
         self.api().update_status(&seed, &new).await?;
-        Ok(Requeue::OnChange)
+        // What failed is tried again, however long nothing changes.
+        deployed.map(|()| Requeue::OnChange)
     }
 
     fn api(&self) -> Api<ManagedSeed> {

@@ -1,89 +1,156 @@
 // SPDX-License-Identifier: Apache-2.0
 //! gardenlet deploys itself: the Gardenlet object named like its Seed says in which version and with which configuration.
 //!
-//! It acts at its start and whenever the object's generation changes, and writes only what is not there. A version that
-//! must not run does no harm: its process refuses to start, and this one goes on.
+//! It acts at its start, whenever the object's generation changes, and after a failure until it has succeeded; it writes
+//! only what is not there. What people change of the Deployment is put back at the next full hour after the last roll-out,
+//! as upstream's look every hour does; without such a change there is no look. A version that must not run does no harm: its
+//! process refuses to start, and this one goes on.
 //!
-//! Unlike upstream: there is no chart to be pulled, and nothing is looked at again every hour. provider-local, which has no
-//! ControllerDeployment of its own to be updated by, follows gardenlet's version.
+//! Unlike upstream: there is no chart to be pulled. provider-local, which has no ControllerDeployment of its own to be
+//! updated by, follows gardenlet's version.
 //!
 //! Source: pkg/gardenlet/controller/gardenlet @ v1.120.0.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use api::constants::namespace;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::ConfigMap;
 use api::seedmanagement::Gardenlet as GardenletObject;
 use apimachinery::meta::Time;
-use controller::{
-    Api, Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Patch, Recorder, Requeue, Store,
-};
+use chrono::{DateTime, TimeDelta, Utc};
+use controller::{Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Patch, Recorder, Requeue, Store};
 use domain::conditions;
 use domain::garden::control_plane::deployment_lacks;
 use domain::garden::gardenlet::{self as rules, Wanted};
+use parking_lot::Mutex;
 use serde_json::json;
 
-use super::shared::{GARDEN, Gardenlet};
+use super::shared::{GARDEN, Gardenlet, garden_key};
 use crate::provider_local;
+
+/// Time between two looks at what was deployed: `syncPeriod` of upstream's controller.
+const SYNC_PERIOD: TimeDelta = TimeDelta::hours(1);
+
+/// What this process has deployed last.
+#[derive(Clone, Copy, Debug)]
+struct Deployed {
+    /// Generation of the object.
+    generation: i64,
+    /// When.
+    at: DateTime<Utc>,
+}
+
+impl Deployed {
+    /// The next look at what was deployed that is not before an instant.
+    fn next_look(self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let period = SYNC_PERIOD.num_milliseconds();
+        let passed = (now - self.at).num_milliseconds().max(1);
+        self.at
+            + TimeDelta::milliseconds(passed.div_euclid(period) * period)
+            + if passed % period == 0 { TimeDelta::zero() } else { SYNC_PERIOD }
+    }
+}
+
+/// What the passes share.
+struct Deployer {
+    gardenlet: Arc<Gardenlet>,
+    objects: Store<GardenletObject>,
+    deployments: Store<Deployment>,
+    recorder: Recorder,
+    deployed: Mutex<Option<Deployed>>,
+    /// When a change of the Deployment is undone.
+    due: Mutex<Option<DateTime<Utc>>>,
+}
 
 /// Runs the controller until the component stops.
 pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
     let mut controller = Controller::new("gardenlet", &gardenlet.context);
-    let named = ListOptions::with_field(&format!("metadata.name={}", gardenlet.options.seed_name));
-    let api = Api::<GardenletObject>::namespaced(&gardenlet.context, GARDEN, namespace::GARDEN);
-    let store = controller.watch(api, named, |change| vec![change.key.clone()]);
+    let named = |name: &str| ListOptions::with_field(&format!("metadata.name={name}"));
+    let seed_name = gardenlet.options.seed_name.clone();
+    let api = gardenlet.garden::<GardenletObject>(namespace::GARDEN);
+    let objects = controller.watch(api, named(&seed_name), |change| vec![change.key.clone()]);
+    let api = gardenlet.seed::<Deployment>(namespace::GARDEN);
+    let deployments = controller.watch(api, named(rules::NAME), move |change| {
+        let is_changed = change.differs(|deployment| (deployment.metadata.labels.clone(), deployment.spec.clone()));
+        if is_changed { vec![garden_key(namespace::GARDEN, &seed_name)] } else { Vec::new() }
+    });
     let recorder = Recorder::named(&gardenlet.context, GARDEN, "gardenlet-controller");
-    // The generation that this process has acted on.
-    let done = Arc::new(AtomicI64::new(0));
+    let deployer =
+        Deployer { gardenlet, objects, deployments, recorder, deployed: Mutex::default(), due: Mutex::default() };
+    let deployer = Arc::new(deployer);
     controller
         .run(1, move |key| {
-            let (gardenlet, store, recorder, done) = (gardenlet.clone(), store.clone(), recorder.clone(), done.clone());
-            async move { pass(&gardenlet, &store, &recorder, &done, &key).await }
+            let deployer = deployer.clone();
+            async move { deployer.pass(&key).await }
         })
         .await;
 }
 
-async fn pass(
-    gardenlet: &Gardenlet,
-    store: &Store<GardenletObject>,
-    recorder: &Recorder,
-    done: &AtomicI64,
-    key: &ObjectKey,
-) -> Result<Requeue, Error> {
-    let Some(object) = store.get(key).filter(|object| !object.metadata.is_being_deleted()) else {
-        return Ok(Requeue::OnChange);
-    };
-    let generation = object.metadata.generation;
-    if done.load(Ordering::Relaxed) == generation {
-        return Ok(Requeue::OnChange);
-    }
-    let about = ObjectRef::of(&*object);
-    let is_news = object.status.observed_generation != generation;
-    if is_news {
-        recorder.publish(&about, EventType::Normal, "Reconciling", "Deploying gardenlet").await?;
-    }
-    let outcome = match rules::wanted(&object, gardenlet.options.profile.name()) {
-        Ok(wanted) => deploy(gardenlet, &wanted).await.map_err(|error| error.to_string()),
-        Err(error) => Err(error),
-    };
-    match &outcome {
-        Ok(()) if is_news => {
-            recorder.publish(&about, EventType::Normal, "Reconciled", "Gardenlet has been deployed").await?;
+impl Deployer {
+    async fn pass(&self, key: &ObjectKey) -> Result<Requeue, Error> {
+        let Some(object) = self.objects.get(key).filter(|object| !object.metadata.is_being_deleted()) else {
+            return Ok(Requeue::OnChange);
+        };
+        let now = self.gardenlet.context.clock.now();
+        let wanted = rules::wanted(&object, self.gardenlet.options.profile.name());
+        if let Some(later) = self.later(&object, wanted.as_ref().ok(), now) {
+            return Ok(later);
         }
-        Ok(()) => {}
-        Err(error) => recorder.publish(&about, EventType::Warning, "ReconcileError", error).await?,
+        let generation = object.metadata.generation;
+        let about = ObjectRef::of(&*object);
+        let is_news = object.status.observed_generation != generation;
+        if is_news {
+            self.recorder.publish(&about, EventType::Normal, "Reconciling", "Deploying gardenlet").await?;
+        }
+        let outcome = match &wanted {
+            Ok(wanted) => deploy(&self.gardenlet, wanted).await,
+            Err(error) => Err(Error::Failed(error.clone())),
+        };
+        let text = outcome.as_ref().err().map(ToString::to_string);
+        let condition = rules::reconciled(&object, text.as_deref(), Time::from_instant(now));
+        let known = conditions::get(&object.status.conditions, &condition.r#type);
+        let is_told = known.is_some_and(|known| known.message == condition.message);
+        match &text {
+            None if is_news || !is_told => {
+                self.recorder.publish(&about, EventType::Normal, "Reconciled", "Gardenlet has been deployed").await?;
+            }
+            Some(error) if is_news || !is_told => {
+                self.recorder.publish(&about, EventType::Warning, "ReconcileError", error).await?;
+            }
+            _ => {}
+        }
+        let mut new = GardenletObject::clone(&object);
+        conditions::merge(&mut new.status.conditions, [condition]);
+        new.status.observed_generation = generation;
+        self.gardenlet.garden::<GardenletObject>(namespace::GARDEN).update_status(&object, &new).await?;
+        match outcome {
+            Ok(()) => follow(&self.gardenlet).await?,
+            // A change of the object mends it.
+            Err(_) if wanted.is_err() => return Ok(Requeue::OnChange),
+            Err(error) => return Err(error),
+        }
+        *self.deployed.lock() = Some(Deployed { generation, at: now });
+        *self.due.lock() = None;
+        Ok(Requeue::OnChange)
     }
-    let now = Time::from_instant(gardenlet.context.clock.now());
-    let mut new = GardenletObject::clone(&object);
-    let condition = rules::reconciled(&object, outcome.as_ref().err().map(String::as_str), now);
-    conditions::merge(&mut new.status.conditions, [condition]);
-    new.status.observed_generation = generation;
-    gardenlet.garden::<GardenletObject>(namespace::GARDEN).update_status(&object, &new).await?;
-    done.store(generation, Ordering::Relaxed);
-    follow(gardenlet).await?;
-    Ok(Requeue::OnChange)
+
+    /// When an object is looked at again whose generation has been deployed; `None`: now is the time.
+    fn later(&self, object: &GardenletObject, wanted: Option<&Wanted>, now: DateTime<Utc>) -> Option<Requeue> {
+        let deployed = (*self.deployed.lock()).filter(|it| it.generation == object.metadata.generation)?;
+        let held = self.deployments.list().into_iter().next();
+        let is_as_wanted = match (held, wanted) {
+            (Some(held), Some(wanted)) => deployment_lacks(&held, &wanted.deployment, false).is_none(),
+            (_, wanted) => wanted.is_none(),
+        };
+        let mut due = self.due.lock();
+        if is_as_wanted {
+            *due = None;
+            return Some(Requeue::OnChange);
+        }
+        let due = *due.get_or_insert_with(|| deployed.next_look(now));
+        (now < due).then_some(Requeue::At(due))
+    }
 }
 
 /// Writes its configuration and its Deployment, as far as they differ.

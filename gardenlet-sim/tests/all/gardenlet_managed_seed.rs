@@ -6,6 +6,7 @@ use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::Pod;
 use api::seedmanagement::ManagedSeed;
 use api::terrarium::Cluster;
+use apimachinery::Status;
 use serde_json::json;
 use testkit::{World, object};
 
@@ -147,4 +148,19 @@ fn a_deleted_managed_seed_that_never_registered_just_goes() {
     let pass = world.advance_to("2025-06-02T12:00:20Z");
     assert!(!pass.events.iter().any(|line| line.starts_with("Normal Deleting")), "{:?}", pass.events);
     assert_eq!(world.get::<ManagedSeed>("garden", "m"), None);
+}
+
+#[test]
+fn a_gardenlet_that_could_not_be_deployed_is_tried_again() {
+    let mut world = world().with(shoot_on("local", "Succeeded")).with(managed_seed());
+    for _ in 0..20 {
+        world.refuse("runtime: create clusters", Status::failure(503, "ServiceUnavailable", "no answer"));
+    }
+    start_gardenlet_with_pods(&mut world);
+    world.advance_to(SOON);
+    assert!(conditions(&world).contains(&condition("SeedRegistered", "False")), "{:?}", conditions(&world));
+    let pass = world.advance_to("2025-06-02T15:00:00Z");
+    assert!(conditions(&world).contains(&condition("SeedRegistered", "True")), "{:?}", conditions(&world));
+    let repeated = pass.events.iter().filter(|line| line.starts_with("Warning ReconcileError"));
+    assert_eq!(repeated.count(), 0, "it is told once");
 }

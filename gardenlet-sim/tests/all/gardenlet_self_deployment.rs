@@ -3,6 +3,7 @@
 
 use api::kubernetes::apps::Deployment;
 use api::seedmanagement::Gardenlet;
+use apimachinery::Status;
 use serde_json::json;
 use testkit::{Pass, World, object};
 
@@ -59,6 +60,47 @@ fn a_chart_without_a_version_is_said_and_changes_nothing() {
     let error = "Warning ReconcileError cannot tell the version of the chart \"charts/gardenlet\"";
     assert!(events.iter().any(|line| line.starts_with(error)), "{events:?}");
     assert_eq!(image(&world), None);
+}
+
+fn condition(world: &World) -> Option<(String, String)> {
+    let object: Gardenlet = world.get("garden", "local").expect("it is there");
+    let found = object.status.conditions.into_iter().find(|condition| condition.r#type == "GardenletReconciled");
+    found.map(|condition| (condition.status, condition.message))
+}
+
+#[test]
+fn a_deployment_that_failed_is_tried_until_it_succeeds() {
+    let mut world = world().with(wanted("local", "charts/gardenlet:v1.121.0"));
+    for _ in 0..20 {
+        world.refuse(&format!("{SEED}: create deployments"), Status::failure(503, "ServiceUnavailable", "no seed"));
+    }
+    start_gardenlet_with_pods(&mut world);
+    let pass = world.advance_to(SOON);
+    assert_eq!(image(&world), None);
+    assert_eq!(condition(&world), Some(("False".to_owned(), "no seed".to_owned())));
+    let told = |pass: &Pass, text: &str| of_gardenlet(pass).iter().filter(|line| line.starts_with(text)).count();
+    assert!(told(&pass, "Warning ReconcileError") <= 1, "{:?}", pass.events);
+    // 5 ms, doubled up to 1000 s: the twenty-first attempt comes within three hours.
+    let pass = world.advance_to("2025-06-02T15:00:00Z");
+    assert!(image(&world).is_some_and(|image| image.ends_with(":v1.121.0")), "{:?}", image(&world));
+    assert_eq!(condition(&world).map(|(status, _)| status).as_deref(), Some("True"));
+    assert_eq!((told(&pass, "Normal Reconciled"), told(&pass, "Warning ReconcileError")), (1, 0), "{:?}", pass.events);
+}
+
+#[test]
+fn what_people_change_of_the_deployment_is_put_back_within_the_hour() {
+    let mut world = world().with(wanted("local", "charts/gardenlet:v1.121.0"));
+    start_gardenlet_with_pods(&mut world);
+    let pass = world.advance_to(SOON);
+    assert_eq!(pass.next, None, "without a change there is no look");
+    world.change_in::<Deployment>(SEED, "garden", "gardenlet", |deployment| {
+        deployment.spec.template.spec.containers[0].image = "gardener/gardenlet:v1.119.0".to_owned();
+    });
+    world.advance_to("2025-06-02T12:59:00Z");
+    assert!(image(&world).is_some_and(|image| image.ends_with(":v1.119.0")), "{:?}", image(&world));
+    let pass = world.advance_to("2025-06-02T13:00:10Z");
+    assert!(image(&world).is_some_and(|image| image.ends_with(":v1.121.0")), "{:?}", image(&world));
+    assert_eq!(pass.next, None);
 }
 
 #[test]

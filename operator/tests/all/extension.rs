@@ -4,6 +4,7 @@
 use api::core::ControllerRegistration;
 use api::core_v1::ControllerDeployment;
 use api::operator::Extension;
+use apimachinery::Status;
 use serde_json::json;
 use testkit::{World, object};
 
@@ -69,4 +70,18 @@ fn what_a_registration_says_follows_the_extension() {
     world.pass();
     let registration: ControllerRegistration = world.get("", "provider-x").expect("it is registered");
     assert_eq!(registration.spec.resources[0].r#type, "y");
+}
+
+#[test]
+fn a_registration_that_failed_is_tried_again() {
+    let mut world = world().with_in("runtime", garden()).with_in("runtime", extension());
+    for _ in 0..20 {
+        world.refuse("create controllerdeployments", Status::failure(503, "ServiceUnavailable", "no answer"));
+    }
+    start(&mut world);
+    roll_out(&mut world);
+    assert_eq!(condition(&world, "Installed").map(|(status, _)| status).as_deref(), Some("False"));
+    world.advance_to("2025-06-02T18:00:00Z");
+    assert!(world.get::<ControllerRegistration>("", "provider-x").is_some());
+    assert_eq!(condition(&world, "Installed").map(|(status, _)| status).as_deref(), Some("True"));
 }

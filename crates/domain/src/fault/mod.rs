@@ -21,7 +21,8 @@ use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 
-use crate::last_operation::{CODES, TaskFailure, error_codes};
+use crate::error_codes;
+use crate::last_operation::{CODES, TaskFailure};
 
 /// A kind of fault.
 #[derive(Clone, Copy, Debug)]
@@ -344,13 +345,15 @@ pub fn stops_heartbeats(fault: &Fault, gardenlet: Process<'_>, now: DateTime<Utc
             && gardenlet.seed == Some(fault.spec.seed_name.as_str()))
 }
 
-/// How the task ends: with the fault's code before those of its text.
-pub fn task_failure(fault: &Fault, task: &str) -> TaskFailure {
+/// How a task of a Shoot ends: with the fault's code before those that the extension of its provider finds in the text.
+pub fn task_failure(fault: &Fault, task: &str, provider: &str) -> TaskFailure {
     let settings = &fault.spec.settings;
     let given = settings.get(MESSAGE).filter(|message| !message.is_empty()).cloned();
     let message = given.unwrap_or_else(|| format!("fault {}", fault.metadata.name));
     let mut codes: Vec<String> = settings.get(CODE).cloned().into_iter().collect();
-    let found = error_codes(&message).into_iter().filter(|code| Some(*code) != codes.first().map(String::as_str));
+    let found = error_codes::of_text(provider, &message)
+        .into_iter()
+        .filter(|code| Some(*code) != codes.first().map(String::as_str));
     let found: Vec<String> = found.map(str::to_owned).collect();
     codes.extend(found);
     TaskFailure { task: task.to_owned(), message, codes }
@@ -522,7 +525,7 @@ mod tests {
     fn the_task_ends_with_text_and_codes() {
         #[track_caller]
         fn check(settings: &[(&str, &str)], message: &str, codes: &[&str]) {
-            let failure = task_failure(&fault(settings), "t");
+            let failure = task_failure(&fault(settings), "t", "local");
             assert_eq!((failure.task.as_str(), failure.message.as_str()), ("t", message));
             assert_eq!(failure.codes, codes);
         }

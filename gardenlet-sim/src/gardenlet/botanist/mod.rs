@@ -134,9 +134,14 @@ impl Botanist {
                 for fault in faults {
                     self.apply_fault(&fault, task).await?;
                 }
-                self.effect(effect).await.map_err(|failure| TaskFailure::new(name, failure.to_string()))
+                self.effect(effect).await.map_err(|failure| failure.of_task(name, self.provider()))
             }),
         }
+    }
+
+    /// Type of the provider.
+    fn provider(&self) -> &str {
+        &self.shoot.spec.provider.r#type
     }
 
     /// Names of the faults that hit a task now.
@@ -168,7 +173,7 @@ impl Botanist {
                 Err(error) if error.is_conflict() => {}
                 Err(error) if error.is_not_found() => return Ok(()),
                 Err(error) => return Err(failed(error)),
-                Ok(_) => return Err(fault::task_failure(&present, task_name)),
+                Ok(_) => return Err(fault::task_failure(&present, task_name, self.provider())),
             }
         }
     }
@@ -314,7 +319,7 @@ pub(crate) async fn delete<K: apimachinery::Resource>(api: &Api<K>, name: &str) 
 /// Why a task failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// A request failed.
+    /// A request of gardenlet's own failed.
     Request(Error),
     /// In words.
     Text(String),
@@ -323,6 +328,14 @@ pub(crate) enum Failure {
 impl Failure {
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
+    }
+
+    /// As the failure of a task: what an extension reports has the codes of its provider, a request has none.
+    fn of_task(&self, task: &str, provider: &str) -> TaskFailure {
+        match self {
+            Self::Request(error) => TaskFailure::new(task, error.to_string()),
+            Self::Text(text) => TaskFailure::of_provider(provider, task, text),
+        }
     }
 }
 

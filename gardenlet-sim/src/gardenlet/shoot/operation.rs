@@ -135,7 +135,8 @@ async fn run(
     let botanist = match prepare(gardenlet, &shoot, operation, &surroundings, follows_change).await {
         Ok(botanist) => botanist,
         Err(error) => {
-            let failure = TaskFailure::new(INITIALIZE_OPERATION, error.to_string());
+            let provider = &shoot.spec.provider.r#type;
+            let failure = TaskFailure::of_provider(provider, INITIALIZE_OPERATION, error.to_string());
             let description = initialization_error(&error.to_string());
             let failed = Failed { description, errors: vec![failure], percent: 0 };
             return fail(gardenlet, &shoot, key, operation, failed, false).await;
