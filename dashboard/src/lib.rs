@@ -48,7 +48,7 @@ pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use chrono::{DateTime, Utc};
 use clock::Clock;
@@ -57,7 +57,7 @@ use eventlog::EventLog;
 use ops::forecast::Forecast;
 use ops::past::{Index, Timeline};
 use parking_lot::Mutex;
-use process::{Tasks, Transport, User};
+use process::{Offload, Tasks, Transport, User};
 
 use crate::access::sessions::Sessions;
 use crate::clock_state::ClockState;
@@ -65,6 +65,8 @@ use crate::upgrades::Upgrades;
 
 /// Where pages begin.
 pub const PREFIX: &str = "/dashboard/";
+/// Forecasts at a time.
+const FORECASTS: usize = 2;
 
 /// What a dashboard shows, and how it asks for it.
 pub struct Options {
@@ -114,6 +116,8 @@ struct Inner {
     walks: steps::Walks,
     /// The last forecast without a what-if that somebody has asked about, and of what it is.
     without: Mutex<Option<(String, Arc<Forecast>)>>,
+    /// Where forecasts are made, a few at a time: as many as pages ask for would keep the landscape from everything else.
+    forecasts: OnceLock<Offload>,
     /// API servers that do not answer, by where they are, and since when in landscape time.
     silent: Mutex<BTreeMap<String, DateTime<Utc>>>,
     router: axum::Router<()>,
@@ -134,6 +138,7 @@ impl Dashboard {
             index: Index::new(log),
             walks: steps::Walks::default(),
             without: Mutex::default(),
+            forecasts: OnceLock::new(),
             silent: Mutex::default(),
             router: router::routes(router::State::new(this.clone())),
         }))
@@ -147,6 +152,11 @@ impl Dashboard {
     /// Its sessions and login codes.
     pub fn sessions(&self) -> &Sessions {
         &self.0.sessions
+    }
+
+    /// Where forecasts are made.
+    pub(crate) fn forecasts(&self) -> &Offload {
+        self.0.forecasts.get_or_init(|| Offload::threads(FORECASTS))
     }
 
     /// What CloudProfiles have offered.

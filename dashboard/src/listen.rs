@@ -16,10 +16,13 @@ use axum::body::Body;
 use chrono::TimeDelta;
 use clock::{Clock, TimerClass};
 use futures::future::{Either, select};
+use http_body_util::BodyExt;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use process::Tasks;
+use process::transport::BodyError;
+use process::unread::Unread;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::Dashboard;
@@ -27,6 +30,8 @@ use crate::access::Entrance;
 
 /// Wall time in which the head of a request must come, and between two requests.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// Wall time in which the rest of a body that nobody has read must come.
+const REST: TimeDelta = TimeDelta::seconds(1);
 /// Wall time between two attempts to take a connection, where that fails.
 const PAUSE: TimeDelta = TimeDelta::milliseconds(100);
 /// Connections at a time.
@@ -79,12 +84,24 @@ async fn serve(stream: TcpStream, dashboard: Dashboard) {
     let _ = stream.set_nodelay(true);
     let service = tower::service_fn(move |request: http::Request<hyper::body::Incoming>| {
         let dashboard = dashboard.clone();
-        async move { Ok::<_, std::convert::Infallible>(dashboard.answer(Entrance::Loopback, request.map(Body::new)).await) }
+        async move { Ok::<_, std::convert::Infallible>(answer(&dashboard, request).await) }
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
     // A browser that goes away in the middle is no news.
     let _ = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service)).await;
+}
+
+async fn answer(dashboard: &Dashboard, request: http::Request<hyper::body::Incoming>) -> axum::response::Response {
+    let (parts, body) = request.into_parts();
+    let body = body.map_err(|error| BodyError(error.to_string())).boxed_unsync();
+    let (body, unread) = Unread::of(parts.version, &parts.headers, body);
+    let request = http::Request::from_parts(parts, Body::new(body));
+    let mut response = dashboard.answer(Entrance::Loopback, request).await;
+    if let Some(unread) = unread {
+        unread.settle(&mut response, Clock::wall().sleep(REST, TimerClass::Work)).await;
+    }
+    response
 }
 
 /// Counts a connection until it is dropped.

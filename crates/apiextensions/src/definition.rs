@@ -180,8 +180,14 @@ impl Definition {
         self.versions.iter().find(|version| version.storage)
     }
 
-    /// All violations; `name` is the object's, `annotation` finds an annotation of it by its key.
-    pub fn violations(&self, name: &str, annotation: impl Fn(&str) -> Option<String>) -> Vec<FieldError> {
+    /// All violations; `name` is the object's, `annotation` finds an annotation of it by its key. Expressions of a
+    /// version whose schema `is_kept` have no cost limit of their own.
+    pub fn violations(
+        &self,
+        name: &str,
+        annotation: impl Fn(&str) -> Option<String>,
+        is_kept: impl Fn(&str) -> bool,
+    ) -> Vec<FieldError> {
         let mut errors = Vec::new();
         let spec = Path::new("spec");
         let metadata = Path::new("metadata");
@@ -221,11 +227,11 @@ impl Definition {
             errors.push(FieldError::invalid(&spec.child("preserveUnknownFields"), true, text));
         }
         self.names.look(&spec.child("names"), &mut errors);
-        self.look_at_versions(&spec.child("versions"), &mut errors);
+        self.look_at_versions(&spec.child("versions"), is_kept, &mut errors);
         errors
     }
 
-    fn look_at_versions(&self, path: &Path, errors: &mut Vec<FieldError>) {
+    fn look_at_versions(&self, path: &Path, is_kept: impl Fn(&str) -> bool, errors: &mut Vec<FieldError>) {
         let names: Vec<&str> = self.versions.iter().map(|version| version.name.as_str()).collect();
         if self.versions.iter().filter(|version| version.storage).count() != 1 {
             let text = "must have exactly one version marked as storage version";
@@ -235,7 +241,7 @@ impl Definition {
             errors.push(FieldError::invalid(path, &names, "must contain unique version names"));
         }
         for (index, version) in self.versions.iter().enumerate() {
-            version.look(&path.index(index), errors);
+            version.look(&path.index(index), is_kept(&version.name), errors);
         }
     }
 
@@ -330,13 +336,19 @@ impl Version {
         self.deprecated.then(|| self.deprecation_warning.clone().unwrap_or_else(usual))
     }
 
-    fn look(&self, path: &Path, errors: &mut Vec<FieldError>) {
+    fn look(&self, path: &Path, is_schema_kept: bool, errors: &mut Vec<FieldError>) {
         for reason in validation::dns1035_label(&self.name) {
             errors.push(FieldError::invalid(&path.child("name"), &self.name, &reason));
         }
         let schema = path.child("schema").child("openAPIV3Schema");
         match self.schema() {
-            Some(given) => errors.extend(given.flaws(&schema)),
+            Some(given) => {
+                let flaws = given.flaws(&schema);
+                // Costs are estimated by the types of a schema, which has to be valid for that.
+                let is_valid = flaws.is_empty();
+                let costs = if is_valid { given.excessive_costs(&schema, !is_schema_kept) } else { Vec::new() };
+                errors.extend(flaws.into_iter().chain(costs));
+            }
             None => errors.push(FieldError::required(&schema, "schemas are required")),
         }
         if let Some(scale) = &self.subresources.scale {
@@ -462,7 +474,7 @@ mod tests {
     #[track_caller]
     fn check(change: impl FnOnce(&mut Value), expected: &[&str]) {
         let definition = definition(change);
-        let errors = definition.violations("crontabs.stable.example.com", |_| None);
+        let errors = definition.violations("crontabs.stable.example.com", |_| None, |_| false);
         assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
     }
 
@@ -506,9 +518,9 @@ mod tests {
             ],
         );
         let protected = definition(|spec| spec["group"] = json!("x.k8s.io"));
-        let told = protected.violations("crontabs.x.k8s.io", |_| None);
+        let told = protected.violations("crontabs.x.k8s.io", |_| None, |_| false);
         assert!(told[0].to_string().contains("protected groups must have approval annotation"), "{told:?}");
-        assert_eq!(protected.violations("crontabs.x.k8s.io", |_| Some("unapproved".to_owned())), []);
+        assert_eq!(protected.violations("crontabs.x.k8s.io", |_| Some("unapproved".to_owned()), |_| false), []);
     }
 
     #[test]

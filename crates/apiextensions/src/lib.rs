@@ -10,19 +10,23 @@
 //!
 //! **Tour.** [`definition`] the object itself; [`schema`] OpenAPI v3 as far as a schema is structural; `structural` when
 //! it is not; [`version`] what a server needs to serve a version; `defaults`, `validation` and `rules` what happens to
-//! objects.
+//! objects. What rules may cost: `cost` estimates it of a definition, `metering` limits it for an object; `declared` are the sizes
+//! that a schema allows.
 //!
 //! **Invariants.** No input panics. What is served of a definition depends on its specification alone: two that are equal
 //! are served by one row.
 //!
 //! **Deliberately absent.** Serving: `host` puts a server with these rows behind its own. Conversion by webhooks: versions
-//! differ in nothing but their name. The cost of CEL rules is not estimated.
+//! differ in nothing but their name.
 //!
 //! Source: k8s.io/apiextensions-apiserver, k8s.io/kube-openapi pkg/validation.
 
+mod cost;
+mod declared;
 mod defaults;
 pub mod definition;
 mod intern;
+mod metering;
 mod rules;
 pub mod schema;
 mod structural;

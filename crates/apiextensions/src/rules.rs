@@ -10,16 +10,20 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use apimachinery::field::{FieldError, Path};
+use cel::common::ast::IdedExpr;
 use cel::objects::{Key, Map, OptionalValue};
-use cel::{Context, Env, Program, Value as Cel, extensions};
+use cel::{Context, Env, Value as Cel, extensions};
 use serde_json::Value;
 
+use crate::cost;
+use crate::declared::Declared;
+use crate::metering::{self, PER_CALL, PER_OBJECT};
 use crate::schema::{Rule, Schema};
 
 /// The functions that rules may call.
-static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
+pub(crate) static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
     let mut environment = Env::stdlib();
-    for extension in [extensions::strings, extensions::lists, extensions::math] {
+    for extension in [extensions::strings, extensions::lists, extensions::math, metering::functions] {
         if let Err(error) = environment.add_extension(extension) {
             panic!("the extensions of the library fit its environment: {error}");
         }
@@ -27,12 +31,18 @@ static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
     Arc::new(environment)
 });
 
-/// The longest expression, in bytes. Upstream limits the estimated cost instead.
+/// The longest expression, in bytes: it bounds what an expression without loops may cost.
 const LONGEST: usize = 4096;
 /// Bytes of an expression whose levels fit on any thread's stack, however it is written.
 const SHORT: usize = 512;
 /// Bytes of stack for a longer one: one that is nothing but nesting takes a kilobyte for each of its own.
 const STACK: usize = 16 << 20;
+/// Bytes of the longest text that an expression makes.
+const LONGEST_MESSAGE: usize = 5 << 10;
+/// Values that are converted for rules at the cost of one unit.
+const CONVERSIONS: u64 = 10;
+
+const NO_BUDGET: &str = "failed due to running out of cost budget, no further validation rules will be run";
 
 /// Reads or evaluates expressions, the longest of which has so many bytes.
 fn with_stack<T>(length: usize, work: impl FnOnce() -> T) -> T {
@@ -41,10 +51,17 @@ fn with_stack<T>(length: usize, work: impl FnOnce() -> T) -> T {
 
 /// A rule that can be evaluated.
 pub(crate) struct Compiled {
-    rule: Program,
-    message: Option<Program>,
+    /// The rule as it is written.
+    pub(crate) rule: IdedExpr,
+    /// The expression of its text as it is written.
+    pub(crate) message: Option<IdedExpr>,
+    /// Both as they are evaluated.
+    metered: (IdedExpr, Option<IdedExpr>),
+    /// Length of the longer expression.
+    length: usize,
     /// Whether it speaks of the old value.
     is_transition: bool,
+    is_old_optional: bool,
 }
 
 impl fmt::Debug for Compiled {
@@ -53,95 +70,208 @@ impl fmt::Debug for Compiled {
     }
 }
 
+impl Compiled {
+    /// Largest cost of one evaluation of one of the expressions about a value of a type.
+    pub(crate) fn estimate(&self, expression: &IdedExpr, declared: &Declared) -> u64 {
+        with_stack(self.length, || cost::estimate(expression, declared, self.is_old_optional))
+    }
+}
+
 impl Rule {
     /// # Errors
     /// The rule, or the expression that makes its text, is none.
     pub(crate) fn compile(&self) -> Result<Arc<Compiled>, String> {
-        let program = |text: &str| {
+        let length = self.rule.len().max(self.message_expression.len());
+        let parsed = |text: &str| {
             if text.len() > LONGEST {
                 return Err(format!("an expression may not be longer than {LONGEST} bytes"));
             }
-            with_stack(text.len(), || ENVIRONMENT.compile(text)).map_err(|error| error.to_string())
+            ENVIRONMENT.parser().parse(text).map_err(|error| error.to_string())
         };
-        let made = self.compiled.get_or_init(|| {
-            let rule = program(&self.rule)?;
+        let metered = |expression: &IdedExpr| metering::metered(expression, &["self", "oldSelf"]);
+        let make = || {
+            let rule = parsed(&self.rule)?;
             let is_transition = rule.references().has_variable("oldSelf");
             let message =
-                if self.message_expression.is_empty() { None } else { Some(program(&self.message_expression)?) };
-            Ok(Arc::new(Compiled { rule, message, is_transition }))
-        });
-        made.clone()
-    }
-
-    /// The violation of the rule by a value of a schema, if it is one.
-    fn violation(&self, schema: &Schema, value: &Value, old: Option<&Value>, at: &str) -> Option<FieldError> {
-        let length = self.rule.len().max(self.message_expression.len());
-        with_stack(length, || self.judge(schema, value, old, at))
-    }
-
-    fn judge(&self, schema: &Schema, value: &Value, old: Option<&Value>, at: &str) -> Option<FieldError> {
-        let compiled = self.compile().ok()?;
-        if compiled.is_transition && old.is_none() && !self.optional_old_self {
-            return None;
-        }
-        let mut context = Context::with_env(ENVIRONMENT.clone());
-        context.add_variable_from_value("self", schema.cel(value));
-        let old = old.map(|old| schema.cel(old));
-        if self.optional_old_self {
-            let optional = old.map_or_else(OptionalValue::none, OptionalValue::of);
-            context.add_variable_from_value("oldSelf", Cel::Opaque(Arc::new(optional)));
-        } else if let Some(old) = old {
-            context.add_variable_from_value("oldSelf", old);
-        }
-        let text = match compiled.rule.execute(&context) {
-            Ok(Cel::Bool(true)) => return None,
-            Ok(_) => {
-                let made = compiled.message.as_ref().and_then(|message| message.execute(&context).ok());
-                match made {
-                    Some(Cel::String(text)) if !text.trim().is_empty() => text.trim().to_owned(),
-                    _ if !self.message.is_empty() => self.message.trim().to_owned(),
-                    _ => format!("failed rule: {}", self.rule.trim()),
-                }
-            }
-            Err(error) => format!("rule evaluation error: {error}"),
+                if self.message_expression.is_empty() { None } else { Some(parsed(&self.message_expression)?) };
+            let metered = (metered(&rule), message.as_ref().map(metered));
+            let is_old_optional = self.optional_old_self;
+            Ok(Arc::new(Compiled { rule, message, metered, length, is_transition, is_old_optional }))
         };
-        let place = Path::new(format!("{at}{}", self.field_path).trim_start_matches('.'));
-        let shown = if schema.r#type.is_empty() { "" } else { schema.r#type.as_str() };
-        Some(match self.reason.as_str() {
-            "FieldValueRequired" => FieldError::required(&place, &text),
-            "FieldValueForbidden" => FieldError::forbidden(&place, &text),
-            "FieldValueDuplicate" => FieldError::duplicate(&place, shown),
-            _ => FieldError::invalid(&place, shown, &text),
+        self.compiled.get_or_init(|| with_stack(length, make)).clone()
+    }
+
+    /// Text of the rule in messages about its evaluation.
+    fn shown(&self) -> &str {
+        if self.message.is_empty() { self.rule.trim() } else { self.message.trim() }
+    }
+}
+
+/// A value, and the one before the change, as rules see them; each is converted when a rule asks for it.
+struct Activation<'a> {
+    schema: &'a Schema,
+    value: &'a Value,
+    old: Option<&'a Value>,
+    /// For rules to which the old value is optional, and for the others.
+    contexts: [Option<Context<'static, 'static>>; 2],
+}
+
+impl Activation<'_> {
+    fn context(&mut self, is_old_optional: bool) -> &Context<'static, 'static> {
+        self.contexts[usize::from(is_old_optional)].get_or_insert_with(|| {
+            let mut context = Context::with_env(ENVIRONMENT.clone());
+            context.add_variable_from_value("self", self.schema.cel(self.value));
+            let old = self.old.map(|old| self.schema.cel(old));
+            if is_old_optional {
+                let optional = old.map_or_else(OptionalValue::none, OptionalValue::of);
+                context.add_variable_from_value("oldSelf", Cel::Opaque(Arc::new(optional)));
+            } else if let Some(old) = old {
+                context.add_variable_from_value("oldSelf", old);
+            }
+            context
         })
     }
+}
+
+/// Number of values in a value.
+fn count(value: &Value) -> u64 {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(count).sum::<u64>(),
+        Value::Object(fields) => 1 + fields.values().map(count).sum::<u64>(),
+        _ => 1,
+    }
+}
+
+/// Evaluation of all rules of an object.
+struct Evaluation {
+    /// Cost that is left; None: no more rules are evaluated.
+    left: Option<u64>,
+    errors: Vec<FieldError>,
+}
+
+impl Evaluation {
+    /// Spends cost of the budget; false, and the end of the evaluation, if there is not enough.
+    fn spend(&mut self, cost: u64) -> bool {
+        self.left = self.left.and_then(|left| left.checked_sub(cost));
+        self.left.is_some()
+    }
+
+    fn end(&mut self, error: FieldError) {
+        self.left = None;
+        self.errors.push(error);
+    }
+
+    /// The rules of a schema about one value.
+    fn rules(&mut self, schema: &Schema, value: &Value, old: Option<&Value>, at: &str) {
+        if schema.rules.is_empty() || self.left.is_none() {
+            return;
+        }
+        let shown = if schema.r#type.is_empty() { "" } else { schema.r#type.as_str() };
+        let invalid = |text: &str| FieldError::invalid(&place(at, ""), shown, text);
+        let converted = count(value) + old.map_or(0, count);
+        if !self.spend(converted / CONVERSIONS) {
+            return self.end(invalid(&format!("validation {NO_BUDGET}")));
+        }
+        let mut activation = Activation { schema, value, old, contexts: [None, None] };
+        for rule in &schema.rules {
+            let Ok(compiled) = rule.compile() else { continue };
+            if compiled.is_transition && old.is_none() && !rule.optional_old_self {
+                continue;
+            }
+            let context = activation.context(rule.optional_old_self);
+            let limit = self.left.unwrap_or_default().min(PER_CALL);
+            let evaluate = || Cel::resolve(&compiled.metered.0, context);
+            let (result, cost) = with_stack(compiled.length, || metering::measured(limit, evaluate));
+            match cost {
+                Some(cost) => self.left = self.left.map(|left| left - cost),
+                None if limit < PER_CALL => return self.end(invalid(&format!("validation {NO_BUDGET}"))),
+                None => {
+                    return self.end(invalid(&format!(
+                        "'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to \
+                         call cost exceeds limit for rule: {}",
+                        rule.shown()
+                    )));
+                }
+            }
+            let text = match result {
+                Ok(Cel::Bool(true)) => continue,
+                Ok(_) => match self.message(rule, &compiled, context) {
+                    Ok(text) => text,
+                    Err(text) => return self.end(FieldError::invalid(&place(at, &rule.field_path), shown, &text)),
+                },
+                Err(error) => format!("rule evaluation error: {}", metering::readable(&error)),
+            };
+            let place = place(at, &rule.field_path);
+            self.errors.push(match rule.reason.as_str() {
+                "FieldValueRequired" => FieldError::required(&place, &text),
+                "FieldValueForbidden" => FieldError::forbidden(&place, &text),
+                "FieldValueDuplicate" => FieldError::duplicate(&place, shown),
+                _ => FieldError::invalid(&place, shown, &text),
+            });
+        }
+    }
+
+    /// Text of a violation.
+    ///
+    /// # Errors
+    /// The expression that makes it costs too much.
+    fn message(&mut self, rule: &Rule, compiled: &Compiled, context: &Context<'_, '_>) -> Result<String, String> {
+        if let Some(message) = &compiled.metered.1 {
+            let limit = self.left.unwrap_or_default().min(PER_CALL);
+            let evaluate = || Cel::resolve(message, context);
+            let (result, cost) = with_stack(compiled.length, || metering::measured(limit, evaluate));
+            match cost {
+                Some(cost) => self.left = self.left.map(|left| left - cost),
+                None if limit < PER_CALL => return Err(format!("messageExpression evaluation {NO_BUDGET}")),
+                None => {
+                    return Err(format!(
+                        "no further validation rules will be run due to call cost exceeds limit for messageExpression: {:?}",
+                        rule.message_expression
+                    ));
+                }
+            }
+            let is_fit = |text: &&str| !text.is_empty() && text.len() <= LONGEST_MESSAGE && !text.contains('\n');
+            if let Ok(Cel::String(text)) = &result
+                && let Some(text) = Some(text.trim()).filter(is_fit)
+            {
+                return Ok(text.to_owned());
+            }
+        }
+        Ok(if rule.message.is_empty() { format!("failed rule: {}", rule.shown()) } else { rule.shown().to_owned() })
+    }
+}
+
+/// Place of an error, from where the rule stands.
+fn place(at: &str, below: &str) -> Path {
+    Path::new(format!("{at}{below}").trim_start_matches('.'))
 }
 
 impl Schema {
     /// The rules that a value breaks, as violations; `old` is the value before the change.
     pub(crate) fn broken_rules(&self, value: &Value, old: Option<&Value>, at: &str) -> Vec<FieldError> {
-        let mut errors = Vec::new();
-        self.evaluate(value, old, at, &mut errors);
-        errors
+        let mut evaluation = Evaluation { left: Some(PER_OBJECT), errors: Vec::new() };
+        self.evaluate(value, old, at, &mut evaluation);
+        evaluation.errors
     }
 
-    fn evaluate(&self, value: &Value, old: Option<&Value>, at: &str, errors: &mut Vec<FieldError>) {
-        if value.is_null() {
+    fn evaluate(&self, value: &Value, old: Option<&Value>, at: &str, evaluation: &mut Evaluation) {
+        if value.is_null() || evaluation.left.is_none() {
             return;
         }
-        errors.extend(self.rules.iter().filter_map(|rule| rule.violation(self, value, old, at)));
+        evaluation.rules(self, value, old, at);
         match value {
             Value::Object(fields) => {
                 for (name, value) in fields {
                     if let Some(schema) = self.child(name) {
                         let place = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
-                        schema.evaluate(value, old.and_then(|old| old.get(name)), &place, errors);
+                        schema.evaluate(value, old.and_then(|old| old.get(name)), &place, evaluation);
                     }
                 }
             }
             Value::Array(items) => {
                 let Some(schema) = &self.items else { return };
                 for (index, item) in items.iter().enumerate() {
-                    schema.evaluate(item, self.old_item(item, old), &format!("{at}[{index}]"), errors);
+                    schema.evaluate(item, self.old_item(item, old), &format!("{at}[{index}]"), evaluation);
                 }
             }
             _ => {}
@@ -281,6 +411,45 @@ mod tests {
             let _ = rule.compile();
             let _ = schema.broken_rules(&json!({}), None, "");
         }
+    }
+
+    /// Source: issue 34: three loops over 600 items stopped a landscape.
+    #[test]
+    fn evaluation_ends_at_its_cost_limits() {
+        let field = |rules: Value| json!({ "type": "array", "items": { "type": "integer" }, "x-kubernetes-validations": rules });
+        let cubic = "self.all(x, self.all(y, self.all(z, true)))";
+        let items: Vec<i32> = (0..600).collect();
+        check(
+            &field(json!([{ "rule": cubic }, { "rule": "false" }])),
+            &json!(items),
+            None,
+            &[&format!(
+                "spec: Invalid value: \"array\": 'operation cancelled: actual cost limit exceeded': no further validation \
+                 rules will be run due to call cost exceeds limit for rule: {cubic}"
+            )],
+        );
+        let square: Vec<Value> = (0..40).map(|_| json!({ "rule": "self.all(x, self.all(y, true))" })).collect();
+        let items: Vec<i32> = (0..400).collect();
+        check(
+            &field(json!(square)),
+            &json!(items),
+            None,
+            &[
+                "spec: Invalid value: \"array\": validation failed due to running out of cost budget, no further validation \
+                 rules will be run",
+            ],
+        );
+        let items: Vec<i32> = (0..600).collect();
+        let told = json!([{ "rule": "false", "messageExpression": format!("string({cubic})") }]);
+        check(
+            &field(told),
+            &json!(items),
+            None,
+            &[&format!(
+                "spec: Invalid value: \"array\": no further validation rules will be run due to call cost exceeds limit for \
+                 messageExpression: \"string({cubic})\""
+            )],
+        );
     }
 
     #[test]

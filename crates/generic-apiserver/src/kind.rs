@@ -115,6 +115,8 @@ pub(crate) trait Kind: Send + Sync {
     fn validate_create(&self, object: &AnyObject, request: &RequestContext) -> Vec<FieldError>;
     fn prepare_for_update(&self, object: &mut AnyObject, old: &AnyObject, request: &RequestContext);
     fn validate_update(&self, object: &AnyObject, old: &AnyObject, request: &RequestContext) -> Vec<FieldError>;
+    /// [`Strategy::validates_long`].
+    fn validates_long(&self) -> bool;
     fn canonicalize(&self, object: &mut AnyObject);
     fn warnings(&self, object: &AnyObject, old: Option<&AnyObject>, request: &RequestContext) -> Vec<String>;
     fn generation(&self) -> Generation;
@@ -399,6 +401,10 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
 
     fn generation(&self) -> Generation {
         self.strategy.generation()
+    }
+
+    fn validates_long(&self) -> bool {
+        self.strategy.validates_long()
     }
 
     fn allows_unconditional_update(&self) -> bool {

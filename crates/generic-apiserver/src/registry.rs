@@ -120,6 +120,11 @@ pub trait Strategy<O: Object>: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// True if validation may take longer than any body explains, since clients choose its rules.
+    fn validates_long(&self) -> bool {
+        false
+    }
+
     /// Normalises an object after validation; must not add violations.
     fn canonicalize(&self, _object: &mut O) {}
 

@@ -13,7 +13,7 @@ use http::Method;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use process::participant::Told;
 use process::transport::{Body, ResponseFuture};
-use process::{Offload, Request, Response, Tasks, Transport, User};
+use process::{Offload, Request, Response, Tasks, Transport, User, Work};
 
 use crate::admission::Reads;
 use crate::authentication::front_proxy::Stamp;
@@ -38,6 +38,8 @@ use crate::yaml;
 const LONG: usize = 64 << 10;
 /// As [`LONG`], for YAML.
 const LONG_YAML: usize = 4 << 10;
+/// Objects of a kind above which its lists are made beside the threads that serve.
+const LONG_LIST: usize = 500;
 
 pub(crate) struct Inner {
     /// What the handlers of resources need.
@@ -264,11 +266,27 @@ impl Inner {
                     server.backend.store.fresh().await?;
                 }
                 let body = if reads(&call.method) { Bytes::new() } else { read(body).await? };
-                let is_long = body.len() > if yaml::is_sent(&call) { LONG_YAML } else { LONG };
+                let work = server.work(&call, &path, &served, body.len());
                 let answer = server.resource(call, path, served, body);
-                if is_long { offload.run(answer).await } else { answer.await }
+                match work {
+                    Some(work) => offload.run(work, answer).await,
+                    None => answer.await,
+                }
             }
         }
+    }
+
+    /// Kind of the work of a request, if it is long; `body` is the length of its body.
+    fn work(&self, call: &Call, path: &ResourcePath, served: &Served, body: usize) -> Option<Work> {
+        let (Served::Row(row) | Served::View(_, row)) = served else { return (body > LONG).then_some(Work::Body) };
+        if reads(&call.method) {
+            let is_list = call.verb(path) == "list";
+            return (is_list && self.backend.store.root(row.id).0.size() > LONG_LIST).then_some(Work::List);
+        }
+        if row.kind.validates_long() {
+            return Some(Work::Rules);
+        }
+        (body > if yaml::is_sent(call) { LONG_YAML } else { LONG }).then_some(Work::Body)
     }
 
     /// Answers a request for a resource, whose body is there.

@@ -2,7 +2,8 @@
 //! Long work beside the threads that serve.
 //!
 //! A server gets this with a request: what reads requests from the network gives long work to threads of its own, a few at
-//! a time. A request without it, as in a simulation, is worked on by its own thread, and time waits for it.
+//! a time of each [`Work`], so that the work of one client keeps nobody else from another kind of it. A request without it, as
+//! in a simulation, is worked on by its own thread, and time waits for it.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -18,7 +19,19 @@ pub struct Offload(Option<Threads>);
 #[derive(Clone, Debug)]
 struct Threads {
     runtime: Handle,
-    free: Arc<Semaphore>,
+    /// Free places, for each kind of work.
+    free: [Arc<Semaphore>; 3],
+}
+
+/// Kinds of long work, which have places of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// As long as the body of the request.
+    Body,
+    /// Answers about many objects.
+    List,
+    /// As long as a client chose in another object: rules and patterns.
+    Rules,
 }
 
 /// Ends the work when its result is not awaited any more.
@@ -36,12 +49,12 @@ impl Offload {
         Self::default()
     }
 
-    /// Work is done on threads of the present runtime that serve no requests, at most `count` at a time.
+    /// Work is done on threads of the present runtime that serve no requests, at most `count` of each kind at a time.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn threads(count: usize) -> Self {
-        Self(Some(Threads { runtime: Handle::current(), free: Arc::new(Semaphore::new(count)) }))
+        Self(Some(Threads { runtime: Handle::current(), free: [(); 3].map(|()| Arc::new(Semaphore::new(count))) }))
     }
 
     /// What a future answers that computes more than it waits. It may be polled on another thread; if it panics, this
@@ -49,10 +62,10 @@ impl Offload {
     ///
     /// # Panics
     /// If the future does.
-    pub async fn run<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> T {
+    pub async fn run<T: Send + 'static>(&self, kind: Work, work: impl Future<Output = T> + Send + 'static) -> T {
         let Some(threads) = &self.0 else { return work.await };
         // Only a closed semaphore gives no permit, and this one is never closed.
-        let permit = threads.free.clone().acquire_owned().await.ok();
+        let permit = threads.free[kind as usize].clone().acquire_owned().await.ok();
         let (abort, registration) = AbortHandle::new_pair();
         let _end = OnDrop(abort);
         let work = Abortable::new(work, registration);
@@ -83,7 +96,7 @@ mod tests {
     #[test]
     fn inline_work_is_done_where_it_stands() {
         let here = std::thread::current().id();
-        let there = Offload::inline().run(async { std::thread::current().id() }).now_or_never();
+        let there = Offload::inline().run(Work::Body, async { std::thread::current().id() }).now_or_never();
         assert_eq!(there, Some(here));
     }
 
@@ -92,13 +105,13 @@ mod tests {
         let offload = Offload::threads(2);
         let (release, released) = std::sync::mpsc::channel::<()>();
         let here = std::thread::current().id();
-        let work = offload.run(async move {
+        let work = offload.run(Work::Body, async move {
             released.recv().expect("it is released");
             std::thread::current().id()
         });
         let mut work = std::pin::pin!(work);
         assert_eq!(futures::poll!(work.as_mut()), std::task::Poll::Pending);
-        assert_eq!(offload.run(async { 7 }).await, 7, "another goes on");
+        assert_eq!(offload.run(Work::Body, async { 7 }).await, 7, "another goes on");
         release.send(()).expect("somebody waits");
         assert_ne!(work.await, here);
     }
@@ -106,11 +119,25 @@ mod tests {
     #[tokio::test]
     async fn work_that_panics_panics_here() {
         let offload = Offload::threads(1);
-        let work = offload.run(async { panic!("on purpose") });
+        let work = offload.run(Work::Body, async { panic!("on purpose") });
         let panicked = std::panic::AssertUnwindSafe(async move {
             let () = work.await;
         });
         assert!(panicked.catch_unwind().await.is_err());
-        assert_eq!(offload.run(async { 7 }).await, 7, "its place is free again");
+        assert_eq!(offload.run(Work::Body, async { 7 }).await, 7, "its place is free again");
+    }
+
+    #[tokio::test]
+    async fn work_of_one_kind_leaves_places_to_the_others() {
+        let offload = Offload::threads(1);
+        let (release, released) = futures::channel::oneshot::channel::<()>();
+        let mut rules = std::pin::pin!(offload.run(Work::Rules, released));
+        assert!(futures::poll!(rules.as_mut()).is_pending());
+        let mut others = std::pin::pin!(offload.run(Work::Rules, async { 7 }));
+        assert!(futures::poll!(others.as_mut()).is_pending());
+        assert_eq!(offload.run(Work::List, async { 7 }).await, 7);
+        assert_eq!(offload.run(Work::Body, async { 7 }).await, 7);
+        release.send(()).expect("it waits");
+        assert_eq!((rules.await, others.await), (Ok(()), 7));
     }
 }

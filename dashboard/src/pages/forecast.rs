@@ -31,6 +31,7 @@ use ops::rows::{self, Row};
 use ops::summary::{self, By};
 use ops::what_if::{self, Auto, Classify, Expire};
 use ops::world::World;
+use process::Work;
 
 use super::Rest;
 use super::versions::dates;
@@ -158,6 +159,16 @@ impl Question {
         Ok(())
     }
 
+    /// Makes the forecasts beside the threads that serve.
+    async fn answered(self, view: &View) -> (Self, Answer) {
+        let (view, dashboard) = (view.clone(), view.dashboard.clone());
+        let work = async move {
+            let answer = self.answer(&view);
+            (self, answer)
+        };
+        dashboard.forecasts().run(Work::Rules, work).await
+    }
+
     fn answer(&self, view: &View) -> Answer {
         let Self { from, until, what_if, before, world, .. } = self;
         let (from, until) = (*from, *until);
@@ -185,7 +196,7 @@ impl Question {
 pub async fn csv(view: &View) -> Result<String, Refusal> {
     let mut asked = Question::read(view);
     asked.read_world(view).await?;
-    let answer = asked.answer(view);
+    let (_, answer) = asked.answered(view).await;
     let lines = answer.shown.iter().map(Row::csv);
     Ok(std::iter::once(rows::csv_header()).chain(lines).map(|line| line + "\r\n").collect())
 }
@@ -213,7 +224,7 @@ async fn regions(view: &View, mut asked: Question) -> Vec<Region> {
         let why = Message::new(Severity::Error, format!("The landscape cannot be read: {error}"));
         return vec![Region::new("dates", "", why.markup())];
     }
-    let Answer { without, forecast, shown } = asked.answer(view);
+    let (asked, Answer { without, forecast, shown }) = asked.answered(view).await;
     let Question { from, until, before, world, what_if, refused } = &asked;
     let (from, until) = (*from, *until);
     let dated = html! {

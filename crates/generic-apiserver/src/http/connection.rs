@@ -12,17 +12,20 @@ use chrono::TimeDelta;
 use clock::{Clock, TimerClass};
 use futures::FutureExt;
 use futures::future::{Either, select};
+use http_body_util::BodyExt;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use parking_lot::Mutex;
 use process::Tasks;
+use process::transport::BodyError;
+use process::unread::Unread;
 use rustls_pki_types::CertificateDer;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
 use super::heads::{Heads, Noted};
-use super::{OnDrop, Shared};
+use super::{OnDrop, Options, Shared};
 use super::{exchange, guard};
 
 /// Between two questions whether a silent client of HTTP/2 is still there.
@@ -99,8 +102,16 @@ fn router(shared: Arc<Shared>, certificates: Arc<[CertificateDer<'static>]>, hea
     axum::Router::new().fallback(|request: axum::extract::Request| async move {
         let answering = heads.map(|heads| heads.complete());
         let what = format!("{} {}", request.method(), request.uri().path());
-        let answer = AssertUnwindSafe(exchange::answer(shared, certificates, request)).catch_unwind().await;
-        let answer = answer.unwrap_or_else(|panic| guard::panicked(&what, &*panic).response());
+        let (parts, body) = request.into_parts();
+        let body = body.map_err(|error| BodyError(error.to_string())).boxed_unsync();
+        let (body, unread) = Unread::of(parts.version, &parts.headers, body);
+        let request = process::Request::from_parts(parts, body);
+        let answer = AssertUnwindSafe(exchange::answer(shared.clone(), certificates, request)).catch_unwind().await;
+        let mut answer = answer.unwrap_or_else(|panic| guard::panicked(&what, &*panic).response());
+        if let Some(unread) = unread {
+            let Options { wall, limits, .. } = &shared.options;
+            unread.settle(&mut answer, wall.sleep(limits.rest, TimerClass::Calendar)).await;
+        }
         answer.map(|body| match answering {
             Some(answering) => axum::body::Body::new(answering.holding(body)),
             None => axum::body::Body::new(body),

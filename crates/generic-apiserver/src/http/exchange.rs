@@ -11,13 +11,12 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderVal
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{Method, Uri};
-use http_body_util::BodyExt;
-use process::transport::{BodyError, TransportError};
+use process::transport::TransportError;
 use process::{Request, Response, User};
 use rustls_pki_types::CertificateDer;
 
 use super::metrics::Labels;
-use super::{Shared, guard, gzip, heads, indent, stream};
+use super::{Shared, guard, gzip, heads, held, indent, stream};
 use crate::authentication::{Credentials, Identity, UserDetails, anonymous, authenticated, front_proxy, impersonation};
 use crate::authorization::Question;
 use crate::request::{Query, Route, Target, verb};
@@ -35,7 +34,7 @@ static REQUESTS: AtomicU64 = AtomicU64::new(0);
 pub(super) async fn answer(
     shared: Arc<Shared>,
     certificates: Arc<[CertificateDer<'static>]>,
-    request: axum::extract::Request,
+    request: Request,
 ) -> Response {
     let options = &shared.options;
     let running = options.metrics.begin();
@@ -74,7 +73,6 @@ pub(super) async fn answer(
         Err(Failure::TooMany("Too many requests, please try again later.".to_owned()))
     } else {
         let cluster = route.map(|route| route.cluster).unwrap_or_default();
-        let body = body.map_err(|error| BodyError(error.to_string())).boxed_unsync();
         let patience = if lasts { None } else { Some(patience(&shared, &parts.method, &query)) };
         let what = format!("{} {}", parts.method, parts.uri.path());
         let handled = handle(&shared, &cluster, &certificates, Request::from_parts(parts, body));
@@ -87,6 +85,10 @@ pub(super) async fn answer(
     }
     if zipped {
         response = gzip::compress(response).await;
+    }
+    // What lasts is no more than it has to send at a time.
+    if !lasts {
+        response = shared.held.hold(response, options.limits.held).await.unwrap_or_else(|failure| failure.response());
     }
     if let Ok(audit_id) = HeaderValue::try_from(audit_id) {
         response.headers_mut().insert(AUDIT_ID, audit_id);
@@ -173,17 +175,20 @@ async fn handle(
 ) -> Result<Response> {
     let (user, details, stamp) = who(shared, cluster, certificates, request.headers_mut()).await?;
     let extensions = request.extensions_mut();
+    let reader = held::Reader(user.name.clone());
     extensions.insert(user);
     extensions.insert(details);
     extensions.insert(shared.offload.clone());
     if let Some(stamp) = stamp {
         extensions.insert(stamp);
     }
-    (shared.handler)(request).await.map_err(|error| match error {
+    let mut response = (shared.handler)(request).await.map_err(|error| match error {
         TransportError::Unreachable(reason) | TransportError::Broken(reason) => {
             Failure::Unavailable(format!("error trying to reach service: {reason}"))
         }
-    })
+    })?;
+    response.extensions_mut().insert(reader);
+    Ok(response)
 }
 
 /// What a future answers, unless it takes too long.

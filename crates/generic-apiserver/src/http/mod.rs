@@ -22,6 +22,7 @@ mod guard;
 mod gzip;
 mod heads;
 mod health;
+mod held;
 mod indent;
 mod metrics;
 mod stream;
@@ -76,6 +77,9 @@ pub struct Limits {
     pub request: TimeDelta,
     /// As `request`, for requests that write.
     pub write: TimeDelta,
+    /// Until the rest of a request's body that its handler has not read is there; without it the answer ends the
+    /// connection.
+    pub rest: TimeDelta,
     /// Between the wish to stop and the end of all connections.
     pub grace: TimeDelta,
     /// Requests at once on one connection of HTTP/2.
@@ -84,12 +88,16 @@ pub struct Limits {
     pub long_running: usize,
     /// Other requests at once; above it they are answered with 429.
     pub requests: u64,
+    /// Bytes of large answers that clients have not read yet; above it, and for one user above half of it, more of them
+    /// are answered with 429.
+    pub held: u64,
 }
 
 impl Default for Limits {
     /// kube-apiserver's times, but for idle connections, which Go's clients keep for 90 s; 2,000 streams, since clients
     /// with many informers stall silently above the limit; 8,000 watches, since each may be a file descriptor; 3,000 other
-    /// requests: more than a landscape's own components ever ask at once, and few enough to be held in memory.
+    /// requests: more than a landscape's own components ever ask at once, and few enough to be held in memory; 128 MiB of
+    /// answers, some lists of a large landscape.
     ///
     /// Unlike upstream: 128 KiB of a head instead of 1 MiB, since a server behind this one has to take what this one takes.
     fn default() -> Self {
@@ -101,10 +109,12 @@ impl Default for Limits {
             fields: 256,
             request: TimeDelta::seconds(60),
             write: TimeDelta::seconds(34),
+            rest: TimeDelta::seconds(1),
             grace: TimeDelta::seconds(10),
             streams: 2_000,
             long_running: 8_000,
             requests: 3_000,
+            held: 128 << 20,
         }
     }
 }
@@ -175,6 +185,8 @@ struct Shared {
     stop: watch::Sender<bool>,
     /// Connections that are open; `None` once no more are taken.
     open: watch::Sender<Open>,
+    /// Answers that are not read yet.
+    held: held::Held,
     /// Where long requests are answered.
     offload: Offload,
     /// Before every number of a request in its audit id.
@@ -254,6 +266,7 @@ pub async fn serve(
         handler: Arc::new(handler),
         options,
         tasks: tasks.clone(),
+        held: held::Held::default(),
         offload: Offload::threads(LONG_REQUESTS),
         stop: watch::Sender::new(false),
         open: watch::Sender::new(Open { listening: true, connections: 0 }),

@@ -18,7 +18,7 @@ pub(super) fn size(response: &Response) -> Option<u64> {
 /// stream. `change` sets the headers that are about the body.
 pub(super) async fn rewrite(
     response: Response,
-    change: impl FnOnce(&mut HeaderMap, &[u8]) -> Option<Bytes>,
+    change: impl FnOnce(&mut HeaderMap, &Bytes) -> Option<Bytes>,
 ) -> Response {
     if size(&response).is_none() {
         return response;

@@ -534,3 +534,87 @@ async fn half_a_head_is_waited_for_less_long_than_the_next_request() {
     let _ = stream.read_to_end(&mut rest).await;
     assert!(!String::from_utf8_lossy(&rest).contains("HTTP/1.1 "), "it is closed without an answer");
 }
+
+/// One answer on a connection, head and body.
+async fn one_answer(stream: &mut tokio_rustls::client::TlsStream<tokio::net::TcpStream>) -> String {
+    use tokio::io::AsyncReadExt;
+    let mut answer = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&answer).to_ascii_lowercase();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap_or("0");
+            if body.len() >= length.parse::<usize>().expect("a length") {
+                return text;
+            }
+        }
+        let byte = stream.read_u8().await.expect("the connection goes on");
+        answer.push(byte);
+    }
+}
+
+/// Python's `requests` sends head and body apart; nine of 27 of its requests behind a refusal failed.
+#[tokio::test]
+async fn a_connection_goes_on_behind_a_refusal() {
+    use tokio::io::AsyncWriteExt;
+    let (_world, wire) = served(|_| ()).await;
+    let mut stream = by_hand(&wire).await;
+    let host = "Host: a\r\nContent-Type: application/json\r\n";
+    let token = "Authorization: Bearer guess\r\n";
+    let large = " ".repeat(4 << 20);
+    for (head, body, expected) in [
+        (format!("POST {WIDGETS} HTTP/1.1\r\n{host}{token}Content-Length: 2\r\n\r\n"), "{}", "401"),
+        (format!("POST /clusters/none/api/v1/x HTTP/1.1\r\n{host}Content-Length: 2\r\n\r\n"), "{}", "404"),
+        (format!("POST {WIDGETS} HTTP/1.1\r\n{host}Content-Length: {}\r\n\r\n", large.len()), &large, "413"),
+        (
+            format!("POST {WIDGETS} HTTP/1.1\r\n{host}{token}Transfer-Encoding: chunked\r\n\r\n"),
+            "1\r\nx\r\n0\r\n\r\n",
+            "401",
+        ),
+        (format!("POST /livez HTTP/1.1\r\n{host}Content-Length: 2\r\n\r\n"), "{}", "200"),
+    ] {
+        stream.write_all(head.as_bytes()).await.expect("room");
+        stream.flush().await.expect("room");
+        // The answer may be there before the body: time enough for it.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        stream.write_all(body.as_bytes()).await.expect("the connection is open");
+        let answer = one_answer(&mut stream).await;
+        assert!(answer.starts_with(&format!("http/1.1 {expected} ")), "{head}: {answer}");
+        assert!(!answer.contains("connection: close"), "{head}: {answer}");
+    }
+    let silent = format!("POST {WIDGETS} HTTP/1.1\r\n{host}{token}Content-Length: 2\r\n\r\n");
+    stream.write_all(silent.as_bytes()).await.expect("room");
+    wire.wall.pass(TimeDelta::seconds(1)).await;
+    let answer = one_answer(&mut stream).await;
+    assert!(answer.starts_with("http/1.1 401 ") && answer.contains("connection: close"), "{answer}");
+    let mut stream = by_hand(&wire).await;
+    let expectant =
+        format!("POST {WIDGETS} HTTP/1.1\r\n{host}{token}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+    stream.write_all(expectant.as_bytes()).await.expect("room");
+    let answer = one_answer(&mut stream).await;
+    assert!(answer.starts_with("http/1.1 401 ") && answer.contains("connection: close"), "{answer}");
+}
+
+#[tokio::test]
+async fn lists_that_nobody_reads_do_not_fill_the_memory() {
+    let (world, wire) = served(|options| options.limits.held = 20 << 20).await;
+    // More than a client takes before it is read.
+    let note = "x".repeat(200_000);
+    for name in 0..30 {
+        let widget = json!({"metadata": {"name": format!("w-{name}"), "annotations": {"note": note}}});
+        world.send("POST", WIDGETS, &widget).await.expect_code(201);
+    }
+    let (jane, joe) = (wire.user("jane", &[]), wire.user("joe", &[]));
+    let list = async |client| send(client, "GET", WIDGETS, &[], Bytes::new()).await;
+    let unread = list(&jane).await;
+    assert_eq!(unread.status(), 200);
+    let refused = list(&jane).await;
+    assert_eq!(refused.headers().get("retry-after").map(http::HeaderValue::as_bytes), Some(&b"1"[..]));
+    let (code, status) = read(refused).await;
+    assert_eq!((code, &status["reason"]), (429, &json!("TooManyRequests")));
+    assert_eq!(get(&jane, &format!("{WIDGETS}?limit=0&labelSelector=none"), &[]).await.0, 200, "a small one");
+    assert_eq!(read(list(&joe).await).await.0, 200, "another user");
+    assert_eq!(read(unread).await.1["items"].as_array().map(Vec::len), Some(30));
+    while read(list(&jane).await).await.0 != 200 {}
+}

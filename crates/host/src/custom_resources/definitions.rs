@@ -14,11 +14,18 @@ use serde_json::{Value, json};
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DefinitionStrategy;
 
-fn violations(object: &DynamicObject) -> Vec<FieldError> {
+fn violations(object: &DynamicObject, old: Option<&DynamicObject>) -> Vec<FieldError> {
+    let is_kept = |version: &str| {
+        let schema = |object: &DynamicObject| {
+            let versions = object.fields.get("spec")?.get("versions")?.as_array()?;
+            Some(versions.iter().find(|one| one["name"] == version)?["schema"].clone())
+        };
+        old.is_some_and(|old| schema(old) == schema(object))
+    };
     match Definition::of(&object.fields) {
         Ok(read) => {
             let annotation = |key: &str| object.metadata.annotation(key).map(str::to_owned);
-            read.violations(&object.metadata.name, annotation)
+            read.violations(&object.metadata.name, annotation, is_kept)
         }
         Err(error) => vec![FieldError::invalid(&Path::new("spec"), "", &error)],
     }
@@ -41,8 +48,12 @@ impl Strategy<DynamicObject> for DefinitionStrategy {
         object.fields.insert("status".to_owned(), status);
     }
 
+    fn validates_long(&self) -> bool {
+        true
+    }
+
     fn validate_create(&self, object: &DynamicObject, _: &RequestContext) -> Vec<FieldError> {
-        violations(object)
+        violations(object, None)
     }
 
     fn validate_update(
@@ -55,9 +66,9 @@ impl Strategy<DynamicObject> for DefinitionStrategy {
         if &*request.subresource == "status" || object.fields.get("spec") == old.fields.get("spec") {
             return Vec::new();
         }
-        let mut errors = violations(object);
         let read = |object: &DynamicObject| Definition::of(&object.fields).unwrap_or_default();
         let (new, before) = (read(object), read(old));
+        let mut errors = violations(object, Some(old));
         errors.extend(new.changes(&before, definition::is_true(&status(old), "Established")));
         let stored = status(old)["storedVersions"].as_array().cloned().unwrap_or_default();
         for (index, version) in stored.iter().enumerate() {

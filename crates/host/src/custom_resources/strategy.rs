@@ -37,6 +37,10 @@ impl Strategy<DynamicObject> for CustomStrategy {
         }
     }
 
+    fn validates_long(&self) -> bool {
+        true
+    }
+
     fn validate_create(&self, object: &DynamicObject, _: &RequestContext) -> Vec<FieldError> {
         self.violations(object, None)
     }

@@ -398,3 +398,50 @@ fn objects_go_with_their_owners() {
     world.settle(3600);
     assert_eq!(world.timers(), timers, "nobody asks for what is gone");
 }
+
+/// Three loops over one list stopped a whole landscape.
+#[tokio::test]
+async fn a_rule_that_costs_too_much_is_refused_with_its_definition() {
+    let host = host().await;
+    let ruled = |most: Option<u32>, rule: &str| {
+        definition(|tree| {
+            let spec = &mut tree["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+            let mut list = json!({ "type": "array", "items": { "type": "integer" }, "x-kubernetes-validations": [{ "rule": rule }] });
+            if let Some(most) = most {
+                list["maxItems"] = json!(most);
+            }
+            spec["properties"]["list"] = list;
+        })
+    };
+    let cubic = "self.all(x, self.all(y, self.all(z, true)))";
+    let refused = expect(&ask(&host, "POST", DEFINITIONS, ruled(None, cubic)).await, 422);
+    let message = refused["message"].as_str().unwrap_or_default();
+    let place =
+        "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[list].x-kubernetes-validations[0].rule";
+    let text = format!(
+        "{place}: Forbidden: estimated rule cost exceeds budget by factor of more than 100x (try simplifying the rule, or \
+         adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
+    );
+    assert!(message.contains(&text), "{message}");
+
+    // The estimate of this one is below the limit, its cost at run time above it.
+    let square = "self.all(x, self.all(y, true))";
+    expect(&ask(&host, "POST", DEFINITIONS, ruled(Some(1_500), square)).await, 201);
+    let list: Vec<u32> = (0..1_500).collect();
+    let spec = json!({ "cronSpec": "* * * * */5", "list": list });
+    let refused = expect(&ask(&host, "POST", CRONTABS, crontab("a", spec)).await, 422);
+    let text = format!(
+        "spec.list: Invalid value: \"array\": 'operation cancelled: actual cost limit exceeded': no further validation rules \
+         will be run due to call cost exceeds limit for rule: {square}"
+    );
+    assert!(refused["message"].as_str().is_some_and(|message| message.contains(&text)), "{refused}");
+    let spec = json!({ "cronSpec": "* * * * */5", "list": [1, 2, 3] });
+    expect(&ask(&host, "POST", CRONTABS, crontab("a", spec)).await, 201);
+
+    // A schema that changes is judged again.
+    let name = format!("{DEFINITIONS}/crontabs.stable.example.com");
+    expect(&ask(&host, "PATCH", &name, json!({ "spec": { "names": { "shortNames": ["c"] } } })).await, 200);
+    let mut changed = expect(&get(&host, &format!("{SHOOT}{name}")).await, 200);
+    changed["spec"]["versions"] = ruled(None, square)["spec"]["versions"].clone();
+    expect(&ask(&host, "PUT", &name, changed).await, 422);
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Answers that are held in memory until their clients have read them.
+//!
+//! An answer of any size is made as a whole, so clients that ask for many and read none would fill the memory. Above a limit
+//! of all such bytes, and of those of one user, large answers are refused until others have been read. Small ones are always
+//! given.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use process::Response;
+
+use super::whole;
+use crate::status::{Failure, Result};
+
+/// Bytes of an answer up to which it is not counted.
+const SMALL: u64 = 64 << 10;
+
+/// Name of the user to whom an answer is given; an extension of the answer.
+#[derive(Clone, Debug)]
+pub(super) struct Reader(pub(super) Arc<str>);
+
+/// Bytes of the answers that are held.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Held(Arc<Mutex<BTreeMap<Arc<str>, u64>>>);
+
+/// Size of an answer, which counts until this is dropped.
+struct Share {
+    size: u64,
+    reader: Arc<str>,
+    held: Held,
+}
+
+/// Bytes that count until the last reference to them is dropped.
+struct Counted {
+    bytes: Bytes,
+    _share: Share,
+}
+
+impl Held {
+    /// The answer, whose bytes count from now on.
+    ///
+    /// # Errors
+    /// All answers together would have more than `most` bytes, or those of the user more than half of it. A single answer
+    /// may have any size.
+    pub(super) async fn hold(&self, response: Response, most: u64) -> Result<Response> {
+        let size = whole::size(&response).unwrap_or_default();
+        if size <= SMALL {
+            return Ok(response);
+        }
+        let reader = response.extensions().get::<Reader>().map_or_else(Arc::default, |reader| reader.0.clone());
+        {
+            let mut held = self.0.lock();
+            let (all, own) = (held.values().sum::<u64>(), held.get(&reader).copied().unwrap_or_default());
+            let is_above = |held: u64, most: u64| held > 0 && held.saturating_add(size) > most;
+            if is_above(all, most) || is_above(own, most / 2) {
+                return Err(Failure::TooMany(
+                    "too many large answers are not read yet, please try again later".to_owned(),
+                ));
+            }
+            *held.entry(reader.clone()).or_default() += size;
+        }
+        let share = Share { size, reader, held: self.clone() };
+        let counted = |bytes: &Bytes| Bytes::from_owner(Counted { bytes: bytes.clone(), _share: share });
+        Ok(whole::rewrite(response, |_, body| Some(counted(body))).await)
+    }
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut held = self.held.0.lock();
+        let Some(own) = held.get_mut(&self.reader) else { return };
+        *own = own.saturating_sub(self.size);
+        if *own == 0 {
+            held.remove(&self.reader);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use http_body_util::BodyExt;
+    use process::transport::full;
+
+    use super::*;
+
+    fn answer(reader: &str, size: usize) -> Response {
+        let mut response = Response::new(full(vec![b'x'; size]));
+        response.extensions_mut().insert(Reader(reader.into()));
+        response
+    }
+
+    #[test]
+    fn large_answers_wait_until_others_are_read() {
+        const MOST: u64 = 400 << 10;
+        let held = Held::default();
+        let hold = |reader, size| held.hold(answer(reader, size), MOST).now_or_never().expect("no waiting");
+        let whole = hold("a", 1 << 20).expect("a single answer may have any size");
+        assert!(hold("b", 100 << 10).is_err());
+        assert!(hold("b", 1 << 10).is_ok(), "small ones are always given");
+        drop(whole);
+        let first = hold("a", 100 << 10).expect("nothing is held");
+        let second = hold("a", 100 << 10).expect("half of the limit");
+        assert!(hold("a", 100 << 10).is_err(), "others are given the rest");
+        let third = hold("b", 100 << 10).expect("less than the limit");
+        drop(first);
+        let bytes = second.into_body().frame().now_or_never().expect("a frame").expect("data").expect("data");
+        assert!(hold("a", 150 << 10).is_err(), "a frame that is not sent yet is held");
+        drop((bytes, third));
+        assert!(hold("a", 150 << 10).is_ok());
+    }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Bodies of requests that are answered before they were read, as refusals are.
+//!
+//! A connection of HTTP/1.1 cannot go on behind a body that nobody has read: the server would close it, and its client, which
+//! believes that it may be used again, would fail at its next request. So the rest of such a body is read before the answer
+//! is sent, or the answer says that the connection ends.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures::future::{Either, select};
+use http::header::{CONNECTION, EXPECT, HeaderValue};
+use http::{HeaderMap, Response, Version};
+use http_body::{Body as _, Frame, SizeHint};
+use http_body_util::BodyExt;
+use parking_lot::Mutex;
+
+use crate::transport::{Body, BodyError};
+
+/// Bytes of a body that are read for nothing.
+const MOST: usize = 8 << 20;
+
+#[derive(Debug, Default)]
+enum State {
+    /// A handler has the body.
+    #[default]
+    Taken,
+    /// It was read to its end.
+    Read,
+    /// It was dropped before its end; `was_asked_for`: the client knows that it is read.
+    Left { body: Body, was_asked_for: bool },
+}
+
+/// The rest of a request's body, for the connection that it comes on.
+#[derive(Debug)]
+pub struct Unread {
+    state: Arc<Mutex<State>>,
+    /// The client waits until it is asked for the body.
+    is_expectant: bool,
+}
+
+struct Watched {
+    /// None once it was read.
+    body: Option<Body>,
+    was_polled: bool,
+    state: Arc<Mutex<State>>,
+}
+
+impl Unread {
+    /// A body for a handler, and what tells its rest. None for requests whose rest does not matter: those without a body,
+    /// and those of HTTP/2, whose streams end alone.
+    pub fn of(version: Version, headers: &HeaderMap, body: Body) -> (Body, Option<Self>) {
+        if version > Version::HTTP_11 || body.is_end_stream() {
+            return (body, None);
+        }
+        let state = Arc::new(Mutex::new(State::Taken));
+        let watched = Watched { body: Some(body), was_polled: false, state: state.clone() };
+        (watched.boxed_unsync(), Some(Self { state, is_expectant: headers.contains_key(EXPECT) }))
+    }
+
+    /// Reads what is left of the body, as far as it comes before `patience` ends, or lets the answer end the connection.
+    pub async fn settle<B>(self, response: &mut Response<B>, patience: impl Future<Output = ()>) {
+        let state = std::mem::take(&mut *self.state.lock());
+        let is_read = match state {
+            State::Read => true,
+            // It may be dropped at any time from now on.
+            State::Taken => false,
+            State::Left { was_asked_for: false, .. } if self.is_expectant => false,
+            State::Left { body, .. } => {
+                let (drained, patience) = (std::pin::pin!(drain(body)), std::pin::pin!(patience));
+                matches!(select(drained, patience).await, Either::Left((true, _)))
+            }
+        };
+        if !is_read {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+    }
+}
+
+/// Reads a body to its end; false if it breaks off or is too long.
+async fn drain(mut body: Body) -> bool {
+    let mut read = 0;
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else { return false };
+        read += frame.data_ref().map_or(0, Bytes::len);
+        if read > MOST {
+            return false;
+        }
+    }
+    true
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let Some(body) = self.body.take() else { return };
+        let was_asked_for = self.was_polled;
+        *self.state.lock() = if body.is_end_stream() { State::Read } else { State::Left { body, was_asked_for } };
+    }
+}
+
+impl http_body::Body for Watched {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let this = self.get_mut();
+        this.was_polled = true;
+        let Some(body) = &mut this.body else { return Poll::Ready(None) };
+        let polled = Pin::new(body).poll_frame(cx);
+        if matches!(polled, Poll::Ready(None)) {
+            this.body = None;
+            *this.state.lock() = State::Read;
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(http_body::Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map_or_else(SizeHint::default, http_body::Body::size_hint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::{FutureExt, StreamExt};
+
+    use super::*;
+
+    /// A body in frames of 1 MiB, after which nothing comes, or its end.
+    fn body(frames: usize, ends: bool) -> Body {
+        let frame = || Ok(Frame::data(Bytes::from(vec![0; 1 << 20])));
+        let rest = if ends { futures::stream::empty().boxed() } else { futures::stream::pending().boxed() };
+        http_body_util::StreamBody::new(futures::stream::repeat_with(frame).take(frames).chain(rest)).boxed_unsync()
+    }
+
+    /// True if the connection goes on behind an answer to a request whose handler has read so many frames.
+    fn goes_on(body: Body, expects: bool, read: usize) -> bool {
+        let mut headers = HeaderMap::new();
+        if expects {
+            headers.insert(EXPECT, HeaderValue::from_static("100-continue"));
+        }
+        let (mut body, unread) = Unread::of(Version::HTTP_11, &headers, body);
+        for _ in 0..read {
+            body.frame().now_or_never().expect("it is there").expect("a frame").expect("data");
+        }
+        drop(body);
+        let mut response = Response::new(());
+        let unread = unread.expect("a body of HTTP/1.1");
+        unread.settle(&mut response, futures::future::ready(())).now_or_never().expect("no more waiting");
+        !response.headers().contains_key(CONNECTION)
+    }
+
+    #[test]
+    fn a_connection_goes_on_behind_a_body_that_can_be_read() {
+        assert!(goes_on(body(2, true), false, 0));
+        assert!(goes_on(body(2, true), false, 1));
+        assert!(goes_on(body(2, true), true, 1), "its client was asked for the body");
+        assert!(!goes_on(body(2, true), true, 0), "the body does not come");
+        assert!(!goes_on(body(9, true), false, 0), "too long");
+        assert!(!goes_on(body(2, false), false, 0), "it does not come in time");
+    }
+
+    #[test]
+    fn a_body_that_a_handler_keeps_ends_the_connection() {
+        let (kept, unread) = Unread::of(Version::HTTP_11, &HeaderMap::new(), body(1, true));
+        let mut response = Response::new(());
+        let unread = unread.expect("a body of HTTP/1.1");
+        unread.settle(&mut response, futures::future::pending()).now_or_never().expect("no waiting");
+        assert_eq!(response.headers()[CONNECTION], "close");
+        drop(kept);
+        assert!(Unread::of(Version::HTTP_2, &HeaderMap::new(), body(1, true)).1.is_none());
+        assert!(Unread::of(Version::HTTP_11, &HeaderMap::new(), crate::transport::full("")).1.is_none());
+    }
+}
