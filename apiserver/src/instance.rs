@@ -24,7 +24,7 @@ use eventlog_remote::Remote;
 use futures::future::{Either, select};
 use generic_apiserver::authentication::front_proxy::Stamp;
 use generic_apiserver::authentication::{ClientAuthority, FixedAuthenticator, Judged};
-use generic_apiserver::webhooks::{HttpsCaller, Names, WebhookCaller};
+use generic_apiserver::webhooks::{HttpsCaller, Name, Names, WebhookCaller};
 use generic_apiserver::{Foundation, Server, discovery, http as server_http};
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Method, Request as HttpRequest, StatusCode};
@@ -125,7 +125,11 @@ where
     };
     let folded: Arc<OnceLock<Server>> = Arc::default();
     let (leases, process) = (folded.clone(), paths.process);
-    let names: Names = Arc::new(move |cluster, host| process(&leases.get()?.folded::<Lease>(cluster), host));
+    let names: Names = Arc::new(move |cluster, name| match name {
+        Name::Host(host) => process(&leases.get()?.folded::<Lease>(cluster), host),
+        // They are in other clusters.
+        Name::Pod { .. } => None,
+    });
     let webhooks: Arc<dyn WebhookCaller> = Arc::new(HttpsCaller::new("gardener-apiserver-admission", names));
     let server = service(foundation, &Options { webhooks: Some(webhooks), ..options.clone() });
     let _ = folded.set(server.clone());

@@ -25,7 +25,6 @@ use api::core::*;
 use api::core_v1;
 use api::security::CredentialsBinding;
 use api::seedmanagement::{Gardenlet, ManagedSeed};
-use apimachinery::catalogue::NEWEST;
 use authorizer::{Defaults, Mode, Rbac};
 use chrono::TimeDelta;
 use clock::Random;
@@ -93,19 +92,14 @@ impl Options {
             None => usual,
         }
     }
-
-    /// The release whose fields are served.
-    fn release(&self) -> u16 {
-        let (major, minor) = self.version.minor();
-        u16::try_from(minor).ok().filter(|_| major == 1).unwrap_or(NEWEST)
-    }
 }
 
 /// A server of Gardener's kinds in cluster `garden`.
 pub fn service(foundation: Foundation, options: &Options) -> Server {
     let random = foundation.random.clone();
     let builder = Builder::new(foundation)
-        .release(options.release())
+        .release(options.version.served_release())
+        .scheme("pkg/api/register.go:25")
         .clusters(FixedClusters::new([GARDEN], &options.kubernetes_version))
         .folds(GARDEN)
         .cluster_annotation(annotation::CLUSTER)

@@ -5,7 +5,7 @@ use api::kubernetes::{coordination, core as kubernetes};
 use api::{catalogue, operations, security, seedmanagement, settings};
 use apimachinery::{DynamicObject, Resource};
 use generic_apiserver::views::Renamed;
-use generic_apiserver::{Builder, Generic};
+use generic_apiserver::{Builder, Generic, webhooks};
 
 /// ControllerDeployments of `v1beta1`, stored as those of `v1` (upstream: pkg/apis/core/v1beta1/conversions.go). A type
 /// other than `helm` is refused here.
@@ -46,10 +46,9 @@ pub(crate) fn known(builder: Builder) -> Builder {
         .known::<kubernetes::ResourceQuota>(catalogue::of::<kubernetes::ResourceQuota>())
 }
 
-/// Folds the kinds that say which webhooks are asked, and the Leases by which processes are found.
+/// Folds the kinds that say which webhooks are asked and where Services lead, and the Leases by which processes are found.
 pub(crate) fn webhooks(builder: Builder) -> Builder {
-    let group = catalogue::all().iter().filter(|row| row.group == "admissionregistration.k8s.io");
-    group
-        .fold(builder, Builder::known::<DynamicObject>)
+    let rows = catalogue::all().iter().filter(|row| webhooks::is_read(row.group, row.plural));
+    rows.fold(builder, Builder::known::<DynamicObject>)
         .known::<coordination::Lease>(catalogue::of::<coordination::Lease>())
 }

@@ -15,7 +15,7 @@ use domain::admission::extensions::{Labels, check_backup, check_primary, check_s
 use domain::profile::Profile;
 use domain::skew::enforcement::Enforcement;
 use domain::skew::library;
-use generic_apiserver::{Attributes, Plugin, Reads};
+use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 
 use super::{Verdict, refused, stored, writes};
 
@@ -77,26 +77,20 @@ impl Plugin for ExtensionLabels {
     }
 
     fn admit(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
-        // A status write cannot change what the labels are made of.
-        let doors = ["", "binding"];
-        label::<Seed>(attributes, &doors, |seed| Labels::of_seed(&seed.spec));
-        label::<CloudProfile>(attributes, &doors, |profile| Labels::providers([profile.spec.r#type.as_str()]));
-        label::<SecretBinding>(attributes, &doors, |binding| {
+        label::<Seed>(attributes, |seed| Labels::of_seed(&seed.spec));
+        label::<CloudProfile>(attributes, |profile| Labels::providers([profile.spec.r#type.as_str()]));
+        label::<SecretBinding>(attributes, |binding| {
             let types = binding.provider.as_ref().map(|provider| provider.r#type.as_str());
             Labels::providers(types.into_iter().flat_map(|types| types.split(',')))
         });
-        label::<CredentialsBinding>(attributes, &doors, |binding| {
-            Labels::providers([binding.provider.r#type.as_str()])
-        });
-        label::<BackupBucket>(attributes, &doors, |bucket| Labels::providers([bucket.spec.provider.r#type.as_str()]));
-        label::<Shoot>(attributes, &doors, |shoot| {
-            Labels::of_shoot(&shoot.spec, &reads.list::<ControllerRegistration>(None))
-        });
-        label::<NamespacedCloudProfile>(attributes, &doors, |profile| {
+        label::<CredentialsBinding>(attributes, |binding| Labels::providers([binding.provider.r#type.as_str()]));
+        label::<BackupBucket>(attributes, |bucket| Labels::providers([bucket.spec.provider.r#type.as_str()]));
+        label::<Shoot>(attributes, |shoot| Labels::of_shoot(&shoot.spec, &reads.list::<ControllerRegistration>(None)));
+        label::<NamespacedCloudProfile>(attributes, |profile| {
             let parent = reads.get::<CloudProfile>("", &profile.spec.parent.name);
             Labels::providers(parent.iter().map(|parent| parent.spec.r#type.as_str()))
         });
-        label::<BackupEntry>(attributes, &doors, |entry| {
+        label::<BackupEntry>(attributes, |entry| {
             let bucket = reads.get::<BackupBucket>("", &entry.spec.bucket_name);
             Labels::providers(bucket.iter().map(|bucket| bucket.spec.provider.r#type.as_str()))
         });
@@ -104,9 +98,16 @@ impl Plugin for ExtensionLabels {
     }
 }
 
-fn label<K: Resource>(attributes: &mut Attributes<'_>, doors: &[&str], labels: impl FnOnce(&K) -> Labels) {
-    if writes::<K>(attributes, doors)
-        && let Some(object) = attributes.object::<K>()
+/// Labels an object whatever the request writes of it. A write of the status cannot change what the labels are made of, but it
+/// can take labels away.
+fn label<K: Resource>(attributes: &mut Attributes<'_>, labels: impl FnOnce(&K) -> Labels) {
+    if attributes.operation == Operation::Delete || !attributes.is::<K>() {
+        return;
+    }
+    let old = stored::<K>(attributes).map(|old| &old.metadata().labels);
+    let is_main = writes::<K>(attributes, &["", "binding"]);
+    if let Some(object) = attributes.object::<K>()
+        && (is_main || old != Some(&object.metadata().labels))
     {
         labels(object).apply(object.metadata_mut());
     }

@@ -4,10 +4,11 @@
 use api::constants::finalizer;
 use api::core::{Project, SecretBinding, Shoot, ShootState};
 use api::security::CredentialsBinding;
-use apimachinery::Resource;
+use apimachinery::{GroupResource, Resource, Status};
 use domain::admission::bindings::{
     check_binding_finalizer, check_deletion, check_shoot_finalizer, record_confirmation,
 };
+use domain::admission::{Refusal, multierror};
 use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 
 use super::{Verdict, project_of, refused, stored, writes};
@@ -19,10 +20,31 @@ fn check<K: Resource>(attributes: &mut Attributes<'_>, reads: &Reads<'_>) -> Ver
     if !attributes.is_main::<K>() {
         return Ok(());
     }
+    if attributes.request.collection {
+        return check_all::<K>(attributes, reads);
+    }
     let Some(meta) = stored::<K>(attributes).map(Resource::metadata) else { return Ok(()) };
     let project = project_of(&meta.namespace, reads);
     let user = &attributes.request.user.name;
     check_deletion(meta, K::PLURAL, project.as_deref(), user).map_err(|refusal| refused::<K>(attributes, refusal))
+}
+
+/// As [`check`], for everything of the collection whatever is selected: upstream is asked about none by name.
+fn check_all<K: Resource>(attributes: &mut Attributes<'_>, reads: &Reads<'_>) -> Verdict {
+    let namespace = Some(attributes.namespace).filter(|namespace| !namespace.is_empty());
+    let user = &attributes.request.user.name;
+    let resource = GroupResource { group: K::GROUP.to_owned(), resource: K::PLURAL.to_owned() };
+    let all = reads.list::<K>(namespace);
+    let refusals = all.iter().filter_map(|object| {
+        let meta = object.metadata();
+        let project = project_of(&meta.namespace, reads);
+        match check_deletion(meta, K::PLURAL, project.as_deref(), user) {
+            Err(Refusal::Forbidden(text)) => Some(Status::forbidden(&resource, &meta.name, &text).message),
+            _ => None,
+        }
+    });
+    let refusals: Vec<String> = refusals.collect();
+    if refusals.is_empty() { Ok(()) } else { Err(Status::forbidden(&resource, "Unknown", &multierror(&refusals))) }
 }
 
 impl Plugin for DeletionConfirmation {

@@ -198,8 +198,8 @@ fn it_is_created_and_nothing_else() {
             json!({ "apiVersion": "authentication.gardener.cloud/v1alpha1", "kind": "ViewerKubeconfigRequest" });
         ask(&garden, "adminkubeconfig", wrong).await.refused(
             400,
-            "ViewerKubeconfigRequest in version \"v1alpha1\" cannot be handled as a AdminKubeconfigRequest: no kind \
-             \"ViewerKubeconfigRequest\" is registered for the internal version of group authentication.gardener.cloud",
+            "ViewerKubeconfigRequest in version \"v1alpha1\" cannot be handled as a AdminKubeconfigRequest: converting \
+             (v1alpha1.ViewerKubeconfigRequest) to (authentication.AdminKubeconfigRequest): unknown conversion",
         );
     });
 }

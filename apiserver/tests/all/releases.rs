@@ -142,3 +142,56 @@ fn a_field_is_unknown_before_the_release_that_brought_it() {
         }
     });
 }
+
+/// Path of a resource, the first release that has it, and the first that has it no more.
+const RESOURCES: [(&str, u64, u64); 9] = [
+    ("core.gardener.cloud/v1beta1/namespaces/garden-demo/namespacedcloudprofiles", 92, 999),
+    ("core.gardener.cloud/v1/controllerdeployments", 96, 999),
+    ("core.gardener.cloud/v1beta1/controllerdeployments", 80, 999),
+    ("security.gardener.cloud/v1alpha1/namespaces/garden-demo/credentialsbindings", 95, 999),
+    ("security.gardener.cloud/v1alpha1/namespaces/garden-demo/workloadidentities", 97, 999),
+    ("seedmanagement.gardener.cloud/v1alpha1/namespaces/garden/gardenlets", 97, 999),
+    ("seedmanagement.gardener.cloud/v1alpha1/namespaces/garden/managedseeds", 80, 999),
+    ("settings.gardener.cloud/v1alpha1/clusteropenidconnectpresets", 80, 142),
+    ("settings.gardener.cloud/v1alpha1/namespaces/garden-demo/openidconnectpresets", 80, 142),
+];
+
+#[test]
+fn a_release_serves_the_resources_that_it_has() {
+    support::run(async {
+        let mut gardens = Vec::new();
+        for minor in [80, 91, 92, 94, 95, 96, 97, 120, 141, 142] {
+            gardens.push((minor, Garden::new(&options(minor))));
+        }
+        for (minor, garden) in &gardens {
+            for (path, since, until) in RESOURCES {
+                let is_served = (since..until).contains(minor);
+                let listed = garden.send("GET", &format!("/apis/{path}"), JSON, &Value::Null).await;
+                assert_eq!(listed.code, if is_served { 200 } else { 404 }, "{path} in 1.{minor}");
+                let (group_version, plural) = path.split_once("/namespaces/").unwrap_or_else(|| {
+                    let end = path.rfind('/').expect("a path");
+                    (&path[..end], &path[end..])
+                });
+                let plural = plural.rsplit('/').next().expect("a name");
+                let discovered = garden.send("GET", &format!("/apis/{group_version}"), JSON, &Value::Null).await;
+                let resources = discovered.body["resources"].as_array().cloned().unwrap_or_default();
+                let is_there = resources.iter().any(|resource| resource["name"] == plural);
+                assert_eq!(is_there, is_served, "{path} in discovery of 1.{minor}");
+                let described = garden.send("GET", "/openapi/v2", JSON, &Value::Null).await.accepted();
+                let paths = described["paths"].as_object().expect("paths");
+                let (begin, end) = (format!("/apis/{group_version}/"), format!("/{plural}"));
+                let is_there = paths.keys().any(|path| path.starts_with(&begin) && path.ends_with(&end));
+                assert_eq!(is_there, is_served, "{path} in the document of 1.{minor}");
+            }
+        }
+        // A subresource that came later; the Shoot need not be there for its router.
+        for (minor, code, message) in [
+            (85, 404, "the server could not find the requested resource"),
+            (86, 404, "shoots.core.gardener.cloud \"local\" not found"),
+        ] {
+            let garden = Garden::new(&options(minor));
+            let answer = garden.send("POST", &format!("{SHOOT}/viewerkubeconfig"), JSON, &json!({})).await;
+            answer.refused(code, message);
+        }
+    });
+}

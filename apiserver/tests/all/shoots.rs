@@ -171,6 +171,55 @@ fn deletion_must_be_confirmed() {
     });
 }
 
+/// Upstream's plugin is asked about the collection, not about one object of it.
+#[test]
+fn a_deletion_of_all_names_every_shoot_that_is_not_confirmed() {
+    run(async {
+        let garden = Garden::furnished().await;
+        for name in ["a", "b", "c"] {
+            garden.post(&shoot(name, "1.27.1")).await.accepted();
+        }
+        let shoots = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/shoots";
+        let confirm = json!({"metadata": {"annotations": {"confirmation.gardener.cloud/deletion": "true"}}});
+        garden.merge(&format!("{shoots}/b"), &confirm).await.accepted();
+        let text = |name: &str| {
+            format!(
+                "\t* shoots.core.gardener.cloud \"{name}\" is forbidden: must have a \
+                 \"confirmation.gardener.cloud/deletion\" annotation to delete\n"
+            )
+        };
+        let forbidden = "shoots.core.gardener.cloud \"Unknown\" is forbidden:";
+        let both = format!("{forbidden} 2 errors occurred:\n{}{}\n", text("a"), text("c"));
+        garden.delete(shoots).await.refused(403, &both);
+        // Even if only a confirmed one is selected.
+        garden.delete(&format!("{shoots}?fieldSelector=metadata.name%3Db")).await.refused(403, &both);
+        garden.merge(&format!("{shoots}/a"), &confirm).await.accepted();
+        let one = format!("{forbidden} 1 error occurred:\n{}\n", text("c"));
+        garden.delete(shoots).await.refused(403, &one);
+        garden.merge(&format!("{shoots}/c"), &confirm).await.accepted();
+        garden.delete(shoots).await.accepted();
+    });
+}
+
+#[test]
+fn a_write_of_the_status_keeps_labels_of_extensions() {
+    run(async {
+        let garden = Garden::furnished().await;
+        let mut created = garden.post(&shoot("local", "1.27.1")).await.accepted();
+        let labels = created["metadata"]["labels"].clone();
+        assert_eq!(labels["provider.extensions.gardener.cloud/local"], "true");
+        let status = format!("{LOCAL}/status");
+        created["metadata"]["labels"] = json!({"own": "label"});
+        let put = garden.send("PUT", &status, "application/json", &created).await.accepted();
+        let mut expected = labels.clone();
+        expected["own"] = json!("label");
+        assert_eq!(put["metadata"]["labels"], expected);
+        let without = json!({"metadata": {"labels": {"provider.extensions.gardener.cloud/local": null, "own": null}}});
+        let patched = garden.merge(&status, &without).await.accepted();
+        assert_eq!(patched["metadata"]["labels"], labels);
+    });
+}
+
 #[test]
 fn all_violations_come_at_once_and_in_order() {
     run(async {

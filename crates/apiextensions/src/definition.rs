@@ -116,6 +116,10 @@ pub struct PrinterColumn {
     pub name: String,
     /// `boolean`, `date`, `integer`, `number`, `string`.
     pub r#type: String,
+    /// `name`, `int32`, …
+    pub format: String,
+    /// What clients are told of it.
+    pub description: String,
     /// Where the value is.
     pub json_path: String,
     /// 0: always shown; above: with `-o wide`.

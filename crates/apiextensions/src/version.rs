@@ -73,6 +73,14 @@ impl CustomVersion {
         let columns = version.additional_printer_columns.iter().map(|column| Column {
             name: intern(&column.name),
             type_: intern(&column.r#type),
+            format: intern(&column.format),
+            description: match column.description.as_str() {
+                "" => {
+                    let path = &column.json_path;
+                    intern(&format!("Custom resource definition column (in JSONPath format): {path}"))
+                }
+                text => intern(text),
+            },
             cell: Cell::Path(intern(&column.json_path)),
             priority: u8::try_from(column.priority).unwrap_or(u8::MAX),
         });
@@ -105,6 +113,7 @@ impl CustomVersion {
                 custom: true,
                 schema: || Node::Raw,
                 later: &[],
+                life: apimachinery::catalogue::Life::default(),
                 release: NEWEST,
             },
             pruned: tree(Form::Pruned),

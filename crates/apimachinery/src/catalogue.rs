@@ -40,11 +40,24 @@ pub struct ResourceInfo {
     pub schema: fn() -> Node,
     /// Fields that releases before some minor do not have.
     pub later: &'static [LaterField],
+    /// Which releases serve it.
+    pub life: Life,
     /// The release whose fields are served: a minor, or [`NEWEST`].
     pub release: u16,
 }
 
-/// The release that has every field.
+/// Releases that serve a resource, by their minor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Life {
+    /// The first one.
+    pub since: u16,
+    /// The first one that does not any more.
+    pub until: Option<u16>,
+    /// Subresources that came later, and with which.
+    pub subresources: &'static [(&'static str, u16)],
+}
+
+/// The release that has every field and resource.
 pub const NEWEST: u16 = u16::MAX;
 
 /// A field that came with some release: not in `metadata`.
@@ -63,8 +76,12 @@ pub struct LaterField {
 pub struct Column {
     /// Header of the column, as kubectl prints it.
     pub name: &'static str,
-    /// `string`, `integer`, `date`.
+    /// `string`, `integer`, `date`; `age` is a `string` with the time since an instant.
     pub type_: &'static str,
+    /// `name`, or nothing.
+    pub format: &'static str,
+    /// What clients are told of it; that of an object's name and of its age is always the same.
+    pub description: &'static str,
     /// Where the cell comes from.
     pub cell: Cell,
     /// 0: always shown; 1: with `-o wide`.
@@ -91,10 +108,28 @@ pub enum Cell {
     Function(fn(&serde_json::Value) -> serde_json::Value),
 }
 
+impl Column {
+    /// A column without format and description.
+    pub const fn new(name: &'static str, type_: &'static str, cell: Cell, priority: u8) -> Self {
+        Self { name, type_, format: "", description: "", cell, priority }
+    }
+}
+
 impl ResourceInfo {
     /// The row as a release serves it.
     pub fn at(&self, release: u16) -> Self {
         Self { release, ..self.clone() }
+    }
+
+    /// Whether the row's release serves it.
+    pub fn is_served(&self) -> bool {
+        let Life { since, until, .. } = self.life;
+        self.release == NEWEST || since <= self.release && until.is_none_or(|until| self.release < until)
+    }
+
+    /// Whether the row's release has a subresource, if there is one of that name.
+    pub fn serves(&self, subresource: &str) -> bool {
+        self.life.subresources.iter().all(|(name, since)| *name != subresource || *since <= self.release)
     }
 
     /// Paths of the fields that the row's release does not have.

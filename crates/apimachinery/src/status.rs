@@ -207,7 +207,8 @@ impl Status {
     /// 405 when a path exists, but not for this method.
     pub fn method_not_allowed() -> Self {
         let message = "the server does not allow this method on the requested resource";
-        Self::failure(405, reason::METHOD_NOT_ALLOWED, message)
+        let details = Some(StatusDetails::default());
+        Self { details, ..Self::failure(405, reason::METHOD_NOT_ALLOWED, message) }
     }
 
     /// 404 for a path that nothing is served under.

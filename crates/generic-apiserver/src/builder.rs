@@ -16,7 +16,7 @@ use crate::authentication::Authenticator;
 use crate::authorization::{AllowAll, Authorizer};
 use crate::clusters::{Clusters, FixedClusters};
 use crate::delegates::Delegates;
-use crate::handlers::Backend;
+use crate::handlers::{Backend, Scheme};
 use crate::http::{Health, Metrics};
 use crate::kind::{Kind, Typed};
 use crate::observer::Observer;
@@ -69,6 +69,7 @@ pub struct Builder {
     health: Health,
     metrics: Option<Metrics>,
     release: u16,
+    scheme: &'static str,
 }
 
 impl fmt::Debug for Builder {
@@ -99,7 +100,14 @@ impl Builder {
             health: Health::default(),
             metrics: None,
             release: NEWEST,
+            scheme: "pkg/api/legacyscheme/scheme.go:30",
         }
+    }
+
+    /// Where upstream's server has its registry of kinds, as refusals show it; without this, as a kube-apiserver.
+    pub fn scheme(mut self, place: &'static str) -> Self {
+        self.scheme = place;
+        self
     }
 
     /// Serves the fields of a release only ([`ResourceInfo::later`]), of the resources that are added from here on. What
@@ -124,7 +132,7 @@ impl Builder {
 
     /// Serves a resource that is stored as another, which is served, too: [`views::EVENTS`](crate::views::EVENTS).
     pub fn view(mut self, info: &ResourceInfo, target: &ResourceInfo, renamed: Renamed) -> Self {
-        self.views.push(View::new(info, target, renamed, None));
+        self.views.push(View::new(&info.at(self.release), target, renamed, None));
         self
     }
 
@@ -178,7 +186,7 @@ impl Builder {
     }
 
     /// Describes a resource that somebody else serves behind this server in the OpenAPI documents of the clusters that
-    /// serve it.
+    /// serve it, as the release has it that the request names ([`DescribedRelease`](crate::DescribedRelease)).
     pub fn described(mut self, info: &ResourceInfo) -> Self {
         self.described.push(info.clone());
         self
@@ -245,6 +253,13 @@ impl Builder {
             self.observers,
             self.foundation.recent_bytes,
         );
+        let stored: Vec<ResourceInfo> = kinds.iter().map(|kind| kind.names().info.clone()).collect();
+        let others = self.views.iter().map(|view| &view.info).chain(&self.reviews);
+        let typed = stored.iter().chain(others).filter(|info| !info.custom);
+        let of_hooks = self.subresources.iter().map(|(_, _, hook)| hook.facts());
+        let of_hooks = of_hooks.map(|facts| (facts.group, facts.version, facts.kind));
+        let typed = typed.map(|info| (info.group, info.version, info.kind)).chain(of_hooks);
+        let scheme = Scheme { place: self.scheme, kinds: typed.collect() };
         let rows = kinds.into_iter().zip(is_served).enumerate().filter(|(_, (_, is_served))| *is_served);
         let rows =
             rows.map(|(index, (kind, _))| Row { id: CollectionId(index), kind, views: [].into(), via: None }).collect();
@@ -259,9 +274,11 @@ impl Builder {
                 plugins: self.plugins,
                 cluster_annotation: self.cluster_annotation,
                 own_agents: self.own_agents,
+                scheme,
             }),
             routes,
             documents,
+            release: self.release,
             authorizer: self.authorizer,
             authenticator: self.authenticator,
             clusters: self.clusters,

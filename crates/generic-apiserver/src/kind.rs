@@ -70,7 +70,7 @@ impl Names {
 
     /// Whether the resource has a subresource that is read and written like its object.
     pub(crate) fn has_part(&self, name: &str) -> bool {
-        self.has_subresource(name) && is_part(name)
+        self.has_subresource(name) && is_part(name) && self.info.serves(name)
     }
 
     pub(crate) fn has_subresource(&self, name: &str) -> bool {

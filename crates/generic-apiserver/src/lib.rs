@@ -53,6 +53,7 @@ pub use authentication::Authenticator;
 pub use authorization::{AllowAll, Authenticated, Authorizer};
 pub use builder::{Builder, Foundation, RECENT_BYTES};
 pub use clusters::{Cluster, Clusters, FixedClusters};
+pub use openapi::DescribedRelease;
 pub use owner::controller_of;
 pub use registry::{Generic, RequestContext, ScalePaths, Shape, Strategy};
 pub use server::Server;

@@ -3,9 +3,9 @@
 
 use apimachinery::meta::TextMap;
 
-use apimachinery::field::{FieldError, Path};
+use apimachinery::field::{ErrorType, FieldError, Path};
 use apimachinery::meta::{ObjectMeta, OwnerReference};
-use apimachinery::validation;
+use apimachinery::{Status, validation};
 
 use crate::kind::Names;
 use crate::status::Failure;
@@ -16,6 +16,21 @@ const ANNOTATIONS: usize = 256 * 1024;
 /// 400: another name than the URL's.
 pub(crate) fn name_mismatch(given: &str, url: &str) -> Failure {
     Failure::BadRequest(format!("the name of the object ({given}) does not match the name on the URL ({url})"))
+}
+
+/// The number that a resource version of an object is; 0 for none.
+///
+/// # Errors
+/// 500 in Go's words, as upstream.
+pub(crate) fn resource_version(text: &str) -> Result<u64, Failure> {
+    if text.is_empty() {
+        return Ok(0);
+    }
+    let failed = |why: &str| Status::failure(500, "", format!("strconv.ParseUint: parsing {text:?}: {why}")).into();
+    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(failed("invalid syntax"));
+    }
+    text.parse().map_err(|_| failed("value out of range"))
 }
 
 /// Removes owner references that are there twice; what the client is to be told of them.
@@ -57,8 +72,35 @@ pub(crate) fn validate_create(meta: &ObjectMeta, names: &Names) -> Vec<FieldErro
     errors
 }
 
-/// What is wrong with a changed object's metadata.
-pub(crate) fn validate_update(meta: &ObjectMeta, old: &ObjectMeta, names: &Names) -> Vec<FieldError> {
+/// Marks of deletion that a change sets: only the server sets them, and whatever a change says of those that are set, they stay.
+pub(crate) fn changed_marks(meta: &ObjectMeta, old: &ObjectMeta) -> Vec<FieldError> {
+    let path = Path::new("metadata");
+    let mut errors = Vec::new();
+    let mut immutable = |field: &str, value: String| {
+        errors.push(FieldError {
+            error_type: ErrorType::Invalid,
+            field: path.child(field).to_string(),
+            body: format!("Invalid value: {value}: field is immutable"),
+        });
+    };
+    if let Some(time) = meta.deletion_timestamp.filter(|_| old.deletion_timestamp.is_none()) {
+        // As Go writes an instant.
+        immutable("deletionTimestamp", time.0.format("%Y-%m-%d %H:%M:%S +0000 UTC").to_string());
+    }
+    let grace = meta.deletion_grace_period_seconds;
+    if let Some(seconds) = grace.filter(|_| grace != old.deletion_grace_period_seconds) {
+        immutable("deletionGracePeriodSeconds", seconds.to_string());
+    }
+    errors
+}
+
+/// What is wrong with a changed object's metadata; `marks` is what [`changed_marks`] has found.
+pub(crate) fn validate_update(
+    meta: &ObjectMeta,
+    old: &ObjectMeta,
+    marks: Vec<FieldError>,
+    names: &Names,
+) -> Vec<FieldError> {
     let path = Path::new("metadata");
     let mut errors = Vec::new();
     if meta.is_being_deleted() {
@@ -72,6 +114,7 @@ pub(crate) fn validate_update(meta: &ObjectMeta, old: &ObjectMeta, names: &Names
             errors.push(FieldError::forbidden(&path.child("finalizers"), &detail));
         }
     }
+    errors.extend(marks);
     // What is stored already was valid: only what changed is looked at.
     if meta.labels != old.labels
         || meta.annotations != old.annotations

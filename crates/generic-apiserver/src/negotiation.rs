@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //! In which form an answer is wanted.
 
+use apimachinery::status::reason;
+use http::Method;
+use http::header::{ACCEPT, CONTENT_TYPE};
+
 use crate::protobuf;
-use crate::status::Failure;
+use crate::request::Call;
+use crate::status::{Failure, Result};
 
 const JSON: &str = "application/json";
+/// Media types of watches, as the router of typed kinds knows them.
+const STREAMS: [&str; 2] = ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"];
+/// Media types of patches of typed kinds.
+pub(crate) const PATCHES: [&str; 4] = [
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+];
 pub(crate) const YAML: &str = "application/yaml";
 
 /// Form of objects in an answer.
@@ -109,6 +123,41 @@ fn satisfy(clause: &str) -> Option<Form> {
     }
 }
 
+/// What the router of typed kinds says of a request's media types before anything looks at it: it knows neither `application/*`
+/// nor weights.
+///
+/// Source: github.com/emicklei/go-restful jsr311.go, k8s.io/apiserver pkg/endpoints/installer.go.
+pub(crate) fn route(call: &Call, verb: &str, body: usize) -> Result<()> {
+    let is_among = |header: &str, types: &[&str], any: bool| {
+        let mut named = header.split(',').map(|clause| clause.split(';').next().unwrap_or_default().trim());
+        named.any(|media| any && media == "*/*" || types.contains(&media))
+    };
+    let lacks_body = body == 0 && matches!(call.method, Method::POST | Method::PUT | Method::PATCH);
+    let unsupported = |available: &[&str]| {
+        let text = format!("415: Unsupported Media Type\n\nAvailable representations: {}", available.join(", "));
+        Failure::Routed(415, reason::UNSUPPORTED_MEDIA_TYPE, text)
+    };
+    if verb == "patch" && !is_among(call.header(CONTENT_TYPE), &PATCHES, false) {
+        if body > 0 {
+            return Err(Failure::Routed(415, reason::UNSUPPORTED_MEDIA_TYPE, "415: Unsupported Media Type".to_owned()));
+        }
+        return Err(unsupported(&[]));
+    }
+    let mut produced = served(true);
+    if matches!(verb, "list" | "watch") {
+        produced.extend(STREAMS);
+    }
+    let accept = call.header(ACCEPT);
+    if accept.is_empty() || is_among(accept, &produced, true) {
+        return Ok(());
+    }
+    if lacks_body {
+        return Err(unsupported(&produced));
+    }
+    let text = format!("406: Not Acceptable\n\nAvailable representations: {}", produced.join(", "));
+    Err(Failure::Routed(406, reason::NOT_ACCEPTABLE, text))
+}
+
 /// Media types of bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
@@ -133,6 +182,12 @@ pub(crate) fn unsupported_body(has_messages: bool) -> Failure {
 pub(crate) fn not_acceptable(has_messages: bool) -> Failure {
     let text = format!("only the following media types are accepted: {}", served(has_messages).join(", "));
     Failure::NotAcceptable(text)
+}
+
+/// The refusal of a watch in another form.
+pub(crate) fn no_such_stream(has_messages: bool) -> Failure {
+    let streams = &STREAMS[..if has_messages { 2 } else { 1 }];
+    Failure::NotAcceptable(format!("only the following media types are accepted: {}", streams.join(", ")))
 }
 
 /// Media types of objects; kinds of CustomResourceDefinitions have no messages in protobuf.

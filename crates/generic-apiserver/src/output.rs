@@ -56,7 +56,7 @@ pub(crate) fn list(scope: &Scope, objects: &[Arc<Stored>], revision: Revision, e
     }
 }
 
-/// A list in plain JSON.
+/// A list in plain JSON; items of typed kinds say neither their kind nor its version, since the list does.
 pub(crate) fn plain_list(scope: &Scope, objects: &[Arc<Stored>], revision: Revision) -> Bytes {
     json_list(scope, objects, &ListEnd::default().metadata(revision))
 }
@@ -74,7 +74,11 @@ fn json_list(scope: &Scope, objects: &[Arc<Stored>], metadata: &Value) -> Bytes 
         if index > 0 {
             out.push(b',');
         }
-        write_object(scope, object, &mut out);
+        if names.info.custom {
+            write_object(scope, object, &mut out);
+        } else {
+            object.write_item(&mut out, scope.annotation());
+        }
     }
     out.extend_from_slice(b"]}\n");
     out.into()

@@ -31,6 +31,8 @@ pub struct RequestContext {
     pub subresource: Arc<str>,
     /// Whether nothing will be stored.
     pub dry_run: bool,
+    /// Whether a whole collection is being deleted.
+    pub collection: bool,
 }
 
 /// How the server raises `metadata.generation` for a kind.

@@ -12,6 +12,7 @@ use percent_encoding::percent_decode_str;
 use process::User;
 
 use crate::authentication::UserDetails;
+use crate::openapi::DescribedRelease;
 use crate::status::{Failure, Result};
 
 /// Longest name of a field manager, in bytes.
@@ -238,6 +239,8 @@ pub(crate) struct Call {
     pub(crate) now: Instant,
     /// What is to be said of keys that are there twice in a body of YAML.
     pub(crate) duplicates: Vec<String>,
+    /// Release of what is described and served elsewhere.
+    pub(crate) described: DescribedRelease,
 }
 
 impl Call {

@@ -39,11 +39,12 @@ pub(crate) async fn answer(
 ) -> Result<Response> {
     let info = &review.info;
     if info.namespaced == path.namespace.is_empty() || !path.subresource.is_empty() {
-        return Err(Failure::NoSuchPath);
+        return Err(Failure::NoSuchResource);
     }
     if call.method != Method::POST || !path.name.is_empty() || call.route.cluster == "*" {
         return Err(Failure::NoSuchMethod);
     }
+    negotiation::route(call, "create", body.len())?;
     let form = negotiation::form(call.header(ACCEPT)).ok_or_else(|| negotiation::not_acceptable(true))?;
     if form != Form::Object {
         let resource = info.group_resource();

@@ -94,7 +94,7 @@ impl Routes {
             Described::new(names.info.clone(), names.described.clone())
         });
         let views = self.views.values().map(|view| Described::new(view.info.clone(), view.described.clone()));
-        let others = others.into_iter().map(|info| Described::new(info, None));
+        let others = others.into_iter().map(Described::elsewhere);
         Documents::new(rows.chain(views).chain(others), self.reviews.values().map(|review| review.info.clone()))
     }
 
@@ -115,7 +115,7 @@ impl Routes {
 
     /// The hook of a subresource.
     pub(crate) fn subresource(&self, info: &ResourceInfo, name: &str) -> Option<Arc<dyn Subresource>> {
-        self.subresources.get(&(info.group, info.plural, name)).cloned()
+        self.subresources.get(&(info.group, info.plural, name)).filter(|_| info.serves(name)).cloned()
     }
 
     /// The resources with objects: those that are stored, and other versions of them.

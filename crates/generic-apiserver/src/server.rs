@@ -5,11 +5,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use apimachinery::Resource;
+use apimachinery::catalogue::ResourceInfo;
 use apimachinery::meta::ObjectMeta;
 use bytes::Bytes;
 use eventlog::{Actor, Revision};
 use futures::future::BoxFuture;
 use http::Method;
+use http::header::USER_AGENT;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use process::participant::Told;
 use process::transport::{Body, ResponseFuture};
@@ -24,7 +26,7 @@ use crate::delegates::Delegates;
 use crate::discovery;
 use crate::handlers::{self, Backend};
 use crate::http::{Health, Metrics};
-use crate::openapi::{self, Documents};
+use crate::openapi::{self, DescribedRelease, Documents};
 use crate::protobuf;
 use crate::request::{Call, Query, ResourcePath, Route, Target, verb};
 use crate::reviews;
@@ -46,6 +48,8 @@ pub(crate) struct Inner {
     pub(crate) backend: Arc<Backend>,
     pub(crate) routes: Routes,
     pub(crate) documents: Documents,
+    /// The release that is served.
+    pub(crate) release: u16,
     pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
     pub(crate) clusters: Arc<dyn Clusters>,
@@ -110,6 +114,11 @@ impl Server {
             };
             allowed.map_err(|failure| failure.response())
         })
+    }
+
+    /// The release that it serves.
+    pub fn release(&self) -> u16 {
+        self.0.release
     }
 
     /// Up to which revision the server has followed the log.
@@ -230,6 +239,7 @@ impl Inner {
             details: parts.extensions.remove::<UserDetails>().unwrap_or_default(),
             now: stamp.now.unwrap_or_else(|| self.backend.foundation.clock.now()),
             duplicates: Vec::new(),
+            described: parts.extensions.remove::<DescribedRelease>().unwrap_or_default(),
         };
         match stamp.head {
             Some(head) => self.backend.store.reach(head).await?,
@@ -251,7 +261,7 @@ impl Inner {
                 match discovery::answer(self, &call, cluster.as_ref()) {
                     Some(_) if !reads(&call.method) && is_routed(&call.route.path) => Err(Failure::NoSuchMethod),
                     Some(response) => Ok(response),
-                    None => Err(Failure::NoSuchPath),
+                    None => Err(self.missing(&call.route)),
                 }
             }
             Target::Resource(path) => {
@@ -261,7 +271,9 @@ impl Inner {
                 if call.method == Method::HEAD {
                     return Err(Failure::NoSuchMethod);
                 }
-                let (server, served) = self.serving(&call.route.cluster, &path).ok_or(Failure::NoSuchPath)?;
+                let all = self.is_asked_by_own(&call);
+                let (server, served) =
+                    self.serving(&call.route.cluster, &path, all).ok_or_else(|| self.missing(&call.route))?;
                 if !Arc::ptr_eq(&server, self) {
                     server.backend.store.fresh().await?;
                 }
@@ -298,10 +310,10 @@ impl Inner {
         body: Bytes,
     ) -> Result<Response> {
         let watch = call.verb(&path) == "watch";
-        let yaml = yaml::wanted(&mut call, watch)?;
+        let info = served.info();
+        let yaml = yaml::wanted(&mut call, watch, !info.custom)?;
         let body = yaml::read(&mut call, body)?;
         // The body of a subresource may be of another kind than its object.
-        let info = served.info();
         let hook = self.routes.subresource(&info, &path.subresource);
         let expected = || hook.as_ref().map_or_else(|| (&info).into(), |hook| hook.facts().into());
         let body = protobuf::body::read(&mut call, expected, body)?;
@@ -335,18 +347,46 @@ impl Inner {
     }
 
     /// Who answers for a path in a cluster, and with what.
-    fn serving(self: &Arc<Self>, cluster: &str, path: &ResourcePath) -> Option<(Arc<Self>, Served)> {
-        if let Some(served) = self.served(cluster, path) {
+    fn serving(self: &Arc<Self>, cluster: &str, path: &ResourcePath, all: bool) -> Option<(Arc<Self>, Served)> {
+        if let Some(served) = self.served(cluster, path, all) {
             return Some((self.clone(), served));
         }
         let delegate = self.delegates.of(cluster)?;
-        let served = delegate.served(cluster, path)?;
+        let served = delegate.served(cluster, path, all)?;
         Some((delegate, served))
     }
 
+    /// The answer to a request for what is not there: below a group of typed kinds their router gives it.
+    fn missing(&self, route: &Route) -> Failure {
+        let mut segments = route.path.split('/').skip(1);
+        let group = match segments.next() {
+            Some("api") => Some(""),
+            Some("apis") => segments.next().filter(|group| !group.is_empty()),
+            _ => None,
+        };
+        let mut known = self.routes.resources().chain(self.routes.reviews());
+        let is_typed =
+            |row: &ResourceInfo| group == Some(row.group) && !row.custom && self.shows(&route.cluster, row, false);
+        if known.any(is_typed) { Failure::NoSuchResource } else { Failure::NoSuchPath }
+    }
+
     /// What answers for a path in a cluster.
-    fn served(&self, cluster: &str, path: &ResourcePath) -> Option<Served> {
-        self.routes.find(path, |info| self.clusters.serves(cluster, info))
+    fn served(&self, cluster: &str, path: &ResourcePath, all: bool) -> Option<Served> {
+        self.routes.find(path, |info| self.shows(cluster, info, all))
+    }
+
+    /// Whether a cluster serves a resource; `all`: also one that the release does not have.
+    pub(crate) fn shows(&self, cluster: &str, info: &ResourceInfo, all: bool) -> bool {
+        (all || info.is_served()) && self.clusters.serves(cluster, info)
+    }
+
+    /// Whether components or commands of the landscape itself ask. They are written for the newest release, and use its resources
+    /// whatever release is served.
+    pub(crate) fn is_asked_by_own(&self, call: &Call) -> bool {
+        let agent = call.header(USER_AGENT).split('/').next().unwrap_or_default();
+        call.user.component.is_some()
+            || &*call.user.name == "system:apiserver"
+            || self.backend.own_agents.contains(&agent)
     }
 
     fn authorize(&self, method: &Method, route: &Route, query: &Query, user: &User) -> Result<()> {

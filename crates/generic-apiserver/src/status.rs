@@ -3,11 +3,11 @@
 
 use apimachinery::field::{FieldError, Path};
 use apimachinery::patch::PatchError;
-use apimachinery::status::StatusCause;
+use apimachinery::status::{StatusCause, StatusDetails};
 use apimachinery::{GroupKind, GroupResource, Status};
 use bytes::Bytes;
 use eventlog::{AppendError, Revision};
-use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
+use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WARNING, X_CONTENT_TYPE_OPTIONS};
 use process::Response;
 use process::transport::full;
 use serde_json::json;
@@ -31,6 +31,8 @@ const PANICKED: &str = "This request caused apiserver to panic. Look in the logs
 pub(crate) enum Failure {
     /// Nothing is served under the path.
     NoSuchPath,
+    /// As `NoSuchPath`, below a group that is served.
+    NoSuchResource,
     /// The path exists, but not for this method.
     NoSuchMethod,
     /// No such logical cluster.
@@ -48,6 +50,8 @@ pub(crate) enum Failure {
     /// The namespace is going away.
     NamespaceTerminating(GroupResource, String, String),
     NotAcceptable(String),
+    /// What the router of typed kinds says of media types: code, reason, text.
+    Routed(u16, &'static str, String),
     UnsupportedMediaType(Vec<&'static str>),
     /// The body is above what the server reads.
     TooLarge,
@@ -73,6 +77,8 @@ pub(crate) enum Failure {
     TooMany(String),
     /// What admission or a hook answered.
     Refused(Box<Status>),
+    /// A failure, and what there was to warn of until then.
+    Warned(Box<Self>, Vec<String>),
 }
 
 /// Result of a handler.
@@ -172,7 +178,7 @@ impl Failure {
     /// The `Status`.
     pub(crate) fn status(&self) -> Status {
         match self {
-            Self::NoSuchPath => Status::path_not_found(),
+            Self::NoSuchPath | Self::NoSuchResource => Status::path_not_found(),
             Self::NoSuchMethod => Status::method_not_allowed(),
             Self::NoSuchCluster(name) => Status::not_found(&cluster_resource(), name),
             Self::NotFound(resource, name) => Status::not_found(resource, name),
@@ -184,6 +190,10 @@ impl Failure {
             Self::BadRequest(message) => Status::bad_request(message.clone()),
             Self::Forbidden(resource, name, why) => Status::forbidden(resource, name, why),
             Self::NamespaceTerminating(resource, name, namespace) => terminating(resource, name, namespace),
+            Self::Routed(code, reason, message) => {
+                let details = Some(StatusDetails::default());
+                Status { details, ..Status::failure(*code, reason, message.clone()) }
+            }
             Self::NotAcceptable(message) => Status::not_acceptable(message.clone()),
             Self::UnsupportedMediaType(accepted) => Status::unsupported_media_type(accepted),
             Self::TooLarge => Status::request_entity_too_large(BODY_LIMIT),
@@ -204,6 +214,16 @@ impl Failure {
             }
             Self::TooMany(message) => Status::too_many_requests(message.clone()),
             Self::Refused(status) => Status::clone(status),
+            Self::Warned(failure, _) => failure.status(),
+        }
+    }
+
+    /// The failure with warnings, unless it has some.
+    pub(crate) fn warned(self, warnings: Vec<String>) -> Self {
+        match self {
+            Self::Warned(..) => self,
+            failure if warnings.is_empty() => failure,
+            failure => Self::Warned(Box::new(failure), warnings),
         }
     }
 
@@ -211,6 +231,7 @@ impl Failure {
     pub(crate) fn text(&self) -> String {
         let token = match self {
             Self::Expired(_, token) => token.as_deref(),
+            Self::Warned(failure, _) => return failure.text(),
             _ => None,
         };
         status_text(&self.status(), token)
@@ -218,6 +239,11 @@ impl Failure {
 
     /// The answer.
     pub(crate) fn response(&self) -> Response {
+        if let Self::Warned(failure, warnings) = self {
+            let mut response = failure.response();
+            warn(&mut response, warnings);
+            return response;
+        }
         if matches!(self, Self::NoSuchPath) {
             return plain(404, "404 page not found\n");
         }
@@ -240,6 +266,31 @@ impl Failure {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
+    }
+}
+
+/// Adds `Warning` headers: duplicates removed, and texts cut once they grow too long together.
+pub(crate) fn warn(response: &mut Response, warnings: &[String]) {
+    let mut seen: Vec<&str> = Vec::new();
+    for warning in warnings {
+        if !seen.contains(&warning.as_str()) {
+            seen.push(warning);
+        }
+    }
+    let total: usize = seen.iter().map(|text| text.chars().count()).sum();
+    let mut left = 4096_usize;
+    for text in seen {
+        let text: String = if total > 4096 { text.chars().take(256).collect() } else { text.to_owned() };
+        let length = text.chars().count();
+        if length > left {
+            return;
+        }
+        left -= length;
+        let clean: String = text.chars().filter(|character| !character.is_control()).collect();
+        let value = format!("299 - \"{}\"", clean.replace('\\', "\\\\").replace('"', "\\\""));
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            response.headers_mut().append(WARNING, value);
+        }
     }
 }
 

@@ -98,21 +98,38 @@ fn names_itself(columns: &[Column]) -> bool {
     columns.iter().enumerate().any(|(place, column)| column.name == "Name" && (place == 0 || is_own(column)))
 }
 
+/// What Kubernetes says of `metadata.name` and `metadata.creationTimestamp`.
+const NAME: &str = "Name must be unique within a namespace. Is required when creating resources, although some resources may \
+allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation \
+idempotence and configuration definition. Cannot be updated. More info: \
+https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";
+const CREATED: &str = "CreationTimestamp is a timestamp representing the server time when this object was created. It is not \
+guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in \
+RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: \
+https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
+
+fn definition(name: &str, type_: &str, format: &str, description: &str, priority: u8) -> Value {
+    json!({ "name": name, "type": type_, "format": format, "description": description, "priority": priority })
+}
+
 fn definitions(columns: &[Column]) -> Value {
     let mut out = Vec::new();
     if !names_itself(columns) {
-        out.push(json!({ "name": "Name", "type": "string", "format": "name", "description": "", "priority": 0 }));
+        out.push(definition("Name", "string", "name", NAME, 0));
     }
     for column in columns {
-        // Ages are made here, so that they follow the server's clock.
-        let type_ = if column.type_ == "date" { "string" } else { column.type_ };
-        out.push(json!({
-            "name": column.name, "type": type_, "format": if column.name == "Name" { "name" } else { "" },
-            "description": "", "priority": column.priority,
-        }));
+        let Column { name, type_, format, description, cell, priority } = column;
+        let type_ = if *type_ == "age" { "string" } else { type_ };
+        let format = if *name == "Name" { "name" } else { format };
+        let description = match (*name, cell) {
+            (_, Cell::Path(".metadata.creationTimestamp")) => CREATED,
+            ("Name", _) if description.is_empty() => NAME,
+            _ => description,
+        };
+        out.push(definition(name, type_, format, description, *priority));
     }
     if columns.is_empty() {
-        out.push(json!({ "name": "Age", "type": "string", "format": "", "description": "", "priority": 0 }));
+        out.push(definition("Age", "date", "", CREATED, 0));
     }
     Value::Array(out)
 }
@@ -176,7 +193,7 @@ fn cell(tree: &Value, column: &Column, now: DateTime<Utc>) -> Value {
     let is_path = matches!(column.cell, Cell::Path(_));
     match (column.type_, value) {
         ("date", Value::Null) if is_path => Value::Null,
-        ("date", value) => json!(age(&value, now)),
+        ("date" | "age", value) => json!(age(&value, now)),
         // What a definition's column of texts finds is made a text; a printer's cells are what it makes of them.
         ("string", Value::Array(_) | Value::Object(_)) if is_path => Value::Null,
         ("string", Value::Bool(value)) if is_path => json!(value.to_string()),
@@ -289,6 +306,7 @@ mod tests {
         assert_eq!(cell("string", Cell::Path(".list")), json!(null));
         assert_eq!(cell("date", Cell::Path(".then")), json!("3m"));
         assert_eq!(cell("date", Cell::Path(".never")), json!(null));
+        assert_eq!(cell("age", Cell::Path(".never")), json!("<unknown>"));
         assert_eq!(cell("date", Cell::Function(|tree| tree["never"].clone())), json!("<unknown>"));
         assert_eq!(cell("string", Cell::Age(".then", "<none>")), json!("3m"));
         assert_eq!(cell("string", Cell::Age(".never", "<none>")), json!("<none>"));
@@ -298,15 +316,15 @@ mod tests {
     }
 
     fn cell_of(tree: &Value, type_: &'static str, cell: Cell, now: DateTime<Utc>) -> Value {
-        super::cell(tree, &Column { name: "C", type_, cell, priority: 0 }, now)
+        super::cell(tree, &Column::new("C", type_, cell, 0), now)
     }
 
     #[test]
     fn a_table_shows_the_name_of_its_objects_once() {
         let named = |cell: Cell, before: usize| {
-            let other = Column { name: "Other", type_: "string", cell: Cell::Path(".x"), priority: 0 };
+            let other = Column::new("Other", "string", Cell::Path(".x"), 0);
             let mut columns = vec![other; before];
-            columns.push(Column { name: "Name", type_: "string", cell, priority: 0 });
+            columns.push(Column::new("Name", "string", cell, 0));
             names_itself(&columns)
         };
         assert!(named(Cell::Path(".metadata.name"), 1), "of Events");

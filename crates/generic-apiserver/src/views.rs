@@ -218,7 +218,12 @@ impl View {
                 tree["kind"] = json!(format!("{}List", self.info.kind));
                 tree["apiVersion"] = json!(api_version(&self.info));
                 for item in tree["items"].as_array_mut().into_iter().flatten() {
-                    self.show(item);
+                    let Value::Object(fields) = item else { continue };
+                    self.rename(fields, false);
+                    if fields.contains_key("kind") {
+                        fields.insert("kind".to_owned(), json!(self.info.kind));
+                        fields.insert("apiVersion".to_owned(), json!(api_version(&self.info)));
+                    }
                 }
             }
             _ => {}

@@ -13,7 +13,7 @@ use process::Response;
 use process::transport::full;
 use serde_json::Value;
 
-use crate::negotiation::{YAML, media, prefers_yaml};
+use crate::negotiation::{self, YAML, media, prefers_yaml};
 use crate::request::Call;
 use crate::status::{Failure, Result};
 
@@ -51,12 +51,12 @@ pub(crate) fn parse(body: &[u8]) -> std::result::Result<(Value, Vec<String>), St
 ///
 /// # Errors
 /// 406 for a watch.
-pub(crate) fn wanted(call: &mut Call, watch: bool) -> Result<bool> {
+pub(crate) fn wanted(call: &mut Call, watch: bool, has_messages: bool) -> Result<bool> {
     if !prefers_yaml(call.header(ACCEPT)) {
         return Ok(false);
     }
     if watch {
-        return Err(Failure::NotAcceptable("only the following media types are accepted: application/json".to_owned()));
+        return Err(negotiation::no_such_stream(has_messages));
     }
     call.headers.insert(ACCEPT, JSON);
     Ok(true)

@@ -20,7 +20,6 @@ use generic_apiserver::protobuf::{MEDIA_TYPE, answer, is_known};
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
-use process::https::is_watch;
 use process::transport::{Decoded, full};
 use process::{Request, Response, TransportError};
 
@@ -52,7 +51,7 @@ async fn negotiated(host: &Host, mut request: Request) -> Result<Response, Trans
     let Some(accept) = as_json(request.headers()) else { return host.answer(request).await };
     let Some(place) = Place::of(request.uri().path()) else { return host.answer(request).await };
     let asked = Asked {
-        watches: is_watch(request.uri().query()),
+        watches: crate::place::is_watch(request.uri()),
         partial: accept.contains("as=PartialObjectMetadata"),
         known: place.has_messages(),
     };

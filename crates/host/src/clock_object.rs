@@ -26,6 +26,7 @@ use process::Response;
 use process::transport::{Decoded, full};
 use serde_json::{Value, json};
 
+use crate::aggregation::whole_lines;
 use crate::clock_service::{ClockService, ClockState};
 use crate::timekeeper::Mode;
 
@@ -96,7 +97,7 @@ pub(crate) async fn show(clock: ClockService, response: Response, watch: bool) -
     }
     parts.extensions.remove::<Decoded>();
     if watch {
-        let body = body.map_frame(move |frame| frame.map_data(|line| show_frame(&clock, line)));
+        let body = whole_lines(body).map_frame(move |frame| frame.map_data(|lines| show_lines(&clock, &lines)));
         return Response::from_parts(parts, body.boxed_unsync());
     }
     let Ok(body) = body.collect().await else {
@@ -109,11 +110,19 @@ pub(crate) async fn show(clock: ClockService, response: Response, watch: bool) -
     Response::from_parts(parts, full(format!("{tree}\n")))
 }
 
-fn show_frame(clock: &ClockService, line: Bytes) -> Bytes {
-    let Ok(mut tree) = serde_json::from_slice::<Value>(&line) else { return line };
-    fill(clock, &mut tree["object"]);
-    // The type comes first, as everywhere.
-    format!("{{\"type\":{},\"object\":{}}}\n", tree["type"], tree["object"]).into()
+fn show_lines(clock: &ClockService, lines: &Bytes) -> Bytes {
+    let mut out = Vec::with_capacity(lines.len() + 64);
+    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        let Ok(mut tree) = serde_json::from_slice::<Value>(line) else {
+            out.extend_from_slice(line);
+            continue;
+        };
+        fill(clock, &mut tree["object"]);
+        // The type comes first, as everywhere.
+        let frame = format!("{{\"type\":{},\"object\":{}}}\n", tree["type"], tree["object"]);
+        out.extend_from_slice(frame.as_bytes());
+    }
+    out.into()
 }
 
 fn fill(clock: &ClockService, tree: &mut Value) {

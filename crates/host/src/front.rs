@@ -13,9 +13,9 @@ use std::sync::atomic::Ordering;
 
 use api::cluster;
 use bytes::Bytes;
+use generic_apiserver::DescribedRelease;
 use http::Method;
 use http_body_util::BodyExt;
-use process::https::is_watch;
 use process::participant::{PARTICIPANT_HEADER, WATCH_HEADER};
 use process::transport::full;
 use process::{Request, Response, TransportError, User};
@@ -23,7 +23,7 @@ use process::{Request, Response, TransportError, User};
 use crate::clock_service::ClockService;
 use crate::custom_resources::{self, Look};
 use crate::faults::Asking;
-use crate::place::{Part, Place};
+use crate::place::{Part, Place, is_watch};
 use crate::timekeeper::Timekeeper;
 use crate::{Host, aggregation, clock_object, heartbeats, log_service};
 
@@ -63,7 +63,7 @@ impl Host {
         if let Some(unreachable) = self.inner.faults.answer(&asking, &path, time.now()) {
             return Ok(unreachable);
         }
-        let watches = is_watch(request.uri().query()) || place == Place::Log;
+        let watches = is_watch(request.uri()) || place == Place::Log;
         let response = self.admit(request, place, is_participant).await?;
         Ok(if watches {
             let cut = self.inner.faults.cut(asking, &path, time);
@@ -101,7 +101,7 @@ impl Host {
         clock: &ClockService,
         is_participant: bool,
     ) -> Result<Response, TransportError> {
-        let watches = is_watch(request.uri().query());
+        let watches = is_watch(request.uri());
         let is_component = request.extensions().get::<User>().is_some_and(|user| user.component.is_some());
         let reads = matches!(*request.method(), Method::GET | Method::HEAD);
         let others_write = !reads && !is_participant && !is_component;
@@ -155,9 +155,12 @@ impl Host {
     }
 
     /// Answers a request that the host's own server answers, or one behind it.
-    async fn serve_own(&self, request: Request) -> Result<Response, TransportError> {
+    async fn serve_own(&self, mut request: Request) -> Result<Response, TransportError> {
         let reads = matches!(*request.method(), Method::GET | Method::HEAD);
         if reads {
+            if let Some(release) = self.aggregated().and_then(|server| server.release()) {
+                request.extensions_mut().insert(DescribedRelease(release));
+            }
             return self.inner.server.call(request).await;
         }
         let path = request.uri().path().to_owned();
@@ -196,8 +199,9 @@ impl Host {
         let query = request.uri().query().unwrap_or_default();
         let of_the_past = query.contains("resourceVersionMatch=Exact");
         let reads = *request.method() == Method::GET && !is_component && !of_the_past;
-        let watches = is_watch(Some(query));
+        let watches = is_watch(request.uri());
         let is_participant = request.headers().contains_key(PARTICIPANT_HEADER);
+        let uri = request.uri().clone();
         let response = self.inner.server.call(request).await?;
         if !watches {
             return Ok(if reads { heartbeats::show(response, self.inner.time.now()).await } else { response });
@@ -206,9 +210,10 @@ impl Host {
         if !reads || is_participant || !response.status().is_success() {
             return Ok(response);
         }
-        let server = self.inner.server.clone();
+        let leases = heartbeats::running(&self.own_transport(), uri.path(), uri.query()).await?;
+        let (time, wall, server) = (self.inner.time.clone(), self.inner.wall.clone(), self.inner.server.clone());
         let position = move || server.position();
-        Ok(response.map(|body| heartbeats::renewed(body, self.inner.time.clone(), self.inner.wall.clone(), position)))
+        Ok(response.map(|body| heartbeats::renewed(body, leases, time, wall, position)))
     }
 
     /// Answers a request about Cluster objects, and does to the cluster what was done to its object.

@@ -11,13 +11,14 @@
 //! be owners of one Lease while one of them replaces another.
 //!
 //! Components get what is stored, and so see the end of an owner in their watches. All other clients read the renewal, and a watch
-//! of theirs gets one every 10 seconds of wall time ([`renewed`]): it has landscape time as it is then, and the resource
+//! of theirs gets one every 10 seconds of wall time, or of landscape time while that runs faster ([`renewed`]), wherever the
+//! watch began: it has landscape time as it is then, and the resource
 //! version up to which the watch has sent everything, so that a watch from there misses nothing. No entry is
 //! written for it, and the clock takes no step for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
 
 use api::constants::{annotation, namespace};
@@ -39,8 +40,15 @@ use crate::aggregation;
 /// What comes behind the cluster in a path of Leases.
 const GROUP: &str = "/apis/coordination.k8s.io/v1/";
 
-/// Wall time between two renewals in a watch, as gardenlets and kubelets renew.
+/// Time between two renewals in a watch, as gardenlets and kubelets renew.
 const PERIOD: TimeDelta = TimeDelta::seconds(10);
+
+/// Wall time between two looks at the clocks.
+const TICK: TimeDelta = TimeDelta::seconds(1);
+
+/// Path of the Leases of gardenlets.
+static LEASES: LazyLock<String> =
+    LazyLock::new(|| format!("/clusters/garden{GROUP}namespaces/{}/leases", namespace::SEED_LEASE));
 
 /// Owners of each Lease that live.
 #[derive(Clone, Debug, Default)]
@@ -98,21 +106,60 @@ pub(crate) async fn show(response: Response, now: Instant) -> Response {
 }
 
 fn fill(lease: &mut Value, now: Instant) -> bool {
-    let is_renewed = lease["metadata"]["namespace"] == namespace::SEED_LEASE && lease["spec"]["renewTime"].is_null();
-    if is_renewed && lease["spec"].is_object() {
+    let is_renewed = is_renewed(lease);
+    if is_renewed {
         lease["spec"]["renewTime"] = json!(MicroTime(now));
-        return true;
     }
-    false
+    is_renewed
 }
 
-/// The body of a watch in JSON with the renewals of the Leases that it shows; `position`: up to where the watch has
-/// sent the log.
-pub(crate) fn renewed(body: Body, time: Clock, wall: Clock, position: impl Fn() -> Revision + Send + 'static) -> Body {
+/// Whether the owner of a stored Lease runs.
+fn is_renewed(lease: &Value) -> bool {
+    let is_seeds = lease["metadata"]["namespace"] == namespace::SEED_LEASE;
+    is_seeds && lease["spec"].is_object() && lease["spec"]["renewTime"].is_null()
+}
+
+fn name(lease: &Value) -> String {
+    lease["metadata"]["name"].as_str().unwrap_or_default().to_owned()
+}
+
+/// The Leases that a watch on a path with this query selects and whose owners run, by name. Asked for when the watch is open, so
+/// that it is sent what becomes of them.
+pub(crate) async fn running(
+    transport: &Transport,
+    path: &str,
+    query: Option<&str>,
+) -> Result<BTreeMap<String, Value>, TransportError> {
+    let is_selector = |pair: &&str| pair.starts_with("fieldSelector=") || pair.starts_with("labelSelector=");
+    let selectors: Vec<&str> = query.unwrap_or_default().split('&').filter(is_selector).collect();
+    let path = path.replacen("/v1/watch/", "/v1/", 1);
+    let tree = ask(transport, Method::GET, &format!("{path}?{}", selectors.join("&")), &Value::Null).await?;
+    let items = match tree["kind"].as_str() {
+        Some("Lease") => vec![tree],
+        _ => tree["items"].as_array().cloned().unwrap_or_default(),
+    };
+    let running = items.into_iter().filter(is_renewed).map(|mut lease| {
+        // Items of a list say neither.
+        lease["apiVersion"] = json!("coordination.k8s.io/v1");
+        lease["kind"] = json!("Lease");
+        (name(&lease), lease)
+    });
+    Ok(running.collect())
+}
+
+/// The body of a watch in JSON with the renewals of the Leases that it shows, `leases` among them from its beginning;
+/// `position`: up to where the watch has sent the log.
+pub(crate) fn renewed(
+    body: Body,
+    leases: BTreeMap<String, Value>,
+    time: Clock,
+    wall: Clock,
+    position: impl Fn() -> Revision + Send + 'static,
+) -> Body {
     let body = aggregation::whole_lines(body);
-    let sleep = wall.sleep(PERIOD, TimerClass::Calendar);
-    Renewed { body, time, wall, position: Box::new(position), sleep, is_due: false, leases: BTreeMap::new() }
-        .boxed_unsync()
+    let sleep = wall.sleep(TICK, TimerClass::Calendar);
+    let sent = (wall.now(), time.now());
+    Renewed { body, time, wall, position: Box::new(position), sleep, sent, leases }.boxed_unsync()
 }
 
 struct Renewed {
@@ -121,9 +168,9 @@ struct Renewed {
     wall: Clock,
     position: Box<dyn Fn() -> Revision + Send>,
     sleep: Sleep,
-    /// Whether the Leases are to be sent once nothing else waits.
-    is_due: bool,
-    /// By name, the Leases that the watch has sent and whose owners live.
+    /// Wall time and landscape time of the last renewals.
+    sent: (Instant, Instant),
+    /// By name, the Leases that the watch shows and whose owners live.
     leases: BTreeMap<String, Value>,
 }
 
@@ -135,7 +182,7 @@ impl Renewed {
             match serde_json::from_slice::<Value>(line) {
                 Ok(mut tree) if tree["object"]["kind"] == "Lease" => {
                     let lease = &mut tree["object"];
-                    let name = lease["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+                    let name = name(lease);
                     let is_renewed = fill(lease, self.time.now());
                     if is_renewed && tree["type"] != "DELETED" {
                         self.leases.insert(name, tree["object"].clone());
@@ -150,8 +197,14 @@ impl Renewed {
         out.into()
     }
 
-    fn renewals(&self, position: Revision) -> Bytes {
-        let now = json!(MicroTime(self.time.now()));
+    /// Whether the Leases are to be sent once nothing else waits.
+    fn is_due(&self) -> bool {
+        self.wall.now() - self.sent.0 >= PERIOD || self.time.now() - self.sent.1 >= PERIOD
+    }
+
+    fn renewals(&mut self, position: Revision) -> Bytes {
+        self.sent = (self.wall.now(), self.time.now());
+        let now = json!(MicroTime(self.sent.1));
         let mut out = String::new();
         for lease in self.leases.values() {
             let mut lease = lease.clone();
@@ -185,15 +238,11 @@ impl http_body::Body for Renewed {
                     return Poll::Ready(Some(Ok(frame)));
                 }
                 Poll::Ready(end) => return Poll::Ready(end),
-                Poll::Pending if this.is_due => {
-                    this.is_due = false;
-                    this.sleep = this.wall.sleep(PERIOD, TimerClass::Calendar);
-                    if !this.leases.is_empty() {
-                        return Poll::Ready(Some(Ok(Frame::data(this.renewals(position)))));
-                    }
+                Poll::Pending if !this.leases.is_empty() && this.is_due() => {
+                    return Poll::Ready(Some(Ok(Frame::data(this.renewals(position)))));
                 }
                 Poll::Pending => match this.sleep.as_mut().poll(cx) {
-                    Poll::Ready(()) => this.is_due = true,
+                    Poll::Ready(()) => this.sleep = this.wall.sleep(TICK, TimerClass::Calendar),
                     Poll::Pending => return Poll::Pending,
                 },
             }
@@ -203,7 +252,7 @@ impl http_body::Body for Renewed {
 
 /// The Leases that are there, and whether their owner has gone.
 async fn stored(transport: &Transport) -> Result<Vec<(String, bool)>, TransportError> {
-    let tree = send(transport, Method::GET, "", &Value::Null).await?;
+    let tree = ask(transport, Method::GET, &LEASES, &Value::Null).await?;
     let items = tree["items"].as_array().cloned().unwrap_or_default();
     let one =
         |item: &Value| Some((item["metadata"]["name"].as_str()?.to_owned(), !item["spec"]["renewTime"].is_null()));
@@ -219,18 +268,18 @@ pub(crate) async fn fix(transport: &Transport, name: Option<&str>, at: Option<In
                 "metadata": { "annotations": { annotation::OWNER_HAS_GONE: at.map(|_| "true") } },
                 "spec": { "renewTime": at.map(MicroTime) },
             });
-            send(transport, Method::PATCH, &format!("/{lease}"), &patch).await?;
+            ask(transport, Method::PATCH, &format!("{}/{lease}", *LEASES), &patch).await?;
         }
     }
     Ok(())
 }
 
 /// Asks the host's own server; what is refused is no Lease any more.
-async fn send(transport: &Transport, method: Method, rest: &str, body: &Value) -> Result<Value, TransportError> {
+async fn ask(transport: &Transport, method: Method, uri: &str, body: &Value) -> Result<Value, TransportError> {
     let text = if body.is_null() { String::new() } else { body.to_string() };
     let request = http::Request::builder()
         .method(method)
-        .uri(format!("/clusters/garden{GROUP}namespaces/{}/leases{rest}", namespace::SEED_LEASE))
+        .uri(uri)
         .header(http::header::CONTENT_TYPE, "application/merge-patch+json")
         .body(full(text))
         .map_err(|error| TransportError::Broken(error.to_string()))?;
@@ -290,7 +339,8 @@ mod tests {
             lines.unbounded_send(Ok(Frame::data(frame(&json!(type_), &lease).into()))).expect("somebody reads");
         };
         let body = StreamBody::new(stored).boxed_unsync();
-        let mut body = renewed(body, Clock::new(time.clone()), Clock::new(wall.clone()), || Revision(9));
+        let (time_, wall_) = (Clock::new(time.clone()), Clock::new(wall.clone()));
+        let mut body = renewed(body, BTreeMap::new(), time_, wall_, || Revision(9));
         let event = |type_: &str, version: &str, renewed: &str| {
             vec![(type_.to_owned(), version.to_owned(), renewed.to_owned())]
         };
@@ -304,14 +354,17 @@ mod tests {
             wall.advance_to(start + TimeDelta::seconds(seconds));
             assert_eq!(shown(&waiting(&mut body)), event("MODIFIED", "9", "2023-07-27T20:05:00.000000Z"));
         }
+        time.advance_to(start + TimeDelta::minutes(6));
+        wall.advance_to(start + TimeDelta::seconds(21));
+        assert_eq!(shown(&waiting(&mut body)), event("MODIFIED", "9", "2023-07-27T20:06:00.000000Z"), "faster");
         send("MODIFIED", "12", json!("2023-07-27T20:04:00.000000Z"));
         assert_eq!(shown(&waiting(&mut body)), event("MODIFIED", "12", "2023-07-27T20:04:00.000000Z"));
         wall.advance_to(start + TimeDelta::seconds(40));
         assert_eq!(waiting(&mut body), "", "its owner has gone");
         send("MODIFIED", "13", Value::Null);
-        assert_eq!(shown(&waiting(&mut body)), event("MODIFIED", "13", "2023-07-27T20:05:00.000000Z"));
+        assert_eq!(shown(&waiting(&mut body)), event("MODIFIED", "13", "2023-07-27T20:06:00.000000Z"));
         wall.advance_to(start + TimeDelta::seconds(60));
-        assert_eq!(shown(&waiting(&mut body)), event("MODIFIED", "13", "2023-07-27T20:05:00.000000Z"));
+        assert_eq!(shown(&waiting(&mut body)), event("MODIFIED", "13", "2023-07-27T20:06:00.000000Z"));
         send("DELETED", "14", Value::Null);
         let _ = waiting(&mut body);
         wall.advance_to(start + TimeDelta::seconds(90));

@@ -21,10 +21,12 @@ use api::cluster;
 use api::constants::{annotation, namespace};
 use api::kubernetes::coordination::Lease;
 use apimachinery::Status;
+use apimachinery::catalogue::NEWEST;
 use apimachinery::meta::ObjectMeta;
 use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Api, Error, ListOptions, WatchEvent};
+use domain::skew::GardenerVersion;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, StatusCode};
 use http_body_util::{BodyExt, Limited};
@@ -62,6 +64,8 @@ struct Inner {
 struct Process {
     /// Name among the instances.
     name: String,
+    /// The release that it serves.
+    release: u16,
     /// Where requests are handed on to; `None`: it is not ready.
     serves: Option<String>,
 }
@@ -110,7 +114,8 @@ impl Joined {
         let lease = me.name();
         let name = child::participant(cluster::RUNTIME, instance);
         tracing::info!(component, version, instance, host, "a process that was started elsewhere joins the landscape");
-        if let Some(before) = self.known().insert(lease.clone(), Process { name, serves: None }) {
+        let release = GardenerVersion::parse(version).map_or(NEWEST, |version| version.served_release());
+        if let Some(before) = self.known().insert(lease.clone(), Process { name, release, serves: None }) {
             self.0.instances.remove(&before.name);
         }
         // A process that asks again has ended in between.
@@ -168,7 +173,7 @@ impl Joined {
         match (self.0.way_to)(address) {
             Ok(transport) => {
                 process.serves = Some(address.to_owned());
-                self.0.instances.insert(&process.name, transport);
+                self.0.instances.insert(&process.name, process.release, transport);
             }
             Err(error) => tracing::warn!(error, address, "cannot connect to a process that has joined"),
         }

@@ -2,7 +2,8 @@
 //! Where the names of processes lead: `NAME.NAMESPACE` and `NAME.NAMESPACE.svc` mean a process that serves, runs in a pod
 //! of that namespace with label `role: NAME`, and is in the cluster that asks or in `runtime`.
 //!
-//! Unlike upstream: the label stands for the selector of a Service; Services themselves lead nowhere.
+//! Unlike upstream: the label stands for the selector of a Service. Where the Services of a cluster lead,
+//! [`generic_apiserver::webhooks`] finds out; a pod that is one of these processes is found by its name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use api::cluster;
 use api::kubernetes::core::Pod;
 use controller::ObjectKey;
-use generic_apiserver::webhooks::Names;
+use generic_apiserver::webhooks::{Name, Names};
 use parking_lot::Mutex;
 use process::child::Ready;
 
@@ -58,7 +59,13 @@ impl Services {
     /// As webhooks ask.
     pub(crate) fn names(&self) -> Names {
         let services = self.clone();
-        Arc::new(move |cluster, host| services.find(cluster, host))
+        Arc::new(move |cluster, name| match name {
+            Name::Host(host) => services.find(cluster, host),
+            Name::Pod { namespace, name } => {
+                let all = services.0.lock();
+                all.get(&ObjectKey::new(cluster, namespace, name)).map(|endpoint| endpoint.address.clone())
+            }
+        })
     }
 }
 

@@ -210,6 +210,7 @@ pub fn gates_for(shoot: &Shoot) -> Gates {
         credentials_rotation_without_workers_rollout: true,
         etcd_encryption_key_rotates_as_a_whole: rotates,
         several_operations: rotates,
+        ..Gates::default()
     }
 }
 

@@ -213,6 +213,7 @@ impl Assignment {
     /// The assignment holds no certificates, or no address.
     pub fn transport(&self) -> Result<Transport, String> {
         let options = https::Options {
+            addresses: Vec::new(),
             server: self.server.clone(),
             authorities: self.authorities.clone(),
             credentials: Credentials::Certificate(self.certificate.clone()),

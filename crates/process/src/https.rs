@@ -9,7 +9,10 @@
 //! redirect and nothing else of the environment is taken into account. Nothing is retried: the sender knows whether
 //! a request may be repeated.
 
+mod trust;
+
 use std::fmt;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -26,6 +29,7 @@ use rustls::ClientConfig;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
+use self::trust::Trusted;
 use crate::pki::Pair;
 use crate::transport::{Body, BodyError, Request, Response, Transport, TransportError};
 
@@ -98,6 +102,8 @@ pub enum Reach {
 pub struct Options {
     /// `host:port`.
     pub server: String,
+    /// Where the host of `server` is, if no name service knows that.
+    pub addresses: Vec<SocketAddr>,
     /// Certificates, as PEM, of which the server's must be one or be signed by one.
     pub authorities: String,
     /// The user.
@@ -127,10 +133,10 @@ pub struct OptionsError {
 pub fn transport(options: &Options) -> Result<Transport, OptionsError> {
     let fail = |reason: String| OptionsError { server: options.server.clone(), reason };
     let server: Authority = options.server.parse().map_err(|error: http::uri::InvalidUri| fail(error.to_string()))?;
-    let shared = client(options, false).map_err(fail)?;
+    let shared = client(options, server.host(), false).map_err(fail)?;
     let watching = match options.watches {
         Watches::Shared => shared.clone(),
-        Watches::Http1 => client(options, true).map_err(fail)?,
+        Watches::Http1 => client(options, server.host(), true).map_err(fail)?,
     };
     let authorization = match &options.credentials {
         Credentials::Token(token) => {
@@ -210,7 +216,7 @@ pub fn is_watch(query: Option<&str>) -> bool {
     })
 }
 
-fn client(options: &Options, http1: bool) -> Result<reqwest::Client, String> {
+fn client(options: &Options, host: &str, http1: bool) -> Result<reqwest::Client, String> {
     let mut tls = tls(options)?;
     tls.alpn_protocols = vec![if http1 { b"http/1.1".to_vec() } else { b"h2".to_vec() }];
     let ping = match options.reach {
@@ -233,24 +239,20 @@ fn client(options: &Options, http1: bool) -> Result<reqwest::Client, String> {
         .http2_max_header_list_size(HEAD)
         .http2_initial_stream_window_size(WINDOWS.0)
         .http2_initial_connection_window_size(WINDOWS.1);
+    let builder =
+        if options.addresses.is_empty() { builder } else { builder.resolve_to_addrs(host, &options.addresses) };
     let builder = if http1 { builder.http1_only() } else { builder.http2_prior_knowledge() };
     builder.build().map_err(|error| reason(&error))
 }
 
 fn tls(options: &Options) -> Result<ClientConfig, String> {
-    let mut roots = rustls::RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(options.authorities.as_bytes()) {
-        let certificate = certificate.map_err(|error| format!("authorities: {error}"))?;
-        roots.add(certificate).map_err(|error| format!("authorities: {error}"))?;
-    }
-    if roots.is_empty() {
-        return Err("authorities: no certificate".to_owned());
-    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = Arc::new(Trusted::new(&options.authorities, provider.clone())?);
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?
-        .with_root_certificates(roots);
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
     match &options.credentials {
         Credentials::None | Credentials::Token(_) => Ok(config.with_no_client_auth()),
         Credentials::Certificate(pair) => {

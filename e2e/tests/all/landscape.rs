@@ -74,6 +74,35 @@ fn a_landscape_reports_the_version_that_it_was_given() {
     assert_eq!(identity, "garden");
 }
 
+/// Groups, resources and fields that came later are not there; components live on all the same.
+#[test]
+fn a_landscape_of_an_older_release_has_what_that_has() {
+    let sandbox = sandbox("release-80");
+    sandbox.terrarium(&["up", "--gardener-version", "v1.80.0", "--start-time", "2023-07-27T20:00:00Z"]);
+    let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
+    let resources = garden(&["api-resources", "-o", "name"]);
+    let has = |name: &str| resources.lines().any(|line| line == name);
+    for name in ["shoots.core.gardener.cloud", "controllerdeployments.core.gardener.cloud"] {
+        assert!(has(name), "{name}: {resources}");
+    }
+    for name in [
+        "namespacedcloudprofiles.core.gardener.cloud",
+        "credentialsbindings.security.gardener.cloud",
+        "gardenlets.seedmanagement.gardener.cloud",
+    ] {
+        assert!(!has(name), "{name}: {resources}");
+    }
+    let services = garden(&["get", "apiservices", "-o", "name"]);
+    assert!(services.contains("v1beta1.core.gardener.cloud") && !services.contains("security.gardener.cloud"));
+    let refused = sandbox.kubectl_refused(Kubectl::Newest, "garden", &["get", "credentialsbindings", "-A"]);
+    in_order(&refused, &["the server doesn't have a resource type \"credentialsbindings\""]);
+    garden(&["apply", "-f", &manifest("garden")]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
+    garden(&["apply", "-f", &manifest("shoot")]);
+    let succeeded = "--for=jsonpath={.status.lastOperation.state}=Succeeded";
+    garden(&["-n", "garden-demo", "wait", succeeded, "shoot/local", "--timeout=60s"]);
+}
+
 #[test]
 fn the_oldest_kubectl_works() {
     a_shoot_is_force_updated(Kubectl::Oldest, &sandbox("oldest-kubectl"));
@@ -102,6 +131,7 @@ fn a_shoot_is_force_updated(kubectl: Kubectl, sandbox: &Sandbox) {
     in_order(&demo(&["get", "shoots", "-o", "wide"]), &["CLOUDPROFILE", "local", "1.26.4", "Create Succeeded (100%)"]);
     let explained = garden(&["explain", "shoot.spec.maintenance", "--recursive"]);
     in_order(&explained, &["autoUpdate", "kubernetesVersion", "timeWindow", "begin"]);
+    assert!(!explained.contains("autoRotation"), "a later release has it: {explained}");
 
     sandbox.terrarium(&["clock", "until", "2023-07-28T00:00:01Z"]);
     let refused = sandbox.kubectl_refused(kubectl, "garden", &["create", "-f", &manifest("late")]);
@@ -351,7 +381,7 @@ fn webhook(request: Request) -> ResponseFuture {
     })
 }
 
-/// Every instance of gardener-apiserver asks webhooks about Gardener's kinds.
+/// Every instance of gardener-apiserver asks webhooks about Gardener's kinds, at a URL and through a Service.
 #[test]
 fn webhooks_are_asked_about_shoots_by_every_instance() {
     let sandbox = sandbox("webhooks-shoots");
@@ -362,14 +392,21 @@ fn webhooks_are_asked_about_shoots_by_every_instance() {
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
     let validity = Validity::starting(Clock::wall().now() - TimeDelta::hours(1), TimeDelta::hours(2));
     let authority = Authority::new("hooks", Key::transport().expect("a key"), validity).expect("an authority");
-    let leaf = Leaf::Server(&["127.0.0.1"]);
+    let leaf = Leaf::Server(&["127.0.0.1", "hooks.default.svc"]);
     let certificate = authority.issue(leaf, &Key::transport().expect("a key"), validity).expect("a certificate");
     let options = ServeOptions::new(certificate, FixedAuthenticator::default(), Clock::wall(), Clock::wall());
     let _entered = runtime.enter();
     let tasks = Tasks::new();
     let serving = runtime.block_on(http_server::serve(&tasks, webhook, options)).expect("a free port");
     let bundle = STANDARD.encode(&authority.pair().certificate);
-    let configuration = |kind: &str, path: &str| {
+    let service = json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": { "name": "hooks", "namespace": "default" },
+        "spec": { "type": "ExternalName", "externalName": "localhost" },
+    });
+    garden(&["apply", "-f", &sandbox.file("service.json", &service.to_string())]);
+    let port = serving.address().port();
+    let configuration = |kind: &str, path: &str, place: (&str, Value)| {
+        let (field, place) = place;
         let text = json!({
             "apiVersion": "admissionregistration.k8s.io/v1",
             "kind": kind,
@@ -378,7 +415,7 @@ fn webhooks_are_asked_about_shoots_by_every_instance() {
                 "name": format!("{path}.example.org"),
                 "admissionReviewVersions": ["v1"],
                 "sideEffects": "None",
-                "clientConfig": { "url": format!("https://{}/{path}", serving.address()), "caBundle": bundle },
+                "clientConfig": { field: place, "caBundle": bundle },
                 "objectSelector": { "matchExpressions": [{ "key": "refuse", "operator": "Exists" }] },
                 "rules": [{
                     "operations": ["CREATE", "UPDATE"], "apiGroups": ["core.gardener.cloud"],
@@ -388,8 +425,10 @@ fn webhooks_are_asked_about_shoots_by_every_instance() {
         });
         sandbox.file(&format!("{kind}.json"), &text.to_string())
     };
-    garden(&["apply", "-f", &configuration("ValidatingWebhookConfiguration", "judge")]);
-    garden(&["apply", "-f", &configuration("MutatingWebhookConfiguration", "label")]);
+    let reference = json!({ "namespace": "default", "name": "hooks", "path": "/judge", "port": port });
+    let url = json!(format!("https://{}/label", serving.address()));
+    garden(&["apply", "-f", &configuration("ValidatingWebhookConfiguration", "judge", ("service", reference))]);
+    garden(&["apply", "-f", &configuration("MutatingWebhookConfiguration", "label", ("url", url))]);
     let manifests = std::fs::read_to_string(manifest("shoot")).expect("manifests");
     let shoot = manifests.rsplit("---\n").next().expect("the Shoot comes last");
     let labelled = |name: &str, refuse: &str| {

@@ -49,7 +49,7 @@ const MACHINE: &[Column] = &[
     path("Status", ".status.currentStatus.phase"),
     AGE,
     path("Node", ".metadata.labels.node"),
-    Column { name: "ProviderID", type_: "string", cell: Path(".spec.providerID"), priority: 1 },
+    Column::new("ProviderID", "string", Path(".spec.providerID"), 1),
 ];
 
 const MACHINE_SET: &[Column] = &[

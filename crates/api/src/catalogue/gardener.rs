@@ -5,13 +5,33 @@
 //! v1.120.0.
 
 use apimachinery::catalogue::Cell::{Condition, Function, Path};
-use apimachinery::catalogue::{Column, ResourceInfo};
+use apimachinery::catalogue::{Cell, Column, ResourceInfo};
 
-use super::{AGE, cells, column, path, row, wide};
+use super::{AGE, PRINTED_AGE, cells, row};
 use crate::{core, core_v1, operations, security, seedmanagement, settings};
 
 const ALL: &[&str] = &["all"];
 const STATUS: &[&str] = &["status"];
+
+/// A column of texts, which this server calls names.
+const fn column(name: &'static str, cell: Cell) -> Column {
+    Column { format: "name", ..super::column(name, cell) }
+}
+
+/// As [`column`], only with `-o wide`.
+const fn wide(name: &'static str, cell: Cell) -> Column {
+    Column { format: "name", ..super::wide(name, cell) }
+}
+
+/// A column with the value at a path.
+const fn path(name: &'static str, path: &'static str) -> Column {
+    column(name, Path(path))
+}
+
+/// A column with what clients are told of it.
+const fn about(description: &'static str, column: Column) -> Column {
+    Column { description, ..column }
+}
 
 const SHOOT: &[Column] = &[
     column("CloudProfile", Function(cells::shoot_cloud_profile)),
@@ -45,8 +65,14 @@ const SEED: &[Column] = &[
     column("K8S Version", Function(|object| cells::text(object, "/status/kubernetesVersion", "<unknown>"))),
 ];
 
+/// What Kubernetes says of `metadata.namespace`.
+const NAMESPACE: &str = "Namespace defines the space within which each name must be unique. An empty namespace is equivalent \
+to the \"default\" namespace, but \"default\" is the canonical representation. Not all objects are required to be scoped to a \
+namespace - the value of this field for those objects will be empty.\n\nMust be a DNS_LABEL. Cannot be updated. More info: \
+https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces";
+
 const PROJECT: &[Column] = &[
-    column("Namespace", Function(|object| cells::text(object, "/spec/namespace", "<unknown>"))),
+    about(NAMESPACE, column("Namespace", Function(|object| cells::text(object, "/spec/namespace", "<unknown>")))),
     column("Status", Function(|object| cells::text(object, "/status/phase", "<unknown>"))),
     column("Owner", Function(|object| cells::text(object, "/spec/owner/name", "<unknown>"))),
     column("Creator", Function(|object| cells::text(object, "/spec/createdBy/name", "<unknown>"))),
@@ -65,10 +91,19 @@ const SECRET_BINDING: &[Column] = &[
 ];
 
 const CREDENTIALS_BINDING: &[Column] = &[
-    column("Provider", Function(|object| cells::text(object, "/provider/type", "<none>"))),
-    path("APIVersion", ".credentialsRef.apiVersion"),
-    path("Kind", ".credentialsRef.kind"),
-    column("Name", Function(|object| cells::namespaced_name(&object["credentialsRef"]))),
+    about(
+        "Provide is the provider type of the CredentialsBinding.",
+        super::column("Provider", Function(|object| cells::text(object, "/provider/type", "<none>"))),
+    ),
+    about(
+        "APIVersion is the apiVersion of the referenced credentials provider.",
+        path("APIVersion", ".credentialsRef.apiVersion"),
+    ),
+    about("Kind is the kind of the referenced credentials provider.", path("Kind", ".credentialsRef.kind")),
+    about(
+        "Name is the namespace and name of the referenced credentials provider.",
+        column("Name", Function(|object| cells::namespaced_name(&object["credentialsRef"]))),
+    ),
     AGE,
 ];
 
@@ -104,13 +139,16 @@ const BACKUP_ENTRY: &[Column] = &[
 ];
 
 const SHOOT_STATE: &[Column] = &[
-    column("Gardener Data", Function(|object| cells::count(&object["spec"]["gardener"]))),
-    column("Extension States", Function(|object| cells::count(&object["spec"]["extensions"]))),
+    super::column("Gardener Data", Function(|object| cells::count(&object["spec"]["gardener"]))),
+    super::column("Extension States", Function(|object| cells::count(&object["spec"]["extensions"]))),
     AGE,
 ];
 
-const INTERNAL_SECRET: &[Column] =
-    &[path("Type", ".type"), column("Data", Function(|object| cells::count(&object["data"]))), AGE];
+const INTERNAL_SECRET: &[Column] = &[
+    super::path("Type", ".type"),
+    super::column("Data", Function(|object| cells::count(&object["data"]))),
+    PRINTED_AGE,
+];
 
 const MANAGED_SEED: &[Column] =
     &[column("Status", Function(cells::managed_seed_status)), path("Shoot", ".spec.shoot.name"), AGE];
@@ -128,31 +166,45 @@ const GARDENLET: &[Column] = &[
 ];
 
 const BASTION: &[Column] = &[
-    path("Shoot", ".spec.shootRef.name"),
-    column("Seed", Function(|object| cells::text(object, "/spec/seedName", "<pending>"))),
-    column("IP", Function(cells::bastion_address)),
-    Column { name: "Heartbeat", type_: "date", cell: Path(".status.lastHeartbeatTimestamp"), priority: 0 },
-    Column { name: "Expires", type_: "date", cell: Path(".status.expirationTimestamp"), priority: 0 },
+    about("The Shoot this bastion belongs to.", path("Shoot", ".spec.shootRef.name")),
+    about(
+        "The Seed cluster on which the Shoot is scheduled.",
+        column("Seed", Function(|object| cells::text(object, "/spec/seedName", "<pending>"))),
+    ),
+    about("The bastion host's IP and/or hostname.", column("IP", Function(cells::bastion_address))),
+    Column {
+        format: "name",
+        description: "The time and date when the last heartbeat occurred.",
+        ..Column::new("Heartbeat", "age", Path(".status.lastHeartbeatTimestamp"), 0)
+    },
+    Column {
+        format: "name",
+        description: "The time and date after which the bastion will be deleted.",
+        ..Column::new("Expires", "age", Path(".status.expirationTimestamp"), 0)
+    },
     AGE,
 ];
 
 const WORKLOAD_IDENTITY: &[Column] = &[
-    path("Sub", ".status.sub"),
-    path("Type", ".spec.targetSystem.type"),
-    wide("Audiences", Function(|object| cells::joined(&object["spec"]["audiences"]))),
+    about("Sub is the value of the sub claim of the issued JWT token.", path("Sub", ".status.sub")),
+    about("Type is the provider type of the WorkloadIdentity.", super::path("Type", ".spec.targetSystem.type")),
+    about(
+        "Audiences is list with the audiences of the issued JWT token.",
+        wide("Audiences", Function(|object| cells::joined(&object["spec"]["audiences"]))),
+    ),
     AGE,
 ];
 
 const OPENIDCONNECT_PRESET: &[Column] = &[
-    path("Issuer", ".spec.server.issuerURL"),
-    column("Shoot-Selector", Function(|object| cells::selector(&object["spec"]["shootSelector"]))),
+    super::path("Issuer", ".spec.server.issuerURL"),
+    super::column("Shoot-Selector", Function(|object| cells::selector(&object["spec"]["shootSelector"]))),
     AGE,
 ];
 
 const CLUSTER_OPENIDCONNECT_PRESET: &[Column] = &[
-    path("Issuer", ".spec.server.issuerURL"),
-    column("Project-Selector", Function(|object| cells::selector(&object["spec"]["projectSelector"]))),
-    column("Shoot-Selector", Function(|object| cells::selector(&object["spec"]["shootSelector"]))),
+    super::path("Issuer", ".spec.server.issuerURL"),
+    super::column("Project-Selector", Function(|object| cells::selector(&object["spec"]["projectSelector"]))),
+    super::column("Shoot-Selector", Function(|object| cells::selector(&object["spec"]["shootSelector"]))),
     AGE,
 ];
 

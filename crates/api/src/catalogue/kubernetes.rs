@@ -6,29 +6,25 @@
 use apimachinery::catalogue::Cell::{Function, Path};
 use apimachinery::catalogue::{Cell, Column, ResourceInfo};
 
-use super::{AGE, bare, cells, column, counted, path, pod_cells, wide};
+use super::{PRINTED_AGE as AGE, bare, cells, column, counted, path, pod_cells, wide};
 use crate::kubernetes::tables;
 
 const ALL: &[&str] = &["all"];
 const STATUS: &[&str] = &["status"];
-
-const fn date(name: &'static str, cell: Cell, priority: u8) -> Column {
-    Column { name, type_: "date", cell, priority }
-}
 
 const CONTAINERS: Column = wide("Containers", Function(cells::container_names));
 const IMAGES: Column = wide("Images", Function(cells::container_images));
 const SELECTOR: Column = wide("Selector", Function(|object| cells::selector(&object["spec"]["selector"])));
 
 pub(super) const EVENT: &[Column] = &[
-    date("Last Seen", Function(cells::event_last_seen), 0),
+    Column::new("Last Seen", "age", Function(cells::event_last_seen), 0),
     path("Type", ".type"),
     path("Reason", ".reason"),
     column("Object", Function(cells::event_object)),
     wide("Subobject", Path(".involvedObject.fieldPath")),
     wide("Source", Function(cells::event_source)),
     column("Message", Function(cells::event_message)),
-    date("First Seen", Function(cells::event_first_seen), 1),
+    Column::new("First Seen", "age", Function(cells::event_first_seen), 1),
     wide("Count", Function(cells::event_count)),
     wide("Name", Path(".metadata.name")),
 ];

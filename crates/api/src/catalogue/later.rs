@@ -9,7 +9,7 @@
 //! Source: pkg/apis/{core/v1beta1,core/v1,seedmanagement/v1alpha1,operator/v1alpha1}/types_*.go, the first of v1.81.0 to v1.149.0
 //! that has the path from the kind to the field.
 
-use apimachinery::catalogue::LaterField;
+use apimachinery::catalogue::{LaterField, Life};
 
 /// Path and minor; `[]` stands for each item of a list or map.
 type Row = (&'static str, u16);
@@ -104,6 +104,22 @@ const PROFILE: [Row; 8] = [
     ("regions.[].accessRestrictions", 107),
 ];
 
+/// Which releases serve a resource of Gardener; all of them serve most.
+///
+/// Source: pkg/apiserver/registry/*/rest/storage_*.go of each release.
+pub(super) fn life(group: &str, version: &str, plural: &str) -> Life {
+    let since = |since| Life { since, ..Life::default() };
+    match (group, version, plural) {
+        ("core.gardener.cloud", "v1beta1", "namespacedcloudprofiles") => since(92),
+        ("core.gardener.cloud", "v1", _) => since(96),
+        ("core.gardener.cloud", _, "shoots") => Life { subresources: &[("viewerkubeconfig", 86)], ..Life::default() },
+        ("security.gardener.cloud", _, "credentialsbindings") => since(95),
+        ("security.gardener.cloud", ..) | ("seedmanagement.gardener.cloud", _, "gardenlets") => since(97),
+        ("settings.gardener.cloud", ..) => Life { until: Some(142), ..Life::default() },
+        _ => Life::default(),
+    }
+}
+
 /// Of a kind of one group and version; empty for most.
 pub(super) fn fields(group: &str, version: &str, kind: &str) -> &'static [LaterField] {
     let own: &[Row] = match (group, version, kind) {
@@ -167,9 +183,33 @@ fn made(rows: impl Iterator<Item = (String, u16)>) -> &'static [LaterField] {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use apimachinery::schema::{EACH, Node};
 
-    use super::super::{all, controller_deployments_view};
+    use super::super::{all, controller_deployments_view, find, is_aggregated};
+
+    #[test]
+    fn a_release_serves_what_it_has() {
+        let served = |release: u16| {
+            let rows = all().iter().chain([controller_deployments_view()]).filter(|row| is_aggregated(row));
+            let rows = rows.filter(|row| row.at(release).is_served());
+            rows.map(|row| format!("{}/{} {}", row.group, row.version, row.plural)).collect::<BTreeSet<_>>()
+        };
+        let mut before = served(80);
+        assert_eq!(before.len(), 20, "{before:?}");
+        for (release, came, went) in
+            [(91, 0, 0), (92, 1, 0), (94, 0, 0), (95, 1, 0), (96, 1, 0), (97, 2, 0), (141, 0, 0), (142, 0, 2)]
+        {
+            let now = served(release);
+            let changes = (now.difference(&before).count(), before.difference(&now).count());
+            assert_eq!(changes, (came, went), "{release}");
+            before = now;
+        }
+        let shoots = find("core.gardener.cloud", "v1beta1", "shoots").expect("a row");
+        let has = |release: u16| ["adminkubeconfig", "viewerkubeconfig"].map(|name| shoots.at(release).serves(name));
+        assert_eq!((has(85), has(86)), ([true, false], [true, true]));
+    }
 
     #[test]
     fn every_later_field_is_one_of_its_kind() {

@@ -120,26 +120,29 @@ pub fn serves(cluster: &str, row: &ResourceInfo) -> bool {
 }
 
 /// Column `Age`.
-const AGE: Column = Column { name: "Age", type_: "date", cell: Cell::Path(".metadata.creationTimestamp"), priority: 0 };
+const AGE: Column = Column::new("Age", "date", Cell::Path(".metadata.creationTimestamp"), 0);
+
+/// Column `Age` of Kubernetes' own kinds, whose printers make a text of it.
+const PRINTED_AGE: Column = Column::new("Age", "age", Cell::Path(".metadata.creationTimestamp"), 0);
 
 /// A column of texts that is always shown.
 const fn column(name: &'static str, cell: Cell) -> Column {
-    Column { name, type_: "string", cell, priority: 0 }
+    Column::new(name, "string", cell, 0)
 }
 
 /// A column of texts that `-o wide` shows.
 const fn wide(name: &'static str, cell: Cell) -> Column {
-    Column { name, type_: "string", cell, priority: 1 }
+    Column::new(name, "string", cell, 1)
 }
 
 /// A column of numbers.
 const fn integer(name: &'static str, path: &'static str) -> Column {
-    Column { name, type_: "integer", cell: Cell::Path(path), priority: 0 }
+    Column::new(name, "integer", Cell::Path(path), 0)
 }
 
 /// A column of numbers that a function computes.
 const fn counted(name: &'static str, cell: fn(&serde_json::Value) -> serde_json::Value) -> Column {
-    Column { name, type_: "integer", cell: Cell::Function(cell), priority: 0 }
+    Column::new(name, "integer", Cell::Function(cell), 0)
 }
 
 /// A column with the value at a path.
@@ -181,6 +184,7 @@ fn bare(
         custom: false,
         schema,
         later: later::fields(group, version, kind),
+        life: later::life(group, version, plural),
         release: NEWEST,
     }
 }

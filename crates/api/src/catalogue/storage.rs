@@ -7,7 +7,7 @@ use apimachinery::catalogue::Cell::Function;
 use apimachinery::catalogue::{Column, ResourceInfo};
 use serde_json::{Value, json};
 
-use super::{AGE, bare, cells, column, path, wide};
+use super::{PRINTED_AGE as AGE, bare, cells, column, path, wide};
 use crate::constants::annotation;
 use crate::kubernetes::tables;
 

@@ -9,7 +9,7 @@ use apimachinery::catalogue::{Cell, Column, ResourceInfo};
 use serde_json::{Value, json};
 
 use super::cells::{items, str_at};
-use super::{AGE, bare, cells, column, counted, metric_cells, path, wide};
+use super::{PRINTED_AGE as AGE, bare, cells, column, counted, metric_cells, path, wide};
 use crate::kubernetes::tables;
 
 const ALL: &[&str] = &["all"];
@@ -74,7 +74,7 @@ const PRIORITY_LEVEL: &[Column] = &[
 
 /// A column of flags.
 const fn flag(name: &'static str, cell: fn(&Value) -> Value) -> Column {
-    Column { name, type_: "boolean", cell: Function(cell), priority: 0 }
+    Column::new(name, "boolean", Function(cell), 0)
 }
 
 const AUTOSCALER: &[Column] = &[

@@ -8,7 +8,7 @@ mod strategic;
 pub use self::json::json_patch;
 pub use self::merge::merge_patch;
 pub use self::strategic::{go_text, strategic_merge_patch};
-use crate::status::{Status, StatusCause, StatusDetails, reason};
+use crate::status::{Status, StatusDetails, reason};
 
 /// Why a patch cannot be applied; [`PatchError::to_status`] is the answer that clients get.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,18 +32,11 @@ impl PatchError {
     pub fn to_status(&self) -> Status {
         match self {
             Self::Malformed(message) => Status::bad_request(message.as_str()),
-            Self::Unprocessable(message) => {
+            // The text is for the log of the server.
+            Self::Unprocessable(_) => {
                 let text = "the server rejected our request due to an error in our request";
-                let mut status = Status::failure(422, reason::INVALID, text);
-                status.details = Some(StatusDetails {
-                    causes: vec![StatusCause {
-                        reason: "UnexpectedServerResponse".to_owned(),
-                        message: message.clone(),
-                        field: String::new(),
-                    }],
-                    ..StatusDetails::default()
-                });
-                status
+                let details = Some(StatusDetails::default());
+                Status { details, ..Status::failure(422, reason::INVALID, text) }
             }
             Self::Internal(message) => Status::failure(500, "", message.as_str()),
             Self::TooLarge(message) => {

@@ -2,7 +2,7 @@
 //! Extensions that objects need: are they registered (ExtensionValidator), which do they use (ExtensionLabels).
 
 use apimachinery::meta::TextMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use api::constants::label;
@@ -151,6 +151,11 @@ pub fn check_backup(
     Err(Refusal::Forbidden(format!("{message}: {} ({provider:?})", need.path)))
 }
 
+/// The resources that a registration controls primarily.
+fn primary(registration: &ControllerRegistration) -> impl Iterator<Item = &ControllerResource> {
+    registration.spec.resources.iter().filter(|resource| resource.primary.unwrap_or(true))
+}
+
 /// ControllerRegistrationResources: one registration controls a kind and type primarily.
 ///
 /// # Errors
@@ -159,15 +164,15 @@ pub fn check_primary(
     registration: &ControllerRegistration,
     others: &[Arc<ControllerRegistration>],
 ) -> Result<(), Refusal> {
-    let primary = |registration: &ControllerRegistration| -> BTreeSet<(String, String)> {
-        let resources = registration.spec.resources.iter().filter(|resource| resource.primary.unwrap_or(true));
-        resources.map(|resource| (resource.kind.clone(), resource.r#type.clone())).collect()
-    };
     let own = &registration.metadata.name;
-    let taken: BTreeSet<_> =
-        others.iter().filter(|other| other.metadata.name != *own).flat_map(|other| primary(other)).collect();
-    for resource in registration.spec.resources.iter().filter(|resource| resource.primary.unwrap_or(true)) {
-        if taken.contains(&(resource.kind.clone(), resource.r#type.clone())) {
+    let others = others.iter().filter(|other| other.metadata.name != *own);
+    // As upstream: of each kind the last type alone counts.
+    let taken: BTreeMap<&str, &str> = others
+        .flat_map(|other| primary(other.as_ref()))
+        .map(|resource| (resource.kind.as_str(), resource.r#type.as_str()))
+        .collect();
+    for resource in primary(registration) {
+        if taken.get(resource.kind.as_str()) == Some(&resource.r#type.as_str()) {
             return Err(Refusal::Forbidden(format!(
                 "another ControllerRegistration resource already exists that controls resource {}/{} primarily",
                 resource.kind, resource.r#type
@@ -302,6 +307,12 @@ mod tests {
         assert_eq!(check_primary(&first, std::slice::from_ref(&first)), Ok(()));
         let text =
             "another ControllerRegistration resource already exists that controls resource Network/calico primarily";
-        assert_eq!(check_primary(&second, &[first]), Err(Refusal::Forbidden(text.to_owned())));
+        assert_eq!(check_primary(&second, std::slice::from_ref(&first)), Err(Refusal::Forbidden(text.to_owned())));
+        // As upstream, which remembers the last type of a kind only.
+        let later = registration("c", &[("Network", "calico"), ("Network", "cilium")]);
+        assert_eq!(check_primary(&second, std::slice::from_ref(&later)), Ok(()));
+        let other = registration("d", &[("Worker", "calico")]);
+        assert!(check_primary(&second, &[other.clone(), first.clone()]).is_err());
+        assert!(check_primary(&second, &[first, other]).is_err(), "of another kind");
     }
 }

@@ -38,6 +38,8 @@ pub mod transition;
 use std::cmp::Ordering;
 use std::fmt;
 
+use apimachinery::catalogue::NEWEST;
+
 use crate::profile::Profile;
 use crate::versions;
 
@@ -72,6 +74,11 @@ impl GardenerVersion {
     /// A release.
     pub fn release(major: u64, minor: u64, patch: u64) -> Self {
         Self { major, minor, patch, text: format!("{major}.{minor}.{patch}") }
+    }
+
+    /// Minor of the release whose kinds it serves; a version of another major serves everything.
+    pub fn served_release(&self) -> u16 {
+        u16::try_from(self.minor).ok().filter(|_| self.major == 1).unwrap_or(NEWEST)
     }
 
     /// All three numbers, by which downgrades are told.

@@ -225,6 +225,7 @@ proptest! {
             credentials_rotation_without_workers_rollout: true,
             etcd_encryption_key_rotates_as_a_whole: true,
             several_operations: true,
+            ..Gates::default()
         };
         for shoot in [&raw, &new] {
             let errors = shoots::shoot(shoot, gates);

@@ -70,13 +70,13 @@ pub(super) struct Subresource<'a> {
     pub(super) verbs: &'a [&'a str],
 }
 
-/// What a cluster serves: `server` itself, and one behind it.
-pub(super) fn groups<'a>(server: &'a Inner, delegate: Option<&'a Inner>, cluster: &str) -> Vec<Group<'a>> {
+/// What a cluster serves: `server` itself, and one behind it; `all`: also what their releases do not have.
+pub(super) fn groups<'a>(server: &'a Inner, delegate: Option<&'a Inner>, cluster: &str, all: bool) -> Vec<Group<'a>> {
     let served = |server: &'a Inner| {
         let verbs = |info: &ResourceInfo| if info.read_only { READ_VERBS } else { VERBS };
         let resources = server.routes.resources().map(move |info| (server, info, verbs(info)));
         let reviews = server.routes.reviews().map(move |info| (server, info, &["create"][..]));
-        resources.chain(reviews).filter(move |(_, info, _)| server.clusters.serves(cluster, info))
+        resources.chain(reviews).filter(move |(_, info, _)| server.shows(cluster, info, all))
     };
     let mut groups: Vec<Group<'a>> = Vec::new();
     for (server, info, verbs) in std::iter::once(server).chain(delegate).flat_map(served) {
@@ -117,7 +117,7 @@ fn subresources<'a>(server: &'a Inner, info: &'a ResourceInfo) -> Vec<Subresourc
         verbs,
     };
     let mut all: Vec<Subresource<'a>> = Vec::new();
-    let served = |name: &&&str| server.routes.subresource(info, name).is_some() || is_part(name);
+    let served = |name: &&&str| server.routes.subresource(info, name).is_some() || is_part(name) && info.serves(name);
     for name in info.subresources.iter().filter(served) {
         all.push(match server.routes.subresource(info, name) {
             Some(hook) => {

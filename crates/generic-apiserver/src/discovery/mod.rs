@@ -42,7 +42,8 @@ pub(crate) fn answer(server: &Inner, call: &Call, cluster: Option<&Cluster>) -> 
         _ => {}
     }
     let delegate = server.delegates.of(&call.route.cluster);
-    let groups = groups(server, delegate.as_deref(), &call.route.cluster);
+    let all = server.is_asked_by_own(call);
+    let groups = groups(server, delegate.as_deref(), &call.route.cluster, all);
     let form = discovery_form(call.header(ACCEPT));
     let known = call.header(IF_NONE_MATCH);
     let tree = match segments.as_slice() {

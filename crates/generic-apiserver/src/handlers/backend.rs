@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the handlers of resources need of a server, and nothing of how a request came to them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::admission::Plugin;
 use crate::builder::Foundation;
 use crate::storage::{CollectionId, Store};
 use crate::webhooks::Webhooks;
+
+/// The kinds that bodies may be of, whatever is expected.
+pub(crate) struct Scheme {
+    /// See [`crate::Builder::scheme`].
+    pub(crate) place: &'static str,
+    /// Group, version and kind of each that is typed.
+    pub(crate) kinds: BTreeSet<(&'static str, &'static str, &'static str)>,
+}
+
+impl Scheme {
+    /// Whether a typed kind is known.
+    pub(crate) fn knows(&self, group: &str, version: &str, kind: &str) -> bool {
+        self.kinds.contains(&(group, version, kind))
+    }
+}
 
 /// What the handlers of resources need.
 pub(crate) struct Backend {
@@ -20,6 +36,7 @@ pub(crate) struct Backend {
     pub(crate) webhooks: Option<Webhooks>,
     /// See [`crate::Builder::own_agents`].
     pub(crate) own_agents: &'static [&'static str],
+    pub(crate) scheme: Scheme,
     /// See [`crate::Builder::cluster_annotation`].
     pub(crate) cluster_annotation: &'static str,
 }

@@ -28,7 +28,9 @@ impl Scope {
         self.context.dry_run = self.call.query.dry_run("CreateOptions")?;
         let validation = self.call.query.field_validation("CreateOptions")?;
         let draft = self.draft(&body, validation)?;
-        let (mut response, warnings) = self.create_from(draft, "", None).await?;
+        let said = draft.warnings.clone();
+        let created = self.create_from(draft, "", None).await;
+        let (mut response, warnings) = created.map_err(|failure| failure.warned(said))?;
         warn(&mut response, &warnings);
         Ok(response)
     }
@@ -94,7 +96,8 @@ impl Scope {
     fn take_identity(&self, object: &mut AnyObject, name: &str) -> Result<()> {
         let names = self.names();
         let meta = self.kind.metadata_mut(object);
-        if !matches!(meta.resource_version.as_str(), "" | "0") {
+        // What is no number is none, as upstream.
+        if meta::resource_version(&meta.resource_version).is_ok_and(|version| version > 0) {
             return Err(Failure::RevisionOnCreate);
         }
         meta.resource_version.clear();

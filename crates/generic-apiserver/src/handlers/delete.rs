@@ -55,6 +55,7 @@ impl Scope {
 
     pub(super) async fn delete_collection(mut self, body: &[u8]) -> Result<Response> {
         let options = self.delete_options(body)?;
+        self.context.collection = true;
         let selection = self.selection()?;
         let (map, revision) = self.server.store.root(self.id);
         let selected: Vec<Arc<Stored>> = range(&map, &selection.prefix, "")

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From a body to an object of the kind.
 
-use std::fmt::Write as _;
-
 use apimachinery::decode::{self, DecodeError, Decoded};
 use apimachinery::field::{FieldError, Path};
+use apimachinery::resource::group_version;
 use apimachinery::schema::Node;
 use apimachinery::{GroupKind, Status, opaque, patch};
 use http::header::CONTENT_TYPE;
@@ -13,6 +12,7 @@ use serde_json::{Value, json};
 use super::Scope;
 use crate::kind::{AnyObject, Names};
 use crate::negotiation::{Input, input, unsupported_body};
+use crate::protobuf::body::summary;
 use crate::request::FieldValidation;
 use crate::status::{Failure, Result};
 use crate::yaml;
@@ -60,16 +60,14 @@ impl Scope {
             if is_own && self.judges(&error) { decode::json_without_types(body, &Node::Raw) } else { Err(error) }
         });
         let decoded = decoded.map_err(|error| {
-            // What is no JSON at all has no kind to speak of.
-            Failure::BadRequest(if error.malformed {
-                unrecognized(expected.kind, body, &error.message)
-            } else {
-                cannot_be_handled(expected, &error.message)
+            Failure::BadRequest(match untyped(body) {
+                Some(text) => unrecognized(expected.kind, body, &text),
+                None => cannot_be_handled(expected, &error.message),
             })
         })?;
         let mut strict = decoded.strict;
         let mut tree = decoded.tree;
-        own_type(expected, &mut tree)?;
+        self.own_type(expected, &mut tree)?;
         let duplicates = &self.call.duplicates;
         let warnings = match validation {
             FieldValidation::Ignore => Vec::new(),
@@ -127,7 +125,7 @@ impl Scope {
         };
         let strict = decoded.strict;
         let mut tree = decoded.tree;
-        own_type(&names.into(), &mut tree)?;
+        self.own_type(&names.into(), &mut tree)?;
         let warnings = match validation {
             FieldValidation::Ignore => Vec::new(),
             FieldValidation::Warn => strict,
@@ -140,6 +138,50 @@ impl Scope {
         Ok(Draft { tree, warnings })
     }
 
+    /// Checks `apiVersion` and `kind`, which may be absent, and fills them in.
+    fn own_type(&self, expected: &Expected<'_>, tree: &mut Value) -> Result<()> {
+        let own = group_version(expected.group, expected.version);
+        let text = |field: &str| tree[field].as_str().filter(|text| !text.is_empty());
+        let (api_version, kind) = (text("apiVersion").unwrap_or(&own), text("kind").unwrap_or(expected.kind));
+        let is_custom = expected.kind == self.names().info.kind && self.names().info.custom;
+        if !is_custom && (api_version, kind) != (own.as_str(), expected.kind) {
+            let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+            let scheme = &self.server.scheme;
+            let error = if !scheme.knows(group, version, kind) {
+                let place = scheme.place;
+                Some(format!("no kind {kind:?} is registered for version {api_version:?} in scheme {place:?}"))
+            } else if (group, kind) != (expected.group, expected.kind) {
+                let package = match expected.group.split('.').next() {
+                    None | Some("" | "events") => "core",
+                    Some(package) => package,
+                };
+                let into = expected.kind;
+                Some(format!("converting ({version}.{kind}) to ({package}.{into}): unknown conversion"))
+            } else {
+                None
+            };
+            if let Some(error) = error {
+                let into = expected.kind;
+                let text = format!("{kind} in version {version:?} cannot be handled as a {into}: {error}");
+                return Err(Failure::BadRequest(text));
+            }
+        }
+        if api_version != own {
+            return Err(Failure::BadRequest(format!(
+                "the API version in the data ({api_version}) does not match the expected API version ({own})"
+            )));
+        }
+        if kind != expected.kind {
+            let detail = format!("must be {}", expected.kind);
+            let name = tree["metadata"]["name"].as_str().unwrap_or_default();
+            let error = FieldError::invalid(&Path::new("kind"), kind, &detail);
+            return Err(Failure::field(&self.names().group_kind, name, error));
+        }
+        tree["apiVersion"] = json!(own);
+        tree["kind"] = json!(expected.kind);
+        Ok(())
+    }
+
     /// 422 for violations found by hooks.
     pub(super) fn invalid(&self, name: &str, errors: &[FieldError]) -> Result<()> {
         if errors.is_empty() {
@@ -147,30 +189,6 @@ impl Scope {
         }
         Err(Status::invalid(&self.names().group_kind, name, errors).into())
     }
-}
-
-/// Checks `apiVersion` and `kind`, which may be absent, and fills them in.
-fn own_type(expected: &Expected<'_>, tree: &mut Value) -> Result<()> {
-    let own = apimachinery::resource::group_version(expected.group, expected.version);
-    let api_version = tree["apiVersion"].as_str().unwrap_or_default();
-    let kind = tree["kind"].as_str().unwrap_or_default();
-    if !kind.is_empty() && kind != expected.kind {
-        let version = api_version.rsplit('/').next().unwrap_or_default();
-        let group = if expected.group.is_empty() { "\"\"" } else { expected.group };
-        return Err(Failure::BadRequest(format!(
-            "{kind} in version {version:?} cannot be handled as a {}: no kind {kind:?} is registered for the internal \
-             version of group {group}",
-            expected.kind
-        )));
-    }
-    if !api_version.is_empty() && api_version != own {
-        return Err(Failure::BadRequest(format!(
-            "the API version in the data ({api_version}) does not match the expected API version ({own})"
-        )));
-    }
-    tree["apiVersion"] = json!(own);
-    tree["kind"] = json!(expected.kind);
-    Ok(())
 }
 
 /// 422 for a patch whose result is no object of the kind.
@@ -184,12 +202,33 @@ fn cannot_be_handled(expected: &Expected<'_>, error: &str) -> String {
 }
 
 fn unrecognized(kind: &str, body: &[u8], error: &str) -> String {
-    let mut summary = String::new();
-    for byte in body.iter().take(30) {
-        let _ = write!(summary, "{byte:02x}");
-    }
-    if body.len() > 30 {
-        summary.push_str(" ...");
-    }
+    let summary = summary(body);
     format!("the object provided is unrecognized (must be of type {kind}): {error} ({summary})")
+}
+
+/// Why it cannot be told which version and kind a body is of, in Go's words; `None`: it can.
+fn untyped(body: &[u8]) -> Option<String> {
+    let name = |value: &Value| match value {
+        Value::Array(_) => "array",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::Object(_) => "object",
+        Value::String(_) | Value::Null => "string",
+    };
+    let error = match decode::any_json(body) {
+        Err(error) => error.message,
+        Ok(Value::Null) => return None,
+        Ok(Value::Object(fields)) => {
+            let is_text = |field: &&str| matches!(fields.get(*field), None | Some(Value::String(_) | Value::Null));
+            let field = ["apiVersion", "kind"].into_iter().find(|field| !is_text(field))?;
+            let kind = name(&fields[field]);
+            format!("json: cannot unmarshal {kind} into Go struct field .{field} of type string")
+        }
+        Ok(other) => {
+            let fields = "APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \
+                          \"json:\\\"kind,omitempty\\\"\"";
+            format!("json: cannot unmarshal {} into Go value of type struct {{ {fields} }}", name(&other))
+        }
+    };
+    Some(format!("couldn't get version/kind; json parse error: {error}"))
 }

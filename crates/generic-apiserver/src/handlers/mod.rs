@@ -17,7 +17,7 @@ mod write;
 
 use std::sync::Arc;
 
-use apimachinery::validation;
+use apimachinery::{Status, validation};
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use eventlog::{Actor, Key};
@@ -25,7 +25,7 @@ use futures::future::BoxFuture;
 use http::header::{ACCEPT, USER_AGENT};
 use process::Response;
 
-pub(crate) use self::backend::Backend;
+pub(crate) use self::backend::{Backend, Scheme};
 use self::draft::{Draft, Expected};
 use crate::admission::Reads;
 use crate::kind::{AnyObject, Kind, Names};
@@ -36,7 +36,7 @@ use crate::request::{Call, ResourcePath};
 use crate::routes::Row;
 use crate::selection::Selection;
 use crate::snapshot::View;
-use crate::status::{Failure, Result, json_response};
+use crate::status::{Failure, Result, json_response, warn};
 use crate::storage::CollectionId;
 use crate::storage::stored::{self, Stored};
 use crate::subresource::{Facts, Subresource, SubresourceRequest};
@@ -68,15 +68,19 @@ pub(crate) async fn handle(
     body: Bytes,
 ) -> Result<Response> {
     let names = row.kind.names();
+    let is_custom = names.info.custom;
     if !path.subresource.is_empty() && hook.is_none() && !names.has_part(&path.subresource) {
-        return Err(Failure::NoSuchPath);
+        // The handler of what clusters define for themselves has found the kind by then.
+        let resource = names.group_resource.clone();
+        return Err(if is_custom { Failure::NotFound(resource, path.name) } else { Failure::NoSuchResource });
     }
+    let missing = if is_custom { Failure::NoSuchPath } else { Failure::NoSuchResource };
     if !names.info.namespaced && !path.namespace.is_empty() {
-        return Err(Failure::NoSuchPath);
+        return Err(missing);
     }
     let single = !path.name.is_empty();
     if names.info.namespaced && path.namespace.is_empty() && single {
-        return Err(Failure::NoSuchPath);
+        return Err(missing);
     }
     if single {
         let reasons = validation::path_segment_name(&path.name);
@@ -86,18 +90,26 @@ pub(crate) async fn handle(
         }
     }
     let verb = call.verb(&path);
+    let no_such_method = if is_custom {
+        Status::method_not_supported(&names.group_resource, verb).into()
+    } else {
+        Failure::NoSuchMethod
+    };
     let across = call.route.cluster == "*";
     if across && !matches!(verb, "list" | "watch") {
-        return Err(Failure::NoSuchMethod);
+        return Err(no_such_method);
     }
     // What clients only read is made by the server itself.
     let is_ours = call.user.component.is_some() || &*call.user.name == "system:apiserver";
     if names.info.read_only && !matches!(verb, "get" | "list") && !is_ours {
-        return Err(Failure::NoSuchMethod);
+        return Err(no_such_method);
     }
     let nowhere = names.info.namespaced && path.namespace.is_empty();
+    if !is_custom && hook.is_none() {
+        negotiation::route(&call, verb, body.len())?;
+    }
     let form = negotiation::form(call.header(ACCEPT));
-    let form = form.ok_or_else(|| negotiation::not_acceptable(!names.info.custom))?;
+    let form = form.ok_or_else(|| negotiation::not_acceptable(!is_custom))?;
     if matches!(form, Form::Table(_)) {
         Include::parse(call.query.text("includeObject"))?;
     }
@@ -108,6 +120,7 @@ pub(crate) async fn handle(
         details: call.details.clone(),
         subresource: path.subresource.as_str().into(),
         dry_run: false,
+        collection: false,
     };
     let Row { id, kind, views, via } = row;
     let scope = Scope { server: server.clone(), call, path, id, kind, views, via, context, form };
@@ -127,7 +140,7 @@ pub(crate) async fn handle(
         "patch" if single => Box::pin(scope.patch(&body)),
         "delete" if scope.path.subresource.is_empty() => Box::pin(scope.delete(&body)),
         "deletecollection" if !nowhere => Box::pin(scope.delete_collection(&body)),
-        _ => return Err(Failure::NoSuchMethod),
+        _ => return Err(no_such_method),
     };
     answer.await
 }
@@ -235,31 +248,6 @@ impl Scope {
 
     pub(crate) fn now(&self) -> DateTime<Utc> {
         self.context.now
-    }
-}
-
-/// Adds `Warning` headers: duplicates removed, and texts cut once they grow too long together.
-fn warn(response: &mut Response, warnings: &[String]) {
-    let mut seen: Vec<&str> = Vec::new();
-    for warning in warnings {
-        if !seen.contains(&warning.as_str()) {
-            seen.push(warning);
-        }
-    }
-    let total: usize = seen.iter().map(|text| text.chars().count()).sum();
-    let mut left = 4096_usize;
-    for text in seen {
-        let text: String = if total > 4096 { text.chars().take(256).collect() } else { text.to_owned() };
-        let length = text.chars().count();
-        if length > left {
-            return;
-        }
-        left -= length;
-        let clean: String = text.chars().filter(|character| !character.is_control()).collect();
-        let value = format!("299 - \"{}\"", clean.replace('\\', "\\\\").replace('"', "\\\""));
-        if let Ok(value) = http::HeaderValue::from_str(&value) {
-            response.headers_mut().append(http::header::WARNING, value);
-        }
     }
 }
 

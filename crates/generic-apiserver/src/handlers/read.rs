@@ -89,7 +89,8 @@ impl Scope {
 
     /// The pages after the first, from the first one's snapshot.
     async fn list_rest(&self, selection: &crate::selection::Selection, limit: usize, token: &str) -> Result<Response> {
-        let invalid = |text: &str| Failure::BadRequest(format!("continue key is not valid: {text}"));
+        let invalid =
+            |text: &str| Failure::BadRequest(format!("invalid continue token: continue key is not valid: {text}"));
         let bytes =
             URL_SAFE_NO_PAD.decode(token.trim_end_matches('=')).map_err(|error| invalid(&not_base64(&error)))?;
         let token: Continue = serde_json::from_slice(&bytes).map_err(|error| {
@@ -104,6 +105,9 @@ impl Scope {
         let start = token.start.trim_end_matches('\0');
         if start.is_empty() {
             return Err(invalid("encoded start key empty (version meta.k8s.io/v1)"));
+        }
+        if self.cluster().is_some() && !is_clean(start) {
+            return Err(invalid(&token.start));
         }
         let after = match self.cluster() {
             Some(cluster) => format!("{cluster}/{start}"),
@@ -185,6 +189,12 @@ impl Scope {
             Either::Right(_) => Err(Failure::FutureRevision(revision, store.position())),
         }
     }
+}
+
+/// Whether a key has no segment that leads elsewhere.
+fn is_clean(key: &str) -> bool {
+    let mut segments = key.strip_prefix('/').unwrap_or(key).split('/');
+    segments.all(|segment| !matches!(segment, "" | "." | ".."))
 }
 
 fn encode(token: &Continue) -> String {

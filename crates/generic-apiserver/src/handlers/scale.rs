@@ -20,9 +20,9 @@ use crate::table::{self, Include};
 
 /// Source: k8s.io/kubernetes pkg/printers/internalversion/printers.go.
 const COLUMNS: &[Column] = &[
-    Column { name: "Desired", type_: "integer", cell: Cell::Path(".spec.replicas"), priority: 0 },
-    Column { name: "Available", type_: "integer", cell: Cell::Path(".status.replicas"), priority: 0 },
-    Column { name: "Age", type_: "date", cell: Cell::Path(".metadata.creationTimestamp"), priority: 0 },
+    Column::new("Desired", "integer", Cell::Path(".spec.replicas"), 0),
+    Column::new("Available", "integer", Cell::Path(".status.replicas"), 0),
+    Column::new("Age", "age", Cell::Path(".metadata.creationTimestamp"), 0),
 ];
 
 impl Scope {

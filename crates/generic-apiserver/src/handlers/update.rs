@@ -54,7 +54,9 @@ impl Scope {
             && self.path.subresource.is_empty()
             && self.server.store.get(self.id, &self.object_path(&name)).is_none()
         {
-            let (mut response, warnings) = self.create_from(draft, &name, None).await?;
+            let said = draft.warnings.clone();
+            let created = self.create_from(draft, &name, None).await;
+            let (mut response, warnings) = created.map_err(|failure| failure.warned(said))?;
             warn(&mut response, &warnings);
             return Ok(response);
         }
@@ -70,7 +72,9 @@ impl Scope {
             let old = self.decoded(&stored)?;
             let mut made = self.make(&mut source, &stored, &*old)?;
             let whole = matches!(source, Source::Body(_));
-            self.keep_identity(&mut *made.object, &stored, &*old, whole)?;
+            if let Err(failure) = self.keep_identity(&mut *made.object, &stored, &*old, whole) {
+                return Err(failure.warned(made.warnings));
+            }
             // Of a patch owners are looked at only once.
             if whole {
                 made.warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *made.object), false));
@@ -220,8 +224,8 @@ impl Scope {
             let error = FieldError::invalid(&Path::new("metadata.uid"), &meta.uid, "field is immutable");
             return Err(Failure::field(&names.group_kind, &old.name, error));
         }
-        match meta.resource_version.as_str() {
-            "" | "0" => {
+        match meta::resource_version(&meta.resource_version)? {
+            0 => {
                 if whole && !self.kind.allows_unconditional_update() && self.context.subresource.is_empty() {
                     // The resource stands where the kind belongs, as in the real API.
                     let kind = GroupKind { group: names.info.group.to_owned(), kind: names.info.plural.to_owned() };
@@ -234,7 +238,7 @@ impl Scope {
                 }
             }
             given => {
-                if given != stored.revision.to_string() {
+                if given != stored.revision.0 {
                     return Err(Failure::Modified(names.group_resource.clone(), old.name.clone()));
                 }
             }

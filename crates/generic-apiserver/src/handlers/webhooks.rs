@@ -136,9 +136,11 @@ impl Scope {
         let review = question(self.request(&asked, &uid, change, new));
         let url = webhook.url();
         let cluster = &self.call.route.cluster;
+        let endpoint = webhooks.endpoint(&self.server.store, cluster, &webhook.client_config);
         let call = webhooks.caller.call(
             cluster,
             &webhook.client_config,
+            endpoint.as_ref(),
             &url,
             Bytes::from(review.to_string()),
             webhook.timeout(),

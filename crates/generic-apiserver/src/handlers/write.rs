@@ -9,7 +9,7 @@
 //! ```
 //!
 //! [`pass`] reads from top to bottom: defaults, managed fields, mutating admission, what only the server may set, the
-//! kind's strategy, validation, validating admission, warnings. What the decision rested on is in the [`View`], and goes
+//! kind's strategy, validation, warnings, validating admission. What the decision rested on is in the [`View`], and goes
 //! with the change as guards: if it has changed meanwhile, the verb decides again ([`Tries`]).
 //!
 //! [`pass`]: Scope::pass
@@ -17,6 +17,7 @@
 
 use std::sync::Arc;
 
+use apimachinery::field::FieldError;
 use apimachinery::meta::ManagedFieldsEntry;
 use eventlog::{AppendError, Expect, Guard, Key, Verb};
 
@@ -101,8 +102,25 @@ impl Scope {
         old: Option<&AnyObject>,
         view: &mut View<'_>,
     ) -> Result<Passed> {
+        let Made { object, mut warnings, given, entries } = made;
+        match self.pass_warning(name, object, (given, entries), old, view, &mut warnings).await {
+            Ok((name, object, managed)) => Ok(Passed { name, object, managed, warnings }),
+            // What there was to warn of is told all the same.
+            Err(failure) => Err(failure.warned(warnings)),
+        }
+    }
+
+    /// As [`Scope::pass`]; answers name, object and managed fields.
+    async fn pass_warning(
+        &self,
+        name: &str,
+        mut object: Box<AnyObject>,
+        (given, entries): (Given, Option<Vec<ManagedFieldsEntry>>),
+        old: Option<&AnyObject>,
+        view: &mut View<'_>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(String, Box<AnyObject>, Vec<ManagedFieldsEntry>)> {
         let operation = if old.is_some() { Operation::Update } else { Operation::Create };
-        let Made { mut object, mut warnings, given, entries } = made;
         self.kind.default(&mut *object);
         let managed = self.track(&mut *object, old, given, entries);
 
@@ -110,21 +128,24 @@ impl Scope {
             self.check_namespace(name, view)?;
         }
         self.admit(operation, name, &mut *object, old, view)?;
-        self.mutate(Asked { operation, name, old }, &mut object, &mut warnings).await?;
+        self.mutate(Asked { operation, name, old }, &mut object, warnings).await?;
         warnings.extend(meta::dedup_owners(self.kind.metadata_mut(&mut *object), true));
 
-        let name = match old {
-            None => self.fill_identity(&mut *object),
-            Some(old) => self.keep_server_fields(&mut *object, old),
+        let (name, marks) = match old {
+            None => (self.fill_identity(&mut *object), Vec::new()),
+            Some(old) => {
+                let marks = meta::changed_marks(self.kind.metadata(&*object), self.kind.metadata(old));
+                (self.keep_server_fields(&mut *object, old), marks)
+            }
         };
         self.kind.metadata_mut(&mut *object).managed_fields.clone_from(&managed);
-        self.check(&name, &mut *object, old)?;
-
-        self.validate(operation, &name, &mut *object, old, view)?;
-        self.review(Asked { operation, name: &name, old }, &*object, &mut warnings).await?;
+        self.check(&name, &mut *object, old, marks)?;
         warnings.extend(self.kind.warnings(&*object, old, &self.context));
         warnings.extend(self.admission_warnings(operation, &name, &mut *object, old, view));
-        Ok(Passed { name, object, managed, warnings })
+
+        self.validate(operation, &name, &mut *object, old, view)?;
+        self.review(Asked { operation, name: &name, old }, &*object, warnings).await?;
+        Ok((name, object, managed))
     }
 
     /// Sets the managed fields of a new object, and answers them: those of an apply, or what follows from the change and
@@ -145,8 +166,8 @@ impl Scope {
         managed
     }
 
-    /// The kind's strategy and static validation.
-    fn check(&self, name: &str, object: &mut AnyObject, old: Option<&AnyObject>) -> Result<()> {
+    /// The kind's strategy and static validation; `marks` is what is wrong with marks of deletion.
+    fn check(&self, name: &str, object: &mut AnyObject, old: Option<&AnyObject>, marks: Vec<FieldError>) -> Result<()> {
         let (kind, context) = (&self.kind, &self.context);
         let (mut errors, of_kind) = match old {
             None => {
@@ -156,7 +177,7 @@ impl Scope {
             }
             Some(old) => {
                 kind.prepare_for_update(object, old, context);
-                let of_metadata = meta::validate_update(kind.metadata(object), kind.metadata(old), self.names());
+                let of_metadata = meta::validate_update(kind.metadata(object), kind.metadata(old), marks, self.names());
                 (of_metadata, kind.validate_update(object, old, context))
             }
         };

@@ -10,6 +10,8 @@
 //! Documents are made from the schema trees of the rows, once per set of rows and not once per cluster, when they are
 //! first asked for; they live as long as the server. A document's hash is the SHA-512 of its bytes.
 //!
+//! What another server serves behind this one is described as the release has it that runs there ([`DescribedRelease`]).
+//!
 //! Version 3 comes as protobuf, too, for who takes nothing else; the hash in URLs is that of the JSON.
 //!
 //! **Deliberately absent**: documents of the discovery paths.
@@ -25,7 +27,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
-use apimachinery::catalogue::ResourceInfo;
+use apimachinery::catalogue::{NEWEST, ResourceInfo};
 use apimachinery::schema::Node;
 use bytes::Bytes;
 use http::Method;
@@ -126,6 +128,17 @@ enum Which {
     V3Protobuf,
 }
 
+/// Of a request, as an extension: the release of the server whose resources are only described here
+/// ([`Builder::described`](crate::Builder::described)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DescribedRelease(pub u16);
+
+impl Default for DescribedRelease {
+    fn default() -> Self {
+        Self(NEWEST)
+    }
+}
+
 /// Rows of a document, by their place in [`Documents::rows`]: those of the server itself, and those of one behind it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Places {
@@ -133,22 +146,36 @@ struct Places {
     delegated: Vec<usize>,
 }
 
-/// Documents by the rows in them.
-type Made = BTreeMap<(Which, Places), Arc<Document>>;
+/// Documents by the rows in them and the release of those that somebody else serves.
+type Made = BTreeMap<(Which, Places, u16), Arc<Document>>;
 
 /// A row, and what can be done with its objects.
+#[derive(Clone)]
 pub(crate) struct Described {
     info: ResourceInfo,
     /// Its tree, where that is not the row's.
     node: Option<Node>,
     /// Whether objects are created and never stored.
     created_only: bool,
+    /// Whether somebody else serves it, in a release of its own.
+    is_elsewhere: bool,
 }
 
 impl Described {
     /// A row of objects that are stored.
     pub(crate) fn new(info: ResourceInfo, node: Option<Node>) -> Self {
-        Self { info, node, created_only: false }
+        Self { info, node, created_only: false, is_elsewhere: false }
+    }
+
+    /// A row of objects that somebody else serves.
+    pub(crate) fn elsewhere(info: ResourceInfo) -> Self {
+        Self { is_elsewhere: true, ..Self::new(info, None) }
+    }
+
+    /// The row as a release has it, if somebody else serves it.
+    fn at(&self, release: u16) -> Self {
+        let info = if self.is_elsewhere { self.info.at(release) } else { self.info.clone() };
+        Self { info, ..self.clone() }
     }
 }
 
@@ -171,6 +198,8 @@ type Versions = BTreeMap<(&'static str, &'static str), Places>;
 struct Sources<'a> {
     own: &'a Documents,
     delegated: Option<&'a Documents>,
+    /// Release of the rows that somebody else serves.
+    release: u16,
 }
 
 impl Documents {
@@ -196,7 +225,11 @@ impl Documents {
 impl Sources<'_> {
     fn versions(&self, served: impl Fn(&ResourceInfo) -> bool) -> Versions {
         let mut versions = Versions::new();
-        for (place, row) in self.own.rows.iter().enumerate().filter(|(_, row)| served(&row.info)) {
+        let is_served = |row: &Described| {
+            let release = if row.is_elsewhere { self.release } else { row.info.release };
+            served(&row.info) && row.info.at(release).is_served()
+        };
+        for (place, row) in self.own.rows.iter().enumerate().filter(|(_, row)| is_served(row)) {
             versions.entry((row.info.group, row.info.version)).or_default().own.push(place);
         }
         for (place, row) in self.delegated.into_iter().flat_map(|documents| documents.rows.iter().enumerate()) {
@@ -208,20 +241,24 @@ impl Sources<'_> {
     fn get(&self, which: Which, places: &Places) -> Arc<Document> {
         // Documents with rows of both go with the server behind.
         let keeper = self.delegated.filter(|_| !places.delegated.is_empty()).unwrap_or(self.own);
+        let release = if self.own.at(&places.own).any(|row| row.is_elsewhere) { self.release } else { NEWEST };
         let mut made = keeper.made.lock();
-        if let Some(document) = made.get(&(which, places.clone())) {
+        let key = (which, places.clone(), release);
+        if let Some(document) = made.get(&key) {
             return document.clone();
         }
         let delegated = self.delegated.into_iter().flat_map(|documents| documents.at(&places.delegated));
-        let rows = self.own.at(&places.own).chain(delegated);
+        let rows: Vec<Described> = self.own.at(&places.own).chain(delegated).map(|row| row.at(release)).collect();
         let bytes = match which {
-            Which::V2Json => v2(rows).to_string().into_bytes(),
-            Which::V2Protobuf => v2_protobuf(&v2(rows)),
-            Which::V3 => v3(rows).to_string().into_bytes(),
-            Which::V3Protobuf => gnostic_v3::document(&v3(rows)),
+            Which::V2Json => v2(&rows).to_string().into_bytes(),
+            Which::V2Protobuf => v2_protobuf(&v2(&rows)),
+            Which::V3 => v3(&rows).to_string().into_bytes(),
+            Which::V3Protobuf => gnostic_v3::document(&v3(&rows)),
         };
         let document = Document::new(bytes);
-        made.insert((which, places.clone()), document.clone());
+        // Nobody asks for those of the release before.
+        made.retain(|(_, _, known), _| *known == release || *known == NEWEST || release == NEWEST);
+        made.insert(key, document.clone());
         document
     }
 
@@ -251,8 +288,8 @@ fn key(group: &str, version: &str) -> String {
 pub(crate) fn answer(server: &Inner, call: &Call) -> Result<Option<Response>> {
     let Some(rest) = call.route.path.strip_prefix("/openapi/") else { return Ok(None) };
     let delegate = server.delegates.of(&call.route.cluster);
-    let documents =
-        Sources { own: &server.documents, delegated: delegate.as_ref().map(|delegate| &delegate.documents) };
+    let delegated = delegate.as_ref().map(|delegate| &delegate.documents);
+    let documents = Sources { own: &server.documents, delegated, release: call.described.0 };
     let versions = documents.versions(|row| server.clusters.serves(&call.route.cluster, row));
     let segments: Vec<&str> = rest.split('/').collect();
     let wanted = match segments.as_slice() {
@@ -392,7 +429,8 @@ mod tests {
             custom: false,
             schema: || apimachinery::schema::Node::Raw,
             later: &[],
-            release: apimachinery::catalogue::NEWEST,
+            life: apimachinery::catalogue::Life::default(),
+            release: NEWEST,
         }
     }
 
@@ -409,7 +447,7 @@ mod tests {
     #[test]
     fn a_document_is_made_once() {
         let documents = Documents::new([described("things")], []);
-        let sources = Sources { own: &documents, delegated: None };
+        let sources = Sources { own: &documents, delegated: None, release: NEWEST };
         let places = Places { own: vec![0], delegated: Vec::new() };
         let first = sources.get(Which::V3, &places);
         assert!(Arc::ptr_eq(&first, &sources.get(Which::V3, &places)));
@@ -419,7 +457,7 @@ mod tests {
     #[test]
     fn a_document_has_the_rows_of_a_server_behind() {
         let (own, behind) = (Documents::new([described("things")], []), Documents::new([described("gizmos")], []));
-        let sources = Sources { own: &own, delegated: Some(&behind) };
+        let sources = Sources { own: &own, delegated: Some(&behind), release: NEWEST };
         let versions = sources.versions(|_| true);
         let places = &versions[&("example.com", "v1")];
         let document = sources.get(Which::V3, places);

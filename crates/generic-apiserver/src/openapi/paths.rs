@@ -218,7 +218,7 @@ pub(super) fn add(paths: &mut Map<String, Value>, definitions: &mut Definitions,
     });
     paths.insert(format!("{collection}/{{name}}"), item.finish());
 
-    for subresource in info.subresources {
+    for subresource in info.subresources.iter().filter(|name| info.serves(name)) {
         let mut item = PathItem::new(dialect, single);
         let of = format!(" of a {kind}");
         match *subresource {

@@ -82,16 +82,18 @@ pub(crate) fn read(call: &mut Call, expected: impl FnOnce() -> Expected, body: B
     Ok(opaque::to_json(&tree).into())
 }
 
-/// The beginning of a body.
-fn summary(body: &[u8]) -> String {
-    if body.is_empty() {
-        return "<empty>".to_owned();
-    }
-    let mut summary = String::new();
-    for byte in body.iter().take(30) {
-        let _ = write!(summary, "{byte:02x}");
-    }
-    if body.len() > 30 {
+/// The beginning of a body: a text of what may be JSON, else its bytes.
+pub(crate) fn summary(body: &[u8]) -> String {
+    let shown = &body[..body.len().min(30)];
+    let mut summary = match body.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => String::from_utf8_lossy(shown).into_owned(),
+        Some(_) => shown.iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        }),
+    };
+    if body.len() > shown.len() {
         summary.push_str(" ...");
     }
     summary

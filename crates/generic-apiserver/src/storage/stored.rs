@@ -156,20 +156,31 @@ impl Stored {
 
     /// Appends the object as it is served.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        let [identity, rest @ ..] = &self.sections.parts;
-        out.extend_from_slice(identity);
-        write_revision(out, self.revision);
-        for part in rest {
-            out.extend_from_slice(part);
-        }
+        self.write_with(out, &self.sections.parts[0], None);
     }
 
     /// As [`Stored::write`], with an annotation that names the cluster.
     pub(crate) fn write_annotated(&self, out: &mut Vec<u8>, annotation: &str) {
-        let [identity, metadata, rest @ ..] = &self.sections.parts;
+        self.write_with(out, &self.sections.parts[0], Some(annotation));
+    }
+
+    /// As [`Stored::write`], without kind and version, and with an annotation that names the cluster if there is one.
+    pub(crate) fn write_item(&self, out: &mut Vec<u8>, annotation: Option<&str>) {
+        const METADATA: &[u8] = b"\"metadata\":";
+        let identity = &self.sections.parts[0];
+        let start = identity.windows(METADATA.len()).position(|window| window == METADATA).unwrap_or_default();
+        out.push(b'{');
+        self.write_with(out, &identity[start..], annotation);
+    }
+
+    fn write_with(&self, out: &mut Vec<u8>, identity: &[u8], annotation: Option<&str>) {
+        let [_, metadata, rest @ ..] = &self.sections.parts;
         out.extend_from_slice(identity);
         write_revision(out, self.revision);
-        splice::annotate(out, metadata, annotation, &self.cluster);
+        match annotation {
+            Some(annotation) => splice::annotate(out, metadata, annotation, &self.cluster),
+            None => out.extend_from_slice(metadata),
+        }
         for part in rest {
             out.extend_from_slice(part);
         }

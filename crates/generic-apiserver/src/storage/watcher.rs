@@ -223,6 +223,7 @@ mod tests {
             custom: false,
             schema: || Node::Raw,
             later: &[],
+            life: apimachinery::catalogue::Life::default(),
             release: apimachinery::catalogue::NEWEST,
         };
         Watcher::new(Arc::new(Typed::<DynamicObject, _>::new(&info, Generic)), Selection::default(), true)

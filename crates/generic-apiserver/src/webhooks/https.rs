@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use apimachinery::meta::ByteString;
@@ -17,14 +18,31 @@ use process::Transport;
 use process::https::{self, Lasting, Watches};
 use process::transport::full;
 
-use super::{ClientConfig, WebhookCaller};
+use super::{ClientConfig, Endpoint, WebhookCaller};
 use crate::status::BODY_LIMIT;
 
-/// Knows where a name of a cluster's network leads: cluster and host, `host:port`.
-pub type Names = Arc<dyn Fn(&str, &str) -> Option<String> + Send + Sync>;
+/// Ways to webhooks that are kept open.
+const MOST_OPEN: usize = 64;
 
-/// Where, and whom to believe.
-type Place = (String, String);
+/// What may lead to a process of the landscape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name<'a> {
+    /// A host of a cluster's network.
+    Host(&'a str),
+    /// A pod of a cluster.
+    Pod {
+        /// Its namespace.
+        namespace: &'a str,
+        /// Its name.
+        name: &'a str,
+    },
+}
+
+/// Knows where a name in a cluster leads: `host:port`.
+pub type Names = Arc<dyn Fn(&str, Name<'_>) -> Option<String> + Send + Sync>;
+
+/// Where, at which addresses, and whom to believe.
+type Place = (String, Vec<SocketAddr>, String);
 
 /// Sends reviews over HTTPS. The server's certificate is judged by the webhook's `caBundle` only.
 pub struct HttpsCaller {
@@ -40,20 +58,29 @@ impl fmt::Debug for HttpsCaller {
 }
 
 impl HttpsCaller {
-    /// A caller that looks names up by `names` first; Services are found by nothing else.
+    /// A caller that looks names up by `names` first.
     pub fn new(user_agent: &str, names: Names) -> Self {
         Self { names, user_agent: user_agent.to_owned(), open: Mutex::default() }
     }
 
     /// The way to a webhook.
-    fn way(&self, cluster: &str, client: &ClientConfig, url: &Uri) -> Result<Transport, String> {
+    async fn way(
+        &self,
+        cluster: &str,
+        client: &ClientConfig,
+        endpoint: Option<&Result<Endpoint, String>>,
+        url: &Uri,
+    ) -> Result<Transport, String> {
         let host = url.host().unwrap_or_default();
-        let server = match (self.names)(cluster, host) {
-            Some(server) => server,
-            None => match &client.service {
-                Some(service) => return Err(format!("service {:?} not found", service.name)),
-                None => format!("{host}:{}", url.port_u16().unwrap_or(443)),
-            },
+        let (server, addresses) = match ((self.names)(cluster, Name::Host(host)), endpoint) {
+            (Some(server), _) => (server, Vec::new()),
+            // The certificate is the Service's, wherever that leads.
+            (None, Some(endpoint)) => {
+                let addresses = self.addresses(cluster, endpoint.as_ref().map_err(Clone::clone)?).await?;
+                let port = addresses.first().map_or(443, SocketAddr::port);
+                (format!("{host}:{port}"), addresses)
+            }
+            (None, None) => (format!("{host}:{}", url.port_u16().unwrap_or(443)), Vec::new()),
         };
         let bundle = ByteString::from_base64(&client.ca_bundle)?;
         let authorities = String::from_utf8_lossy(&bundle.0).into_owned();
@@ -61,22 +88,41 @@ impl HttpsCaller {
             // Unlike upstream: there are no authorities that everybody trusts.
             return Err("tls: failed to verify certificate: x509: certificate signed by unknown authority".to_owned());
         }
-        let place = (server, authorities);
+        let place = (server, addresses, authorities);
         let mut open = self.open.lock();
         if let Some(transport) = open.get(&place) {
             return Ok(transport.clone());
         }
         let options = https::Options {
             server: place.0.clone(),
-            authorities: place.1.clone(),
+            addresses: place.1.clone(),
+            authorities: place.2.clone(),
             // Many webhooks speak HTTP/1.1 only.
             watches: Watches::Http1,
             user_agent: self.user_agent.clone(),
             ..https::Options::default()
         };
         let transport = https::transport(&options).map_err(|error| error.reason)?;
+        // Places come and go with objects that anybody may write.
+        if open.len() >= MOST_OPEN {
+            open.clear();
+        }
         open.insert(place, transport.clone());
         Ok(transport)
+    }
+
+    /// Addresses of an endpoint.
+    async fn addresses(&self, cluster: &str, endpoint: &Endpoint) -> Result<Vec<SocketAddr>, String> {
+        let Endpoint { host, port, pod } = endpoint;
+        if let Some((namespace, name)) = pod
+            && let Some(server) = (self.names)(cluster, Name::Pod { namespace, name })
+            && let Ok(address) = server.parse()
+        {
+            return Ok(vec![address]);
+        }
+        let found = tokio::net::lookup_host((host.as_str(), *port)).await;
+        let addresses: Vec<SocketAddr> = found.map(Iterator::collect).unwrap_or_default();
+        if addresses.is_empty() { Err(format!("dial tcp: lookup {host}: no such host")) } else { Ok(addresses) }
     }
 }
 
@@ -85,6 +131,7 @@ impl WebhookCaller for HttpsCaller {
         &'a self,
         cluster: &'a str,
         client: &'a ClientConfig,
+        endpoint: Option<&'a Result<Endpoint, String>>,
         url: &'a str,
         review: Bytes,
         _: TimeDelta,
@@ -92,7 +139,7 @@ impl WebhookCaller for HttpsCaller {
         Box::pin(async move {
             let failed = |reason: String| format!("Post {url:?}: {reason}");
             let uri: Uri = url.parse().map_err(|_| failed("the URL cannot be read".to_owned()))?;
-            let transport = self.way(cluster, client, &uri).map_err(failed)?;
+            let transport = self.way(cluster, client, endpoint, &uri).await.map_err(failed)?;
             let path = uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
             let mut request = http::Request::post(path)
                 .header(CONTENT_TYPE, "application/json")

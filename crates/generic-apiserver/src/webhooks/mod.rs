@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A webhook is chosen by rules and selectors ([`configuration`]), is sent an AdmissionReview and answers one
-//! ([`review`]); what it is reached by is the [`WebhookCaller`]'s. Time-outs are wall time.
+//! ([`review`]); where a Service of the cluster leads, [`services`] says; what it is reached by is the [`WebhookCaller`]'s. Time-outs are wall time.
 //!
 //! **Invariants.** Webhooks are never asked about webhook configurations, or a wrong one could not be repaired. A webhook
 //! that is asked again after a lost race sees the new object. A cluster without configurations costs nothing.
@@ -20,6 +20,7 @@
 pub(crate) mod configuration;
 mod https;
 pub(crate) mod review;
+mod services;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,18 +33,25 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
 use self::configuration::Configuration;
+use self::services::Services;
 use crate::storage::{CollectionId, Store, range};
 
 pub use configuration::{ClientConfig, ServiceReference};
-pub use https::{HttpsCaller, Names};
+pub use https::{HttpsCaller, Name, Names};
+pub use services::Endpoint;
 
 /// Group of the configurations.
 pub(crate) const GROUP: &str = "admissionregistration.k8s.io";
 
+/// Whether a server reads a resource to know which webhooks are asked, and where.
+pub fn is_read(group: &str, plural: &str) -> bool {
+    group == GROUP || matches!((group, plural), ("", "services" | "endpoints") | ("discovery.k8s.io", "endpointslices"))
+}
+
 /// Reaches webhooks.
 pub trait WebhookCaller: Send + Sync + fmt::Debug + 'static {
     /// Sends a review to where a webhook of a cluster is; the body of the answer. `url` is where upstream would have sent
-    /// it. The caller is dropped when `timeout` of wall time has passed.
+    /// it; `endpoint` what the Service leads to that it names, or why it leads nowhere. The caller is dropped when `timeout` of wall time has passed.
     ///
     /// # Errors
     /// Why there is no answer, as it goes behind `failed to call webhook: `.
@@ -51,6 +59,7 @@ pub trait WebhookCaller: Send + Sync + fmt::Debug + 'static {
         &'a self,
         cluster: &'a str,
         client: &'a ClientConfig,
+        endpoint: Option<&'a Result<Endpoint, String>>,
         url: &'a str,
         review: Bytes,
         timeout: TimeDelta,
@@ -65,6 +74,7 @@ pub(crate) struct Webhooks {
     pub(crate) caller: Arc<dyn WebhookCaller>,
     mutating: Option<CollectionId>,
     validating: Option<CollectionId>,
+    services: Services,
     /// Configurations as they were read last, by path.
     read: Mutex<BTreeMap<Arc<str>, Read>>,
 }
@@ -75,8 +85,19 @@ impl Webhooks {
             caller,
             mutating: store.collection(GROUP, "mutatingwebhookconfigurations"),
             validating: store.collection(GROUP, "validatingwebhookconfigurations"),
+            services: Services::new(store),
             read: Mutex::default(),
         }
+    }
+
+    /// Where the Service leads that a webhook of a cluster names; `None`: it names none.
+    pub(crate) fn endpoint(
+        &self,
+        store: &Store,
+        cluster: &str,
+        client: &ClientConfig,
+    ) -> Option<Result<Endpoint, String>> {
+        client.service.as_ref().map(|service| self.services.find(store, cluster, service))
     }
 
     /// Configurations of mutating webhooks, by name.

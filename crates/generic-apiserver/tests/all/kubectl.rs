@@ -254,7 +254,6 @@ impl Replay {
                 "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
             }
             () if aggregated => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
-            () if code == 404 && sent.place().is_none() => "text/plain; charset=utf-8",
             () => "application/json",
         };
         if type_ != expected && !type_.starts_with("text/plain") {

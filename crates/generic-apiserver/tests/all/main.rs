@@ -7,6 +7,7 @@ mod kubectl;
 mod list;
 mod refusals;
 mod releases;
+mod statuses;
 mod support;
 mod uids;
 mod unstored;

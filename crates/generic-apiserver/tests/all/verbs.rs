@@ -42,7 +42,17 @@ async fn an_object_lives_through_all_verbs() {
 
     let list = world.get(WIDGETS).await.expect_code(200);
     assert_eq!(list["kind"], "WidgetList");
-    assert_eq!(list["items"], json!([patched]));
+    let mut item = patched.clone();
+    for field in ["apiVersion", "kind"] {
+        item.as_object_mut().expect("an object").remove(field);
+    }
+    assert_eq!(list["items"], json!([item]), "the list says what its items are");
+    world.send("POST", GADGETS, &json!({"metadata": {"name": "g"}})).await.expect_code(201);
+    let gadgets = world.get(GADGETS).await.expect_code(200);
+    assert_eq!(
+        (&gadgets["items"][0]["kind"], &gadgets["items"][0]["apiVersion"]),
+        (&json!("Gadget"), &json!("custom.example.com/v1alpha1"))
+    );
     assert_eq!(list["metadata"]["resourceVersion"], patched["metadata"]["resourceVersion"]);
 
     let deleted = world.send("DELETE", &path, &Value::Null).await.expect_code(200);
@@ -303,6 +313,12 @@ async fn tables_and_partial_objects_come_by_accept() {
     let names: Vec<&Value> =
         table["columnDefinitions"].as_array().expect("columns").iter().map(|column| &column["name"]).collect();
     assert_eq!(names, ["Name", "Size", "Age"]);
+    let column =
+        |place: usize, field: &str| table["columnDefinitions"][place][field].as_str().expect("text").to_owned();
+    assert_eq!([column(0, "type"), column(0, "format")], ["string", "name"]);
+    assert!(column(0, "description").starts_with("Name must be unique within a namespace. "));
+    assert_eq!([column(2, "type"), column(2, "format")], ["date", ""]);
+    assert!(column(2, "description").starts_with("CreationTimestamp is a timestamp representing the server time "));
     let path = format!("{WIDGETS}/w?includeObject=None");
     let table = world.raw("GET", &path, &[("accept", accept)], "").await.expect_code(200);
     assert_eq!(table["rows"][0].get("object"), None);

@@ -10,7 +10,7 @@ use apimachinery::schema::Node;
 use bytes::Bytes;
 use chrono::TimeDelta;
 use futures::future::BoxFuture;
-use generic_apiserver::webhooks::{ClientConfig, WebhookCaller};
+use generic_apiserver::webhooks::{ClientConfig, Endpoint, WebhookCaller};
 use generic_apiserver::{Builder, Generic};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -26,12 +26,19 @@ impl WebhookCaller for Oracle {
         &'a self,
         _: &'a str,
         _: &'a ClientConfig,
+        endpoint: Option<&'a Result<Endpoint, String>>,
         url: &'a str,
         review: Bytes,
         _: TimeDelta,
     ) -> BoxFuture<'a, Result<Bytes, String>> {
         let review: Value = serde_json::from_slice(&review).expect("a review");
-        let request = review["request"].clone();
+        let mut request = review["request"].clone();
+        if let Some(endpoint) = endpoint {
+            request["endpoint"] = json!(match endpoint {
+                Ok(Endpoint { host, port, pod }) => format!("{host} {port} {}", pod.clone().unwrap_or_default().1),
+                Err(reason) => reason.clone(),
+            });
+        }
         let patch = |patch: Value| ByteString(patch.to_string().into_bytes()).to_base64();
         let uid = &request["uid"];
         let response = if url.contains("/deny") {
@@ -63,6 +70,10 @@ fn configurations(kind: &'static str, plural: &'static str) -> ResourceInfo {
     ResourceInfo { schema: || Node::Raw, namespaced: false, ..row("admissionregistration.k8s.io", "v1", kind, plural) }
 }
 
+fn namespaced(group: &'static str, kind: &'static str, plural: &'static str) -> ResourceInfo {
+    ResourceInfo { namespaced: true, schema: || Node::Raw, ..row(group, "v1", kind, plural) }
+}
+
 async fn world() -> (World, Arc<Oracle>) {
     let oracle = Arc::new(Oracle::default());
     let caller = oracle.clone();
@@ -74,6 +85,9 @@ async fn world() -> (World, Arc<Oracle>) {
                 &ResourceInfo { namespaced: true, ..row("example.com", "v1", "Gizmo", "gizmos") },
                 Generic,
             )
+            .resource::<DynamicObject>(&namespaced("", "Service", "services"), Generic)
+            .resource::<DynamicObject>(&namespaced("", "Endpoints", "endpoints"), Generic)
+            .resource::<DynamicObject>(&namespaced("discovery.k8s.io", "EndpointSlice", "endpointslices"), Generic)
             .webhooks(caller)
     })
     .await;
@@ -199,4 +213,53 @@ async fn namespaces_are_chosen_by_their_labels() {
     configure(&world, VALIDATING, "deny", selector).await;
     world.send("POST", GIZMOS, &gizmo()).await.expect_code(201);
     assert!(oracle.0.lock().is_empty());
+}
+
+/// Where a webhook's Service leads: name, its spec, the port of the webhook, and what is found.
+const SERVICES: [(&str, &str, u16, &str); 7] = [
+    ("sliced", r#"{"ports":[{"name":"a","port":443},{"name":"b","port":8443}]}"#, 443, "10.0.0.2 9443 hook-1"),
+    ("sliced", r#"{"ports":[{"name":"a","port":443},{"name":"b","port":8443}]}"#, 8443, "10.0.0.2 9444 hook-1"),
+    ("sliced", r#"{"ports":[{"port":443}]}"#, 80, "no service port 80 found for service \"sliced\""),
+    ("plain", r#"{"ports":[{"port":443,"targetPort":9443}]}"#, 443, "192.0.2.7 9443 "),
+    ("named", r#"{"type":"ExternalName","externalName":"hooks.example.com"}"#, 8443, "hooks.example.com 8443 "),
+    (
+        "headless",
+        r#"{"clusterIP":"None","ports":[{"port":443}]}"#,
+        443,
+        "cannot route to service with ClusterIP \"None\"",
+    ),
+    ("alone", r#"{"ports":[{"port":443}]}"#, 443, "no endpoints available for service \"alone\""),
+];
+
+#[tokio::test]
+async fn a_service_leads_to_its_endpoints() {
+    for (name, spec, port, expected) in SERVICES {
+        let (world, oracle) = world().await;
+        let core = "/clusters/a/api/v1/namespaces/n";
+        let spec: Value = serde_json::from_str(spec).expect("JSON");
+        let service = json!({ "metadata": { "name": name }, "spec": spec });
+        world.send("POST", &format!("{core}/services"), &service).await.expect_code(201);
+        let slice = json!({
+            "metadata": { "name": "x", "labels": { "kubernetes.io/service-name": "sliced" } },
+            "endpoints": [
+                { "addresses": ["10.0.0.1"], "conditions": { "ready": false } },
+                { "addresses": ["10.0.0.2"], "targetRef": { "kind": "Pod", "namespace": "n", "name": "hook-1" } },
+            ],
+            "ports": [{ "name": "a", "port": 9443 }, { "name": "b", "port": 9444 }],
+        });
+        let slices = "/clusters/a/apis/discovery.k8s.io/v1/namespaces/n/endpointslices";
+        world.send("POST", slices, &slice).await.expect_code(201);
+        let subset = json!({ "addresses": [{ "ip": "192.0.2.7" }], "ports": [{ "port": 9443 }] });
+        let endpoints = json!({ "metadata": { "name": "plain" }, "subsets": [subset] });
+        world.send("POST", &format!("{core}/endpoints"), &endpoints).await.expect_code(201);
+        let reference = json!({ "namespace": "n", "name": name, "path": "/allow", "port": port });
+        configure(&world, VALIDATING, "allow", json!({ "clientConfig": { "service": reference } })).await;
+        world.send("POST", GIZMOS, &gizmo()).await.expect_code(201);
+        assert_eq!(oracle.0.lock()[0]["endpoint"], expected, "{name}:{port}");
+    }
+    let (world, oracle) = world().await;
+    let reference = json!({ "namespace": "n", "name": "gone", "path": "/allow" });
+    configure(&world, VALIDATING, "allow", json!({ "clientConfig": { "service": reference } })).await;
+    world.send("POST", GIZMOS, &gizmo()).await.expect_code(201);
+    assert_eq!(oracle.0.lock()[0]["endpoint"], "service \"gone\" not found");
 }

@@ -343,7 +343,7 @@ async fn a_path_that_nobody_knows_is_not_found_by_who_may_ask() {
     let robot = wire.client(Credentials::Token("secret".to_owned()), Watches::Shared);
     let wrong = wire.client(Credentials::Token("guess".to_owned()), Watches::Shared);
     let missing = (404, json!("404 page not found\n"));
-    for path in ["/foo", "/foo/bar", "/own", "/clusters/a/foo", "/api/v1/bar"] {
+    for path in ["/foo", "/foo/bar", "/own", "/clusters/a/foo", "/apis/none.example.com/v1/bar"] {
         assert_eq!(get(&user, path, &[]).await, missing, "{path}");
         let (code, status) = get(&nobody, path, &[]).await;
         assert_eq!((code, &status["reason"]), (403, &json!("Forbidden")), "{path}");

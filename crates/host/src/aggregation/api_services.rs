@@ -11,10 +11,10 @@
 //! **Deliberately absent.** An APIService does not make a group: which groups are handed on is
 //! [`AGGREGATED_GROUPS`](api::catalogue::AGGREGATED_GROUPS), and deleting one changes nothing.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use api::catalogue;
-use apimachinery::catalogue::ResourceInfo;
+use apimachinery::catalogue::NEWEST;
 use bytes::Bytes;
 use chrono::SecondsFormat;
 use clock::Clock;
@@ -30,19 +30,22 @@ const PATH: &str = "/clusters/garden/apis/apiregistration.k8s.io/v1/apiservices"
 /// The Service behind them: name and namespace, as in the field.
 const SERVICE: (&str, &str) = ("gardener-apiserver", "garden");
 
-/// Groups and versions that are handed on, in order.
-fn group_versions() -> BTreeSet<(&'static str, &'static str)> {
-    let rows = catalogue::all().iter().filter(|row| catalogue::is_aggregated(row));
-    rows.map(|row: &ResourceInfo| (row.group, row.version)).collect()
+/// Groups and versions that are handed on, in order, and whether a release has them.
+fn group_versions(release: u16) -> BTreeMap<(&'static str, &'static str), bool> {
+    let mut all = BTreeMap::new();
+    for row in catalogue::all().iter().filter(|row| catalogue::is_aggregated(row)) {
+        *all.entry((row.group, row.version)).or_default() |= row.at(release).is_served();
+    }
+    all
 }
 
-/// Creates those that are not there.
+/// Creates those of a release that are not there.
 ///
 /// # Errors
 /// What the API server says, or why it says nothing.
-pub fn create(transport: &Transport) -> BoxFuture<'_, Result<(), String>> {
+pub fn create(transport: &Transport, release: u16) -> BoxFuture<'_, Result<(), String>> {
     Box::pin(async move {
-        for (group, version) in group_versions() {
+        for ((group, version), _) in group_versions(release).into_iter().filter(|(_, is_served)| *is_served) {
             let object = json!({
                 "apiVersion": "apiregistration.k8s.io/v1",
                 "kind": "APIService",
@@ -65,6 +68,23 @@ pub fn create(transport: &Transport) -> BoxFuture<'_, Result<(), String>> {
     })
 }
 
+/// Makes them those of another release.
+///
+/// # Errors
+/// What the API server says, or why it says nothing.
+pub fn change(transport: &Transport, release: u16) -> BoxFuture<'_, Result<(), String>> {
+    Box::pin(async move {
+        create(transport, release).await?;
+        for ((group, version), _) in group_versions(release).into_iter().filter(|(_, is_served)| !is_served) {
+            let (status, body) = send(transport, Method::DELETE, &format!("{PATH}/{version}.{group}"), "").await?;
+            if !status.is_success() && status != StatusCode::NOT_FOUND {
+                return Err(String::from_utf8_lossy(&body).into_owned());
+            }
+        }
+        Ok(())
+    })
+}
+
 /// Says whether anybody serves them: writes the condition where it is another.
 ///
 /// # Errors
@@ -75,7 +95,7 @@ pub fn set_available<'a>(
     is_available: bool,
 ) -> BoxFuture<'a, Result<(), String>> {
     Box::pin(async move {
-        for (group, version) in group_versions() {
+        for ((group, version), _) in group_versions(NEWEST) {
             let path = format!("{PATH}/{version}.{group}");
             loop {
                 let (status, body) = send(transport, Method::GET, &path, "").await?;

@@ -67,6 +67,8 @@ struct State {
 #[derive(Debug)]
 pub(super) struct Instance {
     pub(super) name: String,
+    /// The release whose kinds it serves.
+    pub(super) release: u16,
     pub(super) transport: Transport,
     state: watch::Sender<State>,
     /// What its watches had been told, and when it was asked.
@@ -74,9 +76,9 @@ pub(super) struct Instance {
 }
 
 impl Instance {
-    pub(super) fn new(name: &str, transport: Transport) -> Arc<Self> {
+    pub(super) fn new(name: &str, release: u16, transport: Transport) -> Arc<Self> {
         let (state, told) = (watch::Sender::new(State::default()), Mutex::default());
-        Arc::new(Self { name: name.to_owned(), transport, state, told })
+        Arc::new(Self { name: name.to_owned(), release, transport, state, told })
     }
 
     /// What its watches have been told, if it was asked at this moment.

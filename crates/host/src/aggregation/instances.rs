@@ -64,6 +64,8 @@ struct Inner {
     all: Mutex<BTreeMap<String, Arc<Instance>>>,
     next: AtomicUsize,
     count: watch::Sender<usize>,
+    /// The release whose kinds are described.
+    release: Mutex<Option<u16>>,
     news: News,
 }
 
@@ -71,12 +73,13 @@ impl Instances {
     /// None yet. Requests are sent on `tasks`, and are stamped with the head of `log` and the time of `clock`.
     pub fn new(tasks: Tasks, log: Arc<dyn EventLog>, clock: Clock, limit: AnswerLimit) -> Self {
         let (all, next, count) = (Mutex::default(), AtomicUsize::new(0), watch::Sender::new(0));
-        Self(Arc::new(Inner { tasks, log, clock, limit, all, next, count, news: News::default() }))
+        let (release, news) = (Mutex::default(), News::default());
+        Self(Arc::new(Inner { tasks, log, clock, limit, all, next, count, release, news }))
     }
 
-    /// An instance is ready; it is reached by a transport with the host's certificate.
-    pub fn insert(&self, name: &str, transport: Transport) {
-        self.all().insert(name.to_owned(), Instance::new(name, transport));
+    /// An instance of a release is ready; it is reached by a transport with the host's certificate.
+    pub fn insert(&self, name: &str, release: u16, transport: Transport) {
+        self.all().insert(name.to_owned(), Instance::new(name, release, transport));
         self.counted();
     }
 
@@ -111,8 +114,16 @@ impl Instances {
     }
 
     fn counted(&self) {
-        let count = self.answering().iter().filter(|instance| instance.is_asked()).count();
-        self.0.count.send_replace(count);
+        let asked: Vec<_> = self.answering().into_iter().filter(|instance| instance.is_asked()).collect();
+        if let Some(oldest) = asked.iter().map(|instance| instance.release).min() {
+            *self.0.release.lock() = Some(oldest);
+        }
+        self.0.count.send_replace(asked.len());
+    }
+
+    /// The oldest release among those that answer, or that last did; `None`: none has been there yet.
+    pub(crate) fn release(&self) -> Option<u16> {
+        *self.0.release.lock()
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Instance>>> {
@@ -313,7 +324,7 @@ mod tests {
                     Ok(response)
                 })
             });
-            instances.insert(name, transport);
+            instances.insert(name, 120, transport);
         }
         (instances, asked)
     }
@@ -339,6 +350,27 @@ mod tests {
             assert_eq!(call(&instances, Method::GET).await, Ok(expected));
         }
         assert_eq!(*asked.lock(), ["a GET", "b GET", "a GET"]);
+    }
+
+    #[test]
+    fn the_oldest_release_that_answers_is_described() {
+        let limit = AnswerLimit { wall: Clock::wall(), time: TimeDelta::days(1), report: Arc::new(|_, _| {}) };
+        let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), limit);
+        let insert = |name: &str, release: u16| {
+            let nothing = Transport::new(|_| Box::pin(async { Ok(Response::new(full(""))) }));
+            instances.insert(name, release, nothing);
+        };
+        assert_eq!(instances.release(), None);
+        insert("a", 120);
+        insert("b", 121);
+        assert_eq!(instances.release(), Some(120));
+        instances.set_asked("a", false);
+        assert_eq!(instances.release(), Some(121), "the older one gets no requests any more");
+        instances.remove("a");
+        instances.remove("b");
+        assert_eq!(instances.release(), Some(121), "as it was when the last one ended");
+        insert("c", 119);
+        assert_eq!(instances.release(), Some(119));
     }
 
     #[tokio::test]
@@ -481,14 +513,14 @@ mod tests {
         };
         let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), limit);
         let stopped = watch::Sender::new(false);
-        instances.insert("a", stoppable(&stopped));
+        instances.insert("a", 120, stoppable(&stopped));
         let count = instances.count();
         let mut request = http::Request::new(full(""));
         *request.uri_mut() = "/x?watch=true".parse().expect("a path");
         let mut watched = instances.call(request).await.expect("it answers").into_body();
 
         stopped.send_replace(true);
-        instances.insert("b", stoppable(&watch::Sender::new(false)));
+        instances.insert("b", 121, stoppable(&watch::Sender::new(false)));
         let task = |method: Method| {
             let instances = instances.clone();
             tokio::spawn(async move { call(&instances, method).await })
@@ -533,6 +565,7 @@ mod tests {
         let slow = Clock::new(wall.clone());
         instances.insert(
             "a",
+            120,
             Transport::new(move |request| {
                 let slow = slow.clone();
                 Box::pin(async move {

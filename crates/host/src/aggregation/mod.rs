@@ -50,6 +50,14 @@ impl Backend {
         }
     }
 
+    /// The release whose kinds they have; `None`: none has been there yet.
+    pub(crate) fn release(&self) -> Option<u16> {
+        match self {
+            Self::Server(server) => Some(server.release()),
+            Self::Instances(instances) => instances.release(),
+        }
+    }
+
     /// What the watches of participants were told.
     pub(crate) async fn told(&self) -> Watches {
         match self {

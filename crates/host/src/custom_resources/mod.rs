@@ -32,7 +32,7 @@ use apiextensions::{Conflict, CustomVersion, Definition};
 use apimachinery::DynamicObject;
 use apimachinery::meta::Time;
 use generic_apiserver::clusters::FixedClusters;
-use generic_apiserver::webhooks::WebhookCaller;
+use generic_apiserver::webhooks::{self, WebhookCaller};
 use generic_apiserver::{Builder, Foundation, ScalePaths, Server, Shape};
 use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
@@ -230,9 +230,8 @@ impl CustomResources {
             .folds(apiextensions::intern(cluster))
             .own_agents(api::constants::user::OWN_AGENTS);
         for row in catalogue::all() {
-            let is_needed =
-                row.group == "admissionregistration.k8s.io" || (row.group.is_empty() && row.plural == "namespaces");
-            if is_needed {
+            let is_namespace = row.group.is_empty() && row.plural == "namespaces";
+            if is_namespace || webhooks::is_read(row.group, row.plural) {
                 builder = builder.known::<DynamicObject>(row);
             }
         }

@@ -58,9 +58,9 @@ pub trait Launch: Send + Sync + 'static {
     /// Whether pods with this image become processes.
     fn names(&self, image: &str) -> bool;
 
-    /// Whether the process of such an image serves the aggregated groups.
-    fn serves(&self, _image: &str) -> bool {
-        false
+    /// The release whose aggregated groups the process of such an image serves; `None`: it serves none.
+    fn served_release(&self, _image: &str) -> Option<u16> {
+        None
     }
 
     /// Name of the Lease by which the process of a pod is registered; `None`: it is not.

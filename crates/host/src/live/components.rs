@@ -18,7 +18,7 @@ use crate::timing_object::PodEnd;
 use crate::{aggregated_roles, signing_requests};
 
 impl Live {
-    /// Keeps the condition of the APIServices.
+    /// Keeps the APIServices and their condition.
     pub(super) fn follow_availability(&self) {
         let (transport, time, known) = (self.transport("apiserver"), self.clock.clock(), self.instances.clone());
         self.tasks.restarting("availability of APIServices", move || {
@@ -96,15 +96,29 @@ impl Live {
     }
 }
 
-/// Keeps the condition of the APIServices.
+/// APIServices as the release has them that is served, and their condition.
+async fn keep_once(
+    transport: &Transport,
+    clock: &Clock,
+    is_available: bool,
+    release: Option<u16>,
+) -> Result<(), String> {
+    if let Some(release) = release {
+        api_services::change(transport, release).await?;
+    }
+    api_services::set_available(transport, clock, is_available).await
+}
+
+/// Keeps the APIServices and their condition.
 async fn keep_availability(transport: Transport, clock: Clock, instances: Instances) {
     let mut count = instances.count();
     let mut known = None;
     loop {
         let is_available = *count.borrow() > 0;
-        if known != Some(is_available) {
-            known = Some(is_available);
-            if let Err(error) = api_services::set_available(&transport, &clock, is_available).await {
+        let release = instances.release();
+        if known != Some((is_available, release)) {
+            known = Some((is_available, release));
+            if let Err(error) = keep_once(&transport, &clock, is_available, release).await {
                 tracing::warn!(%error, "cannot say whether the aggregated groups are available");
                 known = None;
             }

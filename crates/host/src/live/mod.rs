@@ -19,10 +19,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use apimachinery::catalogue::NEWEST;
 use authorizer::Mode as Authorization;
 use chrono::TimeDelta;
 use clock::{Clock, Instant, Random, TimerClass};
 use domain::profile::Profile;
+use domain::skew::GardenerVersion;
 use eventlog::EventLog;
 use futures::future::BoxFuture;
 use generic_apiserver::http;
@@ -212,7 +214,9 @@ impl Live {
     pub fn register(&self) -> BoxFuture<'_, Result<(), String>> {
         Box::pin(async move {
             let transport = self.transport("apiserver");
-            api_services::create(&transport).await?;
+            let version = GardenerVersion::parse(&self.version).map(|version| version.served_release());
+            let release = self.instances.release().or(version).unwrap_or(NEWEST);
+            api_services::create(&transport, release).await?;
             let is_available = *self.instances.count().borrow() > 0;
             api_services::set_available(&transport, &self.clock.clock(), is_available).await
         })

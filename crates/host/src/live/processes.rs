@@ -124,9 +124,9 @@ impl Processes {
     fn is_ready(&self, pod: &ObjectKey, object: &Pod, ready: &Ready) -> BoxFuture<'static, ()> {
         let (name, heartbeat) = self.note_renewal(pod, object, true);
         let image = object.spec.containers.first().map_or("", |container| container.image.as_str());
-        if self.launch.serves(image) {
+        if let Some(release) = self.launch.served_release(image) {
             match self.way.transport(&ready.address, https::Reach::Machine) {
-                Ok(transport) => self.instances.insert(&name, transport),
+                Ok(transport) => self.instances.insert(&name, release, transport),
                 Err(error) => child::say(&format!("pod {pod}: {error}")),
             }
         }

@@ -10,6 +10,7 @@ mod custom_resources;
 mod events;
 mod identity;
 mod kubelet;
+mod leases;
 mod log;
 mod malformed;
 mod openapi;

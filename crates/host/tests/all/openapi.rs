@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::catalogue;
+use generic_apiserver::{Builder, Generic};
 use host::Host;
 use serde_json::Value;
 
@@ -353,4 +354,37 @@ async fn the_protobuf_form_says_what_the_json_says() {
         let parameters = fields(one(item, 8)).into_iter().filter(|(number, _)| *number == 8).count();
         assert_eq!(parameters, patch["parameters"].as_array().map_or(0, Vec::len), "{path}");
     }
+}
+
+/// Properties of a Shoot's maintenance in both documents of the garden.
+async fn maintenance(host: &Host) -> (String, String) {
+    let of = |schemas: &Value| {
+        let mut found = schemas.as_object().expect("schemas").iter();
+        let (_, schema) = found.find(|(name, _)| name.ends_with(".v1beta1.Maintenance")).expect("a definition");
+        schema["properties"].as_object().expect("properties").keys().cloned().collect::<Vec<_>>().join(" ")
+    };
+    let (v3, v2) = documents(host, "garden").await;
+    (of(&v3["apis/core.gardener.cloud/v1beta1"]["components"]["schemas"]), of(&v2["definitions"]))
+}
+
+/// As `kubectl explain` asks: at the door of the cluster.
+#[tokio::test]
+async fn a_landscape_describes_what_its_release_serves() {
+    let host = host().await;
+    let of = |release| {
+        let shoots = catalogue::find("core.gardener.cloud", "v1beta1", "shoots").expect("a row");
+        Builder::new(crate::support::foundation())
+            .release(release)
+            .resource::<apimachinery::DynamicObject>(shoots, Generic)
+            .build()
+    };
+    let (before, own) = documents(&host, "runtime").await;
+    for (release, expected) in [(134, false), (135, true), (120, false)] {
+        host.aggregate(Some(of(release)));
+        let (v3, v2) = maintenance(&host).await;
+        assert_eq!(v3.contains("autoRotation"), expected, "{release}: {v3}");
+        assert_eq!(v2.contains("autoRotation"), expected, "{release}: {v2}");
+    }
+    // What the host serves itself is the same for all.
+    assert_eq!(documents(&host, "runtime").await, (before, own));
 }

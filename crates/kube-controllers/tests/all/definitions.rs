@@ -61,6 +61,7 @@ static WIDGETS: ResourceInfo = ResourceInfo {
     custom: true,
     schema: Widget::node,
     later: &[],
+    life: apimachinery::catalogue::Life { since: 0, until: None, subresources: &[] },
     release: NEWEST,
 };
 

@@ -333,8 +333,17 @@ fn flatten(origin: &Origin, value: Value, source: &Source<'_>, each: &mut EachFo
     }
     let is_list = object["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
     if is_list && let Some(Value::Array(items)) = object.remove("items") {
+        let api_version = &object["apiVersion"];
+        let kind = object["kind"].as_str().and_then(|kind| kind.strip_suffix("List")).filter(|kind| !kind.is_empty());
         let mut items = items.into_iter().enumerate();
-        return items.try_for_each(|(index, item)| flatten(origin, item, &source.item(index), each));
+        return items.try_for_each(|(index, mut item)| {
+            // As a server sends a list: it says what its items are.
+            if let (Some(kind), Value::Object(fields)) = (kind, &mut item) {
+                fields.entry("apiVersion").or_insert_with(|| api_version.clone());
+                fields.entry("kind").or_insert_with(|| kind.into());
+            }
+            flatten(origin, item, &source.item(index), each)
+        });
     }
     let is_being_deleted = object.get("metadata").is_some_and(|metadata| metadata.get("deletionTimestamp").is_some());
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {

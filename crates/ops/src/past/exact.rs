@@ -89,7 +89,13 @@ async fn only(response: Response, collection: &str, name: &str) -> Result<Respon
     let tree: Value =
         serde_json::from_slice(&body.to_bytes()).map_err(|error| TransportError::Broken(error.to_string()))?;
     let (code, text) = match tree["items"].get(0) {
-        Some(object) => (StatusCode::OK, object.to_string()),
+        Some(object) => {
+            let mut object = object.clone();
+            // Items of a list leave to it what they are.
+            object["apiVersion"] = tree["apiVersion"].clone();
+            object["kind"] = tree["kind"].as_str().map(|kind| kind.trim_end_matches("List")).into();
+            (StatusCode::OK, object.to_string())
+        }
         None => {
             let plural = collection.rsplit('/').next().unwrap_or_default();
             let status = Status::failure(404, "NotFound", format!("{plural} {name:?} not found"));

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use api::cluster;
 use api::kubernetes::core::Pod;
+use apimachinery::catalogue::NEWEST;
 use apiserver::instance;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Random, TimerClass};
@@ -528,8 +529,9 @@ impl Launch for Launching {
         components::Program::of(image).is_some()
     }
 
-    fn serves(&self, image: &str) -> bool {
-        components::Program::of(image).is_some_and(|(program, _)| program == components::Program::Apiserver)
+    fn served_release(&self, image: &str) -> Option<u16> {
+        let (_, version) = components::Program::of(image).filter(|it| it.0 == components::Program::Apiserver)?;
+        Some(GardenerVersion::parse(&version).map_or(NEWEST, |version| version.served_release()))
     }
 
     fn lease(&self, cluster: &str, pod: &Pod) -> Option<String> {

@@ -22,6 +22,18 @@ pub struct Gates {
     pub etcd_encryption_key_rotates_as_a_whole: bool,
     /// An annotation may ask for several operations. Since 1.133.
     pub several_operations: bool,
+    /// The release whose operations there are.
+    pub release: Release,
+}
+
+/// Minor of a release; by default that of 1.120.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Release(pub u16);
+
+impl Default for Release {
+    fn default() -> Self {
+        Self(120)
+    }
 }
 
 impl Gates {
@@ -36,6 +48,7 @@ impl Gates {
             ),
             etcd_encryption_key_rotates_as_a_whole: version.minor() >= (1, 128),
             several_operations: version.minor() >= (1, 133),
+            release: Release(version.served_release()),
         }
     }
 }

@@ -19,6 +19,7 @@ const GATES: Gates = Gates {
     credentials_rotation_without_workers_rollout: false,
     etcd_encryption_key_rotates_as_a_whole: false,
     several_operations: false,
+    release: Release(120),
 };
 
 /// Paths and bodies of what an update says about Kubernetes versions.

@@ -5,7 +5,7 @@ use api::core::*;
 use apimachinery::field::FieldError;
 use chrono::{DateTime, Utc};
 use domain::profile::Profile;
-use domain::validation::shoot::Gates;
+use domain::validation::shoot::{Gates, Release};
 use domain::{defaulting, validation};
 use serde_json::{Value, json};
 
@@ -58,6 +58,7 @@ const GATES: Gates = Gates {
     credentials_rotation_without_workers_rollout: false,
     etcd_encryption_key_rotates_as_a_whole: false,
     several_operations: false,
+    release: Release(120),
 };
 
 fn pool(name: &str) -> Worker {

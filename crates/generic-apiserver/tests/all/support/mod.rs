@@ -132,8 +132,8 @@ impl Strategy<Widget> for WidgetStrategy {
 }
 
 const COLUMNS: &[Column] = &[
-    Column { name: "Size", type_: "integer", cell: Cell::Path(".spec.size"), priority: 0 },
-    Column { name: "Age", type_: "date", cell: Cell::Path(".metadata.creationTimestamp"), priority: 0 },
+    Column::new("Size", "integer", Cell::Path(".spec.size"), 0),
+    Column::new("Age", "date", Cell::Path(".metadata.creationTimestamp"), 0),
 ];
 
 pub(crate) fn widgets() -> ResourceInfo {
@@ -154,6 +154,7 @@ pub(crate) fn widgets() -> ResourceInfo {
         custom: false,
         schema: Widget::node,
         later: &[],
+        life: apimachinery::catalogue::Life::default(),
         release: apimachinery::catalogue::NEWEST,
     }
 }
@@ -181,6 +182,7 @@ pub(crate) fn row(
         custom: false,
         schema: || Node::Raw,
         later: &[],
+        life: apimachinery::catalogue::Life::default(),
         release: apimachinery::catalogue::NEWEST,
     }
 }

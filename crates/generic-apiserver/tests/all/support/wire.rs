@@ -118,6 +118,7 @@ impl Wire {
 
     pub(crate) fn client(&self, credentials: Credentials, watches: Watches) -> Transport {
         let options = https::Options {
+            addresses: Vec::new(),
             server: self.serving.address().to_string(),
             authorities: self.host.pair().certificate.clone(),
             credentials,

@@ -473,7 +473,7 @@ async fn bodies_that_cannot_be_read_are_refused_as_upstream_refuses_them() {
         400,
         "BadRequest",
         "the object provided is unrecognized (must be of type Namespace): provided data does not appear to be a \
-         protobuf message, expected prefix [107 56 115 0] (7b7d)",
+         protobuf message, expected prefix [107 56 115 0] ({})",
     );
     broken(b"k8s\0").await.expect_failure(
         400,
@@ -493,8 +493,8 @@ async fn bodies_that_cannot_be_read_are_refused_as_upstream_refuses_them() {
     broken(b"k8s\0\x0a\x0c\x0a\x02v1\x12\x06Secret\x12\x00").await.expect_failure(
         400,
         "BadRequest",
-        "Secret in version \"v1\" cannot be handled as a Namespace: no kind \"Secret\" is registered for the internal \
-         version of group \"\"",
+        "Secret in version \"v1\" cannot be handled as a Namespace: converting (v1.Secret) to (core.Namespace): unknown \
+         conversion",
     );
     // Kinds of CustomResourceDefinitions have no messages.
     let clusters = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clusters";

@@ -12,7 +12,7 @@ use apimachinery::field::{FieldError, Path};
 use super::super::Errors;
 use super::super::common::one_of;
 use super::facts::{encrypted_resources, is_in_hibernation, rotation_phases};
-use super::gates::Gates;
+use super::gates::{Gates, Release};
 use crate::rotation::is_always_whole;
 
 /// Operations that a hibernated Shoot refuses, beside `rotate-rollout-workers`.
@@ -54,9 +54,20 @@ const MAINTENANCE: [&str; 15] = [
     operation::ROTATE_SSH_KEYPAIR,
 ];
 
+/// Whether a release has an operation.
+fn exists(operation: &str, release: Release) -> bool {
+    let since = match operation {
+        operation::FORCE_IN_PLACE_UPDATE => 118,
+        operation if rolls_workers(operation) || WITHOUT_WORKERS_ROLLOUT.contains(&operation) => 112,
+        _ => 0,
+    };
+    release.0 >= since
+}
+
 /// Operations of the maintenance annotation, sorted.
 pub fn maintenance_operations(gates: Gates) -> Vec<&'static str> {
     let mut operations = MAINTENANCE.to_vec();
+    operations.retain(|operation| exists(operation, gates.release));
     if gates.etcd_encryption_key_rotates_as_a_whole {
         operations.push(operation::ROTATE_ETCD_ENCRYPTION_KEY);
     }
@@ -67,7 +78,8 @@ pub fn maintenance_operations(gates: Gates) -> Vec<&'static str> {
 /// Operations that are carried out at once, sorted.
 fn immediate_operations(gates: Gates) -> Vec<&'static str> {
     let mut operations = maintenance_operations(gates);
-    operations.extend([operation::MAINTAIN, operation::RETRY, operation::FORCE_IN_PLACE_UPDATE]);
+    operations.extend([operation::MAINTAIN, operation::RETRY]);
+    operations.extend(Some(operation::FORCE_IN_PLACE_UPDATE).filter(|operation| exists(operation, gates.release)));
     operations.sort_unstable();
     operations
 }
@@ -116,7 +128,8 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     }
     if !gates.credentials_rotation_without_workers_rollout {
         for (operation, path) in both {
-            if WITHOUT_WORKERS_ROLLOUT.contains(&operation) || rolls_workers(operation) {
+            let is_gated = WITHOUT_WORKERS_ROLLOUT.contains(&operation) || rolls_workers(operation);
+            if is_gated && exists(operation, gates.release) {
                 let text = format!(
                     "the {operation} operation can only be used when the CredentialsRotationWithoutWorkersRollout \
                      feature gate is enabled"
@@ -131,7 +144,7 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
         if operation.is_empty() {
             continue;
         }
-        if !rolls_workers(operation) {
+        if !rolls_workers(operation) || !exists(operation, gates.release) {
             one_of(errors, operation, &supported, path);
         }
         halves_are_gone(errors, shoot, gates, operation, path);

@@ -373,3 +373,21 @@ fn several_operations_stand_beside_each_other() {
     let one = said_by("1.132.0", "1.32.0", ready, ["reconcile;rotate-ssh-keypair", ""]);
     assert!(one[0].contains("Unsupported value: \"reconcile;rotate-ssh-keypair\""), "{one:?}");
 }
+
+/// What came later is unknown to an older release: it is not behind a gate there.
+#[test]
+fn an_operation_exists_from_its_release_on() {
+    let words = "Reconcile/Succeeded";
+    for (operation, since) in [
+        ("rotate-ca-start-without-workers-rollout", 112),
+        ("rotate-rollout-workers=a", 112),
+        ("force-in-place-update", 118),
+        ("rotate-etcd-encryption-key", 128),
+    ] {
+        let said = |minor: u16| said_by(&format!("1.{minor}.0"), "1.30.0", words, [operation, ""]);
+        let before = said(since - 1);
+        assert!(before[0].contains(&format!("Unsupported value: {operation:?}: supported values: ")), "{before:?}");
+        assert_eq!(before.len(), 1, "{before:?}");
+        assert!(!said(since).iter().any(|text| text.contains("Unsupported value")), "{:?}", said(since));
+    }
+}

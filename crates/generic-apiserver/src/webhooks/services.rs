@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where the Services of a cluster lead that webhooks name.
+//!
+//! ```text
+//! Service ─┬▶ ExternalName: that host, with the port of the webhook
+//!          └▶ EndpointSlices of the Service, else its Endpoints: the first address that is ready, with the port of the name
+//!             that the Service's port has
+//! ```
+//!
+//! Unlike upstream: nothing forwards from a cluster's address, so the endpoint is called itself.
+//!
+//! Source: k8s.io/apiserver pkg/util/proxy/proxy.go, k8s.io/kube-proxy.
+
+use serde_json::Value;
+
+use super::ServiceReference;
+use crate::storage::{CollectionId, Store, range, stored};
+
+/// An endpoint of a Service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Address or name of a host.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// Namespace and name of the pod that has the address, if one has.
+    pub pod: Option<(String, String)>,
+}
+
+/// The collections of a server that say it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Services {
+    own: Option<CollectionId>,
+    endpoints: Option<CollectionId>,
+    slices: Option<CollectionId>,
+}
+
+impl Services {
+    pub(super) fn new(store: &Store) -> Self {
+        Self {
+            own: store.collection("", "services"),
+            endpoints: store.collection("", "endpoints"),
+            slices: store.collection("discovery.k8s.io", "endpointslices"),
+        }
+    }
+
+    /// The endpoint behind a reference.
+    ///
+    /// # Errors
+    /// Why there is none, as upstream says it.
+    pub(super) fn find(self, store: &Store, cluster: &str, reference: &ServiceReference) -> Result<Endpoint, String> {
+        let ServiceReference { namespace, name, port, .. } = reference;
+        let port = port.unwrap_or(443);
+        let service = get(store, self.own, cluster, namespace, name);
+        let Some(service) = service else { return Err(format!("service {name:?} not found")) };
+        let spec = &service["spec"];
+        if spec["type"] == "ExternalName" {
+            let host = spec["externalName"].as_str().unwrap_or_default().to_owned();
+            return Ok(Endpoint { host, port, pod: None });
+        }
+        if spec["type"].as_str().is_none_or(|type_| type_ == "ClusterIP") && spec["clusterIP"] == "None" {
+            return Err("cannot route to service with ClusterIP \"None\"".to_owned());
+        }
+        let is_it = |known: &&Value| known["port"] == port;
+        let Some(port) = list(&spec["ports"]).find(is_it) else {
+            return Err(format!("no service port {port} found for service {name:?}"));
+        };
+        let port_name = port["name"].as_str().unwrap_or_default();
+        let slices = in_namespace(store, self.slices, cluster, namespace);
+        let mut slices =
+            slices.iter().filter(|slice| slice["metadata"]["labels"]["kubernetes.io/service-name"] == **name);
+        let of_slices = slices.find_map(|slice| of_slice(slice, port_name));
+        let found = of_slices.or_else(|| {
+            let endpoints = get(store, self.endpoints, cluster, namespace, name)?;
+            list(&endpoints["subsets"]).find_map(|subset| of_subset(subset, port_name))
+        });
+        found.ok_or_else(|| format!("no endpoints available for service {name:?}"))
+    }
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn get(store: &Store, id: Option<CollectionId>, cluster: &str, namespace: &str, name: &str) -> Option<Value> {
+    let id = id?;
+    let kind = store.kind(id);
+    let stored = store.get(id, &stored::path(cluster, namespace, name))?;
+    store.decoded(&stored, &*kind).map(|object| kind.to_tree(&*object))
+}
+
+fn in_namespace(store: &Store, id: Option<CollectionId>, cluster: &str, namespace: &str) -> Vec<Value> {
+    let Some(id) = id else { return Vec::new() };
+    let kind = store.kind(id);
+    let (map, _) = store.root(id);
+    let prefix = format!("{cluster}/{namespace}/");
+    let objects = range(&map, &prefix, "").map(|(_, stored)| stored);
+    objects.filter_map(|stored| store.decoded(stored, &*kind).map(|object| kind.to_tree(&*object))).collect()
+}
+
+/// The port of a name among those of a slice or subset.
+fn port_of(ports: &Value, name: &str) -> Option<u16> {
+    let port = list(ports).find(|port| port["name"].as_str().unwrap_or_default() == name)?;
+    u16::try_from(port["port"].as_u64()?).ok()
+}
+
+fn pod_of(target: &Value) -> Option<(String, String)> {
+    let text = |field: &str| target[field].as_str().unwrap_or_default().to_owned();
+    (target["kind"] == "Pod").then(|| (text("namespace"), text("name")))
+}
+
+fn of_slice(slice: &Value, port: &str) -> Option<Endpoint> {
+    let port = port_of(&slice["ports"], port)?;
+    // What says nothing is ready.
+    let ready = list(&slice["endpoints"]).find(|endpoint| endpoint["conditions"]["ready"] != false)?;
+    let host = list(&ready["addresses"]).next()?.as_str()?.to_owned();
+    Some(Endpoint { host, port, pod: pod_of(&ready["targetRef"]) })
+}
+
+fn of_subset(subset: &Value, port: &str) -> Option<Endpoint> {
+    let port = port_of(&subset["ports"], port)?;
+    let address = list(&subset["addresses"]).next()?;
+    Some(Endpoint { host: address["ip"].as_str()?.to_owned(), port, pod: pod_of(&address["targetRef"]) })
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Leases of gardenlets as clients outside of the landscape list and watch them.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use chrono::TimeDelta;
+use clock::{Clock, Instant, SimulatedClock, TimeSource};
+use generic_apiserver::Foundation;
+use host::Host;
+use http_body::Body as _;
+use process::transport::{Body, full};
+use process::{Transport, User};
+use serde_json::{Value, json};
+
+use crate::support::{foundation, get, host_on, send};
+
+const NAMESPACE: &str = "/clusters/garden/apis/coordination.k8s.io/v1/namespaces/gardener-system-seed-lease/leases";
+const EVERYWHERE: &str = "/clusters/garden/apis/coordination.k8s.io/v1/leases";
+
+/// List and watch as clients send them: path, query of the list, query of the watch without its resource version.
+const REFLECTORS: [(&str, &str, &str, &str); 6] = [
+    (
+        "client-go",
+        EVERYWHERE,
+        "limit=500&resourceVersion=0",
+        "allowWatchBookmarks=true&timeout=7m13s&timeoutSeconds=433&watch=true",
+    ),
+    ("client-go, a namespace", NAMESPACE, "resourceVersion=0", "allowWatchBookmarks=true&watch=true"),
+    ("kube-rs", NAMESPACE, "&limit=500", "&watch=true&timeoutSeconds=290&allowWatchBookmarks=true"),
+    ("the Python client", NAMESPACE, "", "watch=True"),
+    (
+        "kubectl, one by name",
+        NAMESPACE,
+        "fieldSelector=metadata.name%3Dlocal",
+        "fieldSelector=metadata.name%3Dlocal&watch=1",
+    ),
+    ("by labels", EVERYWHERE, "labelSelector=seed%3Dlocal", "labelSelector=seed%3Dlocal&watch=true"),
+];
+
+/// A host with a Lease of gardenlet `local`, which runs, one of `gone`, which does not, and one of somebody else; landscape time
+/// and wall time.
+async fn world() -> (Host, SimulatedClock, SimulatedClock) {
+    let start: Instant = "2023-07-27T20:00:00Z".parse().expect("an instant");
+    let (time, wall) = (SimulatedClock::new(start), SimulatedClock::new(start));
+    let clocks = (Clock::new(time.clone()), Clock::new(wall.clone()));
+    let host = host_on(Foundation { clock: clocks.0, wall: clocks.1, ..foundation() }).await;
+    let namespace = json!({"metadata": {"name": "gardener-system-seed-lease"}});
+    assert_eq!(send(&host, "POST", "/clusters/garden/api/v1/namespaces", &[], namespace.to_string()).await.code, 201);
+    let other = NAMESPACE.replace("gardener-system-seed-lease", "default");
+    for (path, name) in [(NAMESPACE, "local"), (NAMESPACE, "gone"), (&*other, "other")] {
+        let lease = json!({
+            "metadata": {"name": name, "labels": {"seed": name}},
+            "spec": {"holderIdentity": name, "leaseDurationSeconds": 2},
+        });
+        assert_eq!(send(&host, "POST", path, &[], lease.to_string()).await.code, 201, "{name}");
+    }
+    host.start_renewing("local", "pod-1").await.expect("renewed");
+    host.start_renewing("gone", "pod-2").await.expect("renewed");
+    host.stop_renewing("gone", "pod-2").await.expect("no longer renewed");
+    (host, time, wall)
+}
+
+fn transport(host: &Host) -> Transport {
+    host.transport(User { name: "admin".into(), groups: vec!["system:masters".into()], component: None })
+}
+
+async fn watch(host: &Host, path: &str, query: &str) -> Body {
+    let request = http::Request::builder().uri(format!("{path}?{query}")).body(full("")).expect("a request");
+    let response = transport(host).send(request).await.expect("a response");
+    assert_eq!(response.status(), 200, "{path}?{query}");
+    response.into_body()
+}
+
+/// Type, name, resource version and renewal of the events that wait.
+fn waiting(body: &mut Body) -> Vec<(String, String, u64, String)> {
+    let mut text = String::new();
+    let mut cx = Context::from_waker(Waker::noop());
+    while let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut *body).poll_frame(&mut cx) {
+        text.push_str(&String::from_utf8_lossy(&frame.into_data().unwrap_or_default()));
+    }
+    let event = |line: &str| {
+        let event: Value = serde_json::from_str(line).expect("JSON");
+        let object = &event["object"];
+        assert_eq!((&object["apiVersion"], &object["kind"]), (&json!("coordination.k8s.io/v1"), &json!("Lease")));
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let version = text(&object["metadata"]["resourceVersion"]).parse().expect("a number");
+        (text(&event["type"]), text(&object["metadata"]["name"]), version, text(&object["spec"]["renewTime"]))
+    };
+    text.lines().filter(|line| !line.contains("BOOKMARK")).map(event).collect()
+}
+
+#[tokio::test]
+async fn a_list_and_a_watch_see_an_hour_of_renewals() {
+    for (client, path, list, query) in REFLECTORS {
+        let (host, time, wall) = world().await;
+        let list = get(&host, &format!("{path}?{list}")).await.json();
+        let listed = list["items"].as_array().expect("items").iter().find(|item| item["metadata"]["name"] == "local");
+        assert_eq!(listed.expect("listed")["spec"]["renewTime"], "2023-07-27T20:00:00.000000Z", "{client}");
+        let version = list["metadata"]["resourceVersion"].as_str().expect("a version").to_owned();
+        let mut body = watch(&host, path, &format!("{query}&resourceVersion={version}")).await;
+        assert_eq!(waiting(&mut body), [], "{client}: everything is in the list");
+        let mut last = version.parse::<u64>().expect("a number");
+        let start = time.now();
+        for step in 1..=360 {
+            let now = start + TimeDelta::seconds(10 * step);
+            time.advance_to(now);
+            wall.advance_to(now);
+            let renewed = now.format("%Y-%m-%dT%H:%M:%S.000000Z").to_string();
+            let seen = waiting(&mut body);
+            let expected = ("MODIFIED".to_owned(), "local".to_owned(), last, renewed);
+            assert_eq!(seen, [expected], "{client}, {step}");
+            // Something else is written, and the watch may go on from there.
+            if step % 60 == 0 {
+                let map = json!({"metadata": {"generateName": "m-"}});
+                let path = "/clusters/garden/api/v1/namespaces/default/configmaps";
+                assert_eq!(send(&host, "POST", path, &[], map.to_string()).await.code, 201);
+                last = host.server().position().0;
+                drop(body);
+                body = watch(&host, path_of(client), &format!("{query}&resourceVersion={last}")).await;
+            }
+        }
+        host.stop_renewing("local", "pod-1").await.expect("stored");
+        let seen = waiting(&mut body);
+        assert_eq!((seen.len(), seen[0].3.as_str()), (1, "2023-07-27T21:00:00.000000Z"), "{client}");
+        wall.advance_to(start + TimeDelta::hours(2));
+        assert_eq!(waiting(&mut body), [], "{client}: its owner has gone");
+    }
+}
+
+fn path_of(client: &str) -> &'static str {
+    REFLECTORS.iter().find(|row| row.0 == client).expect("a client").1
+}
+
+#[tokio::test]
+async fn a_watch_of_one_lease_or_from_long_ago_sees_renewals() {
+    let (host, time, wall) = world().await;
+    let start = time.now();
+    let from = get(&host, NAMESPACE).await.json()["metadata"]["resourceVersion"].as_str().expect("one").to_owned();
+    for query in ["watch=true&resourceVersion=1".to_owned(), format!("watch=true&resourceVersion={from}")] {
+        let mut one = watch(&host, &format!("{NAMESPACE}/local"), &query).await;
+        let mut all = watch(&host, NAMESPACE, &query).await;
+        let (_, _) = (waiting(&mut one), waiting(&mut all));
+        let now = wall.now() + TimeDelta::seconds(10);
+        wall.advance_to(now);
+        for body in [&mut one, &mut all] {
+            let names: Vec<String> = waiting(body).into_iter().map(|event| event.1).collect();
+            assert_eq!(names, ["local"], "{query}");
+        }
+    }
+    // While landscape time runs faster than the wall's, renewals do, too.
+    let mut body = watch(&host, NAMESPACE, &format!("watch=true&resourceVersion={from}")).await;
+    assert_eq!(waiting(&mut body), []);
+    time.advance_to(start + TimeDelta::hours(1));
+    wall.advance_to(wall.now() + TimeDelta::seconds(1));
+    assert_eq!(waiting(&mut body)[0].3, "2023-07-27T21:00:00.000000Z");
+}
