@@ -23,8 +23,8 @@ pub(crate) fn root() -> PathBuf {
     manifest.parent().unwrap_or(manifest).to_owned()
 }
 
-/// Runs every check; `long` explores more schedules, compares forecasts with more landscapes, and kills landscapes more
-/// often.
+/// Runs every check; `long` explores more schedules, compares forecasts with more landscapes, has every file operation of a
+/// log fail, and kills landscapes more often.
 pub(crate) fn test(long: bool) -> Result<(), String> {
     step("format", cargo(&["fmt", "--all", "--check"]))?;
     step(
@@ -44,6 +44,7 @@ pub(crate) fn test(long: bool) -> Result<(), String> {
             tests.env(name, "200");
         }
         tests.env("TERRARIUM_TEST_STARTS", "100");
+        tests.env("TERRARIUM_TEST_FAULTS", "all");
         tests.env("TERRARIUM_TEST_MALFORMED", "100000");
     }
     let _engine = containers(&mut tests)?;
