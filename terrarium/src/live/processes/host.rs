@@ -149,11 +149,12 @@ fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, losses
         }
         // A command that comes from now on waits for the next host.
         directory.remove_host();
-        turn(live.clock().now());
+        let now = live.clock().now();
+        turn(now);
         live.stop().await;
         let closed = log.close().await;
         // What was written since is later.
-        turn(live.clock().now().max(log.last_time()));
+        turn(now.max(log.last_time()));
         log.healed().iter().for_each(|note| process::child::say(&format!("note: {note}")));
         closed.and(ended)
     });
