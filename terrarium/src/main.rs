@@ -83,9 +83,8 @@ enum Command {
         /// Process that the host ends with
         #[arg(long)]
         owner: Option<u32>,
-        /// Whether the host may begin without the log that it had
-        #[arg(long)]
-        start_empty: bool,
+        #[command(flatten)]
+        losses: live::host::Losses,
         /// How it joins a landscape that did not start it
         #[command(flatten)]
         joining: Box<live::joining::Arguments>,
@@ -138,8 +137,8 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => live::replay::run(arguments, &mut output),
         Command::Doctor(arguments) => live::doctor::run(arguments, &mut output),
         Command::Dump(arguments) => live::dump::run(arguments, &mut output),
-        Command::Component { name, which, owner, start_empty, joining } => {
-            return component(name, which, *owner, *start_empty, joining);
+        Command::Component { name, which, owner, losses, joining } => {
+            return component(name, which, *owner, *losses, joining);
         }
         Command::Simulate(arguments) => simulate::run(arguments, &mut output),
         Command::Forecast(arguments) => questions::forecast::run(arguments, &mut output),
@@ -173,11 +172,11 @@ fn component(
     name: &str,
     which: &live::Which,
     owner: Option<u32>,
-    start_empty: bool,
+    losses: live::host::Losses,
     joining: &live::joining::Arguments,
 ) -> ExitCode {
     if name == "host" {
-        return live::host::run(which, owner, start_empty);
+        return live::host::run(which, owner, losses);
     }
     match live::components::Program::named(name) {
         Some(program) if joining.is_given() => live::joining::run(program, joining),

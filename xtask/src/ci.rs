@@ -24,7 +24,7 @@ pub(crate) fn root() -> PathBuf {
 }
 
 /// Runs every check; `long` explores more schedules, compares forecasts with more landscapes, drains nodes in more of them,
-/// and kills landscapes more often.
+/// has every file operation of a log fail, and kills landscapes more often.
 pub(crate) fn test(long: bool) -> Result<(), String> {
     step("format", cargo(&["fmt", "--all", "--check"]))?;
     step(
@@ -46,6 +46,7 @@ pub(crate) fn test(long: bool) -> Result<(), String> {
             tests.env(name, "200");
         }
         tests.env("TERRARIUM_TEST_STARTS", "100");
+        tests.env("TERRARIUM_TEST_FAULTS", "all");
         tests.env("TERRARIUM_TEST_MALFORMED", "100000");
     }
     let _engine = containers(&mut tests)?;

@@ -26,6 +26,8 @@ const LASTS: TimeDelta = TimeDelta::days(365);
 const BEFORE: TimeDelta = TimeDelta::minutes(5);
 /// Group that may do everything; no certificate is signed for it on request.
 const MASTERS: &str = "system:masters";
+/// Signer of clients of the API server.
+const CLIENT: &str = "kubernetes.io/kube-apiserver-client";
 const NODES: &str = "system:nodes";
 const NODE_PREFIX: &str = "system:node:";
 const LEGACY: &str = "kubernetes.io/legacy-unknown";
@@ -250,6 +252,22 @@ pub fn validate_update(fields: &Map<String, Value>, old: &Map<String, Value>) ->
     errors
 }
 
+/// True if a request's subject is read when it is created: only that of clients of the API server is.
+pub fn is_restricted(fields: &Map<String, Value>) -> bool {
+    fields.get("spec").is_some_and(|spec| text(spec, "signerName") == CLIENT)
+}
+
+/// Why a request that [`is_restricted`] is not created, given the organisations of its subject.
+///
+/// Source: k8s.io/kubernetes plugin/pkg/admission/certificates/subjectrestriction/admission.go @ v1.31.
+pub fn restriction(groups: &[String]) -> Option<String> {
+    groups.iter().any(|group| group == MASTERS).then(|| not_for_masters(CLIENT))
+}
+
+fn not_for_masters(signer: &str) -> String {
+    format!("use of {signer} signer with {MASTERS} group is not allowed")
+}
+
 /// For what a certificate may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
@@ -289,7 +307,7 @@ pub fn wanted(
     let (name, groups) = subject;
     let signer = text(spec, "signerName");
     let (usage, needed, is_node) = match signer {
-        "kubernetes.io/kube-apiserver-client" => (Use::Client, "client auth", false),
+        CLIENT => (Use::Client, "client auth", false),
         "kubernetes.io/kube-apiserver-client-kubelet" => (Use::Client, "client auth", true),
         "kubernetes.io/kubelet-serving" => (Use::Server, "server auth", true),
         _ => return None,
@@ -303,7 +321,7 @@ pub fn wanted(
         )));
     }
     if groups.iter().any(|group| group == MASTERS) {
-        return Some(Err(format!("use of {signer} signer with {MASTERS} group is not allowed")));
+        return Some(Err(not_for_masters(signer)));
     }
     if is_node && !(name.starts_with(NODE_PREFIX) && *groups == [NODES.to_owned()]) {
         return Some(Err(format!(
@@ -407,6 +425,18 @@ mod tests {
         let text =
             "status.conditions: Invalid value: \"Denied\": Approved and Denied conditions are mutually exclusive";
         assert_eq!(texts(&validate_update(&both, &old)), [text]);
+    }
+
+    #[test]
+    fn requests_for_masters_are_restricted_for_clients_of_the_api_server() {
+        let of_signer = |signer: &str| of(json!({ "signerName": signer }), json!({}));
+        let groups = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert!(is_restricted(&of_signer("kubernetes.io/kube-apiserver-client")));
+        assert!(!is_restricted(&of_signer("kubernetes.io/kube-apiserver-client-kubelet")));
+        assert!(!is_restricted(&Map::new()));
+        let text = "use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed";
+        assert_eq!(restriction(&groups(&["a", "system:masters"])).as_deref(), Some(text));
+        assert_eq!(restriction(&groups(&["system:masters2", "masters"])), None);
     }
 
     #[test]

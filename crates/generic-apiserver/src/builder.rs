@@ -41,13 +41,13 @@ pub struct Foundation {
     pub random: Random,
     /// Id of the writer; two servers on one log have different ones.
     pub writer: u64,
-    /// Bytes of objects in recent changes that each resource remembers: a list that is continued needs them, and a watch
-    /// from a revision of the past is quicker with them. Usually [`RECENT_BYTES`].
+    /// Bytes of objects in recent changes that the server remembers: a list that is continued and a watch from a revision of
+    /// the past are quicker with them. Usually [`RECENT_BYTES`].
     pub recent_bytes: usize,
 }
 
-/// Bytes of objects in recent changes that each resource of a server with many clients remembers.
-pub const RECENT_BYTES: usize = 8 << 20;
+/// Bytes of objects in recent changes that a server with many clients remembers.
+pub const RECENT_BYTES: usize = 16 << 20;
 
 /// A server under construction.
 pub struct Builder {

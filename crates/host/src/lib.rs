@@ -55,6 +55,7 @@ mod rows;
 mod service_addresses;
 mod services;
 mod signer_rights;
+mod signing_admission;
 pub mod signing_requests;
 mod storage_defaults;
 pub mod timekeeper;
@@ -207,6 +208,7 @@ impl Host {
             .admission(garden_object::GardenAdmission)
             .admission(limits::LimitRanger)
             .admission(pod_admission::PodAdmission)
+            .admission(signing_admission::SubjectRestriction)
             .admission(signer_rights::SignerRights(rbac.clone()))
             .admission(default_storage_class::DefaultStorageClass)
             .admission(service_addresses::ServiceAddresses)

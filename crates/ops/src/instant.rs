@@ -83,6 +83,11 @@ fn instant(text: &str) -> Option<DateTime<Utc>> {
     (first()..=last()).contains(&instant).then_some(instant)
 }
 
+/// The instant so much later; `None`: it is after the last one that clients can read.
+pub fn after(now: DateTime<Utc>, length: TimeDelta) -> Option<DateTime<Utc>> {
+    now.checked_add_signed(length).filter(|instant| *instant <= last())
+}
+
 fn first() -> DateTime<Utc> {
     "0001-01-01T00:00:00Z".parse().expect("a literal instant")
 }
@@ -156,6 +161,10 @@ mod tests {
             assert!(text.parse::<Place>().is_err(), "{text}");
             assert!(text.parse::<When>().is_err(), "{text}");
         }
+        let last = at("9999-12-31T23:59:59Z");
+        assert_eq!(after(last - TimeDelta::hours(1), TimeDelta::hours(1)), Some(last));
+        assert_eq!(after(last, TimeDelta::nanoseconds(1)), None, "clients cannot read years of five digits");
+        assert_eq!(after(now, TimeDelta::MAX), None);
         let far: When = "999999999w".parse().expect("a distance");
         assert_eq!((far.before(now), far.behind(now)), (at("0001-01-01T00:00:00Z"), at("9999-12-31T23:59:59Z")));
     }

@@ -5,8 +5,8 @@
 //! of something that follows from it finds at least that instant, without a message: a step of the clock costs nothing for
 //! processes that have no timer then.
 //!
-//! Between processes the dial is a file of one line that is overwritten in place: the instant, twice. A reader that meets
-//! half of a write finds two different ones, and looks again.
+//! Between processes the dial is a file of one line that is overwritten in place: the instant and its CRC-32. A reader that
+//! meets half of a write finds that they do not fit, and looks again.
 //!
 //! **Invariants.** The dial is not turned back.
 
@@ -65,8 +65,15 @@ impl fmt::Debug for Dial {
     }
 }
 
-/// The instant that a dial's line shows; `None` if it was not written whole.
+/// The instant that a dial's line shows; `None` if it was not written whole, or is damaged.
 pub fn parse(line: &str) -> Option<DateTime<Utc>> {
+    let (now, sum) = line.strip_suffix('\n')?.split_once(' ')?;
+    let is_whole = u32::from_str_radix(sum, 16) == Ok(crc32fast::hash(now.as_bytes()));
+    now.parse().ok().filter(|_| is_whole)
+}
+
+/// As [`parse`], of a line of an earlier version: the instant, twice.
+pub fn parse_earlier(line: &str) -> Option<DateTime<Utc>> {
     let (one, other) = line.strip_suffix('\n')?.split_once(' ')?;
     if one == other { one.parse().ok() } else { None }
 }
@@ -100,7 +107,8 @@ impl DialFile {
 
 fn line(now: DateTime<Utc>) -> String {
     let now = now.to_rfc3339_opts(SecondsFormat::Nanos, true);
-    format!("{now} {now}\n")
+    let sum = crc32fast::hash(now.as_bytes());
+    format!("{now} {sum:08x}\n")
 }
 
 #[cfg(test)]
@@ -118,6 +126,16 @@ mod tests {
         assert_eq!(reader.read(), Some(at("2023-07-28T03:04:05.678901234Z")));
         dial.0.write_all_at(b"2024", 0).expect("writable");
         assert_eq!(reader.read(), None);
+        let whole = line(at("2023-07-28T03:04:05Z"));
+        assert!(parse(&whole).is_some());
+        for index in 0..whole.len() {
+            let mut damaged = whole.clone().into_bytes();
+            damaged[index] ^= 1;
+            let read = String::from_utf8(damaged).ok().and_then(|text| parse(&text));
+            assert_eq!(read, None, "byte {index}");
+        }
+        let earlier = "2023-07-28T03:04:05Z 2023-07-28T03:04:05Z\n";
+        assert_eq!((parse(earlier), parse_earlier(earlier)), (None, Some(at("2023-07-28T03:04:05Z"))));
         std::fs::remove_file(folder).expect("it is there");
     }
 }

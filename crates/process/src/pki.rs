@@ -366,12 +366,15 @@ fn put_groups(name: &mut DistinguishedName, groups: &[&str]) -> Result<(), PkiEr
     Ok(())
 }
 
+/// The last second that a certificate can name, 9999-12-31T23:59:59Z: RFC 5280 has it stand for no end at all.
+const LAST: u64 = 253_402_300_799;
+
 /// What all certificates have in common.
 fn params(validity: Validity) -> Result<CertificateParams, PkiError> {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
     let instant = |at: Instant| {
-        let seconds = u64::try_from(at.timestamp()).map_err(|_| PkiError::TooEarly(at))?;
+        let seconds = u64::try_from(at.timestamp()).map_err(|_| PkiError::TooEarly(at))?.min(LAST);
         Ok::<_, PkiError>(rcgen::date_time_ymd(1970, 1, 1) + Duration::from_secs(seconds))
     };
     params.not_before = instant(validity.not_before)?;
@@ -470,6 +473,18 @@ mod tests {
         for text in ["", "7", "7/scheduler", "7/scheduler/", "x/scheduler/v1"] {
             assert_eq!(text.parse::<Badge>(), Err(PkiError::NoBadge(text.to_owned())));
         }
+    }
+
+    #[test]
+    fn a_certificate_ends_in_year_9999_at_the_latest() {
+        let day: Instant = "9999-12-31T00:00:00Z".parse().expect("an instant");
+        let key = || Key::landscape(&Random::new(1), "x", "y", 0);
+        let late = |length| Validity { not_before: day, not_after: day + length };
+        let authority = Authority::new("late", key(), late(chrono::TimeDelta::days(36_500))).expect("an authority");
+        let last = Authority::new("late", key(), late(chrono::TimeDelta::seconds(86_399))).expect("an authority");
+        assert_eq!(authority.pair(), last.pair());
+        let early = Validity { not_before: Instant::UNIX_EPOCH - chrono::TimeDelta::seconds(1), not_after: day };
+        assert!(Authority::new("early", key(), early).is_err());
     }
 
     #[test]

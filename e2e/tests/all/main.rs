@@ -14,6 +14,7 @@ mod interrupted;
 mod kills;
 mod landscape;
 mod lives;
+mod lost_files;
 mod malformed;
 mod operator;
 mod scripts;

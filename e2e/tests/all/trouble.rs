@@ -129,7 +129,10 @@ fn the_doctor_finds_what_is_wrong_and_repairs_what_can_be() {
     }
     let (code, error) = sandbox.terrarium_refused(&["up"]);
     assert_eq!(code, 2, "{error}");
-    in_order(&error, &["checkpoint-", "is damaged", "hint: `terrarium doctor` says what can be done"]);
+    in_order(
+        &error,
+        &["checkpoint-", "is damaged", "hint: restore the directory from a copy", "`terrarium doctor` says more"],
+    );
 }
 
 #[test]

@@ -23,7 +23,8 @@ pub(crate) use self::landscape::client;
 pub(crate) use self::landscape::directory::{Directory, Facts};
 use self::landscape::{authority, bootstrap, directory, kubeconfig, owner, retention, running, writes};
 use self::processes::{
-    admission_controller, apiserver, configuration, defaults, operator, registration, skew_event, skew_watch,
+    admission_controller, apiserver, clock_file, configuration, defaults, operator, registration, skew_event,
+    skew_watch,
 };
 pub(crate) use self::processes::{components, host, joining};
 

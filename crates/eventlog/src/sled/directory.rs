@@ -16,6 +16,9 @@ use super::{Durability, OpenError, STORE};
 /// What the file `FORMAT` holds.
 const FORMAT: &str = "terrarium event log 1\n";
 
+/// End of the name under which a file is written.
+const ASIDE: &str = ".writing";
+
 /// An open directory.
 #[derive(Clone, Debug)]
 pub(super) struct Directory {
@@ -77,7 +80,19 @@ impl Directory {
         if !format.exists() {
             directory.replace("FORMAT", FORMAT.as_bytes()).map_err(failed)?;
         }
+        directory.tidy().map_err(failed)?;
         Ok((directory, Lock(lock)))
+    }
+
+    /// Removes what a process that was killed wrote aside: of a checkpoint it may be as long as the whole state.
+    fn tidy(&self) -> io::Result<()> {
+        for file in fs::read_dir(&self.root)? {
+            let name = file?.file_name();
+            if let Some(name) = name.to_str().filter(|name| name.ends_with(ASIDE)) {
+                self.remove(name)?;
+            }
+        }
+        Ok(())
     }
 
     /// Opens a directory that is not written to. Sled's files are to be where the caller says.
@@ -256,7 +271,7 @@ pub(super) fn write_aside(
     write: impl FnOnce(&mut io::BufWriter<&File>) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut aside = path.as_os_str().to_owned();
-    aside.push(".writing");
+    aside.push(ASIDE);
     let written = || -> io::Result<()> {
         let file = File::create(&aside)?;
         let mut out = io::BufWriter::with_capacity(1 << 16, &file);

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -99,6 +100,7 @@ impl fmt::Debug for Job {
 
 /// Works until it is told to end.
 pub(super) fn run(shared: &Shared, jobs: &mpsc::Receiver<Job>, busy: &AtomicBool) {
+    open_store(shared);
     while let Ok(job) = jobs.recv() {
         match job {
             Job::Checkpoint(image) => {
@@ -121,6 +123,18 @@ pub(super) fn run(shared: &Shared, jobs: &mpsc::Receiver<Job>, busy: &AtomicBool
             }
             Job::End => return,
         }
+    }
+}
+
+/// Has sled open the store if the start has not done so.
+fn open_store(shared: &Shared) {
+    let head = shared.published().head;
+    let Ok((store, _)) = shared.store(head) else { return };
+    // sled panics on some of what it cannot read.
+    let opened = catch_unwind(AssertUnwindSafe(|| store.ready()));
+    match opened.unwrap_or_else(|_| Err(Broken("sled gave up".to_owned()))) {
+        Ok(_) => {}
+        Err(error) => drop(shared.fail_store(&format!("cannot open the store: {error}"))),
     }
 }
 

@@ -8,14 +8,15 @@
 //!                    keeper: checkpoints, compaction, exports
 //!
 //! DIRECTORY/ FORMAT · LOCK · CLEAN (left cleanly) · BASE (history starts here) · facts
+//!            REACHED               the end of the journal, by which a loss there is noticed
 //!            journal-REVISION…     commit groups in order; what is acknowledged is here
 //!            store/                sled: records by revision, by object and revision; made anew from the journals if
 //!                                  a crash damaged it
 //!            checkpoint-REVISION…  every object at a revision: the base and the last
 //! ```
 //!
-//! **Start-up** is the last checkpoint and the journal behind it; a log that was not left cleanly compares its store
-//! with the journals first. **Heartbeats** (volatile entries) are not written: they are in memory and, after a clean
+//! **Start-up** is the last checkpoint and the journal behind it, and sled is opened behind the start; a log that was not
+//! left cleanly compares its store with the journals first. One that ends before `REACHED` is healed or refused. **Heartbeats** (volatile entries) are not written: they are in memory and, after a clean
 //! stop, in the checkpoint. So that their revisions are not given out again after a crash, some thousand of them are
 //! reserved with one write; a crash skips the rest.
 //!
@@ -24,7 +25,7 @@
 //! keeper) and sled's: this log is for landscapes, never for a simulation, whose time would run past them.
 //!
 //! **Tour.** [`SledLog`] the handle; `writer` and `keeper` the threads; `state` what expectations and guards are judged
-//! by; `journal`, `store`, `checkpoint`, `record`, `directory` what is on the disk; `recovery` opening; `history`
+//! by; `journal`, `reached`, `store`, `checkpoint`, `record`, `directory` what is on the disk; `recovery` opening; `history`
 //! reading; `shared` what readers see.
 
 mod checkpoint;
@@ -33,6 +34,7 @@ mod history;
 mod journal;
 mod keeper;
 mod outcome;
+mod reached;
 mod record;
 mod recovery;
 mod repair;
@@ -202,6 +204,7 @@ impl SledLog {
             shared: shared.clone(),
             fold: opened.fold,
             journal: opened.journal,
+            reached: opened.reached,
             store: opened.store,
             options,
             lock,
@@ -256,6 +259,11 @@ impl SledLog {
         repair::repair(directory.as_ref(), discard)
     }
 
+    /// Why a log in this directory would take no writes: the disk is full.
+    pub fn no_room(directory: impl AsRef<Path>) -> Option<Trouble> {
+        trouble::no_room(directory.as_ref())
+    }
+
     /// Facts of the log in a directory, whatever else is wrong with it.
     ///
     /// # Errors
@@ -294,6 +302,8 @@ impl SledLog {
         directory.replace(keeper::BASE, contents.head.revision.to_string().as_bytes()).map_err(failed)?;
         let head = contents.head.revision;
         journal::Journal::create(&directory, head, 0, head).map_err(|error| failed(error.into()))?;
+        let reach = reached::Reach { link: contents.head.link, ceiling: head };
+        reached::replace(&directory, reach).map_err(failed)?;
         drop(lock);
         Self::open(root, options)
     }

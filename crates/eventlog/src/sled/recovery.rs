@@ -16,19 +16,24 @@ use super::checkpoint::{self, Base, Head};
 use super::directory::{Directory, holds_more, name_of};
 use super::journal::{self, Journal};
 use super::keeper::{BASE, CHECKPOINT, forget};
+use super::reached::{self, Found, Reach, Reached};
 use super::record::Record;
 use super::state::Fold;
-use super::store::{self, Broken, Store, index_sum};
+use super::store::{self, Broken, Ready, Store, index_sum};
 use super::{CLEAN, OpenError, Recovery, STORE, repair};
 
 /// Records that are put back into the store at once.
 const GROUP: usize = 256;
+
+/// All records.
+const END: Revision = Revision(u64::MAX - 1);
 
 /// A log, ready to be written.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) fold: Fold,
     pub(super) journal: Journal,
+    pub(super) reached: Reached,
     pub(super) store: Store,
     pub(super) base: Base,
     pub(super) checkpoint: Revision,
@@ -50,8 +55,7 @@ pub(super) fn open(directory: &Directory) -> Result<Opened, OpenError> {
         Err(error @ OpenError::Corrupt { .. }) => error,
         other => return other,
     };
-    let healed = repair::heal(directory)?;
-    let Some(healed) = healed else { return Err(error) };
+    let Some(healed) = repair::heal(directory)? else { return Err(error) };
     let mut opened = attempt(directory)?;
     opened.recovery.healed.splice(0..0, healed);
     Ok(opened)
@@ -71,12 +75,52 @@ fn unmarked(directory: &Directory) -> Result<Opened, OpenError> {
     let io = |error: io::Error| OpenError::io(directory.root(), &error);
     let mut recovery = Recovery::default();
     let base = base(directory, None)?;
-    let (mut fold, checkpoint, end, clean) = fold(directory, &base, &mut recovery)?;
+    let (mut fold, checkpoint, end, marks) = fold(directory, &base, &mut recovery)?;
+    // Nothing is changed in a log that lacks something: what is left of it may be all that there is.
+    marks.must_be_reached(directory, fold.link)?;
     let mut journal = Journal::resume(directory, fold.head, end, fold.ceiling).map_err(io)?;
-    let was_clean = clean == Some(fold.link);
+    let was_clean = marks.clean == Some(fold.link);
     directory.remove(CLEAN).map_err(io)?;
     directory.sync().map_err(io)?;
-    let store = match open_store(directory, fold.link, &base.head, was_clean) {
+    let store = if was_clean && directory.store().join("db").exists() {
+        later(directory, base.head, fold.link)
+    } else {
+        checked(directory, &base, &mut fold, &mut journal, &mut recovery)?
+    };
+    let reach = Reach { link: fold.link, ceiling: fold.ceiling };
+    let reached = Reached::create(directory, reach).map_err(io)?;
+    // What heartbeats may have used is not used again.
+    fold.head = fold.head.max(fold.ceiling);
+    Ok(Opened { fold, journal, reached, store, base, checkpoint, recovery })
+}
+
+/// A store that was left cleanly. What sled takes to open it grows with all of history, so a start does not wait for it.
+fn later(directory: &Directory, base: Head, link: Revision) -> Store {
+    let opened = directory.clone();
+    let open = move || {
+        let directory = &opened;
+        let reason = match open_sled(directory) {
+            Ok((store, last)) if is_as_left(last, link, &base) => return store.ready(),
+            Ok((_, last)) => format!("it ends at revision {last}, and was left at {link}"),
+            Err(reason) => reason.0,
+        };
+        // The journals go on meanwhile: what comes now is given to the store as usual.
+        let rebuilt = rebuild(directory, &base, link).map_err(|error| Broken(error.to_string()))?;
+        Ok(Ready { rebuilt: Some(reason), ..rebuilt.ready()? })
+    };
+    Store::later(directory.store(), Box::new(open))
+}
+
+/// A store that is held against the journals, and has what they have.
+fn checked(
+    directory: &Directory,
+    base: &Base,
+    fold: &mut Fold,
+    journal: &mut Journal,
+    recovery: &mut Recovery,
+) -> Result<Store, OpenError> {
+    let io = |error: io::Error| OpenError::io(directory.root(), &error);
+    let store = match open_store(directory, fold.link, &base.head, false) {
         Ok((store, put_back)) => {
             recovery.put_back = put_back;
             store
@@ -84,67 +128,84 @@ fn unmarked(directory: &Directory) -> Result<Opened, OpenError> {
         Err(Trouble::Directory(error)) => return Err(error),
         Err(Trouble::Store(reason)) => {
             recovery.rebuilt = Some(reason.0);
-            rebuild(directory, &base.head)?
+            rebuild(directory, &base.head, END)?
         }
     };
     let tidied = catch_unwind(AssertUnwindSafe(|| {
-        let io = surplus(&store, &mut fold, &mut journal, &mut recovery.from_store)?;
+        let io = surplus(&store, fold, journal, &mut recovery.from_store)?;
         forget(directory, &store, base.revision())?;
         Ok(io)
     }));
-    let store = match tidied.unwrap_or_else(|_| Err(Broken("sled gave up".to_owned()))) {
-        Ok(written) => {
-            written.map_err(io)?;
-            store
-        }
+    match tidied.unwrap_or_else(|_| Err(Broken("sled gave up".to_owned()))) {
+        Ok(written) => written.map(|()| store).map_err(io),
         Err(reason) => {
             recovery.rebuilt = Some(reason.0);
             drop(store);
-            rebuild(directory, &base.head)?
+            rebuild(directory, &base.head, END)
         }
-    };
-    must_reach(directory, clean, fold.link)?;
-    // What heartbeats may have used is not used again.
-    fold.head = fold.head.max(fold.ceiling);
-    Ok(Opened { fold, journal, store, base, checkpoint, recovery })
+    }
 }
 
 /// As [`open`], with nothing written but sled's copy.
 pub(super) fn open_read_only(directory: &Directory) -> Result<ReadOnly, OpenError> {
     let mut recovery = Recovery::default();
     let base = base(directory, Some(&mut recovery))?;
-    let (mut fold, _, _, clean) = fold(directory, &base, &mut recovery)?;
+    let (mut fold, _, _, marks) = fold(directory, &base, &mut recovery)?;
     let copied = copy(&directory.path(STORE), directory.store());
     let opened = match copied {
-        Ok(()) => open_store(directory, fold.link, &base.head, clean == Some(fold.link)),
+        Ok(()) => open_store(directory, fold.link, &base.head, marks.clean == Some(fold.link)),
         Err(error) => Err(Trouble::Store(Broken(error.to_string()))),
     };
     let store = match opened {
         Ok((store, _)) => store,
         Err(Trouble::Directory(error)) => return Err(error),
-        Err(Trouble::Store(_)) => rebuild(directory, &base.head)?,
+        Err(Trouble::Store(_)) => rebuild(directory, &base.head, END)?,
     };
     // What only the store has is read from there; it is written to the journal by who may write.
-    for found in store.range(fold.link, Revision(u64::MAX - 1)) {
+    for found in store.range(fold.link, END) {
         let applied = found.and_then(|(_, bytes)| Ok(fold.replay(&Record::decode(&bytes)?)?));
         if applied.is_err() {
             break;
         }
         recovery.from_store += 1;
     }
-    must_reach(directory, clean, fold.link)?;
+    marks.must_be_reached(directory, fold.link)?;
     fold.head = fold.head.max(fold.ceiling);
     Ok(ReadOnly { fold, store, base, recovery })
 }
 
-/// A log that was left cleanly is as long as it was then, or longer.
-fn must_reach(directory: &Directory, clean: Option<Revision>, link: Revision) -> Result<(), OpenError> {
-    match clean.filter(|clean| *clean > link) {
-        None => Ok(()),
-        Some(clean) => Err(OpenError::corrupt(
+/// The end of a log, as files apart from its journals have it.
+#[derive(Debug)]
+struct Marks {
+    /// The last record at a clean stop.
+    clean: Option<Revision>,
+    reached: Option<Reach>,
+}
+
+impl Marks {
+    fn of(directory: &Directory, recovery: &mut Recovery) -> Result<Self, OpenError> {
+        let clean = fs::read_to_string(directory.path(CLEAN)).ok().and_then(|link| link.parse().ok()).map(Revision);
+        let found = reached::read(directory.root()).map_err(|error| OpenError::io(directory.root(), &error))?;
+        if found == Found::Damaged {
+            let at = directory.path(reached::REACHED);
+            recovery.healed.push(format!("`{}`: its checksum is wrong; it was written again", at.display()));
+        }
+        Ok(Self { clean, reached: found.reach() })
+    }
+
+    /// A log is as long as it was at its clean stop, and as its last acknowledged group left it, or longer.
+    fn must_be_reached(&self, directory: &Directory, link: Revision) -> Result<(), OpenError> {
+        let known = self.clean.max(self.reached.map(|reach| reach.link)).unwrap_or_default();
+        if known <= link {
+            return Ok(());
+        }
+        let missing = known.0 - link.0;
+        Err(OpenError::corrupt(
             directory.root(),
-            format!("it was left at revision {clean}, and nothing after {link} is found"),
-        )),
+            format!(
+                "it had reached revision {known}, and nothing after {link} is found: {missing} revisions are missing"
+            ),
+        ))
     }
 }
 
@@ -162,25 +223,25 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The last checkpoint and the journal behind it; the revision at which the log was left cleanly.
+/// The last checkpoint and the journal behind it; where the log must end.
 fn fold(
     directory: &Directory,
     base: &Base,
     recovery: &mut Recovery,
-) -> Result<(Fold, Revision, journal::End, Option<Revision>), OpenError> {
+) -> Result<(Fold, Revision, journal::End, Marks), OpenError> {
     let (mut fold, checkpoint) = load(directory, base.revision())?;
     let mut ceiling = fold.head;
     let end = journal::read(directory, fold.head, |frame| {
         ceiling = frame.ceiling;
         frame.records.iter().try_for_each(|bytes| replay(directory, &mut fold, checkpoint, bytes))
     })?;
-    fold.ceiling = ceiling.max(fold.head);
+    let marks = Marks::of(directory, recovery)?;
+    fold.ceiling = ceiling.max(fold.head).max(marks.reached.map_or(Revision(0), |reach| reach.ceiling));
     (recovery.torn, recovery.ends) = (end.torn, if end.torn > 0 { fold.link } else { Revision(0) });
     if end.is_empty() && holds_more(directory.root()) {
         return Err(OpenError::corrupt(directory.root(), "its journals are missing"));
     }
-    let clean = fs::read_to_string(directory.path(CLEAN)).ok().and_then(|link| link.parse().ok()).map(Revision);
-    Ok((fold, checkpoint, end, clean))
+    Ok((fold, checkpoint, end, marks))
 }
 
 /// The checkpoint at which history begins. Who only reads may do with the first that fits, and loses nothing by it.
@@ -251,16 +312,26 @@ enum Trouble {
     Store(Broken),
 }
 
-/// Opens the store and, unless it was left cleanly, compares it with the journal, record by record.
-fn open_store(directory: &Directory, link: Revision, base: &Head, was_clean: bool) -> Result<(Store, u64), Trouble> {
+/// Opens sled; the last record in it.
+fn open_sled(directory: &Directory) -> Result<(Store, Revision), Broken> {
     // sled panics on some of what it cannot read.
     let opened = catch_unwind(AssertUnwindSafe(|| {
         let store = Store::open(directory.store())?;
-        let last = store.last(Revision(u64::MAX - 1))?;
+        let last = store.last(END)?;
         Ok((store, last))
     }));
-    let (store, last) = opened.unwrap_or_else(|_| Err(Broken("sled gave up".to_owned()))).map_err(Trouble::Store)?;
-    if was_clean && last == if link > base.revision { link } else { last.min(base.revision) } {
+    opened.unwrap_or_else(|_| Err(Broken("sled gave up".to_owned())))
+}
+
+/// True if a store ends where a clean stop left it.
+fn is_as_left(last: Revision, link: Revision, base: &Head) -> bool {
+    last == if link > base.revision { link } else { last.min(base.revision) }
+}
+
+/// Opens the store and, unless it was left cleanly, compares it with the journal, record by record.
+fn open_store(directory: &Directory, link: Revision, base: &Head, was_clean: bool) -> Result<(Store, u64), Trouble> {
+    let (store, last) = open_sled(directory).map_err(Trouble::Store)?;
+    if was_clean && is_as_left(last, link, base) {
         return Ok((store, 0));
     }
     let checked = catch_unwind(AssertUnwindSafe(|| compare(directory, &store, base)));
@@ -275,7 +346,7 @@ fn compare(directory: &Directory, store: &Store, head: &Head) -> Result<Vec<(Rec
     // A store is not to be measured by journals that lack something.
     whole(directory, head).map_err(Trouble::Directory)?;
     let base = head.revision;
-    let mut held = store.range(base, Revision(u64::MAX - 1));
+    let mut held = store.range(base, END);
     let mut missing = Vec::new();
     let mut trouble = Ok(());
     let (mut last, mut sum) = (base, 0_u64);
@@ -327,7 +398,7 @@ pub(super) fn remake(directory: &Directory, head: &Head) -> Result<Store, OpenEr
             _ => {}
         }
     }
-    let made = catch_unwind(AssertUnwindSafe(|| rebuild(directory, head)));
+    let made = catch_unwind(AssertUnwindSafe(|| rebuild(directory, head, END)));
     made.unwrap_or_else(|_| Err(OpenError::corrupt(path, "sled gave up")))
 }
 
@@ -352,8 +423,8 @@ fn whole(directory: &Directory, base: &Head) -> Result<(), OpenError> {
     .map(drop)
 }
 
-/// A new store from the journal.
-fn rebuild(directory: &Directory, head: &Head) -> Result<Store, OpenError> {
+/// A new store from the journal, with its records up to a revision.
+fn rebuild(directory: &Directory, head: &Head, to: Revision) -> Result<Store, OpenError> {
     whole(directory, head)?;
     let base = head.revision;
     let path = directory.store().to_owned();
@@ -369,7 +440,7 @@ fn rebuild(directory: &Directory, head: &Head) -> Result<Store, OpenError> {
     journal::read(directory, base, |frame| {
         for bytes in frame.records {
             let record = Record::decode(bytes).map_err(|error| failed(error.into()))?;
-            if record.revision > base {
+            if record.revision > base && record.revision <= to {
                 group.push((record, bytes.to_vec()));
             }
         }
@@ -385,7 +456,7 @@ fn rebuild(directory: &Directory, head: &Head) -> Result<Store, OpenError> {
 /// Entries that the store has and the journal lost go on where the journal ends; others are no entries of this log. The
 /// inner result is the journal's, the outer one the store's.
 fn surplus(store: &Store, fold: &mut Fold, journal: &mut Journal, count: &mut u64) -> Result<io::Result<()>, Broken> {
-    for found in store.range(fold.link, Revision(u64::MAX - 1)) {
+    for found in store.range(fold.link, END) {
         let (_, bytes) = found?;
         fold.replay(&Record::decode(&bytes)?)?;
         fold.ceiling = fold.ceiling.max(fold.head);

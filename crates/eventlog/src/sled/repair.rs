@@ -18,6 +18,7 @@ use super::checkpoint::{self, Head};
 use super::directory::{Directory, holds_more, name_of, revisions};
 use super::journal::{self, Link, PREFIX, Scan};
 use super::keeper::{BASE, CHECKPOINT};
+use super::reached::{self, Reach};
 use super::record::Record;
 use super::store::{Store, released};
 use super::{CLEAN, Durability, OpenError, STORE};
@@ -47,7 +48,8 @@ pub enum Remedy {
     Heal,
     /// Every object is there; the history up to the revision is given up.
     Forget(Revision),
-    /// Everything after the first revision is given up, at least up to the second.
+    /// Everything after the first revision is given up, at least up to the second. If both are the same, the log may have
+    /// gone on, and nothing tells how far.
     Cut(Revision, Revision),
 }
 
@@ -65,8 +67,12 @@ impl fmt::Display for Remedy {
             Self::Forget(to) => {
                 write!(f, "the history up to revision {to} is lost; every object is there, and what came later")
             }
+            Self::Cut(after, to) if after == to => {
+                write!(f, "what came after revision {after} is lost, and how many revisions that are is not known")
+            }
             Self::Cut(after, to) => {
-                write!(f, "what came after revision {after} is lost: at least up to revision {to}")
+                let (first, missing) = (after.0 + 1, to.0 - after.0);
+                write!(f, "revisions {first} to {to} are missing: {missing} at least")
             }
         }
     }
@@ -99,6 +105,10 @@ struct Survey {
     start: Revision,
     /// Whether the log was left cleanly: the last checkpoint knows of every revision that was given out.
     is_left: bool,
+    /// The highest revision that heartbeats may have used.
+    ceiling: Revision,
+    /// True if journals are missing and no other file tells how far they went.
+    is_open_ended: bool,
 }
 
 /// A file that is to be written anew, or was.
@@ -178,7 +188,13 @@ impl Survey {
         };
         let clean = fs::read_to_string(root.join(CLEAN)).ok().and_then(|link| link.parse().ok()).map(Revision);
         let last = self.checkpoints.iter().map(|head| head.link).max();
-        self.known = clean.max(last).unwrap_or_default();
+        let reach = reached::read(root).map_err(failed(root))?.reach();
+        self.known = clean.max(last).max(reach.map(|reach| reach.link)).unwrap_or_default();
+        self.ceiling = reach.map_or(self.known, |reach| reach.ceiling);
+        self.is_open_ended = clean.is_none() && reach.is_none() && names_no_frame(root)?;
+        if let Some(store) = store.filter(|_| self.is_open_ended) {
+            self.known = self.known.max(last_of(store));
+        }
         self.is_left = clean.is_some() && clean == last;
         Ok(())
     }
@@ -315,6 +331,7 @@ impl Survey {
             };
             let mut ceiling = file.scan.ceiling.max(link);
             if later.is_empty() {
+                ceiling = ceiling.max(self.ceiling);
                 let head = self.checkpoints.iter().map(|head| head.revision).max().unwrap_or_default();
                 ceiling = if self.is_left { ceiling.max(head) } else { Revision(ceiling.0 + RESERVE) };
             }
@@ -324,9 +341,21 @@ impl Survey {
         Ok((mended, holes))
     }
 
+    /// Says what a remedy would lose, as an error.
+    fn must_lose_nothing(&self, root: &Path, remedy: Remedy) -> Result<(), OpenError> {
+        if remedy.loses() {
+            return Err(OpenError::corrupt(root, format!("{}: {remedy}", self.what.join("; "))));
+        }
+        Ok(())
+    }
+
     /// What can be done, given what cannot be found anywhere.
     fn remedy(&self, holes: &[(Revision, Revision)]) -> Remedy {
         let last = holes.iter().map(|(_, to)| *to).max().unwrap_or_default();
+        if self.is_open_ended && !self.base_is_lost {
+            // What is lost before that is found out when the end is known.
+            return Remedy::Cut(self.known, self.known);
+        }
         if holes.is_empty() && !self.base_is_lost {
             return Remedy::Heal;
         }
@@ -345,6 +374,23 @@ fn first_link(store: &Store) -> Option<Revision> {
     let first = catch_unwind(AssertUnwindSafe(|| store.range(Revision(0), Revision(u64::MAX - 1)).next()));
     let (_, bytes) = first.ok()??.ok()?;
     Record::decode(&bytes).ok().map(|record| record.link)
+}
+
+/// True if no frame of a journal can be read, and the log holds something else.
+fn names_no_frame(root: &Path) -> Result<bool, OpenError> {
+    for name in revisions(root, PREFIX).map_err(failed(root))? {
+        let path = root.join(name_of(PREFIX, name));
+        if journal::scan(&path, |_, _| {}).map_err(failed(&path))?.first.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(holds_more(root))
+}
+
+/// Revision of the last record of a store; 0 if it cannot be read.
+fn last_of(store: &Store) -> Revision {
+    let last = catch_unwind(AssertUnwindSafe(|| store.last(Revision(u64::MAX - 1))));
+    last.ok().and_then(Result::ok).unwrap_or_default()
 }
 
 /// Takes records from the store that follow one another; whether they reach `to`.
@@ -397,7 +443,10 @@ pub(super) fn examine(root: &Path) -> Result<Option<Damage>, OpenError> {
     Ok(Some(Damage { what: survey.what, remedy }))
 }
 
-/// Makes good what can be made good without a loss, in a log that is being opened; `None`: nothing can.
+/// Makes good what can be made good without a loss, in a log that is being opened; `None`: nothing is damaged.
+///
+/// # Errors
+/// Something would be lost by it.
 pub(super) fn heal(directory: &Directory) -> Result<Option<Vec<String>>, OpenError> {
     let root = directory.root();
     let store = store_of(root);
@@ -405,9 +454,10 @@ pub(super) fn heal(directory: &Directory) -> Result<Option<Vec<String>>, OpenErr
     let (mended, holes) = survey.mend(root, store.as_ref())?;
     drop(store);
     released(&root.join(STORE)).map_err(failed(root))?;
-    if survey.what.is_empty() || survey.remedy(&holes).loses() {
+    if survey.what.is_empty() {
         return Ok(None);
     }
+    survey.must_lose_nothing(root, survey.remedy(&holes))?;
     write(directory, &survey, &mended)?;
     Ok(Some(healed(&survey.what)))
 }
@@ -419,11 +469,7 @@ pub(super) fn heal_open(directory: &Directory, store: &Store) -> Result<Vec<Stri
         return Ok(Vec::new());
     }
     let (mended, holes) = survey.mend(directory.root(), Some(store))?;
-    let remedy = survey.remedy(&holes);
-    if remedy.loses() {
-        let what = survey.what.join("; ");
-        return Err(OpenError::corrupt(directory.root(), format!("{what}: {remedy}")));
-    }
+    survey.must_lose_nothing(directory.root(), survey.remedy(&holes))?;
     write(directory, &survey, &mended)?;
     Ok(healed(&survey.what))
 }
@@ -464,8 +510,8 @@ pub(super) fn repair(root: &Path, discard: bool) -> Result<Option<Damage>, OpenE
         drop(store);
         released(&root.join(STORE)).map_err(failed(root))?;
         let remedy = survey.remedy(&holes);
-        if remedy.loses() && (!discard || done.as_ref().is_some_and(|done| done.remedy == remedy)) {
-            return Err(OpenError::corrupt(root, format!("{}: {remedy}", survey.what.join("; "))));
+        if !discard || done.as_ref().is_some_and(|done| done.remedy == remedy) {
+            survey.must_lose_nothing(root, remedy)?;
         }
         match remedy {
             Remedy::Heal => write(&directory, &survey, &mended)?,
@@ -481,7 +527,7 @@ pub(super) fn repair(root: &Path, discard: bool) -> Result<Option<Damage>, OpenE
             }
             Remedy::Cut(after, _) => {
                 keep(&directory, &survey)?;
-                cut(&directory, &survey, after)?;
+                cut(&directory, &survey, &mended, after)?;
             }
         }
         let first = done.is_none();
@@ -510,9 +556,9 @@ fn keep(directory: &Directory, survey: &Survey) -> Result<(), OpenError> {
 }
 
 /// Ends the log after a revision. What comes later is kept aside.
-fn cut(directory: &Directory, survey: &Survey, after: Revision) -> Result<(), OpenError> {
+fn cut(directory: &Directory, survey: &Survey, mended: &[Mended], after: Revision) -> Result<(), OpenError> {
     let root = directory.root();
-    let (mut kept, mut ceiling, mut number) = (None, survey.known, 0);
+    let (mut kept, mut ceiling, mut number) = (None, survey.known.max(survey.ceiling), 0);
     for file in &survey.files {
         ceiling = ceiling.max(file.scan.ceiling).max(file.links.last().map_or(Revision(0), |last| last.revision));
         // The file in which the end is, or the last one before it.
@@ -532,22 +578,34 @@ fn cut(directory: &Directory, survey: &Survey, after: Revision) -> Result<(), Op
         let name = name_of(PREFIX, file.name);
         fs::rename(root.join(&name), root.join(KEPT).join(&name)).map_err(failed(root))?;
     }
-    let mut records = Vec::new();
-    let read = journal::scan(&root.join(name_of(PREFIX, kept)), |found, bytes| {
-        if found.revision <= after && found.revision > survey.base.revision {
-            records.push(bytes.to_vec());
-        }
-    });
-    match read {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(root)(error)),
-        _ => {}
+    for Mended { name, numbers, ceiling, records } in mended.iter().filter(|file| file.name < kept) {
+        journal::replace(root, *name, true, numbers.clone(), *ceiling, records).map_err(failed(root))?;
     }
+    let mut records = Vec::new();
+    // What the store had of it is here, too.
+    if let Some(found) = mended.iter().find(|file| file.name == kept) {
+        number = *found.numbers.start();
+        let revision = |bytes: &[u8]| Record::decode(bytes).map(|record| record.revision);
+        let is_kept = |bytes: &&Vec<u8>| revision(bytes).is_ok_and(|revision| revision <= after);
+        records.extend(found.records.iter().filter(is_kept).cloned());
+    } else {
+        let read = journal::scan(&root.join(name_of(PREFIX, kept)), |found, bytes| {
+            if found.revision <= after && found.revision > survey.base.revision {
+                records.push(bytes.to_vec());
+            }
+        });
+        match read {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(root)(error)),
+            _ => {}
+        }
+    }
+    let ceiling = Revision(ceiling.0 + RESERVE);
     let numbers = number..=number + records.len() as u64 / 64;
-    journal::replace(root, kept, true, numbers, Revision(ceiling.0 + RESERVE), &records).map_err(failed(root))?;
+    journal::replace(root, kept, true, numbers, ceiling, &records).map_err(failed(root))?;
     // It may hold what is given up now.
     match fs::remove_dir_all(root.join(STORE)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(root)(error)),
         _ => {}
     }
-    directory.sync().map_err(failed(root))
+    reached::replace(directory, Reach { link: after, ceiling }).map_err(failed(root))
 }

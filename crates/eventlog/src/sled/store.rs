@@ -14,11 +14,11 @@
 //! there are [`GATHERED`] of them or when somebody reads. Until then the journal alone has them.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -68,11 +68,23 @@ type Result<T> = std::result::Result<T, Broken>;
 /// An object of the index: where it stands, and a change of it.
 pub(super) type Indexed = (Vec<u8>, Option<(Revision, Verb)>);
 
-/// The open store. Cheap to clone.
+/// The store; sled may open it later. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct Store {
-    db: Db,
-    gathered: Arc<Mutex<Gathered>>,
+pub(super) struct Store(Arc<Inner>);
+
+struct Inner {
+    path: PathBuf,
+    db: OnceLock<Result<Ready>>,
+    open: Box<dyn Fn() -> Result<Ready> + Send + Sync>,
+    gathered: Mutex<Gathered>,
+}
+
+/// sled, open.
+#[derive(Clone)]
+pub(super) struct Ready {
+    pub(super) db: Db,
+    /// Why the store was made again from the journals, if it was.
+    pub(super) rebuilt: Option<String>,
 }
 
 /// Records that sled does not have yet.
@@ -113,12 +125,32 @@ impl Store {
     pub(super) fn open(path: &Path) -> Result<Self> {
         released(path).map_err(sled::Error::Io)?;
         let db = sled::Config::new().path(path).cache_capacity(CACHE).open()?;
-        Ok(Self { db, gathered: Arc::default() })
+        let ready = Ready { db, rebuilt: None };
+        let store = Self::later(path, Box::new(|| Err(Broken("it is open".to_owned()))));
+        let _ = store.0.db.set(Ok(ready));
+        Ok(store)
+    }
+
+    /// A store that a function opens when something reads it, or [`Store::ready`] is called. What sled takes for that grows
+    /// with all of history; records are gathered until then.
+    pub(super) fn later(path: &Path, open: Box<dyn Fn() -> Result<Ready> + Send + Sync>) -> Self {
+        let (db, gathered) = (OnceLock::new(), Mutex::default());
+        Self(Arc::new(Inner { path: path.to_owned(), db, open, gathered }))
+    }
+
+    /// Opens the store unless it is open. Blocks.
+    pub(super) fn ready(&self) -> Result<Ready> {
+        self.0.db.get_or_init(|| (self.0.open)()).clone()
+    }
+
+    /// Why the store was made again from the journals when it was opened later.
+    pub(super) fn rebuilt(&self) -> Option<String> {
+        self.0.db.get()?.as_ref().ok()?.rebuilt.clone()
     }
 
     /// Adds records. They are read at once; sled gets them later, so that an error may be that of earlier ones.
     pub(super) fn apply<'a>(&self, records: impl Iterator<Item = (&'a Record, &'a [u8])>) -> Result<()> {
-        let mut gathered = self.gathered.lock();
+        let mut gathered = self.0.gathered.lock();
         if let Some(failed) = &gathered.failed {
             return Err(failed.clone());
         }
@@ -130,24 +162,31 @@ impl Store {
             gathered.batch.insert(index_key(&record.key, record.revision), &[verb_byte(record.verb)]);
             gathered.count += 1;
             gathered.bytes += bytes.len();
-            if gathered.count >= GATHERED.0 || gathered.bytes >= GATHERED.1 {
-                gathered.settle(&self.db)?;
+            if (gathered.count >= GATHERED.0 || gathered.bytes >= GATHERED.1)
+                && let Some(ready) = self.0.db.get()
+            {
+                gathered.settle(&ready.clone()?.db)?;
             }
         }
         Ok(())
     }
 
     /// What sled holds, with every record that was added.
-    fn settled(&self) -> Result<&Db> {
-        self.gathered.lock().settle(&self.db)?;
-        Ok(&self.db)
+    fn settled(&self) -> Result<Db> {
+        let db = self.ready()?.db;
+        self.0.gathered.lock().settle(&db)?;
+        Ok(db)
     }
 
     /// Writes what is in memory; with `sync` down to the disk, which sled's own flush does not do.
-    pub(super) fn flush(&self, path: &Path, sync: bool) -> Result<()> {
+    pub(super) fn flush(&self, sync: bool) -> Result<()> {
+        if self.0.db.get().is_none() && self.0.gathered.lock().count == 0 {
+            // Nothing has been written since the last one.
+            return Ok(());
+        }
         self.settled()?.flush()?;
         if sync {
-            let synced = File::open(path.join("db")).and_then(|file| file.sync_all());
+            let synced = File::open(self.0.path.join("db")).and_then(|file| file.sync_all());
             synced.map_err(|error| Broken(format!("cannot sync sled's file: {error}")))?;
         }
         Ok(())
@@ -244,13 +283,14 @@ impl Store {
             if count == 0 {
                 return Ok(());
             }
-            self.db.apply_batch(batch)?;
+            self.ready()?.db.apply_batch(batch)?;
         }
     }
 
     /// Bytes on disk.
     pub(super) fn size(&self) -> u64 {
-        self.db.size_on_disk().unwrap_or_default()
+        let files = std::fs::read_dir(&self.0.path).into_iter().flatten().filter_map(io::Result::ok);
+        files.filter_map(|file| file.metadata().ok()).filter(Metadata::is_file).map(|file| file.len()).sum()
     }
 }
 
@@ -381,16 +421,17 @@ mod tests {
             store.apply(records.iter().map(|(bytes, record)| (record, &bytes[..]))).expect("added");
         };
         add(1..=3);
-        assert_eq!(store.db.len(), 0, "nobody has read yet");
+        let length = || store.ready().expect("open").db.len();
+        assert_eq!(length(), 0, "nobody has read yet");
         assert_eq!(store.last(Revision(9)), Ok(Revision(3)));
-        assert_eq!(store.db.len(), 6, "a record and its place in the index each");
+        assert_eq!(length(), 6, "a record and its place in the index each");
         add(4..=4);
         assert_eq!(store.clone().range(Revision(2), Revision(9)).count(), 2);
         add(5..=4 + GATHERED.0 as u64);
-        assert_eq!(store.db.len(), 2 * (4 + GATHERED.0), "there were enough of them");
+        assert_eq!(length(), 2 * (4 + GATHERED.0), "there were enough of them");
         // A failure stays: nobody reads over a hole.
         add(1_000..=1_000);
-        store.gathered.lock().failed = Some(Broken("no".to_owned()));
+        store.0.gathered.lock().failed = Some(Broken("no".to_owned()));
         assert_eq!(store.range(Revision(0), Revision(9)).next(), Some(Err(Broken("no".to_owned()))));
         assert_eq!(store.range(Revision(0), Revision(9)).nth(1), None);
         assert!(store.record(Revision(1)).is_err() && store.sum_of_index(Revision(0), Revision(9)).is_err());

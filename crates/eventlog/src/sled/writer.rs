@@ -14,6 +14,7 @@ use crate::log::{Append, AppendError, Appended, ReadError};
 use super::directory::Lock;
 use super::journal::{Journal, WriteError};
 use super::keeper::{Image, Job, prune};
+use super::reached::{Reach, Reached};
 use super::record::Record;
 use super::shared::Shared;
 use super::state::{Decision, Fold};
@@ -56,6 +57,7 @@ pub(super) struct Writer {
     pub(super) shared: Arc<Shared>,
     pub(super) fold: Fold,
     pub(super) journal: Journal,
+    pub(super) reached: Reached,
     pub(super) store: Store,
     pub(super) options: Options,
     pub(super) lock: Lock,
@@ -201,6 +203,7 @@ impl Writer {
             if let Err(error) = self.journal.append(bytes, self.fold.ceiling) {
                 return Err(self.refuse("cannot write the journal", error));
             }
+            self.reached.set(Reach { link: self.fold.link, ceiling: self.fold.ceiling });
         }
         // What the journal holds is acknowledged: a store that failed is made anew from it.
         let applied = self.store.apply(records.iter().map(|(record, bytes)| (record, &bytes[..])));
@@ -330,11 +333,16 @@ impl Writer {
             Image::of(&self.fold).write(directory).map_err(io)?;
             prune(&self.shared, head).map_err(io)?;
         }
+        // The last checkpoint knows what heartbeats have used.
+        self.reached.set(Reach { link: self.fold.link, ceiling: head });
         // While the store still has what a journal may have lost.
         let healed = super::repair::heal_open(directory, &self.store);
-        self.store.flush(directory.store(), directory.durability() == Durability::Durable)?;
+        self.store.flush(directory.durability() == Durability::Durable)?;
         directory.replace(CLEAN, self.fold.link.to_string().as_bytes()).map_err(io)?;
         self.shared.heal(healed.map_err(|error| Broken(error.to_string()))?);
+        let rebuilt = self.store.rebuilt();
+        let note = |reason: String| format!("the log's store was made again from its journal: {reason}");
+        self.shared.heal(rebuilt.into_iter().map(note).collect());
         Ok(())
     }
 }

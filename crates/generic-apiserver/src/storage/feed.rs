@@ -12,7 +12,7 @@ use eventlog::{Key, Message, ReadError, Revision, Sections, Subscription};
 use futures::StreamExt;
 use parking_lot::Mutex;
 
-use super::{Store, StoreError, lock};
+use super::{REPLAYED, Store, StoreError, lock};
 
 #[derive(Default)]
 pub(super) struct Feed {
@@ -130,6 +130,11 @@ impl Store {
     }
 
     fn subscribe(&self) -> Source {
+        let (position, head) = (self.position(), self.log.head());
+        if position == Revision(0) && head.0 > REPLAYED {
+            // A start is not to cost what history costs. Nobody watches yet; watches of the past read the log.
+            return Source::Loading(head, self.log.state_at(head));
+        }
         match self.log.subscribe(self.position(), self.cluster) {
             Ok(subscription) => Source::Following(subscription),
             // From there, not from the head: what follows is told to watches, and counts for uids.

@@ -41,6 +41,16 @@ use crate::observer::{Observed, Observer};
 /// Changes that a collection remembers: the log has what is older.
 const RING: usize = 1024;
 
+/// Bits of an ordinal that count lives of a key; the others are the revision at which counting began, so that servers that
+/// began elsewhere give out other ones.
+const LIVES: u32 = 24;
+
+/// Keys whose lives are counted, at most.
+const COUNTED: usize = 1 << 17;
+
+/// Revisions that a fold replays when it begins; it loads the state of a longer log.
+const REPLAYED: u64 = 8192;
+
 pub(crate) type Map = RedBlackTreeMapSync<Arc<str>, Arc<Stored>>;
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -54,8 +64,6 @@ pub(crate) struct Collection {
     ring: VecDeque<Arc<Event>>,
     /// What the objects of the ring take, in bytes.
     ring_bytes: usize,
-    /// What they may take.
-    ring_limit: usize,
     /// How many changes at the ring's end may have frames.
     framed: usize,
     /// Revision of the last change that is not in the ring any more: watches start there or later.
@@ -87,7 +95,9 @@ impl From<ReadError> for StoreError {
 struct State {
     position: Revision,
     collections: Vec<Collection>,
-    /// Where history began when the fold did: what was created before has a lower ordinal, whatever became of it.
+    /// What the rings of all collections take, in bytes.
+    recent: usize,
+    /// Revision at which counting began: what was created before has a lower ordinal, whatever became of it.
     base: Revision,
     /// How often each key was created since, by the key's hash.
     creations: FxHashMap<u64, u64>,
@@ -114,6 +124,8 @@ pub(crate) struct Store {
     state: Mutex<State>,
     feed: Feed,
     lately: Lately,
+    /// What the rings of all collections may take, in bytes.
+    recent_bytes: usize,
 }
 
 /// Who is told of the changes of a resource.
@@ -141,7 +153,6 @@ impl Store {
                 map: Map::new_sync(),
                 ring: VecDeque::new(),
                 ring_bytes: 0,
-                ring_limit: recent_bytes,
                 framed: 0,
                 floor: Revision(0),
                 watchers: Vec::new(),
@@ -152,6 +163,7 @@ impl Store {
         Self {
             feed: Feed::default(),
             lately: Lately::default(),
+            recent_bytes,
             log,
             writer,
             cluster,
@@ -161,6 +173,7 @@ impl Store {
             state: Mutex::new(State {
                 position: Revision(0),
                 collections,
+                recent: 0,
                 base: Revision(0),
                 creations: FxHashMap::default(),
                 pending: FxHashMap::default(),
@@ -251,12 +264,11 @@ impl Store {
         Ok(map)
     }
 
-    /// The ordinal of the next uid of a key, which none of its earlier lives had: how often it was created since history
-    /// began, counted from the revision at which it begins. That follows from the log, for each reader: a creation is an
-    /// entry, so that no life from before has come so far.
+    /// The ordinal of the next uid of a key, which none of its earlier lives had: how often it was created since counting
+    /// began, and the revision at which it began.
     pub(crate) fn ordinal(&self, id: CollectionId, path: &str) -> u64 {
         let state = lock(&self.state);
-        state.base.0 + state.creations.get(&hash(id, path)).copied().unwrap_or(0)
+        (state.base.0 << LIVES) + state.creations.get(&hash(id, path)).copied().unwrap_or(0)
     }
 
     /// A number that is different for each name generated from one prefix.
@@ -428,13 +440,21 @@ impl Store {
             Event::new(entry.revision, path, known, None).with_gone(object)
         } else {
             if entry.verb == Verb::Create {
+                if state.creations.len() >= COUNTED {
+                    // Most keys, those of Events, come once. Counting begins again, above all ordinals so far.
+                    state.base = entry.revision;
+                    state.creations.clear();
+                }
                 *state.creations.entry(hash(CollectionId(index), &path)).or_default() += 1;
             }
             let path: Arc<str> = path.into();
             collection.map.insert_mut(path.clone(), object.clone());
             Event::new(entry.revision, path, known, Some(object))
         };
+        let before = collection.ring_bytes;
         state.told_others |= collection.fan_out(Arc::new(event));
+        state.recent = (state.recent + collection.ring_bytes).saturating_sub(before);
+        state.forget_oldest(self.recent_bytes);
         if let Some(superseded) = superseded {
             superseded.forget_decoded();
         }
@@ -461,6 +481,7 @@ impl Store {
         let mut state = lock(&self.state);
         let state = &mut *state;
         (state.position, state.base) = (revision, revision);
+        state.recent = 0;
         state.creations.clear();
         for collection in &mut state.collections {
             collection.map = Map::new_sync();
@@ -487,6 +508,19 @@ impl Store {
     }
 }
 
+impl State {
+    /// Forgets the oldest changes of all collections until those that are left take no more than this. Each collection keeps
+    /// its last one.
+    fn forget_oldest(&mut self, limit: usize) {
+        while self.recent > limit {
+            let rings = self.collections.iter_mut().filter(|collection| collection.ring.len() > 1);
+            let oldest = rings.min_by_key(|collection| collection.ring.front().map(|event| event.revision));
+            let Some(bytes) = oldest.and_then(Collection::forget_oldest) else { return };
+            self.recent -= bytes;
+        }
+    }
+}
+
 impl Collection {
     /// Hands a change to the watchers; answers whether one of them takes no part in landscape time.
     fn fan_out(&mut self, event: Arc<Event>) -> bool {
@@ -500,14 +534,21 @@ impl Collection {
         }
         self.ring_bytes += event.size();
         self.ring.push_back(event);
-        while self.ring.len() > RING || self.ring_bytes > self.ring_limit && self.ring.len() > 1 {
-            let Some(oldest) = self.ring.pop_front() else { break };
-            self.ring_bytes -= oldest.size();
-            self.floor = oldest.revision;
+        if self.ring.len() > RING {
+            self.forget_oldest();
         }
         self.framed += 1;
         self.forget_frames();
         told_others
+    }
+
+    /// Forgets the oldest change of the ring; the bytes that it took.
+    fn forget_oldest(&mut self) -> Option<usize> {
+        let oldest = self.ring.pop_front()?;
+        let bytes = oldest.size();
+        self.ring_bytes -= bytes;
+        self.floor = oldest.revision;
+        Some(bytes)
     }
 
     /// Forgets the frames of changes that wait in no watcher's queue any more; the newest may still be asked for.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Kinds of Kubernetes over a host: what is filled in, what is refused, quotas, requests for certificates.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use kube_controllers::workload::Options;
 use serde_json::{Value, json};
 
@@ -293,6 +295,31 @@ fn a_request_for_a_certificate_names_who_asks_and_is_decided_once() {
     let text = "CertificateSigningRequest.certificates.k8s.io \"r\" is invalid: status.conditions: Invalid value: \
                 \"Denied\": Approved and Denied conditions are mutually exclusive";
     refused(&world, "PUT", &approval, denied, 422, text);
+}
+
+/// A request of user `root` in group `system:masters`.
+const MASTER: &str = "\
+-----BEGIN CERTIFICATE REQUEST-----\n\
+MIHjMIGKAgEAMCgxFzAVBgNVBAoMDnN5c3RlbTptYXN0ZXJzMQ0wCwYDVQQDDARy\n\
+b290MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEeGy3AnDXOHEJhJRFbS1t/5FT\n\
+pjgvxZJdNrkXZJrZmTR5StLO0awRwylzYYKaH2w1adem6p7pny3OkqOuXsKVPKAA\n\
+MAoGCCqGSM49BAMCA0gAMEUCIQDZnoJwFkdHJOcRa+P+ZpC6lGMy1/al7mGrWGlb\n\
+j5013gIgJ+NCBgDweQrqAZ19fRP7YNFZpqXn2WlzzDhlbv2LvRk=\n\
+-----END CERTIFICATE REQUEST-----\n\
+";
+
+#[test]
+fn a_request_for_masters_is_refused_at_its_creation() {
+    let world = World::new(Options::default());
+    let of = |name: &str, signer: &str, usage: &str| {
+        let request = BASE64.encode(MASTER);
+        let spec = json!({ "request": request, "signerName": signer, "usages": [usage] });
+        json!({ "metadata": { "name": name }, "spec": spec })
+    };
+    let text = "certificatesigningrequests.certificates.k8s.io \"root\" is forbidden: use of \
+                kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed";
+    refused(&world, "POST", REQUESTS, of("root", "kubernetes.io/kube-apiserver-client", "client auth"), 403, text);
+    world.ask("POST", REQUESTS, of("other", "example.org/own", "client auth"));
 }
 
 const CLASSES: &str = "/apis/scheduling.k8s.io/v1/priorityclasses";

@@ -13,7 +13,7 @@ use crate::live::ask::query::{Format, print_tree};
 use crate::live::ask::table::Table;
 use crate::live::client::Client;
 use crate::live::directory::{Directory, Facts};
-use crate::live::{KubeconfigFile, Which, block_on, host, kubeconfig};
+use crate::live::{KubeconfigFile, Which, block_on, clock_file, kubeconfig};
 use crate::output::Output;
 
 /// Show or remove landscapes
@@ -104,7 +104,7 @@ fn describe(directory: &Directory, facts: &Facts) -> Result<Value, Failure> {
     };
     let now = match now {
         Some(now) => now,
-        None => host::time(directory)?.unwrap_or(facts.start_time),
+        None => clock_file::time(directory)?.unwrap_or(facts.start_time),
     };
     Ok(json!({
         "name": facts.name,

@@ -10,10 +10,11 @@
 //! random: the seed of a landscape must not be enough to become its administrator. Authorities of shoots are objects of the
 //! landscape, and follow its seed.
 
-use api::cluster::ClusterName;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use api::cluster::ClusterName;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::Clock;
 use process::pki::{Authority, Badge, Key, Leaf, Pair, Validity};
@@ -41,21 +42,55 @@ impl fmt::Debug for LandscapeAuthority {
 }
 
 impl LandscapeAuthority {
-    /// The authority of a directory; made when there is none yet.
+    /// The authority of a directory.
+    ///
+    /// # Errors
+    /// Its certificate or key is missing or damaged.
     pub(crate) fn of(directory: &Directory) -> Result<Self, Failure> {
-        let now = Clock::wall().now();
-        let validity = Validity { not_before: now - BEFORE, not_after: now + LIFETIME };
+        let authority = Self::read(directory)?.ok_or_else(|| lost(directory, &Self::missing(directory)))?;
+        Ok(Self::new(authority))
+    }
+
+    /// The authority of a directory, made if the landscape never had one. Only for the process that has the directory.
+    ///
+    /// # Errors
+    /// As [`LandscapeAuthority::of`].
+    pub(crate) fn make(directory: &Directory) -> Result<Self, Failure> {
+        let made = Made::of(directory)?;
+        if let Some(authority) = Self::read(directory)? {
+            made.note(Self::NAME)?;
+            return Ok(Self::new(authority));
+        }
+        if made.has(Self::NAME) {
+            return Err(lost(directory, &Self::missing(directory)));
+        }
         let failed = |error: process::pki::PkiError| Failure::Failed(error.to_string());
-        let authority = if let Some(authority) = Self::read(directory)? {
-            authority
-        } else {
-            let key = Key::transport().map_err(failed)?;
-            let authority = Authority::new("terrarium", key, validity).map_err(failed)?;
-            directory.write("pki/ca.crt", &authority.pair().certificate)?;
-            directory.write("pki/ca.key", &authority.pair().key)?;
-            authority
-        };
-        Ok(Self { authority: Arc::new(authority), validity })
+        let authority = Authority::new("terrarium", Key::transport().map_err(failed)?, Self::validity());
+        let authority = authority.map_err(failed)?;
+        directory.write("pki/ca.crt", &authority.pair().certificate)?;
+        directory.write("pki/ca.key", &authority.pair().key)?;
+        made.note(Self::NAME)?;
+        if directory.has_listened() {
+            process::child::say("note: the landscape has new keys: kubeconfigs that were written before are refused");
+        }
+        Ok(Self::new(authority))
+    }
+
+    /// Name of the authority among those that were made.
+    pub(crate) const NAME: &str = "ca";
+
+    fn new(authority: Authority) -> Self {
+        Self { authority: Arc::new(authority), validity: Self::validity() }
+    }
+
+    fn validity() -> Validity {
+        let now = Clock::wall().now();
+        Validity { not_before: now - BEFORE, not_after: now + LIFETIME }
+    }
+
+    /// Its files that are not there.
+    fn missing(directory: &Directory) -> Vec<&'static str> {
+        ["pki/ca.crt", "pki/ca.key"].into_iter().filter(|name| !directory.join(name).exists()).collect()
     }
 
     /// The authority's certificate and key in a directory; `None`: one of them is not there.
@@ -97,6 +132,71 @@ impl LandscapeAuthority {
     }
 }
 
+/// Names of the authorities that a landscape has had: one of them that is missing was lost, and is not made again.
+pub(crate) struct Made<'a> {
+    directory: &'a Directory,
+    names: BTreeSet<String>,
+}
+
+impl<'a> Made<'a> {
+    const FILE: &'static str = "pki/made";
+
+    /// The names of a landscape. A landscape of an earlier version has no file of them; one that has listened had an
+    /// authority.
+    pub(crate) fn of(directory: &'a Directory) -> Result<Self, Failure> {
+        let names = match directory.text(Self::FILE)? {
+            Some(text) => text.lines().map(str::to_owned).collect(),
+            None if directory.has_listened() => [LandscapeAuthority::NAME.to_owned()].into(),
+            None => BTreeSet::new(),
+        };
+        Ok(Self { directory, names })
+    }
+
+    /// True if the landscape has had the authority.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+
+    /// Names that have no file.
+    pub(crate) fn lost(&self) -> Vec<&str> {
+        let is_lost = |name: &&str| match *name {
+            LandscapeAuthority::NAME => !LandscapeAuthority::missing(self.directory).is_empty(),
+            cluster => !self.directory.join(&file_of(cluster)).exists(),
+        };
+        self.names.iter().map(String::as_str).filter(is_lost).collect()
+    }
+
+    /// Adds a name.
+    fn note(&self, name: &str) -> Result<(), Failure> {
+        let is_there = self.directory.join(Self::FILE).exists();
+        let before = self.names.iter().filter(|_| !is_there).map(String::as_str);
+        let new = Some(name).filter(|name| !self.has(name));
+        let lines: String = before.chain(new).map(|name| format!("{name}\n")).collect();
+        if lines.is_empty() { Ok(()) } else { self.directory.append(Self::FILE, &lines) }
+    }
+
+    /// Has authorities made again.
+    pub(crate) fn forget(&self, names: &[String]) -> Result<(), Failure> {
+        let kept = self.names.iter().filter(|name| !names.contains(name));
+        self.directory.write(Self::FILE, &kept.map(|name| format!("{name}\n")).collect::<String>())
+    }
+}
+
+/// File of a cluster's authority.
+fn file_of(cluster: &str) -> String {
+    format!("pki/{cluster}.json")
+}
+
+/// Keys that are missing, and what to do.
+fn lost(directory: &Directory, names: &[impl AsRef<str>]) -> Failure {
+    let names: Vec<String> = names.iter().map(|name| directory.join(name.as_ref()).display().to_string()).collect();
+    let are = if names.len() == 1 { "is" } else { "are" };
+    Failure::input(
+        format!("{} {are} missing, and the landscape's kubeconfigs depend on it", names.join(" and ")),
+        "restore it from a copy; `terrarium doctor --fix` has new keys made",
+    )
+}
+
 /// Keys that cannot be read, and what to do.
 fn damaged(path: &str, error: &process::pki::PkiError) -> Failure {
     Failure::input(format!("{path}: {error}"), "restore it from a copy; `terrarium doctor --fix` has new keys made")
@@ -129,21 +229,29 @@ impl ClusterAuthorities {
         Self { directory: directory.clone(), validity }
     }
 
-    /// The authority of a cluster, by its name in paths; made when there is none yet. `None`: its users are not ours.
+    /// The authority of a cluster, by its name in paths; made when there was none yet. `None`: its users are not ours.
     pub(crate) fn authority(&self, cluster: &str) -> Result<Option<Authority>, Failure> {
         if matches!(ClusterName::parse(cluster), None | Some(ClusterName::Shoot(_))) {
             return Ok(None);
         }
         let failed = |error: process::pki::PkiError| Failure::Failed(error.to_string());
-        let file = format!("pki/{cluster}.json");
-        if let Some(Pair { certificate, key }) = self.directory.read(&file)? {
-            let read = Authority::from_pem(&certificate, &key);
-            return read.map(Some).map_err(|error| damaged(&self.directory.join(&file).display().to_string(), &error));
+        let (file, made) = (file_of(cluster), Made::of(&self.directory)?);
+        if !self.directory.join(&file).exists() {
+            if made.has(cluster) {
+                return Err(lost(&self.directory, &[file]));
+            }
+            let key = Key::transport().map_err(failed)?;
+            let authority = Authority::new(&format!("terrarium-{cluster}"), key, self.validity).map_err(failed)?;
+            // Another process may make one at the same time: the first one counts, for both.
+            self.directory.write_new_json(&file, authority.pair())?;
         }
-        let key = Key::transport().map_err(failed)?;
-        let authority = Authority::new(&format!("terrarium-{cluster}"), key, self.validity).map_err(failed)?;
-        self.directory.write_json(&file, authority.pair())?;
-        Ok(Some(authority))
+        let Some(Pair { certificate, key }) = self.directory.read(&file)? else {
+            return Err(lost(&self.directory, &[file]));
+        };
+        let read = Authority::from_pem(&certificate, &key);
+        let read = read.map_err(|error| damaged(&self.directory.join(&file).display().to_string(), &error))?;
+        made.note(cluster)?;
+        Ok(Some(read))
     }
 
     /// The certificate of a cluster's authority, as PEM.
@@ -164,5 +272,73 @@ impl ClusterAuthorities {
         let key = Key::transport().map_err(failed)?;
         let pair = authority.issue(Leaf::Client(user, groups), &key, self.validity).map_err(failed)?;
         Ok((pair, authority.pair().certificate.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn directory(name: &str) -> Directory {
+        let path = std::env::temp_dir().join(format!("terrarium-keys-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        let directory = Directory::at(&path);
+        directory.make().expect("a folder for temporary files");
+        directory
+    }
+
+    #[test]
+    fn keys_that_are_made_at_once_are_the_same() {
+        let directory = directory("race");
+        let make = || {
+            let authorities = ClusterAuthorities::of(&directory, DateTime::UNIX_EPOCH + TimeDelta::days(1));
+            authorities.certificate("garden").expect("made").expect("a cluster with users")
+        };
+        let made: BTreeSet<String> = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..16).map(|_| scope.spawn(make)).collect();
+            all.into_iter().map(|one| one.join().expect("made")).collect()
+        });
+        assert_eq!(made.len(), 1);
+        let names = fs::read_dir(directory.join("pki")).expect("there").map(|file| file.expect("there").file_name());
+        let names: BTreeSet<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+        assert_eq!(names, ["garden.json", "made"].map(str::to_owned).into());
+        let _ = fs::remove_dir_all(directory.path());
+    }
+
+    #[test]
+    fn lost_keys_are_not_made_again_unless_asked_for() {
+        let directory = directory("lost");
+        let cluster = |directory: &Directory| {
+            let authorities = ClusterAuthorities::of(directory, DateTime::UNIX_EPOCH + TimeDelta::days(1));
+            authorities.certificate("garden")
+        };
+        assert!(LandscapeAuthority::of(&directory).is_err(), "a command makes no keys");
+        let first = LandscapeAuthority::make(&directory).expect("a new landscape").certificate().to_owned();
+        let garden = cluster(&directory).expect("a new landscape");
+        let again = LandscapeAuthority::make(&directory).expect("they are there");
+        assert_eq!((again.certificate(), cluster(&directory)), (first.as_str(), Ok(garden.clone())));
+        for lost in [&["pki/ca.key"][..], &["pki/ca.crt"], &["pki/ca.crt", "pki/ca.key"]] {
+            let kept: Vec<_> = lost.iter().map(|name| fs::read(directory.join(name)).expect("there")).collect();
+            lost.iter().for_each(|name| fs::remove_file(directory.join(name)).expect("there"));
+            let refused = LandscapeAuthority::make(&directory).expect_err("lost").to_string();
+            assert!(lost.iter().all(|name| refused.contains(name)), "{refused}");
+            assert_eq!(Made::of(&directory).expect("readable").lost(), ["ca"]);
+            lost.iter().zip(kept).for_each(|(name, bytes)| fs::write(directory.join(name), bytes).expect("written"));
+        }
+        fs::remove_file(directory.join("pki/garden.json")).expect("there");
+        let refused = cluster(&directory).expect_err("lost").to_string();
+        assert!(refused.contains("pki/garden.json is missing"), "{refused}");
+        Made::of(&directory).expect("readable").forget(&["garden".to_owned()]).expect("written");
+        assert_ne!(cluster(&directory).expect("made again"), garden);
+        // All of them are gone, with the names of those that were made; the clock shows that the landscape has run.
+        fs::write(directory.join("clock"), "").expect("written");
+        fs::remove_dir_all(directory.join("pki")).expect("there");
+        directory.make().expect("the folder");
+        assert!(LandscapeAuthority::make(&directory).is_err());
+        Made::of(&directory).expect("readable").forget(&["ca".to_owned()]).expect("written");
+        assert_ne!(LandscapeAuthority::make(&directory).expect("made again").certificate(), first);
+        let _ = fs::remove_dir_all(directory.path());
     }
 }

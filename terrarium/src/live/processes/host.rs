@@ -28,7 +28,6 @@ use host::timekeeper::Mode;
 use parking_lot::Mutex;
 use process::attempts::Attempts;
 use process::child::{Assignment, Joining, Serving};
-use process::dial::{self, DialFile};
 use process::logging;
 use process::panics::say_panics;
 use process::pki::Badge;
@@ -36,10 +35,11 @@ use process::pki::Badge;
 use crate::failure::Failure;
 use crate::live::authority::{ClusterAuthorities, LandscapeAuthority, front_proxy};
 use crate::live::bootstrap;
+use crate::live::clock_file::{Turn, dial, doubt, time};
 use crate::live::components;
 use crate::live::dashboard::mount::Mount;
 use crate::live::directory::{Directory, Facts, HOST, HostFile};
-use crate::live::{Which, kubeconfig, owner, running, writes};
+use crate::live::{Which, kubeconfig, owner, running, up, writes};
 use ops::spelling::counted;
 
 /// Wall time that what a host started has to end, when its directory is gone.
@@ -48,19 +48,34 @@ const LAST_STEP: TimeDelta = TimeDelta::seconds(5);
 const LAST_TASKS: Duration = Duration::from_secs(5);
 /// Fact of the log: what the landscape was created with, as `landscape.json` has it.
 pub(in crate::live) const FACTS: &str = "landscape";
-/// File with the time of the clock: its dial.
-const CLOCK: &str = "clock";
 /// Wall time for which a host waits for its port, and between two looks at it.
 const PORT_TIMEOUT: TimeDelta = TimeDelta::seconds(3);
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
 
+/// Losses that a start accepts.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct Losses {
+    /// Begin again with an empty landscape where the log of one is gone
+    #[arg(long)]
+    pub(crate) start_empty: bool,
+    /// Give up what is damaged in the log and found nowhere else; the damaged files are kept in its folder `damaged`
+    #[arg(long)]
+    pub(crate) discard_damaged: bool,
+}
+
+impl Losses {
+    /// The flags of a process that accepts them.
+    pub(in crate::live) fn flags(self) -> impl Iterator<Item = &'static str> {
+        let flags = [(self.start_empty, "--start-empty"), (self.discard_damaged, "--discard-damaged")];
+        flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag)
+    }
+}
+
 /// Runs the landscape of a directory until a signal ends it, or its owner has ended.
-///
-/// With `start_empty` it may be a landscape whose log is gone.
-pub(crate) fn run(which: &Which, owner: Option<u32>, start_empty: bool) -> ExitCode {
+pub(crate) fn run(which: &Which, owner: Option<u32>, losses: Losses) -> ExitCode {
     say_panics(process::child::say);
     let parent = which.parent();
-    match which.directory().and_then(|directory| live(&directory, parent.as_deref(), owner, start_empty)) {
+    match which.directory().and_then(|directory| live(&directory, parent.as_deref(), owner, losses)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             process::child::say(&format!("error: {failure}"));
@@ -72,7 +87,7 @@ pub(crate) fn run(which: &Which, owner: Option<u32>, start_empty: bool) -> ExitC
     }
 }
 
-fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, start_empty: bool) -> Result<(), Failure> {
+fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, losses: Losses) -> Result<(), Failure> {
     let held = directory.hold(HOST)?;
     let facts = directory.facts()?.ok_or_else(|| directory.missing())?;
     let before = match &held.left_by {
@@ -87,10 +102,13 @@ fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, start_
         .enable_all()
         .build()
         .map_err(|error| Failure::Failed(format!("cannot make a runtime: {error}")))?;
-    let log = Log::open(directory, &facts, directory.has_run() && !start_empty)?;
+    if losses.discard_damaged && facts.log != "memory" && directory.join("log").exists() {
+        discard_damaged(directory)?;
+    }
+    let log = Log::open(directory, &facts, directory.has_run() && !losses.start_empty)?;
     let (name, ephemeral) = (facts.name.clone(), facts.ephemeral.clone());
     let ended = runtime.block_on(async {
-        let authorities = LandscapeAuthority::of(directory)?.certificate().to_owned();
+        let authorities = make_keys(directory, &facts)?;
         free_port(&facts).await;
         let (live, facts, turn) = start(directory, facts, &log, before).await?;
         let pages = Mount::start(&live, directory, &facts, log.events()).await?;
@@ -132,9 +150,12 @@ fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, start_
         }
         // A command that comes from now on waits for the next host.
         directory.remove_host();
-        turn(live.clock().now());
+        let now = live.clock().now();
+        turn(now);
         live.stop().await;
         let closed = log.close().await;
+        // What was written since is later.
+        turn(now.max(log.last_time()));
         log.healed().iter().for_each(|note| process::child::say(&format!("note: {note}")));
         closed.and(ended)
     });
@@ -160,6 +181,30 @@ pub(crate) async fn end_signal() -> &'static str {
         _ = terminate.recv() => "SIGTERM",
         _ = interrupt.recv() => "SIGINT",
     }
+}
+
+/// Gives up what is damaged in the log and found nowhere else.
+fn discard_damaged(directory: &Directory) -> Result<(), Failure> {
+    let done = SledLog::repair(directory.join("log"), true).map_err(|error| refused(&error))?;
+    if let Some(damage) = done {
+        let what = damage.what.join("; ");
+        let kept = if damage.remedy.loses() { "; the damaged files are kept in log/damaged" } else { "" };
+        process::child::say(&format!("note: {what}: {}{kept}", damage.remedy));
+    }
+    Ok(())
+}
+
+/// Makes the keys of a new landscape; the certificate of its authority. Only the process that has the directory makes keys
+/// that others read, and they are there before it listens.
+fn make_keys(directory: &Directory, facts: &Facts) -> Result<String, Failure> {
+    let landscape = LandscapeAuthority::make(directory)?;
+    let authorities = ClusterAuthorities::of(directory, facts.start_time);
+    let seeds = up::seed_names(facts.seeds);
+    let seeds = seeds.iter().map(|name| cluster::of_seed(name));
+    for cluster in [cluster::RUNTIME.to_owned(), cluster::GARDEN.to_owned()].into_iter().chain(seeds) {
+        authorities.authority(&cluster)?;
+    }
+    Ok(landscape.certificate().to_owned())
 }
 
 /// Waits until no process listens on the landscape's port, not for long: a host that was killed lets go of its directory before
@@ -330,7 +375,9 @@ fn refused(error: &OpenError) -> Failure {
             "restore it from a copy; `terrarium up --start-empty` begins with an empty landscape",
         ),
         OpenError::Corrupt { .. } => {
-            Failure::input(what, "`terrarium doctor` says what can be done; a copy of the directory may be whole")
+            let hint = "restore the directory from a copy; `terrarium up --discard-damaged` gives up what is lost, and \
+                        `terrarium doctor` says more";
+            Failure::input(what, hint)
         }
         OpenError::Foreign { .. } | OpenError::Format { .. } => Failure::input(what, "see `terrarium doctor`"),
         OpenError::ReadOnly { .. } => {
@@ -339,9 +386,6 @@ fn refused(error: &OpenError) -> Failure {
         OpenError::Io { .. } => Failure::Failed(what),
     }
 }
-
-/// Shows an instant on the dial.
-type Turn = Arc<dyn Fn(DateTime<Utc>) + Send + Sync>;
 
 async fn start(
     directory: &Directory,
@@ -355,6 +399,9 @@ async fn start(
     let names: Vec<String> = usual.into_iter().chain([facts.bind.to_string()]).chain(facts.san.clone()).collect();
     let (front_proxies, front_proxy) = front_proxy(instance::FRONT_PROXY)?;
     let now = time(directory)?.unwrap_or(facts.start_time).max(facts.start_time).max(log.last_time());
+    if let Some(note) = doubt(directory, facts.start_time, log.last_time())? {
+        process::child::say(&format!("note: {note}: time goes on from {now:?}"));
+    }
     let (dial, turn) = dial(directory, now)?;
     let shown = turn.clone();
     let launched = AtomicU64::new(0);
@@ -399,6 +446,13 @@ async fn start(
     })?;
     logging::start(live.clock().clock(), logging::Format::default(), tracing::Level::INFO);
     let address = within(live.address());
+    if !facts.bind.is_loopback() {
+        let at = live.address();
+        process::child::say(&format!(
+            "warning: the landscape listens on {at}, where other machines reach it; without --bind it listens on this \
+             machine only"
+        ));
+    }
     if facts.port == 0 {
         facts.port = address.port();
         directory.write_facts(&facts)?;
@@ -443,27 +497,6 @@ fn within(mut listen: SocketAddr) -> SocketAddr {
         listen.set_ip(loopback);
     }
     listen
-}
-
-/// The dial that processes read, and where the clock stood when the landscape was stopped. After a failure of the machine
-/// it may show an earlier instant; the log's last entry says better.
-fn dial(directory: &Directory, now: DateTime<Utc>) -> Result<(PathBuf, Turn), Failure> {
-    let failed = |error: std::io::Error| Failure::Failed(format!("{}: {error}", directory.join(CLOCK).display()));
-    let path = std::path::absolute(directory.join(CLOCK)).map_err(failed)?;
-    let dial = DialFile::create(&path, now).map_err(failed)?;
-    let shown = path.clone();
-    let turn = move |now| {
-        if let Err(error) = dial.turn(now) {
-            process::child::say(&format!("warning: {}: {error}", shown.display()));
-        }
-    };
-    Ok((path, Arc::new(turn)))
-}
-
-/// Where the clock stood; `None`: it never went, or the machine failed while it was noted.
-pub(in crate::live) fn time(directory: &Directory) -> Result<Option<DateTime<Utc>>, Failure> {
-    // A landscape of an earlier version has the instant alone.
-    Ok(directory.text(CLOCK)?.and_then(|text| dial::parse(&text).or_else(|| text.trim().parse().ok())))
 }
 
 /// Makes pods processes: this program, as the component that the image names.

@@ -3,6 +3,7 @@
 
 pub(in crate::live) mod admission_controller;
 pub(in crate::live) mod apiserver;
+pub(in crate::live) mod clock_file;
 pub(crate) mod components;
 pub(in crate::live) mod configuration;
 pub(in crate::live) mod defaults;

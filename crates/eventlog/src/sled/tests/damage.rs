@@ -234,3 +234,105 @@ fn a_log_that_is_only_read_is_left_as_it_is() {
     );
     close(log);
 }
+
+/// A log as the end of its process leaves it: two files of journals, the last records in the journal alone.
+fn left_by_a_crash(forgets: bool) -> (Scratch, Shown) {
+    let (directory, _) = made(forgets);
+    let log = open(&directory);
+    block_on(async {
+        for number in 0..75 {
+            done(&log, put(&format!("late-{number}"), 1)).await;
+        }
+    });
+    let before = shown(&log);
+    let crashed = Scratch::new();
+    copy(&directory, &crashed);
+    close(log);
+    (crashed, before)
+}
+
+/// Journals that are removed, emptied or cut in half after a crash, with and without the store and `REACHED`: either the
+/// log is whole, or it is refused, and given up only on request.
+#[test]
+fn journals_lost_after_a_crash_are_refused() {
+    type Way = (&'static str, fn(&Path));
+    let ways: [Way; 3] = [
+        ("removed", remove),
+        ("emptied", |path| fs::write(path, "").expect("written")),
+        ("halved", |path| {
+            let bytes = fs::read(path).expect("readable");
+            fs::write(path, &bytes[..bytes.len() / 2]).expect("written");
+        }),
+    ];
+    for forgets in [false, true] {
+        let (crashed, before) = left_by_a_crash(forgets);
+        let last = before.1.last().expect("entries").revision;
+        let journals = files(&crashed, "journal");
+        let also: [&[&str]; 4] = [&[], &[STORE], &["REACHED"], &[STORE, "REACHED"]];
+        let (mut refused, mut whole) = (0, 0);
+        for (way, apply) in ways {
+            for all in [false, true] {
+                for also in also {
+                    let what = format!("{way}, all {all}, and {also:?} removed, history forgotten {forgets}");
+                    let knows_end = !also.contains(&"REACHED");
+                    if !knows_end && (way == "halved" || !all) {
+                        // Nothing is left that tells it from a write that was cut short.
+                        continue;
+                    }
+                    let copied = Scratch::new();
+                    copy(&crashed, &copied);
+                    for name in also {
+                        remove(&copied.join(name));
+                    }
+                    let lost = if all { &journals[..] } else { &journals[journals.len() - 1..] };
+                    lost.iter().for_each(|name| apply(&copied.join(name)));
+                    let error = match SledLog::open(&*copied, Options::default()) {
+                        Ok(log) => {
+                            assert_eq!(shown(&log).2, before.2, "{what}");
+                            close(log);
+                            whole += 1;
+                            continue;
+                        }
+                        Err(error) => error.to_string(),
+                    };
+                    refused += 1;
+                    assert!(error.contains(if knows_end { "missing" } else { "not known" }), "{what}: {error}");
+                    let again = SledLog::open(&*copied, Options::default()).expect_err("still refused").to_string();
+                    assert_eq!(again, error, "{what}: a refusal changes nothing");
+                    if SledLog::repair(&*copied, true).is_err() {
+                        // The state where history begins may be lost with the journals.
+                        continue;
+                    }
+                    let log = open(&copied);
+                    let found = shown(&log).1;
+                    assert_eq!(found[..], before.1[..found.len()], "{what}");
+                    assert!(!knows_end || log.head() >= last, "{what}: no revision is given out again");
+                    block_on(done(&log, put("later", 1)));
+                    close(log);
+                    assert_eq!(SledLog::examine(&*copied), Ok(None), "{what}");
+                }
+            }
+        }
+        assert!(refused >= 12 && refused > whole, "{refused} refused, {whole} whole");
+    }
+}
+
+/// The text names what is missing, to the revision.
+#[test]
+fn a_refusal_says_how_many_revisions_are_missing() {
+    let (crashed, before) = left_by_a_crash(false);
+    let last = before.1.last().expect("entries").revision;
+    remove(&crashed.join(STORE));
+    let journal = crashed.join(files(&crashed, "journal").pop().expect("a journal"));
+    let bytes = fs::read(&journal).expect("readable");
+    fs::write(&journal, &bytes[..bytes.len() / 2]).expect("written");
+    let Some(Damage { remedy: Remedy::Cut(after, to), .. }) = SledLog::examine(&*crashed).expect("readable") else {
+        panic!("a journal that was halved")
+    };
+    assert_eq!(to, last);
+    assert!(before.1.iter().any(|entry| entry.revision == after));
+    let missing = to.0 - after.0;
+    assert!((30..=45).contains(&missing), "half of 75 records, and not {missing}");
+    let error = SledLog::open(&*crashed, Options::default()).expect_err("refused").to_string();
+    assert!(error.contains(&format!("revisions {} to {to} are missing: {missing} at least", after.0 + 1)), "{error}");
+}

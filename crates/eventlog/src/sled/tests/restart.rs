@@ -263,6 +263,18 @@ fn a_directory_that_cannot_be_used_is_refused_and_left_alone() {
 }
 
 #[test]
+fn what_a_killed_process_wrote_aside_is_removed() {
+    let directory = Scratch::new();
+    close(open(&directory));
+    let names = ["checkpoint-00000000000000000007.writing", "facts.writing", "REACHED.writing"];
+    for name in names {
+        fs::write(directory.join(name), "half").expect("written");
+    }
+    close(open(&directory));
+    assert_eq!(files(&directory, "").iter().filter(|name| name.ends_with(".writing")).count(), 0);
+}
+
+#[test]
 fn a_store_that_is_damaged_is_made_anew() {
     let directory = Scratch::new();
     let log = open(&directory);
@@ -290,6 +302,73 @@ fn a_store_that_is_damaged_is_made_anew() {
         close(log);
         store::released(&directory.join(STORE)).expect("nobody's");
     }
+}
+
+/// What a start after so many more writes reads: bytes, those of the newest checkpoint, and those of all journals.
+fn a_start(directory: &Path, writes: u64, object: (usize, usize)) -> (u64, u64, u64) {
+    let read_by_this_thread = || {
+        let text = fs::read_to_string("/proc/thread-self/io").expect("Linux counts what a thread reads");
+        let line = text.lines().find_map(|line| line.strip_prefix("rchar: ")).expect("bytes");
+        line.parse::<u64>().expect("a number")
+    };
+    let options = Options { durability: Durability::Fast, ..Options::default() };
+    let log = SledLog::open(directory, options.clone()).expect("a log");
+    block_on(crate::bench::appends(&log, writes, 16, writes, object, &|| 0.0)).expect("appended");
+    let before = log.head();
+    close(log);
+    let started = read_by_this_thread();
+    let log = SledLog::open(directory, options).expect("a log");
+    let read = read_by_this_thread() - started;
+    assert_eq!(log.head(), before);
+    let newest = files(directory, "checkpoint").pop().expect("a checkpoint");
+    let newest = fs::metadata(directory.join(newest)).expect("there").len();
+    let history = directory::size_of(&log.0.shared.directory, "journal");
+    assert!(read < newest + 20_000, "{read} bytes of {newest} in the checkpoint and {history} in the journals");
+    let last = Revision(before.0 - 100);
+    assert_eq!(block_on(log.read(last, before, None)).expect("retained").len(), 100);
+    close(log);
+    (read, newest, history)
+}
+
+/// A start after a clean stop reads the newest checkpoint, however long history is. sled is opened behind it.
+#[test]
+fn a_start_reads_what_the_newest_checkpoint_holds() {
+    let directory = Scratch::new();
+    for writes in [2_000, 10_000] {
+        let (_, _, history) = a_start(&directory, writes, (20_000, 1_000));
+        assert!(history > writes * 900, "{history} bytes of history");
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: for changes of recovery"]
+#[expect(clippy::print_stdout, reason = "a measurement")]
+fn a_start_after_a_million_entries_reads_what_the_newest_checkpoint_holds() {
+    let directory = Scratch::new();
+    let figures = a_start(&directory, 1_000_000, (1_000, 200));
+    println!("{figures:?}");
+}
+
+/// What sled holds is looked at later then; where it is not what a clean stop left, it is made again, and said.
+#[test]
+fn a_store_that_was_damaged_after_a_clean_stop_is_made_again() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    fill(&log, 60);
+    let before = shown(&log);
+    close(log);
+    store::released(&directory.join(STORE)).expect("nobody's");
+    let bytes = fs::read(directory.join("store/db")).expect("sled's file");
+    fs::write(directory.join("store/db"), &bytes[..bytes.len() / 3]).expect("written");
+    for name in files(&directory.join(STORE), "snap") {
+        fs::remove_file(directory.join(STORE).join(name)).expect("removed");
+    }
+    let log = open(&directory);
+    assert_eq!(shown(&log), before);
+    let later = log.clone();
+    close(log);
+    let [note] = &later.healed()[..] else { panic!("{:?}", later.healed()) };
+    assert!(note.starts_with("the log's store was made again from its journal: "), "{note}");
 }
 
 /// sled's threads keep the lock for a moment after the log is closed; that is no damage.
@@ -373,9 +452,35 @@ fn a_journal_that_lost_its_tail_gets_it_back_from_the_store() {
     let path = directory.join(journals.pop().expect("a journal"));
     let length = fs::metadata(&path).expect("there").len();
     fs::File::options().write(true).open(&path).and_then(|file| file.set_len(length - 20)).expect("cut");
+    // As a log of an earlier version.
+    fs::remove_file(directory.join("REACHED")).expect("removed");
     let log = open(&directory);
     assert!(log.recovery().torn > 0 && log.recovery().from_store == 1, "{:?}", log.recovery());
     assert_eq!(shown(&log), before);
+    close(log);
+}
+
+/// As above, where `REACHED` tells that the tail is missing.
+#[test]
+fn a_journal_that_is_known_to_lack_its_tail_is_healed_from_the_store() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    fill(&log, 10);
+    let before = shown(&log);
+    close(log);
+    // As after a crash: the store has what the journal had.
+    for name in files(&directory, "checkpoint").iter().chain([&CLEAN.to_owned()]) {
+        fs::remove_file(directory.join(name)).expect("removed");
+    }
+    let mut journals = files(&directory, "journal");
+    fs::remove_file(directory.join(journals.pop().expect("a journal"))).expect("removed");
+    let path = directory.join(journals.pop().expect("a journal"));
+    let length = fs::metadata(&path).expect("there").len();
+    fs::File::options().write(true).open(&path).and_then(|file| file.set_len(length - 20)).expect("cut");
+    let log = open(&directory);
+    let [note] = &log.recovery().healed[..] else { panic!("{:?}", log.recovery()) };
+    assert!(note.contains("and the log went on to"), "{note}");
+    assert_eq!((shown(&log).1, shown(&log).2), (before.1, before.2));
     close(log);
 }
 
@@ -394,9 +499,9 @@ fn a_journal_that_is_damaged_in_its_middle_is_refused() {
     // The store would make it good.
     let _ = fs::remove_dir_all(copied.join(STORE));
     match SledLog::open(&*copied, Options::default()) {
-        Err(OpenError::Corrupt { path: named, reason }) => {
-            assert_eq!(named, path);
-            assert!(reason.ends_with("is damaged, later ones are not"), "{reason}");
+        Err(OpenError::Corrupt { reason, .. }) => {
+            assert!(reason.contains(&format!("{}`: it is damaged at byte", path.display())), "{reason}");
+            assert!(reason.contains(" are missing: "), "{reason}");
         }
         other => panic!("{other:?}"),
     }

@@ -10,7 +10,7 @@ use process::Context;
 
 use crate::failure::Failure;
 pub(super) use ops::goal::{DELETED, FAR, Until, until};
-use ops::instant::When;
+use ops::instant::{self, When};
 use ops::names::shoots::ShootName;
 
 /// Where to, by what is known before the landscape was asked.
@@ -58,18 +58,21 @@ impl Goal {
         now: DateTime<Utc>,
         max: Option<TimeDelta>,
     ) -> Result<Destination, Failure> {
-        let too_far = || Failure::input("that is further than time goes", "");
-        let after = |by: TimeDelta| now.checked_add_signed(by).ok_or_else(too_far);
+        let too_far = || Failure::input("that is further than time goes", "it ends at 9999-12-31T23:59:59Z");
+        let after = |by: TimeDelta| instant::after(now, by).ok_or_else(too_far);
         let (to, state) = match self {
             Self::Time(When::Off(by)) => (after(*by)?, None),
             Self::Time(When::At(instant)) => (*instant, None),
-            Self::Window(shoot) => (window_of(context, shoot.as_ref(), now).await? + TimeDelta::seconds(1), None),
+            Self::Window(shoot) => {
+                let begin = window_of(context, shoot.as_ref(), now).await?;
+                (instant::after(begin, TimeDelta::seconds(1)).ok_or_else(too_far)?, None)
+            }
             Self::State(shoot, state) => {
                 let namespace = shoot.namespace(context).await?;
                 if *state != DELETED {
                     shoot.find(context).await?;
                 }
-                let to = after(max.unwrap_or(FAR))?;
+                let to = max.map_or_else(|| Ok(When::Off(FAR).behind(now)), after)?;
                 return Ok(Destination { to, state: Some((namespace, shoot.name.clone(), state)), is_limit: true });
             }
         };

@@ -7,7 +7,7 @@ use eventlog::sled::SledLog;
 
 use super::Finding;
 use crate::failure::Failure;
-use crate::live::authority::{ClusterAuthorities, LandscapeAuthority};
+use crate::live::authority::{ClusterAuthorities, LandscapeAuthority, Made};
 use crate::live::directory::{Directory, Facts};
 use crate::live::host::FACTS;
 
@@ -53,6 +53,15 @@ pub(super) fn keys(directory: &Directory, facts: &Facts, fix: bool) -> Result<Fi
         let file = || vec![format!("pki/{cluster}.json")];
         wrong.extend(authorities.certificate(cluster).err().map(|failure| (file(), failure)));
     }
+    let made = Made::of(directory)?;
+    let lost: Vec<String> = made.lost().into_iter().map(str::to_owned).collect();
+    for name in &lost {
+        let failure = match name.as_str() {
+            LandscapeAuthority::NAME => LandscapeAuthority::of(directory).err(),
+            cluster => authorities.authority(cluster).err(),
+        };
+        wrong.extend(failure.map(|failure| (Vec::new(), failure)));
+    }
     if wrong.is_empty() {
         return Ok(Finding::ok("keys", format!("of the landscape, and of {} clusters", clusters.len())));
     }
@@ -70,7 +79,15 @@ pub(super) fn keys(directory: &Directory, facts: &Facts, fix: bool) -> Result<Fi
         let moved = fs::rename(directory.join(name), &aside);
         moved.map_err(|error| Failure::Failed(format!("cannot rename {name}: {error}")))?;
     }
-    Ok(Finding::ok("keys", format!("{what}: put aside; `terrarium up` makes new keys and contexts")))
+    let names = wrong.iter().flat_map(|(names, _)| names);
+    let aside = names.filter_map(|name| name.strip_prefix("pki/")).map(|name| match name.rsplit_once('.') {
+        Some((cluster, "json")) => cluster.to_owned(),
+        _ => LandscapeAuthority::NAME.to_owned(),
+    });
+    let aside: Vec<String> = aside.collect();
+    let moved = if aside.is_empty() { "" } else { "put aside; " };
+    made.forget(&[aside, lost].concat())?;
+    Ok(Finding::ok("keys", format!("{what}: {moved}`terrarium up` makes new keys and contexts")))
 }
 
 /// What is wrong with the log's files, and what was done about it; `None`: nothing is.

@@ -27,8 +27,9 @@ use process::{Tasks, Transport, User};
 use crate::failure::Failure;
 use crate::live::bootstrap;
 use crate::live::client::Client;
+use crate::live::clock_file::time;
 use crate::live::directory::{Directory, Facts, Held};
-use crate::live::host::{Log, recovered, time};
+use crate::live::host::{Log, recovered};
 use ops::instant::Place;
 use ops::past::moment::{self, NoMoment};
 

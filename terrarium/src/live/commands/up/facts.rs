@@ -146,7 +146,7 @@ impl Arguments {
         if !directory.has_run() || directory.join("log").exists() {
             return Ok(());
         }
-        if !self.start_empty {
+        if !self.losses.start_empty {
             let hint = self.which.hint("terrarium up --start-empty");
             return Err(Failure::input(
                 format!(

@@ -24,6 +24,7 @@ use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::live::demo::{Pace, Play};
 use crate::live::directory::Facts;
+use crate::live::host::Losses;
 use crate::live::kubeconfig::Current;
 use crate::live::{DEFAULT, KubeconfigFile, Which, block_on, demo, kubeconfig};
 use crate::output::Output;
@@ -59,9 +60,8 @@ pub(crate) struct Arguments {
     /// A landscape with its log in memory, of a random name, that is gone with `down` or when its owner ends
     #[arg(long)]
     ephemeral: bool,
-    /// Begin again with an empty landscape where the log of one is gone
-    #[arg(long)]
-    start_empty: bool,
+    #[command(flatten)]
+    losses: Losses,
     /// The process that it ends with [default: the one that runs this command]
     #[arg(long, value_name = "PID", requires = "ephemeral")]
     owner: Option<u32>,

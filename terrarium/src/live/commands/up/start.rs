@@ -19,6 +19,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use ::host::live::START;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, TimerClass};
+use eventlog::sled::SledLog;
 
 use super::Arguments;
 use super::readiness::{Missing, look};
@@ -169,7 +170,12 @@ fn too_late(
     holder: Option<&Holder>,
     lost: Option<Failure>,
 ) -> Failure {
+    let full = SledLog::no_room(directory.path());
     match (lacks, ours, holder) {
+        _ if full.is_some() => Failure::input(
+            format!("not ready: {}", full.map(|full| full.to_string()).unwrap_or_default()),
+            "make room: nothing is lost, and the landscape goes on",
+        ),
         (Lacks::This(missing), ..) => Failure::Failed(format!("not ready: {missing}")),
         (_, Some(_), _) => {
             let log = directory.join(HOST_LOG);
@@ -205,9 +211,7 @@ fn start(directory: &Directory, arguments: &Arguments, is_new: bool) -> Result<S
         let log = File::options().create(true).append(true).open(&path).map_err(failed)?;
         command.stderr(log.try_clone().map_err(failed)?).stdout(log);
     }
-    if arguments.start_empty {
-        command.arg("--start-empty");
-    }
+    command.args(arguments.losses.flags());
     let own = Some(std::process::id()).filter(|_| arguments.foreground);
     let parent = || owner::parent().filter(|_| arguments.ephemeral);
     if let Some(pid) = own.or(arguments.owner).or_else(parent) {
@@ -273,6 +277,10 @@ impl Starting {
         let lines = self.lines(directory);
         let error = lines.iter().rev().find_map(|line| line.strip_prefix("error: "));
         let hint = lines.iter().rev().find_map(|line| line.strip_prefix("hint: ")).unwrap_or_default();
+        if let (None, Some(full)) = (error, SledLog::no_room(directory.path())) {
+            // What it said did not fit either.
+            return Failure::input(format!("the host ended: {full}"), "make room and try again: nothing is lost");
+        }
         match (code, error) {
             (Some(HELD), Some(error)) => Failure::Held(error.to_owned()),
             (Some(2), Some(error)) => Failure::input(error, hint),

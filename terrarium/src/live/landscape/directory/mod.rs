@@ -17,6 +17,7 @@ use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
@@ -224,6 +225,11 @@ impl Directory {
         ["pki/ca.crt", "pki/ca.key", "clock"].iter().any(|name| self.join(name).exists())
     }
 
+    /// True if a host of it has listened: clients may know its keys.
+    pub(crate) fn has_listened(&self) -> bool {
+        self.join("clock").exists()
+    }
+
     /// What the landscape was created with; `None`: there is none.
     pub(crate) fn facts(&self) -> Result<Option<Facts>, Failure> {
         self.read("landscape.json")
@@ -291,6 +297,13 @@ impl Directory {
         write_private(&self.join(name), text).map_err(|error| self.failed(&format!("write {name} in"), &error))
     }
 
+    /// Adds lines to a file that only its owner may read.
+    pub(crate) fn append(&self, name: &str, lines: &str) -> Result<(), Failure> {
+        let file = File::options().create(true).append(true).mode(0o600).open(self.join(name));
+        let written = file.and_then(|mut file| file.write_all(lines.as_bytes()).and_then(|()| file.sync_all()));
+        written.map_err(|error| self.failed(&format!("write {name} in"), &error))
+    }
+
     /// A file of JSON in it; `None`: there is none.
     pub(in crate::live) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Failure> {
         let Some(text) = self.text(name)? else { return Ok(None) };
@@ -308,6 +321,22 @@ impl Directory {
                 },
             )
         })
+    }
+
+    /// As [`Directory::write_json`], unless the file is there; of several processes that do so at once the first one wins.
+    pub(in crate::live) fn write_new_json(&self, name: &str, value: &impl Serialize) -> Result<(), Failure> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let aside = format!("{name}-{}-{number}.new", std::process::id());
+        self.write_json(&aside, value)?;
+        let linked = fs::hard_link(self.join(&aside), self.join(name));
+        let _ = fs::remove_file(self.join(&aside));
+        match linked {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(self.failed(&format!("write {name} in"), &error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Writes a file of JSON as [`Directory::write`].

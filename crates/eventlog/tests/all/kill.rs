@@ -22,7 +22,7 @@ const KILLS: u64 = 40;
 const WRITERS: u64 = 12;
 
 /// What the objects of an append hold: it follows from writer and sequence.
-fn object(writer: (u64, u64)) -> Sections {
+pub(crate) fn object(writer: (u64, u64)) -> Sections {
     let random = Random::new(writer.0 * 1_000_003 + writer.1);
     let long = random.below(6, "long", "", 0) == 0;
     let size = random.below(if long { 20_000 } else { 300 }, "size", "", 0);
@@ -33,7 +33,7 @@ fn object(writer: (u64, u64)) -> Sections {
     Sections { parts }
 }
 
-fn append(name: &str, expect: Expect, verb: Verb, writer: (u64, u64), volatile: bool) -> Append {
+pub(crate) fn append(name: &str, expect: Expect, verb: Verb, writer: (u64, u64), volatile: bool) -> Append {
     Append {
         key: Key::new("garden", "example/things", "ns", name),
         expect,
@@ -103,7 +103,7 @@ fn start(directory: &Path, process: u64, durability: &str, shell: &str) -> Child
     let mut child = Command::new("sh")
         .args(["-c", shell, "sh"])
         .arg(std::env::current_exe().expect("this test"))
-        .args(["--ignored", "--exact", "--nocapture", "writes_until_it_is_killed"])
+        .args(["--ignored", "--exact", "--nocapture", "kill::writes_until_it_is_killed"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -126,7 +126,7 @@ fn note(line: &str, acknowledged: &mut Acknowledged) -> bool {
     true
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a directory");
     for file in fs::read_dir(from).expect("readable").map(|file| file.expect("readable")) {
         let target = to.join(file.file_name());

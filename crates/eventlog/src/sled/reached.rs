@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The file `REACHED`: the end of the journal, kept apart from it.
+//!
+//! A journal that was cut short looks like one whose last write a crash has torn. This file tells them apart. It is
+//! overwritten in place after each group was synced, and is not synced itself: after the end of the process it names the
+//! last group, after a power failure that group or an earlier one, and never one that the journal did not have.
+//!
+//! ```text
+//! file = revision of the last record (8 bytes) · ceiling (8) · checksum of both (8)
+//! ```
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::entry::Revision;
+use crate::splice::checksum;
+
+use super::directory::Directory;
+
+pub(super) const REACHED: &str = "REACHED";
+
+/// The end of the journal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reach {
+    /// Revision of the last record.
+    pub(super) link: Revision,
+    /// Last revision that heartbeats may have used.
+    pub(super) ceiling: Revision,
+}
+
+/// Content of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// The end of the journal.
+    Reach(Reach),
+    /// No file: the log is of an earlier version, or the file was removed.
+    Missing,
+    /// The checksum is wrong.
+    Damaged,
+}
+
+impl Found {
+    /// The end of the journal, if the file tells it.
+    pub(super) fn reach(self) -> Option<Reach> {
+        match self {
+            Self::Reach(reach) => Some(reach),
+            Self::Missing | Self::Damaged => None,
+        }
+    }
+}
+
+/// Reads the file of a log.
+pub(super) fn read(root: &Path) -> io::Result<Found> {
+    match fs::read(root.join(REACHED)) {
+        Ok(bytes) => Ok(decode(&bytes).map_or(Found::Damaged, Found::Reach)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Missing),
+        Err(error) => Err(error),
+    }
+}
+
+fn encode(reach: Reach) -> [u8; 24] {
+    let mut bytes = [0; 24];
+    bytes[..8].copy_from_slice(&reach.link.0.to_le_bytes());
+    bytes[8..16].copy_from_slice(&reach.ceiling.0.to_le_bytes());
+    let sum = checksum(&bytes[..16]);
+    bytes[16..].copy_from_slice(&sum.to_le_bytes());
+    bytes
+}
+
+fn decode(bytes: &[u8]) -> Option<Reach> {
+    let bytes: &[u8; 24] = bytes.try_into().ok()?;
+    let number = |at: usize| bytes[at..at + 8].try_into().map(u64::from_le_bytes).ok();
+    let (link, ceiling, sum) = (number(0)?, number(8)?, number(16)?);
+    (sum == checksum(&bytes[..16])).then_some(Reach { link: Revision(link), ceiling: Revision(ceiling) })
+}
+
+/// Replaces the file by one that names this end.
+pub(super) fn replace(directory: &Directory, reach: Reach) -> io::Result<()> {
+    directory.replace(REACHED, &encode(reach))
+}
+
+/// The open file.
+#[derive(Debug)]
+pub(super) struct Reached(File);
+
+impl Reached {
+    /// Writes the file whole and opens it.
+    pub(super) fn create(directory: &Directory, reach: Reach) -> io::Result<Self> {
+        replace(directory, reach)?;
+        File::options().write(true).open(directory.path(REACHED)).map(Self)
+    }
+
+    /// Names another end. An error is none of the log's: the file then names an earlier end, or is found damaged.
+    pub(super) fn set(&self, reach: Reach) {
+        let _ = self.0.write_all_at(&encode(reach), 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_read_as_written_and_a_flipped_bit_is_found() {
+        let reach = Reach { link: Revision(7), ceiling: Revision(4103) };
+        let bytes = encode(reach);
+        assert_eq!(decode(&bytes), Some(reach));
+        for at in 0..bytes.len() {
+            let mut flipped = bytes;
+            flipped[at] ^= 16;
+            assert_eq!(decode(&flipped), None, "byte {at}");
+        }
+        assert_eq!(decode(&bytes[..23]), None);
+    }
+}

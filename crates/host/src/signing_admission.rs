@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Certificates that nobody may ask for: Kubernetes' admission plugin `CertificateSubjectRestriction`. The rule is in
+//! [`domain::certificates`].
+
+use apimachinery::{DynamicObject, GroupResource, Status};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use domain::certificates;
+use generic_apiserver::admission::{Attributes, Operation, Plugin, Reads};
+use process::pki;
+use serde_json::Value;
+
+/// The plugin.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SubjectRestriction;
+
+impl Plugin for SubjectRestriction {
+    fn name(&self) -> &'static str {
+        "CertificateSubjectRestriction"
+    }
+
+    fn validate(&self, attributes: &mut Attributes<'_>, _: &mut Reads<'_>) -> Result<(), Status> {
+        let resource = attributes.resource;
+        let is_request = (resource.group.as_str(), resource.resource.as_str())
+            == ("certificates.k8s.io", "certificatesigningrequests")
+            && attributes.request.subresource.is_empty();
+        if !is_request || attributes.operation != Operation::Create {
+            return Ok(());
+        }
+        let Some(request) = attributes.object.downcast_ref::<DynamicObject>() else { return Ok(()) };
+        if !certificates::is_restricted(&request.fields) {
+            return Ok(());
+        }
+        let text = request.get(&["spec", "request"]).and_then(Value::as_str).unwrap_or_default();
+        let pem = STANDARD.decode(text).unwrap_or_default();
+        // What is no signing request is refused, or never signed, for that.
+        let Ok((_, groups)) = pki::subject(&String::from_utf8_lossy(&pem)) else { return Ok(()) };
+        match certificates::restriction(&groups) {
+            None => Ok(()),
+            Some(text) => {
+                let group = GroupResource { group: resource.group.clone(), resource: resource.resource.clone() };
+                Err(Status::forbidden(&group, attributes.name, &text))
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Files of a landscape that are lost: what they held is not replaced without a word. And files that several processes make
+//! at once.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use terrarium_e2e::sandbox::{Kubectl, Sandbox};
+
+use crate::support::{in_order, sandbox};
+
+/// The journals of the sandbox's landscape, in their order.
+fn journals(sandbox: &Sandbox) -> Vec<PathBuf> {
+    let files = fs::read_dir(sandbox.directory().join("log")).expect("a log").filter_map(Result::ok);
+    let is_journal =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("journal-"));
+    let mut journals: Vec<PathBuf> = files.map(|file| file.path()).filter(is_journal).collect();
+    journals.sort();
+    journals
+}
+
+#[test]
+fn a_journal_lost_after_a_crash_is_refused_until_given_up() {
+    let sandbox = sandbox("lost-journal");
+    sandbox.terrarium(&["up", "--seed", "5"]);
+    let mut maps = String::new();
+    for number in 0..75 {
+        let map =
+            format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{ name: map-{number}, namespace: default }}\n---\n");
+        maps.write_str(&map).expect("a string");
+    }
+    let maps = sandbox.file("maps.yaml", &maps);
+    sandbox.kubectl(Kubectl::Newest, "garden", &["create", "-f", &maps]);
+    sandbox.kill_all();
+    let journal = journals(&sandbox).pop().expect("a journal");
+    let bytes = fs::read(&journal).expect("readable");
+    for left in [None, Some(0), Some(bytes.len() / 2)] {
+        match left {
+            None => fs::remove_file(&journal).expect("there"),
+            Some(length) => fs::write(&journal, &bytes[..length]).expect("written"),
+        }
+        let (code, error) = sandbox.terrarium_refused(&["up"]);
+        assert_eq!(code, 2, "{left:?}: {error}");
+        in_order(&error, &["are missing: ", " at least", "hint: ", "`terrarium up --discard-damaged`"]);
+    }
+    let (_, notes) = sandbox.terrarium_with_notes(&["up", "--discard-damaged"]);
+    in_order(&notes, &["note: ", "are missing: ", "the damaged files are kept in log/damaged"]);
+    in_order(&sandbox.terrarium(&["replay", "--verify"]), &["the same as the API lists"]);
+    sandbox.kubectl(Kubectl::Newest, "garden", &["apply", "-f", &maps]);
+}
+
+#[test]
+fn lost_keys_are_refused_until_new_ones_are_asked_for() {
+    let sandbox = sandbox("lost-keys");
+    sandbox.terrarium(&["up", "--seed", "5"]);
+    sandbox.terrarium(&["down"]);
+    for name in ["pki/ca.key", "pki/ca.crt", "pki/garden.json"] {
+        let path = sandbox.directory().join(name);
+        let bytes = fs::read(&path).expect("readable");
+        fs::remove_file(&path).expect("there");
+        let (code, error) = sandbox.terrarium_refused(&["up"]);
+        assert_eq!(code, 2, "{error}");
+        in_order(&error, &[name, " is missing", "hint: restore it from a copy; `terrarium doctor --fix`"]);
+        fs::write(&path, bytes).expect("written");
+    }
+    fs::remove_file(sandbox.directory().join("pki/ca.key")).expect("there");
+    in_order(&sandbox.terrarium(&["doctor", "--fix"]), &["ok       keys", "ca.key is missing"]);
+    let (_, notes) = sandbox.terrarium_with_notes(&["up"]);
+    in_order(&notes, &["note: the landscape has new keys: kubeconfigs that were written before are refused"]);
+    sandbox.kubectl(Kubectl::Newest, "garden", &["get", "namespaces"]);
+}
+
+#[test]
+fn first_starts_at_once_write_kubeconfigs_that_work() {
+    let sandbox = sandbox("first-starts");
+    for round in 0..2 {
+        let files: Vec<String> = (0..3)
+            .map(|number| sandbox.folder().join(format!("config-{round}-{number}")).display().to_string())
+            .collect();
+        let starts: Vec<_> =
+            files.iter().map(|file| sandbox.start_terrarium(&["up", "--seed", "5", "--kubeconfig", file])).collect();
+        for start in starts {
+            let (code, said) = start.wait();
+            assert_eq!(code, Some(0), "{said}");
+        }
+        for file in &files {
+            for context in ["terrarium-default", "terrarium-default-runtime", "terrarium-default-seed-local"] {
+                let words = ["--context", context, "get", "namespaces"];
+                let answer = sandbox.kubectl_with(Kubectl::Newest, file, &words);
+                assert!(answer.is_ok(), "round {round}, {file}, {context}: {answer:?}");
+            }
+        }
+        sandbox.terrarium(&["down", "--purge"]);
+    }
+}
