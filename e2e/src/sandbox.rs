@@ -114,6 +114,18 @@ impl Sandbox {
         succeeded("terrarium", words, &output)
     }
 
+    /// Runs `terrarium` in a folder of the sandbox, which is made, and gives its standard output.
+    ///
+    /// # Panics
+    /// It fails.
+    #[track_caller]
+    pub fn terrarium_in(&self, folder: &str, words: &[&str]) -> String {
+        let folder = self.folder.join(folder);
+        std::fs::create_dir_all(&folder).expect("the sandbox is writable");
+        let output = self.command("terrarium", words).current_dir(folder).output().expect("our own program");
+        succeeded("terrarium", words, &output)
+    }
+
     /// Runs `terrarium` and gives its standard output.
     ///
     /// # Errors
@@ -140,7 +152,17 @@ impl Sandbox {
     /// It does not fail, it is killed, or it says more than three lines.
     #[track_caller]
     pub fn terrarium_refused(&self, words: &[&str]) -> (i32, String) {
-        let output = self.command("terrarium", words).output().expect("our own program");
+        self.terrarium_refused_with(("NO_COLOR", "1"), words)
+    }
+
+    /// Runs `terrarium` with a variable in its environment, which is to be refused, and gives its exit code and its standard
+    /// error.
+    ///
+    /// # Panics
+    /// It does not fail, it is killed, or it says more than three lines.
+    #[track_caller]
+    pub fn terrarium_refused_with(&self, (name, value): (&str, &str), words: &[&str]) -> (i32, String) {
+        let output = self.command("terrarium", words).env(name, value).output().expect("our own program");
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success(), "terrarium {words:?}: {}", String::from_utf8_lossy(&output.stdout));
         assert!(error.starts_with("error: ") && error.lines().count() <= 3, "terrarium {words:?}: {error}");
@@ -237,6 +259,16 @@ impl Sandbox {
         all
     }
 
+    /// The process of a component.
+    ///
+    /// # Panics
+    /// None runs.
+    pub fn process_of(&self, component: &str) -> u32 {
+        let words = |pid: u32| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let is_it = |pid: &u32| words(*pid).split(|byte| *byte == 0).any(|word| word == component.as_bytes());
+        self.processes().into_iter().find(is_it).unwrap_or_else(|| panic!("no {component} runs"))
+    }
+
     /// The host's process, if there is a landscape.
     pub fn host(&self) -> Option<u32> {
         let host = std::fs::read_to_string(self.directory().join("host.json")).ok()?;
@@ -314,7 +346,15 @@ impl Running {
     /// # Panics
     /// `kill` cannot be run.
     pub fn interrupt(self) -> (Option<i32>, String) {
-        let killed = Command::new("kill").args(["-INT", &self.0.id().to_string()]).status();
+        self.signal("INT")
+    }
+
+    /// Sends a signal, `HUP`, and waits for the end; its exit code, and everything that it printed.
+    ///
+    /// # Panics
+    /// `kill` cannot be run.
+    pub fn signal(self, name: &str) -> (Option<i32>, String) {
+        let killed = Command::new("kill").args([&format!("-{name}"), &self.0.id().to_string()]).status();
         assert!(killed.expect("every system has kill").success());
         let output = self.0.wait_with_output().expect("it is a child");
         let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);

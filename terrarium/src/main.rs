@@ -23,7 +23,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Form, Output};
 
 /// Decoding and encoding JSON is many small, short-lived allocations: a sixth of a simulation's time goes with the
 /// system's allocator.
@@ -37,7 +37,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// directory is held by another process; 130 interrupted. `--landscape NAME` and `--data-dir DIR`, which most commands have,
 /// may stand before the command.
 #[derive(Debug, Parser)]
-#[command(name = "terrarium", version, disable_help_subcommand = true)]
+#[command(name = "terrarium", version)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -97,7 +97,11 @@ enum Command {
         shell: Shell,
     },
     /// Print the version of Terrarium and of the Gardener that it emulates
-    Version,
+    Version {
+        /// Form of the output
+        #[arg(short, long, value_enum, default_value_t)]
+        output: Form,
+    },
 }
 
 fn main() -> ExitCode {
@@ -147,11 +151,7 @@ fn main() -> ExitCode {
         Command::Why(arguments) => questions::why::run(arguments, &mut output),
         Command::Skew(arguments) => questions::skew::run(arguments, &mut output),
         Command::Upgrade(arguments) => questions::upgrade::run(arguments, &mut output),
-        Command::Version => output.line(&format!(
-            "terrarium {} (emulates Gardener {})",
-            env!("CARGO_PKG_VERSION"),
-            landscape::GARDENER_VERSION
-        )),
+        Command::Version { output: form } => version(*form, &mut output),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -159,6 +159,14 @@ fn main() -> ExitCode {
             output.failure(&failure);
             ExitCode::from(failure.exit_code())
         }
+    }
+}
+
+fn version(form: Form, output: &mut Output) -> Result<(), Failure> {
+    let (own, gardener) = (env!("CARGO_PKG_VERSION"), landscape::GARDENER_VERSION);
+    match form {
+        Form::Text => output.line(&format!("terrarium {own} (emulates Gardener {gardener})")),
+        _ => output.record(form, &serde_json::json!({ "terrarium": own, "gardener": gardener })),
     }
 }
 

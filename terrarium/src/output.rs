@@ -3,7 +3,22 @@
 
 use std::io::{Stderr, Stdout, Write};
 
+use clap::ValueEnum;
+use serde::Serialize;
+
 use crate::failure::Failure;
+
+/// Form of an answer: one record, or a stream of records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// Lines for people
+    #[default]
+    Text,
+    /// JSON, each record on a line of its own
+    Json,
+    /// YAML, each record a document of its own
+    Yaml,
+}
 
 /// Standard output and standard error.
 #[derive(Debug)]
@@ -24,6 +39,20 @@ impl Output {
     /// [`Failure::OutputClosed`] when the reader has closed the output.
     pub(crate) fn line(&mut self, line: &str) -> Result<(), Failure> {
         writeln!(self.data, "{line}").map_err(|_| Failure::OutputClosed)
+    }
+
+    /// A record of an answer in JSON or YAML.
+    ///
+    /// # Errors
+    /// As for [`Output::line`].
+    pub(crate) fn record(&mut self, form: Form, record: &impl Serialize) -> Result<(), Failure> {
+        let failed = |error: serde_json::Error| Failure::Failed(error.to_string());
+        if form == Form::Yaml {
+            let record = serde_json::to_value(record).map_err(failed)?;
+            let text = yaml::to_string(&record).map_err(|error| Failure::Failed(error.to_string()))?;
+            return self.line(&format!("---\n{}", text.trim_end()));
+        }
+        self.line(&serde_json::to_string(record).map_err(failed)?)
     }
 
     /// A line that is no data.

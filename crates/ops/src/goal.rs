@@ -32,7 +32,8 @@ pub fn until(text: &str) -> Result<Until, String> {
     if text == "window" {
         return Ok(Until::Window);
     }
-    if text.starts_with("shoot/") {
+    let name = text.split_once('=').map_or(text, |(name, _)| name);
+    if name.parse::<ShootName>().is_ok() || name.starts_with("shoot/") {
         let (name, state) = text
             .split_once('=')
             .ok_or_else(|| format!("`{text}` names no state: use shoot/PROJECT/NAME=Succeeded, or `window {text}`"))?;
@@ -63,6 +64,7 @@ mod tests {
         assert_eq!(until("window"), Ok(Until::Window));
         assert_eq!(until("shoot/demo/local=succeeded"), Ok(Until::State(local(), "Succeeded")));
         assert_eq!(until("shoot/demo/local=Deleted"), Ok(Until::State(local(), DELETED)));
+        assert_eq!(until("Shoot/demo/local=Failed"), until("demo/local=Failed"));
         for text in
             ["", "tomorrow", "shoot/demo/local", "shoot/demo/local=Happy", "shoot/demo=Failed", "shoot///=Failed"]
         {

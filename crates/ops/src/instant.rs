@@ -28,7 +28,10 @@ impl FromStr for When {
         if let Some(instant) = instant(text) {
             return Ok(Self::At(instant));
         }
-        duration(text).map(Self::Off).map_err(|_| {
+        duration(text).map(Self::Off).map_err(|error| {
+            if text.starts_with('-') && error.contains("is negative") {
+                return error;
+            }
             format!(
                 "`{text}` is no instant: use 2027-01-31, 2027-01-31T10:00:00Z, now, or a duration as 90s, 24h or 2w"
             )
@@ -70,7 +73,10 @@ impl FromStr for Place {
         if let Ok(revision) = text.parse() {
             return Ok(Self::Revision(revision));
         }
-        text.parse().map(Self::At).map_err(|_| {
+        text.parse().map(Self::At).map_err(|error: String| {
+            if error.contains("is negative") {
+                return error;
+            }
             format!("`{text}` is neither a revision (1042) nor a time (2027-01-31T10:00:00Z, 2027-01-31, now, 2h)")
         })
     }
@@ -99,6 +105,11 @@ fn last() -> DateTime<Utc> {
 /// Numbers with units, `90s` or `1h30m`.
 pub fn duration(text: &str) -> Result<TimeDelta, String> {
     let wrong = || format!("`{text}` is no duration: use ms, s, m, h, d and w, as in 90s, 1h30m or 2w");
+    if let Some(positive) = text.strip_prefix('-').filter(|rest| duration(rest).is_ok()) {
+        return Err(format!(
+            "`{text}` is negative: a duration counts back or on as its option says, so use {positive}"
+        ));
+    }
     let mut total = TimeDelta::zero();
     let mut rest = text;
     while !rest.is_empty() {
@@ -167,5 +178,14 @@ mod tests {
         assert_eq!(after(now, TimeDelta::MAX), None);
         let far: When = "999999999w".parse().expect("a distance");
         assert_eq!((far.before(now), far.behind(now)), (at("0001-01-01T00:00:00Z"), at("9999-12-31T23:59:59Z")));
+    }
+
+    #[test]
+    fn negative_durations_are_explained() {
+        for refused in [duration("-2h").err(), "-2h".parse::<When>().err(), "-2h".parse::<Place>().err()] {
+            let refused = refused.expect("it is negative");
+            assert!(refused.starts_with("`-2h` is negative") && refused.ends_with("use 2h"), "{refused}");
+        }
+        assert!(duration("-").is_err_and(|refused| refused.contains("is no duration")));
     }
 }

@@ -75,7 +75,7 @@ where
     let name = HeaderValue::from_str(&setup.participant).map_err(|error| error.to_string())?;
     let activity = Activity::default();
     runtime.block_on(async {
-        let join = Join { reads_dial: setup.dial.is_some() };
+        let join = Join { reads_dial: setup.dial.is_some(), is_command: setup.panicked.is_none() };
         let mut stop = std::pin::pin!(stop);
         let mut attempts = Attempts::on(Clock::wall());
         let joined = async {

@@ -56,3 +56,22 @@ fn every_guide_is_run() {
     named.sort_unstable();
     assert_eq!(found, named);
 }
+
+/// A reader's kubeconfig has a current context: of a production cluster, perhaps.
+#[test]
+fn no_guide_reaches_a_cluster_of_its_reader() {
+    let names_context = |line: &str| line.contains("--context ") || line.contains("terrarium kubectl");
+    let pages =
+        std::fs::read_dir(folder()).expect("the guides are there").filter_map(Result::ok).map(|entry| entry.path());
+    let pages = pages.chain([folder().join("../../README.md")]);
+    for page in pages.filter(|page| page.extension().is_some_and(|extension| extension == "md")) {
+        let text = std::fs::read_to_string(&page).expect("a page");
+        let commands = text.lines().filter_map(|line| line.strip_prefix("$ "));
+        let mut has_own = false;
+        for command in commands {
+            has_own |= command.starts_with("export ") && command.contains("KUBECONFIG=");
+            let is_bare = command.contains("kubectl ") && !names_context(command);
+            assert!(has_own || !is_bare, "{}: $ {command}", page.display());
+        }
+    }
+}

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use terrarium_e2e::sandbox::Kubectl;
+use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
 use crate::support::{in_order, manifest, sandbox};
 
@@ -152,36 +152,81 @@ fn every_end_of_a_component_leaves_its_reason() {
     in_order(&log, &["the landscape stops: SIGTERM", "a process has ended as it was asked to", "the kubelet stops"]);
 }
 
-/// A command that moves time outlives its client, is known, and can be stopped.
-#[test]
-fn an_advance_whose_client_was_killed_can_be_stopped() {
-    let sandbox = sandbox("killed-client");
+/// A landscape whose time stands, with a Shoot: there is something to do on every day of a hundred years.
+fn with_much_to_do(name: &str) -> Sandbox {
+    let sandbox = sandbox(name);
     sandbox.terrarium(&["up", "--log", "memory", "--clock", "stepped", "--start-time", "2023-07-27T20:00:00Z"]);
-    // With a Shoot there is something to do on the way, every day of a hundred years.
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
     garden(&["apply", "-f", &manifest("garden")]);
     sandbox.terrarium(&["clock", "advance", "1m"]);
     garden(&["-n", "garden-demo", "apply", "-f", &manifest("shoot")]);
-    in_order(&sandbox.terrarium(&["clock", "stop"]), &["no command advances the clock"]);
-    let client = sandbox.start_terrarium(&["clock", "advance", "5200w"]);
-    while !sandbox.terrarium(&["clock"]).contains("on its way to") {
+    sandbox
+}
+
+fn until(sandbox: &Sandbox, has_come: impl Fn(&str) -> bool) {
+    while !has_come(&sandbox.terrarium(&["clock"])) {
         std::thread::yield_now();
     }
+}
+
+/// However a client ends, its advance ends with it; one that is detached is known and can be stopped.
+#[test]
+fn an_advance_ends_with_its_client_unless_detached() {
+    let sandbox = with_much_to_do("killed-client");
+    in_order(&sandbox.terrarium(&["clock", "stop"]), &["no command advances the clock"]);
+    let moves = |clock: &str| clock.contains("on its way to");
+    let client = sandbox.start_terrarium(&["clock", "advance", "5200w"]);
+    until(&sandbox, moves);
     client.kill();
-    let shown = sandbox.terrarium(&["status"]);
-    in_order(&shown, &["on its way to", "by `terrarium clock`, process", "of wall time"]);
+    until(&sandbox, |clock| !moves(clock) && !clock.contains("waits for clock-"));
+
+    let client = sandbox.start_terrarium(&["clock", "advance", "5200w"]);
+    until(&sandbox, moves);
+    let (code, said) = client.signal("HUP");
+    assert_eq!(code, Some(130), "{said}");
+    in_order(&said, &["error: interrupted at", "resumes it"]);
+    assert!(!moves(&sandbox.terrarium(&["clock"])));
+
+    let (begun, note) = sandbox.terrarium_with_notes(&["clock", "advance", "5200w", "--detach"]);
+    in_order(&begun, &["on its way to", "by `terrarium clock --detach`, process"]);
+    in_order(&note, &["`terrarium clock` says how far it is", "`terrarium clock stop` ends it"]);
+    in_order(
+        &sandbox.terrarium(&["status"]),
+        &["on its way to", "by `terrarium clock --detach`, process", "of wall time"],
+    );
     let (code, error) = sandbox.terrarium_refused(&["clock", "advance", "1h"]);
     assert_eq!(code, 1, "{error}");
     in_order(
         &error,
-        &["already being advanced to", " by `terrarium clock`, process", "\nhint: `terrarium clock stop` ends it"],
+        &["already being advanced to", " by `terrarium clock --detach`", "\nhint: `terrarium clock stop` ends it"],
     );
     let by = ["get", "clocks", "landscape", "-o", "jsonpath={.status.advancedBy}"];
-    in_order(&sandbox.kubectl(Kubectl::Newest, "runtime", &by), &["`terrarium clock`, process", "since"]);
-    in_order(&sandbox.terrarium(&["clock", "stop"]), &["ended the advance to", "by `terrarium clock`, process"]);
-    // Time does not wait for the one that was killed.
+    in_order(&sandbox.kubectl(Kubectl::Newest, "runtime", &by), &["`terrarium clock --detach`, process", "since"]);
+    in_order(&sandbox.terrarium(&["clock", "stop"]), &["ended the advance to", "by `terrarium clock --detach`"]);
+    let (code, error) = sandbox.terrarium_refused(&["clock", "until", "shoot/demo/local=Failed", "--detach"]);
+    assert_eq!(code, 2, "{error}");
     let output = sandbox.terrarium(&["clock", "advance", "1h"]);
-    assert!(!output.contains("on its way to"), "{output}");
+    assert!(!moves(&output), "{output}");
+}
+
+/// A component that hangs stops the command; time goes on without it where that is asked for, and both are said.
+#[test]
+fn an_advance_stops_for_a_component_that_hangs() {
+    let sandbox = with_much_to_do("hung");
+    let gardenlet = sandbox.process_of("gardenlet").to_string();
+    let send = |signal: &str| {
+        let sent = std::process::Command::new("kill").args([signal, &gardenlet]).status();
+        assert!(sent.expect("every system has kill").success(), "{signal}");
+    };
+    send("-STOP");
+    let (code, said) = sandbox.start_terrarium(&["clock", "advance", "3d"]).wait();
+    assert_eq!(code, Some(1), "{said}");
+    in_order(&said, &["warning: ", "gardenlet", "has not answered for 30 s", "error: stopped at", "--ignore-absence"]);
+    let (_, notes) = sandbox.terrarium_with_notes(&["clock", "advance", "3d", "--ignore-absence"]);
+    assert!(!notes.contains("error"), "{notes}");
+    in_order(&sandbox.terrarium(&["status"]), &["without ", "gardenlet", " from 2023-07-2", " to now", "is missing"]);
+    send("-CONT");
+    until(&sandbox, |clock| clock.contains("without ") && !clock.contains(" to now"));
 }
 
 /// What comes is told of the landscape's own Shoots, from where its time stands, whether it runs or not.
@@ -220,7 +265,14 @@ fn a_landscape_elsewhere_is_named_by_the_environment_and_listed() {
     sandbox.terrarium(&["up", "--log", "memory"]);
     let list = sandbox.terrarium(&["landscape", "list", "-o", "name"]);
     assert_eq!(list, "default\naway\n");
-    // The name of another landscape means the one in its usual place; a flag wins over the environment.
+    // A directory holds one landscape: the name of another one is refused, whatever says it. A flag wins over the environment.
+    for words in [&["status", "--landscape", "default"][..], &["up", "--landscape", "b"], &["down", "--landscape", "b"]]
+    {
+        let (code, error) = sandbox.terrarium_refused_with(("TERRARIUM_DATA_DIR", &place), words);
+        assert_eq!(code, 2, "{error}");
+        in_order(&error, &["TERRARIUM_DATA_DIR=", "is the directory of landscape away, not of "]);
+    }
+    assert_eq!(sandbox.terrarium_refused(&["status", "--landscape", "default", "--data-dir", &place]).0, 2);
     let usual = ("TERRARIUM_DATA_DIR", place.as_str());
     let flag = sandbox.directory().to_string_lossy().into_owned();
     in_order(&sandbox.terrarium_with(usual, &["status", "--data-dir", &flag]), &["landscape default"]);
@@ -231,4 +283,66 @@ fn a_landscape_elsewhere_is_named_by_the_environment_and_listed() {
     in_order(&there(&["down", "--purge"]), &["removed its data"]);
     assert!(!sandbox.folder().join("mine").exists());
     in_order(&sandbox.terrarium(&["status"]), &["landscape default"]);
+}
+
+/// Landscapes of one name in two directories have one kubeconfig between them, and the first keeps its contexts.
+#[test]
+fn contexts_of_one_name_are_of_one_directory() {
+    let sandbox = sandbox("one-name");
+    sandbox.terrarium(&["up", "--log", "memory"]);
+    let contexts = || std::fs::read_to_string(sandbox.kubeconfig()).expect("a kubeconfig");
+    let before = contexts();
+    let place = sandbox.folder().join("second").to_string_lossy().into_owned();
+    let (code, error) = sandbox.terrarium_refused(&["up", "--log", "memory", "--data-dir", &place]);
+    assert_eq!(code, 2, "{error}");
+    in_order(&error, &["terrarium-default in ", "is of the landscape in ", "hint: choose another name"]);
+    assert!(!sandbox.folder().join("second").exists(), "nothing was started");
+    sandbox.terrarium(&["up", "--log", "memory", "--data-dir", &place, "--kubeconfig", ""]);
+    assert_eq!(sandbox.terrarium_refused(&["landscape", "rm", "default"]).0, 2, "there are two");
+    sandbox.terrarium(&["down", "--purge", "--data-dir", &place]);
+    assert_eq!(contexts(), before);
+    sandbox.terrarium(&["down", "--purge"]);
+    assert!(!sandbox.kubeconfig().exists());
+}
+
+/// What cannot be merged is found before anything is started.
+#[test]
+fn a_bad_kubeconfig_starts_no_landscape() {
+    let sandbox = sandbox("bad-kubeconfig");
+    let text = sandbox.file("text", "- no\n- kubeconfig\n");
+    let below_a_file = format!("{text}/config");
+    for file in [&text, &below_a_file, &sandbox.folder().to_string_lossy().into_owned()] {
+        let (code, error) = sandbox.terrarium_refused(&["up", "--log", "memory", "--kubeconfig", file]);
+        assert_eq!(code, 2, "{error}");
+        in_order(&error, &["hint: name another file with --kubeconfig"]);
+    }
+    assert_eq!(sandbox.terrarium(&["landscape", "list", "-o", "name"]), "");
+    assert!(!sandbox.directory().exists());
+}
+
+/// Ctrl-C says what runs and how to go on.
+#[test]
+fn an_interrupted_start_says_what_runs() {
+    let sandbox = sandbox("interrupted");
+    let up = sandbox.start_terrarium(&["up", "--demo", "--pace", "10m"]);
+    let holder = || std::fs::read_to_string(sandbox.directory().join("lock")).unwrap_or_default();
+    while !holder().contains("host") {
+        std::thread::yield_now();
+    }
+    let (code, said) = up.interrupt();
+    assert_eq!(code, Some(130), "{said}");
+    in_order(&said, &["error: interrupted: landscape default goes on as process", "`terrarium up` waits", "stops it"]);
+
+    let demo = sandbox.start_terrarium(&["up", "--demo", "--pace", "10m"]);
+    let shoots = || sandbox.try_terrarium(&["get", "shoots", "-A", "-o", "name"]).unwrap_or_default();
+    while !shoots().contains("local") {
+        std::thread::yield_now();
+    }
+    let (code, said) = demo.interrupt();
+    assert_eq!(code, Some(130), "{said}");
+    in_order(&said, &["1/5", "error: interrupted: landscape default runs, with the demo half told"]);
+    assert!(!sandbox.terrarium(&["clock"]).contains("on its way to"));
+    let (code, said) = sandbox.start_terrarium(&["up", "--demo"]).wait();
+    assert_eq!(code, Some(1), "{said}");
+    in_order(&said, &["the demo was interrupted in this landscape"]);
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use terrarium_e2e::sandbox::Kubectl;
+use terrarium_e2e::sandbox::{Kubectl, Sandbox, binaries};
 
 use crate::support::{in_order, manifest, sandbox};
 
@@ -135,6 +135,69 @@ fn the_doctor_finds_what_is_wrong_and_repairs_what_can_be() {
     );
 }
 
+/// A directory means what it means to the process that names it.
+#[test]
+fn the_doctor_ends_no_landscape_of_others() {
+    let sandbox = sandbox("doctor-of-others");
+    let mine = sandbox.folder().join("mine").to_string_lossy().into_owned();
+    sandbox.terrarium(&["up", "--landscape", "mine", "--data-dir", "mine", "--kubeconfig", ""]);
+    sandbox.terrarium(&["down", "--kubeconfig", "", "--data-dir", &mine]);
+    // As earlier versions started it: the directory is relative.
+    let host = sandbox.start_terrarium(&["component", "host", "--data-dir", "mine"]);
+    while sandbox.try_terrarium(&["status", "--data-dir", &mine]).is_err() {
+        std::thread::yield_now();
+    }
+    sandbox.terrarium(&["up", "--log", "memory"]);
+    let own = sandbox.directory().to_string_lossy().into_owned();
+    for directory in [&own, &mine] {
+        let found = sandbox.terrarium_in("another/folder", &["doctor", "--fix", "--data-dir", directory]);
+        in_order(&found, &["ok       processes    none is left over"]);
+    }
+    in_order(&sandbox.terrarium(&["status", "--data-dir", &mine]), &["landscape mine"]);
+    sandbox.terrarium(&["down", "--purge", "--data-dir", &mine]);
+    assert_eq!(host.wait().0, Some(0));
+    in_order(&sandbox.terrarium(&["status"]), &["landscape default"]);
+}
+
+/// A build replaces the executable while a landscape runs.
+#[test]
+fn a_landscape_outlives_the_file_of_its_program() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replaced");
+    let bin = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replaced-program");
+    let _ = fs::remove_dir_all(&bin);
+    fs::create_dir_all(&bin).expect("the target folder is writable");
+    let copy = |name: &str| fs::copy(binaries().join("terrarium"), bin.join(name)).map(drop).expect("a copy");
+    copy("terrarium");
+    let sandbox = Sandbox::new(&bin, &folder);
+    sandbox.terrarium(&["up", "--log", "memory"]);
+    assert!(!sandbox.terrarium(&["status"]).contains("was replaced"));
+    copy("new");
+    fs::rename(bin.join("new"), bin.join("terrarium")).expect("ours");
+    in_order(
+        &sandbox.terrarium(&["status"]),
+        &["warning ", "terrarium was replaced", "build that it was started with"],
+    );
+
+    let scheduler = sandbox.process_of("gardener-scheduler").to_string();
+    assert!(Command::new("kill").args(["-9", &scheduler]).status().expect("every system has kill").success());
+    let is_back = |status: &Value| {
+        let processes = status["processes"].as_array().into_iter().flatten();
+        let mut found = processes.filter(|it| it["name"].as_str().is_some_and(|name| name.contains("scheduler")));
+        found.any(|it| it["ready"] == true && it["restarts"].as_i64() >= Some(1))
+    };
+    loop {
+        let status = sandbox.terrarium(&["status", "-o", "json"]);
+        assert!(!status.contains("(deleted)"), "{status}");
+        if is_back(&serde_json::from_str(&status).expect("one object")) {
+            break;
+        }
+        std::thread::yield_now();
+    }
+    // The same program, by its name.
+    let name = fs::read(format!("/proc/{}/cmdline", sandbox.process_of("gardener-scheduler"))).expect("it runs");
+    in_order(&String::from_utf8_lossy(&name), &["replaced-program/terrarium", "component", "gardener-scheduler"]);
+}
+
 #[test]
 fn words_of_a_landscape_are_explained() {
     let sandbox = sandbox("explain");
@@ -149,6 +212,67 @@ fn words_of_a_landscape_are_explained() {
     for shell in ["bash", "zsh", "fish"] {
         assert!(sandbox.terrarium(&["completion", shell]).contains("terrarium"), "{shell}");
     }
+}
+
+/// Forms in which people name a Shoot and a component.
+#[test]
+fn one_address_of_a_shoot_goes_everywhere() {
+    let sandbox = sandbox("addresses");
+    sandbox.terrarium(&["up", "--clock", "stepped", "--start-time", "2023-07-27T20:00:00Z"]);
+    let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
+    garden(&["apply", "-f", &manifest("garden")]);
+    sandbox.terrarium(&["clock", "advance", "1m"]);
+    garden(&["-n", "garden-demo", "apply", "-f", &manifest("shoot")]);
+    sandbox.terrarium(&["clock", "until", "garden-demo/local=Succeeded"]);
+    for address in ["shoot/demo/local", "demo/local", "Shoot/garden-demo/local", "garden-demo/local"] {
+        let (why, note) = sandbox.terrarium_with_notes(&["why", address]);
+        in_order(&why, &["Shoot demo/local at "]);
+        assert_eq!(note.contains("is shoot/demo/local"), address.contains("garden-"), "{address}: {note}");
+        in_order(&sandbox.terrarium(&["events", address]), &["local"]);
+    }
+    for object in ["shoot/demo/local", "Shoot/garden-demo/local", "shoots/garden-demo/local"] {
+        in_order(&sandbox.terrarium(&["log", "--object", object]), &["garden-demo/local"]);
+    }
+    sandbox.terrarium(&["get", "nodes", "--cluster", "shoot/garden-demo/local"]);
+    for component in ["gcm", "controller-manager", "gardener-controller-manager"] {
+        sandbox.terrarium(&["logs", component]);
+        sandbox.terrarium(&["config", "get", component, "controllers.project"]);
+    }
+    in_order(&sandbox.terrarium(&["log", "--actor", "gcm"]), &["gardener-controller-manager"]);
+    // A stopped landscape knows its Projects, too.
+    sandbox.terrarium(&["down"]);
+    in_order(&sandbox.terrarium(&["log", "--object", "shoot/demo/local"]), &["garden-demo/local"]);
+}
+
+/// JSON has a record on each line, YAML a document for each.
+#[test]
+fn answers_are_records_of_json_and_yaml() {
+    let sandbox = sandbox("records");
+    let json = |words: &[&str]| -> Vec<Value> {
+        let output = sandbox.terrarium(&[words, &["-o", "json"]].concat());
+        output.lines().map(|line| serde_json::from_str(line).expect("a record on a line")).collect()
+    };
+    let yaml = |words: &[&str]| sandbox.terrarium(&[words, &["-o", "yaml"]].concat());
+    assert_eq!(json(&["version"])[0]["gardener"], "v1.120.0");
+    assert_eq!(json(&["explain", "EveryNodeReady"])[0]["kind"], "condition of a Shoot");
+    in_order(&sandbox.terrarium(&["help", "clock", "advance"]), &["Move on by a duration", "--detach"]);
+    sandbox.terrarium(&["up", "--log", "memory"]);
+    for words in [
+        &["version"][..],
+        &["explain", "C2"],
+        &["config", "get", "gardenlet", "controllers.shoot"],
+        &["fault", "inject", "seed-unreachable", "--seed-cluster", "local", "--for", "1s"],
+        &["replay"],
+        &["clock"],
+        &["log", "--until", "3"],
+        &["doctor"],
+    ] {
+        let records = json(words);
+        assert!(!records.is_empty() && records.iter().all(Value::is_object), "{words:?}: {records:?}");
+        assert!(yaml(words).starts_with("---\n"), "{words:?}");
+    }
+    assert_eq!(json(&["config", "get", "gardenlet", "controllers.shoot"])[0]["key"], "controllers.shoot");
+    assert!(json(&["replay"])[0]["hash"].is_string());
 }
 
 #[test]

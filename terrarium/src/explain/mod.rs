@@ -7,9 +7,10 @@ mod fields;
 
 use clap::Args;
 use gardenlet_sim::gardenlet;
+use serde_json::json;
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Form, Output};
 use fields::FIELDS;
 use ops::spelling::distance;
 use ops::words::{WORDS, Word};
@@ -23,6 +24,9 @@ pub(crate) struct Arguments {
     /// The word, as a landscape shows it: `EveryNodeReady`, `ERR_INFRA_QUOTA_EXCEEDED`, `C2`, `"Deploying Network"`
     #[arg(value_name = "WORD", required = true, num_args = 1..)]
     word: Vec<String>,
+    /// Form of the output; a record for each meaning
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
 }
 
 /// Runs the command.
@@ -35,6 +39,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let tasks: Vec<gardenlet::TaskInfo> = gardenlet::tasks().filter(is_task).collect();
     if found.is_empty() && tasks.is_empty() {
         return Err(unknown(&wanted));
+    }
+    if arguments.output != Form::Text {
+        return records(&found, &tasks, arguments.output, output);
     }
     for (number, word) in found.iter().enumerate() {
         if number > 0 {
@@ -53,6 +60,19 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         output.line(
             "  to do  nothing while it moves on; `terrarium events shoot/PROJECT/NAME` shows what it waits for",
         )?;
+    }
+    Ok(())
+}
+
+fn records(words: &[&Word], tasks: &[gardenlet::TaskInfo], form: Form, output: &mut Output) -> Result<(), Failure> {
+    for Word { names, kind, means, set, to_do, .. } in words {
+        output.record(form, &json!({ "names": names, "kind": kind, "means": means, "set": set, "toDo": to_do }))?;
+    }
+    for task in tasks {
+        let gardenlet::TaskInfo { name, number, of, flow, after, .. } = task;
+        let record =
+            json!({ "names": [name], "kind": "task", "number": number, "of": of, "flow": flow, "after": after });
+        output.record(form, &record)?;
     }
     Ok(())
 }

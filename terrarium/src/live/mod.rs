@@ -21,7 +21,7 @@ pub(crate) use self::commands::{
 };
 pub(crate) use self::landscape::client;
 pub(crate) use self::landscape::directory::{Directory, Facts};
-use self::landscape::{authority, bootstrap, directory, kubeconfig, owner, retention, running, writes};
+use self::landscape::{authority, bootstrap, directory, executable, kubeconfig, owner, retention, running, writes};
 use self::processes::{
     admission_controller, apiserver, clock_file, configuration, defaults, operator, registration, skew_event,
     skew_watch,
@@ -34,14 +34,17 @@ use crate::failure::Failure;
 pub(crate) const DEFAULT: &str = "default";
 
 /// Which landscape.
+///
+/// A directory holds one landscape, which has a name. Without a directory, a landscape is in the folder of its name where
+/// landscapes usually are; a name that is given beside a directory must be that of the landscape in it.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Which {
-    /// Name of the landscape
-    #[arg(long, global = true, env = "TERRARIUM_LANDSCAPE", default_value = DEFAULT, value_name = "NAME")]
-    pub(crate) landscape: String,
+    /// Name of the landscape [default: that of the landscape in --data-dir, else default]
+    #[arg(long, global = true, env = "TERRARIUM_LANDSCAPE", value_name = "NAME")]
+    landscape: Option<String>,
     /// Its directory [env: TERRARIUM_DATA_DIR] [default: a folder per landscape under the user's data home]
     #[arg(long, global = true, value_name = "DIR")]
-    pub(crate) data_dir: Option<PathBuf>,
+    data_dir: Option<PathBuf>,
     #[arg(long, global = true, env = "TERRARIUM_DATA_DIR", hide = true, hide_env = true, value_parser = maybe_empty())]
     data_dir_env: Option<PathBuf>,
     #[arg(long, global = true, env = "XDG_DATA_HOME", hide = true, hide_env = true)]
@@ -52,9 +55,28 @@ impl Which {
     /// Its directory.
     ///
     /// # Errors
-    /// A name that is no DNS label, or nowhere to put it.
+    /// A name that is no DNS label, or that of another landscape than is in the directory; or nowhere to put it.
     pub(crate) fn directory(&self) -> Result<Directory, Failure> {
-        let name = &self.landscape;
+        let place = self.place()?;
+        let (Some(given), Ok(Some(facts))) = (self.given(), place.facts()) else { return Ok(place) };
+        if facts.name == given {
+            return Ok(place);
+        }
+        let path = place.path().display();
+        let source = match (&self.data_dir, self.directory_of_environment()) {
+            (Some(_), _) => format!("--data-dir {path}"),
+            (None, Some(_)) => format!("TERRARIUM_DATA_DIR={path}"),
+            (None, None) => path.to_string(),
+        };
+        Err(Failure::input(
+            format!("{source} is the directory of landscape {}, not of {given}", facts.name),
+            "name the landscape or its directory, or both as they belong together: --landscape NAME --data-dir DIR",
+        ))
+    }
+
+    /// Its directory, whatever is in it.
+    fn place(&self) -> Result<Directory, Failure> {
+        let name = self.given().unwrap_or(DEFAULT);
         let is_label = !name.is_empty()
             && name.len() <= 40
             && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
@@ -66,17 +88,15 @@ impl Which {
                 "use lower case letters, digits and `-`, at most 40",
             ));
         }
-        if self.data_dir.is_none()
-            && let Some(path) = self.directory_of_environment()
-        {
-            let directory = Directory::at(path);
-            // A user who names another landscape than is there means that one.
-            let is_meant = *name == DEFAULT || directory.facts().ok().flatten().is_none_or(|facts| facts.name == *name);
-            if is_meant {
-                return Ok(directory);
-            }
+        match self.data_dir.as_deref().or_else(|| self.directory_of_environment()) {
+            Some(path) => Ok(Directory::at(path)),
+            None => Ok(Directory::at(&Directory::parent(self.data_home.as_deref())?.join(name))),
         }
-        Directory::of(name, self.data_dir.as_deref(), self.data_home.as_deref())
+    }
+
+    /// Name that was given on the command line or in the environment.
+    pub(crate) fn given(&self) -> Option<&str> {
+        self.landscape.as_deref()
     }
 
     /// The directory that the environment names.
@@ -91,7 +111,8 @@ impl Which {
 
     /// A command about it, as its user would type it: with what says which landscape, where that must be said.
     pub(crate) fn hint(&self, command: &str) -> String {
-        let name = if self.landscape == DEFAULT { String::new() } else { format!(" --landscape {}", self.landscape) };
+        let name = self.given().filter(|name| *name != DEFAULT);
+        let name = name.map_or_else(String::new, |name| format!(" --landscape {name}"));
         let place = self.data_dir.as_ref().map_or_else(String::new, |directory| {
             let path = directory.display().to_string();
             let is_plain = path.chars().all(|c| c.is_alphanumeric() || "/.-_".contains(c));
@@ -102,13 +123,13 @@ impl Which {
 
     /// Its name: what is in a directory has its own, which a user who names the directory need not say.
     pub(crate) fn name(&self) -> String {
-        let facts = self.directory().and_then(|directory| directory.facts());
-        facts.ok().flatten().map_or_else(|| self.landscape.clone(), |facts| facts.name)
+        let facts = self.place().and_then(|directory| directory.facts());
+        facts.ok().flatten().map_or_else(|| self.given().unwrap_or(DEFAULT).to_owned(), |facts| facts.name)
     }
 
-    /// Another landscape, where landscapes usually are.
+    /// A landscape with another name: in the same directory, or where landscapes usually are.
     pub(crate) fn named(&self, name: &str) -> Self {
-        Self { landscape: name.to_owned(), data_dir: None, data_dir_env: None, data_home: self.data_home.clone() }
+        Self { landscape: Some(name.to_owned()), ..self.clone() }
     }
 
     /// Every folder where landscapes are, by name; then those elsewhere: of landscapes that run, and the one that
@@ -138,7 +159,8 @@ impl Which {
         };
         names.sort();
         // What has another name than a landscape has is no landscape.
-        let mut all: Vec<Directory> = names.iter().filter_map(|name| self.named(name).directory().ok()).collect();
+        let usual = Self { data_dir: None, data_dir_env: None, ..self.clone() };
+        let mut all: Vec<Directory> = names.iter().filter_map(|name| usual.named(name).place().ok()).collect();
         for directory in running::elsewhere(&parent).into_iter().chain(named) {
             if !all.iter().any(|known| known.is(&directory)) {
                 all.push(directory);
@@ -173,6 +195,16 @@ impl KubeconfigFile {
         }
         let first = self.kubeconfig_env.as_deref().and_then(|files| files.split(':').find(|file| !file.is_empty()));
         first.map(PathBuf::from).or_else(|| Some(std::env::home_dir()?.join(".kube/config")))
+    }
+}
+
+impl KubeconfigFile {
+    /// The files that kubectl reads without a flag, in its order.
+    pub(crate) fn of_kubectl(&self) -> Vec<PathBuf> {
+        let files = self.kubeconfig_env.as_deref().unwrap_or_default().split(':').filter(|file| !file.is_empty());
+        let files: Vec<PathBuf> = files.map(PathBuf::from).collect();
+        let usual = || std::env::home_dir().map(|home| home.join(".kube/config"));
+        if files.is_empty() { usual().into_iter().collect() } else { files }
     }
 }
 
@@ -217,11 +249,38 @@ mod tests {
         let hint = |landscape: &str, data_dir: Option<&str>| {
             let data_dir = data_dir.map(PathBuf::from);
             let data_dir_env = Some(PathBuf::from("/of/the/environment"));
-            Which { landscape: landscape.to_owned(), data_dir, data_dir_env, data_home: None }.hint("terrarium down")
+            let landscape = Some(landscape.to_owned());
+            Which { landscape, data_dir, data_dir_env, data_home: None }.hint("terrarium down")
         };
         assert_eq!(hint("default", None), "terrarium down");
         assert_eq!(hint("a", None), "terrarium down --landscape a");
         assert_eq!(hint("default", Some("/d/e")), "terrarium down --data-dir /d/e");
         assert_eq!(hint("a", Some("my data")), "terrarium down --landscape a --data-dir \"my data\"");
+    }
+
+    #[test]
+    fn a_name_must_be_that_of_the_directory() {
+        let folder = std::env::temp_dir().join(format!("terrarium-which-{}", std::process::id()));
+        let text = "{\"name\": \"a\", \"gardenerVersion\": \"v1.120.0\", \"profile\": \"documents\", \"seed\": 1, \
+                    \"seeds\": 1, \"startTime\": \"2023-07-27T20:00:00Z\", \"log\": \"sled\", \"durable\": true, \"port\": 1}";
+        std::fs::create_dir_all(&folder).expect("a folder for temporary files");
+        std::fs::write(folder.join("landscape.json"), text).expect("ours");
+        let found = |name: Option<&str>, by_flag: bool| {
+            let (data_dir, data_dir_env) =
+                if by_flag { (Some(folder.clone()), None) } else { (None, Some(folder.clone())) };
+            let which = Which { landscape: name.map(str::to_owned), data_dir, data_dir_env, data_home: None };
+            which.directory().map(|directory| directory.path().to_owned()).map_err(|error| error.to_string())
+        };
+        for by_flag in [true, false] {
+            for name in [None, Some("a")] {
+                assert_eq!(found(name, by_flag), Ok(folder.clone()), "{name:?}");
+            }
+            for name in ["b", DEFAULT] {
+                let refused = found(Some(name), by_flag).expect_err("it is another one");
+                assert!(refused.ends_with(&format!("is the directory of landscape a, not of {name}")), "{refused}");
+                assert!(refused.starts_with(if by_flag { "--data-dir" } else { "TERRARIUM_DATA_DIR" }), "{refused}");
+            }
+        }
+        std::fs::remove_dir_all(folder).expect("ours");
     }
 }

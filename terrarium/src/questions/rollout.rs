@@ -161,7 +161,7 @@ fn of_landscape(arguments: &Arguments, name: &ShootName, output: &mut Output) ->
     let (old, world, nodes, now) = block_on(async {
         let context = client.context();
         let now = client.clock().await?.now;
-        let shoot = name.find(&context).await?;
+        let shoot = client.shoot(name).await?.find(&context).await?;
         let nodes = nodes_of(&context, &shoot).await?;
         Ok::<_, Failure>((shoot, World::of_landscape(&context).await?, nodes, now))
     })?;

@@ -9,8 +9,10 @@ use clap::Args;
 use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::live::{Which, block_on};
-use crate::output::Output;
+use crate::output::{Form, Output};
+use ops::lines::{About, Line};
 use ops::names::shoots::ShootName;
+use serde_json::{Value, json};
 
 /// Tell what a Shoot waits for, and what its next maintenance will do
 #[derive(Debug, Args)]
@@ -23,18 +25,44 @@ pub(crate) struct Arguments {
     /// This worker pool only
     #[arg(long, value_name = "P")]
     pool: Option<String>,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let client = Client::of(&arguments.which.directory()?)?;
-    let lines = block_on(async {
+    let (name, now, why) = block_on(async {
         let context = client.context();
         let now = client.clock().await?.now;
-        let shoot = arguments.shoot.find(&context).await?;
-        let name = arguments.shoot.to_string();
+        let name = client.shoot(&arguments.shoot).await?;
+        let shoot = name.find(&context).await?;
+        let name = name.to_string();
         let why = ops::why::of(&context, &name, &shoot, now, client.facts.seed, arguments.pool.as_deref()).await?;
-        Ok(why.lines(&name, now))
+        Ok((name, now, why))
     })?;
-    lines.iter().try_for_each(|line| output.line(&line.to_string()))
+    if arguments.output != Form::Text {
+        let lines = |lines: &[Line]| lines.iter().map(record).collect::<Vec<_>>();
+        let (present, maintenance) = (lines(&why.present), lines(&why.maintenance));
+        let record = json!({
+            "shoot": name, "time": ops::show(now), "present": present, "maintenance": maintenance,
+        });
+        return output.record(arguments.output, &record);
+    }
+    why.lines(&name, now).iter().try_for_each(|line| output.line(&line.to_string()))
+}
+
+/// A line with the fields and objects that it is about.
+fn record(line: &Line) -> Value {
+    let text: String = line.words.iter().map(|words| words.text.as_str()).collect();
+    let about = line.words.iter().filter_map(|words| {
+        Some(match words.about.as_ref()? {
+            About::Field(path) => json!({ "field": path }),
+            About::Object { kind, cluster, namespace, name } => {
+                json!({ "kind": kind, "cluster": cluster.to_string(), "namespace": namespace, "name": name })
+            }
+        })
+    });
+    json!({ "text": text, "depth": line.depth, "about": about.collect::<Vec<_>>() })
 }

@@ -27,7 +27,7 @@ use serde_json::json;
 use self::complete::Plan;
 pub(crate) use self::story::{Line, NodeLife, Story, What};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Form, Output};
 use ops::instant::When;
 use ops::manifests::{self, Manifest, Origin};
 use ops::spelling::plural;
@@ -62,7 +62,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = ProfileName::Documents)]
     profile: ProfileName,
     /// Form of the output
-    #[arg(short = 'o', long = "output", value_enum, default_value_t = Form::Text)]
+    #[arg(short = 'o', long = "output", value_enum, default_value_t)]
     output: Form,
 }
 
@@ -79,14 +79,6 @@ enum SyncMode {
 enum ProfileName {
     Documents,
     Upstream,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Form {
-    /// The story, for a person
-    Text,
-    /// One JSON object a line, the last one with figures and hash
-    Json,
 }
 
 /// More Shoots than this are not printed one by one.
@@ -134,7 +126,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn tell_head(&mut self, arguments: &Arguments) -> Result<(), Failure> {
-        if self.form == Form::Json {
+        if self.form != Form::Text {
             return Ok(());
         }
         let options = self.landscape.options();
@@ -237,7 +229,7 @@ impl Run<'_> {
         for line in story.drain() {
             match self.form {
                 Form::Text => self.output.line(&line.render())?,
-                Form::Json => self.output.line(&json(&line)?)?,
+                form => self.output.record(form, &line)?,
             }
         }
         Ok(())
@@ -251,23 +243,23 @@ impl Run<'_> {
         #[expect(clippy::cast_possible_truncation, reason = "a factor for a person")]
         let speedup = (landscape_seconds as f64 / wall).round() as i64;
         let hash = self.landscape.canonical_hash();
-        let figures = match self.form {
-            Form::Json => json(&json!({
+        if self.form != Form::Text {
+            let figures = json!({
                 "entries": counts.entries,
                 "revision": counts.revision,
                 "landscapeSeconds": landscape_seconds,
                 "wallSeconds": (wall * 1000.0).round() / 1000.0,
                 "speedup": speedup,
                 "hash": hash,
-            }))?,
-            Form::Text => format!(
-                "{} of landscape time in {wall:.1} s ({speedup}× real time); {} log entries; replayed from the start: same \
-                 state\nhash {hash}",
-                plural(days, "day"),
-                counts.entries,
-            ),
-        };
-        self.output.line(&figures)
+            });
+            return self.output.record(self.form, &figures);
+        }
+        self.output.line(&format!(
+            "{} of landscape time in {wall:.1} s ({speedup}× real time); {} log entries; replayed from the start: same \
+             state\nhash {hash}",
+            plural(days, "day"),
+            counts.entries,
+        ))
     }
 }
 
@@ -363,10 +355,6 @@ fn start_before_expiry(manifests: &[Manifest]) -> DateTime<Utc> {
         midnight - TimeDelta::hours(4)
     };
     expirations.iter().min().map_or_else(demo_start, evening)
-}
-
-fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
-    serde_json::to_string(value).map_err(|error| Failure::Failed(error.to_string()))
 }
 
 fn failed(failure: landscape::Failure) -> Failure {

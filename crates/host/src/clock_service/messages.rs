@@ -11,7 +11,7 @@ use process::transport::full;
 use process::{Request, Response, User};
 use serde::{Deserialize, Serialize};
 
-use crate::timekeeper::{Mode, WaitsFor};
+use crate::timekeeper::{Absence, Mode, WaitsFor};
 
 #[derive(Deserialize)]
 pub(super) struct Leave {
@@ -30,6 +30,8 @@ pub(super) struct Advance {
     pub(super) by: String,
     #[serde(default)]
     pub(super) participant: Option<String>,
+    #[serde(default)]
+    pub(super) ignore_absence: bool,
 }
 
 /// Who gives a command.
@@ -38,9 +40,11 @@ pub(super) struct By {
     pub(super) who: String,
     /// Their name as a participant in landscape time.
     pub(super) participant: Option<String>,
+    /// The command goes on when a component is dropped.
+    pub(super) ignore_absence: bool,
 }
 
-/// A command that advances the clock. It outlives the client that gave it.
+/// A command that advances the clock. It ends with the connection of its participant; without one it outlives its client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Advanced {
@@ -97,6 +101,9 @@ pub struct ClockState {
     pub participants: BTreeMap<String, Option<Instant>>,
     /// Participants that were dropped because they reported nothing.
     pub dropped: Vec<String>,
+    /// Components without which time has gone on, the latest ones, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absences: Vec<Absence>,
     /// What time was stopped for: writers that answer one another without end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_lock: Option<String>,

@@ -7,18 +7,20 @@
 //!                              is answered when time has moved, or waits until the participant has read what is on the
 //!                              way to it
 //! GET  /terrarium/clock/               → ClockState
-//! POST /terrarium/clock/advance {to, settleMilliseconds?, orNow?, by?, participant?} → ClockState; its `target` is there
-//!                              until time has come; with `orNow` an instant that has passed is the present one; `by`
-//!                              is the user who commands it, and `participant` their name in landscape time
+//! POST /terrarium/clock/advance {to, settleMilliseconds?, orNow?, by?, participant?, ignoreAbsence?} → ClockState; its
+//!                              `target` is there until time has come; with `orNow` an instant that has passed is the
+//!                              present one; `by` is the user who commands it; with `participant`, their name in
+//!                              landscape time, the command ends with the participant's connection; with
+//!                              `ignoreAbsence` it goes on when a component does not answer
 //! POST /terrarium/clock/halt           ends the command at the instant that it has reached, once all has settled there
-//! POST /terrarium/clock/cancel         ends the command at once, from any user: a command outlives its client
+//! POST /terrarium/clock/cancel         ends the command at once, from any user
 //! POST /terrarium/clock/leave {participant} → ClockState
 //! ```
 //!
 //! The first two are for components and administrators, and carry the participant's name in a header; the rest is for
-//! administrators. How time goes by itself is the spec of an object ([`crate::clock_object`]). A participant whose
-//! connection breaks has not left:
-//! it joins again, or is dropped because it reported nothing; the kubelet says when a process has ended.
+//! administrators. How time goes by itself is the spec of an object ([`crate::clock_object`]). A component whose
+//! connection breaks has not left: it joins again, or is dropped because it reported nothing; the kubelet says when a process
+//! has ended. A command whose connection breaks has left.
 //!
 //! **Invariants.** One driver decides; a grant reaches its participant, at the latest as the answer to the next report,
 //! and the dial shows its instant before. Nothing is guessed from wall time: it is read for time that runs by itself
@@ -95,6 +97,8 @@ struct State {
     troubles: BTreeMap<String, String>,
     /// The command at work, or the last one.
     advance: Option<Advanced>,
+    /// Number of the latest connection of each participant, and of all of them.
+    connections: (BTreeMap<String, u64>, u64),
 }
 
 impl ClockService {
@@ -116,6 +120,7 @@ impl ClockService {
             creations: Creations::default(),
             troubles: BTreeMap::new(),
             advance: None,
+            connections: (BTreeMap::new(), 0),
         };
         let (changed, moved, turn) = (Notify::new(), Notify::new(), OnceLock::new());
         let inner = Inner { state: Mutex::new(state), changed, moved, wall, log, barriers, turn };
@@ -219,6 +224,9 @@ impl ClockService {
         let now = state.keeper.now(wall);
         let to = if or_now { to.max(now) } else { to };
         state.keeper.advance(to, settle, wall)?;
+        if by.ignore_absence {
+            state.keeper.ignore_absence();
+        }
         state.writes.forget();
         state.creations.forget();
         state.advance = Some(Advanced { by: by.who, participant: by.participant, since: wall, from: now });
@@ -297,6 +305,32 @@ impl ClockService {
     pub fn leave(&self, name: &str) {
         self.with(|keeper, _| keeper.leave(name));
         self.0.state().waiting.remove(name);
+    }
+
+    /// A participant's connection begins; its number.
+    fn connect(&self, name: &str) -> u64 {
+        let (latest, count) = &mut self.0.state().connections;
+        *count += 1;
+        latest.insert(name.to_owned(), *count);
+        *count
+    }
+
+    /// A participant's connection has ended: a command has left, and what it commanded ends, unless it has a later one.
+    fn disconnect(&self, name: &str, connection: u64) {
+        let leaves = {
+            let mut state = self.0.state();
+            let is_latest = state.connections.0.get(name) == Some(&connection);
+            if is_latest {
+                state.connections.0.remove(name);
+            }
+            is_latest && state.keeper.is_command(name)
+        };
+        if leaves {
+            if self.0.state().commands(name) {
+                self.cancel();
+            }
+            self.leave(name);
+        }
     }
 
     /// Takes a report, and answers when time has moved, or the participant is to read what is on the way to it. `Ok(None)`:
@@ -379,14 +413,15 @@ impl ClockService {
         match (method, place) {
             (Method::GET, "") => {}
             (Method::POST, "advance") => {
-                let Ok(Advance { to, settle_milliseconds, or_now, by, participant }) = serde_json::from_slice(&body)
+                let Ok(Advance { to, settle_milliseconds, or_now, by, participant, ignore_absence }) =
+                    serde_json::from_slice(&body)
                 else {
                     let expected = "expected {\"to\": INSTANT, \"settleMilliseconds\": N, \"orNow\": BOOL}";
                     return plain(StatusCode::BAD_REQUEST, expected);
                 };
                 let settle = TimeDelta::milliseconds(i64::from(settle_milliseconds));
                 let who = if by.is_empty() { named } else { by };
-                if let Err(error) = self.begin(to, settle, or_now, By { who, participant }) {
+                if let Err(error) = self.begin(to, settle, or_now, By { who, participant, ignore_absence }) {
                     let mut response = Response::new(full(self.refusal(error)));
                     *response.status_mut() = StatusCode::CONFLICT;
                     return response;
@@ -425,6 +460,7 @@ impl ClockService {
             waits_for: keeper.waits_for(),
             participants: keeper.participants().map(|(name, next)| (name.to_owned(), next)).collect(),
             dropped: keeper.dropped().map(str::to_owned).collect(),
+            absences: keeper.absences().cloned().collect(),
             live_lock: keeper.live_lock().map(ToString::to_string),
         }
     }
@@ -437,9 +473,18 @@ impl ClockService {
                 // Not before: a report that has come meanwhile may follow on a write that an earlier head does not have.
                 let (head, wall) = (self.0.log.head(), self.0.wall.now());
                 let before: BTreeSet<String> = state.keeper.dropped().map(str::to_owned).collect();
+                let was_commanded = state.keeper.target().is_some();
                 let decision = state.keeper.decide(head, wall);
                 let gone = state.keeper.dropped().filter(|name| !before.contains(*name));
                 let gone: Vec<String> = gone.map(str::to_owned).collect();
+                if gone.iter().any(|name| state.commands(name)) {
+                    state.keeper.cancel(wall);
+                }
+                // Not done, but for want of a component or of its client.
+                if was_commanded && state.keeper.target().is_none() && decision != Decision::Done {
+                    state.commands_ended += 1;
+                    self.0.moved.notify_waiters();
+                }
                 if state.keeper.dropped().count() != before.len() {
                     self.0.moved.notify_waiters();
                 }
@@ -509,6 +554,12 @@ const NOT_JOINED: &str = "it had not joined the clock, or had not answered for 3
 pub struct NotJoined;
 
 impl State {
+    /// True if a participant gave the command at work.
+    fn commands(&self, name: &str) -> bool {
+        let participant = self.advance.as_ref().and_then(|advance| advance.participant.as_deref());
+        self.keeper.target().is_some() && participant == Some(name)
+    }
+
     /// Asks those to whom something is on the way to report when they have read it. Of the others a report is on the way,
     /// which is answered so.
     fn ask(&mut self) {

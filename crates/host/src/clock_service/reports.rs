@@ -22,7 +22,16 @@ const LONGEST: usize = 1 << 20;
 
 /// Answers a participant's request whose body is its reports, for as long as it lives.
 pub(super) fn answer(clock: &ClockService, name: String, reports: Body) -> Response {
-    let answers = Answers { clock: clock.clone(), name, reports, lines: Lines::default(), waiting: None, ended: false };
+    let connection = clock.connect(&name);
+    let answers = Answers {
+        clock: clock.clone(),
+        name,
+        connection,
+        reports,
+        lines: Lines::default(),
+        waiting: None,
+        ended: false,
+    };
     Response::new(answers.boxed_unsync())
 }
 
@@ -32,6 +41,8 @@ type Answering = BoxFuture<'static, Result<Option<Answer>, NotJoined>>;
 struct Answers {
     clock: ClockService,
     name: String,
+    /// Number of the connection.
+    connection: u64,
     reports: Body,
     lines: Lines,
     /// The last report and its answer, until it is there.
@@ -104,6 +115,12 @@ impl Answers {
                 Line::Refused(not_joined.to_string())
             }
         })
+    }
+}
+
+impl Drop for Answers {
+    fn drop(&mut self) {
+        self.clock.disconnect(&self.name, self.connection);
     }
 }
 

@@ -44,6 +44,7 @@ impl Process {
     /// Starts a process in a group of its own and gives it its assignment.
     pub(super) async fn start(launch: &Program) -> io::Result<Self> {
         let mut child = Command::new(&launch.path)
+            .arg0(&launch.name)
             .args(&launch.args)
             .env_clear()
             .stdin(Stdio::piped())

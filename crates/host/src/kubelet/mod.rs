@@ -47,6 +47,8 @@ pub use status::{Before, HEALTHY};
 pub struct Program {
     /// The executable.
     pub path: PathBuf,
+    /// Name in the list of processes.
+    pub name: PathBuf,
     /// Its arguments: who it is to be, nothing of the pod's.
     pub args: Vec<String>,
     /// What it gets on standard input; pod, arguments, environment and files are added.

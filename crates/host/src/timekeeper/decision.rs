@@ -48,6 +48,18 @@ pub enum Decision {
     },
 }
 
+/// A stretch of landscape time that passed without a component that did not answer: it has missed what was to be done then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Absence {
+    /// Name of the participant.
+    pub name: String,
+    /// Landscape time when it was dropped.
+    pub since: Instant,
+    /// Landscape time when it joined again, or had ended; `None`: it is still absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Instant>,
+}
+
 /// What becomes of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {

@@ -26,14 +26,14 @@
 //! **Invariants.** Time never goes back. No timer is passed before its owner has carried out the grant of its instant.
 //! Of every watch that a participant has open an API server has said what it was told before time moves.
 //! Time does not move while a participant works, lags behind the log, or while a hold is set; a participant that has
-//! not answered for [`REPORT_LIMIT`] of wall time is dropped, and named.
+//! not answered for [`REPORT_LIMIT`] of wall time is dropped, and named; a command ends there unless it goes on without it.
 //!
 //! **Deliberately absent.** Sockets, the log and the wall clock: the caller passes the head and the wall's time.
 
 mod decision;
 mod participant;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use chrono::TimeDelta;
 use clock::Instant;
@@ -41,7 +41,7 @@ use eventlog::Revision;
 use eventlog::livelock::LiveLock;
 use process::participant::{Grant, Idle, Join, Told, watches_of};
 
-pub use self::decision::{CommandError, Decision, Mode, Report, WaitsFor};
+pub use self::decision::{Absence, CommandError, Decision, Mode, Report, WaitsFor};
 use self::participant::{Barrier, Participant};
 
 /// Wall time after which a participant that owes an answer is dropped.
@@ -52,6 +52,8 @@ pub const LONGEST_HOLD: TimeDelta = TimeDelta::seconds(10);
 const EAGER_HORIZON: TimeDelta = TimeDelta::hours(1);
 /// In a mode in which time runs by itself, participants get the time at least this often.
 const TICK: TimeDelta = TimeDelta::seconds(1);
+/// Number of absences that are remembered.
+const ABSENCES: usize = 32;
 
 /// An order to move time.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +61,8 @@ struct Command {
     to: Instant,
     /// Wall time that others have to act after a step that reached them.
     settle: TimeDelta,
+    /// Goes on when a component is dropped.
+    ignores_absence: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +91,8 @@ pub struct Timekeeper {
     live_lock: Option<LiveLock>,
     holds: BTreeMap<String, Instant>,
     dropped: BTreeSet<String>,
+    /// The latest ones, the oldest first.
+    absences: VecDeque<Absence>,
 }
 
 impl Timekeeper {
@@ -107,6 +113,7 @@ impl Timekeeper {
             live_lock: None,
             holds: BTreeMap::new(),
             dropped: BTreeSet::new(),
+            absences: VecDeque::new(),
         }
     }
 
@@ -169,10 +176,17 @@ impl Timekeeper {
             return Err(CommandError::Backwards(now));
         }
         self.now = now;
-        self.command = Some(Command { to, settle });
+        self.command = Some(Command { to, settle, ignores_absence: false });
         self.others_until = None;
         self.live_lock = None;
         Ok(())
+    }
+
+    /// The command at work goes on when a component is dropped.
+    pub fn ignore_absence(&mut self) {
+        if let Some(command) = &mut self.command {
+            command.ignores_absence = true;
+        }
     }
 
     /// Ends a command at once, where it stands.
@@ -254,10 +268,11 @@ impl Timekeeper {
     pub fn join(&mut self, name: &str, join: Join, wall: Instant) -> Grant {
         self.dropped.remove(name);
         self.now = self.now(wall);
+        self.end_absence(name);
         self.disturb();
         let participant = self.participants.entry(name.to_owned()).or_default();
-        let (granted, reads_dial) = (self.grants, join.reads_dial);
-        *participant = Participant { granted, reads_dial, idle: None, owes_since: Some(wall) };
+        let (granted, Join { reads_dial, is_command }) = (self.grants, join);
+        *participant = Participant { granted, reads_dial, idle: None, is_command, owes_since: Some(wall) };
         let watches = Some(watches_of(self.joins));
         self.joins += 1;
         Grant { number: self.grants, now: self.now, watches }
@@ -267,6 +282,24 @@ impl Timekeeper {
     pub fn leave(&mut self, name: &str) {
         self.participants.remove(name);
         self.dropped.remove(name);
+        self.end_absence(name);
+    }
+
+    /// True if a participant is a command, which ends with its connection.
+    pub fn is_command(&self, name: &str) -> bool {
+        self.participants.get(name).is_some_and(|participant| participant.is_command)
+    }
+
+    fn end_absence(&mut self, name: &str) {
+        let now = self.now;
+        self.absences.iter_mut().filter(|absence| absence.name == name).for_each(|absence| {
+            absence.until.get_or_insert(now);
+        });
+    }
+
+    /// Components without which time has gone on, the latest ones, the oldest first.
+    pub fn absences(&self) -> impl Iterator<Item = &Absence> {
+        self.absences.iter()
     }
 
     /// A server that participants may have waited for is dropped, as it does not answer: their time begins anew.
@@ -511,7 +544,17 @@ impl Timekeeper {
         let names: Vec<String> =
             self.participants.iter().filter(|(_, p)| is_late(p)).map(|(name, _)| name.clone()).collect();
         for name in names {
-            self.participants.remove(&name);
+            let participant = self.participants.remove(&name).unwrap_or_default();
+            if !participant.is_command {
+                self.absences.push_back(Absence { name: name.clone(), since: self.now, until: None });
+                if self.absences.len() > ABSENCES {
+                    self.absences.pop_front();
+                }
+                // What is to happen from now on would be missing.
+                if self.command.is_some_and(|command| !command.ignores_absence) {
+                    self.cancel(wall);
+                }
+            }
             self.dropped.insert(name);
         }
     }

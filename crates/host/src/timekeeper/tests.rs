@@ -90,7 +90,7 @@ fn drive(keeper: &mut Timekeeper, toys: &mut [Toy], now: Instant) -> (Decision, 
 fn joined(mode: Mode, toys: &mut [Toy]) -> Timekeeper {
     let mut keeper = Timekeeper::new(at(0), mode, wall(0));
     for toy in toys {
-        let grant = keeper.join(toy.name, Join { reads_dial: toy.reads_dial }, wall(0));
+        let grant = keeper.join(toy.name, Join { reads_dial: toy.reads_dial, is_command: false }, wall(0));
         toy.take(&mut keeper, &grant, 0);
     }
     keeper
@@ -240,6 +240,41 @@ fn a_participant_that_reports_nothing_for_thirty_seconds_is_dropped_and_named() 
     assert_eq!(grants, [5]);
     assert_eq!(keeper.dropped().collect::<Vec<_>>(), ["mute"]);
     assert_eq!(keeper.report("mute", Idle::default()), Report::NotJoined, "it has to join again");
+}
+
+#[test]
+fn a_command_stops_where_a_component_does_not_answer() {
+    let wait = |keeper: &mut Timekeeper, ignores: bool| {
+        let mut toys = [Toy::new("a", &[5, 9], &[]), Toy::new("mute", &[5], &[])];
+        *keeper = joined(Mode::Stepped, &mut toys);
+        keeper.advance(at(60), TimeDelta::zero(), wall(0)).expect("nothing is at work");
+        if ignores {
+            keeper.ignore_absence();
+        }
+        let [answering, _] = toys;
+        let mut answering = [answering];
+        drive(keeper, &mut answering, wall(0));
+        drive(keeper, &mut answering, wall(30_000)).1
+    };
+    let mut keeper = Timekeeper::new(at(0), Mode::Stepped, wall(0));
+    assert_eq!(wait(&mut keeper, false), [0; 0], "time stands where it was dropped");
+    assert_eq!((keeper.target(), keeper.now(wall(31_000))), (None, at(0)));
+    let absences =
+        |keeper: &Timekeeper| -> Vec<_> { keeper.absences().map(|it| (it.name.clone(), it.since, it.until)).collect() };
+    assert_eq!(absences(&keeper), [("mute".to_owned(), at(0), None)]);
+    assert_eq!(wait(&mut keeper, true), [5, 9, 60], "it goes on where that was asked for");
+    assert_eq!(absences(&keeper), [("mute".to_owned(), at(0), None)]);
+    keeper.join("mute", Join::default(), wall(31_000));
+    assert_eq!(absences(&keeper), [("mute".to_owned(), at(0), Some(at(60)))], "it is back");
+}
+
+#[test]
+fn a_command_that_does_not_answer_is_no_absence() {
+    let mut keeper = joined(Mode::Stepped, &mut [Toy::new("a", &[], &[])]);
+    keeper.join("printer", Join { is_command: true, ..Join::default() }, wall(0));
+    assert!(keeper.is_command("printer") && !keeper.is_command("a"));
+    keeper.decide(HEAD, wall(30_000));
+    assert_eq!((keeper.dropped().collect::<Vec<_>>(), keeper.absences().count()), (vec!["printer"], 0));
 }
 
 #[test]

@@ -45,7 +45,8 @@ impl Launch for Toys {
             other => return Err(format!("there is no image {other}")),
         };
         let args = vec!["-c".to_owned(), script.to_owned()];
-        Ok(Program { path: PathBuf::from("/bin/sh"), args, assignment: Assignment::default() })
+        let shell = PathBuf::from("/bin/sh");
+        Ok(Program { path: shell.clone(), name: shell, args, assignment: Assignment::default() })
     }
 }
 

@@ -10,6 +10,7 @@ use api::joined;
 use serde_json::Value;
 
 use super::changes::Change;
+use crate::names::components;
 
 /// A controller writes such fields of such kinds; no fields: any, also new objects and those that go.
 struct Writer {
@@ -100,7 +101,7 @@ fn base(name: &str) -> &str {
 /// Whether somebody is meant by a name: by the whole of it, by its first words (`gardener-controller`), by its last ones
 /// (`apiserver`, `maintenance`), or by a controller's name in Events.
 pub fn is_meant(wanted: &str, name: &str) -> bool {
-    let wanted = base(wanted);
+    let wanted = base(components::full(wanted));
     let is_edge = |c: char| matches!(c, '-' | ':' | '/' | '.');
     let begins = name.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with(is_edge));
     let ends = name.strip_suffix(wanted).is_some_and(|rest| rest.is_empty() || rest.ends_with(is_edge));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Shoots as people name them: `shoot/PROJECT/NAME`.
+//! Shoots as people name them: `shoot/PROJECT/NAME`. Other forms are taken as well: the Project's namespace in place of its
+//! name, and the kind in any case, with `shoot/` or without.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +8,7 @@ use std::str::FromStr;
 use api::cluster;
 use api::core::{Project, Shoot};
 use controller::{Api, ListOptions};
-use process::Context;
+use process::{Context, Transport};
 
 use super::clusters::{NamedCluster, is_name};
 use crate::Error;
@@ -26,8 +27,13 @@ impl FromStr for ShootName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.strip_prefix("shoot/").unwrap_or(text).split('/').collect::<Vec<_>>()[..] {
-            [project, name] if is_name(project) && is_name(name) => {
+        let parts: Vec<&str> = text.split('/').collect();
+        let is_kind = |part: &str| ["shoot", "shoots"].iter().any(|kind| part.eq_ignore_ascii_case(kind));
+        match parts[..] {
+            [kind, project, name] if is_kind(kind) && is_name(project) && is_name(name) => {
+                Ok(Self { project: project.to_owned(), name: name.to_owned() })
+            }
+            [project, name] if !is_kind(project) && is_name(project) && is_name(name) => {
                 Ok(Self { project: project.to_owned(), name: name.to_owned() })
             }
             _ => Err(format!("`{text}` is not shoot/PROJECT/NAME")),
@@ -45,6 +51,19 @@ impl ShootName {
     /// The Shoot's own cluster.
     pub fn cluster(&self) -> NamedCluster {
         NamedCluster::Shoot(self.clone())
+    }
+
+    /// The usual form, where a Project's namespace is given in place of its name.
+    ///
+    /// # Errors
+    /// The Projects cannot be read.
+    pub async fn usual(&self, transport: &Transport) -> Result<Self, Error> {
+        let projects = projects(transport).await?;
+        if projects.iter().any(|(project, _)| *project == self.project) {
+            return Ok(self.clone());
+        }
+        let found = projects.into_iter().find(|(_, namespace)| *namespace == self.project);
+        Ok(found.map_or_else(|| self.clone(), |(project, _)| Self { project, name: self.name.clone() }))
     }
 
     /// The namespace of its Project.
@@ -82,6 +101,18 @@ impl ShootName {
     }
 }
 
+/// Projects of a landscape and their namespaces.
+///
+/// # Errors
+/// The Projects cannot be read.
+pub async fn projects(transport: &Transport) -> Result<Vec<(String, String)>, Error> {
+    let path = "/clusters/garden/apis/core.gardener.cloud/v1beta1/projects";
+    let list = crate::read::tree(transport, path, "application/json").await?;
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let items = list["items"].as_array().into_iter().flatten();
+    Ok(items.map(|item| (text(&item["metadata"]["name"]), text(&item["spec"]["namespace"]))).collect())
+}
+
 fn failed(error: controller::Error) -> Error {
     Error::Failed(format!("from server: {error}"))
 }
@@ -96,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_shoot_has_a_project_and_a_name() {
-        for text in ["shoot/demo/local", "demo/local"] {
+        for text in ["shoot/demo/local", "demo/local", "Shoot/demo/local", "shoots/demo/local"] {
             let name: ShootName = text.parse().expect("a name");
             assert_eq!(
                 (name.to_string().as_str(), name.cluster().to_string().as_str()),

@@ -100,7 +100,6 @@ pub(super) async fn act(view: &View, form: &Fields, step: &str, path: &str) -> R
     if let Some(code) = code {
         page.code = code;
     }
-    let command =
-        format!("terrarium kubectl garden -- replace --dry-run=server -n {} -f shoot.yaml", form.text("namespace"));
+    let command = format!("terrarium kubectl replace --dry-run=server -n {} -f shoot.yaml", form.text("namespace"));
     Ok(Outcome::Page(Box::new(page.command(command))))
 }

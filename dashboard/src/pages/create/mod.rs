@@ -81,7 +81,7 @@ async fn page(
         .region("answer", "", top)
         .region("form", "", form.markup(view, refused))
         .region("manifest-form", "Manifest", manifest_form)
-        .command("kubectl create -f shoot.yaml"))
+        .command("terrarium kubectl create -f shoot.yaml"))
 }
 
 /// A worker pool as the form has it.

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::live::ask;
 use crate::live::client::Client;
-use crate::live::{Directory, Which, block_on};
+use crate::live::{Directory, Which, block_on, executable};
 use crate::output::Output;
 use ops::instant::duration;
 use ops::names::ShootName;
@@ -120,7 +120,7 @@ pub(crate) fn renew(
 ) -> Result<(), Failure> {
     let unknown =
         |what: &str, error: std::io::Error| Failure::Failed(format!("cannot find out where {what} is: {error}"));
-    let executable = std::env::current_exe().map_err(|error| unknown("this executable", error))?;
+    let executable = executable::file().map_err(|error| unknown("this executable", error))?;
     let directory =
         std::path::absolute(directory.path()).map_err(|error| unknown("the landscape's directory", error))?;
     let user = exec(&executable.to_string_lossy(), &directory.to_string_lossy(), landscape, shoot, wanted);

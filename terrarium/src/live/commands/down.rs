@@ -39,10 +39,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     };
     output.line(&format!("landscape {name} {}", if stopped { "stopped" } else { "does not run" }))?;
     if arguments.purge || ephemeral.is_some() {
+        let place = directory.real();
         directory.remove("down")?;
         let other = ephemeral.and_then(|ephemeral| ephemeral.kubeconfig);
         for path in arguments.kubeconfig.path().into_iter().chain(other) {
-            kubeconfig::unmerge(&path, name)?;
+            kubeconfig::unmerge(&path, name, &place)?;
         }
         output.line(&format!("removed its data and its contexts: {}", directory.path().display()))?;
     }
@@ -51,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 
 /// Ends the host, ready or not, and waits until it has let go of the directory. What has it for a moment, as a command that
 /// reads the log of a stopped landscape, is waited for. Whether there was a host.
-async fn stop(directory: &Directory, mut holder: Holder) -> Result<bool, Failure> {
+pub(in crate::live) async fn stop(directory: &Directory, mut holder: Holder) -> Result<bool, Failure> {
     let wall = Clock::wall();
     let limit = wall.now() + TIMEOUT;
     let mut asked = None;

@@ -119,6 +119,7 @@ impl Arguments {
         let Some(about) = &self.about else {
             return Ok(vec![whole(if self.all { "*" } else { "garden" })]);
         };
+        let about = client.shoot(about).await?;
         let shoot = about.find(&client.context()).await?;
         let mut sources = vec![Source {
             cluster: "garden".to_owned(),

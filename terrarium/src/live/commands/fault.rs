@@ -24,9 +24,10 @@ use crate::live::ask::table::Table;
 use crate::live::client::Client;
 use crate::live::components::Program;
 use crate::live::{Which, block_on};
-use crate::output::Output;
+use crate::output::{Form, Output};
 use ops::faults::{self, Row};
 use ops::instant::duration;
+use ops::names::components;
 use ops::names::shoots::ShootName;
 use ops::show;
 use ops::spelling::nearest;
@@ -103,6 +104,9 @@ struct Injection {
     /// A setting of the kind; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
 }
 
 /// A duration of whole seconds: faults know no shorter times.
@@ -236,10 +240,12 @@ impl Injection {
         let Some(text) = &self.component else { return Ok(None) };
         let (name, pod) = text.split_once('/').map_or((text.as_str(), None), |(name, pod)| (name, Some(pod)));
         let unknown = || {
+            let name = components::full(name);
             let hint = nearest(name, Program::ALL.iter().map(|program| program.name()));
             Failure::input(format!("there is no component {name}"), hint)
         };
-        Ok(Some((Program::named(name).ok_or_else(unknown)?, pod)))
+        let program = Program::ALL.into_iter().find(|program| components::is_meant(name, program.name()));
+        Ok(Some((program.ok_or_else(unknown)?, pod)))
     }
 
     /// Component and pod as a fault names them.
@@ -324,7 +330,7 @@ async fn inject(client: &Client, injection: &Injection, output: &mut Output) -> 
     let settings = injection.settings()?;
     let shoot = match &injection.shoot {
         Some(shoot) => {
-            let ObjectMeta { namespace, name, .. } = shoot.find(&client.context()).await?.metadata;
+            let ObjectMeta { namespace, name, .. } = client.shoot(shoot).await?.find(&client.context()).await?.metadata;
             Some(FaultShoot { namespace, name })
         }
         None => None,
@@ -358,7 +364,12 @@ async fn inject(client: &Client, injection: &Injection, output: &mut Output) -> 
         ..Fault::default()
     };
     let created = faults(client).create(&fault).await.map_err(|error| failed(&error))?;
-    output.line(&created.metadata.name)
+    let name = &created.metadata.name;
+    if injection.output == Form::Text {
+        output.line(name)
+    } else {
+        output.record(injection.output, &json!({ "name": name }))
+    }
 }
 
 async fn clear(client: &Client, ids: &[String], all: bool, output: &mut Output) -> Result<(), Failure> {
@@ -399,6 +410,7 @@ mod tests {
             always: false,
             lasts: None,
             settings: settings.iter().map(|&text| text.to_owned()).collect(),
+            output: Form::Text,
         };
         let expected = expected
             .map(|all| all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
@@ -453,6 +465,7 @@ mod tests {
                 always: false,
                 lasts: None,
                 settings: Vec::new(),
+                output: Form::Text,
             };
             assert_eq!(injection.check_target(), expected.map_err(|(what, hint)| Failure::input(what, hint)));
         }

@@ -21,5 +21,10 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let client = Client::of(&arguments.which.directory()?)?;
-    block_on(arguments.question.answer(&client.transport(), None, output))
+    block_on(async {
+        let cluster = client.cluster(&arguments.question.cluster).await?;
+        let mut question = arguments.question.clone();
+        question.cluster = cluster;
+        question.answer(&client.transport(), None, output).await
+    })
 }

@@ -50,13 +50,14 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         arguments.file.path().ok_or_else(missing)
     };
     if arguments.unmerge {
-        return kubeconfig::unmerge(&path()?, &arguments.which.name());
+        return kubeconfig::unmerge(&path()?, &arguments.which.name(), &arguments.which.directory()?.real());
     }
     let directory = arguments.which.directory()?;
     let client = Client::of(&directory)?;
     let wanted = &arguments.wanted;
     let config = match &arguments.cluster {
         Some(NamedCluster::Shoot(name)) => {
+            let name = &block_on(client.shoot(name))?;
             let mut config = block_on(credential::kubeconfig(&client, name, wanted))?;
             if !arguments.is_static {
                 credential::renew(&mut config, &directory, &client.facts.name, name, wanted)?;

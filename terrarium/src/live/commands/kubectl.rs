@@ -35,9 +35,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let directory = arguments.which.directory()?;
     let client = Client::of(&directory)?;
-    block_on(async { Ok(arguments.cluster.must_exist(&client.transport()).await?) })?;
-    let config = kubeconfig::yaml(&kubeconfig::of_cluster(&client, &arguments.cluster, &client.user())?)?;
-    let name = format!("{}-{KUBECONFIG}", arguments.cluster.logical());
+    let cluster = block_on(client.cluster(&arguments.cluster))?;
+    let config = kubeconfig::yaml(&kubeconfig::of_cluster(&client, &cluster, &client.user())?)?;
+    let name = format!("{}-{KUBECONFIG}", cluster.logical());
     directory.write(&name, &config)?;
     let error = Command::new("kubectl")
         .arg("--kubeconfig")

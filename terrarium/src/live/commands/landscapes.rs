@@ -146,20 +146,32 @@ pub(crate) fn size(bytes: u64) -> String {
 fn remove(which: &Which, names: &[String], file: &KubeconfigFile, output: &mut Output) -> Result<(), Failure> {
     let mut found = Vec::new();
     // Nothing is removed unless all can be.
+    let all = which.all()?;
     for name in names {
-        let directory = which.named(name).directory()?;
-        if directory.facts()?.is_none() {
-            let hint = "`terrarium landscape list` shows those that there are";
-            return Err(Failure::input(format!("there is no landscape {name}"), hint));
-        }
+        let is_it = |directory: &&Directory| directory.facts().ok().flatten().is_some_and(|facts| facts.name == *name);
+        let mut of_name: Vec<Directory> = all.iter().filter(is_it).cloned().collect();
+        let directory = match of_name.pop() {
+            Some(directory) if of_name.is_empty() => directory,
+            Some(directory) => {
+                let places = of_name.iter().chain([&directory]).map(|it| it.path().display().to_string());
+                let places = places.collect::<Vec<_>>().join(" and ");
+                let hint = "`terrarium down --purge --data-dir DIR` removes one of them";
+                return Err(Failure::input(format!("there are landscapes {name} in {places}"), hint));
+            }
+            None => {
+                let hint = "`terrarium landscape list` shows those that there are";
+                return Err(Failure::input(format!("there is no landscape {name}"), hint));
+            }
+        };
         let held = directory.hold("landscape rm")?;
         found.push((name, directory, held));
     }
     for (name, directory, held) in found {
+        let place = directory.real();
         directory.purge(&held)?;
         drop(held);
         if let Some(path) = file.path() {
-            kubeconfig::unmerge(&path, name)?;
+            kubeconfig::unmerge(&path, name, &place)?;
         }
         output.line(&format!("removed landscape {name}: {}", directory.path().display()))?;
     }

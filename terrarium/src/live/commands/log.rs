@@ -14,12 +14,16 @@ use crate::failure::Failure;
 use crate::live::ask::kinds;
 use crate::live::history::Past;
 use crate::live::{Which, block_on};
-use crate::output::Output;
+use crate::output::{Form, Output};
 use ops::history::entry::ReadEntry;
 use ops::history::writers;
 use ops::instant::{Place, When};
 use ops::names::clusters::NamedCluster;
+use ops::names::shoots;
 use ops::spelling::nearest;
+
+/// Shoots, as keys of the log name them.
+const SHOOTS: &str = "core.gardener.cloud/shoots";
 
 /// Show the history of a landscape, one line per entry; also of one that is stopped
 #[derive(Debug, Args)]
@@ -35,7 +39,8 @@ pub(crate) struct Arguments {
     /// Go on with what comes
     #[arg(short, long, conflicts_with = "until")]
     follow: bool,
-    /// Only this object, or all of a kind: `KIND/NAMESPACE/NAME`, `KIND/NAME` or `KIND`
+    /// Only this object, or all of a kind: `KIND/NAMESPACE/NAME`, `KIND/NAME` or `KIND`;
+    /// a Shoot also as shoot/PROJECT/NAME
     #[arg(long, value_name = "KIND/NS/NAME")]
     object: Option<String>,
     /// Only by this component (with or without `gardener-`), controller (`shoot-maintenance`) or user
@@ -47,18 +52,21 @@ pub(crate) struct Arguments {
     /// Show the fields that changed, as they were and as they became
     #[arg(long)]
     diff: bool,
-    /// `json`: one object per line
-    #[arg(short, long, value_parser = ["text", "json"], default_value = "text")]
-    output: String,
+    /// Form of the output; a record for each entry
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let directory = arguments.which.directory()?;
-    let wanted = Wanted::of(arguments)?;
+    let mut wanted = Wanted::of(arguments)?;
     block_on(async {
         let past = Past::open(&directory).await?;
-        let shown = arguments.show(&past, &wanted, output).await;
+        let shown = match wanted.of_project(&past).await {
+            Ok(()) => arguments.show(&past, &wanted, output).await,
+            Err(failure) => Err(failure),
+        };
         past.close().await?;
         shown
     })
@@ -119,8 +127,8 @@ impl Arguments {
         if !wanted.actor.as_ref().is_none_or(|actor| actor.is(entry, &read)) {
             return Ok(false);
         }
-        if self.output == "json" {
-            output.line(&read.json().to_string())?;
+        if self.output != Form::Text {
+            output.record(self.output, &read.json())?;
             return Ok(true);
         }
         output.line(&read.line())?;
@@ -203,6 +211,17 @@ impl Wanted {
         wanted.namespace = namespace.map(str::to_owned);
         wanted.name = name.filter(|name| !name.is_empty()).map(str::to_owned);
         Ok(wanted)
+    }
+
+    /// Shoots may be named by their Project: its namespace is meant.
+    async fn of_project(&mut self, past: &Past) -> Result<(), Failure> {
+        let Some(named) = &self.namespace else { return Ok(()) };
+        if self.resources.contains(&SHOOTS.to_owned()) {
+            let found = shoots::projects(&past.transport).await?;
+            let found = found.into_iter().find(|(project, namespace)| project == named && !namespace.is_empty());
+            self.namespace = found.map(|(_, namespace)| namespace).or_else(|| self.namespace.take());
+        }
+        Ok(())
     }
 
     fn is(&self, entry: &Entry) -> bool {

@@ -25,6 +25,7 @@ use crate::live::client::Client;
 use crate::live::directory::Directory;
 use crate::live::{Which, block_on};
 use crate::output::Output;
+use ops::names::components;
 
 /// Who prints into the directory.
 const HOST: &str = "host";
@@ -135,14 +136,7 @@ impl Arguments {
             Some((component, which)) => (component, Some(which)),
             None => (wanted.as_str(), None),
         };
-        // Short names are what stands behind `gardener-` or `gardener-extension-`.
-        let is_it = |name: &str| {
-            name == component
-                || name
-                    .strip_prefix("gardener-")
-                    .is_some_and(|rest| rest == component || rest.strip_prefix("extension-") == Some(component))
-        };
-        all.retain(|instance| is_it(&instance.component));
+        all.retain(|instance| components::is_meant(component, &instance.component));
         if all.is_empty() {
             let hint = format!("there are {}, {HOST}", names.join(", "));
             return Err(Failure::input(format!("no component `{component}` runs"), hint));

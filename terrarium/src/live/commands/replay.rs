@@ -14,13 +14,13 @@ use apimachinery::catalogue::ResourceInfo;
 use clap::Args;
 use controller::push_query;
 use eventlog::{Key, Replay, Revision, Sections};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::live::ask::{self, kinds};
 use crate::live::history::Past;
 use crate::live::{Which, block_on};
-use crate::output::Output;
+use crate::output::{Form, Output};
 use ops::history::changes;
 use ops::history::entry::tree;
 use ops::spelling::{counted, plural};
@@ -40,6 +40,9 @@ pub(crate) struct Arguments {
     /// Compare with what the API lists, object by object
     #[arg(long)]
     verify: bool,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
 }
 
 /// What a replay came to.
@@ -65,6 +68,16 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         outcome
     })?;
     let Outcome { base, head, entries, objects, hash, compared, differences } = &outcome;
+    if arguments.output != Form::Text {
+        let mut record =
+            json!({ "base": base.0, "head": head.0, "entries": entries, "objects": objects, "hash": hash });
+        if arguments.verify {
+            record["compared"] = json!({ "collections": compared.0, "objects": compared.1 });
+            record["differences"] = json!(differences);
+        }
+        output.record(arguments.output, &record)?;
+        return if differences.is_empty() { Ok(()) } else { Err(Failure::ExitCode(1)) };
+    }
     output.line(&format!(
         "replayed {}, from revision {base} to {head}: {}, hash {hash}",
         counted(*entries, "entry", "entries"),

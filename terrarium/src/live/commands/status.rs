@@ -14,7 +14,7 @@ use api::machine::MachineDeployment;
 use api::operator::Garden;
 use apimachinery::meta::ObjectMeta;
 use chrono::{DateTime, SecondsFormat, Utc};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use controller::{Api, ListOptions};
 use domain::profile::Profile;
 use domain::skew::start_up::violation_text;
@@ -32,8 +32,8 @@ use crate::live::ask::kinds;
 use crate::live::ask::query::{Format, print_tree};
 use crate::live::client::Client;
 use crate::live::landscapes::{bytes_in, size};
-use crate::live::{Which, ask, block_on, bootstrap, up};
-use crate::output::Output;
+use crate::live::{Which, ask, block_on, bootstrap, executable, up};
+use crate::output::{Form, Output};
 use ops::fleet::{gates, versions_of};
 use ops::skew::unwise;
 use ops::spelling;
@@ -54,18 +54,6 @@ pub(crate) struct Arguments {
     /// Form of the output: for people, or one object
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
-}
-
-/// Form of the output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Form {
-    /// Lines
-    #[default]
-    Text,
-    /// JSON, on one line
-    Json,
-    /// YAML
-    Yaml,
 }
 
 /// A process of a component.
@@ -116,11 +104,20 @@ struct Found {
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let directory = arguments.which.directory()?;
     let client = Client::of(&directory)?;
-    let (clock, found) = block_on(async {
+    let (clock, mut found) = block_on(async {
         let clock = client.clock().await?;
         let found = look(&client, arguments.rollouts, clock.now).await?;
         Ok((clock, found))
     })?;
+    if let Some(path) = executable::replaced(client.host.pid) {
+        found.warnings.push(format!(
+            "{} was replaced: the landscape runs on with the build that it was started with; `{}` and `{}` start the \
+             other one",
+            path.display(),
+            arguments.which.hint("terrarium down"),
+            arguments.which.hint("terrarium up"),
+        ));
+    }
     let bytes = bytes_in(&directory.join("log"));
     if arguments.output != Form::Text {
         let mut object = up::object(&client, &clock);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The commands' own way to a landscape: as its administrator, over HTTPS.
 
+use std::path::PathBuf;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Random};
 use host::clock_object;
@@ -19,16 +21,32 @@ use crate::failure::Failure;
 use crate::live::authority::{ClusterAuthorities, LandscapeAuthority};
 use crate::live::directory::{Directory, Facts, HostFile};
 use crate::live::kubeconfig;
+use ops::names::{NamedCluster, ShootName};
 
 /// A landscape that runs, seen by its administrator.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     pub(crate) facts: Facts,
     pub(crate) host: HostFile,
+    /// Directory of the landscape, absolute.
+    pub(crate) directory: PathBuf,
     pub(crate) authorities: String,
     pub(crate) certificate: Pair,
     pub(crate) cluster_authorities: ClusterAuthorities,
     transport: Transport,
+}
+
+/// Order to advance the clock.
+#[derive(Clone, Debug)]
+pub(crate) struct Advance {
+    /// Destination.
+    pub(crate) to: DateTime<Utc>,
+    /// Wall time for which time stands after a step that reached a client that takes no part.
+    pub(crate) settle: TimeDelta,
+    /// Participant with whose connection the advance ends; `None`: it outlives this process.
+    pub(crate) participant: Option<String>,
+    /// Goes on when a component does not answer.
+    pub(crate) ignore_absence: bool,
 }
 
 /// Name of a command that moves time, among those who take part in it.
@@ -62,7 +80,7 @@ impl Client {
         };
         let transport = https::transport(&options).map_err(|error| Failure::Failed(error.to_string()))?;
         let cluster_authorities = ClusterAuthorities::of(directory, facts.start_time);
-        Ok(Self { facts, host, authorities, certificate, cluster_authorities, transport })
+        Ok(Self { facts, host, directory: directory.real(), authorities, certificate, cluster_authorities, transport })
     }
 
     /// A context for typed requests, on wall time.
@@ -80,6 +98,25 @@ impl Client {
             tasks: Tasks::new(),
             output: Output::new(process::child::say),
         }
+    }
+
+    /// The usual address of a Shoot, which is said where another one was given.
+    pub(crate) async fn shoot(&self, given: &ShootName) -> Result<ShootName, Failure> {
+        let usual = given.usual(&self.transport).await?;
+        if usual != *given {
+            process::child::say(&format!("note: {given} is shoot/{usual}"));
+        }
+        Ok(usual)
+    }
+
+    /// A cluster of the landscape by its usual name.
+    pub(crate) async fn cluster(&self, given: &NamedCluster) -> Result<NamedCluster, Failure> {
+        let usual = match given {
+            NamedCluster::Shoot(shoot) => NamedCluster::Shoot(self.shoot(shoot).await?),
+            other => other.clone(),
+        };
+        usual.must_exist(&self.transport).await?;
+        Ok(usual)
     }
 
     /// Its way there.
@@ -122,13 +159,14 @@ impl Client {
         self.send(Method::GET, CLOCK_PATH, None).await
     }
 
-    /// Begins to advance the clock; after a step that reached a client that takes no part, time stands for `settle`. Where
-    /// time has run by itself past `to`, it settles where it is.
-    pub(crate) async fn advance(&self, to: DateTime<Utc>, settle: TimeDelta) -> Result<ClockState, Failure> {
-        let pid = std::process::id();
+    /// Begins to advance the clock. Where time has run by itself past the destination, it settles where it is.
+    pub(crate) async fn advance(&self, advance: &Advance) -> Result<ClockState, Failure> {
+        let Advance { to, settle, participant, ignore_absence } = advance;
+        let (pid, detached) = (std::process::id(), if participant.is_none() { " --detach" } else { "" });
         let body = json!({
             "to": to, "settleMilliseconds": settle.num_milliseconds(), "orNow": true,
-            "by": format!("`terrarium clock`, process {pid}"), "participant": participant(pid),
+            "by": format!("`terrarium clock{detached}`, process {pid}"), "participant": participant,
+            "ignoreAbsence": ignore_absence,
         });
         self.send(Method::POST, &format!("{CLOCK_PATH}advance"), Some(body)).await
     }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Kubeconfigs: the landscape's contexts, and merging them into a file without touching anything else.
+//!
+//! Entries carry the directory of their landscape, as an extension: landscapes of one name in different directories do not
+//! overwrite or remove the entries of one another.
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,12 +16,15 @@ use serde_json::{Map, Value, json};
 use crate::failure::Failure;
 use crate::live::authority::ClusterAuthorities;
 use crate::live::client::Client;
-use crate::live::directory::write_private;
+use crate::live::directory::{Directory, write_private};
 use ops::names::clusters::NamedCluster;
 
 /// Name of the administrator.
 const ADMIN: &str = "admin";
-const LISTS: [&str; 3] = ["clusters", "contexts", "users"];
+/// Lists of a kubeconfig, and the field of their entries beside the name.
+const LISTS: [(&str, &str); 3] = [("clusters", "cluster"), ("contexts", "context"), ("users", "user")];
+/// Name of the extension with the directory.
+const EXTENSION: &str = "terrarium";
 
 /// Names of the contexts of a landscape: garden, runtime, and each seed.
 pub(crate) fn names(landscape: &str, seeds: &[String]) -> Vec<String> {
@@ -84,17 +90,21 @@ fn config(
 ) -> Result<Value, Failure> {
     let encode = |text: &str| STANDARD.encode(text);
     let (mut cluster_list, mut context_list, mut users) = (Vec::new(), Vec::new(), Vec::new());
+    let extensions = json!([{ "name": EXTENSION, "extension": { "directory": client.directory } }]);
     for (name, cluster) in clusters {
         let (pair, bundle) = user.credentials(&cluster)?;
         let entry = user.entry(&name);
         cluster_list.push(json!({ "name": name, "cluster": {
             "server": format!("https://{}/clusters/{}", client.host.address, cluster.logical()),
             "certificate-authority-data": encode(&format!("{bundle}{}", client.authorities)),
+            "extensions": extensions,
         }}));
-        context_list.push(json!({ "name": name, "context": { "cluster": name, "user": entry } }));
+        let context = json!({ "cluster": name, "user": entry, "extensions": extensions });
+        context_list.push(json!({ "name": name, "context": context }));
         users.push(json!({ "name": entry, "user": {
             "client-certificate-data": encode(&pair.certificate),
             "client-key-data": encode(&pair.key),
+            "extensions": extensions,
         }}));
     }
     Ok(json!({
@@ -123,15 +133,78 @@ pub(crate) enum Current {
     IsOurs,
 }
 
+/// Directory of the landscape of an entry; `None`: the entry does not say.
+fn directory_of(entry: &Value) -> Option<&Path> {
+    let inner = LISTS.iter().find_map(|(_, field)| entry.get(*field))?;
+    let extensions = inner["extensions"].as_array()?;
+    let own = extensions.iter().find(|extension| extension["name"] == EXTENSION)?;
+    own["extension"]["directory"].as_str().map(Path::new)
+}
+
+/// True if an entry is of another landscape that is there: of the same name, in another directory.
+fn is_of_another(entry: &Value, directory: &Path) -> bool {
+    let Some(other) = directory_of(entry) else { return false };
+    let (own, found) = (Directory::at(directory), Directory::at(other));
+    let name = entry["name"].as_str().unwrap_or_default();
+    !own.is(&found) && found.facts().ok().flatten().is_some_and(|facts| is_of(name, &facts.name))
+}
+
+/// Refuses to change entries of another landscape.
+fn refuse_other(path: &Path, entry: &Value) -> Failure {
+    let (name, directory) = (entry["name"].as_str().unwrap_or_default(), directory_of(entry).unwrap_or(Path::new("")));
+    Failure::input(
+        format!("{name} in {} is of the landscape in {}", path.display(), directory.display()),
+        "choose another name with --landscape, or another file with --kubeconfig FILE ('' for none)",
+    )
+}
+
+/// The context that kubectl uses without a flag, given the files that it reads; `None`: there is none.
+pub(crate) fn current(files: &[PathBuf]) -> Option<String> {
+    let of = |path: &PathBuf| read(path).ok()?.get("current-context")?.as_str().map(str::to_owned);
+    files.iter().filter_map(of).find(|name| !name.is_empty())
+}
+
+/// Checks, before a landscape is started, that its contexts can be merged into a file.
+///
+/// # Errors
+/// The file is no kubeconfig, cannot be written, or has contexts of another landscape with this name.
+pub(crate) fn check(path: &Path, landscape: &str, directory: &Path) -> Result<(), Failure> {
+    let mut file = read(path)?;
+    let contexts = entries(&mut file, "contexts");
+    let ours = |entry: &&Value| entry["name"].as_str().is_some_and(|name| is_of(name, landscape));
+    if let Some(entry) = contexts.iter().filter(ours).find(|entry| is_of_another(entry, directory)) {
+        return Err(refuse_other(path, entry));
+    }
+    // It is replaced by a file that is written beside it.
+    let place = absolute(path);
+    let folder = place.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or_else(|| Path::new("/"));
+    let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+    let is_folder = if folder.is_dir() { Ok(()) } else { Err(rustix::io::Errno::NOTDIR) };
+    is_folder.and_then(|()| rustix::fs::access(folder, access)).map_err(|error| {
+        Failure::input(format!("cannot write {}: {}: {error}", path.display(), folder.display()), OTHER_FILE)
+    })
+}
+
+/// A path with all links resolved, as far as it is there.
+fn absolute(path: &Path) -> PathBuf {
+    fs::canonicalize(path).or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
+}
+
 /// Puts the entries of `config` into a file. `current-context` is set if there is none, or if `switch` says so; whether
 /// it is what `config` says, and was before.
 pub(crate) fn merge(path: &Path, config: &Value, switch: bool) -> Result<Current, Failure> {
     let _held = hold(path);
     let mut file = read(path)?;
-    for list in LISTS {
+    for (list, _) in LISTS {
         let ours = config[list].as_array().cloned().unwrap_or_default();
         let entries = entries(&mut file, list);
-        entries.retain(|entry| !ours.iter().any(|our| our["name"] == entry["name"]));
+        let replaces = |entry: &Value| ours.iter().find(|our| our["name"] == entry["name"]);
+        let is_of_another =
+            |entry: &&Value| replaces(entry).and_then(directory_of).is_some_and(|own| is_of_another(entry, own));
+        if let Some(entry) = entries.iter().find(is_of_another) {
+            return Err(refuse_other(path, entry));
+        }
+        entries.retain(|entry| replaces(entry).is_none());
         entries.extend(ours);
     }
     let own = &config["current-context"];
@@ -147,8 +220,18 @@ pub(crate) fn merge(path: &Path, config: &Value, switch: bool) -> Result<Current
     Ok(current)
 }
 
-/// Contexts of landscapes in a file: name, and server of its cluster.
-pub(crate) fn contexts(path: &Path) -> Result<Vec<(String, String)>, Failure> {
+/// A context of a landscape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FoundContext {
+    pub(crate) name: String,
+    /// Server of its cluster.
+    pub(crate) server: String,
+    /// Directory of its landscape; `None`: it does not say.
+    pub(crate) directory: Option<PathBuf>,
+}
+
+/// Contexts of landscapes in a file.
+pub(crate) fn contexts(path: &Path) -> Result<Vec<FoundContext>, Failure> {
     if !path.exists() {
         return Ok(Vec::new());
     }
@@ -157,10 +240,12 @@ pub(crate) fn contexts(path: &Path) -> Result<Vec<(String, String)>, Failure> {
     let clusters = entries(&mut file, "clusters").clone();
     let server =
         |name: &str| clusters.iter().find(|entry| entry["name"] == name).map(|entry| text(&entry["cluster"]["server"]));
-    let contexts =
-        entries(&mut file, "contexts").iter().map(|entry| (text(&entry["name"]), text(&entry["context"]["cluster"])));
-    let ours = contexts.filter(|(name, _)| name.starts_with("terrarium-"));
-    Ok(ours.map(|(name, cluster)| (name, server(&cluster).unwrap_or_default())).collect())
+    let contexts = entries(&mut file, "contexts").iter().map(|entry| FoundContext {
+        name: text(&entry["name"]),
+        server: server(&text(&entry["context"]["cluster"])).unwrap_or_default(),
+        directory: directory_of(entry).map(Path::to_owned),
+    });
+    Ok(contexts.filter(|context| context.name.starts_with("terrarium-")).collect())
 }
 
 /// Whether an entry of a file is of a landscape.
@@ -170,29 +255,38 @@ pub(crate) fn is_of(entry: &str, landscape: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with("-seed-") || is_of(rest.strip_prefix("-runtime").unwrap_or(rest)))
 }
 
-/// Takes every entry of a landscape out of a file.
-pub(crate) fn unmerge(path: &Path, landscape: &str) -> Result<(), Failure> {
-    remove(path, |entry| is_of(entry, landscape))
+/// Takes every entry of a landscape out of a file; entries of another one with this name stay.
+pub(crate) fn unmerge(path: &Path, landscape: &str, directory: &Path) -> Result<(), Failure> {
+    let own = Directory::at(directory);
+    let is_ours = |entry: &Value| directory_of(entry).is_none_or(|found| own.is(&Directory::at(found)));
+    remove_if(path, |name, entry| is_of(name, landscape) && is_ours(entry))
+}
+
+/// Takes entries with these names out of a file.
+pub(crate) fn remove(path: &Path, names: &[&str]) -> Result<(), Failure> {
+    remove_if(path, |name, _| names.contains(&name))
 }
 
 /// Takes entries out of a file. A file that says nothing any more is removed.
-pub(crate) fn remove(path: &Path, is_ours: impl Fn(&str) -> bool) -> Result<(), Failure> {
+fn remove_if(path: &Path, is_ours: impl Fn(&str, &Value) -> bool) -> Result<(), Failure> {
     if !path.exists() {
         return Ok(());
     }
     let _held = hold(path);
     let mut file = read(path)?;
-    let mut found = false;
-    for list in LISTS {
-        let entries = entries(&mut file, list);
-        let before = entries.len();
-        entries.retain(|entry| !entry["name"].as_str().is_some_and(&is_ours));
-        found |= entries.len() != before;
+    let mut found = Vec::new();
+    for (list, _) in LISTS {
+        entries(&mut file, list).retain(|entry| {
+            let name = entry["name"].as_str().filter(|name| is_ours(name, entry));
+            found.extend(name.map(|name| (list, name.to_owned())));
+            name.is_none()
+        });
     }
-    if !found {
+    if found.is_empty() {
         return Ok(());
     }
-    if file.get("current-context").and_then(Value::as_str).is_some_and(is_ours) {
+    let current = file.get("current-context").and_then(Value::as_str);
+    if current.is_some_and(|current| found.iter().any(|(list, name)| *list == "contexts" && name == current)) {
         file.insert("current-context".to_owned(), Value::String(String::new()));
     }
     // A user made the link.
@@ -208,7 +302,7 @@ fn says_nothing(file: &Map<String, Value>) -> bool {
     file.iter().all(|(key, value)| match key.as_str() {
         "apiVersion" | "kind" => true,
         "current-context" => value == "",
-        list if LISTS.contains(&list) => value.as_array().is_some_and(Vec::is_empty),
+        list if LISTS.iter().any(|(known, _)| *known == list) => value.as_array().is_some_and(Vec::is_empty),
         _ => false,
     })
 }
@@ -235,7 +329,7 @@ fn read(path: &Path) -> Result<Map<String, Value>, Failure> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(Failure::Failed(format!("cannot read {}: {error}", path.display()))),
+        Err(error) => return Err(Failure::input(format!("cannot read {}: {error}", path.display()), OTHER_FILE)),
     };
     if text.trim().is_empty() {
         let empty = json!({ "apiVersion": "v1", "kind": "Config" });
@@ -249,11 +343,10 @@ fn read(path: &Path) -> Result<Map<String, Value>, Failure> {
 }
 
 fn unreadable(path: &Path, why: &str) -> Failure {
-    Failure::input(
-        format!("{} is no kubeconfig: {why}", path.display()),
-        "name another file with --kubeconfig, or none with --kubeconfig ''",
-    )
+    Failure::input(format!("{} is no kubeconfig: {why}", path.display()), OTHER_FILE)
 }
+
+const OTHER_FILE: &str = "name another file with --kubeconfig, or none with --kubeconfig ''";
 
 fn write(path: &Path, file: Map<String, Value>) -> Result<(), Failure> {
     if let Some(folder) = path.parent() {
@@ -309,12 +402,12 @@ mod tests {
             assert_eq!(file["current-context"], current);
         }
         merge(&path, &config("terrarium-ab"), false).expect("written");
-        unmerge(&path, "a").expect("written");
+        unmerge(&path, "a", &folder).expect("written");
         let file = read(&path).expect("readable");
         assert_eq!(file["users"].as_array().map(Vec::len), Some(2), "another landscape's are another's");
         assert_eq!(file["current-context"], "");
         merge(&path, &config("mine"), true).expect("written");
-        unmerge(&path, "ab").expect("written");
+        unmerge(&path, "ab", &folder).expect("written");
         assert_eq!(fs::read_to_string(&path).expect("there"), before);
         fs::remove_dir_all(folder).expect("removed");
     }
@@ -325,7 +418,7 @@ mod tests {
         let (path, link) = (folder.join("config"), folder.join("link"));
         let come_and_go = |path: &Path| {
             merge(path, &config("terrarium-a"), false).expect("written");
-            unmerge(path, "a").expect("removed");
+            unmerge(path, "a", &folder).expect("removed");
         };
         come_and_go(&path);
         assert!(!path.exists(), "it held nothing else");
@@ -337,5 +430,61 @@ mod tests {
         come_and_go(&link);
         assert!(link.is_symlink() && path.exists());
         fs::remove_dir_all(folder).expect("removed");
+    }
+
+    /// A landscape's directory, with nothing but its facts.
+    fn landscape(folder: &Path, name: &str) -> PathBuf {
+        let facts = json!({
+            "name": name, "gardenerVersion": "v1.120.0", "profile": "documents", "seed": 1, "seeds": 1,
+            "startTime": "2023-07-27T20:00:00Z", "log": "sled", "durable": true, "port": 1,
+        });
+        fs::create_dir_all(folder).expect("a folder for temporary files");
+        fs::write(folder.join("landscape.json"), facts.to_string()).expect("ours");
+        folder.to_owned()
+    }
+
+    #[test]
+    fn entries_of_another_directory_stay() {
+        let folder = std::env::temp_dir().join(format!("terrarium-kubeconfig-of-two-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        let (one, two) = (landscape(&folder.join("1"), "a"), landscape(&folder.join("2"), "a"));
+        let path = folder.join("config");
+        let of = |directory: &Path| {
+            let extensions = json!([{ "name": EXTENSION, "extension": { "directory": directory } }]);
+            json!({
+                "clusters": [{ "name": "terrarium-a", "cluster": { "extensions": extensions } }],
+                "contexts": [{ "name": "terrarium-a", "context": { "extensions": extensions } }],
+                "users": [{ "name": "terrarium-a", "user": { "extensions": extensions } }],
+                "current-context": "terrarium-a",
+            })
+        };
+        assert_eq!(merge(&path, &of(&one), false), Ok(Current::IsOurs));
+        let refused = check(&path, "a", &two).expect_err("it is of another landscape");
+        assert!(refused.to_string().contains("/1") && refused.exit_code() == 2, "{refused}");
+        assert_eq!(merge(&path, &of(&two), false).map_err(|it| it.exit_code()), Err(2));
+        assert_eq!((check(&path, "a", &one), check(&path, "b", &two)), (Ok(()), Ok(())));
+        unmerge(&path, "a", &two).expect("nothing is to be done");
+        assert_eq!(contexts(&path).map(|found| found.len()), Ok(1));
+        // What is left of a landscape that was removed is in no one's way.
+        fs::remove_dir_all(&one).expect("ours");
+        assert_eq!(check(&path, "a", &two), Ok(()));
+        merge(&path, &of(&two), false).expect("written");
+        unmerge(&path, "a", &two).expect("written");
+        assert!(!path.exists());
+        fs::remove_dir_all(folder).expect("ours");
+    }
+
+    #[test]
+    fn files_that_cannot_be_written_are_found_before() {
+        let folder = std::env::temp_dir().join(format!("terrarium-kubeconfig-check-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder for temporary files");
+        let file = folder.join("file");
+        fs::write(&file, "[]").expect("ours");
+        for path in [file.clone(), file.join("config"), folder.clone()] {
+            assert_eq!(check(&path, "a", &folder).map_err(|it| it.exit_code()), Err(2), "{}", path.display());
+        }
+        assert_eq!(check(&folder.join("new/config"), "a", &folder), Ok(()));
+        assert!(!folder.join("new").exists(), "nothing is made");
+        fs::remove_dir_all(folder).expect("ours");
     }
 }

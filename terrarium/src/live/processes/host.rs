@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use api::cluster;
@@ -39,7 +39,7 @@ use crate::live::clock_file::{Turn, dial, doubt, time};
 use crate::live::components;
 use crate::live::dashboard::mount::Mount;
 use crate::live::directory::{Directory, Facts, HOST, HostFile};
-use crate::live::{Which, kubeconfig, owner, running, up, writes};
+use crate::live::{Which, executable, kubeconfig, owner, running, up, writes};
 use ops::spelling::counted;
 
 /// Wall time that what a host started has to end, when its directory is gone.
@@ -165,21 +165,37 @@ fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, losses
     match ephemeral {
         None => Ok(()),
         Some(ephemeral) => {
+            let place = directory.real();
             directory.purge(&held)?;
-            ephemeral.kubeconfig.map_or(Ok(()), |path| kubeconfig::unmerge(&path, &name))
+            ephemeral.kubeconfig.map_or(Ok(()), |path| kubeconfig::unmerge(&path, &name, &place))
         }
     }
 }
 
-/// A signal that asks this process to end; its name.
+/// A signal that asks this process to end; its name. SIGHUP stays ignored where `nohup` has it ignored.
 pub(crate) async fn end_signal() -> &'static str {
     use tokio::signal::unix::{SignalKind, signal};
+    static IGNORED: OnceLock<u64> = OnceLock::new();
+    // Read before the first signal is heard: from then on none is ignored.
+    let status = || std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let is_ignored = IGNORED.get_or_init(|| ignored_signals(&status())) & SIGHUP != 0;
     let (terminate, interrupt) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     let (Ok(mut terminate), Ok(mut interrupt)) = (terminate, interrupt) else { return std::future::pending().await };
+    let hangup = async {
+        // Hearing it would end that.
+        if is_ignored {
+            return std::future::pending().await;
+        }
+        match signal(SignalKind::hangup()) {
+            Ok(mut hangup) => hangup.recv().await,
+            Err(_) => std::future::pending().await,
+        }
+    };
     tokio::select! {
         biased;
         _ = terminate.recv() => "SIGTERM",
         _ = interrupt.recv() => "SIGINT",
+        _ = hangup => "SIGHUP",
     }
 }
 
@@ -205,6 +221,15 @@ fn make_keys(directory: &Directory, facts: &Facts) -> Result<String, Failure> {
         authorities.authority(&cluster)?;
     }
     Ok(landscape.certificate().to_owned())
+}
+
+/// Bit of SIGHUP in masks of signals.
+const SIGHUP: u64 = 1;
+
+/// Mask of the signals that a process ignores, by its file `status`.
+fn ignored_signals(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
 }
 
 /// Waits until no process listens on the landscape's port, not for long: a host that was killed lets go of its directory before
@@ -411,6 +436,7 @@ async fn start(
         start,
         authority: authority.clone(),
         front_proxies: front_proxies.clone(),
+        directory: dial.parent().unwrap_or(&dial).to_owned(),
         dial,
         launched,
         apiserver_flags,
@@ -506,6 +532,8 @@ struct Launcher {
     authority: LandscapeAuthority,
     /// Authorities by whose certificates the servers behind the host know it.
     front_proxies: String,
+    /// Directory of the landscape, absolute.
+    directory: PathBuf,
     /// File of the dial.
     dial: PathBuf,
     /// Processes that were given a number so far.
@@ -589,8 +617,12 @@ impl Launch for Launching {
             dial: self.launcher.dial.to_string_lossy().into_owned(),
             ..self.launcher.assignment(program, cluster, &version, names.as_ref().map(<[_; 4]>::as_slice))?
         };
-        let path: PathBuf = std::env::current_exe().map_err(|error| error.to_string())?;
-        Ok(Program { path, args: vec!["component".to_owned(), program.name().to_owned()], assignment })
+        let failed = |error: std::io::Error| format!("cannot find this program: {error}");
+        let (path, name) = (executable::running().map_err(failed)?, executable::file().map_err(failed)?);
+        // The directory says of which landscape the process is.
+        let directory = self.launcher.directory.to_string_lossy().into_owned();
+        let args = vec!["component".to_owned(), program.name().to_owned(), "--data-dir".to_owned(), directory];
+        Ok(Program { path, name, args, assignment })
     }
 
     fn assign(&self, joining: &Joining) -> Result<Assignment, String> {
@@ -615,5 +647,18 @@ impl Launch for Launching {
             args: self.launcher.apiserver_flags.clone(),
             ..assignment
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_read_from_the_status() {
+        let hangup = "Name:\tterrarium\nSigBlk:\t0000000000000003\nSigIgn:\t0000000000000001\nSigCgt:\t00\n";
+        assert_eq!(ignored_signals(hangup), 1);
+        assert_eq!(ignored_signals("SigIgn:\t0000000000001002\n"), 0x1002);
+        assert_eq!(ignored_signals(""), 0);
     }
 }

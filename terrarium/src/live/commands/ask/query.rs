@@ -45,7 +45,7 @@ pub(crate) struct Question {
     names: Vec<String>,
     /// Cluster: garden, runtime, seed/NAME or shoot/PROJECT/NAME
     #[arg(long, value_name = "CLUSTER", default_value = "garden")]
-    cluster: NamedCluster,
+    pub(crate) cluster: NamedCluster,
     /// Namespace
     #[arg(short, long, value_name = "NS", default_value = "default")]
     namespace: String,
@@ -102,10 +102,6 @@ impl Question {
         at: Option<Moment>,
         output: &mut Output,
     ) -> Result<(), Failure> {
-        // What existed at a revision says the answer itself.
-        if at.is_none() {
-            self.cluster.must_exist(transport).await?;
-        }
         let parts = self.parts()?;
         match self.output {
             Format::Table | Format::Wide => self.tables(transport, &parts, at, output).await,

@@ -9,6 +9,7 @@ use domain::maintenance::upcoming;
 use process::Context;
 
 use crate::failure::Failure;
+use crate::live::client::Client;
 pub(super) use ops::goal::{DELETED, FAR, Until, until};
 use ops::instant::{self, When};
 use ops::names::shoots::ShootName;
@@ -54,20 +55,26 @@ impl Goal {
     /// Looks up what the goal means in a landscape, now.
     pub(super) async fn resolve(
         &self,
-        context: &Context,
+        client: &Client,
         now: DateTime<Utc>,
         max: Option<TimeDelta>,
     ) -> Result<Destination, Failure> {
         let too_far = || Failure::input("that is further than time goes", "it ends at 9999-12-31T23:59:59Z");
         let after = |by: TimeDelta| instant::after(now, by).ok_or_else(too_far);
+        let context = &client.context();
         let (to, state) = match self {
             Self::Time(When::Off(by)) => (after(*by)?, None),
             Self::Time(When::At(instant)) => (*instant, None),
             Self::Window(shoot) => {
+                let shoot = match shoot {
+                    Some(shoot) => Some(client.shoot(shoot).await?),
+                    None => None,
+                };
                 let begin = window_of(context, shoot.as_ref(), now).await?;
                 (instant::after(begin, TimeDelta::seconds(1)).ok_or_else(too_far)?, None)
             }
             Self::State(shoot, state) => {
+                let shoot = &client.shoot(shoot).await?;
                 let namespace = shoot.namespace(context).await?;
                 if *state != DELETED {
                     shoot.find(context).await?;

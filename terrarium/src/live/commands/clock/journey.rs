@@ -22,6 +22,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Random, TimerClass};
 use controller::{Api, Change, ListOptions, Reflector};
 use futures::future::BoxFuture;
+use host::timekeeper::{Absence, REPORT_LIMIT};
 use parking_lot::{Mutex, MutexGuard};
 use process::live::{Setup, participate};
 use process::participant::{Answer, Grant, Idle, Join, Reports};
@@ -33,7 +34,7 @@ use tokio::sync::Notify;
 use super::goal::{DELETED, Destination, Goal};
 use super::{time, wall};
 use crate::failure::Failure;
-use crate::live::client::{Client, participant};
+use crate::live::client::{Advance, Client, participant};
 use crate::live::host::end_signal;
 use crate::simulate::{Line, Story};
 
@@ -49,6 +50,8 @@ pub(super) struct Manners {
     pub(super) stop_on: Vec<String>,
     /// How far at most.
     pub(super) max: Option<TimeDelta>,
+    /// Goes on when a component does not answer.
+    pub(super) ignore_absence: bool,
 }
 
 /// What happened at one instant.
@@ -67,6 +70,8 @@ pub(super) enum Part {
     Begins { at: DateTime<Utc>, shoots: usize },
     /// Something has happened.
     Step(Step),
+    /// A component does not answer.
+    Absence(Absence),
 }
 
 /// Goes there; `print` is given the beginning, then every step.
@@ -210,6 +215,11 @@ impl StepPrinter {
         state.close(at);
     }
 
+    fn absent(&self, absence: &Absence) {
+        // Without a listener the next step ends the journey.
+        let _ = self.state().steps.send(Part::Absence(absence.clone()));
+    }
+
     /// The journey is over.
     fn end(&self) {
         let mut state = self.state();
@@ -283,7 +293,7 @@ impl Journey {
     async fn run(&self, goal: &Goal) -> Result<(), Failure> {
         let own = self.client.context();
         let now = self.client.clock().await?.now;
-        let destination = goal.resolve(&own, now, self.manners.max).await?;
+        let destination = goal.resolve(&self.client, now, self.manners.max).await?;
         let (shoots, _) = Api::<Shoot>::all(&own, cluster::GARDEN)
             .list(&ListOptions::default())
             .await
@@ -345,15 +355,33 @@ impl Journey {
 
     /// Moves time and waits until it has arrived, was stopped, or a signal comes.
     async fn advance(&self, to: DateTime<Utc>) -> Result<(), Failure> {
+        let advance = Advance {
+            to,
+            settle: self.manners.settle,
+            participant: Some(participant(std::process::id())),
+            ignore_absence: self.manners.ignore_absence,
+        };
         let arrived = async {
-            let mut state = self.client.advance(to, self.manners.settle).await?;
-            while state.target.is_some() {
+            let mut known = self.client.clock().await?.absences;
+            let is_known = |known: &[Absence], it: &Absence| {
+                known.iter().any(|known| (&known.name, known.since) == (&it.name, it.since))
+            };
+            let mut absent = None;
+            let mut state = self.client.advance(&advance).await?;
+            loop {
+                for absence in state.absences.iter().filter(|absence| !is_known(&known, absence)) {
+                    self.printer.absent(absence);
+                    absent.get_or_insert_with(|| absence.clone());
+                }
+                known.clone_from(&state.absences);
+                if state.target.is_none() {
+                    return Ok::<_, Failure>((state, absent));
+                }
                 wall().sleep(LOOK, TimerClass::Work).await;
                 state = self.client.clock().await?;
             }
-            Ok::<_, Failure>(state)
         };
-        let state = tokio::select! {
+        let (state, absent) = tokio::select! {
             biased;
             _ = end_signal() => {
                 let state = self.client.command("cancel").await?;
@@ -365,6 +393,14 @@ impl Journey {
             }
             state = arrived => state?,
         };
+        if let Some(Absence { name, .. }) = absent.filter(|_| !self.manners.ignore_absence) {
+            return Err(Failure::Failed(format!(
+                "stopped at {}, on the way to {}: {name} does not answer, and what it is to do would be missing; \
+                 `terrarium status` shows it, and with --ignore-absence time goes on without it",
+                time(state.now),
+                time(to),
+            )));
+        }
         match state.live_lock {
             Some(live_lock) => Err(Failure::Failed(live_lock)),
             None => Ok(()),
@@ -396,6 +432,16 @@ impl Journey {
             (None, None) => Ok(()),
         }
     }
+}
+
+/// Sentence about a component that does not answer.
+pub(super) fn absent(absence: &Absence) -> String {
+    let seconds = REPORT_LIMIT.num_seconds();
+    format!(
+        "{} has not answered for {seconds} s of wall time: from {} on, what it is to do is missing",
+        absence.name,
+        time(absence.since)
+    )
 }
 
 /// Whether a Shoot is in a state; one that is gone is Deleted.

@@ -13,13 +13,13 @@ use clap::{Args, Subcommand};
 use clock::{Clock, TimerClass};
 use host::clock_object;
 use host::clock_service::ClockState;
-use host::timekeeper::Mode;
+use host::timekeeper::{Absence, Mode};
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::live::client::Client;
+use crate::live::client::{Advance, Client};
 use crate::live::{Which, block_on};
-use crate::output::Output;
+use crate::output::{Form, Output};
 use ops::instant::duration;
 use ops::names::shoots::ShootName;
 
@@ -39,9 +39,9 @@ const LOOK: TimeDelta = TimeDelta::milliseconds(20);
 pub(crate) struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// For scripts: one JSON object per step, and the clock at the end
-    #[arg(short = 'o', long = "output", global = true, value_parser = ["text", "json"], default_value = "text")]
-    output: String,
+    /// Form of the output; a record for each step, and the clock at the end
+    #[arg(short = 'o', long = "output", global = true, value_enum, default_value_t)]
+    output: Form,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -102,6 +102,14 @@ struct MoveOptions {
     /// Go no further than this (exit code 1 if that is too short) [default for a Shoot's state: 30d]
     #[arg(long, value_name = "D", value_parser = duration)]
     max: Option<TimeDelta>,
+    /// Go on when a component has not answered for 30 s of wall time, as one that hangs. Without this flag time stops there
+    /// (exit code 1), so that nothing that it is to do is missed
+    #[arg(long)]
+    ignore_absence: bool,
+    /// Begin the advance and return: it goes on without this command, until `clock stop`. Without this flag the advance ends
+    /// with the command, however that ends
+    #[arg(long, conflicts_with_all = ["stop_on", "verbose", "quiet"])]
+    detach: bool,
     /// Tell every line [default: up to ten Shoots; beyond that a summary at the end]
     #[arg(short, long)]
     verbose: bool,
@@ -149,37 +157,50 @@ fn time(instant: DateTime<Utc>) -> String {
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let directory = arguments.which.directory()?;
     let client = Client::of(&directory)?;
-    let as_json = arguments.output == "json";
+    let form = arguments.output;
     let (goal, options) = match arguments.command.as_ref().unwrap_or(&Command::Show) {
         Command::Advance { by, options } => (Goal::of_distance(*by), options),
         Command::Until { until, shoot, options } => (Goal::of(until, shoot.as_ref())?, options),
         Command::Stop => {
             let (ended, state) = block_on(stop(&client))?;
             let line = ended.unwrap_or_else(|| "no command advances the clock".to_owned());
-            if !as_json {
+            if form == Form::Text {
                 output.line(&line)?;
             }
-            return print(&state, as_json, output);
+            return print(&state, form, output);
         }
         other => {
             let state = block_on(command(&client, other))?;
-            return print(&state, as_json, output);
+            return print(&state, form, output);
         }
     };
     let settle = options.settle;
     if settle.num_milliseconds() > i64::from(u32::MAX) {
         return Err(Failure::input("--settle is longer than 49 days of wall time", ""));
     }
-    let manners = Manners { settle, stop_on: options.stop_on.clone(), max: options.max };
+    if options.detach {
+        let state = block_on(detach(&client, &goal, options))?;
+        print(&state, form, output)?;
+        let hint = |command: &str| arguments.which.hint(command);
+        let (show, stop) = (hint("terrarium clock"), hint("terrarium clock stop"));
+        output.note(&format!("`{show}` says how far it is, `{stop}` ends it"));
+        return Ok(());
+    }
+    let manners =
+        Manners { settle, stop_on: options.stop_on.clone(), max: options.max, ignore_absence: options.ignore_absence };
     let mut tally = Tally::default();
     let mut prints_all = options.verbose;
     let ending = journey::go(&client, goal, manners, |part| match part {
+        Part::Absence(absence) => {
+            output.note(&format!("warning: {}", journey::absent(absence)));
+            Ok(())
+        }
         Part::Begins { at, shoots } => {
             prints_all |= *shoots <= PRINTED_SHOOTS;
             tally.begin(*at, *shoots);
             Ok(())
         }
-        Part::Step(step) if as_json => output.line(&json!(step).to_string()),
+        Part::Step(step) if form != Form::Text => output.record(form, &json!(step)),
         Part::Step(step) if prints_all && !options.quiet => {
             step.happened.iter().try_for_each(|line| output.line(&line.render()))
         }
@@ -191,12 +212,26 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     // Where time stands is said even if it is not where it was to go, and so is what happened on the way.
     if !matches!(ending, Err(Failure::Input { .. } | Failure::OutputClosed)) {
         let state = block_on(client.clock())?;
-        if !as_json && !prints_all && !options.quiet {
+        if form == Form::Text && !prints_all && !options.quiet {
             tally.lines(state.now).iter().try_for_each(|line| output.line(line))?;
         }
-        print(&state, as_json, output)?;
+        print(&state, form, output)?;
     }
     ending
+}
+
+/// Begins an advance that outlives this process.
+async fn detach(client: &Client, goal: &Goal, options: &MoveOptions) -> Result<ClockState, Failure> {
+    let now = client.clock().await?.now;
+    let destination = goal.resolve(client, now, options.max).await?;
+    if destination.state.is_some() {
+        let hint = "leave --detach out, or name an instant";
+        return Err(Failure::input("a Shoot's state is seen by the command itself, which --detach ends", hint));
+    }
+    let MoveOptions { settle, ignore_absence, .. } = options;
+    client
+        .advance(&Advance { to: destination.to, settle: *settle, participant: None, ignore_absence: *ignore_absence })
+        .await
 }
 
 async fn command(client: &Client, command: &Command) -> Result<ClockState, Failure> {
@@ -235,9 +270,9 @@ pub(crate) async fn set_mode(client: &Client, mode: Mode) -> Result<ClockState, 
     client.set_clock(json!({ "mode": spec.mode, "rate": spec.rate })).await
 }
 
-fn print(state: &ClockState, as_json: bool, output: &mut Output) -> Result<(), Failure> {
-    if as_json {
-        return output.line(&json!(state).to_string());
+fn print(state: &ClockState, form: Form, output: &mut Output) -> Result<(), Failure> {
+    if form != Form::Text {
+        return output.record(form, &json!(state));
     }
     output.line(&summary(state))?;
     waits(state).iter().try_for_each(|line| output.line(line))
@@ -258,7 +293,12 @@ pub(crate) fn waits(state: &ClockState) -> Vec<String> {
     let participants = state.waits_for.participants.iter().map(|name| format!("  waits for {name}"));
     let holds = state.waits_for.holds.iter().map(|hold| format!("  held for {hold}"));
     let dropped = state.dropped.iter().map(|name| format!("  dropped {name}: it does not answer"));
-    stopped.chain(participants).chain(holds).chain(dropped).collect()
+    let is_empty = |absence: &&Absence| absence.until == Some(absence.since);
+    let absences = state.absences.iter().filter(|absence| !is_empty(absence)).map(|Absence { name, since, until }| {
+        let until = until.map_or_else(|| "now".to_owned(), time);
+        format!("  without {name} from {} to {until}: what it was to do then is missing", time(*since))
+    });
+    stopped.chain(participants).chain(holds).chain(dropped).chain(absences).collect()
 }
 
 /// Wall time of this process.

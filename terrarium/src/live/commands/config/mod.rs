@@ -32,8 +32,9 @@ use crate::live::client::Client;
 use crate::live::components::{NAMESPACE, Program};
 use crate::live::directory::write_private;
 use crate::live::{Which, apiserver, block_on, configuration, defaults};
-use crate::output::Output;
+use crate::output::{Form, Output};
 use ops::names::clusters::NamedCluster;
+use ops::names::components;
 use ops::spelling::nearest;
 
 /// Key of the ConfigMap.
@@ -60,6 +61,9 @@ enum Verb {
         /// Paths, as in controllers.shoot.syncPeriod [default: everything]
         #[arg(value_name = "KEY")]
         keys: Vec<String>,
+        /// Form of the output; a record for each key
+        #[arg(short, long, value_enum, default_value_t)]
+        output: Form,
     },
     /// Set keys, then restart the component; `KEY=` removes a key
     Set {
@@ -95,20 +99,23 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let client = Client::of(&directory)?;
     block_on(async {
         match &arguments.verb {
-            Verb::Get { component, keys } => {
+            Verb::Get { component, keys, output: form } => {
                 let target = Target::find(&client, component).await?;
                 let set = target.tree().await?;
                 let whole = defaults::complete(&set, &defaults::of(target.program, &target.version()));
-                let mut print = |tree: &Value, set: &Value| {
+                let mut print = |key: &str, tree: &Value, set: &Value| {
+                    if *form != Form::Text {
+                        return output.record(*form, &json!({ "key": key, "value": tree, "set": set }));
+                    }
                     let text = defaults::marked(tree, set).map_err(|error| Failure::Failed(error.to_string()))?;
                     output.line(text.trim_end())
                 };
                 if keys.is_empty() {
-                    return print(&whole, &set);
+                    return print("", &whole, &set);
                 }
                 for key in keys {
                     target.check_key(key)?;
-                    print(at(&whole, key).unwrap_or(&Value::Null), at(&set, key).unwrap_or(&Value::Null))?;
+                    print(key, at(&whole, key).unwrap_or(&Value::Null), at(&set, key).unwrap_or(&Value::Null))?;
                 }
                 Ok(())
             }
@@ -159,10 +166,7 @@ impl Target {
     async fn find(client: &Client, component: &Component) -> Result<Self, Failure> {
         let is_configured = |program: &Program| !matches!(program, Program::Operator | Program::ProviderLocal);
         let all = || Program::ALL.into_iter().filter(is_configured);
-        let is_it = |program: &Program| {
-            let name = program.name();
-            component.name == name || name.strip_prefix("gardener-") == Some(component.name.as_str())
-        };
+        let is_it = |program: &Program| components::is_meant(&component.name, program.name());
         let program = all().find(is_it).ok_or_else(|| {
             let hint = nearest(&component.name, all().map(Program::name));
             Failure::input(format!("there is no component `{}`", component.name), hint)

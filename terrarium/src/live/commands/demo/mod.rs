@@ -24,8 +24,12 @@ use crate::failure::Failure;
 use crate::live::Which;
 use crate::live::client::Client;
 use crate::live::directory::Directory;
+use crate::live::host::end_signal;
 use crate::simulate;
 use ops::spelling::distance;
+
+/// Exit code of a story that a signal ended.
+const INTERRUPTED: u8 = 130;
 
 /// A story.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +128,11 @@ pub(crate) fn play(
     player.join().unwrap_or_else(|_| Err(Failure::Failed("the demo panicked".to_owned())))
 }
 
+/// Name of a demo among the participants in landscape time.
+fn participant(pid: u32) -> String {
+    format!("demo-{pid}")
+}
+
 fn take_part(
     directory: &Directory,
     which: Which,
@@ -133,7 +142,7 @@ fn take_part(
     lines: Sender<String>,
 ) -> Result<(), Failure> {
     let (client, directory) = (Client::of(directory)?, directory.clone());
-    let participant = format!("demo-{}", std::process::id());
+    let participant = participant(std::process::id());
     let name = http::HeaderValue::from_str(&participant).map_err(|error| Failure::Failed(error.to_string()))?;
     let setup = Setup {
         identity: Identity { component: "demo".into(), instance: "demo".into(), version: "".into() },
@@ -148,12 +157,18 @@ fn take_part(
     let exit = participate(setup, reports, std::future::pending(), |context| {
         Ok(async move {
             let stage = Stage::new(client, context, directory, which, lines, pace, keys);
-            let last_line = stories::play(&stage, play).await.err().map_or_else(String::new, |it| it.to_string());
-            Exit { code: u8::from(!last_line.is_empty()), last_line }
+            let played = tokio::select! {
+                biased;
+                _ = end_signal() => Err(stage.interrupted().await),
+                played = stories::play(&stage, play) => played,
+            };
+            let (code, last_line) = played.err().map_or_else(Default::default, |it| (it.exit_code(), it.to_string()));
+            Exit { code, last_line }
         })
     });
     match exit {
         Ok(Exit { code: 0, .. }) => Ok(()),
+        Ok(Exit { code: INTERRUPTED, last_line }) => Err(Failure::Interrupted(last_line)),
         Ok(exit) => Err(Failure::Failed(exit.last_line)),
         Err(error) => Err(Failure::Failed(error)),
     }

@@ -20,9 +20,9 @@ use process::Context;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::Pace;
+use super::{Pace, participant};
 use crate::failure::Failure;
-use crate::live::client::Client;
+use crate::live::client::{Advance, Client};
 use crate::live::history::Past;
 use crate::live::replay::{Outcome, replay};
 use crate::live::{Directory, Which};
@@ -32,6 +32,8 @@ use ops::manifests::Manifest;
 /// Wall time within which each step must happen.
 const TIMEOUT: TimeDelta = TimeDelta::seconds(30);
 const LOOK: TimeDelta = TimeDelta::milliseconds(10);
+/// File of the landscape's directory that is there while a story is told.
+const HALF_TOLD: &str = "demo";
 
 /// Where a story is played.
 pub(super) struct Stage {
@@ -88,12 +90,23 @@ impl Stage {
         Api::namespaced(&self.context, cluster::GARDEN, preset::NAMESPACE)
     }
 
-    /// Whether the story has been played in this landscape already, which is printed.
+    /// True if the story has been played in this landscape already, which is printed.
+    ///
+    /// # Errors
+    /// It was begun, and not told to its end.
     pub(super) async fn has_been_played(&self, shoot: &str) -> Result<bool, Failure> {
         let is_there = self.shoots().get_opt(shoot).await.map_err(failed)?.is_some();
+        let purge = self.which.hint("terrarium down --purge");
+        if is_there && self.directory.join(HALF_TOLD).exists() {
+            let up = self.which.hint("terrarium up --demo");
+            return Err(Failure::Failed(format!(
+                "the demo was interrupted in this landscape: `{purge}` and `{up}` play it from its beginning"
+            )));
+        }
         if is_there {
-            let purge = self.which.hint("terrarium down --purge");
             self.say(&format!("The demo has been played in this landscape: `{purge}` makes room for another."));
+        } else {
+            self.directory.write(HALF_TOLD, "")?;
         }
         Ok(is_there)
     }
@@ -166,7 +179,9 @@ impl Stage {
     /// Moves time, and prints what happens on the way.
     pub(super) async fn until(&self, story: &Story, to: DateTime<Utc>) -> Result<(), Failure> {
         let limit = self.wall.now() + TIMEOUT;
-        let mut state = self.client.advance(to, TimeDelta::zero()).await?;
+        let participant = Some(participant(std::process::id()));
+        let advance = Advance { to, settle: TimeDelta::zero(), participant, ignore_absence: false };
+        let mut state = self.client.advance(&advance).await?;
         while state.target.is_some() {
             self.print(story);
             if self.wall.now() > limit {
@@ -181,6 +196,12 @@ impl Stage {
             state = self.client.clock().await?;
         }
         self.print(story);
+        // Before, all that was to happen has not happened.
+        if state.now < to {
+            let why = state.live_lock.or_else(|| Some(format!("{} does not answer", state.absences.last()?.name)));
+            let why = why.unwrap_or_else(|| "another client ended the advance".to_owned());
+            return Err(Failure::Failed(format!("time stopped at {}: {why}", state.now.to_rfc3339())));
+        }
         Ok(())
     }
 
@@ -281,7 +302,22 @@ impl Stage {
                 |hint: &&str| if hint.starts_with("terrarium ") { self.which.hint(hint) } else { (*hint).to_owned() };
             self.say(&format!("{indent}{}", line.iter().map(ours).collect::<Vec<_>>().join("   ·   ")));
         }
-        Ok(())
+        self.directory.remove_file(HALF_TOLD)
+    }
+
+    /// A signal ends the story: time stops where it is.
+    pub(super) async fn interrupted(&self) -> Failure {
+        if let Err(failure) = self.client.command("cancel").await {
+            return failure;
+        }
+        let (name, hint) = (&self.client.facts.name, |command: &str| self.which.hint(command));
+        Failure::Interrupted(format!(
+            "interrupted: landscape {name} runs, with the demo half told; `{}` and `{}` play it from its beginning, `{}` \
+             stops it",
+            hint("terrarium down --purge"),
+            hint("terrarium up --demo"),
+            hint("terrarium down"),
+        ))
     }
 
     pub(super) fn say(&self, line: &str) {

@@ -17,7 +17,6 @@ use super::Finding;
 use crate::failure::Failure;
 use crate::live::directory::{Directory, Facts};
 use crate::live::landscapes::size;
-use crate::live::{down, owner};
 
 /// Watches, connections of processes, and files of the log: a landscape in use has some hundred open.
 const DESCRIPTORS: u64 = 1024;
@@ -144,43 +143,4 @@ pub(super) fn nobody_listens(server: &str) -> bool {
         // A name: somewhere else, which is not ours to judge.
         Err(_) => false,
     }
-}
-
-/// Hosts whose landscape is gone, and processes that outlived their host.
-pub(super) fn processes(fix: bool) -> Vec<Finding> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let mut found = Vec::new();
-    for pid in entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok()) {
-        let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let words: Vec<String> =
-            words.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
-        let [program, component, name, rest @ ..] = &words[..] else { continue };
-        if !program.ends_with("terrarium") || component != "component" {
-            continue;
-        }
-        if name == "host" {
-            let folder = rest.iter().skip_while(|word| *word != "--data-dir").nth(1);
-            if let Some(folder) = folder.filter(|folder| !Path::new(folder).exists()) {
-                found.push((pid, format!("process {pid} runs a landscape whose directory {folder} is gone")));
-            }
-        } else if parent(pid) == Some(1) {
-            found.push((pid, format!("process {pid} ({name}) has outlived its host")));
-        }
-    }
-    if found.is_empty() {
-        return vec![Finding::ok("processes", "none is left over")];
-    }
-    let finding = |(pid, what): (u32, String)| {
-        if fix && down::terminate(pid).is_ok() && !owner::is_alive(pid) {
-            return Finding::ok("processes", format!("ended: {what}"));
-        }
-        Finding::warning("processes", what, if fix { format!("kill -9 {pid}") } else { format!("kill {pid}") })
-    };
-    found.into_iter().map(finding).collect()
-}
-
-fn parent(pid: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Behind the name, which ends with the last bracket: state, parent.
-    stat.rsplit(") ").next()?.split(' ').nth(1)?.parse().ok()
 }

@@ -4,11 +4,12 @@
 //! Checks of the machine and the directory read only; `--fix` does what a remedy says where that loses nothing, and
 //! `--compact` removes the history.
 //!
-//! **Tour.** [`damage`] files that are damaged or missing; [`machine`] disk, limits, processes, kubectl; here:
-//! directory, contexts, log and landscape.
+//! **Tour.** [`damage`] files that are damaged or missing; [`machine`] disk, limits, kubectl; [`processes`] processes that
+//! are left over; here: directory, contexts, log and landscape.
 
 mod damage;
 mod machine;
+mod processes;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,10 +23,11 @@ use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::live::directory::{Directory, Facts};
 use crate::live::history::Past;
+use crate::live::kubeconfig::FoundContext;
 use crate::live::landscapes::size;
 use crate::live::replay::replay;
 use crate::live::{KubeconfigFile, Which, block_on, kubeconfig, up};
-use crate::output::Output;
+use crate::output::{Form, Output};
 use ops::spelling::{counted, plural};
 
 /// Check files, ports and machine of a landscape, and say what to do
@@ -44,9 +46,9 @@ pub(crate) struct Arguments {
     /// Forget the history up to now: the log becomes one checkpoint
     #[arg(long)]
     compact: bool,
-    /// `json`: one object per check
-    #[arg(short, long, value_parser = ["text", "json"], default_value = "text")]
-    output: String,
+    /// Form of the output; a record for each check
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Form,
 }
 
 /// How a check ended.
@@ -100,8 +102,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let mut print = |findings: Vec<Finding>| -> Result<(), Failure> {
         for finding in findings {
             failures += usize::from(finding.level == Level::Failure);
-            if arguments.output == "json" {
-                output.line(&finding.json().to_string())?;
+            if arguments.output != Form::Text {
+                output.record(arguments.output, &finding.json())?;
                 continue;
             }
             output.line(&format!("{:<8} {:<12} {}", finding.word(), finding.check, finding.what))?;
@@ -125,10 +127,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             print(vec![
                 ours.map_or_else(|error| Finding::failure("directory", error.to_string(), error.hint()), |()| none()),
             ])?;
+            print(processes::left_over(&directory, fix)?)?;
         }
         Ok(Some(facts)) => {
             print(vec![permissions(&directory, fix)?, leftovers(&directory, fix)?, machine::disk(directory.path())])?;
-            print(machine::processes(fix))?;
+            print(processes::left_over(&directory, fix)?)?;
             print(vec![machine::port(&directory, &facts)?])?;
             print(vec![damage::keys(&directory, &facts, fix)?])?;
             let damage =
@@ -201,28 +204,34 @@ fn contexts(arguments: &Arguments) -> Result<Finding, Failure> {
         Ok(found) => found,
         Err(failure) => return Ok(Finding::failure("contexts", failure.to_string(), failure.hint())),
     };
-    // Landscapes with a directory of their own are not known by name, so what is not known may still be one.
+    // Contexts of earlier versions do not name a directory: they are judged by the landscapes that are known by name.
     let mut servers = Vec::new();
-    let mut names = Vec::new();
     for directory in arguments.which.all()? {
-        if let Ok(Some(facts)) = directory.facts() {
-            servers.push((facts.name.clone(), facts.port));
-            names.push(facts.name);
-        }
+        servers.extend(directory.facts().ok().flatten().map(|facts| (facts.name, facts.port)));
     }
-    let of = |context: &str| names.iter().find(|name| kubeconfig::is_of(context, name));
-    let leads_nowhere = |(context, server): &&(String, String)| match of(context) {
-        // A landscape keeps its port.
-        Some(name) => {
-            servers.iter().any(|(of, port)| of == name && *port != 0 && !server.contains(&format!(":{port}/")))
+    // A landscape keeps its port.
+    let is_at = |server: &str, port: u16| port == 0 || server.contains(&format!(":{port}/"));
+    let leads_nowhere = |context: &&FoundContext| {
+        let FoundContext { name, server, directory } = context;
+        if let Some(directory) = directory {
+            return match Directory::at(directory).facts() {
+                Ok(Some(facts)) => !(kubeconfig::is_of(name, &facts.name) && is_at(server, facts.port)),
+                // The directory may be one of another machine or container.
+                _ => machine::nobody_listens(server),
+            };
         }
-        None => machine::nobody_listens(server),
+        let mut known = servers.iter().filter(|(of, _)| kubeconfig::is_of(name, of)).peekable();
+        if known.peek().is_none() {
+            machine::nobody_listens(server)
+        } else {
+            !known.any(|(_, port)| is_at(server, *port))
+        }
     };
-    let stale: Vec<&(String, String)> = found.iter().filter(leads_nowhere).collect();
+    let stale: Vec<&FoundContext> = found.iter().filter(leads_nowhere).collect();
     if stale.is_empty() {
         return Ok(Finding::ok("contexts", format!("{} of landscapes in {}", found.len(), path.display())));
     }
-    let list: Vec<&str> = stale.iter().map(|(context, _)| context.as_str()).collect();
+    let list: Vec<&str> = stale.iter().map(|context| context.name.as_str()).collect();
     if !arguments.fix {
         let what = format!("{} in {} lead nowhere", list.join(", "), path.display());
         return Ok(Finding::warning(
@@ -231,7 +240,7 @@ fn contexts(arguments: &Arguments) -> Result<Finding, Failure> {
             "`terrarium doctor --fix` removes them; `terrarium up` writes new ones",
         ));
     }
-    kubeconfig::remove(&path, |entry| list.contains(&entry))?;
+    kubeconfig::remove(&path, &list)?;
     Ok(Finding::ok("contexts", format!("removed {} from {}", list.join(", "), path.display())))
 }
 

@@ -5,6 +5,7 @@
 //! ([`Arguments::adopt`]), and are refused while it runs ([`Arguments::needs_stop`]).
 
 use std::io::ErrorKind;
+use std::path::PathBuf;
 
 use clock::Clock;
 use domain::skew::{GardenerVersion, releases};
@@ -109,6 +110,12 @@ impl Arguments {
         ))
     }
 
+    /// The kubeconfig, for processes in other working directories.
+    fn absolute_kubeconfig(&self) -> Option<PathBuf> {
+        let path = self.kubeconfig.path()?;
+        Some(std::path::absolute(&path).unwrap_or(path))
+    }
+
     /// What a new landscape is to be.
     fn new_facts(&self) -> Facts {
         let is_demo = self.demo.is_some() || self.settings.preset.as_deref() == Some("demo");
@@ -116,7 +123,7 @@ impl Arguments {
         let start = || if is_demo { demo::start() } else { now };
         let start_time = self.settings.start_time.map_or_else(start, |when| when.behind(now));
         Facts {
-            name: self.which.landscape.clone(),
+            name: self.which.name(),
             kubernetes_version: Some(self.new_kubernetes_version()),
             gardener_version: self.new_gardener_version(),
             profile: self.settings.profile.clone().unwrap_or_else(|| "documents".to_owned()),
@@ -137,7 +144,7 @@ impl Arguments {
             history: self.settings.history.unwrap_or_default(),
             dashboard: None,
             demo: is_demo,
-            ephemeral: self.ephemeral.then(|| Ephemeral { kubeconfig: self.kubeconfig.path() }),
+            ephemeral: self.ephemeral.then(|| Ephemeral { kubeconfig: self.absolute_kubeconfig() }),
         }
     }
 

@@ -9,6 +9,7 @@ mod readiness;
 mod settings;
 mod start;
 
+use std::cell::Cell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -23,10 +24,10 @@ use self::settings::Settings;
 use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::live::demo::{Pace, Play};
-use crate::live::directory::Facts;
-use crate::live::host::Losses;
+use crate::live::directory::{Facts, Holder};
+use crate::live::host::{Losses, end_signal};
 use crate::live::kubeconfig::Current;
-use crate::live::{DEFAULT, KubeconfigFile, Which, block_on, demo, kubeconfig};
+use crate::live::{Directory, KubeconfigFile, Which, block_on, demo, kubeconfig};
 use crate::output::Output;
 use ops::instant::duration;
 use ops::spelling::plural;
@@ -88,25 +89,46 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let arguments = &arguments;
     let directory = arguments.which.directory()?;
     directory.must_be_ours()?;
+    // Before anything is started that would be left without contexts.
+    if let Some(path) = arguments.kubeconfig.path() {
+        kubeconfig::check(&path, &arguments.which.name(), &directory.real())?;
+    }
     let began = Clock::wall().now();
+    let started = Cell::new(None);
     let (client, host, clock) = block_on(async {
-        let limit = began.checked_add_signed(arguments.wait).unwrap_or(DateTime::<Utc>::MAX_UTC);
-        let (client, host) = start::bring_up(&directory, arguments, limit).await?;
-        if let Some(mode) = arguments.settings.clock {
-            crate::live::clock::set_mode(&client, mode).await?;
+        let brought_up = async {
+            let limit = began.checked_add_signed(arguments.wait).unwrap_or(DateTime::<Utc>::MAX_UTC);
+            let (client, host) = start::bring_up(&directory, arguments, limit, &started).await?;
+            if let Some(mode) = arguments.settings.clock {
+                crate::live::clock::set_mode(&client, mode).await?;
+            }
+            if arguments.settings.preset.as_deref() == Some("demo") {
+                furnish(&client).await?;
+            }
+            let clock = client.clock().await?;
+            Ok((client, host, clock))
+        };
+        tokio::select! {
+            biased;
+            _ = end_signal() => Err(arguments.interrupted(&directory, started.get())),
+            result = brought_up => result,
         }
-        if arguments.settings.preset.as_deref() == Some("demo") {
-            furnish(&client).await?;
-        }
-        let clock = client.clock().await?;
-        Ok((client, host, clock))
     })?;
     let seconds = (Clock::wall().now() - began).as_seconds_f64();
     if let Some(host) = &host {
         host.notes(&directory).iter().for_each(|note| output.note(note));
     }
     let seconds = host.is_some().then_some(seconds);
-    print(&client, &clock, seconds, arguments, output)?;
+    // Before the first line: a reader that closes the output early has the contexts, too.
+    let merged = match (arguments.merge(&client), &host) {
+        (Ok(merged), _) => merged,
+        (Err(failure), Some(host)) => {
+            block_on(host.undo(&directory))?;
+            return Err(failure);
+        }
+        (Err(failure), None) => return Err(failure),
+    };
+    print(&client, &clock, seconds, merged, arguments, output)?;
     if let Some(play) = play {
         output.line("")?;
         return demo::play(&directory, &arguments.which, play, pace, |line| output.line(line));
@@ -140,9 +162,33 @@ impl Arguments {
         }
     }
 
+    /// Puts the landscape's contexts into the kubeconfig; the file, and what its current context is.
+    fn merge(&self, client: &Client) -> Result<Option<(PathBuf, Current)>, Failure> {
+        let Some(path) = self.kubeconfig.path() else { return Ok(None) };
+        let admin = kubeconfig::User::admin(&client.cluster_authorities);
+        let config = kubeconfig::of(client, &seed_names(client.facts.seeds), &admin)?;
+        let current = kubeconfig::merge(&path, &config, self.switch_context)?;
+        Ok(Some((path, current)))
+    }
+
+    /// A signal ended the command: what runs now, and what resumes or stops it.
+    fn interrupted(&self, directory: &Directory, started: Option<u32>) -> Failure {
+        let host = directory.holder().ok().flatten().filter(Holder::is_host).and_then(|holder| holder.pid);
+        let (name, up, down) = (self.which.name(), self.which.hint("terrarium up"), self.which.hint("terrarium down"));
+        Failure::Interrupted(match started.or(host) {
+            Some(pid) if self.foreground => {
+                format!("interrupted: landscape {name}, process {pid}, ends with this command")
+            }
+            Some(pid) => format!(
+                "interrupted: landscape {name} goes on as process {pid}; `{up}` waits until it is ready, `{down}` stops it"
+            ),
+            None => format!("interrupted: landscape {name} was not started; `{up}` starts it"),
+        })
+    }
+
     /// Which landscape it is, or is to be. An ephemeral one without a name gets a random one.
     fn which(&self) -> Which {
-        if !self.ephemeral || self.which.landscape != DEFAULT || self.which.data_dir.is_some() {
+        if !self.ephemeral || self.which.given().is_some() {
             return self.which.clone();
         }
         let nanoseconds = Clock::wall().now().timestamp_nanos_opt().unwrap_or_default();
@@ -162,20 +208,11 @@ fn print(
     client: &Client,
     clock: &ClockState,
     seconds: Option<f64>,
+    merged: Option<(PathBuf, Current)>,
     arguments: &Arguments,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let Facts { name, gardener_version, profile, seed, seeds, apiservers, log, .. } = &client.facts;
-    // Before the first line: a reader that closes the output early has the contexts, too.
-    let merged = match arguments.kubeconfig.path() {
-        None => None,
-        Some(path) => {
-            let admin = kubeconfig::User::admin(&client.cluster_authorities);
-            let config = kubeconfig::of(client, &seed_names(*seeds), &admin)?;
-            let current = kubeconfig::merge(&path, &config, arguments.switch_context)?;
-            Some((path, current))
-        }
-    };
     if arguments.output == "json" {
         return output.line(&object(client, clock).to_string());
     }
@@ -198,8 +235,8 @@ fn print(
         Current::OfOthers => "current context left as it is".to_owned(),
         Current::WasOurs | Current::IsOurs => format!("current context is terrarium-{name}"),
     };
-    let (seeds, path) = (seed_names(*seeds).join(", -seed-"), below_home(&path, std::env::home_dir().as_deref()));
-    output.line(&format!("  contexts terrarium-{name}, -runtime, -seed-{seeds} added to {path} ({current})"))?;
+    let (seeds, shown) = (seed_names(*seeds).join(", -seed-"), below_home(&path, std::env::home_dir().as_deref()));
+    output.line(&format!("  contexts terrarium-{name}, -runtime, -seed-{seeds} added to {shown} ({current})"))?;
     if arguments.demo.is_none() {
         output.line(&format!("  Look around:  kubectl --context terrarium-{name} get cloudprofiles,seeds,projects"))?;
         let (hint, mode) =
@@ -207,7 +244,20 @@ fn print(
         output.line(&format!("  Move time:    {hint}    (clock {mode})"))?;
         output.line(&format!("  Pages:        {}", arguments.which.hint("terrarium dashboard")))?;
     }
-    Ok(())
+    let files = arguments.kubeconfig.of_kubectl();
+    let way = if files.contains(&path) { String::new() } else { format!("KUBECONFIG={shown} ") };
+    output.line(&format!("  kubectl:      {}", used(kubeconfig::current(&files).as_deref(), name, &way)))
+}
+
+/// The context that kubectl uses without a flag, and the way to the landscape if that is another one; `way`: what its user
+/// types before the command.
+fn used(current: Option<&str>, landscape: &str, way: &str) -> String {
+    let own = format!("terrarium-{landscape}");
+    match current {
+        Some(current) if current == own => format!("uses context {own}"),
+        Some(current) => format!("uses context {current}; this landscape is `{way}kubectl --context {own}`"),
+        None => format!("uses no context; this landscape is `{way}kubectl --context {own}`"),
+    }
 }
 
 /// A path as its user writes it.
@@ -241,6 +291,15 @@ pub(crate) fn object(client: &Client, clock: &ClockState) -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_context_that_kubectl_uses_is_named() {
+        assert_eq!(used(Some("terrarium-a"), "a", ""), "uses context terrarium-a");
+        let other = "uses context prod; this landscape is `kubectl --context terrarium-a`";
+        assert_eq!(used(Some("prod"), "a", ""), other);
+        let none = "uses no context; this landscape is `KUBECONFIG=k kubectl --context terrarium-a`";
+        assert_eq!(used(None, "a", "KUBECONFIG=k "), none);
+    }
 
     #[test]
     fn paths_are_shown_below_the_home_of_their_user() {

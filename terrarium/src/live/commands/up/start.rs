@@ -11,6 +11,7 @@
 //! A process that has the directory need not run any more: one that was killed has it until the system has taken everything
 //! from it. So what is true is looked at again and again, in both directions, and nothing is concluded from one look.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -26,7 +27,7 @@ use super::readiness::{Missing, look};
 use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::live::directory::{Directory, Holder, HostFile};
-use crate::live::{down, host, owner};
+use crate::live::{down, executable, host, owner};
 
 /// Wall time between two looks at a landscape that starts.
 const LOOK: TimeDelta = TimeDelta::milliseconds(50);
@@ -57,11 +58,12 @@ enum Lacks {
 }
 
 /// Waits until the landscape is ready, and starts its host whenever nobody has its directory. The host is returned if it is
-/// ours.
+/// ours; its process id is in `started` from its start on.
 pub(super) async fn bring_up(
     directory: &Directory,
     arguments: &Arguments,
     limit: DateTime<Utc>,
+    started: &Cell<Option<u32>>,
 ) -> Result<(Client, Option<Starting>), Failure> {
     let wall = Clock::wall();
     let mut ours: Option<Starting> = None;
@@ -90,6 +92,7 @@ pub(super) async fn bring_up(
                     }
                     arguments.adopt(directory)?;
                     ours = Some(start(directory, arguments, is_new)?);
+                    started.set(ours.as_ref().map(|host| host.child.id()));
                 }
                 // Another command may start it just now, with other flags.
                 Some((facts, _)) if ours.is_none() => arguments.needs_stop(&facts)?,
@@ -200,8 +203,12 @@ fn start(directory: &Directory, arguments: &Arguments, is_new: bool) -> Result<S
     let failed = |error: std::io::Error| Failure::Failed(format!("cannot start the host: {error}"));
     let path = directory.join(HOST_LOG);
     let said = std::fs::metadata(&path).map_or(0, |file| file.len());
-    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-    command.args(["component", "host", "--data-dir"]).arg(directory.path()).stdin(Stdio::null()).process_group(0);
+    let mut command = Command::new(executable::running().map_err(failed)?);
+    command.arg0(executable::file().map_err(failed)?).args(["component", "host", "--data-dir"]);
+    // The directory says which landscape it is.
+    command.env_remove("TERRARIUM_LANDSCAPE").env_remove("TERRARIUM_DATA_DIR");
+    // Absolute: others read it, in working directories of their own.
+    command.arg(std::path::absolute(directory.path()).map_err(failed)?).stdin(Stdio::null()).process_group(0);
     // Huge pages would make each of a landscape's eight processes hold some megabytes that it never touches. What is set
     // for the host holds for the processes that it starts.
     command.env("MIMALLOC_ALLOW_THP", "0");
@@ -253,6 +260,19 @@ impl Starting {
     pub(super) fn notes(&self, directory: &Directory) -> Vec<String> {
         let is_note = |line: &String| line.starts_with("note: ") || line.starts_with("warning: ");
         self.lines(directory).into_iter().filter(is_note).collect()
+    }
+
+    /// Stops it; a landscape that this command made is removed.
+    pub(super) async fn undo(&self, directory: &Directory) -> Result<(), Failure> {
+        if let Some(holder) = directory.holder()? {
+            down::stop(directory, holder).await?;
+        }
+        if self.is_new
+            && let Ok(held) = directory.try_hold("up")?
+        {
+            directory.purge(&held)?;
+        }
+        Ok(())
     }
 
     /// How it ended, if it has.

@@ -9,6 +9,7 @@
 //! | `pki/` | the authority of the landscape's certificates |
 //! | `log/` | the event log |
 //! | `host.log` | what the host process says |
+//! | `demo` | there while a story of `up --demo` is told |
 
 mod lock;
 
@@ -139,14 +140,6 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// The directory of the landscape with this name: `data_dir`, or a folder of the user's data home.
-    pub(crate) fn of(name: &str, data_dir: Option<&Path>, data_home: Option<&Path>) -> Result<Self, Failure> {
-        if let Some(path) = data_dir {
-            return Ok(Self { path: path.to_owned() });
-        }
-        Ok(Self { path: Self::parent(data_home)?.join(name) })
-    }
-
     /// The one at a path.
     pub(crate) fn at(path: &Path) -> Self {
         Self { path: path.to_owned() }
@@ -165,8 +158,13 @@ impl Directory {
 
     /// Whether another path leads to it.
     pub(crate) fn is(&self, other: &Self) -> bool {
-        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        real(&self.path) == real(&other.path)
+        self.real() == other.real()
+    }
+
+    /// Its path, absolute and with all links resolved, as far as it is there.
+    pub(crate) fn real(&self) -> PathBuf {
+        let path = &self.path;
+        fs::canonicalize(path).or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.clone())
     }
 
     /// Where it is.
@@ -343,6 +341,16 @@ impl Directory {
     pub(in crate::live) fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(value).map_err(|error| Failure::Failed(error.to_string()))?;
         self.write(name, &format!("{text}\n"))
+    }
+
+    /// Removes a file in it; one that is not there is removed already.
+    pub(crate) fn remove_file(&self, name: &str) -> Result<(), Failure> {
+        match fs::remove_file(self.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(self.failed(&format!("remove {name} in"), &error))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn failed(&self, what: &str, error: &io::Error) -> Failure {

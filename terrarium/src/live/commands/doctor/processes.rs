@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Processes of a landscape that nothing stops any more.
+//!
+//! Every process of a landscape names the landscape's directory on its command line. A process is judged by its own view: a
+//! relative directory is relative to the process's working directory, and a process with another root, mount namespace or
+//! user is not judged, since its paths mean something else here.
+//!
+//! **Invariants.** Only processes of the landscape that is examined are signalled. A host is left over if the lock that it
+//! holds is not the lock of its directory; a component, if no host is its parent.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use chrono::TimeDelta;
+use clock::{Clock, TimerClass};
+use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
+
+use super::Finding;
+use crate::failure::Failure;
+use crate::live::directory::Directory;
+use crate::live::{block_on, owner};
+
+/// Wall time that a process has to end.
+const TIMEOUT: TimeDelta = TimeDelta::seconds(5);
+const LOOK: TimeDelta = TimeDelta::milliseconds(20);
+
+/// Device and inode of a file.
+type Identity = (u64, u64);
+
+/// A process of a landscape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Process {
+    /// `host`, or the component's name.
+    component: String,
+    /// Directory of its landscape, absolute.
+    directory: PathBuf,
+    parent: Option<u32>,
+    /// The lock that it has open; hosts only.
+    lock: Option<Identity>,
+}
+
+/// Processes of a landscape that are left over, by process id, with a sentence about each. `lock`: the lock in the landscape's
+/// directory.
+fn stray(all: &BTreeMap<u32, Process>, lock: Option<Identity>) -> BTreeMap<u32, String> {
+    let is_host = |pid: u32| all.get(&pid).is_some_and(|parent| parent.component == "host");
+    let judge = |(pid, process): (&u32, &Process)| {
+        let Process { component, directory, parent, lock: held } = process;
+        let place = directory.display();
+        let sentence = if component == "host" {
+            // A host without a lock has just been started.
+            let held = (*held)?;
+            (lock != Some(held))
+                .then(|| format!("process {pid} runs a landscape whose directory {place} was removed or replaced"))
+        } else {
+            (!parent.is_some_and(is_host))
+                .then(|| format!("process {pid} ({component}) of {place} has outlived its host"))
+        };
+        Some((*pid, sentence?))
+    };
+    all.iter().filter_map(judge).collect()
+}
+
+/// Looks for processes of this landscape that are left over; with `fix`, ends them.
+pub(super) fn left_over(directory: &Directory, fix: bool) -> Result<Vec<Finding>, Failure> {
+    let own = directory.real();
+    let all: BTreeMap<u32, Process> = processes().into_iter().filter(|(_, process)| process.directory == own).collect();
+    let found = stray(&all, identity(&own.join("lock")));
+    if found.is_empty() {
+        return Ok(vec![Finding::ok("processes", "none is left over")]);
+    }
+    let mut findings = Vec::new();
+    for (pid, sentence) in found {
+        findings.push(if !fix {
+            Finding::warning("processes", sentence, "`terrarium doctor --fix` ends it")
+        } else if block_on(end(pid, &all[&pid]))? {
+            Finding::ok("processes", format!("ended: {sentence}"))
+        } else {
+            Finding::warning("processes", sentence, format!("it does not end: kill -9 {pid}"))
+        });
+    }
+    Ok(findings)
+}
+
+/// Asks a process to end, if it is still the one that was judged, and waits; true if it has ended.
+async fn end(pid: u32, judged: &Process) -> Result<bool, Failure> {
+    let Some(raw) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(false) };
+    // The descriptor names this process, whatever becomes of its number.
+    let Ok(descriptor) = pidfd_open(raw, PidfdFlags::empty()) else { return Ok(!owner::is_alive(pid)) };
+    if process(pid).as_ref() != Some(judged) {
+        return Ok(!owner::is_alive(pid));
+    }
+    if pidfd_send_signal(&descriptor, Signal::TERM).is_err() {
+        return Ok(!owner::is_alive(pid));
+    }
+    let wall = Clock::wall();
+    let limit = wall.now() + TIMEOUT;
+    while process(pid).is_some() && wall.now() < limit {
+        wall.sleep(LOOK, TimerClass::Work).await;
+    }
+    Ok(process(pid).is_none())
+}
+
+/// Processes of all landscapes that see the same files as this process, by process id.
+fn processes() -> BTreeMap<u32, Process> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter_map(|pid| Some((pid, process(pid)?))).collect()
+}
+
+/// A process, if it is of a landscape and sees the same files as this process.
+fn process(pid: u32) -> Option<Process> {
+    let place = PathBuf::from(format!("/proc/{pid}"));
+    let words = fs::read(place.join("cmdline")).ok()?;
+    let words: Vec<String> =
+        words.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    let (component, directory) = named(&words)?;
+    let is_alike = fs::metadata(&place).ok()?.uid() == geteuid().as_raw()
+        && identity(&place.join("root")) == identity(Path::new("/"))
+        && fs::read_link(place.join("ns/mnt")).ok()? == fs::read_link("/proc/self/ns/mnt").ok()?;
+    if !is_alike {
+        return None;
+    }
+    let working = fs::read_link(place.join("cwd")).ok()?;
+    let stat = fs::read_to_string(place.join("stat")).ok()?;
+    Some(Process {
+        component: component.to_owned(),
+        directory: Directory::at(&working.join(directory)).real(),
+        // Behind the name, which ends with the last bracket: state, parent.
+        parent: stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)?.parse().ok()),
+        lock: if component == "host" { lock_held(&place) } else { None },
+    })
+}
+
+/// Component and directory of a process of a landscape, by its command line.
+fn named(words: &[String]) -> Option<(&str, &str)> {
+    let [program, command, component, rest @ ..] = words else { return None };
+    let is_ours = Path::new(program).file_name().is_some_and(|name| name.to_string_lossy().starts_with("terrarium"));
+    // A process that joined by itself is nobody's child.
+    if !is_ours || command != "component" || rest.iter().any(|word| word.starts_with("--join")) {
+        return None;
+    }
+    let directory = rest.iter().skip_while(|word| *word != "--data-dir").nth(1)?;
+    Some((component, directory))
+}
+
+/// Identity of the lock that a process has open, also if the file was removed.
+fn lock_held(place: &Path) -> Option<Identity> {
+    let descriptors = fs::read_dir(place.join("fd")).into_iter().flatten().filter_map(Result::ok);
+    let is_lock = |path: &PathBuf| {
+        let name = fs::read_link(path).ok().and_then(|to| Some(to.file_name()?.to_string_lossy().into_owned()));
+        name.is_some_and(|name| name == "lock" || name == "lock (deleted)")
+    };
+    descriptors.map(|entry| entry.path()).find(is_lock).and_then(|path| identity(&path))
+}
+
+fn identity(path: &Path) -> Option<Identity> {
+    fs::metadata(path).map(|file| (file.dev(), file.ino())).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(component: &str, parent: u32, lock: Option<Identity>) -> Process {
+        Process { component: component.to_owned(), directory: PathBuf::from("/d"), parent: Some(parent), lock }
+    }
+
+    #[test]
+    fn processes_are_left_over_without_their_lock_or_host() {
+        let lock = Some((1, 7));
+        let all = BTreeMap::from([
+            (10, of("host", 1, Some((1, 7)))),
+            (11, of("gardenlet", 10, None)),
+            // A container's first process is the parent of others without being a host.
+            (12, of("gardenlet", 1, None)),
+            (20, of("host", 1, Some((1, 8)))),
+            (30, of("host", 1, None)),
+        ]);
+        let found: Vec<u32> = stray(&all, lock).into_keys().collect();
+        assert_eq!(found, [12, 20]);
+        let found: Vec<u32> = stray(&all, None).into_keys().collect();
+        assert_eq!(found, [10, 12, 20], "the directory was removed");
+        let first = BTreeMap::from([(1, of("host", 0, Some((1, 7)))), (2, of("gardenlet", 1, None))]);
+        assert_eq!(stray(&first, lock), BTreeMap::new(), "a host may be the first process of a container");
+    }
+
+    #[test]
+    fn command_lines_name_component_and_directory() {
+        let named = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            named(&words).map(|(component, directory)| (component.to_owned(), directory.to_owned()))
+        };
+        let pair = |component: &str, directory: &str| Some((component.to_owned(), directory.to_owned()));
+        assert_eq!(named("/bin/terrarium component host --data-dir d --owner 1"), pair("host", "d"));
+        assert_eq!(named("terrarium component gardenlet --data-dir /d"), pair("gardenlet", "/d"));
+        assert_eq!(named("terrarium component gardenlet"), None);
+        assert_eq!(named("terrarium component gardener-apiserver --join h:1 --data-dir /d"), None);
+        assert_eq!(named("vim component host --data-dir d"), None);
+        assert_eq!(named("terrarium status --data-dir d"), None);
+    }
+
+    #[test]
+    fn this_process_is_of_no_landscape() {
+        assert_eq!(process(std::process::id()), None);
+    }
+}

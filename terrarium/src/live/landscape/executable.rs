@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The program's own file, which may be replaced or removed while processes of it run.
+//!
+//! A running landscape starts processes for as long as it runs: they must be of the build that the host is, also after
+//! the file was replaced by another build.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// What Linux appends to the path of a file that was removed or replaced.
+const DELETED: &str = " (deleted)";
+
+/// A path by which this program can be started, whatever has become of its file.
+///
+/// # Errors
+/// The system does not say which file it is.
+pub(crate) fn running() -> io::Result<PathBuf> {
+    let file = std::env::current_exe()?;
+    let link = Path::new("/proc/self/exe");
+    Ok(if is_same(link, &file) || !link.exists() { file } else { link.to_owned() })
+}
+
+/// Path of this program's file; after a replacement there is another build.
+///
+/// # Errors
+/// The system does not say which file it is.
+pub(crate) fn file() -> io::Result<PathBuf> {
+    std::env::current_exe().map(|path| if path.exists() { path } else { without_mark(&path) })
+}
+
+/// Path of a process's program, if another build is there now, or none. Nothing is said of processes of others.
+pub(crate) fn replaced(pid: u32) -> Option<PathBuf> {
+    let link = PathBuf::from(format!("/proc/{pid}/exe"));
+    let path = fs::read_link(&link).ok()?;
+    (link.exists() && !is_same(&link, &path)).then(|| without_mark(&path))
+}
+
+fn is_same(a: &Path, b: &Path) -> bool {
+    let identity = |path: &Path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
+    identity(a).is_some_and(|found| identity(b) == Some(found))
+}
+
+fn without_mark(path: &Path) -> PathBuf {
+    path.to_str().and_then(|text| text.strip_suffix(DELETED)).map_or_else(|| path.to_owned(), PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::{Child, Command, Stdio};
+
+    use super::*;
+
+    /// A copy of `cat` that runs until its input is closed.
+    fn start(path: &Path) -> Child {
+        Command::new(path).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("a copy of a program")
+    }
+
+    #[test]
+    fn a_replaced_file_is_noticed() {
+        let folder = std::env::temp_dir().join(format!("terrarium-executable-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder for temporary files");
+        let (path, other) = (folder.join("program"), folder.join("other"));
+        for file in [&path, &other] {
+            fs::copy("/bin/cat", file).expect("every system has cat");
+            fs::set_permissions(file, fs::Permissions::from_mode(0o700)).expect("ours");
+        }
+        let mut child = start(&path);
+        assert_eq!(replaced(child.id()), None);
+        fs::rename(&other, &path).expect("ours");
+        assert_eq!(replaced(child.id()).as_deref(), Some(fs::canonicalize(&path).expect("there").as_path()));
+        fs::remove_file(&path).expect("ours");
+        assert_eq!(
+            replaced(child.id()).as_deref(),
+            Some(fs::canonicalize(&folder).expect("there").join("program").as_path())
+        );
+        drop(child.stdin.take());
+        child.wait().expect("it ends");
+        assert_eq!(replaced(child.id()), None, "it has ended");
+        fs::remove_dir_all(folder).expect("ours");
+    }
+
+    #[test]
+    fn this_program_can_be_started() {
+        let path = running().expect("a path");
+        assert!(path.exists() && file().expect("a path").exists());
+    }
+}
