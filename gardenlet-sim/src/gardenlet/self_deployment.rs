@@ -5,7 +5,7 @@
 //! must not run does no harm: its process refuses to start, and this one goes on.
 //!
 //! Unlike upstream: there is no chart to be pulled, and nothing is looked at again every hour. provider-local, which has no
-//! ControllerDeployment of its own to be updated by, follows gardenlet's version.
+//! ControllerDeployment of its own to be updated by, follows the oldest gardenlet of the landscape (rule E1).
 //!
 //! Source: pkg/gardenlet/controller/gardenlet @ v1.120.0.
 
@@ -23,24 +23,32 @@ use controller::{
 use domain::conditions;
 use domain::garden::control_plane::deployment_lacks;
 use domain::garden::gardenlet::{self as rules, Wanted};
-use serde_json::json;
 
-use super::shared::{GARDEN, Gardenlet};
-use crate::provider_local;
+use super::oldest::Oldest;
+use super::shared::{GARDEN, Gardenlet, garden_key};
 
 /// Runs the controller until the component stops.
-pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
+pub(crate) async fn run(gardenlet: Arc<Gardenlet>, oldest: Oldest) {
     let mut controller = Controller::new("gardenlet", &gardenlet.context);
     let named = ListOptions::with_field(&format!("metadata.name={}", gardenlet.options.seed_name));
     let api = Api::<GardenletObject>::namespaced(&gardenlet.context, GARDEN, namespace::GARDEN);
     let store = controller.watch(api, named, |change| vec![change.key.clone()]);
+    let own = garden_key(namespace::GARDEN, &gardenlet.options.seed_name);
+    oldest.watch(&mut controller, move || vec![own.clone()]);
     let recorder = Recorder::named(&gardenlet.context, GARDEN, "gardenlet-controller");
     // The generation that this process has acted on.
     let done = Arc::new(AtomicI64::new(0));
     controller
         .run(1, move |key| {
             let (gardenlet, store, recorder, done) = (gardenlet.clone(), store.clone(), recorder.clone(), done.clone());
-            async move { pass(&gardenlet, &store, &recorder, &done, &key).await }
+            let oldest = oldest.clone();
+            async move {
+                pass(&gardenlet, &store, &recorder, &done, &key).await?;
+                if store.get(&key).is_some() {
+                    oldest.follow(&gardenlet, &gardenlet.seed_cluster).await?;
+                }
+                Ok(Requeue::OnChange)
+            }
         })
         .await;
 }
@@ -51,13 +59,11 @@ async fn pass(
     recorder: &Recorder,
     done: &AtomicI64,
     key: &ObjectKey,
-) -> Result<Requeue, Error> {
-    let Some(object) = store.get(key).filter(|object| !object.metadata.is_being_deleted()) else {
-        return Ok(Requeue::OnChange);
-    };
+) -> Result<(), Error> {
+    let Some(object) = store.get(key).filter(|object| !object.metadata.is_being_deleted()) else { return Ok(()) };
     let generation = object.metadata.generation;
     if done.load(Ordering::Relaxed) == generation {
-        return Ok(Requeue::OnChange);
+        return Ok(());
     }
     let about = ObjectRef::of(&*object);
     let is_news = object.status.observed_generation != generation;
@@ -82,8 +88,7 @@ async fn pass(
     new.status.observed_generation = generation;
     gardenlet.garden::<GardenletObject>(namespace::GARDEN).update_status(&object, &new).await?;
     done.store(generation, Ordering::Relaxed);
-    follow(gardenlet).await?;
-    Ok(Requeue::OnChange)
+    Ok(())
 }
 
 /// Writes its configuration and its Deployment, as far as they differ.
@@ -103,19 +108,6 @@ async fn deploy(gardenlet: &Gardenlet, wanted: &Wanted) -> Result<(), Error> {
         }
         None => Ok(()),
     }
-}
-
-/// Gives provider-local this gardenlet's version, unless it has one of its own.
-async fn follow(gardenlet: &Gardenlet) -> Result<(), Error> {
-    let deployments = gardenlet.seed::<Deployment>(namespace::GARDEN);
-    let Some(held) = deployments.get_opt(provider_local::DEPLOYMENT).await? else { return Ok(()) };
-    let Some(image) = rules::followed(&held, &gardenlet.identity.version) else { return Ok(()) };
-    let mut containers = held.spec.template.spec.containers.clone();
-    if let Some(container) = containers.first_mut() {
-        container.image = image;
-    }
-    let patch = Patch::Merge(json!({ "spec": { "template": { "spec": { "containers": containers } } } }));
-    deployments.patch(provider_local::DEPLOYMENT, &patch).await.map(drop)
 }
 
 fn image(deployment: &Deployment) -> &str {

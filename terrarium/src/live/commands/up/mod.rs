@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let directory = arguments.which.directory()?;
     directory.must_be_ours()?;
     let began = Clock::wall().now();
-    let (client, host, clock) = block_on(async {
+    let (mut client, host, clock, version) = block_on(async {
         let limit = began.checked_add_signed(arguments.wait).unwrap_or(DateTime::<Utc>::MAX_UTC);
         let (client, host) = start::bring_up(&directory, arguments, limit).await?;
         if let Some(mode) = arguments.settings.clock {
@@ -99,8 +99,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             furnish(&client).await?;
         }
         let clock = client.clock().await?;
-        Ok((client, host, clock))
+        let version = client.gardener_version().await?;
+        Ok((client, host, clock, version))
     })?;
+    directory.found_gardener(&version)?;
+    client.facts.gardener_found = Some(version);
     let seconds = (Clock::wall().now() - began).as_seconds_f64();
     if let Some(host) = &host {
         host.notes(&directory).iter().for_each(|note| output.note(note));
@@ -165,7 +168,8 @@ fn print(
     arguments: &Arguments,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let Facts { name, gardener_version, profile, seed, seeds, apiservers, log, .. } = &client.facts;
+    let Facts { name, profile, seed, seeds, apiservers, log, .. } = &client.facts;
+    let gardener_version = client.facts.gardener();
     // Before the first line: a reader that closes the output early has the contexts, too.
     let merged = match arguments.kubeconfig.path() {
         None => None,
@@ -226,7 +230,7 @@ pub(crate) fn object(client: &Client, clock: &ClockState) -> serde_json::Value {
     json!({
         "name": client.facts.name,
         "version": env!("CARGO_PKG_VERSION"),
-        "gardenerVersion": client.facts.gardener_version,
+        "gardenerVersion": client.facts.gardener(),
         "profile": client.facts.profile,
         "clock": clock,
         "seed": client.facts.seed,
