@@ -24,6 +24,7 @@ use domain::conditions;
 use domain::garden::control_plane::{Settings, deployment_lacks};
 use domain::garden::gardenlet::{self, version};
 use domain::garden::seed_cluster::{self, SeedCluster};
+use domain::skew::{Landscape, library};
 use process::{Context, watch};
 
 use crate::{GARDEN, RUNTIME};
@@ -114,7 +115,10 @@ impl Deployer {
         };
         let gardens = self.gardens.list();
         let kubernetes = gardens.first().map_or("", |garden| &garden.spec.virtual_cluster.kubernetes.version);
-        let made = seed_cluster::seed_cluster(&gardenlet.metadata.name, kubernetes, wanted, &version, profile);
+        let seeds = self.seeds.list();
+        let gardenlets = library::gardenlets(&Landscape::default(), seeds.iter().map(AsRef::as_ref));
+        let provider = library::followed(&version, &gardenlets);
+        let made = seed_cluster::seed_cluster(&gardenlet.metadata.name, kubernetes, wanted, provider, profile);
         create(&self.context, &made).await?;
         let api = Api::<Deployment>::namespaced(&self.context, &made.cluster.metadata.name, namespace::GARDEN);
         let wanted = &made.deployments[0];

@@ -11,7 +11,9 @@ use api::security::CredentialsBinding;
 use apimachinery::Resource;
 use apimachinery::field::{FieldError, Path};
 use domain::admission::Refusal;
-use domain::admission::extensions::{Labels, check_backup, check_primary, check_seed, check_shoot};
+use domain::admission::extensions::{
+    Labels, check_backup, check_primary, check_seed, check_shoot, is_built_in, way_out,
+};
 use domain::profile::Profile;
 use domain::skew::enforcement::Enforcement;
 use domain::skew::library;
@@ -130,8 +132,17 @@ impl Plugin for ControllerRegistrationResources {
         if old == Some(&registration.spec) {
             return Ok(());
         }
-        let result = check_primary(registration, &reads.list_decisive::<ControllerRegistration>());
-        result.map_err(|refusal| refused::<ControllerRegistration>(attributes, refusal))
+        let others = reads.list_decisive::<ControllerRegistration>();
+        let Err(mut refusal) = check_primary(registration, &others) else { return Ok(()) };
+        let of_landscape = |other: &ControllerRegistration| {
+            let named = other.spec.deployment.iter().flat_map(|deployment| &deployment.deployment_refs);
+            let deployments = named.filter_map(|named| reads.get::<ControllerDeployment>("", &named.name));
+            deployments.into_iter().any(|deployment| is_built_in(&deployment))
+        };
+        if let (Refusal::Forbidden(text), Some(way)) = (&mut refusal, way_out(registration, &others, of_landscape)) {
+            *text = format!("{text}; {way}");
+        }
+        Err(refused::<ControllerRegistration>(attributes, refusal))
     }
 }
 

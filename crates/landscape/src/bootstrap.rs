@@ -9,6 +9,7 @@ use api::kubernetes::core::{Namespace, Secret};
 use api::terrarium::{Cluster, ClusterSpec};
 use apimachinery::Resource;
 use apimachinery::meta::ObjectMeta;
+use apimachinery::status::reason;
 use controller::Api;
 use process::Context;
 
@@ -42,7 +43,16 @@ pub async fn prepare_extensions(admin: &Context, options: &Options) -> Result<()
     let registrations = Api::<ControllerRegistration>::all(admin, cluster::GARDEN);
     for extension in EXTENSIONS {
         create(&deployments, extension.deployment(&options.gardener_version)).await?;
-        create(&registrations, extension.registration()).await?;
+        match create(&registrations, extension.registration()).await {
+            // A user's registration controls what it is for.
+            Err(Failure::Refused(_, error)) if error.reason() == reason::FORBIDDEN => {
+                tracing::info!(
+                    extension = extension.name,
+                    "stays away: another ControllerRegistration has taken its place"
+                );
+            }
+            created => created?,
+        }
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use api::core::{ControllerRegistration, ControllerRegistrationDeployment, ControllerResource, DeploymentRef};
 use api::core_v1::{ControllerDeployment, HelmControllerDeployment, OCIRepository};
 use apimachinery::meta::ObjectMeta;
+use domain::admission::extensions::BUILT_IN_CHARTS;
 
 /// What one extension registers.
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +101,7 @@ pub fn registered() -> BTreeSet<(&'static str, String)> {
 impl ExtensionInfo {
     /// Its ControllerDeployment, of the emulated version of Gardener.
     pub fn deployment(&self, version: &str) -> ControllerDeployment {
-        let reference = format!("extensions.example.org/charts/{}:{version}", self.name);
+        let reference = format!("{BUILT_IN_CHARTS}{}:{version}", self.name);
         ControllerDeployment {
             metadata: named(self.name),
             helm: Some(HelmControllerDeployment {

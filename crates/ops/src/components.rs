@@ -2,12 +2,16 @@
 //! Deployments of Gardener's components and their processes: which version each runs and which it is to run, and why it is
 //! not there yet.
 
+use std::fmt;
 use std::sync::Arc;
 
+use api::cluster;
 use api::constants::annotation;
 use api::kubernetes::apps::Deployment;
-use api::kubernetes::core::{ContainerStateTerminated, Pod};
-use domain::skew::GardenerVersion;
+use api::kubernetes::core::{ContainerStateTerminated, ContainerStatus, Pod};
+use domain::profile::Profile;
+use domain::skew::start_up::{rule_of_line, stays_refused};
+use domain::skew::{Component, GardenerVersion, Landscape, Rule, lease, library};
 use serde_json::{Value, json};
 
 /// How far a move is.
@@ -34,15 +38,23 @@ pub fn pods_of(deployment: &Deployment, pods: &[Arc<Pod>]) -> Vec<Arc<Pod>> {
     pods.iter().filter(|pod| is_its(pod)).cloned().collect()
 }
 
+/// Exit code of a process that is refused because of its version.
+const REFUSED: i32 = 3;
+/// Ends of a process after which it is not waited for any longer.
+const ENDS: i32 = 3;
+
+/// The tag of an image.
+fn tag(image: &str) -> &str {
+    image.rsplit_once(':').map_or("", |(_, tag)| tag)
+}
+
 /// A process of the new version that ended and will end again.
 pub fn problem(deployment: &Deployment, pods: &[Arc<Pod>], to: &GardenerVersion) -> Option<State> {
-    /// Ends of a process after which it is not waited for any longer.
-    const ENDS: i32 = 3;
     pods_of(deployment, pods).iter().find_map(|pod| {
         let (end, restarts) = end_of(pod, to)?;
         let why = end.message.lines().last().unwrap_or_default().to_owned();
         match end.exit_code {
-            3 => Some(State::Refused(why)),
+            REFUSED => Some(State::Refused(why)),
             _ if restarts >= ENDS => Some(State::Failed(why)),
             _ => None,
         }
@@ -84,6 +96,103 @@ pub fn rolls(deployment: &Deployment, pods: &[Arc<Pod>], to: &GardenerVersion) -
     pods.iter().find(is_old).map(|pod| format!("pod {} of the old version has not ended", pod.metadata.name))
 }
 
+/// A process that does not start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crash {
+    /// The component.
+    pub component: String,
+    /// The cluster that it is in.
+    pub cluster: String,
+    /// Its version.
+    pub version: String,
+    /// The rule about versions that refuses it, if that is why.
+    pub rule: Option<Rule>,
+    /// Its exit code.
+    pub exit_code: i32,
+    /// Its last line.
+    pub line: String,
+    /// Number of its restarts.
+    pub restarts: i32,
+}
+
+impl Crash {
+    /// Of the process of a pod that has ended with an error and is not ready again.
+    fn of(component: &str, pod: &Pod) -> Option<Self> {
+        let container = pod.status.container_statuses.first()?;
+        let end = container.last_state.terminated.as_ref().filter(|end| end.exit_code != 0)?;
+        if container.ready || pod.metadata.is_being_deleted() {
+            return None;
+        }
+        let line = end.message.lines().last().unwrap_or_default();
+        Some(Self {
+            component: component.to_owned(),
+            cluster: pod.metadata.annotation(annotation::CLUSTER).unwrap_or_default().to_owned(),
+            version: tag(&pod.spec.containers.first()?.image).to_owned(),
+            rule: rule_of_line(line).filter(|_| end.exit_code == REFUSED),
+            exit_code: end.exit_code,
+            line: line.to_owned(),
+            restarts: container.restart_count,
+        })
+    }
+
+    /// True if its version is the reason.
+    pub const fn is_refused(&self) -> bool {
+        self.exit_code == REFUSED
+    }
+
+    /// True if a restart among the instances that run now ends the same way. A refusal ends when the instance that caused it
+    /// has gone.
+    pub fn is_lasting(&self, running: &Landscape, profile: Profile) -> bool {
+        let seed = cluster::seed(&self.cluster).unwrap_or_default();
+        match (self.rule, lease::instance(&self.component, seed, &self.version)) {
+            (Some(rule), Some(instance)) => stays_refused(running, &instance, rule, profile),
+            _ => self.is_refused() || self.restarts >= ENDS,
+        }
+    }
+
+    /// As scripts read it.
+    pub fn object(&self) -> Value {
+        let Self { component, cluster, version, rule, exit_code, line, restarts } = self;
+        json!({
+            "component": component, "cluster": cluster, "version": version, "rule": rule.map(|rule| rule.to_string()),
+            "exitCode": exit_code, "message": line, "restarts": restarts,
+        })
+    }
+}
+
+/// `gardener-scheduler v1.146.0 (runtime) does not start: …`.
+impl fmt::Display for Crash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = self.line.trim_start_matches("Error: ");
+        let (code, Self { component, cluster, version, .. }) = (self.exit_code, self);
+        write!(f, "{component} {version} ({cluster}) does not start: ")?;
+        if line.is_empty() { write!(f, "its process ends with exit code {code}") } else { f.write_str(line) }
+    }
+}
+
+/// True for the Deployments of components that the rules about versions know, false for a user's with the same labels.
+fn is_known(name: &str) -> bool {
+    Component::named(name).is_some() || library::of_component(name).is_some()
+}
+
+/// Processes of Gardener's components that do not start; `deployments` and `pods` are those of all.
+pub fn crashes(deployments: &[Arc<Deployment>], pods: &[Arc<Pod>]) -> Vec<Crash> {
+    let of = |deployment: &Arc<Deployment>| {
+        let name = deployment.metadata.name.clone();
+        pods_of(deployment, pods).into_iter().filter_map(move |pod| Crash::of(&name, &pod))
+    };
+    deployments.iter().filter(|one| is_known(&one.metadata.name)).flat_map(of).collect()
+}
+
+/// A component that is not as an upgrade to a version leaves it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Defect {
+    /// It may be ready in a moment.
+    Passing(String),
+    /// It stays until a user acts.
+    Lasting(String),
+}
+
 /// A component as `upgrade status` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -91,7 +200,7 @@ pub struct Row {
     pub component: String,
     /// The cluster that it is in.
     pub cluster: String,
-    /// Versions of its processes, each once.
+    /// Versions of its processes that run, each once.
     pub runs: Vec<String>,
     /// Version of its Deployment.
     pub wanted: String,
@@ -103,30 +212,63 @@ pub struct Row {
     pub restarts: i64,
     /// What the one that ended last said last; empty: none ended.
     pub last_words: String,
+    /// Its process that does not start.
+    pub crash: Option<Crash>,
+    /// True if its Deployment keeps a version of its own.
+    pub is_pinned: bool,
 }
 
 impl Row {
     /// As columns: component, cluster, runs, wanted, ready, state.
     pub fn cells(&self) -> [String; 6] {
         let Self { component, cluster, runs, wanted, ready, state, .. } = self.clone();
-        [component, cluster, runs.join(","), wanted, ready, state]
+        let runs = if runs.is_empty() { "-".to_owned() } else { runs.join(",") };
+        [component, cluster, runs, wanted, ready, state]
+    }
+
+    /// The reason why not all its instances are ready at a version; `None`: they are. `running` are all instances that run.
+    pub fn defect(&self, to: &GardenerVersion, running: &Landscape, profile: Profile) -> Option<Defect> {
+        let Self { component, cluster, wanted, state, .. } = self;
+        if !is_known(component) {
+            return None;
+        }
+        if let Some(crash) = &self.crash {
+            let kind = if crash.is_lasting(running, profile) { Defect::Lasting } else { Defect::Passing };
+            return Some(kind(crash.to_string()));
+        }
+        let is_other = GardenerVersion::parse(wanted).is_none_or(|version| version != *to);
+        if is_other && !self.is_pinned {
+            return Some(Defect::Lasting(format!(
+                "{component} ({cluster}): its Deployment asks for {wanted}, not v{to}"
+            )));
+        }
+        (state != "ready").then(|| Defect::Passing(format!("{component} ({cluster}): {state}")))
     }
 
     /// As scripts read it.
     pub fn object(&self) -> Value {
-        let Self { component, cluster, runs, wanted, ready, state, .. } = self;
+        let Self { component, cluster, runs, wanted, ready, state, restarts, last_words, crash, .. } = self;
+        let rule = crash.as_ref().and_then(|crash| crash.rule).map(|rule| rule.to_string());
         json!({
             "component": component, "cluster": cluster, "runs": runs, "wanted": wanted, "ready": ready, "state": state,
+            "restarts": restarts, "rule": rule, "exitCode": crash.as_ref().map(|crash| crash.exit_code),
+            "message": last_words,
         })
     }
 
     /// Of a Deployment; `pods` are those of all.
     pub fn of(deployment: &Deployment, pods: &[Arc<Pod>]) -> Self {
-        let tag = |image: &str| image.rsplit_once(':').map_or("", |(_, tag)| tag).to_owned();
-        let of_pod = |pod: &Arc<Pod>| tag(pod.spec.containers.first().map_or("", |container| &container.image));
-        let wanted = tag(deployment.spec.template.spec.containers.first().map_or("", |container| &container.image));
+        let name = &deployment.metadata.name;
+        let of_pod =
+            |pod: &&Arc<Pod>| tag(pod.spec.containers.first().map_or("", |container| &container.image)).to_owned();
+        let image = deployment.spec.template.spec.containers.first().map_or("", |container| &container.image);
+        let wanted = tag(image).to_owned();
         let own = pods_of(deployment, pods);
-        let mut runs: Vec<String> = own.iter().map(of_pod).collect();
+        let runs = |pod: &&Arc<Pod>| {
+            let is_up = |status: &ContainerStatus| status.state.running.is_some();
+            pod.status.container_statuses.first().is_some_and(is_up) && Crash::of(name, pod).is_none()
+        };
+        let mut runs: Vec<String> = own.iter().filter(runs).map(|pod| of_pod(&pod)).collect();
         runs.sort_unstable();
         runs.dedup();
         let state = match GardenerVersion::parse(&wanted) {
@@ -148,6 +290,8 @@ impl Row {
             state,
             restarts: statuses().map(|status| i64::from(status.restart_count)).sum(),
             last_words: last.and_then(|end| end.message.lines().last()).unwrap_or_default().to_owned(),
+            crash: own.iter().find_map(|pod| Crash::of(name, pod)),
+            is_pinned: deployment.metadata.annotation(annotation::COMPONENT_VERSION).is_some(),
         }
     }
 }
@@ -155,4 +299,110 @@ impl Row {
 /// The version that an image's tag says.
 pub fn version_of(image: &str) -> Option<GardenerVersion> {
     GardenerVersion::parse(image.rsplit_once(':')?.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::skew::Instance;
+
+    use super::*;
+
+    fn read<T: serde::de::DeserializeOwned>(tree: Value) -> Arc<T> {
+        Arc::new(serde_json::from_value(tree).expect("an object"))
+    }
+
+    fn deployment(name: &str, version: &str, annotations: &Value) -> Arc<Deployment> {
+        let labels = json!({ "app": "gardener", "role": name });
+        let mut annotations = annotations.clone();
+        annotations[annotation::CLUSTER] = json!("runtime");
+        read(json!({
+            "metadata": { "name": name, "annotations": annotations },
+            "spec": {
+                "replicas": 1,
+                "selector": { "matchLabels": labels },
+                "template": { "spec": { "containers": [{ "name": name, "image": format!("a/{name}:{version}") }] } },
+            },
+            "status": { "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1, "readyReplicas": 1 },
+        }))
+    }
+
+    /// `end`: exit code and last line of a process that has ended.
+    fn pod(name: &str, version: &str, end: Option<(i32, &str)>) -> Arc<Pod> {
+        let (state, last) = match end {
+            None => (json!({ "running": {} }), json!({})),
+            Some((code, line)) => (
+                json!({ "waiting": { "reason": "CrashLoopBackOff" } }),
+                json!({ "terminated": { "exitCode": code, "message": format!("first\n{line}") } }),
+            ),
+        };
+        read(json!({
+            "metadata": {
+                "name": format!("{name}-{version}"),
+                "labels": { "app": "gardener", "role": name },
+                "annotations": { annotation::CLUSTER: "runtime" },
+            },
+            "spec": { "containers": [{ "name": name, "image": format!("a/{name}:{version}") }] },
+            "status": { "containerStatuses": [{
+                "name": name, "ready": end.is_none(), "restartCount": i32::from(end.is_some()), "state": state,
+                "lastState": last,
+            }] },
+        }))
+    }
+
+    const LINE: &str = "Error: failed verifying Gardener version: too old [rule=C2, component=gardener-scheduler, \
+                        version=v1.146.0, against=1.148.0]";
+
+    fn running(apiserver: &str) -> Landscape {
+        Landscape { instances: vec![Instance::new(Component::Apiserver, apiserver)], ..Landscape::default() }
+    }
+
+    #[test]
+    fn a_component_that_crash_loops_is_not_at_its_version() {
+        let target = GardenerVersion::parse("1.148.0").expect("a version");
+        let name = "gardener-scheduler";
+        let pods = [pod(name, "v1.148.0", None), pod(name, "v1.146.0", Some((3, LINE)))];
+        let row = Row::of(&deployment(name, "v1.146.0", &json!({})), &pods);
+        assert_eq!(row.runs, ["v1.148.0"], "what crash-loops does not run");
+        assert_eq!(row.object()["rule"], "C2");
+        assert_eq!(row.object()["exitCode"], 3);
+        assert_eq!(row.object()["message"], LINE);
+        let text =
+            format!("gardener-scheduler v1.146.0 (runtime) does not start: {}", LINE.trim_start_matches("Error: "));
+        let defect = |row: &Row, apiserver| row.defect(&target, &running(apiserver), Profile::Documents);
+        assert_eq!(defect(&row, "1.148.0"), Some(Defect::Lasting(text.clone())));
+        // It starts as soon as the one that it was too old for has gone.
+        assert_eq!(defect(&row, "1.147.0"), Some(Defect::Passing(text)));
+    }
+
+    #[test]
+    fn a_component_is_at_a_version_when_every_instance_is_ready_there() {
+        let target = GardenerVersion::parse("1.148.0").expect("a version");
+        let name = "gardener-scheduler";
+        let defect = |version: &str, annotations: &Value, pod: Arc<Pod>| {
+            let row = Row::of(&deployment(name, version, annotations), &[pod]);
+            row.defect(&target, &running("1.148.0"), Profile::Documents)
+        };
+        let none = json!({});
+        assert_eq!(defect("v1.148.0", &none, pod(name, "v1.148.0", None)), None);
+        assert_eq!(
+            defect("v1.147.0", &none, pod(name, "v1.147.0", None)),
+            Some(Defect::Lasting(
+                "gardener-scheduler (runtime): its Deployment asks for v1.147.0, not v1.148.0".to_owned()
+            ))
+        );
+        let pinned = json!({ annotation::COMPONENT_VERSION: "v1.147.0" });
+        assert_eq!(defect("v1.147.0", &pinned, pod(name, "v1.147.0", None)), None, "it has releases of its own");
+        let foreign = Row::of(&deployment("mine", "v1", &none), &[pod("mine", "v1", None)]);
+        assert_eq!(foreign.defect(&target, &running("1.148.0"), Profile::Documents), None, "it is a user's");
+        assert_eq!(
+            defect("v1.148.0", &none, pod(name, "v1.147.0", None)),
+            Some(Defect::Passing(
+                "gardener-scheduler (runtime): pod gardener-scheduler-v1.147.0 of the old version has not ended"
+                    .to_owned()
+            ))
+        );
+        let ended = defect("v1.148.0", &none, pod(name, "v1.148.0", Some((1, "error: no"))));
+        let text = "gardener-scheduler v1.148.0 (runtime) does not start: error: no";
+        assert_eq!(ended, Some(Defect::Passing(text.to_owned())), "it may start the next time");
+    }
 }

@@ -345,9 +345,9 @@ fn a_version_out_of_skew_crash_loops_while_the_old_instance_serves() {
 }
 
 #[test]
-fn an_extension_whose_library_is_newer_than_its_gardenlet_crash_loops() {
+fn an_extension_whose_library_is_newer_than_any_gardenlet_crash_loops() {
     let sandbox = sandbox("extension-out-of-skew");
-    sandbox.terrarium(&["up", "--operator=false", "--preset=demo"]);
+    sandbox.terrarium(&["up", "--operator=false", "--preset=demo", "--seeds=2"]);
     let seed = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "seed-local", &[&["-n", "garden"], words].concat());
     let (deployment, image) = ("deployment/gardener-extension-provider-local", "*=gardener/extensions/provider-local");
     seed(&["set", "image", deployment, &format!("{image}:v1.121.0")]);
@@ -369,6 +369,19 @@ fn an_extension_whose_library_is_newer_than_its_gardenlet_crash_loops() {
     runtime(&["set", "image", "deployment/gardener-apiserver", "*=gardener/apiserver:v1.121.0"]);
     runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=60s"]);
     seed(&["set", "image", "deployment/gardenlet", "*=gardener/gardenlet:v1.121.0"]);
+    seed(&["rollout", "status", "deployment/gardenlet", "--timeout=60s"]);
+    // The oldest gardenlet of the landscape counts, and not that of its own seed.
     seed(&["set", "image", deployment, &format!("{image}:v1.121.0")]);
+    let pods = until_in(&sandbox, "seed-local", "role=gardener-extension-provider-local", |pods| {
+        pods.iter().any(|pod| container(pod)["state"]["waiting"]["reason"] == "CrashLoopBackOff")
+    });
+    let refused = pods.iter().find(|pod| container(pod)["ready"] == false).expect("the new pod");
+    let message = container(refused)["lastState"]["terminated"]["message"].as_str().unwrap_or_default();
+    let text =
+        "depends on extensions library 1.121.0, which is newer than gardenlet 1.120.0 on seed \"local-2\" [rule=E1";
+    assert!(message.contains(text), "{message}");
+    let other = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "seed-local-2", &[&["-n", "garden"], words].concat());
+    other(&["set", "image", "deployment/gardenlet", "*=gardener/gardenlet:v1.121.0"]);
+    other(&["rollout", "status", "deployment/gardenlet", "--timeout=60s"]);
     seed(&["rollout", "status", deployment, "--timeout=60s"]);
 }

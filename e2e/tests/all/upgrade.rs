@@ -52,6 +52,28 @@ fn an_upgrade_over_several_minors_reaches_the_shoots() {
     sandbox.terrarium(&["clock", "until", "shoot/demo/no-dns=Succeeded"]);
     assert_eq!(control_planes(&sandbox), "no-dns normal\nno-dns-exposure exposure\n");
 
+    // gardener-operator does not wait between components.
+    let (code, text) = sandbox.terrarium_refused(&["upgrade", "apply", "--to", "1.121", "--pause-between"]);
+    assert_eq!(code, 2);
+    in_order(&text, &["--pause-between: gardener-operator replaces gardener-apiserver by itself"]);
+    let gardenlet =
+        |patch: &str| garden(&["-n", "garden", "patch", "gardenlet", "local-2", "--type=merge", "-p", patch]);
+    gardenlet(r#"{"spec":{"deployment":{"image":{"tag":"v1.120.0"}}}}"#);
+    let (code, text) = sandbox.terrarium_refused(&["upgrade", "apply", "--to", "1.121"]);
+    assert_eq!(code, 2);
+    in_order(
+        &text,
+        &["gardenlet of seed local-2", "Gardenlet garden/local-2 pins spec.deployment.image.tag to v1.120.0"],
+    );
+    gardenlet(r#"{"spec":{"deployment":{"image":null}}}"#);
+    // An extension is released on its own: what its manifest says stays.
+    let declared = sandbox.file(
+        "extension.yaml",
+        "apiVersion: core.gardener.cloud/v1\nkind: ControllerDeployment\nmetadata:\n  name: mine\n  annotations: \
+         {terrarium.dev/extensions-library-version: v1.119.0}\nhelm: {ociRepository: {ref: 'r.example/mine:v1'}}\n",
+    );
+    garden(&["create", "-f", &declared]);
+
     let dry = sandbox.terrarium(&["upgrade", "apply", "--to", "1.122", "--dry-run"]);
     in_order(&dry, &["gardener-operator", "1.121.0", "gardener-apiserver", "gardenlet"]);
     assert_eq!(versions(&sandbox)[0], "\"v1.120.0\"", "a dry run changes nothing");
@@ -88,6 +110,10 @@ fn an_upgrade_over_several_minors_reaches_the_shoots() {
     );
     let written: Value = serde_json::from_slice(&std::fs::read(&file).expect("a report")).expect("JSON");
     assert_eq!(written["succeeded"], true);
+    let library = "jsonpath={.metadata.annotations.terrarium\\.dev/extensions-library-version}";
+    assert_eq!(garden(&["get", "controllerdeployment", "mine", "-o", library]), "v1.119.0");
+    let found: Value = serde_json::from_str(&sandbox.terrarium(&["landscape", "list", "-o", "json"])).expect("JSON");
+    assert_eq!(found["landscapes"][0]["version"], "v1.122.0");
     assert!(versions(&sandbox).iter().all(|runs| runs == "\"v1.122.0\""), "{:?}", versions(&sandbox));
     in_order(&sandbox.terrarium(&["skew", "check"]), &["allowed"]);
     let again = sandbox.terrarium(&["upgrade", "apply", "--to", "1.122"]);
@@ -131,7 +157,13 @@ fn an_upgrade_that_is_stopped_goes_on_where_it_was() {
     let told = sandbox.terrarium(&["upgrade", "apply", "--to", "1.121"]);
     in_order(
         &told,
-        &["1/5  gardener-apiserver", "gardener-scheduler", "gardenlet of seed local", "every component is at v1.121.0"],
+        &[
+            "1/6  gardener-apiserver",
+            "gardener-scheduler",
+            "gardenlet of seed local",
+            "extension provider-local",
+            "every component is at v1.121.0",
+        ],
     );
     assert!(versions(&sandbox).iter().all(|runs| runs == "\"v1.121.0\""), "{:?}", versions(&sandbox));
     // The process that carries it out is killed on the way.
@@ -139,6 +171,56 @@ fn an_upgrade_that_is_stopped_goes_on_where_it_was() {
     running.kill();
     sandbox.terrarium(&["upgrade", "apply", "--to", "1.123"]);
     assert!(versions(&sandbox).iter().all(|runs| runs == "\"v1.123.0\""), "{:?}", versions(&sandbox));
+}
+
+#[test]
+fn an_upgrade_is_not_over_while_a_component_crash_loops() {
+    let sandbox = sandbox("upgrade-broken");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--operator=false"]);
+    let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
+    let scheduler = |version: &str| {
+        let image = format!("*=gardener/scheduler:{version}");
+        runtime(&["set", "image", "deployment/gardener-scheduler", &image]);
+    };
+    scheduler("v1.118.0");
+    let rows = || {
+        let status: Value =
+            serde_json::from_str(&sandbox.terrarium(&["upgrade", "status", "-o", "json"])).expect("JSON");
+        status["components"].as_array().expect("rows").clone()
+    };
+    let row = || rows().into_iter().find(|row| row["component"] == "gardener-scheduler").expect("a row");
+    while row()["rule"].is_null() {}
+    assert_eq!((&row()["rule"], &row()["exitCode"]), (&Value::from("T1"), &Value::from(3)));
+    assert_eq!(row()["runs"], Value::from(vec!["v1.120.0"]), "what crash-loops does not run");
+    let (code, text) = sandbox.terrarium_refused(&["upgrade", "apply", "--to", "1.120"]);
+    assert_eq!(code, 3, "{text}");
+    let line = "gardener-scheduler v1.118.0 (runtime) does not start: failed verifying Gardener version: downgrading \
+                gardener-scheduler is not supported (old version was 1.120.0, my version is v1.118.0) [rule=T1, ";
+    in_order(&text, &["not every component is at v1.120.0: ", line]);
+    in_order(&sandbox.terrarium(&["skew", "check"]), &["allowed: ", "\nnot among them: ", line]);
+    scheduler("v1.120.0");
+    runtime(&["rollout", "status", "deployment/gardener-scheduler", "--timeout=60s"]);
+    in_order(
+        &sandbox.terrarium(&["upgrade", "apply", "--to", "1.120"]),
+        &["nothing to do: every component is at v1.120.0"],
+    );
+
+    // A gate with which a component would not start is said before the first step.
+    sandbox.terrarium(&["config", "set", "gardenlet", "featureGates.NewVPN=true"]);
+    let gone = "W4 FeatureGateGone: gardenlet of Seed local sets NewVPN=true, with which 1.127.0 does not start";
+    in_order(&sandbox.terrarium(&["upgrade", "plan", "--to", "1.126"]), &["gardenlet"]);
+    let (code, text) = sandbox.terrarium_refused(&["upgrade", "apply", "--to", "1.127"]);
+    assert_eq!(code, 2, "{text}");
+    in_order(&text, &[gone.trim_start_matches("W4 FeatureGateGone: "), "config set"]);
+    sandbox.terrarium(&["config", "set", "gardenlet", "featureGates.NewVPN="]);
+
+    // The host is gone: the upgrade cannot go on.
+    let sandbox = &sandbox;
+    let running = sandbox.start_terrarium(&["upgrade", "apply", "--to", "1.130"]);
+    sandbox.terrarium(&["down"]);
+    let (code, text) = running.wait();
+    assert_eq!(code, Some(1), "{text}");
+    assert!(!text.contains("nothing has changed"), "{text}");
 }
 
 #[test]

@@ -29,6 +29,7 @@ use domain::garden::seed_cluster::{self, SeedCluster};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use super::oldest::Oldest;
 use super::shared::{GARDEN, Gardenlet, RUNTIME, garden_key};
 use crate::provider_local;
 
@@ -37,7 +38,7 @@ const CONCURRENCY: usize = 20;
 const LOOK: TimeDelta = TimeDelta::seconds(1);
 
 /// Runs the controller until the component stops.
-pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
+pub(crate) async fn run(gardenlet: Arc<Gardenlet>, oldest: Oldest) {
     let mut controller = Controller::new("managedseed", &gardenlet.context);
     let api = Api::<ManagedSeed>::namespaced(&gardenlet.context, GARDEN, namespace::GARDEN);
     let seeds = controller.watch(api, ListOptions::default(), |change| vec![change.key.clone()]);
@@ -52,8 +53,10 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
             .map(|seed| garden_key(namespace::GARDEN, &seed.metadata.name))
             .collect()
     });
+    let known = seeds.clone();
+    oldest.watch(&mut controller, move || known.keys());
     let recorder = Recorder::named(&gardenlet.context, GARDEN, "managedseed-controller");
-    let deployer = Arc::new(Deployer { gardenlet, seeds, recorder, seen: Mutex::default() });
+    let deployer = Arc::new(Deployer { gardenlet, oldest, seeds, recorder, seen: Mutex::default() });
     controller
         .run(CONCURRENCY, move |key| {
             let deployer = deployer.clone();
@@ -64,6 +67,7 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
 
 struct Deployer {
     gardenlet: Arc<Gardenlet>,
+    oldest: Oldest,
     seeds: Store<ManagedSeed>,
     recorder: Recorder,
     /// Those that this process has seen, and until when one of them is left alone.
@@ -82,6 +86,9 @@ impl Deployer {
             return Ok(Requeue::OnChange);
         }
         if let Some(later) = self.later(key, &seed) {
+            if is_true(&seed, condition::SEED_REGISTERED) && !seed.metadata.is_being_deleted() {
+                self.oldest.follow(&self.gardenlet, &cluster::of_seed(&seed.metadata.name)).await?;
+            }
             return Ok(later);
         }
         if seed.metadata.is_being_deleted() {
@@ -169,7 +176,8 @@ impl Deployer {
         let gardenlet = rules::gardenlet(seed, &self.configuration().await?, version);
         let wanted = wanted(&gardenlet, options.profile.name()).map_err(Error::Failed)?;
         let name = &seed.metadata.name;
-        let made = seed_cluster::seed_cluster(name, kubernetes_version, wanted, version, options.profile.name());
+        let provider = self.oldest.version(&self.gardenlet).await?;
+        let made = seed_cluster::seed_cluster(name, kubernetes_version, wanted, &provider, options.profile.name());
         if !is_true(seed, condition::SEED_REGISTERED) {
             for step in [
                 "Ensuring garden namespace in target cluster",

@@ -17,6 +17,7 @@ mod in_place;
 mod installations;
 mod kept;
 mod managed_seed;
+mod oldest;
 mod readiness;
 mod seed;
 mod self_deployment;
@@ -37,6 +38,7 @@ use process::{Context, Exit};
 pub use self::configuration::Configuration;
 use self::copies::Copies;
 pub use self::flow::{TaskInfo, tasks};
+use self::oldest::Oldest;
 use self::shared::{GARDEN, Gardenlet, MadeCredentials, Signals, Stores};
 use crate::durations::Durations;
 
@@ -104,8 +106,9 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
         context.tasks.spawn(installations::run(gardenlet.clone()));
         context.tasks.spawn(shoot::run(gardenlet.clone()));
         if gardenlet.options.has_pods {
-            context.tasks.spawn(self_deployment::run(gardenlet.clone()));
-            context.tasks.spawn(managed_seed::run(gardenlet.clone()));
+            let oldest = Oldest::new(&gardenlet);
+            context.tasks.spawn(self_deployment::run(gardenlet.clone(), oldest.clone()));
+            context.tasks.spawn(managed_seed::run(gardenlet.clone(), oldest));
         } else {
             play_readiness(&gardenlet);
         }

@@ -7,7 +7,7 @@
 //! process refuses to start, and this one goes on.
 //!
 //! Unlike upstream: there is no chart to be pulled. provider-local, which has no ControllerDeployment of its own to be
-//! updated by, follows gardenlet's version.
+//! updated by, follows the oldest gardenlet of the landscape (rule E1).
 //!
 //! Source: pkg/gardenlet/controller/gardenlet @ v1.120.0.
 
@@ -24,10 +24,9 @@ use domain::conditions;
 use domain::garden::control_plane::deployment_lacks;
 use domain::garden::gardenlet::{self as rules, Wanted};
 use parking_lot::Mutex;
-use serde_json::json;
 
+use super::oldest::Oldest;
 use super::shared::{GARDEN, Gardenlet, garden_key};
-use crate::provider_local;
 
 /// Time between two looks at what was deployed: `syncPeriod` of upstream's controller.
 const SYNC_PERIOD: TimeDelta = TimeDelta::hours(1);
@@ -57,6 +56,7 @@ struct Deployer {
     gardenlet: Arc<Gardenlet>,
     objects: Store<GardenletObject>,
     deployments: Store<Deployment>,
+    oldest: Oldest,
     recorder: Recorder,
     deployed: Mutex<Option<Deployed>>,
     /// When a change of the Deployment is undone.
@@ -64,7 +64,7 @@ struct Deployer {
 }
 
 /// Runs the controller until the component stops.
-pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
+pub(crate) async fn run(gardenlet: Arc<Gardenlet>, oldest: Oldest) {
     let mut controller = Controller::new("gardenlet", &gardenlet.context);
     let named = |name: &str| ListOptions::with_field(&format!("metadata.name={name}"));
     let seed_name = gardenlet.options.seed_name.clone();
@@ -75,14 +75,29 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
         let is_changed = change.differs(|deployment| (deployment.metadata.labels.clone(), deployment.spec.clone()));
         if is_changed { vec![garden_key(namespace::GARDEN, &seed_name)] } else { Vec::new() }
     });
+    let own = garden_key(namespace::GARDEN, &gardenlet.options.seed_name);
+    oldest.watch(&mut controller, move || vec![own.clone()]);
     let recorder = Recorder::named(&gardenlet.context, GARDEN, "gardenlet-controller");
-    let deployer =
-        Deployer { gardenlet, objects, deployments, recorder, deployed: Mutex::default(), due: Mutex::default() };
+    let deployer = Deployer {
+        gardenlet,
+        objects,
+        deployments,
+        oldest,
+        recorder,
+        deployed: Mutex::default(),
+        due: Mutex::default(),
+    };
     let deployer = Arc::new(deployer);
     controller
         .run(1, move |key| {
             let deployer = deployer.clone();
-            async move { deployer.pass(&key).await }
+            async move {
+                let next = deployer.pass(&key).await?;
+                if deployer.objects.get(&key).is_some() {
+                    deployer.oldest.follow(&deployer.gardenlet, &deployer.gardenlet.seed_cluster).await?;
+                }
+                Ok(next)
+            }
         })
         .await;
 }
@@ -125,7 +140,7 @@ impl Deployer {
         new.status.observed_generation = generation;
         self.gardenlet.garden::<GardenletObject>(namespace::GARDEN).update_status(&object, &new).await?;
         match outcome {
-            Ok(()) => follow(&self.gardenlet).await?,
+            Ok(()) => {}
             // A change of the object mends it.
             Err(_) if wanted.is_err() => return Ok(Requeue::OnChange),
             Err(error) => return Err(error),
@@ -170,19 +185,6 @@ async fn deploy(gardenlet: &Gardenlet, wanted: &Wanted) -> Result<(), Error> {
         }
         None => Ok(()),
     }
-}
-
-/// Gives provider-local this gardenlet's version, unless it has one of its own.
-async fn follow(gardenlet: &Gardenlet) -> Result<(), Error> {
-    let deployments = gardenlet.seed::<Deployment>(namespace::GARDEN);
-    let Some(held) = deployments.get_opt(provider_local::DEPLOYMENT).await? else { return Ok(()) };
-    let Some(image) = rules::followed(&held, &gardenlet.identity.version) else { return Ok(()) };
-    let mut containers = held.spec.template.spec.containers.clone();
-    if let Some(container) = containers.first_mut() {
-        container.image = image;
-    }
-    let patch = Patch::Merge(json!({ "spec": { "template": { "spec": { "containers": containers } } } }));
-    deployments.patch(provider_local::DEPLOYMENT, &patch).await.map(drop)
 }
 
 fn image(deployment: &Deployment) -> &str {

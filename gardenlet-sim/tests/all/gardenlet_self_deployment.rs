@@ -2,6 +2,7 @@
 //! Cases of pkg/gardenlet/controller/gardenlet @ v1.120.0: gardenlet replaces its own Deployment.
 
 use api::kubernetes::apps::Deployment;
+use api::kubernetes::coordination::Lease;
 use api::seedmanagement::Gardenlet;
 use apimachinery::Status;
 use serde_json::json;
@@ -110,4 +111,43 @@ fn the_object_of_another_seed_is_its_gardenlets_concern() {
     let pass = world.advance_to(SOON);
     assert_eq!(pass.writes_of("gardenlets"), [""; 0]);
     assert_eq!(image(&world), None);
+}
+
+fn registered(seed: &str, version: &str) -> Lease {
+    object(json!({
+        "metadata": {
+            "name": format!("gardenlet-{seed}"),
+            "namespace": "gardener-system-instances",
+            "labels": {"terrarium.dev/component": "gardenlet", "terrarium.dev/seed": seed},
+            "annotations": {"terrarium.dev/version": version},
+        },
+        "spec": {},
+    }))
+}
+
+/// Rule E1: no library is newer than any gardenlet of the landscape.
+#[test]
+fn provider_local_follows_the_oldest_gardenlet_of_the_landscape() {
+    let name = "gardener-extension-provider-local";
+    let provider: Deployment = object(json!({
+        "metadata": {"name": name, "namespace": "garden"},
+        "spec": {"template": {"spec": {"containers": [{"name": name, "image": "provider-local:v1.118.0"}]}}},
+    }));
+    let mut world = world()
+        .with(wanted("local", "charts/gardenlet:v1.120.0"))
+        .with(registered("local", "v1.120.0"))
+        .with(registered("other", "v1.119.2"))
+        .with_in(SEED, provider);
+    start_gardenlet_with_pods(&mut world);
+    let image = |world: &World| {
+        let deployment: Deployment = world.get_in(SEED, "garden", name).expect("it is there");
+        deployment.spec.template.spec.containers[0].image.clone()
+    };
+    world.advance_to(SOON);
+    assert_eq!(image(&world), "provider-local:v1.119.2");
+    world.change::<Lease>("gardener-system-instances", "gardenlet-other", |lease| {
+        lease.metadata.annotations.insert("terrarium.dev/version".to_owned(), "v1.120.0".to_owned());
+    });
+    world.advance_to("2025-06-02T12:00:20Z");
+    assert_eq!(image(&world), "provider-local:v1.120.0");
 }

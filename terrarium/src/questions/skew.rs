@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use domain::profile::Profile;
 use domain::skew::{Component, GardenerVersion, Rule};
+use ops::components::Crash;
+use ops::fleet::Fleet;
 use ops::skew::{self, Row, name_of};
 use ops::spelling::{counted, plural};
 use serde_json::{Value, json};
@@ -115,13 +117,15 @@ fn check(given: &Given, form: Form, output: &mut Output) -> Result<(), Failure> 
     let rows = skew::rows(fleet, *profile);
     let object = json!({
         "allowed": rows.is_empty(),
+        "notStarted": fleet.crashes.iter().map(Crash::object).collect::<Vec<Value>>(),
         "profile": name_of(*profile),
         "violations": rows.iter().map(Row::object).collect::<Vec<Value>>(),
     });
     form.print(&object, output, |output| {
         if rows.is_empty() {
             let count = plural(fleet.landscape.instances.len(), "instance");
-            return output.line(&format!("allowed: {count} may run beside each other (profile {})", name_of(*profile)));
+            output.line(&format!("allowed: {count} may run beside each other (profile {})", name_of(*profile)))?;
+            return not_started(fleet, output);
         }
         let has_places = rows.iter().any(|row| row.place.is_some());
         let mut headers = vec!["rule", "component", "instance", "version", "message"];
@@ -143,13 +147,19 @@ fn check(given: &Given, form: Form, output: &mut Output) -> Result<(), Failure> 
             }
             table.push(cells);
         }
-        table.print(output)
+        table.print(output)?;
+        not_started(fleet, output)
     })?;
     if rows.is_empty() {
         return Ok(());
     }
     let violated = counted(rows.len(), "violation", "violations");
     Err(Failure::Failed(format!("{violated} of the rules about versions (profile {})", name_of(*profile))))
+}
+
+/// Says which processes do not start: they are not among those that the rules were asked about.
+fn not_started(fleet: &Fleet, output: &mut Output) -> Result<(), Failure> {
+    fleet.crashes.iter().try_for_each(|crash| output.line(&format!("not among them: {crash}")))
 }
 
 fn table(apiservers: &[GardenerVersion], profile: Profile, form: Form, output: &mut Output) -> Result<(), Failure> {

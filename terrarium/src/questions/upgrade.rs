@@ -66,8 +66,10 @@ enum Verb {
     },
     /// Carry the legal order out on the landscape that runs, component by component
     ///
-    /// Where gardener-operator or a Gardenlet replaces a component, it waits for that. A process that refuses to start because
-    /// of its version ends it with exit code 3. If it is interrupted, call it again: it goes on.
+    /// Where gardener-operator or a Gardenlet replaces a component, it waits for that. It ends well when every instance of every
+    /// component is ready at the version, none crash-loops, and the rules allow their versions. A component that is refused
+    /// because of its version, or is not there at the end, ends it with exit code 3. If it is interrupted, call it again: it
+    /// goes on.
     Apply {
         /// The version to get to; without a patch the highest of its minor that is there already, else .0
         #[arg(long, value_name = "V", value_parser = version)]
@@ -101,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             let Given { fleet, profile, .. } = fleet::given(&arguments.which, &[], None)?;
             let target = target(to, &fleet);
             let plan = order(&fleet, &target, profile)?;
-            live::upgrade::apply(&arguments.which, manners, &plan, &target, output)
+            live::upgrade::apply(&arguments.which, manners, &fleet, &plan, (&target, profile), output)
         }
         Verb::Status { shared } => live::upgrade::status(&arguments.which, shared.output, output),
     }
@@ -182,6 +184,9 @@ fn rows(steps: &[Step], fleet: &Fleet) -> Table {
 
 fn check(plan: &plans::Plan, profile: Profile, form: Form, output: &mut Output) -> Result<(), Failure> {
     plan.start.parsable()?;
+    for note in &plan.start.notes {
+        output.note(&format!("note: {note}"));
+    }
     for violation in violations(&plan.start.landscape, profile) {
         let text = violation_text(&plan.start.landscape, &violation, profile);
         output.note(&format!("note: the landscape to begin with is out of skew: {}: {text}", violation.rule));

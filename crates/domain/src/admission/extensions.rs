@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use api::constants::label;
 use api::core::*;
+use api::core_v1::ControllerDeployment;
 use apimachinery::field::Path;
 use apimachinery::meta::ObjectMeta;
 
@@ -182,6 +183,39 @@ pub fn check_primary(
     Ok(())
 }
 
+/// Repository of the charts of the extensions that a landscape has from its start.
+pub const BUILT_IN_CHARTS: &str = "extensions.example.org/charts/";
+
+/// True for a ControllerDeployment that a landscape has from its start.
+pub fn is_built_in(deployment: &ControllerDeployment) -> bool {
+    let chart = deployment.helm.as_ref().and_then(|helm| helm.oci_repository.as_ref()?.r#ref.as_deref());
+    chart.is_some_and(|chart| chart.starts_with(BUILT_IN_CHARTS))
+}
+
+/// A hint for a registration whose kinds an extension of the landscape's own controls; `None`: the conflict is with a user's
+/// registration. Upstream has no extensions that are there without being installed.
+pub fn way_out(
+    registration: &ControllerRegistration,
+    others: &[Arc<ControllerRegistration>],
+    is_built_in: impl Fn(&ControllerRegistration) -> bool,
+) -> Option<String> {
+    let controls = |registration: &ControllerRegistration, kind: &str, type_: &str| {
+        let mut primary = registration.spec.resources.iter().filter(|resource| resource.primary.unwrap_or(true));
+        primary.any(|resource| resource.kind == kind && resource.r#type == type_)
+    };
+    let stands_in_the_way = |other: &&Arc<ControllerRegistration>| {
+        let mut own = registration.spec.resources.iter().filter(|resource| resource.primary.unwrap_or(true));
+        other.metadata.name != registration.metadata.name
+            && own.any(|resource| controls(other, &resource.kind, &resource.r#type))
+            && is_built_in(other)
+    };
+    let name = &others.iter().find(stands_in_the_way)?.metadata.name;
+    Some(format!(
+        "the landscape has {name} from its start: name yours {name} to take its place, or delete that one first (kubectl \
+         delete controllerregistration {name})"
+    ))
+}
+
 /// Labels that say which extensions an object uses.
 #[derive(Debug, Default)]
 pub struct Labels(TextMap);
@@ -314,5 +348,28 @@ mod tests {
         let other = registration("d", &[("Worker", "calico")]);
         assert!(check_primary(&second, &[other.clone(), first.clone()]).is_err());
         assert!(check_primary(&second, &[first, other]).is_err(), "of another kind");
+    }
+
+    #[test]
+    fn an_extension_of_the_landscape_tells_how_it_makes_room() {
+        let others =
+            [registration("networking-calico", &[("Network", "calico")]), registration("mine", &[("Network", "x")])];
+        let way =
+            |own: &ControllerRegistration, built_in: &str| way_out(own, &others, |one| one.metadata.name == built_in);
+        let own = registration("b", &[("Network", "calico")]);
+        assert_eq!(
+            way(&own, "networking-calico").as_deref(),
+            Some(
+                "the landscape has networking-calico from its start: name yours networking-calico to take its place, or \
+                 delete that one first (kubectl delete controllerregistration networking-calico)"
+            )
+        );
+        assert_eq!(way(&own, "mine"), None, "the conflict is with a user's registration");
+        assert_eq!(way(&registration("networking-calico", &[("Network", "calico")]), "networking-calico"), None);
+        let mut deployment = ControllerDeployment::default();
+        assert!(!is_built_in(&deployment));
+        let chart = serde_json::json!({ "ociRepository": { "ref": "extensions.example.org/charts/a:v1.0.0" } });
+        deployment.helm = serde_json::from_value(chart).expect("a chart");
+        assert!(is_built_in(&deployment));
     }
 }

@@ -133,8 +133,8 @@ pub fn wanted(gardenlet: &Gardenlet, profile: &str) -> Result<Wanted, String> {
     Ok(Wanted { config_map, configuration, deployment })
 }
 
-/// The image of an extension's Deployment that follows its seed's gardenlet, in that one's version; `None`: it has it
-/// already, or an annotation gives it a version of its own.
+/// The image of an extension's Deployment that follows the gardenlets, in a version; `None`: it has it already, or an
+/// annotation gives it a version of its own.
 pub fn followed(extension: &Deployment, version: &str) -> Option<String> {
     if extension.metadata.annotation(annotation::COMPONENT_VERSION).is_some() {
         return None;

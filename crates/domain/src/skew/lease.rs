@@ -4,11 +4,14 @@
 use api::constants::{annotation, label, namespace};
 use apimachinery::meta::ObjectMeta;
 
-use super::{Component, Instance, Landscape};
+use super::{Component, Instance, Landscape, library};
 
-/// The instance of a component by its name. What an extension's version is worth is said by its library, which no Lease
-/// knows.
+/// The instance of a component by its name. Of extensions only those are known whose version is that of their library; they
+/// have the same name on each seed.
 pub fn instance(component: &str, owner: &str, version: &str) -> Option<Instance> {
+    if let Some(extension) = library::of_component(component) {
+        return Some(Instance::owned(Component::Extension, extension, version));
+    }
     let known = Component::ALL.into_iter().filter(|known| *known != Component::Extension);
     let component = known.into_iter().find(|known| known.name() == component)?;
     Some(Instance::owned(component, owner, version))
@@ -47,7 +50,12 @@ mod tests {
             lease("s", &[(label::COMPONENT, "gardener-scheduler")], Some("v1.120.0")),
             lease("g", &[(label::COMPONENT, "gardenlet"), (label::COMPONENT_SEED, "a")], Some("v1.119.0")),
             lease("none", &[(label::COMPONENT, "gardenlet")], None),
-            lease("other", &[(label::COMPONENT, "provider-local")], Some("v1.1.0")),
+            lease("other", &[(label::COMPONENT, "provider-aws")], Some("v1.1.0")),
+            lease(
+                "p",
+                &[(label::COMPONENT, "gardener-extension-provider-local"), (label::COMPONENT_SEED, "a")],
+                Some("v1.119.0"),
+            ),
             lease("but", &[(label::COMPONENT, "gardener-scheduler")], Some("v1.1.0")),
             ObjectMeta {
                 namespace: "kube-system".to_owned(),
@@ -56,7 +64,11 @@ mod tests {
         ];
         assert_eq!(
             landscape(&own, "but").instances,
-            [Instance::new(Component::Scheduler, "v1.120.0"), Instance::owned(Component::Gardenlet, "a", "v1.119.0")]
+            [
+                Instance::new(Component::Scheduler, "v1.120.0"),
+                Instance::owned(Component::Gardenlet, "a", "v1.119.0"),
+                Instance::owned(Component::Extension, "provider-local", "v1.119.0"),
+            ]
         );
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rule E1 where the library of an extension is declared: annotation `terrarium.dev/extensions-library-version` of its
-//! ControllerDeployment.
+//! Rule E1: which library an extension has, and which gardenlets it is compared with.
+//!
+//! The library is declared: annotation `terrarium.dev/extensions-library-version` of its ControllerDeployment. An extension
+//! that is released with Gardener, as provider-local is, has the library of its own version ([`of_component`]).
 //!
 //! | found | `documents` | `upstream` |
 //! | --- | --- | --- |
@@ -9,16 +11,61 @@
 //!
 //! Source: docs/deployment/version_skew_policy.md; upstream no code looks.
 
+use std::collections::BTreeSet;
+
 use api::constants::annotation;
 use api::core::Seed;
 use api::core_v1::ControllerDeployment;
 
 use super::start_up::{Candidate, Decision, judge};
 use super::{Component, GardenerVersion, Instance, Landscape};
+use crate::garden::seed_cluster::PROVIDER_LOCAL;
 use crate::profile::Profile;
 
 /// Reason of condition `Valid` of a ControllerInstallation whose extension has a library that is too new.
 pub const TOO_NEW: &str = "ExtensionLibraryTooNew";
+
+/// Prefix of the names of the Deployments of extensions.
+const DEPLOYMENT_PREFIX: &str = "gardener-extension-";
+
+/// The name of an extension whose Deployment has this name, if it is released with Gardener: its version is that of its
+/// library.
+pub fn of_component(deployment: &str) -> Option<&str> {
+    let name = deployment.strip_prefix(DEPLOYMENT_PREFIX)?;
+    (deployment == PROVIDER_LOCAL).then_some(name)
+}
+
+/// The Deployment of an extension that is released with Gardener; `None`: the extension is none of these.
+pub fn deployment_of(extension: &str) -> Option<String> {
+    let name = format!("{DEPLOYMENT_PREFIX}{extension}");
+    of_component(&name).is_some().then_some(name)
+}
+
+/// The gardenlets of a landscape: those that run, and for a Seed without one the gardenlet that reconciled it last. That one
+/// comes back in its version.
+pub fn gardenlets<'a>(running: &Landscape, seeds: impl IntoIterator<Item = &'a Seed>) -> Vec<Instance> {
+    let is_gardenlet = |instance: &&Instance| instance.component == Component::Gardenlet;
+    let mut all: Vec<Instance> = running.instances.iter().filter(is_gardenlet).cloned().collect();
+    let known: BTreeSet<String> = all.iter().map(|instance| instance.owner.clone()).collect();
+    all.extend(seeds.into_iter().filter(|seed| !known.contains(&seed.metadata.name)).filter_map(last_gardenlet));
+    all
+}
+
+/// The version of an extension that follows the gardenlets of a landscape: that of the oldest. `own` is the one of the
+/// gardenlet that asks.
+pub fn followed<'a>(own: &'a str, gardenlets: &'a [Instance]) -> &'a str {
+    let Some(version) = GardenerVersion::parse(own) else { return own };
+    let others = gardenlets.iter().filter_map(|one| Some((GardenerVersion::parse(&one.version)?, &*one.version)));
+    let oldest = others.filter(|(other, _)| *other < version).min_by(|(one, _), (other, _)| one.cmp(other));
+    oldest.map_or(own, |(_, text)| text)
+}
+
+/// The gardenlet that reconciled a Seed last.
+fn last_gardenlet(seed: &Seed) -> Option<Instance> {
+    let version = &seed.status.gardener.as_ref()?.version;
+    GardenerVersion::parse(version)?;
+    Some(Instance::owned(Component::Gardenlet, &seed.metadata.name, version))
+}
 
 /// The version that an extension declares.
 pub fn declared(deployment: &ControllerDeployment) -> Option<&str> {
@@ -29,12 +76,7 @@ pub fn declared(deployment: &ControllerDeployment) -> Option<&str> {
 /// gardenlet anywhere decides.
 pub fn violation<'a>(deployment: &ControllerDeployment, seeds: impl Iterator<Item = &'a Seed>) -> Option<String> {
     let library = declared(deployment)?;
-    let gardenlets = seeds.filter_map(|seed| {
-        let version = &seed.status.gardener.as_ref()?.version;
-        GardenerVersion::parse(version)?;
-        Some(Instance::owned(Component::Gardenlet, &seed.metadata.name, version))
-    });
-    let landscape = Landscape { instances: gardenlets.collect(), ..Landscape::default() };
+    let landscape = Landscape { instances: seeds.filter_map(last_gardenlet).collect(), ..Landscape::default() };
     let instance = Instance::owned(Component::Extension, &deployment.metadata.name, library);
     let candidate = Candidate { instance, previous: None, looks_ahead: false };
     match judge(&landscape, &candidate, Profile::Documents) {
@@ -60,6 +102,42 @@ v1.120.9 | v1.120.0-dev    => -
 odd      | 1.120.0         => failed parsing version of extension \"odd\": Invalid Semantic Version
 ";
 
+    fn seed(name: &str, gardenlet: &str) -> Seed {
+        let mut seed = Seed::default();
+        name.clone_into(&mut seed.metadata.name);
+        seed.status.gardener = Some(Gardener { version: gardenlet.to_owned(), ..Gardener::default() });
+        seed
+    }
+
+    #[test]
+    fn an_extension_follows_the_oldest_gardenlet_of_the_landscape() {
+        let running = Landscape {
+            instances: vec![
+                Instance::owned(Component::Gardenlet, "a", "v1.135.0"),
+                Instance::owned(Component::Gardenlet, "b", "v1.134.2"),
+                Instance::new(Component::Apiserver, "v1.100.0"),
+            ],
+            ..Landscape::default()
+        };
+        let version = |own, seeds: &[Seed]| followed(own, &gardenlets(&running, seeds)).to_owned();
+        assert_eq!(version("v1.135.0", &[]), "v1.134.2");
+        // A gardenlet that runs counts, not what it did last.
+        assert_eq!(version("v1.135.0", &[seed("b", "v1.133.0"), seed("c", "odd")]), "v1.134.2");
+        // One that does not run comes back in its version.
+        assert_eq!(version("v1.135.0", &[seed("c", "v1.134.0")]), "v1.134.0");
+        assert_eq!(version("v1.134.2-dev", &[]), "v1.134.2-dev", "equal versions are the same");
+        assert_eq!(version("latest", &[]), "latest");
+    }
+
+    #[test]
+    fn an_extension_of_gardener_has_the_library_of_its_version() {
+        assert_eq!(of_component("gardener-extension-provider-local"), Some("provider-local"));
+        assert_eq!(of_component("gardener-extension-provider-aws"), None, "it has releases of its own");
+        assert_eq!(of_component("provider-local"), None);
+        assert_eq!(deployment_of("provider-local").as_deref(), Some("gardener-extension-provider-local"));
+        assert_eq!(deployment_of("provider-aws"), None);
+    }
+
     #[test]
     fn the_oldest_gardenlet_decides_which_library_is_too_new() {
         for row in ROWS.lines().filter(|row| !row.is_empty()) {
@@ -73,12 +151,7 @@ odd      | 1.120.0         => failed parsing version of extension \"odd\": Inval
             }
             let seeds: Vec<Seed> = ('a'..)
                 .zip(gardenlets.split_whitespace())
-                .map(|(name, version)| {
-                    let mut seed = Seed::default();
-                    seed.metadata.name = name.to_string();
-                    seed.status.gardener = Some(Gardener { version: version.to_owned(), ..Gardener::default() });
-                    seed
-                })
+                .map(|(name, version)| seed(&name.to_string(), version))
                 .collect();
             let found = violation(&deployment, seeds.iter());
             assert_eq!(found.as_deref().unwrap_or("-"), expected.trim(), "row: {row}");

@@ -255,6 +255,15 @@ impl Landscape {
         own.filter_map(|instance| GardenerVersion::parse(&instance.version))
     }
 
+    /// The version of Gardener that a landscape is said to have: the one that last operated the Garden, else that of the newest
+    /// gardener-apiserver.
+    pub fn gardener(&self) -> Option<&str> {
+        let apiservers = self.instances.iter().filter(|instance| instance.component == Component::Apiserver);
+        let read = apiservers.filter_map(|one| Some((GardenerVersion::parse(&one.version)?, &*one.version)));
+        let newest = read.max_by(|(one, _), (other, _)| one.cmp(other)).map(|(_, text)| text);
+        self.garden.as_deref().or(newest)
+    }
+
     /// Whether a rule counts here.
     const fn heeds(&self, rule: Rule) -> bool {
         !(self.allows_downgrades && matches!(rule, Rule::T1 | Rule::O3a))
@@ -299,6 +308,31 @@ pub enum Rule {
     O3b,
     /// A gardener-operator whose gardener-apiserver would leave others behind.
     P1,
+}
+
+impl Rule {
+    /// All of them, in their order.
+    pub const ALL: [Self; 14] = [
+        Self::V0,
+        Self::A1,
+        Self::C1,
+        Self::C2,
+        Self::G1,
+        Self::G2,
+        Self::O1,
+        Self::O2,
+        Self::E1,
+        Self::T1,
+        Self::T2,
+        Self::O3a,
+        Self::O3b,
+        Self::P1,
+    ];
+
+    /// The rule with an id.
+    pub fn named(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|rule| rule.to_string() == id)
+    }
 }
 
 /// Its id: `C1`.

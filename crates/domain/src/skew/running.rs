@@ -7,11 +7,12 @@
 //! | gardener-controller-manager, gardener-scheduler, gardener-admission-controller | C1, C2 |
 //! | gardenlet | G1, G2 |
 //! | gardener-operator | O1, O2, as far as it is itself too far from the others |
+//! | an extension whose version is that of its library | E1 |
 //!
 //! What others violate beside it is told to them. Steps (T1, T2) and versions that were recorded (O3a, O3b, P1) are for
 //! starts. Without a gardener-apiserver there is nobody to be newer or older than.
 
-use super::start_up::{Refused, refused, violated};
+use super::start_up::{Refused, library_refused, refused, violated};
 use super::{Component, Distance, GardenerVersion, Instance, Landscape, Rule};
 use crate::profile::Profile;
 use crate::versions::ParseError;
@@ -32,10 +33,12 @@ pub fn violation(others: &Landscape, instance: &Instance, profile: Profile) -> O
         Component::ControllerManager | Component::Scheduler | Component::AdmissionController => &[Rule::C1, Rule::C2],
         Component::Gardenlet => &[Rule::G1, Rule::G2],
         Component::Operator => &[Rule::O1, Rule::O2],
-        // Its registration says what its library is worth, not its process.
-        Component::Extension => &[],
+        Component::Extension => &[Rule::E1],
     };
     let found = violated(others, instance, rules, profile)?;
+    if found.rule == Rule::E1 {
+        return Some(library_refused(others, instance, &found));
+    }
     let is_own = found.offender.is_some() || found.against.iter().any(|other| is_too_far(&version, other));
     is_own.then(|| refused(found.rule, instance, &version, &found.against, profile))
 }
@@ -69,7 +72,9 @@ api 1.120.0                         | op 1.121.3  => -
 api 1.120.0                         | op 1.122.0  => O2 gardener-operator and gardener-apiserver instances must be within one minor version (oldest: 1.120.0, newest: 1.122.0)
 op 1.119.0 op 1.121.0               | op 1.120.0  => -
 op 1.118.0                          | op 1.120.0  => O1 gardener-operator and gardener-apiserver instances must be within one minor version (oldest: 1.118.0, newest: 1.120.0)
-let 1.119.0                         | ext 1.120.0 => -
+let 1.120.0 let 1.119.0             | ext 1.120.0 => E1 extension \"ext\" depends on extensions library 1.120.0, which is newer than gardenlet 1.119.0 on seed \"let\"
+let 1.120.0                         | ext 1.120.0 => -
+                                    | ext 1.120.0 => -
 api odd                             | gcm 1.120.0 => -
 api 1.120.0                         | gcm odd     => V0 failed parsing version of gardener-controller-manager \"odd\": Invalid Semantic Version
 ";

@@ -87,7 +87,7 @@ fn decide_by(landscape: &Landscape, candidate: &Candidate, profile: Profile, eve
     }
     if component == Component::Extension {
         return match violated(landscape, instance, &[Rule::E1], profile) {
-            Some(violation) => extension_refused(landscape, instance, &violation),
+            Some(violation) => Decision::Refused(library_refused(landscape, instance, &violation)),
             None => Decision::Starts,
         };
     }
@@ -136,15 +136,16 @@ pub fn allowed_downgrade(landscape: &Landscape, candidate: &Candidate, profile: 
     }
 }
 
-/// The mark from which a component that starts skips a minor. An instance of gardener-apiserver may always join others:
-/// rule A1 says how far from them.
+/// The mark from which a component that starts skips a minor. An instance of gardener-apiserver that joins others is compared
+/// with them: rule A1 says how far from them it may be. The first one that comes back after all have gone is compared with
+/// what ran.
 fn skips_since_mark(
     landscape: &Landscape,
     instance: &Instance,
     version: &GardenerVersion,
     profile: Profile,
 ) -> Option<GardenerVersion> {
-    if instance.component == Component::Apiserver {
+    if instance.component == Component::Apiserver && landscape.versions(Component::Apiserver).next().is_some() {
         return None;
     }
     let mark = landscape.marks_of(instance).filter_map(|mark| GardenerVersion::parse(&mark.version)).max()?;
@@ -216,11 +217,12 @@ fn left_behind_text(left: &Instance, version: &GardenerVersion) -> String {
     format!("cannot roll out gardener-apiserver {version}: {name} {old} would be too old")
 }
 
-fn extension_refused(landscape: &Landscape, instance: &Instance, violation: &Violation) -> Decision {
+/// Rule E1 of an extension.
+pub(super) fn library_refused(landscape: &Landscape, instance: &Instance, violation: &Violation) -> Refused {
     let oldest = violation.against.first();
     let text = extension_text(landscape, instance, oldest);
     let against: Vec<String> = oldest.iter().map(ToString::to_string).collect();
-    Decision::Refused(Refused { rule: Rule::E1, text, against })
+    Refused { rule: Rule::E1, text, against }
 }
 
 /// Rule E1 in words: `oldest` is the version of the gardenlet that decides.
@@ -315,6 +317,23 @@ pub fn refusal_line(instance: &Instance, refused: &Refused) -> String {
         instance.version,
         refused.against.join(",")
     )
+}
+
+/// The rule that the last line of a component names.
+pub fn rule_of_line(line: &str) -> Option<Rule> {
+    let (_, tail) = line.rsplit_once("[rule=")?;
+    Rule::named(tail.split(',').next()?)
+}
+
+/// True if a component that was refused for a rule is refused with the instances that run now, too. The versions that ran
+/// before do not change, so a downgrade stays one; an instance that ran at the same time may have gone meanwhile.
+pub fn stays_refused(running: &Landscape, instance: &Instance, rule: Rule, profile: Profile) -> bool {
+    if matches!(rule, Rule::V0 | Rule::T1 | Rule::T2 | Rule::O3a | Rule::O3b) {
+        return true;
+    }
+    let running = Landscape { high_water_marks: Vec::new(), garden: None, ..running.clone() };
+    let candidate = Candidate { instance: instance.clone(), previous: None, looks_ahead: true };
+    matches!(judge(&running, &candidate, profile), Decision::Refused(_))
 }
 
 #[cfg(test)]
@@ -414,6 +433,58 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
         }
     }
 
+    /// Instances that run, the refused one, its rule, the answer.
+    #[test]
+    fn a_refusal_ends_when_who_caused_it_has_gone() {
+        for (running, (name, version), rule, expected) in [
+            (&[("api", "1.121.0")][..], ("gcm", "1.121.0"), Rule::C1, false),
+            (&[("api", "1.121.0"), ("api", "1.120.0")], ("gcm", "1.121.0"), Rule::C1, true),
+            (&[("let", "1.121.0"), ("let", "1.120.0")], ("ext", "1.121.0"), Rule::E1, true),
+            (&[("let", "1.121.0")], ("ext", "1.121.0"), Rule::E1, false),
+            (&[("api", "1.120.0"), ("let", "1.119.0")], ("op", "1.121.0"), Rule::P1, true),
+            (&[("api", "1.120.0"), ("let", "1.120.0")], ("op", "1.121.0"), Rule::P1, false),
+            (&[("api", "1.121.0")], ("sch", "1.121.0"), Rule::T1, true),
+            (&[], ("gcm", "1.121.0"), Rule::C1, false),
+        ] {
+            let instances = running.iter().map(|(name, version)| instance(name, version)).collect();
+            let running = Landscape { instances, ..Landscape::default() };
+            let found = stays_refused(&running, &instance(name, version), rule, Profile::Documents);
+            assert_eq!(found, expected, "{name} {version} {rule} with {running:?}");
+        }
+    }
+
+    /// All instances were scaled away: the highest version that ran, who comes back, what it is told.
+    #[test]
+    fn the_first_apiserver_to_come_back_skips_no_minor() {
+        for (mark, version, expected) in [
+            (Some("1.120.0"), "1.122.0", "T2"),
+            (Some("1.120.3"), "2.0.0", "T2"),
+            (Some("1.120.0"), "1.121.5", "-"),
+            (Some("1.120.0"), "1.120.0", "-"),
+            (Some("1.120.0"), "1.119.0", "T1"),
+            (None, "1.122.0", "-"),
+        ] {
+            let mark = mark.map(|version| HighWaterMark {
+                component: Component::Apiserver,
+                owner: None,
+                version: version.to_owned(),
+            });
+            let instances = vec![instance("let", "1.120.0"), instance("gcm", "1.121.0")];
+            let without = Landscape { high_water_marks: mark.into_iter().collect(), ..Landscape::default() };
+            let with_others = Landscape { instances, ..without.clone() };
+            for landscape in [without, with_others] {
+                let candidate = Candidate { instance: instance("api", version), previous: None, looks_ahead: false };
+                let rule = match decide(&landscape, &candidate, Profile::Documents) {
+                    Decision::Refused(refused) if matches!(refused.rule, Rule::T1 | Rule::T2) => {
+                        refused.rule.to_string()
+                    }
+                    _ => "-".to_owned(),
+                };
+                assert_eq!(rule, expected, "{version} after {landscape:?}");
+            }
+        }
+    }
+
     #[test]
     fn components_start_beside_what_they_may_run_with() {
         for row in STARTS.lines().filter(|row| !row.is_empty()) {
@@ -449,6 +520,7 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
             garden: Some("v1.37.3".to_owned()),
             ..Landscape::default()
         };
+        assert_eq!(rule_of_line("error: no gardener-apiserver runs"), None);
         let own = instance("op", "v1.37.2");
         let candidate = Candidate { instance: own.clone(), previous: None, looks_ahead: true };
         for profile in [Profile::Documents, Profile::Upstream] {
@@ -460,6 +532,7 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
                  https://github.com/gardener/gardener/blob/master/docs/deployment/version_skew_policy.md [rule=O3a, \
                  component=gardener-operator, version=v1.37.2, against=v1.37.3]"
             );
+            assert_eq!(rule_of_line(&refusal_line(&own, &refused)), Some(Rule::O3a));
         }
     }
 }

@@ -177,6 +177,37 @@ async fn an_older_version_may_come_back_where_downgrades_are_allowed() {
     assert_eq!(register(&host, "gardener-scheduler", "s", "v1.3.0").await.0, 403, "all other rules hold");
 }
 
+/// All instances of gardener-apiserver were scaled away.
+#[tokio::test]
+async fn the_first_apiserver_that_comes_back_skips_no_minor() {
+    let host = host(Profile::Documents).await;
+    let marks = json!({ "gardener-apiserver": "v1.2.0" }).to_string();
+    annotate(&host, json!({ "terrarium.dev/high-water-marks": marks })).await;
+    let (code, text) = register(&host, "gardener-apiserver", "a", "v1.4.0").await;
+    let expected = "skipping gardener-apiserver versions is unsupported (old version was 1.2.0, my version is v1.4.0)";
+    assert_eq!((code, &*text), (403, expected));
+    assert_eq!(register(&host, "gardener-apiserver", "a", "v1.3.0").await.0, 201);
+}
+
+#[tokio::test]
+async fn the_oldest_gardenlet_bounds_provider_local_on_every_seed() {
+    let host = host(Profile::Documents).await;
+    let on = async |seed: &str, component: &str, version: &str| {
+        let cluster = format!("seed--{seed}");
+        let me = Registered { cluster: &cluster, pod: "x", component, version, address: "" };
+        let lease = me.lease("2025-06-01T00:00:00Z".parse().expect("an instant"));
+        let answer = send(&host, "POST", LEASES, &[], json!(lease).to_string()).await;
+        (answer.code, answer.json()["details"]["causes"][0]["message"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(register(&host, "gardener-apiserver", "a", "v1.3.0").await.0, 201);
+    assert_eq!(on("a", "gardenlet", "v1.3.0").await.0, 201);
+    assert_eq!(on("b", "gardenlet", "v1.2.0").await.0, 201);
+    let text = "extension \"provider-local\" depends on extensions library 1.3.0, which is newer than gardenlet 1.2.0 on seed \
+                \"b\"";
+    assert_eq!(on("a", "gardener-extension-provider-local", "v1.3.0").await, (403, text.to_owned()));
+    assert_eq!(on("a", "gardener-extension-provider-local", "v1.2.4").await.0, 201);
+}
+
 async fn annotate(host: &Host, annotations: Value) {
     let path = "/clusters/garden/api/v1/namespaces/gardener-system-instances";
     let headers = [("content-type", "application/merge-patch+json")];

@@ -47,9 +47,14 @@ pub(super) fn read_node(document: &Document<'_>, node: &Node, below: &str, fleet
         return Err(document.error(below, "expected components of Gardener, each with its version").into());
     };
     let text = fleet.texts.len();
+    let no_version =
+        |path: &str, what: &str| document.error(path, format!("{what} has no version: it is left out")).to_string();
     let place = |path| Place::In { text, path };
     for (name, node) in entries {
         let path = if below.is_empty() { name.clone() } else { format!("{below}.{name}") };
+        if *node == Node::Empty {
+            fleet.notes.push(no_version(&path, &format!("`{name}`")));
+        }
         if name == GARDEN {
             let mut versions = versions(document, node, &path)?;
             if versions.len() > 1 {
@@ -87,7 +92,11 @@ pub(super) fn read_node(document: &Document<'_>, node: &Node, below: &str, fleet
             ));
         };
         for (owner, node) in owners {
-            for (version, path) in versions(document, node, &format!("{path}[{owner}]"))? {
+            let path = format!("{path}[{owner}]");
+            if *node == Node::Empty {
+                fleet.notes.push(no_version(&path, &format!("`{owner}` of `{name}`")));
+            }
+            for (version, path) in versions(document, node, &path)? {
                 fleet.add(Instance::owned(component, owner, &version), place(path));
             }
         }
@@ -146,6 +155,24 @@ mod tests {
         );
         check("{\"gardener-scheduler\": \"1.37.2\"}", "gardener-scheduler - 1.37.2 1");
         check("", "");
+    }
+
+    #[test]
+    fn a_component_without_a_version_is_noted() {
+        let mut fleet = Fleet::default();
+        let text = "gardener-apiserver: 1.37.2\ngardener-scheduler:\ngardenlet:\n  a: 1.37.2\n  b:\ngardener-operator: []\n\
+                    garden: ~\n";
+        read("f.yaml", text.to_owned(), &mut fleet).expect("a landscape");
+        assert_eq!(fleet.landscape.instances.len(), 2);
+        assert_eq!(
+            fleet.notes,
+            [
+                "f.yaml:2: `gardener-scheduler` has no version: it is left out",
+                "f.yaml:5: `b` of `gardenlet` has no version: it is left out",
+                "f.yaml:7: `garden` has no version: it is left out",
+            ],
+            "an empty list says that there is none"
+        );
     }
 
     #[test]

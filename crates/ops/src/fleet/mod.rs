@@ -16,6 +16,7 @@ use domain::skew::notes::{GateSetting, ShootVersions};
 use domain::skew::{Component, GardenerVersion, Instance, Landscape};
 
 use crate::Error;
+use crate::components::Crash;
 use crate::manifests::{self, Origin};
 
 pub use file::key;
@@ -40,6 +41,8 @@ pub struct Fleet {
     pub gates: Vec<GateSetting>,
     /// Gardenlets in the cluster of gardener-operator.
     pub gardenlets_of_runtime: Vec<Instance>,
+    /// Processes of components that do not start, of a landscape that runs.
+    pub crashes: Vec<Crash>,
     /// What was left out, and why.
     pub notes: Vec<String>,
 }

@@ -4,6 +4,7 @@
 //! | kind | what it says |
 //! | --- | --- |
 //! | Deployment of a component | its version (tag of its image) and how many there are; its feature gates |
+//! | Deployment of an extension that is released with Gardener | its library: the tag of its image |
 //! | Seed | the version of its gardenlet, `status.gardener.version`; its Kubernetes version |
 //! | Gardenlet | the version that a gardenlet shall have, for a Seed that says none; its feature gates |
 //! | Garden | the version that last operated it; its Kubernetes version; feature gates of the control plane |
@@ -17,7 +18,7 @@ use std::path::Path;
 
 use api::constants::annotation;
 use domain::skew::notes::{GateSetting, ShootVersions};
-use domain::skew::{Component, Instance};
+use domain::skew::{Component, Instance, library};
 use serde_json::Value;
 
 use super::{Fleet, Place};
@@ -149,7 +150,7 @@ impl Objects {
                 }
             }
             "ControllerDeployment" | "Extension" if is_gardeners(group) => {
-                if let Some(library) = library(tree) {
+                if let Some(library) = declared(tree) {
                     let origin = manifest.origin.clone();
                     self.instances.push((Instance::owned(Component::Extension, &name, &library), origin));
                 }
@@ -167,8 +168,9 @@ impl Objects {
 
     fn take_deployment(&mut self, manifest: &Manifest, at: &dyn Fn(&str) -> Origin) -> Result<(), ManifestError> {
         let (tree, name) = (&manifest.object, manifest.name());
+        let extension = library::of_component(name);
         let component = Component::named(name).filter(|component| *component != Component::Extension);
-        let Some(component) = component else {
+        let Some(component) = extension.map(|_| Component::Extension).or(component) else {
             *self.others.entry("Deployment".to_owned()).or_default() += 1;
             return Ok(());
         };
@@ -188,6 +190,12 @@ impl Objects {
             self.notes.push(format!(
                 "Deployment {name} is being rolled out: its pods that have another version still are not in it"
             ));
+        }
+        if let Some(extension) = extension {
+            if replicas > 0 {
+                self.instances.push((Instance::owned(component, extension, &version), at(&field)));
+            }
+            return Ok(());
         }
         self.gates.extend(gates_of_arguments(container, component));
         if component == Component::Gardenlet {
@@ -262,7 +270,7 @@ impl Objects {
 }
 
 /// The library that an extension says it is built with.
-pub(super) fn library(tree: &Value) -> Option<String> {
+pub(super) fn declared(tree: &Value) -> Option<String> {
     annotated(tree, LIBRARY)
 }
 
@@ -364,6 +372,20 @@ mod tests {
                 "Seed new: its gardenlet has not written status.gardener.version: it is left out",
                 "objects that say nothing about versions are left out: ConfigMap (1), Deployment (1)",
             ]
+        );
+    }
+
+    #[test]
+    fn an_extension_of_gardener_has_the_library_of_its_image() {
+        let text = [
+            deployment("gardener-extension-provider-local", "gardener/extensions/provider-local:v1.121.0", ""),
+            deployment("gardener-extension-provider-aws", "gardener/extensions/provider-aws:v1.60.0", ""),
+        ];
+        let fleet = fleet(&text.concat()).expect("objects");
+        assert_eq!(
+            fleet.landscape.instances,
+            [Instance::owned(Component::Extension, "provider-local", "v1.121.0")],
+            "others have releases of their own"
         );
     }
 

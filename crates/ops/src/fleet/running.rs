@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The versions of a landscape that runs: Leases of its instances, and what its objects say beside them.
 
+use std::sync::Arc;
+
 use api::catalogue;
 use api::cluster;
-use api::constants::namespace;
+use api::constants::{annotation, namespace};
 use api::core::Shoot;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::coordination::Lease;
-use api::kubernetes::core::ConfigMap;
+use api::kubernetes::core::{ConfigMap, Pod};
 use controller::{Api, ListOptions};
+use domain::garden::control_plane::CONFIGURATION_KEY;
 use domain::skew::notes::{GateSetting, ShootVersions};
 use domain::skew::{Component, Instance, lease};
 use process::Context;
@@ -16,6 +19,7 @@ use serde_json::{Value, json};
 
 use super::Fleet;
 use super::objects::{self, gates_of, gates_of_arguments};
+use crate::components::{Crash, crashes};
 use crate::past::rows::ShootRow;
 use crate::{Error, read};
 
@@ -32,6 +36,7 @@ pub async fn of_landscape(context: &Context) -> Result<Fleet, Error> {
     // What cannot be asked for is not there: without a gardener-apiserver nobody serves Shoots.
     let shoots = Api::<Shoot>::all(context, cluster::GARDEN).list(&ListOptions::default()).await;
     fleet.shoots = shoots.map(|(shoots, _)| shoots).unwrap_or_default().iter().map(versions_of).collect();
+    fleet.crashes = crashing(context).await?;
     Ok(fleet)
 }
 
@@ -62,7 +67,7 @@ pub async fn without_shoots(context: &Context) -> Result<Fleet, Error> {
         for extension in tree(cluster, group, plural).await["items"].as_array().into_iter().flatten() {
             let name = extension["metadata"]["name"].as_str().unwrap_or_default();
             let is_known = |one: &Instance| one.component == Component::Extension && one.owner == name;
-            if let Some(library) = objects::library(extension)
+            if let Some(library) = objects::declared(extension)
                 && !fleet.landscape.instances.iter().any(is_known)
             {
                 fleet.landscape.instances.push(Instance::owned(Component::Extension, name, &library));
@@ -79,33 +84,51 @@ pub async fn without_shoots(context: &Context) -> Result<Fleet, Error> {
     Ok(fleet)
 }
 
+/// Processes of components that do not start.
+async fn crashing(context: &Context) -> Result<Vec<Crash>, Error> {
+    let ours = ListOptions::labelled("app=gardener");
+    let (deployments, _) = Api::<Deployment>::all(context, "*").list(&ours).await?;
+    let (pods, _) = Api::<Pod>::all(context, "*").list(&ours).await?;
+    let deployments: Vec<Arc<Deployment>> = deployments.into_iter().map(Arc::new).collect();
+    let pods: Vec<Arc<Pod>> = pods.into_iter().map(Arc::new).collect();
+    Ok(crashes(&deployments, &pods))
+}
+
 fn kubernetes_of(seed: &Value) -> Option<&str> {
     seed["status"]["kubernetesVersion"].as_str().filter(|version| !version.is_empty())
 }
 
-/// Feature gates in the configuration of the components: files in ConfigMaps `NAME-config`, arguments of
-/// gardener-apiserver.
+/// Feature gates in the configuration of the components: arguments of their Deployments, and the files that these mount.
 pub async fn gates(context: &Context) -> Vec<GateSetting> {
-    let all = ListOptions::default();
+    let ours = ListOptions::labelled("app=gardener");
+    let deployments = Api::<Deployment>::all(context, "*").list(&ours).await.map(|(list, _)| list);
+    let maps = Api::<ConfigMap>::all(context, "*").list(&ListOptions::default()).await.map(|(list, _)| list);
+    gates_in(&deployments.unwrap_or_default(), &maps.unwrap_or_default())
+}
+
+/// Feature gates of Deployments; a ConfigMap that none of them mounts is of a time that has passed.
+fn gates_in(deployments: &[Deployment], maps: &[ConfigMap]) -> Vec<GateSetting> {
     let mut gates = Vec::new();
-    let deployments = Api::<Deployment>::all(context, cluster::RUNTIME).list(&all).await.map(|(list, _)| list);
-    for deployment in deployments.unwrap_or_default() {
-        if deployment.metadata.name == Component::Apiserver.name()
-            && let Some(container) = deployment.spec.template.spec.containers.first()
-        {
+    for deployment in deployments {
+        let Some(component) = Component::named(&deployment.metadata.name) else { continue };
+        let cluster = deployment.metadata.annotation(annotation::CLUSTER).unwrap_or_default();
+        let seed = cluster::seed(cluster).unwrap_or_default();
+        let pod = &deployment.spec.template.spec;
+        for container in &pod.containers {
             let tree = json!({ "args": container.args, "command": container.command });
-            gates.extend(gates_of_arguments(&tree, Component::Apiserver));
+            gates.extend(gates_of_arguments(&tree, component));
         }
-    }
-    let maps = Api::<ConfigMap>::all(context, "*").list(&all).await.map(|(list, _)| list).unwrap_or_default();
-    for map in maps {
-        let name = map.metadata.name.strip_suffix("-config").unwrap_or_default();
-        let Some(component) = Component::named(name) else { continue };
-        let file = map.data.iter().find(|(key, _)| key.as_str() == "config.yaml").map(|(_, text)| text.as_str());
-        let read = file.and_then(|text| yaml::value(text).ok());
-        let cluster = map.metadata.annotations.get(api::constants::annotation::CLUSTER);
-        let seed = cluster.and_then(|name| cluster::seed(name)).unwrap_or_default();
-        gates.extend(gates_of(&read.unwrap_or_default()["featureGates"], component, seed));
+        let mounted = pod.volumes.iter().filter_map(|volume| volume.config_map.as_ref());
+        for mounted in mounted {
+            let is_it = |map: &&ConfigMap| {
+                map.metadata.name == mounted.name
+                    && map.metadata.namespace == deployment.metadata.namespace
+                    && map.metadata.annotation(annotation::CLUSTER).unwrap_or_default() == cluster
+            };
+            let file = maps.iter().find(is_it).and_then(|map| map.data.get(CONFIGURATION_KEY));
+            let read = file.and_then(|text| yaml::value(text).ok()).unwrap_or_default();
+            gates.extend(gates_of(&read["featureGates"], component, seed));
+        }
     }
     gates
 }
@@ -128,5 +151,65 @@ pub fn versions_of_row(row: &ShootRow) -> ShootVersions {
         seed: row.placed().map(ToString::to_string),
         gardener: row.gardener.to_string(),
         kubernetes: row.spec.kubernetes.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read<T: serde::de::DeserializeOwned>(tree: Value) -> T {
+        serde_json::from_value(tree).expect("an object")
+    }
+
+    fn deployment(name: &str, cluster: &str, args: &[&str], map: &str) -> Deployment {
+        read(json!({
+            "metadata": { "name": name, "namespace": "garden", "annotations": { annotation::CLUSTER: cluster } },
+            "spec": { "template": { "spec": {
+                "containers": [{ "name": name, "args": args }],
+                "volumes": [{ "name": "config", "configMap": { "name": map } }],
+            } } },
+        }))
+    }
+
+    fn map(name: &str, cluster: &str, gates: &str) -> ConfigMap {
+        read(json!({
+            "metadata": { "name": name, "namespace": "garden", "annotations": { annotation::CLUSTER: cluster } },
+            "data": { "config.yaml": format!("kind: X\nfeatureGates: {gates}\n") },
+        }))
+    }
+
+    /// gardener-operator and gardenlet name a ConfigMap for what is in it, and keep older ones.
+    #[test]
+    fn gates_are_those_of_what_deployments_mount() {
+        let deployments = [
+            deployment("gardener-apiserver", "runtime", &["--profile=documents", "--feature-gates=A=true,B=false"], ""),
+            deployment("gardener-scheduler", "runtime", &[], "gardener-scheduler-config"),
+            deployment("gardenlet", "seed--a", &[], "gardenlet-config-11111111"),
+            deployment("gardenlet", "seed--b", &[], "gardenlet-config-22222222"),
+            deployment("other", "runtime", &["--feature-gates=Z=true"], "gardenlet-config-11111111"),
+        ];
+        let maps = [
+            map("gardener-scheduler-config", "runtime", "{S: true}"),
+            map("gardenlet-config-00000000", "seed--a", "{Old: true}"),
+            map("gardenlet-config-11111111", "seed--a", "{C: true}"),
+            map("gardenlet-config-22222222", "seed--b", "{D: false}"),
+            map("gardenlet-config-22222222", "seed--c", "{E: true}"),
+        ];
+        let found = gates_in(&deployments, &maps);
+        let shown: Vec<String> = found
+            .iter()
+            .map(|gate| format!("{} {:?} {}={}", gate.component.name(), gate.owner, gate.name, gate.on))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "gardener-apiserver \"\" A=true",
+                "gardener-apiserver \"\" B=false",
+                "gardener-scheduler \"\" S=true",
+                "gardenlet \"a\" C=true",
+                "gardenlet \"b\" D=false",
+            ]
+        );
     }
 }

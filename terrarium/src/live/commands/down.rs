@@ -6,6 +6,7 @@ use clap::Args;
 use clock::{Clock, TimerClass};
 
 use crate::failure::Failure;
+use crate::live::client::Client;
 use crate::live::directory::{Directory, Holder};
 use crate::live::{KubeconfigFile, Which, block_on, kubeconfig, owner};
 use crate::output::Output;
@@ -14,6 +15,8 @@ use crate::output::Output;
 const TIMEOUT: TimeDelta = TimeDelta::seconds(30);
 /// Wall time between the end of its work and that of its process, at most.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(2);
+/// Wall time that it has to say which version it has.
+const ANSWER: TimeDelta = TimeDelta::seconds(1);
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
 
 /// Stop a landscape
@@ -33,6 +36,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let directory = arguments.which.directory()?;
     let name = &arguments.which.name();
     let ephemeral = directory.facts().ok().flatten().and_then(|facts| facts.ephemeral);
+    note_version(&directory);
     let stopped = match directory.holder()? {
         Some(holder) => block_on(stop(&directory, holder))?,
         None => false,
@@ -48,6 +52,21 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         output.line(&format!("removed its data and its contexts: {}", directory.path().display()))?;
     }
     Ok(())
+}
+
+/// Notes which version of Gardener a landscape has that is about to stop, if it says so at once.
+fn note_version(directory: &Directory) {
+    let asked = Client::of(directory).and_then(|client| {
+        block_on(async {
+            tokio::select! {
+                biased;
+                version = client.gardener_version() => version,
+                () = Clock::wall().sleep(ANSWER, TimerClass::Work) => Ok(client.facts.gardener().to_owned()),
+            }
+        })
+    });
+    // Where it cannot be asked, what was noted before stays.
+    let _ = asked.and_then(|version| directory.found_gardener(&version));
 }
 
 /// Ends the host, ready or not, and waits until it has let go of the directory. What has it for a moment, as a command that

@@ -94,9 +94,19 @@ fn list(which: &Which, format: Format, output: &mut Output) -> Result<(), Failur
 }
 
 fn describe(directory: &Directory, facts: &Facts) -> Result<Value, Failure> {
+    let asked = |client: Client| {
+        block_on(async {
+            let version = client.gardener_version().await.unwrap_or_else(|_| facts.gardener().to_owned());
+            Ok((client.clock().await?, version))
+        })
+    };
+    let mut version = facts.gardener().to_owned();
     let (state, now) = match directory.host()? {
-        Some(_) => match Client::of(directory).and_then(|client| block_on(async { client.clock().await })) {
-            Ok(clock) => ("running", Some(clock.now)),
+        Some(_) => match Client::of(directory).and_then(asked) {
+            Ok((clock, found)) => {
+                version = found;
+                ("running", Some(clock.now))
+            }
             Err(_) => ("not answering", None),
         },
         None if directory.holder()?.is_some_and(|holder| holder.is_host()) => ("starting or stopping", None),
@@ -112,7 +122,7 @@ fn describe(directory: &Directory, facts: &Facts) -> Result<Value, Failure> {
         "clock": now.to_rfc3339_opts(SecondsFormat::Secs, true),
         "size": bytes_in(directory.path()),
         "port": facts.port,
-        "version": facts.gardener_version,
+        "version": version,
         "profile": facts.profile,
         "log": facts.log,
         "seed": facts.seed,

@@ -176,12 +176,12 @@ async fn look(client: &Client, with_rollouts: bool, now: DateTime<Utc>) -> Resul
     let leases = Api::<Lease>::namespaced(&context, cluster::GARDEN, namespace::INSTANCES);
     let leases = leases.list(&ListOptions::default()).await;
     let (leases, _) = leases.map_err(|error| Failure::Failed(error.to_string()))?;
-    let landscape = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
+    let mut landscape = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
     let profile = bootstrap::profile(&client.facts)?;
     let gardens = Api::<Garden>::all(&context, cluster::RUNTIME).list(&ListOptions::default()).await;
     let (gardens, _) = gardens.map_err(|error| Failure::Failed(error.to_string()))?;
-    let operated = gardens.into_iter().find_map(|garden| Some(garden.status.gardener?.version));
-    let gardener_version = operated.unwrap_or_else(|| client.facts.gardener_version.clone());
+    landscape.garden = gardens.into_iter().find_map(|garden| Some(garden.status.gardener?.version));
+    let gardener_version = landscape.gardener().unwrap_or_else(|| client.facts.gardener()).to_owned();
     let mut warnings = skew(&landscape, profile);
     let gates = gates(&context).await;
     let versions: Vec<_> = shoots.iter().map(versions_of).collect();

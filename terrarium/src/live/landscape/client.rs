@@ -3,10 +3,15 @@
 
 use std::path::PathBuf;
 
+use api::cluster;
+use api::constants::namespace;
+use api::kubernetes::coordination::Lease;
+use api::operator::Garden;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Random};
-use host::clock_object;
+use controller::{Api, ListOptions};
 use host::clock_service::ClockState;
+use host::{clock_object, registry};
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use process::https::{self, Credentials};
@@ -127,6 +132,21 @@ impl Client {
     /// The user of our own commands, in every cluster.
     pub(crate) fn user(&self) -> kubeconfig::User<'_> {
         kubeconfig::User::Landscape(&self.certificate)
+    }
+
+    /// The emulated version of Gardener, which upgrades change.
+    ///
+    /// # Errors
+    /// The landscape cannot be asked.
+    pub(crate) async fn gardener_version(&self) -> Result<String, Failure> {
+        let failed = |error: controller::Error| Failure::Failed(format!("landscape {}: {error}", self.facts.name));
+        let (context, all) = (self.context(), ListOptions::default());
+        let gardens = Api::<Garden>::all(&context, cluster::RUNTIME).list(&all).await.map_err(failed)?.0;
+        let leases = Api::<Lease>::namespaced(&context, cluster::GARDEN, namespace::INSTANCES).list(&all).await;
+        let leases = leases.map_err(failed)?.0;
+        let mut landscape = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
+        landscape.garden = gardens.into_iter().find_map(|garden| Some(garden.status.gardener?.version));
+        Ok(landscape.gardener().unwrap_or_else(|| self.facts.gardener()).to_owned())
     }
 
     /// Head of the log.

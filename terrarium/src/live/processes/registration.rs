@@ -10,12 +10,12 @@
 //!
 //! The host judges the Lease once more, guarded; a process that is refused there reads again what runs.
 //!
-//! provider-local is built with the extensions library of its own version: it is compared with the gardenlet of its seed
-//! (rule E1), in the version that the gardenlet's Deployment asks for, since both Deployments may change at one moment.
+//! provider-local is built with the extensions library of its own version: it is compared with the oldest gardenlet of the
+//! landscape (rule E1). A Seed whose gardenlet does not run at the moment counts with the version that reconciled it last.
 
 use api::cluster;
 use api::constants::{annotation, namespace};
-use api::kubernetes::apps::Deployment;
+use api::core::Seed;
 use api::kubernetes::coordination::Lease;
 use api::kubernetes::core::Namespace;
 use api::operator::Garden;
@@ -26,12 +26,11 @@ use controller::{Api, Error, ListOptions};
 use domain::profile::Profile;
 use domain::skew::enforcement::Enforcement;
 use domain::skew::start_up::{Candidate, Decision, Refused, allowed_downgrade, decide, judge, refusal_line};
-use domain::skew::{Component, Instance, Landscape, high_water};
+use domain::skew::{Component, Instance, high_water, library};
 use host::registry::{self, Policy, Registered};
 use process::attempts::Attempts;
 use process::{Context, Exit};
 
-use crate::live::components::{Program, seed_of};
 use crate::live::skew_event::{self, About};
 
 /// Wall time for which a process waits for a gardener-apiserver.
@@ -98,16 +97,14 @@ async fn enter(
         };
         let policy = policy(context, profile).await;
         let enforcement = policy.enforcement;
-        if let Some(instance) = me.instance().or_else(|| extension(me)) {
-            let mut landscape = if instance.component == Component::Extension {
-                match gardenlet_of_seed(context, me).await {
-                    Ok(gardenlet) => Landscape { instances: gardenlet.into_iter().collect(), ..Landscape::default() },
-                    Err(error) if error.is_passing() && attempts.again().await => continue,
-                    Err(error) => return Err(failed(&error)),
-                }
-            } else {
-                registry::landscape(all.iter().map(|lease| &lease.metadata), &me.name())
-            };
+        if let Some(instance) = me.instance() {
+            let mut landscape = registry::landscape(all.iter().map(|lease| &lease.metadata), &me.name());
+            if instance.component == Component::Extension {
+                // Without a gardener-apiserver there are no Seeds to read: then the registry decides alone.
+                let seeds = Api::<Seed>::all(context, cluster::GARDEN).list(&ListOptions::default()).await;
+                let seeds = seeds.map(|(seeds, _)| seeds).unwrap_or_default();
+                landscape.instances = library::gardenlets(&landscape, &seeds);
+            }
             landscape.high_water_marks = policy.high_water_marks;
             landscape.allows_downgrades = policy.allows_downgrades;
             if operator.is_some() {
@@ -160,21 +157,6 @@ async fn enter(
             Err(error) => return Err(failed(&error)),
         }
     }
-}
-
-/// provider-local with its library; `None`: the process is something else.
-fn extension(me: &Registered<'_>) -> Option<Instance> {
-    let is_it = me.component == Program::ProviderLocal.name();
-    is_it.then(|| Instance::owned(Component::Extension, Program::ProviderLocal.short(), me.version))
-}
-
-/// The gardenlet that the Deployment in the seed of a process asks for, if there is one.
-async fn gardenlet_of_seed(context: &Context, me: &Registered<'_>) -> Result<Option<Instance>, Error> {
-    let deployments = Api::<Deployment>::namespaced(context, me.cluster, namespace::GARDEN);
-    let Some(deployment) = deployments.get_opt(Program::Gardenlet.name()).await? else { return Ok(None) };
-    let containers = &deployment.spec.template.spec.containers;
-    let gardenlet = containers.first().and_then(|container| Program::of(&container.image));
-    Ok(gardenlet.map(|(_, version)| Instance::owned(Component::Gardenlet, seed_of(me.cluster), &version)))
 }
 
 fn namespaces(context: &Context) -> Api<Namespace> {

@@ -235,6 +235,11 @@ impl Target {
         let (key, text) = setting.split_once('=').ok_or_else(|| {
             Failure::input(format!("`{setting}` sets nothing"), "write KEY=VALUE, or KEY= to remove the key")
         })?;
+        // What is set may be taken away, also if the version does not know it any more.
+        if text.is_empty() && at(tree, key).is_some() {
+            put(tree, key, Value::Null);
+            return Ok(());
+        }
         let node = self.check_key(key)?;
         let value = match (text, node) {
             ("", _) => Value::Null,
@@ -252,12 +257,19 @@ impl Target {
         let refuse = |what: String, hint: String| Err(Failure::input(what, hint));
         let version = self.version();
         if let Some(gate) = key.strip_prefix("featureGates.") {
-            let known: Vec<&str> = gate_names(self.program.short()).collect();
-            if configuration::check_gate(self.program, &version, gate, true).is_err()
-                && configuration::check_gate(self.program, &version, gate, false).is_err()
-            {
+            let has = |gate: &str| {
+                [true, false].iter().any(|on| configuration::check_gate(self.program, &version, gate, *on).is_ok())
+            };
+            if !has(gate) {
                 let what = format!("{} {version} has no feature gate `{gate}`", self.program.name());
-                return refuse(what, nearest(gate, known.into_iter()));
+                let known: Vec<&str> = gate_names(self.program.short()).collect();
+                let hint = if known.contains(&gate) {
+                    "other releases have it: `terrarium upgrade plan --to V --notes` shows when gates come and go"
+                        .to_owned()
+                } else {
+                    nearest(gate, known.into_iter().filter(|gate| has(gate)))
+                };
+                return refuse(what, hint);
             }
             return Ok(Some(Node::Boolean));
         }

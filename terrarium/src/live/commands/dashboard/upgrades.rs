@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use process::{Context, Identity, Output, Tasks, Transport, User};
 
 use crate::failure::Failure;
-use crate::live::upgrade::{Move, View, moves_of, take};
+use crate::live::upgrade::{View, startable, take};
 
 /// Wall time after which it gives up on a component about which nothing changes: that of the command.
 const WAIT: TimeDelta = TimeDelta::seconds(60);
@@ -62,18 +62,19 @@ impl Upgrade {
         }
     }
 
-    async fn plan(&self, context: &Context, to: &str) -> Result<Vec<Move>, Failure> {
+    async fn plan(&self, context: &Context, to: &str) -> Result<Planned, Failure> {
         let version =
             GardenerVersion::parse(to).ok_or_else(|| Failure::Failed(format!("`{to}` is no version of Gardener")))?;
         let fleet = fleet::of_landscape(context).await?;
-        let planned = Planned::of(&fleet, &version, false, self.profile, (self.now)())?;
-        Ok(moves_of(&planned.plan))
+        startable(&fleet, &version)?;
+        Ok(Planned::of(&fleet, &version, false, self.profile, (self.now)())?)
     }
 
     async fn run(&self, context: &Context, to: &str) -> Result<(), Failure> {
-        let moves = self.plan(context, to).await?;
+        let planned = self.plan(context, to).await?;
+        let view = View::open(context.clone(), self.profile).await?;
+        let (moves, _) = view.moves(&planned.plan)?;
         self.set(|progress| progress.steps = moves.iter().map(ToString::to_string).collect());
-        let view = View::open(context.clone()).await;
         for next in &moves {
             if self.state.lock().progress.as_ref().is_some_and(|progress| progress.is_pausing) {
                 return Err(Failure::Interrupted(format!("paused before {next}; what was begun goes on")));
@@ -81,7 +82,7 @@ impl Upgrade {
             take(&view, next, WAIT).await?;
             self.set(|progress| progress.done += 1);
         }
-        Ok(())
+        view.is_at(&planned.target, WAIT).await
     }
 }
 

@@ -126,6 +126,7 @@ impl Arguments {
             name: self.which.name(),
             kubernetes_version: Some(self.new_kubernetes_version()),
             gardener_version: self.new_gardener_version(),
+            gardener_found: None,
             profile: self.settings.profile.clone().unwrap_or_else(|| "documents".to_owned()),
             seed: self.settings.seed.unwrap_or(1),
             seeds: self.settings.seeds.unwrap_or(1),

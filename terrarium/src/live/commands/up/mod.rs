@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
     let began = Clock::wall().now();
     let started = Cell::new(None);
-    let (client, host, clock) = block_on(async {
+    let (mut client, host, clock, version) = block_on(async {
         let brought_up = async {
             let limit = began.checked_add_signed(arguments.wait).unwrap_or(DateTime::<Utc>::MAX_UTC);
             let (client, host) = start::bring_up(&directory, arguments, limit, &started).await?;
@@ -106,7 +106,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
                 furnish(&client).await?;
             }
             let clock = client.clock().await?;
-            Ok((client, host, clock))
+            let version = client.gardener_version().await?;
+            Ok((client, host, clock, version))
         };
         tokio::select! {
             biased;
@@ -114,6 +115,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             result = brought_up => result,
         }
     })?;
+    directory.found_gardener(&version)?;
+    client.facts.gardener_found = Some(version);
     let seconds = (Clock::wall().now() - began).as_seconds_f64();
     if let Some(host) = &host {
         host.notes(&directory).iter().for_each(|note| output.note(note));
@@ -212,7 +215,8 @@ fn print(
     arguments: &Arguments,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let Facts { name, gardener_version, profile, seed, seeds, apiservers, log, .. } = &client.facts;
+    let Facts { name, profile, seed, seeds, apiservers, log, .. } = &client.facts;
+    let gardener_version = client.facts.gardener();
     if arguments.output == "json" {
         return output.line(&object(client, clock).to_string());
     }
@@ -276,7 +280,7 @@ pub(crate) fn object(client: &Client, clock: &ClockState) -> serde_json::Value {
     json!({
         "name": client.facts.name,
         "version": env!("CARGO_PKG_VERSION"),
-        "gardenerVersion": client.facts.gardener_version,
+        "gardenerVersion": client.facts.gardener(),
         "profile": client.facts.profile,
         "clock": clock,
         "seed": client.facts.seed,

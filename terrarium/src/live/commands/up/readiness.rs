@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a landscape lacks until it is ready: Deployments, the Garden, APIServices, Seeds.
 
+use std::sync::Arc;
+
 use api::cluster;
-use api::constants::condition;
+use api::constants::{condition, namespace};
 use api::core::Seed;
 use api::kubernetes::apps::Deployment;
+use api::kubernetes::coordination::Lease;
 use api::kubernetes::core::Pod;
 use api::operator::Garden;
 use controller::{Api, ListOptions};
+use domain::profile::Profile;
+use host::registry;
+use ops::components::crashes;
 
 use crate::live::client::Client;
 use crate::live::components;
-
-/// Exit code of a component whose version must not run beside those that do.
-const REFUSED: i32 = 3;
 
 /// What is not ready, with what there is to say about it.
 pub(in crate::live) async fn missing(
@@ -47,12 +50,19 @@ pub(super) async fn look(client: &Client, context: &process::Context) -> Result<
         if deployment.status.available_replicas < wanted {
             let labels = ListOptions::labelled(&format!("role={}", deployment.metadata.name));
             let (pods, _) = Api::<Pod>::all(context, "*").list(&labels).await?;
-            let containers = || pods.iter().filter_map(|pod| pod.status.container_statuses.first());
-            let ends = || containers().filter_map(|container| container.last_state.terminated.as_ref());
-            if let Some(refused) = ends().find(|end| end.exit_code == REFUSED) {
-                let line = refused.message.lines().last().unwrap_or_default().trim_start_matches("Error: ");
+            let pods: Vec<Arc<Pod>> = pods.into_iter().map(Arc::new).collect();
+            let leases = Api::<Lease>::namespaced(context, cluster::GARDEN, namespace::INSTANCES);
+            let (leases, _) = leases.list(&ListOptions::default()).await?;
+            let running = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
+            let profile = Profile::named(&client.facts.profile).unwrap_or_default();
+            // One that was refused because of a process that has ended since is started again.
+            let ended = crashes(&[Arc::new(deployment.clone())], &pods);
+            let refused = ended.iter().find(|crash| crash.is_refused() && crash.is_lasting(&running, profile));
+            if let Some(refused) = refused {
+                let line = refused.line.trim_start_matches("Error: ");
                 return Ok(Some(Missing::Refused(format!("{} did not start: {line}", deployment.metadata.name))));
             }
+            let containers = || pods.iter().filter_map(|pod| pod.status.container_statuses.first());
             let words = containers().find_map(|container| {
                 let last = container.last_state.terminated.as_ref();
                 let waiting = container.state.waiting.as_ref();

@@ -5,8 +5,9 @@
 //! plan ──► moves: what is replaced at once ──► ask for the version ──► wait until only that runs ──► next move
 //! ```
 //!
-//! The plan is made anew from what runs, so a user who interrupts it goes on by calling it again. Where gardener-operator or a
-//! Gardenlet replaces a component, nothing is asked for: its move only waits.
+//! Each call plans from what runs, so a user who interrupts it goes on by calling it again. Where gardener-operator or a
+//! Gardenlet replaces a component, nothing is asked for: its move only waits. It ends well when every instance of every
+//! component is ready at the version, none crash-loops, and the rules about versions allow them.
 //!
 //! **Tour.** [`moves`] the steps of a plan that go together, [`view`] what is watched of the landscape and whether a
 //! move is done, [`report`] what is written for others.
@@ -21,11 +22,14 @@ use std::path::PathBuf;
 use chrono::TimeDelta;
 use clap::Args;
 use clock::{Clock, TimerClass};
+use domain::profile::Profile;
+use domain::skew::notes::gates_gone;
 use domain::skew::{Component, GardenerVersion};
 use domain::upgrade::Plan;
+use ops::fleet::Fleet;
 use serde_json::{Value, json};
 
-pub(crate) use self::moves::Move;
+use self::moves::Move;
 use self::report::{Report, Taken};
 pub(in crate::live) use self::view::View;
 use crate::failure::Failure;
@@ -46,6 +50,8 @@ pub(crate) struct Manners {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Wait for Enter before each component, so that a mixed landscape can be looked at; the end of the input stops there
+    ///
+    /// gardener-operator does not wait between the components that it replaces: only in a landscape without one.
     #[arg(long)]
     pause_between: bool,
     /// Write what was done: JUnit for `.xml`, JSON for `.json`, text for any other name
@@ -63,21 +69,25 @@ pub(crate) struct Manners {
 pub(crate) fn apply(
     which: &Which,
     manners: &Manners,
+    fleet: &Fleet,
     plan: &Plan,
-    to: &GardenerVersion,
+    (to, profile): (&GardenerVersion, Profile),
     output: &mut Output,
 ) -> Result<(), Failure> {
     let client = Client::of(&which.directory()?)?;
-    let moves = moves::of(plan);
-    if moves.is_empty() {
-        return output.line(&format!("nothing to do: every component is at v{to}"));
-    }
+    startable(fleet, to)?;
     let mut report = Report::new(&client.facts.name, to);
+    let mut moves = Vec::new();
     let done = block_on(async {
+        let view = View::open(client.context(), profile).await?;
+        let kept;
+        (moves, kept) = view.moves(plan)?;
+        kept.iter().for_each(|text| output.note(&format!("note: {text}")));
+        can_pause(manners, &view, &moves)?;
         tokio::select! {
             biased;
             _ = end_signal() => Err(Failure::Interrupted(again("interrupted", to))),
-            done = all(&client, manners, &moves, &mut report, output) => done,
+            done = all(&view, manners, &moves, to, &mut report, output) => done,
         }
     });
     let rest = moves.get(report.taken.len()..).unwrap_or_default();
@@ -87,8 +97,39 @@ pub(crate) fn apply(
             .map_err(|error| Failure::Failed(format!("the report cannot be written to {}: {error}", file.display())))?;
     }
     done?;
+    if moves.is_empty() {
+        return output.line(&format!("nothing to do: every component is at v{to}"));
+    }
     let seconds = report.taken.iter().map(|taken| taken.seconds).sum::<f64>();
     output.line(&format!("every component is at v{to}; it took {seconds:.1} s"))
+}
+
+/// Checks that every component starts at a version with the feature gates that it is set to.
+///
+/// # Errors
+/// One of them would not.
+pub(in crate::live) fn startable(fleet: &Fleet, to: &GardenerVersion) -> Result<(), Failure> {
+    let gone = gates_gone(to, &fleet.gates);
+    let Some((first, rest)) = gone.split_first() else { return Ok(()) };
+    let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
+    Err(Failure::input(
+        format!("{}{more}", first.text),
+        "take the gate out first: `terrarium config set COMPONENT featureGates.NAME=`; `terrarium upgrade plan` shows all",
+    ))
+}
+
+/// Refuses a pause where another component does not wait for it.
+fn can_pause(manners: &Manners, view: &View, moves: &[Move]) -> Result<(), Failure> {
+    match view.made_by_operator(moves).first() {
+        Some(made) if manners.pause_between => Err(Failure::input(
+            format!(
+                "--pause-between: gardener-operator replaces {} by itself and does not wait between components",
+                made.name()
+            ),
+            "leave it out, or play the order in a landscape without an operator: `terrarium up --operator=false`",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// What a user who stopped it may do.
@@ -97,34 +138,29 @@ fn again(why: &str, to: &GardenerVersion) -> String {
 }
 
 async fn all(
-    client: &Client,
+    view: &View,
     manners: &Manners,
     moves: &[Move],
+    to: &GardenerVersion,
     report: &mut Report,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let view = View::open(client.context()).await;
     for (number, next) in moves.iter().enumerate() {
         if manners.pause_between && !pause(next, output) {
             return Err(Failure::Interrupted(again(&format!("stopped before {next}"), &next.to)));
         }
         let begun = Clock::wall().now();
         output.line(&format!("{:>3}/{}  {next}", number + 1, moves.len()))?;
-        let done = take(&view, next, manners.wait).await;
+        let done = take(view, next, manners.wait).await;
         let seconds = (Clock::wall().now() - begun).as_seconds_f64();
         report.taken.push(Taken { step: next.clone(), seconds, problem: done.as_ref().err().map(ToString::to_string) });
         done?;
         output.line(&format!("         done in {seconds:.1} s"))?;
     }
-    match moves.last() {
-        Some(last) => ended(view.garden_is_reconciled(manners.wait).await, last, manners.wait),
-        None => Ok(()),
+    if let Some(last) = moves.last() {
+        ended(view.garden_is_reconciled(manners.wait).await, last, manners.wait)?;
     }
-}
-
-/// The steps of a plan that go together, in its order.
-pub(in crate::live) fn moves_of(plan: &Plan) -> Vec<Move> {
-    moves::of(plan)
+    view.is_at(to, manners.wait).await
 }
 
 /// Asks for a component's version, and waits until only that runs.
@@ -170,7 +206,8 @@ async fn pass(time: TimeDelta) {
 /// The landscape does not run.
 pub(crate) fn status(which: &Which, form: Form, output: &mut Output) -> Result<(), Failure> {
     let client = Client::of(&which.directory()?)?;
-    let rows = block_on(async { Ok(View::open(client.context()).await.rows()) })?;
+    let profile = Profile::named(&client.facts.profile).unwrap_or_default();
+    let rows = block_on(async { Ok(View::open(client.context(), profile).await?.rows()) })?;
     let object = json!({ "components": rows.iter().map(Row::object).collect::<Vec<Value>>() });
     form.print(&object, output, |output| {
         let mut table = Table::new(&["COMPONENT", "CLUSTER", "RUNS", "WANTED", "READY", "STATE"]);

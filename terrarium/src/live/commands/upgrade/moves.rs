@@ -18,9 +18,16 @@ pub(crate) struct Move {
     pub(crate) instances: usize,
 }
 
+impl Move {
+    /// Its subject: `gardenlet of seed a`.
+    pub(super) fn name(&self) -> String {
+        shown(self.component, &self.owner)
+    }
+}
+
 impl fmt::Display for Move {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} v{} -> v{}", shown(self.component, &self.owner), self.from, self.to)?;
+        write!(f, "{} v{} -> v{}", self.name(), self.from, self.to)?;
         if self.instances > 1 { write!(f, " ({} instances)", self.instances) } else { Ok(()) }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use api::cluster;
 use api::constants::{annotation, label, namespace, operation_state};
-use api::core::{ControllerDeployment, Seed};
+use api::core::Seed;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::coordination::Lease;
 use api::kubernetes::core::Pod;
@@ -16,22 +16,34 @@ use chrono::TimeDelta;
 use clock::Clock;
 use controller::{Api, Error, ListOptions, Patch, Readable, Reflector, Store};
 use domain::garden::gardenlet::chart_reference;
-use domain::skew::{Component, GardenerVersion};
+use domain::profile::Profile;
+use domain::skew::{Component, GardenerVersion, Landscape, library};
+use domain::upgrade::Plan;
 use host::registry;
-use ops::components::{Row, State, end_of, pods_of, problem, rolls};
+use ops::components::{Defect, Row, State, crashes, end_of, pods_of, problem, rolls};
+use ops::fleet;
+use ops::skew;
 use process::{Context, watch};
 use serde_json::json;
 
-use super::moves::Move;
+use super::moves::{self, Move};
 use super::pass;
 use crate::failure::Failure;
 
+/// Time between two requests to a landscape in which nothing changes.
+const PROBE: TimeDelta = TimeDelta::seconds(2);
+/// Number of them that may have no answer.
+const SILENCES: u32 = 2;
+/// The error after that.
+const GONE: &str = "the landscape does not answer any more: its host has ended; `terrarium up` starts it again, and what was \
+                    begun goes on";
 /// How often the whole wait for a component may be as long as what is waited for a change.
 const MOST_WAITS: i32 = 20;
 
 /// Local copies of what shows how far an upgrade is.
 pub(in crate::live) struct View {
     context: Context,
+    profile: Profile,
     deployments: Store<Deployment>,
     pods: Store<Pod>,
     leases: Store<Lease>,
@@ -43,7 +55,10 @@ pub(in crate::live) struct View {
 
 impl View {
     /// Reads everything once, and keeps it up to date.
-    pub(in crate::live) async fn open(context: Context) -> Self {
+    ///
+    /// # Errors
+    /// The host of the landscape does not answer.
+    pub(in crate::live) async fn open(context: Context, profile: Profile) -> Result<Self, Failure> {
         let (changed, changes) = watch::channel(0);
         let changed = Arc::new(changed);
         fn keep<K: Readable>(changed: &Arc<watch::Sender<u64>>, api: Api<K>, options: ListOptions) -> Store<K> {
@@ -60,36 +75,103 @@ impl View {
             gardenlets: keep(&changed, Api::namespaced(&context, cluster::GARDEN, namespace::GARDEN), all()),
             seeds: keep(&changed, Api::all(&context, cluster::GARDEN), all()),
             context,
+            profile,
             changes,
         };
-        view.deployments.synced().await;
-        view.pods.synced().await;
-        view.leases.synced().await;
-        view.gardens.synced().await;
-        view.gardenlets.synced().await;
-        view.seeds.synced().await;
-        view
+        let synced = async {
+            view.deployments.synced().await;
+            view.pods.synced().await;
+            view.leases.synced().await;
+            view.gardens.synced().await;
+            view.gardenlets.synced().await;
+            view.seeds.synced().await;
+        };
+        let is_there = tokio::select! {
+            biased;
+            () = synced => true,
+            () = view.gone() => false,
+        };
+        if is_there { Ok(view) } else { Err(Failure::Failed(GONE.to_owned())) }
     }
 
     fn has_operator(&self) -> bool {
         self.deployments.list().iter().any(|deployment| deployment.metadata.name == Component::Operator.name())
     }
 
-    /// The Deployments that a move is about: one, but for an extension, which each seed has.
+    /// The moves that a plan asks for, and a note for each extension that has releases of its own.
+    ///
+    /// # Errors
+    /// A move cannot be made as the landscape is.
+    pub(in crate::live) fn moves(&self, plan: &Plan) -> Result<(Vec<Move>, Vec<String>), Failure> {
+        let (moves, others): (Vec<Move>, Vec<Move>) = moves::of(plan)
+            .into_iter()
+            .partition(|next| next.component != Component::Extension || !self.deployments_of(next).is_empty());
+        moves.iter().try_for_each(|next| self.is_possible(next))?;
+        let kept = |next: &Move| {
+            format!(
+                "extension {} stays at library v{}, which its manifest says: a release of the extension changes that",
+                next.owner, next.from
+            )
+        };
+        Ok((moves, others.iter().map(kept).collect()))
+    }
+
+    /// Refuses the move of a gardenlet whose Gardenlet pins another version.
+    fn is_possible(&self, next: &Move) -> Result<(), Failure> {
+        let gardenlet =
+            (next.component == Component::Gardenlet).then(|| self.gardenlets.find(namespace::GARDEN, &next.owner));
+        let Some(gardenlet) = gardenlet.flatten() else { return Ok(()) };
+        let image = gardenlet.spec.deployment.image.as_ref();
+        let Some(tag) = image.and_then(|image| image.tag.as_deref()).filter(|tag| !tag.is_empty()) else {
+            return Ok(());
+        };
+        if GardenerVersion::parse(tag).as_ref() == Some(&next.to) {
+            return Ok(());
+        }
+        let name = &next.owner;
+        Err(Failure::input(
+            format!("{next}: Gardenlet garden/{name} pins spec.deployment.image.tag to {tag}, whatever its chart is"),
+            format!("remove that field, or set it: kubectl --context garden -n garden edit gardenlet {name}"),
+        ))
+    }
+
+    /// The components that gardener-operator replaces by itself.
+    pub(super) fn made_by_operator<'a>(&self, moves: &'a [Move]) -> Vec<&'a Move> {
+        let is_made = |next: &&Move| match next.component {
+            Component::Operator | Component::Extension => false,
+            Component::Gardenlet => self.follows_operator(&next.owner),
+            _ => true,
+        };
+        if self.has_operator() { moves.iter().filter(is_made).collect() } else { Vec::new() }
+    }
+
+    /// True if gardener-operator gives the gardenlet of a Seed its own version.
+    fn follows_operator(&self, seed: &str) -> bool {
+        let gardenlet = self.gardenlets.find(namespace::GARDEN, seed);
+        let follows =
+            |gardenlet: Arc<Gardenlet>| gardenlet.metadata.label(label::AUTO_UPDATE_GARDENLET) == Some("true");
+        self.has_operator() && gardenlet.is_some_and(follows)
+    }
+
+    /// The Deployments that a move is about: one, but for an extension, which each seed has. What keeps a version of its own
+    /// is none of them.
     fn deployments_of(&self, next: &Move) -> Vec<Arc<Deployment>> {
         let (name, cluster) = match next.component {
-            Component::Extension => (next.owner.as_str(), None),
-            Component::Gardenlet => (next.component.name(), Some(cluster::of_seed(&next.owner))),
-            component => (component.name(), Some(cluster::RUNTIME.to_owned())),
+            Component::Extension => (library::deployment_of(&next.owner).unwrap_or_default(), None),
+            Component::Gardenlet => (next.component.name().to_owned(), Some(cluster::of_seed(&next.owner))),
+            component => (component.name().to_owned(), Some(cluster::RUNTIME.to_owned())),
         };
         let is_meant = |deployment: &Arc<Deployment>| {
             let at = deployment.metadata.annotation(annotation::CLUSTER).unwrap_or_default();
-            deployment.metadata.name == name && cluster.as_deref().is_none_or(|cluster| cluster == at)
+            let is_pinned = deployment.metadata.annotation(annotation::COMPONENT_VERSION).is_some();
+            deployment.metadata.name == name
+                && cluster.as_deref().is_none_or(|cluster| cluster == at)
+                && !(is_pinned && next.component == Component::Extension)
         };
         self.deployments.list().into_iter().filter(is_meant).collect()
     }
 
-    /// Asks for the version, unless another component will. A process that was refused before its turn came is started anew.
+    /// Asks for the version, unless another component will. A process that was refused before its turn came is started again.
     ///
     /// # Errors
     /// What has to be changed is not there, or the landscape refuses the change.
@@ -115,21 +197,20 @@ impl View {
 
     async fn set(&self, next: &Move) -> Result<(), Failure> {
         let version = format!("v{}", next.to);
-        let has_operator = self.has_operator();
         let gardenlet = self.gardenlets.find(namespace::GARDEN, &next.owner);
         match next.component {
             Component::Apiserver
             | Component::ControllerManager
             | Component::Scheduler
             | Component::AdmissionController
-                if has_operator =>
+                if self.has_operator() =>
             {
                 return Ok(());
             }
             Component::Gardenlet => {
                 if let Some(gardenlet) = gardenlet {
-                    let is_updated = gardenlet.metadata.label(label::AUTO_UPDATE_GARDENLET) == Some("true");
-                    if is_updated && has_operator {
+                    self.is_possible(next)?;
+                    if self.follows_operator(&gardenlet.metadata.name) {
                         return Ok(());
                     }
                     // The whole reference, as gardener-operator replaces it.
@@ -141,48 +222,18 @@ impl View {
                     return done.map(drop).map_err(|error| failed(next, &error));
                 }
             }
-            Component::Extension if self.follows_gardenlet(next) => return Ok(()),
+            // The gardenlets give it their version once the last of them has that.
+            Component::Extension if !self.gardenlets.is_empty() => return Ok(()),
             _ => {}
         }
         let deployments = self.deployments_of(next);
-        if deployments.is_empty() && next.component == Component::Extension {
-            return self.declare_library(next, &version).await;
-        }
         if deployments.is_empty() {
             return Err(Failure::Failed(format!("{next}: there is no Deployment of it")));
         }
         for deployment in deployments {
             self.set_image(next, &deployment, &version).await?;
         }
-        match self.provider_of(next) {
-            // Where no Gardenlet object says so, no other component gives it the version.
-            Some(provider) => self.set_image(next, &provider, &version).await,
-            None => Ok(()),
-        }
-    }
-
-    /// provider-local of the seed whose gardenlet moves: it has no releases of its own, unless it says so.
-    fn provider_of(&self, next: &Move) -> Option<Arc<Deployment>> {
-        let cluster = cluster::of_seed(&next.owner);
-        let is_meant = |deployment: &Arc<Deployment>| {
-            deployment.metadata.name == gardenlet_sim::provider_local::DEPLOYMENT
-                && deployment.metadata.annotation(annotation::CLUSTER) == Some(&cluster)
-                && deployment.metadata.annotation(annotation::COMPONENT_VERSION).is_none()
-        };
-        let is_gardenlet = next.component == Component::Gardenlet;
-        is_gardenlet.then(|| self.deployments.list().into_iter().find(is_meant)).flatten()
-    }
-
-    /// Whether the gardenlet of each seed gives an extension its version.
-    fn follows_gardenlet(&self, next: &Move) -> bool {
-        next.owner == gardenlet_sim::provider_local::DEPLOYMENT && !self.gardenlets.is_empty()
-    }
-
-    async fn declare_library(&self, next: &Move, version: &str) -> Result<(), Failure> {
-        let patch = json!({ "metadata": { "annotations": { annotation::EXTENSIONS_LIBRARY_VERSION: version } } });
-        let api = Api::<ControllerDeployment>::all(&self.context, cluster::GARDEN);
-        let done = api.patch(&next.owner, &Patch::Merge(patch)).await;
-        done.map(drop).map_err(|error| failed(next, &error))
+        Ok(())
     }
 
     async fn set_image(&self, next: &Move, deployment: &Deployment, version: &str) -> Result<(), Failure> {
@@ -219,10 +270,26 @@ impl View {
                 biased;
                 changed = changes.changed() => changed.is_ok(),
                 () = pass(unchanged_for) => false,
+                () = self.gone() => return State::Failed(GONE.to_owned()),
             };
             if !has_changed || Clock::wall().now() > end {
                 return look();
             }
+        }
+    }
+
+    /// Waits until the host of the landscape does not answer any more.
+    async fn gone(&self) {
+        let leases = Api::<Lease>::namespaced(&self.context, cluster::GARDEN, namespace::INSTANCES);
+        let (all, mut silent) = (ListOptions::default(), 0);
+        while silent <= SILENCES {
+            pass(PROBE).await;
+            let answers = tokio::select! {
+                biased;
+                answer = leases.list(&all) => !matches!(answer, Err(Error::Transport(_))),
+                () = pass(PROBE) => false,
+            };
+            silent = if answers { 0 } else { silent + 1 };
         }
     }
 
@@ -244,11 +311,15 @@ impl View {
 
     /// How far a move is.
     pub(super) fn state(&self, next: &Move) -> State {
-        let mut deployments = self.deployments_of(next);
-        deployments.extend(self.provider_of(next));
+        let deployments = self.deployments_of(next);
+        let leases = self.leases.list();
+        let landscape = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
         for deployment in &deployments {
-            if let Some(problem) = problem(deployment, &self.pods.list(), &next.to) {
-                return problem;
+            match problem(deployment, &self.pods.list(), &next.to) {
+                // The instance that was in its way may have gone: then it starts when its kubelet tries again.
+                Some(State::Refused(why)) if !self.is_refused(deployment, &landscape) => return State::Waits(why),
+                Some(problem) => return problem,
+                None => {}
             }
         }
         if self.has_operator()
@@ -259,14 +330,14 @@ impl View {
         if let Some(waits) = deployments.iter().find_map(|deployment| rolls(deployment, &self.pods.list(), &next.to)) {
             return State::Waits(waits);
         }
-        let leases = self.leases.list();
-        let landscape = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
         let is_old = |text: &str| GardenerVersion::parse(text).is_none_or(|version| version != next.to);
         let mut of_move = landscape
             .instances
             .iter()
             .filter(|instance| instance.component == next.component && instance.owner == next.owner);
-        if let Some(old) = of_move.find(|instance| is_old(&instance.version)) {
+        // One of an extension may have a version of its own.
+        let old = of_move.find(|instance| next.component != Component::Extension && is_old(&instance.version));
+        if let Some(old) = old {
             return State::Waits(format!("an instance at {} is still registered", old.version));
         }
         match next.component {
@@ -288,6 +359,51 @@ impl View {
 }
 
 impl View {
+    /// True if a process of a Deployment is still refused for its version.
+    fn is_refused(&self, deployment: &Arc<Deployment>, running: &Landscape) -> bool {
+        let ended = crashes(std::slice::from_ref(deployment), &self.pods.list());
+        ended.is_empty() || ended.iter().any(|crash| crash.is_lasting(running, self.profile))
+    }
+
+    /// Waits until every instance of every component is ready at a version, and the rules allow them.
+    ///
+    /// # Errors
+    /// They do not get there: the first obstacle, and the number of others.
+    pub(in crate::live) async fn is_at(&self, to: &GardenerVersion, unchanged_for: TimeDelta) -> Result<(), Failure> {
+        let look = || {
+            let defects = self.defects(to);
+            let lasts = defects.iter().any(|defect| matches!(defect, Defect::Lasting(_)));
+            match defects.first() {
+                None => State::Done,
+                Some(Defect::Passing(why) | Defect::Lasting(why)) if !lasts => State::Waits(why.clone()),
+                Some(_) => State::Refused(String::new()),
+            }
+        };
+        let mut found: Vec<String> = match self.until(unchanged_for, look).await {
+            State::Failed(why) => return Err(Failure::Failed(why)),
+            _ => Vec::new(),
+        };
+        found.extend(self.defects(to).into_iter().map(|(Defect::Passing(why) | Defect::Lasting(why))| why));
+        let fleet = fleet::without_shoots(&self.context).await?;
+        found.extend(skew::rows(&fleet, self.profile).into_iter().map(|row| format!("{}: {}", row.rule, row.message)));
+        let Some((first, rest)) = found.split_first() else { return Ok(()) };
+        let more = match rest.len() {
+            0 => String::new(),
+            more => format!(" (and {more} more: `terrarium upgrade status` and `terrarium skew check` show them)"),
+        };
+        Err(Failure::Refused(format!("not every component is at v{to}: {first}{more}")))
+    }
+
+    /// Components that are not at a version, lasting defects first.
+    fn defects(&self, to: &GardenerVersion) -> Vec<Defect> {
+        let leases = self.leases.list();
+        let running = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
+        let mut defects: Vec<Defect> =
+            self.rows().iter().filter_map(|row| row.defect(to, &running, self.profile)).collect();
+        defects.sort_by_key(|defect| matches!(defect, Defect::Passing(_)));
+        defects
+    }
+
     /// Every Deployment of Gardener's components, in the order of clusters and names.
     pub(super) fn rows(&self) -> Vec<Row> {
         let pods = self.pods.list();

@@ -36,6 +36,9 @@ pub(crate) struct Facts {
     pub(crate) name: String,
     /// Emulated version of Gardener, with `v`.
     pub(crate) gardener_version: String,
+    /// The version that it was found in when a command looked last; `None`: the one that it was created with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) gardener_found: Option<String>,
     /// Kubernetes version of the clusters `runtime`, `garden` and of Seeds, without `v`; `None`: it was made before it could
     /// be chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,6 +94,13 @@ pub(crate) struct Facts {
     /// Set: gone with the process that runs it, contexts in this kubeconfig included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ephemeral: Option<Ephemeral>,
+}
+
+impl Facts {
+    /// The emulated version of Gardener, as far as it is known without asking the landscape.
+    pub(crate) fn gardener(&self) -> &str {
+        self.gardener_found.as_deref().unwrap_or(&self.gardener_version)
+    }
 }
 
 /// Where pages for browsers are.
@@ -236,6 +246,16 @@ impl Directory {
     /// Says what the landscape is created with.
     pub(crate) fn write_facts(&self, facts: &Facts) -> Result<(), Failure> {
         self.write_json("landscape.json", facts)
+    }
+
+    /// Notes which version of Gardener it has, for commands that look while it does not run.
+    pub(crate) fn found_gardener(&self, version: &str) -> Result<(), Failure> {
+        match self.facts()? {
+            Some(facts) if facts.gardener() != version => {
+                self.write_facts(&Facts { gardener_found: Some(version.to_owned()), ..facts })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The process that runs the landscape, if its file is there and it holds the lock.
