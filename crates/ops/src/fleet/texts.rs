@@ -26,7 +26,7 @@ impl Node {
             Content::Scalar(text) => Self::Text(text.clone()),
             Content::List(items) => Self::List(items.iter().map(Self::of).collect::<Result<_, _>>()?),
             Content::Map(entries) => {
-                let entry = |entry: &yaml::Entry| Ok((entry.key.clone(), Self::of(&entry.value)?));
+                let entry = |entry: &yaml::Entry| Ok::<_, usize>((entry.key.clone(), Self::of(&entry.value)?));
                 Self::Map(entries.iter().map(entry).collect::<Result<_, _>>()?)
             }
         })
