@@ -13,7 +13,7 @@ use std::sync::{Arc, Weak};
 use axum::body::Body;
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::get;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -33,7 +33,7 @@ use crate::frame::{self, Page};
 use crate::input::{Fields, LARGEST};
 use crate::pages::Rest;
 use crate::refusal::Refusal;
-use crate::view::{self, View};
+use crate::view::{self, View, link};
 use crate::{Dashboard, Inner, PREFIX, assets, at, pages, stream};
 
 /// Bytes from which on a page is packed for who can unpack it.
@@ -146,7 +146,7 @@ pub(crate) fn routes(state: State) -> axum::Router<()> {
         .route("/dashboard/stream", get(live))
         .route("/dashboard/session", get(session))
         .route("/dashboard/assets/{hash}/{file}", get(asset))
-        .route("/dashboard/do/{action}", post(act))
+        .route("/dashboard/do/{action}", get(answered).post(act))
         .fallback(page)
         .with_state(state)
 }
@@ -409,8 +409,34 @@ async fn act(state: Given, Path(action): Path<String>, request: Request<Body>) -
             }
             see_other(&link)
         }
-        Ok(Outcome::Page(page)) => show(&view, Ok(*page)).await,
+        // Reloading the answer, or going back to it, must not send the form again.
+        Ok(Outcome::Page(page)) => {
+            let query =
+                Fields::of([("answer".to_owned(), session.keep(*page).to_string()), ("back".to_owned(), view.here())]);
+            see_other(&link(&format!("/dashboard/do/{action}"), &query.with(&[])))
+        }
         Err(refusal) => refuse(refusal).await,
+    }
+}
+
+/// The page in answer to a form; without one, or when it is kept no longer, the page that has the form.
+async fn answered(state: Given, Path(action): Path<String>, request: Request<Body>) -> Response {
+    let dashboard = state.0.dashboard();
+    let (mut parts, _) = request.into_parts();
+    let arrived = arrived(&mut parts);
+    let Some(session) = &arrived.session else {
+        return dashboard.refuse(None, &Refusal::not_logged_in()).await;
+    };
+    let Some(form) = actions::form_of(&action) else {
+        let view = dashboard.view(&arrived, &format!("do/{action}"));
+        return dashboard.refuse(view.as_ref().ok(), &Refusal::no_page()).await;
+    };
+    let kept = arrived.query.text("answer").parse().ok().and_then(|number| session.kept(number));
+    let Some(page) = kept else { return see_other(form) };
+    let back = Some(arrived.query.text("back")).filter(|back| back.starts_with(PREFIX)).unwrap_or(form);
+    match dashboard.view_of(session, arrived.entrance, back) {
+        Ok(view) => answer(page.code, frame::document(&view, &page).await),
+        Err(refusal) => dashboard.refuse(None, &refusal).await,
     }
 }
 

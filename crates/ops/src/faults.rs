@@ -47,7 +47,7 @@ pub struct Row {
     pub kind: String,
     /// Whom it hits.
     pub place: String,
-    /// `HITS/LIMIT`.
+    /// `HITS/LIMIT`; of a fault that acts without end, which is not counted, `lasting`.
     pub done: String,
     /// When it hit last, and what.
     pub last: Option<(DateTime<Utc>, String)>,
@@ -68,7 +68,10 @@ impl Row {
             id: fault.metadata.name.clone(),
             kind: spec.kind.clone(),
             place: place(spec),
-            done: format!("{}/{times}", status.times),
+            done: match fault::kind(&spec.kind) {
+                Some(kind) if kind.lasts => "lasting".to_owned(),
+                _ => format!("{}/{times}", status.times),
+            },
             last: status.last_time.map(|last| (last.0, status.last_target.clone())),
             until: spec.until.map(|until| until.0),
             state: fault::state(fault, now).as_str(),

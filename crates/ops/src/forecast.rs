@@ -15,6 +15,7 @@ use domain::worker_pool::{Effect, HashVersion};
 use crate::lines::Line;
 use crate::rows::{self, Row};
 use crate::spelling::nearest;
+use crate::unmoved::{self, Prospect, Unmoved};
 use crate::world::{ProfileKey, World, name_of};
 use crate::{Error, explain, show, summary};
 
@@ -87,12 +88,14 @@ impl Only {
 }
 
 /// What comes of all Shoots.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Forecast {
     /// In the order of time, then of Shoots.
     pub rows: Vec<Row>,
-    /// Shoots to which nothing happens, by the reason.
-    pub unmoved: BTreeMap<String, Vec<String>>,
+    /// Shoots to which nothing happens until the end.
+    pub unmoved: Vec<Unmoved>,
+    /// The end.
+    pub until: DateTime<Utc>,
     /// How many Shoots there are.
     pub shoots: usize,
 }
@@ -105,7 +108,7 @@ impl Forecast {
             .into_iter()
             .map(|(key, first)| (key.clone(), Offer { name: key.name, first, changes: Vec::new() }))
             .collect();
-        let mut forecast = Self { rows: Vec::new(), unmoved: BTreeMap::new(), shoots: world.shoots.len() };
+        let mut forecast = Self::empty(world.shoots.len(), until);
         // A Shoot's course depends on no other Shoot, so the processors share them; the parts come back in order.
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let share = world.shoots.len().div_ceil(processors).max(1);
@@ -118,13 +121,15 @@ impl Forecast {
             for part in parts {
                 let part = part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 forecast.rows.extend(part.rows);
-                for (reason, names) in part.unmoved {
-                    forecast.unmoved.entry(reason).or_default().extend(names);
-                }
+                forecast.unmoved.extend(part.unmoved);
             }
         });
         forecast.rows.sort_by(|left, right| (left.change.time, &left.shoot).cmp(&(right.change.time, &right.shoot)));
         forecast
+    }
+
+    fn empty(shoots: usize, until: DateTime<Utc>) -> Self {
+        Self { rows: Vec::new(), unmoved: Vec::new(), until, shoots }
     }
 
     fn of_shoots(
@@ -136,19 +141,22 @@ impl Forecast {
         random: &Random,
     ) -> Self {
         let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
-        let mut forecast = Self { rows: Vec::new(), unmoved: BTreeMap::new(), shoots: shoots.len() };
+        let mut forecast = Self::empty(shoots.len(), until);
         for shoot in shoots {
             let name = name_of(shoot);
             let key = ProfileKey::of(shoot);
             let Some(offer) = offers.get(&key) else {
-                forecast.unmoved.entry(format!("since what {key} offers is not given")).or_default().push(name);
+                let prospect = Prospect::Unknown(format!("since what {key} offers is not given"));
+                forecast.unmoved.push(Unmoved { shoot: name, prospect });
                 continue;
             };
             let settings =
                 Settings { from, until, draw: &draw, gates: gates_for(shoot), forms: &|shoot| world.forms(shoot) };
             let course = forecast::course(shoot, offer, &settings);
             if !course.changes.iter().any(|change| change.failure.is_none()) {
-                forecast.unmoved.entry(standing(shoot, offer, &course, until)).or_default().push(name.clone());
+                let next = course.next_change(offer, &settings);
+                let prospect = Prospect::of(next, standing(shoot, offer, &course, until));
+                forecast.unmoved.push(Unmoved { shoot: name.clone(), prospect });
             }
             forecast.rows.extend(course.changes.into_iter().map(|change| Row { shoot: name.clone(), change }));
         }
@@ -157,7 +165,9 @@ impl Forecast {
 
     /// The last lines: who moves, who fails, who never moves and why.
     pub fn closing(&self) -> Vec<String> {
-        summary::closing(&self.rows, &self.unmoved, self.shoots)
+        let mut lines = vec![summary::moved(&self.rows, self.shoots)];
+        lines.extend(unmoved::lines(&self.unmoved, self.until, 3).into_iter().map(|line| format!("  {line}")));
+        lines
     }
 
     /// Why versions of a Shoot, `NAMESPACE/NAME`, are chosen or left as seen from an instant, and what happens to it.
@@ -182,17 +192,17 @@ impl Forecast {
         }
         let own: Vec<&Row> = self.rows.iter().filter(|row| row.shoot == name).collect();
         if own.is_empty() {
-            let reason = self.unmoved.iter().find(|(_, names)| names.iter().any(|known| known == name));
-            let reason = reason.map(|(reason, _)| reason.as_str()).unwrap_or_default();
-            add(Line::of(format!("nothing happens, {reason}")));
+            for unmoved in self.unmoved.iter().filter(|unmoved| unmoved.shoot == name) {
+                add(Line::of(unmoved.prospect.sentence(self.until)));
+            }
         }
         for row in own {
             let change = &row.change;
             let pool = change.pool.as_ref().map_or_else(String::new, |pool| format!(" of worker pool {pool}"));
             let what = match (&change.from, &change.to, &change.failure) {
                 (_, _, Some(failure)) => format!("fails: {failure}"),
-                (Some(from), Some(to), None) => format!("{from} to {to}: {}", change.reason),
-                _ => change.reason.clone(),
+                (Some(from), Some(to), None) => format!("{from} to {to}: {}", rows::reason(change)),
+                _ => rows::reason(change),
             };
             let (at, subject) = (show(change.time), change.subject.as_str());
             add(Line::of(format!("{at} {subject}{pool} {what}; nodes: {}", rows::nodes(change))));
@@ -222,7 +232,7 @@ pub fn hash_version() -> HashVersion {
     if is_on { HashVersion::V2 } else { HashVersion::V1 }
 }
 
-/// Why nothing happens to a Shoot.
+/// Why nothing happens to a Shoot until an instant.
 fn standing(shoot: &Shoot, offer: &Offer, course: &Course, until: DateTime<Utc>) -> String {
     if shoot.metadata.is_being_deleted() {
         return "being deleted".to_owned();

@@ -11,10 +11,10 @@
 //! **Invariants.** Nothing reads the wall clock or writes to a landscape. The same objects, instant and seed give the same answer.
 //!
 //! **Tour.** [`world`] CloudProfiles and Shoots, [`given`] those of [`manifests`]; [`forecast`] what maintenance will do,
-//! in [`rows`], counted by [`summary`], with other dates and classifications ([`what_if`]); [`explain`] why a version is
+//! in [`rows`], counted by [`summary`], with the Shoots that are [`unmoved`], with other dates and classifications ([`what_if`]); [`explain`] why a version is
 //! chosen or left; [`outlook`] how grave that is; [`versions`] what is offered and who uses it, [`users`] what happens to whom;
 //! [`why`] what one Shoot waits
-//! for; [`rollout`] what a change does to nodes.
+//! for; [`rollout`] what a change does to nodes, [`apply`] what `kubectl apply` makes of a manifest.
 //! [`fleet`] the versions of Gardener's components, [`components`] how far their Deployments are, [`skew`]
 //! whether they may run beside each other, [`upgrade`] the
 //! order in which they change. [`faults`] as they are listed; [`history`] entries of the log for people; [`past`] what
@@ -22,6 +22,7 @@
 //! clusters and Shoots; [`read`] trees of the API; [`words`] and what they mean; [`lines`] that know what they are about; [`goal`],
 //! [`instant`] and [`spelling`]: times and words as people write them.
 
+pub mod apply;
 pub mod components;
 mod error;
 pub mod explain;
@@ -43,6 +44,7 @@ pub mod rows;
 pub mod skew;
 pub mod spelling;
 pub mod summary;
+pub mod unmoved;
 pub mod upgrade;
 pub mod users;
 pub mod versions;

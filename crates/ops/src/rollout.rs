@@ -1,32 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a change of a Shoot does to the nodes of each of its worker pools.
 //!
-//! The effect is that of [`domain::worker_pool::effects`], by which the forecast and gardenlet's own hashes go, too; whether
-//! the API takes the change at all is [`domain::forecast::refusal`].
+//! The effect is that of [`domain::worker_pool::effects`], by which the forecast and gardenlet's own hashes go, too. Whether
+//! the API takes the change at all says the API server of a landscape, or else [`domain::forecast::refusal`].
 
 use std::collections::BTreeMap;
 
+use api::catalogue;
 use api::cluster;
 use api::constants::{annotation, label, operation_state, operation_type};
 use api::core::{LastOperation, Shoot, Worker};
 use api::kubernetes::core::Node;
+use apimachinery::Resource;
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
-use controller::{Api, ListOptions};
+use controller::{Api, ListOptions, Patch};
 use domain::annotations;
 use domain::forecast::refusal;
 use domain::reconcile::{is_confined, is_hibernation_enabled};
 use domain::rotation;
-use domain::skew::GardenerVersion;
+use domain::skew::notes::GateSetting;
 use domain::skew::releases::{check_gate, gate_is_on};
+use domain::skew::{Component, GardenerVersion};
 use domain::validation::shoot::Gates;
 use domain::worker_pool::{self, Effect, HashVersion, PoolEffect, PoolForms};
 use process::Context;
 use serde_json::{Map, Value, json};
 
-use crate::Error;
 use crate::spelling::counted;
 use crate::world::{ProfileKey, World};
+use crate::{Error, apply, fleet, read};
 
 /// The gate whose state decides how pools are hashed.
 const NEW_WORKER_POOL_HASH: &str = "NewWorkerPoolHash";
@@ -46,6 +49,19 @@ pub struct Change {
     pub now: DateTime<Utc>,
     /// Whether the pools are hashed as the given objects say, and not as new ones are.
     pub is_of_landscape: bool,
+    /// Answer of the landscape's API server, a refusal or none; None: it was not asked, and the rules answer.
+    pub answer: Option<Option<String>>,
+}
+
+/// Result of a change for a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Its nodes get the change.
+    Changed(Effect),
+    /// The pool is removed, and its nodes with it.
+    Removed,
+    /// The API server refuses what was to be changed of it.
+    Rejected,
 }
 
 /// What becomes of a pool.
@@ -53,8 +69,8 @@ pub struct Change {
 pub struct Pool {
     /// Its name.
     pub name: String,
-    /// What happens to its nodes; `None`: the API server refuses the change.
-    pub effect: Option<Effect>,
+    /// What happens to its nodes.
+    pub outcome: Outcome,
     /// Fields by which that happens.
     pub triggers: Vec<String>,
     /// How many nodes it has.
@@ -64,9 +80,13 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// The effect by its name; `rejected` where the API server refuses the change.
+    /// The outcome by its name: that of the effect, `removed` or `rejected`.
     pub fn effect(&self) -> &'static str {
-        self.effect.map_or("rejected", Effect::as_str)
+        match self.outcome {
+            Outcome::Changed(effect) => effect.as_str(),
+            Outcome::Removed => "removed",
+            Outcome::Rejected => "rejected",
+        }
     }
 
     /// As scripts read it.
@@ -78,9 +98,9 @@ impl Pool {
         object
     }
 
-    /// Whether nodes that are there are replaced.
+    /// True if nodes that are there are replaced or removed.
     pub fn is_replaced(&self) -> bool {
-        self.nodes > 0 && matches!(self.effect, Some(Effect::Rolling | Effect::Moving))
+        self.nodes > 0 && matches!(self.outcome, Outcome::Removed | Outcome::Changed(Effect::Rolling | Effect::Moving))
     }
 }
 
@@ -153,6 +173,66 @@ pub async fn nodes_of(context: &Context, shoot: &Shoot) -> Result<BTreeMap<Strin
     Ok(counts)
 }
 
+/// A Shoot as the API server of a landscape gives it.
+///
+/// # Errors
+/// The server's words.
+pub async fn tree_of(context: &Context, shoot: &Shoot) -> Result<Value, Error> {
+    let row = catalogue::all().iter().find(|row| (row.group, row.kind) == (Shoot::GROUP, Shoot::KIND));
+    let row = row.ok_or_else(|| Error::Failed("the catalogue has no Shoots".to_owned()))?;
+    let (namespace, name) = (&shoot.metadata.namespace, &shoot.metadata.name);
+    let path = read::path(cluster::GARDEN, row, Some(namespace), Some(name));
+    read::tree(&context.transport, &path, "application/json").await
+}
+
+/// Asks the API server of a landscape what `kubectl apply` of a manifest makes of a Shoot, without storing it: the Shoot with
+/// all defaults, or the server's refusal. `tree` is the Shoot as the server gives it.
+///
+/// # Errors
+/// The server does not answer.
+pub async fn ask(
+    context: &Context,
+    old: &Shoot,
+    tree: &Value,
+    manifest: Option<&Value>,
+    operation: Option<&str>,
+) -> Result<Result<Shoot, String>, Error> {
+    let mut patch = manifest.map_or_else(|| json!({}), |manifest| apply::patch(tree, true, manifest));
+    if let Some(operation) = operation {
+        patch["metadata"]["annotations"][annotation::OPERATION] = json!(operation);
+    }
+    let api = Api::<Shoot>::namespaced(context, cluster::GARDEN, &old.metadata.namespace);
+    match api.patch_dry_run(&old.metadata.name, &Patch::Merge(patch)).await {
+        Ok(shoot) => Ok(Ok(shoot)),
+        Err(error) => match error.status() {
+            Some(status) => Ok(Err(status.message.clone())),
+            None => Err(error.into()),
+        },
+    }
+}
+
+/// Release of a landscape's oldest gardener-apiserver, and the feature gates that are set for gardener-apiserver and for the
+/// gardenlet of a Shoot's Seed.
+///
+/// # Errors
+/// The server's words.
+pub async fn settings_of(
+    context: &Context,
+    shoot: &Shoot,
+) -> Result<(Option<GardenerVersion>, Vec<(String, bool)>), Error> {
+    let fleet = fleet::without_shoots(context).await?;
+    let apiservers = fleet.landscape.instances.iter().filter(|instance| instance.component == Component::Apiserver);
+    let release = apiservers.filter_map(|instance| GardenerVersion::parse(&instance.version)).min();
+    let seed = shoot.status.seed_name.as_ref().or(shoot.spec.seed_name.as_ref());
+    let is_meant = |gate: &&GateSetting| match gate.component {
+        Component::Apiserver => true,
+        Component::Gardenlet => seed.is_some_and(|seed| *seed == gate.owner),
+        _ => false,
+    };
+    let gates = fleet.gates.iter().filter(is_meant).map(|gate| (gate.name.clone(), gate.on)).collect();
+    Ok((release, gates))
+}
+
 impl Change {
     /// What becomes of each pool, and why the API server takes none of it.
     ///
@@ -187,9 +267,10 @@ impl Change {
         let offers = self.world.offers();
         let key = ProfileKey::of(&self.new);
         let offered = offers.get(&key);
-        let refused = match offered {
-            Some(offered) => refusal::of(&asked, &self.old, offered, gates, self.now),
-            None => refusal::of_validation(&asked, &self.old, gates),
+        let refused = match (&self.answer, offered) {
+            (Some(answer), _) => answer.clone(),
+            (None, Some(offered)) => refusal::of(&asked, &self.old, offered, gates, self.now),
+            (None, None) => refusal::of_validation(&asked, &self.old, gates),
         };
         let forms = if self.is_of_landscape { self.world.forms(&self.old) } else { PoolForms::from(latest) };
         let effects = worker_pool::effects(&self.old, &new, &forms);
@@ -207,7 +288,7 @@ impl Change {
             let nodes = known.map_or(0, |known| self.nodes(known));
             let message = match (known, effect.effect) {
                 (None, _) => {
-                    Some(format!("the pool is new: {} are made", counted(self.nodes(worker), "node", "nodes")))
+                    Some(format!("the pool is new: {} made", counted(self.nodes(worker), "node is", "nodes are")))
                 }
                 (Some(_), Effect::None) => None,
                 (Some(_), _) if is_hibernated => {
@@ -220,7 +301,7 @@ impl Change {
             };
             pools.push(Pool {
                 name: worker.name.clone(),
-                effect: Some(if is_hibernated { Effect::None } else { effect.effect }),
+                outcome: Outcome::Changed(if is_hibernated { Effect::None } else { effect.effect }),
                 triggers: effect.triggers,
                 nodes,
                 message,
@@ -229,19 +310,32 @@ impl Change {
         for worker in old.iter().filter(|worker| !new.iter().any(|kept| kept.name == worker.name)) {
             pools.push(Pool {
                 name: worker.name.clone(),
-                effect: Some(Effect::None),
-                triggers: Vec::new(),
+                outcome: Outcome::Removed,
+                triggers: vec!["spec.provider.workers".to_owned()],
                 nodes: self.nodes(worker),
                 message: Some("the pool is removed: its nodes are drained and deleted".to_owned()),
             });
         }
         if let Some(refused) = refused {
-            for pool in &mut pools {
-                pool.effect = None;
-                pool.message = Some(refused.to_owned());
-            }
+            self.reject(&mut pools, refused);
         }
         pools
+    }
+
+    /// Marks the pools that a refused change would have touched, or that the refusal names. If it concerns no pool at all,
+    /// nothing of the pools was to be changed.
+    fn reject(&self, pools: &mut [Pool], refused: &str) {
+        for pool in pools {
+            let index = self.new.spec.provider.workers.iter().position(|worker| worker.name == pool.name);
+            let is_named = index.is_some_and(|index| refused.contains(&format!("spec.provider.workers[{index}]")));
+            let is_new = !self.old.spec.provider.workers.iter().any(|worker| worker.name == pool.name);
+            if is_named || is_new || pool.outcome != Outcome::Changed(Effect::None) {
+                pool.outcome = Outcome::Rejected;
+                pool.message = Some(refused.to_owned());
+            } else {
+                pool.message = None;
+            }
+        }
     }
 
     /// Nodes of a pool: those that are there, else the fewest that it has.
@@ -266,5 +360,91 @@ impl Change {
     pub fn object(&self, pools: &[Pool]) -> Value {
         let named: Map<String, Value> = pools.iter().map(|pool| (pool.name.clone(), pool.object())).collect();
         json!({ "when": self.when(), "pools": named })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::core::ShootSpec;
+
+    use super::*;
+
+    fn shoot(pools: &[(&str, &str)]) -> Shoot {
+        let workers: Vec<Value> = pools
+            .iter()
+            .map(|(name, machine)| {
+                json!({
+                    "name": name, "minimum": 1, "maximum": 1,
+                    "machine": { "type": machine, "image": { "name": "os", "version": "1.0.0" } },
+                })
+            })
+            .collect();
+        let spec: ShootSpec = serde_json::from_value(json!({
+            "kubernetes": { "version": "1.31.1" }, "region": "r", "provider": { "type": "local", "workers": workers },
+        }))
+        .expect("a spec");
+        let mut shoot = Shoot { spec, ..Shoot::default() };
+        "s".clone_into(&mut shoot.metadata.name);
+        shoot
+    }
+
+    /// Pools as `NAME EFFECT`, each with an exclamation mark if its nodes go.
+    fn pools(old: &[(&str, &str)], new: &[(&str, &str)], answer: Option<&str>) -> Vec<String> {
+        let change = Change {
+            old: shoot(old),
+            new: shoot(new),
+            world: World::default(),
+            nodes: BTreeMap::new(),
+            now: DateTime::UNIX_EPOCH,
+            is_of_landscape: false,
+            answer: Some(answer.map(str::to_owned)),
+        };
+        let hashing = Hashing { gates: Gates::default(), latest: HashVersion::V1 };
+        let (pools, refused) = change.judge(None, hashing).expect("no operation");
+        assert_eq!(refused.as_deref(), answer);
+        let shown = |pool: &Pool| {
+            let goes = if pool.is_replaced() { "!" } else { "" };
+            format!("{} {}{goes}", pool.name, pool.effect())
+        };
+        pools.iter().map(shown).collect()
+    }
+
+    #[test]
+    fn a_removed_pool_loses_its_nodes() {
+        let old = [("a", "small"), ("b", "small")];
+        assert_eq!(pools(&old, &[("a", "large")], None), ["a rolling!", "b removed!"]);
+        assert_eq!(
+            pools(&old, &[("a", "small"), ("b", "small"), ("c", "small")], None),
+            ["a none", "b none", "c none"]
+        );
+    }
+
+    #[test]
+    fn a_refusal_concerns_the_pools_that_were_to_change() {
+        let old = [("a", "small"), ("b", "small")];
+        let of = |new: &[(&str, &str)], refusal: &str| pools(&old, new, Some(refusal));
+        assert_eq!(of(&[("a", "large"), ("b", "small")], "no"), ["a rejected", "b none"]);
+        assert_eq!(
+            of(&[("a", "small"), ("b", "small")], "spec.provider.workers[1].zones: no"),
+            ["a none", "b rejected"]
+        );
+        assert_eq!(of(&[("a", "small"), ("c", "small")], "no"), ["a none", "c rejected", "b rejected"]);
+        assert_eq!(of(&[("a", "small"), ("b", "small")], "spec.region: no"), ["a none", "b none"]);
+    }
+
+    #[test]
+    fn one_node_is_made() {
+        let change = |minimum: i32| {
+            let mut new = shoot(&[("a", "small")]);
+            new.spec.provider.workers[0].minimum = minimum;
+            let (old, world) = (shoot(&[]), World::default());
+            let nodes = BTreeMap::new();
+            let now = DateTime::UNIX_EPOCH;
+            let change = Change { old, new, world, nodes, now, is_of_landscape: false, answer: Some(None) };
+            let hashing = Hashing { gates: Gates::default(), latest: HashVersion::V1 };
+            change.judge(None, hashing).expect("no operation").0[0].message.clone()
+        };
+        assert_eq!(change(1).as_deref(), Some("the pool is new: 1 node is made"));
+        assert_eq!(change(2).as_deref(), Some("the pool is new: 2 nodes are made"));
     }
 }

@@ -47,7 +47,7 @@ impl Row {
             "subject": change.subject.as_str(),
             "from": change.from,
             "to": change.to,
-            "reason": change.reason,
+            "reason": reason(change),
             "forced": change.is_forced,
             "wasOptedOut": change.was_opted_out,
             "rollout": change.effect.as_str(),
@@ -91,6 +91,14 @@ pub fn nodes(change: &Change) -> String {
     match change.effect {
         Effect::None if change.is_hibernated && change.failure.is_none() => "hibernated".to_owned(),
         effect => effect.as_str().to_owned(),
+    }
+}
+
+/// Why a change happens; where the requirements documents read otherwise than upstream's code, that as well.
+pub fn reason(change: &Change) -> String {
+    match &change.reading {
+        Some(reading) => format!("{} ({reading})", change.reason),
+        None => change.reason.clone(),
     }
 }
 

@@ -9,7 +9,7 @@ use domain::worker_pool::Effect;
 use serde_json::{Value, json};
 
 use crate::rows::{Row, counts};
-use crate::spelling::{counted, first_of, plural};
+use crate::spelling::{counted, plural};
 
 /// What rows are counted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,8 +90,8 @@ fn pools<'a>(rows: impl Iterator<Item = &'a Row>, is_counted: impl Fn(Effect) ->
     runs.iter().filter(|(.., pool)| pool.is_some()).count() + alone.count()
 }
 
-/// The last lines: who moves, who fails, who never moves and why.
-pub fn closing(rows: &[Row], unmoved: &BTreeMap<String, Vec<String>>, shoots: usize) -> Vec<String> {
+/// Counts of a forecast in one line: Shoots that move, by force, that fail, and worker pools that roll.
+pub fn moved(rows: &[Row], shoots: usize) -> String {
     let with = |holds: &dyn Fn(&Row) -> bool| {
         rows.iter().filter(|row| holds(row)).map(|row| row.shoot.as_str()).collect::<BTreeSet<_>>().len()
     };
@@ -115,12 +115,7 @@ pub fn closing(rows: &[Row], unmoved: &BTreeMap<String, Vec<String>>, shoots: us
         1 => "worker pools roll at least once".to_owned(),
         rolled => format!("worker pools roll at least {rolled} times"),
     });
-    let mut lines = vec![format!("{}: {}", plural(shoots, "Shoot"), parts.join(", "))];
-    for (reason, names) in unmoved {
-        let count = counted(names.len(), "Shoot never moves", "Shoots never move");
-        lines.push(format!("  {count}, {reason}: {}", first_of(names.iter().map(String::as_str), 3)));
-    }
-    lines
+    format!("{}: {}", plural(shoots, "Shoot"), parts.join(", "))
 }
 
 #[cfg(test)]
@@ -128,18 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_lines_say_only_what_there_is() {
-        assert_eq!(closing(&[], &BTreeMap::new(), 2), ["2 Shoots: 0 move, no worker pool rolls"]);
-        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let unmoved =
-            BTreeMap::from([("a".to_owned(), names(&["p/a"])), ("b".to_owned(), names(&["p/b", "p/c", "p/d", "p/e"]))]);
-        assert_eq!(
-            closing(&[], &unmoved, 1),
-            [
-                "1 Shoot: 0 move, no worker pool rolls",
-                "  1 Shoot never moves, a: p/a",
-                "  4 Shoots never move, b: p/b, p/c, p/d and 1 more"
-            ]
-        );
+    fn the_last_line_says_only_what_there_is() {
+        assert_eq!(moved(&[], 2), "2 Shoots: 0 move, no worker pool rolls");
     }
 }

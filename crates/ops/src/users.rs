@@ -13,9 +13,9 @@ use domain::forecast::choice::{self, Choice};
 use domain::forecast::{Change, Subject};
 use domain::versions::Version;
 
-use crate::explain;
 use crate::forecast::Forecast;
 use crate::world::{ProfileKey, World, name_of};
+use crate::{explain, show};
 
 /// Who uses a version.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +62,7 @@ pub fn of(world: &World, forecast: &Forecast, now: DateTime<Utc>) -> Vec<Group> 
         let name = name_of(shoot);
         let own = changes.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
         for choice in choice::choices(shoot, &key.name, offered, now) {
-            let fate = fate(shoot, &choice, own);
+            let fate = fate(shoot, &choice, own, now);
             let subject = choice.image.unwrap_or_else(|| "kubernetes".to_owned());
             let user = User { shoot: name.clone(), pool: choice.pool, fate };
             groups.entry((subject, choice.current)).or_default().push(user);
@@ -79,7 +79,7 @@ pub fn of(world: &World, forecast: &Forecast, now: DateTime<Utc>) -> Vec<Group> 
     groups
 }
 
-fn fate(shoot: &Shoot, choice: &Choice, changes: &[&Change]) -> Fate {
+fn fate(shoot: &Shoot, choice: &Choice, changes: &[&Change], now: DateTime<Utc>) -> Fate {
     let subject = if choice.image.is_some() { Subject::MachineImage } else { Subject::Kubernetes };
     let is_of_it = |change: &&&Change| {
         change.subject == subject && change.pool == choice.pool && change.from.as_deref() == Some(&*choice.current)
@@ -89,6 +89,9 @@ fn fate(shoot: &Shoot, choice: &Choice, changes: &[&Change]) -> Fate {
         Some(change) => Fate::Changes((*change).clone()),
         None if shoot.metadata.is_being_deleted() => Fate::Stays("it is being deleted".to_owned()),
         None if choice.outcome.is_some() => Fate::Stays("it is not maintained until then".to_owned()),
-        None => Fate::Stays(explain::stays(choice)),
+        None => Fate::Stays(match choice.expires {
+            Some(date) if date > now => format!("{}; it expires on {}", explain::stays(choice), show(date)),
+            _ => explain::stays(choice),
+        }),
     }
 }

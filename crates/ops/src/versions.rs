@@ -287,7 +287,7 @@ impl View<'_> {
                 warnings.push(format!(
                     "{name}: kubernetes {}: {}",
                     entry.version,
-                    self.dead_end(&entry.version, expired_by_then)
+                    self.dead_end(&entry.version, expired_by_then, judged == State::Expired)
                 ));
                 ends.extend(Version::parse(&entry.version).map(|version| (version.major, version.minor)));
             }
@@ -306,9 +306,10 @@ impl View<'_> {
                     && image_targets(image, &entry.version, then).1.is_none()
                 {
                     warnings.push(format!(
-                        "{name}: {} {} expires, and no version follows it (update strategy: {})",
+                        "{name}: {} {} {}, and no version follows it (update strategy: {})",
                         image.name,
                         entry.version,
+                        if state(entry, self.now) == State::Expired { "has expired" } else { "expires" },
                         image.update_strategy.as_deref().unwrap_or("major")
                     ));
                 }
@@ -361,7 +362,7 @@ impl View<'_> {
     }
 
     /// Why no version follows one of Kubernetes when it expires.
-    fn dead_end(&self, version: &str, then: DateTime<Utc>) -> String {
+    fn dead_end(&self, version: &str, then: DateTime<Utc>, has_expired: bool) -> String {
         let missing = match gap(&self.offered.kubernetes.versions, version, then) {
             Some(Gap::Unreadable) => return "is no version".to_owned(),
             Some(Gap::EndOfLife) => "nothing higher is offered".to_owned(),
@@ -372,7 +373,7 @@ impl View<'_> {
             Some(Gap::Previews(versions)) => format!("only previews are ahead: {}", versions.join(", ")),
             None => "maintenance finds no version to go to".to_owned(),
         };
-        format!("when it expires, {missing}")
+        if has_expired { format!("it has expired, and {missing}") } else { format!("when it expires, {missing}") }
     }
 }
 

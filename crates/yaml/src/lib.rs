@@ -7,12 +7,14 @@
 //! bodies of requests, manifests and configurations are all read here.
 //!
 //! **Deliberately absent**: what comes after the first document of a text (who reads files splits them first), typed reading
-//! (the tree of JSON is what is decoded), comments.
+//! (the tree of JSON is what is decoded), comments. [`nodes`] are for messages that name a line, and for versions, which are
+//! no numbers.
 //!
 //! **Invariants.** No more is made of a text than the [`Limits`] allow, whatever its aliases stand for. What [`to_string`]
 //! writes is read back as the same tree. Nothing panics on any text.
 
 mod error;
+mod nodes;
 mod scalar;
 mod tree;
 mod walk;
@@ -22,6 +24,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use self::error::Error;
+pub use self::nodes::{Content, Entry, Node};
 pub use self::tree::{Document, Duplicate, Limits};
 pub use self::write::{WriteError, to_string};
 
@@ -34,16 +37,25 @@ pub fn read(text: &[u8], limits: Limits) -> Result<Document, Error> {
     tree::read(text, limits)
 }
 
-/// The tree of a configuration or of one manifest, in which no key may be given twice.
+/// The tree of a configuration or of one manifest, in which no key may be given twice; one that is merged (`<<`) may be set
+/// otherwise, as kubectl takes it.
 ///
 /// # Errors
 /// As [`read`], and a duplicate.
 pub fn value(text: &str) -> Result<Value, Error> {
     let document = read(text.as_bytes(), Limits::FILE)?;
-    match document.duplicates.first() {
+    match document.duplicates.iter().find(|duplicate| !duplicate.is_merged) {
         Some(duplicate) => Err(Error::at(duplicate.line, format!("duplicate entry with key {}", duplicate.key))),
         None => Ok(document.value),
     }
+}
+
+/// The first document of a text as nodes with lines, whose scalars are what is written.
+///
+/// # Errors
+/// It is no YAML, or larger than the limits of a file.
+pub fn nodes(text: &str) -> Result<Node, Error> {
+    nodes::read(text, Limits::FILE)
 }
 
 /// As [`value`], decoded.

@@ -5,7 +5,7 @@
 //! written or merged; a key is the text of what it stands for (`on: 1` is `true: 1`).
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
 use serde_json::{Map, Value};
@@ -49,6 +49,8 @@ pub struct Duplicate {
     pub line: usize,
     /// As Go prints it, `"a"`, `1`.
     pub key: String,
+    /// True if one of both values was merged (`<<`): a map that is merged may have keys that its user sets otherwise.
+    pub is_merged: bool,
 }
 
 impl std::fmt::Display for Duplicate {
@@ -220,11 +222,13 @@ impl<'a> Reader<'a> {
     fn mapping(&mut self, depth: usize) -> Result<Value, Refused> {
         self.check_depth(depth)?;
         let mut map = Map::new();
+        // Keys that are in the map because they were merged.
+        let mut merged = BTreeSet::new();
         loop {
             let (key, span) = match self.next()? {
                 (Event::MappingEnd | Event::StreamEnd, _) => return Ok(Value::Object(map)),
                 (Event::Scalar(text, ScalarStyle::Plain, _, tag), _) if is_merge(&text, tag.as_deref()) => {
-                    self.merge(&mut map, depth)?;
+                    self.merge(&mut map, &mut merged, depth)?;
                     continue;
                 }
                 found => found,
@@ -233,7 +237,8 @@ impl<'a> Reader<'a> {
             let (event, span) = self.next()?;
             let line = span.start.line();
             let value = self.node(event, span, depth)?;
-            self.set(&mut map, key, shown, value, line);
+            let is_merged = merged.remove(&key);
+            self.set(&mut map, key, value, Duplicate { line, key: shown, is_merged });
         }
     }
 
@@ -263,15 +268,20 @@ impl<'a> Reader<'a> {
         .map_err(failed)
     }
 
-    fn set(&mut self, map: &mut Map<String, Value>, key: String, shown: String, value: Value, line: usize) {
-        if map.contains_key(&key) {
-            self.duplicates.push(Duplicate { line, key: shown });
+    /// Sets a key; if it is there already, it is this duplicate.
+    fn set(&mut self, map: &mut Map<String, Value>, key: String, value: Value, duplicate: Duplicate) {
+        if map.insert(key, value).is_some() {
+            self.duplicates.push(duplicate);
         }
-        map.insert(key, value);
     }
 
     /// The value of `<<`: a map, or a list of maps of which the first counts most.
-    fn merge(&mut self, map: &mut Map<String, Value>, depth: usize) -> Result<(), Refused> {
+    fn merge(
+        &mut self,
+        map: &mut Map<String, Value>,
+        merged: &mut BTreeSet<String>,
+        depth: usize,
+    ) -> Result<(), Refused> {
         let (event, span) = self.next()?;
         let line = span.start.line();
         let is_alias = matches!(event, Event::Alias(_));
@@ -280,13 +290,14 @@ impl<'a> Reader<'a> {
         let maps = maps.ok_or_else(|| Error::at(0, "map merge requires map or sequence of maps as the value"))?;
         for (key, value) in maps.into_iter().flatten() {
             let shown = format!("{key:?}");
-            self.set(map, key, shown, value, line);
+            merged.insert(key.clone());
+            self.set(map, key, value, Duplicate { line, key: shown, is_merged: true });
         }
         Ok(())
     }
 }
 
-fn too_deep() -> Error {
+pub(crate) fn too_deep() -> Error {
     Error::at(0, "exceeded max depth")
 }
 
@@ -306,7 +317,7 @@ fn name_of(tag: &Tag) -> Option<String> {
     whole.strip_prefix("tag:yaml.org,2002:").or_else(|| whole.strip_prefix("!!")).map(str::to_owned)
 }
 
-fn is_merge(text: &str, tag: Option<&Tag>) -> bool {
+pub(crate) fn is_merge(text: &str, tag: Option<&Tag>) -> bool {
     text == "<<" && tag.is_none_or(|tag| name_of(tag).as_deref() == Some("merge"))
 }
 
@@ -362,6 +373,14 @@ mod tests {
         assert_eq!(of("a:\n  <<: [{x: 7}, *b]\n"), json!({"x": 7, "y1": 2}), "the first of a list counts");
         assert_eq!(of("a:\n  <<: {x: 4}\n"), json!({"x": 4}));
         assert_eq!(of("a:\n  '<<': *b\n"), json!({"<<": {"x": 1, "y1": 2}}), "in quotes it is a key");
+        // What is written twice is told, and what was merged as such.
+        let duplicates = |text: &str| -> Vec<(usize, bool)> {
+            let document = read(format!("{base}{text}").as_bytes(), Limits::FILE).expect("YAML");
+            document.duplicates.iter().map(|duplicate| (duplicate.line, duplicate.is_merged)).collect()
+        };
+        assert_eq!(duplicates("a:\n  <<: *b\n  x: 3\n"), [(4, true)]);
+        assert_eq!(duplicates("a:\n  x: 3\n  <<: *b\n"), [(4, true)]);
+        assert_eq!(duplicates("a:\n  <<: *b\n  x: 3\n  x: 4\n"), [(4, true), (5, false)]);
         for text in ["a: {<<: 1}", "a: {<<: [1]}", "l: &l [{x: 1}]\na: {<<: *l}", "a: {<<: }"] {
             assert_eq!(value(text), Err("yaml: map merge requires map or sequence of maps as the value".to_owned()));
         }

@@ -5,6 +5,7 @@
 //! A scalar of such YAML that has an anchor or a tag is what YAML 1.2 says, since serde does not tell its quotes.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -145,19 +146,23 @@ impl<'de> Visitor<'de> for Walk<'de> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let inside = self.inside()?;
         let mut map = Map::new();
+        let mut merged = BTreeSet::new();
         while let Some(key) = entries.next_key_seed(Key(inside))? {
             let value = entries.next_value_seed(inside)?;
             match (key, value) {
                 (Found::Merge, value) => {
                     let maps = maps_of(value)
                         .ok_or_else(|| A::Error::custom("map merge requires map or sequence of maps as the value"))?;
-                    map.extend(maps.into_iter().flatten());
+                    for (key, value) in maps.into_iter().flatten() {
+                        merged.insert(key.clone());
+                        map.insert(key, value);
+                    }
                 }
                 (Found::Key { key, shown, line }, value) => {
-                    if map.contains_key(&key) {
-                        self.duplicates.borrow_mut().push(Duplicate { line, key: shown });
+                    let is_merged = merged.remove(&key);
+                    if map.insert(key, value).is_some() {
+                        self.duplicates.borrow_mut().push(Duplicate { line, key: shown, is_merged });
                     }
-                    map.insert(key, value);
                 }
             }
         }

@@ -20,6 +20,7 @@ use ring::{digest, hmac};
 use tokio::sync::oneshot;
 
 use super::{random, secret};
+use crate::frame::Page;
 use crate::parts::message::Message;
 
 /// Wall time for which a login code is good.
@@ -34,6 +35,8 @@ const MOST_CODES: usize = 64;
 const MOST_STREAMS: usize = 4;
 /// Messages that wait for their page.
 const MOST_MESSAGES: usize = 16;
+/// Answers to forms that a session keeps.
+const MOST_ANSWERS: usize = 8;
 
 type Hash = [u8; 32];
 
@@ -84,6 +87,10 @@ struct State {
     has_no_keys: bool,
     messages: VecDeque<Message>,
     streams: VecDeque<oneshot::Sender<()>>,
+    /// Pages in answer to forms, by their numbers.
+    answers: VecDeque<(u64, Arc<Page>)>,
+    /// Number of the next one.
+    next_answer: u64,
 }
 
 impl fmt::Debug for Session {
@@ -145,6 +152,24 @@ impl Session {
     /// The messages that no page has shown.
     pub fn take_messages(&self) -> Vec<Message> {
         self.state().messages.drain(..).collect()
+    }
+
+    /// Keeps a page in answer to a form, to be shown at an address of its own: its number.
+    pub fn keep(&self, page: Page) -> u64 {
+        let mut state = self.state();
+        let number = state.next_answer;
+        state.next_answer += 1;
+        state.answers.push_back((number, Arc::new(page)));
+        while state.answers.len() > MOST_ANSWERS {
+            state.answers.pop_front();
+        }
+        number
+    }
+
+    /// The page in answer to a form with a number; None if it is kept no longer.
+    pub fn kept(&self, number: u64) -> Option<Arc<Page>> {
+        let state = self.state();
+        state.answers.iter().find(|(known, _)| *known == number).map(|(_, page)| page.clone())
     }
 
     /// Notes a stream, and ends the oldest if there are too many; resolves when this one is to end.

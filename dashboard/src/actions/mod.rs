@@ -31,6 +31,19 @@ pub(crate) enum Outcome {
     Page(Box<Page>),
 }
 
+/// Page that has the forms of an action; None: there is no such action.
+pub(crate) fn form_of(action: &str) -> Option<&'static str> {
+    Some(match action {
+        "create" => "/dashboard/create",
+        "versions" => "/dashboard/versions",
+        "fault-inject" | "fault-clear" => "/dashboard/faults",
+        "set-version" | "upgrade" => "/dashboard/landscape",
+        "time-advance" | "time-until" | "time-steps" | "time-mode" => "/dashboard/time",
+        "clock" | "shoots" | "cluster" | "scheme" | "keys" | "logout" => "/dashboard/clusters",
+        _ => return None,
+    })
+}
+
 /// Does what a form asks for.
 pub(crate) async fn act(view: &View, action: &str, form: &Fields) -> Result<Outcome, Refusal> {
     match action {

@@ -246,7 +246,7 @@ async fn regions(view: &View, mut asked: Question) -> Vec<Region> {
     regions.push(Region::new("rows", "Changes", changes(view, &shown)));
     let tables = html! { @for by in [By::Week, By::Project, By::Version] { (counted(&shown, by)) } };
     regions.push(Region::new("summary", "Counted", tables));
-    regions.push(Region::new("unmoved", "Who never moves", unmoved(&forecast)));
+    regions.push(Region::new("unmoved", "Shoots that do not move", unmoved(&forecast)));
     if !view.query.text("explain").is_empty() {
         regions.push(Region::new("explained", "Why", explained(world, &forecast, view, from)));
     }
@@ -321,7 +321,7 @@ fn question(view: &View) -> Markup {
         form method="get" action="/dashboard/forecast" {
             @if !view.query.text("at").is_empty() { input type="hidden" name="at" value=(view.query.text("at")); }
             div.fields {
-                (form::text("until", "Until", view.query.text("until"), "90d, 1y is 365d, or 2027-01-31; empty: 90 days", &[]))
+                (form::text("until", "Until", view.query.text("until"), "90d, 52w, or 2027-01-31; empty: 90 days", &[]))
                 (several("expire", "What if versions expired at another time", "kubernetes/1.31=2027-01-31"))
                 (several("classify", "What if versions were classified otherwise", "kubernetes/1.31.2=deprecated"))
                 (several("auto", "What if automatic updates were on or off", "garden-local=off, all=on"))
@@ -354,13 +354,39 @@ fn lane(row: &Row, by_version: bool) -> String {
     row.shoot.split('/').next().unwrap_or_default().to_owned()
 }
 
-/// How a change is marked: each kind has a shape of its own.
-fn shape(change: &Change) -> &'static str {
-    match change {
-        Change { failure: Some(_), .. } => "failed",
-        Change { is_forced: true, .. } => "forced",
-        Change { effect: Effect::Rolling | Effect::Moving, .. } => "rolling",
-        _ => "quiet",
+/// Mark of a change: its shape is the effect on nodes, and a forced change is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Mark {
+    shape: Shape,
+    is_forced: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Shape {
+    /// The change fails.
+    Cross,
+    /// Nodes are replaced.
+    Square,
+    /// Nodes stay, and are updated or restarted.
+    Diamond,
+    /// Nodes are left as they are.
+    Circle,
+}
+
+/// Legend of the marks, with the shapes that are drawn.
+const LEGEND: &str = "■ nodes are replaced, ◆ nodes are updated or restarted, ● nodes stay as they are, ✕ fails; filled: forced, outlined: not";
+
+impl Mark {
+    fn of(change: &Change) -> Self {
+        let shape = match change {
+            Change { failure: Some(_), .. } => Shape::Cross,
+            Change { effect: Effect::Rolling | Effect::Moving, .. } => Shape::Square,
+            Change { effect: Effect::None, .. } => Shape::Circle,
+            Change { effect: Effect::KubeletRestart | Effect::AutoInPlace | Effect::ManualInPlace, .. } => {
+                Shape::Diamond
+            }
+        };
+        Self { shape, is_forced: change.is_forced }
     }
 }
 
@@ -383,41 +409,42 @@ fn picture(rows: &[Row], from: DateTime<Utc>, until: DateTime<Utc>, by_version: 
                         @let y = index * 22 + 24;
                         text x="4" y=(y + 4) { (lane) }
                         line.line x1="180" x2="980" y1=(y) y2=(y) {}
-                        @for (place, shape, title) in at_places(rows, &x) { (mark(place, y, shape, &title)) }
+                        @for (place, mark, title) in at_places(rows, &x) { (drawn(place, y, mark, &title)) }
                     }
                     text.faint x="180" y=(height - 4) { (time::text(from)) }
                     text.faint x="980" y=(height - 4) text-anchor="end" { (time::text(until)) }
                 }
             }
-            p.hint { "● forced, ■ nodes are replaced, ✕ fails, ○ all else" @if hidden > 0 { "; " (hidden) " more " (what) "s are not drawn" } }
+            p.hint { (LEGEND) @if hidden > 0 { "; " (hidden) " more " (what) "s are not drawn" } }
         }
     }
 }
 
 /// The marks of a lane: place, shape and title. Of several of one shape at one place the title has the first, and how many more
 /// there are.
-fn at_places(rows: &[&Row], x: &dyn Fn(DateTime<Utc>) -> f64) -> Vec<(f64, &'static str, String)> {
-    let mut places: BTreeMap<(i64, &str), (&Row, usize)> = BTreeMap::new();
+fn at_places(rows: &[&Row], x: &dyn Fn(DateTime<Utc>) -> f64) -> Vec<(f64, Mark, String)> {
+    let mut places: BTreeMap<(i64, Mark), (&Row, usize)> = BTreeMap::new();
     for row in rows {
         #[expect(clippy::cast_possible_truncation, reason = "it is within the picture")]
         let place = (x(row.change.time) / GRAIN).round() as i64;
-        places.entry((place, shape(&row.change))).or_insert((row, 0)).1 += 1;
+        places.entry((place, Mark::of(&row.change))).or_insert((row, 0)).1 += 1;
     }
     let title = |row: &Row, count: usize| {
         let more = if count > 1 { format!(", and {} more", count - 1) } else { String::new() };
         format!("{} {} {}{more}", time::text(row.change.time), row.shoot, sentence(row))
     };
     let all = places.into_iter();
-    all.map(|((place, shape), (row, count))| (place as f64 * GRAIN, shape, title(row, count))).collect()
+    all.map(|((place, mark), (row, count))| (place as f64 * GRAIN, mark, title(row, count))).collect()
 }
 
-fn mark(x: f64, y: usize, shape: &str, title: &str) -> Markup {
+fn drawn(x: f64, y: usize, mark: Mark, title: &str) -> Markup {
+    let filled = mark.is_forced;
     html! {
-        @match shape {
-            "failed" => { path.mark-failed d={"M" (x - 5.0) " " (y - 5) " l10 10 m0 -10 l-10 10"} { title { (title) } } }
-            "forced" => { circle.mark-forced cx=(x) cy=(y) r="6" { title { (title) } } }
-            "rolling" => { rect.mark-rolling x=(x - 5.0) y=(y - 5) width="10" height="10" { title { (title) } } }
-            _ => { circle.mark-quiet cx=(x) cy=(y) r="5" { title { (title) } } }
+        @match mark.shape {
+            Shape::Cross => { path.mark-failed d={"M" (x - 5.0) " " (y - 5) " l10 10 m0 -10 l-10 10"} { title { (title) } } }
+            Shape::Square => { rect.mark.mark-forced[filled] x=(x - 5.0) y=(y - 5) width="10" height="10" { title { (title) } } }
+            Shape::Diamond => { path.mark.mark-forced[filled] d={"M" (x) " " (y - 7) " l7 7l-7 7l-7 -7z"} { title { (title) } } }
+            Shape::Circle => { circle.mark.mark-forced[filled] cx=(x) cy=(y) r="5" { title { (title) } } }
         }
     }
 }
@@ -447,7 +474,7 @@ fn changes(view: &View, rows: &[Row]) -> Markup {
                 html! { @if change.failure.is_some() { span.bad { "fails" } } @else { (or_dash(&change.to)) } },
                 html! { (forced) },
                 html! { (rows::nodes(change)) },
-                html! { (change.failure.as_ref().unwrap_or(&change.reason)) },
+                html! { (change.failure.clone().unwrap_or_else(|| rows::reason(change))) },
             ]
         })
         .collect();
@@ -486,11 +513,7 @@ fn unmoved(forecast: &Forecast) -> Markup {
     html! {
         @if forecast.unmoved.is_empty() { p { "Every Shoot moves." } }
         @else {
-            ul {
-                @for (reason, names) in &forecast.unmoved {
-                    li { (ops::spelling::counted(names.len(), "Shoot never moves", "Shoots never move")) ", " (reason) ": " (ops::spelling::first_of(names.iter().map(String::as_str), 10)) }
-                }
-            }
+            ul { @for line in ops::unmoved::lines(&forecast.unmoved, forecast.until, 10) { li { (line) } } }
         }
     }
 }
@@ -549,5 +572,45 @@ async fn happened(view: &View, from: DateTime<Utc>, until: DateTime<Utc>) -> Mar
     html! {
         @if rows.is_empty() { p { "Until now no version of a Shoot has changed since." } }
         @else { (table::plain("Versions of Shoots that changed since", &["Time", "What"], &rows)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::window::Span;
+
+    use super::*;
+
+    #[test]
+    fn a_mark_has_the_shape_of_its_effect_and_is_filled_when_forced() {
+        let at: DateTime<Utc> = "2025-06-01T00:00:00Z".parse().expect("an instant");
+        let change = |effect: Effect, is_forced: bool, failure: Option<&str>| Change {
+            time: at,
+            window: Span { earliest: at, end: at },
+            subject: domain::forecast::Subject::Kubernetes,
+            pool: None,
+            from: None,
+            to: None,
+            reason: String::new(),
+            reading: None,
+            is_forced,
+            was_opted_out: false,
+            effect,
+            is_hibernated: false,
+            failure: failure.map(str::to_owned),
+        };
+        for (effect, is_forced, failure, sign, shape) in [
+            (Effect::Rolling, true, None, '■', "<rect class=\"mark mark-forced\""),
+            (Effect::Moving, false, None, '■', "<rect class=\"mark\""),
+            (Effect::KubeletRestart, true, None, '◆', "<path class=\"mark mark-forced\""),
+            (Effect::AutoInPlace, false, None, '◆', "<path class=\"mark\""),
+            (Effect::None, true, None, '●', "<circle class=\"mark mark-forced\""),
+            (Effect::None, false, None, '●', "<circle class=\"mark\""),
+            (Effect::None, true, Some("no"), '✕', "<path class=\"mark-failed\""),
+        ] {
+            let markup = drawn(0.0, 0, Mark::of(&change(effect, is_forced, failure)), "").into_string();
+            assert!(markup.starts_with(shape), "{effect:?}: {markup}");
+            assert!(LEGEND.contains(sign), "the legend has {sign}");
+        }
     }
 }

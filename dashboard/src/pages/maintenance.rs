@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use api::core::{CloudProfileSpec, Shoot};
 use chrono::{DateTime, Utc};
 use clock::Random;
-use domain::forecast::{self, Change, Offer, Settings};
+use domain::forecast::{self, Change, Course, Offer, Settings};
 use domain::window::Span;
 use ops::forecast::{gates_for, hash_version};
 
@@ -25,11 +25,36 @@ pub fn changes(view: &View, shoot: &Shoot, offered: &CloudProfileSpec, until: Da
 
 /// As [`changes`], with an offer that changes.
 pub fn changes_with(view: &View, shoot: &Shoot, offer: &Offer, until: DateTime<Utc>) -> Vec<Change> {
+    with_course(view, shoot, offer, until, |course, _| course.changes)
+}
+
+/// What maintenance changes up to an instant, and a sentence about the first change after that if there is none.
+pub fn changes_and_next(
+    view: &View,
+    shoot: &Shoot,
+    offered: &CloudProfileSpec,
+    until: DateTime<Utc>,
+) -> (Vec<Change>, Option<String>) {
+    let offer = Offer { name: String::new(), first: offered.clone(), changes: Vec::new() };
+    with_course(view, shoot, &offer, until, |course, settings| {
+        let is_quiet = course.changes.is_empty();
+        let next = is_quiet.then(|| ops::unmoved::later(&course.next_change(&offer, settings))).flatten();
+        (course.changes, next)
+    })
+}
+
+fn with_course<T>(
+    view: &View,
+    shoot: &Shoot,
+    offer: &Offer,
+    until: DateTime<Utc>,
+    of: impl FnOnce(Course, &Settings<'_>) -> T,
+) -> T {
     let random = Random::new(view.dashboard.options().seed);
     let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
     let settings =
         Settings { from: view.now(), until, draw: &draw, gates: gates_for(shoot), forms: &|_| hash_version().into() };
-    forecast::course(shoot, offer, &settings).changes
+    of(forecast::course(shoot, offer, &settings), &settings)
 }
 
 /// `kubernetes 1.26.4 → 1.27.1, forced`, `pool a: machineImage … FAILED: …`.

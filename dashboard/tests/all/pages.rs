@@ -199,6 +199,35 @@ async fn a_refused_creation_shows_the_words_of_the_api_at_the_field() {
 }
 
 #[tokio::test]
+async fn the_answer_to_a_form_has_an_address_of_its_own() {
+    let mut api = landscape();
+    api.refusal = Some(failure(403, "Forbidden", "no"));
+    let stage = Stage::new(api);
+    let form = "step=create&project=demo&name=late&version=1.26.4&back=/dashboard/create";
+    let answer = stage.post_only("create", form).await;
+    assert_eq!((answer.code.as_u16(), answer.text.as_str()), (303, ""));
+    let location = answer.headers["location"].to_str().expect("an address").to_owned();
+    let writes = stage.writes().len();
+    // Reloaded, it is the same page, and nothing is sent again.
+    for _ in 0..2 {
+        let page = stage.get(&location).await;
+        assert_eq!(page.code, 403);
+        assert!(page.text.contains("value=\"late\""), "{location}");
+    }
+    assert_eq!(stage.writes().len(), writes);
+    // An answer that is kept no longer, or was none, leads to the form.
+    for number in 0..8 {
+        stage.post_only("create", &format!("{form}&number={number}")).await;
+    }
+    for address in [location.as_str(), "/dashboard/do/create", "/dashboard/do/create?answer=x"] {
+        let answer = stage.get(address).await;
+        let location = answer.headers["location"].to_str().expect("an address");
+        assert_eq!((answer.code.as_u16(), location), (303, "/dashboard/create"), "{address}");
+    }
+    assert_eq!(stage.get("/dashboard/do/nothing").await.code, 404);
+}
+
+#[tokio::test]
 async fn an_unknown_cluster_or_profile_names_the_nearest() {
     let stage = Stage::new(landscape());
     let answer = stage.get("/dashboard/clusters/demo/lokal").await;

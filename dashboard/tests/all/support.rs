@@ -230,8 +230,18 @@ impl Stage {
         self.dashboard.sessions().find(secret).expect("a session").token(action)
     }
 
-    /// Sends a form as a page of the dashboard does.
+    /// Sends a form as a page of the dashboard does, and follows to the page in answer to it.
     pub(crate) async fn post(&self, action: &str, form: &str) -> Answer {
+        let answer = self.post_only(action, form).await;
+        let location = answer.headers.get("location").and_then(|location| location.to_str().ok());
+        match location.filter(|location| location.starts_with("/dashboard/do/")) {
+            Some(location) => self.get(location).await,
+            None => answer,
+        }
+    }
+
+    /// Sends a form as a page of the dashboard does.
+    pub(crate) async fn post_only(&self, action: &str, form: &str) -> Answer {
         let body = format!("token={}&{form}", self.token(action));
         let request = self.request("POST", &format!("/dashboard/do/{action}"));
         let request = request.header("origin", format!("http://{HOST}")).header("sec-fetch-site", "same-origin");

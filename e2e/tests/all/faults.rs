@@ -178,7 +178,7 @@ fn a_component_that_is_cut_off_goes_on_when_the_fault_is_cleared() {
         (of_pod(&sandbox, manager, ".ready"), of_pod(&sandbox, manager, ".restartCount")),
         ("true".into(), "0".into())
     );
-    in_order(&sandbox.terrarium(&["fault", "list"]), &[id.trim(), manager, "0/always", "active"]);
+    in_order(&sandbox.terrarium(&["fault", "list"]), &[id.trim(), manager, "lasting", "active"]);
     sandbox.terrarium(&["fault", "clear", id.trim()]);
     garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=40s"]);
     assert_eq!(of_pod(&sandbox, manager, ".restartCount"), "0");

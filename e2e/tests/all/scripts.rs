@@ -89,6 +89,7 @@ scripts! {
         rollout_in_place_manual
         rollout_in_place_surge
         rollout_kubelet_patch
+        rollout_landscape
         rollout_outlives_window
         rollout_rolling
         rollout_zones

@@ -18,8 +18,8 @@ use ops::world::World;
 use ops::{show, summary};
 use process::{Context, Identity, Tasks};
 
-use super::accept;
 use super::rows::{self, Form};
+use super::{accept, paths};
 use crate::failure::Failure;
 use crate::live::history::Past;
 use crate::live::{Facts, Which, block_on};
@@ -38,6 +38,9 @@ pub(crate) struct Arguments {
     /// Manifests instead of the landscape: files, folders, or `-` for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Read the folders in folders, too
+    #[arg(short = 'R', long, requires = "files")]
+    recursive: bool,
     /// The beginning: an instant, or so long from now (2w) [default: now, of the landscape or of this machine]
     #[arg(long, value_name = "T")]
     from: Option<When>,
@@ -59,7 +62,7 @@ pub(crate) struct Arguments {
     /// Count rows instead of printing them
     #[arg(long, value_enum, default_value_t = By::None)]
     summary: By,
-    /// Why versions of this Shoot are chosen or left, as seen from the beginning
+    /// Only this Shoot, and why its versions are chosen or left, as seen from the beginning
     #[arg(long, value_name = "NS/NAME")]
     explain: Option<String>,
     /// Exit with code 1 if there are such rows
@@ -112,7 +115,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let rules = arguments.profile.as_ref().or_else(|| facts.map(|facts| &facts.profile));
     let rules = rules.and_then(|name| Profile::named(name)).unwrap_or_default();
     let mut world = match landscape {
-        None => World::of_files(&arguments.files, Reading { random: &random, now: from, rules })?,
+        None => World::of_files(
+            &paths(&arguments.files, arguments.recursive)?,
+            Reading { random: &random, now: from, rules },
+        )?,
         Some(OfLandscape { world, facts, .. }) if world.shoots.is_empty() => {
             return Err(Failure::input(
                 format!("landscape {} has no Shoot", facts.name),
@@ -131,6 +137,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     accept(&world, arguments.force, output)?;
     for text in &refused {
         output.note(&format!("warning: {text}"));
+    }
+    if let Some(name) = &arguments.explain {
+        world.only(name)?;
     }
     world.note_windows();
     world.note_unoffered();

@@ -14,10 +14,21 @@ pub(crate) mod upgrade;
 pub(crate) mod versions;
 pub(crate) mod why;
 
+use std::path::PathBuf;
+
+use ops::manifests;
 use ops::world::World;
 
 use crate::failure::Failure;
 use crate::output::Output;
+
+/// Files and folders that are given; `recursive`: with the folders in them.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub(crate) fn paths(files: &[PathBuf], recursive: bool) -> Result<Vec<PathBuf>, Failure> {
+    Ok(if recursive { manifests::with_subfolders(files)? } else { files.to_vec() })
+}
 
 /// Prints what the API server would refuse of manifests: as warnings if that does not matter.
 ///

@@ -10,12 +10,15 @@ use clock::{Clock, Random};
 use domain::profile::Profile;
 use domain::skew::GardenerVersion;
 use domain::worker_pool::Effect;
+use ops::apply;
 use ops::given::Reading;
-use ops::rollout::{Change, Hashing, Pool, created, nodes_of};
+use ops::manifests::Manifest;
+use ops::rollout::{Change, Hashing, Outcome, Pool, ask, created, nodes_of, settings_of, tree_of};
 use ops::world::{World, name_of};
+use serde_json::Value;
 
-use super::accept;
 use super::skew::{Form, version};
+use super::{accept, paths};
 use crate::failure::Failure;
 use crate::live::ask::table::Table;
 use crate::live::client::Client;
@@ -30,7 +33,8 @@ const REPLACED: u8 = 10;
 ///
 /// Needs no landscape: the first Shoot among the manifests is the old one, the second, of the same name, the new one, and
 /// CloudProfiles among them say what is offered. With --shoot the old one, its pools' hashes and nodes, and the profiles are
-/// those of a landscape that runs.
+/// those of a landscape that runs, and its API server is asked what it would make of the change. The new state is taken as
+/// `kubectl apply` takes it: what it leaves out and was never applied stays.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -38,19 +42,22 @@ pub(crate) struct Arguments {
     /// Manifests: the old Shoot, the new one, each in a file of its own, and CloudProfiles
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Read the folders in folders, too
+    #[arg(short = 'R', long, requires = "files")]
+    recursive: bool,
     /// The old Shoot, PROJECT/NAME, of the landscape
     #[arg(long, value_name = "P/N")]
     shoot: Option<ShootName>,
-    /// Version of Gardener, for the feature gates that are on by default [default: v1.120.0]
+    /// Version of Gardener, for the feature gates that are on by default [default: the landscape's, else v1.120.0]
     #[arg(long, value_name = "V", value_parser = version)]
     gardener_version: Option<GardenerVersion>,
-    /// A feature gate of gardener-apiserver or gardenlet: `InPlaceNodeUpdates=true`
+    /// A feature gate of gardener-apiserver or gardenlet: `InPlaceNodeUpdates=true` [default: the landscape's]
     #[arg(long = "feature-gate", value_name = "G=B", value_parser = gate)]
     feature_gates: Vec<(String, bool)>,
     /// An operation with it, `rotate-ca-start`; without a new Shoot it alone is the change
     #[arg(long, value_name = "OPERATION")]
     operation: Option<String>,
-    /// Exit with code 10 if nodes are replaced
+    /// Exit with code 10 if nodes are replaced or removed
     #[arg(long)]
     exit_code: bool,
     /// Form of the output
@@ -66,13 +73,9 @@ fn gate(text: &str) -> Result<(String, bool), String> {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    let release = arguments.gardener_version.clone();
-    let release = release.or_else(|| GardenerVersion::parse(landscape::GARDENER_VERSION));
-    let release = release.ok_or_else(|| Failure::Failed("the emulated version cannot be read".to_owned()))?;
-    let hashing = Hashing::of(&release, &arguments.feature_gates)?;
-    let change = match &arguments.shoot {
+    let (change, hashing) = match &arguments.shoot {
         Some(shoot) => of_landscape(arguments, shoot, output)?,
-        None => of_files(arguments, output)?,
+        None => (of_files(arguments, output)?, hashing(arguments, None, Vec::new())?),
     };
     let (pools, refused) = change.judge(arguments.operation.as_deref(), hashing)?;
     for note in &change.world.notes {
@@ -88,6 +91,21 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     Ok(())
 }
 
+/// Gates and hashes: those that are given, else those of a landscape with a release and gates.
+fn hashing(
+    arguments: &Arguments,
+    release: Option<GardenerVersion>,
+    mut gates: Vec<(String, bool)>,
+) -> Result<Hashing, Failure> {
+    let release = arguments.gardener_version.clone().or(release);
+    let release = release.or_else(|| GardenerVersion::parse(landscape::GARDENER_VERSION));
+    let release = release.ok_or_else(|| Failure::Failed("the emulated version cannot be read".to_owned()))?;
+    // Another release may not know the gates of the landscape.
+    gates.retain(|(name, on)| Hashing::of(&release, &[(name.clone(), *on)]).is_ok());
+    gates.extend(arguments.feature_gates.iter().cloned());
+    Ok(Hashing::of(&release, &gates)?)
+}
+
 /// What to do where Shoots are missing.
 const HINT: &str = "give the old Shoot and the new one with -f, each in a file of its own";
 
@@ -95,7 +113,7 @@ const HINT: &str = "give the old Shoot and the new one with -f, each in a file o
 fn of_files(arguments: &Arguments, output: &mut Output) -> Result<Change, Failure> {
     let now = Clock::wall().now();
     let (found, profiles): (Vec<World>, Vec<World>) =
-        read(arguments, now, output)?.into_iter().partition(|world| !world.shoots.is_empty());
+        read(arguments, now, output, &mut apply_to_first())?.into_iter().partition(|world| !world.shoots.is_empty());
     let mut found = found.into_iter();
     let Some(mut old) = found.next() else {
         return Err(Failure::input("there is no Shoot among the manifests", HINT));
@@ -134,19 +152,36 @@ fn of_files(arguments: &Arguments, output: &mut Output) -> Result<Change, Failur
         }
     };
     let old_shoot = old.shoots.remove(0);
-    Ok(Change { old: old_shoot, new, world: old, nodes: BTreeMap::new(), now, is_of_landscape: false })
+    Ok(Change { old: old_shoot, new, world: old, nodes: BTreeMap::new(), now, is_of_landscape: false, answer: None })
+}
+
+/// Applies the manifests of a Shoot to the first one.
+fn apply_to_first() -> impl FnMut(&mut Manifest) {
+    let mut first: Option<Manifest> = None;
+    move |manifest| match &first {
+        None => first = Some(manifest.clone()),
+        Some(first) if (first.namespace(), first.name()) == (manifest.namespace(), manifest.name()) => {
+            manifest.object = apply::applied(&first.object, first.is_served, &manifest.object);
+        }
+        Some(_) => {}
+    }
 }
 
 /// Each file as a world of its own.
 ///
 /// # Errors
 /// One that cannot be read.
-fn read(arguments: &Arguments, now: DateTime<Utc>, output: &mut Output) -> Result<Vec<World>, Failure> {
+fn read(
+    arguments: &Arguments,
+    now: DateTime<Utc>,
+    output: &mut Output,
+    adjust: &mut dyn FnMut(&mut Manifest),
+) -> Result<Vec<World>, Failure> {
     let random = Random::new(1);
     let reading = Reading { random: &random, now, rules: Profile::default() };
     let mut worlds = Vec::new();
-    for file in &arguments.files {
-        let world = World::of_files(std::slice::from_ref(file), reading)?;
+    for file in &paths(&arguments.files, arguments.recursive)? {
+        let world = World::of_files_with(std::slice::from_ref(file), reading, adjust)?;
         if world.lacks_objects() {
             accept(&world, false, output)?;
         }
@@ -155,24 +190,42 @@ fn read(arguments: &Arguments, now: DateTime<Utc>, output: &mut Output) -> Resul
     Ok(worlds)
 }
 
-/// The old Shoot from a landscape that runs, the new one from a manifest.
-fn of_landscape(arguments: &Arguments, name: &ShootName, output: &mut Output) -> Result<Change, Failure> {
+/// The old Shoot from a landscape that runs, the new one from a manifest that is applied to it.
+fn of_landscape(arguments: &Arguments, name: &ShootName, output: &mut Output) -> Result<(Change, Hashing), Failure> {
     let client = Client::of(&arguments.which.directory()?)?;
-    let (old, world, nodes, now) = block_on(async {
-        let context = client.context();
-        let now = client.clock().await?.now;
-        let shoot = client.shoot(name).await?.find(&context).await?;
-        let nodes = nodes_of(&context, &shoot).await?;
-        Ok::<_, Failure>((shoot, World::of_landscape(&context).await?, nodes, now))
+    let context = client.context();
+    let (old, tree, now) = block_on(async {
+        let old = client.shoot(name).await?.find(&context).await?;
+        let tree = tree_of(&context, &old).await?;
+        Ok::<_, Failure>((old, tree, client.clock().await?.now))
     })?;
-    let mut given = read(arguments, now, output)?;
+    let mut applied: Vec<Value> = Vec::new();
+    let mut given = read(arguments, now, output, &mut |manifest| {
+        if manifest.namespace().is_empty() {
+            manifest.object["metadata"]["namespace"] = old.metadata.namespace.as_str().into();
+        }
+        if (manifest.namespace(), manifest.name()) == (&*old.metadata.namespace, &*old.metadata.name) {
+            applied.push(manifest.object.clone());
+            manifest.object = apply::applied(&tree, true, &manifest.object);
+        }
+    })?;
+    let (world, nodes, settings) = block_on(async {
+        let nodes = nodes_of(&context, &old).await?;
+        let settings = settings_of(&context, &old).await?;
+        Ok::<_, Failure>((World::of_landscape(&context).await?, nodes, settings))
+    })?;
+    let has_profiles = given.iter().any(|world| !world.cloud_profiles.is_empty() || !world.namespaced.is_empty());
+    let mut world = world;
+    if has_profiles {
+        world.replace_profiles(&given);
+    }
     let mut shoots = Vec::new();
     for one in &mut given {
         one.add_profiles(std::slice::from_ref(&world));
         one.complete(now);
         shoots.append(&mut one.shoots);
     }
-    let new = match (shoots.pop(), shoots.is_empty()) {
+    let mut new = match (shoots.pop(), shoots.is_empty()) {
         (Some(new), true) if name_of(&new) == name_of(&old) => new,
         (Some(new), true) => {
             let what = format!("the manifest is of Shoot {}, not of {}", name_of(&new), name_of(&old));
@@ -186,7 +239,21 @@ fn of_landscape(arguments: &Arguments, name: &ShootName, output: &mut Output) ->
             ));
         }
     };
-    Ok(Change { old, new, world, nodes, now, is_of_landscape: true })
+    // The landscape answers for itself; for another release, other gates or other profiles the rules do.
+    let is_otherwise = has_profiles || arguments.gardener_version.is_some() || !arguments.feature_gates.is_empty();
+    let mut answer = None;
+    if !is_otherwise {
+        let asked = ask(&context, &old, &tree, applied.first(), arguments.operation.as_deref());
+        answer = Some(match block_on(async { Ok::<_, Failure>(asked.await?) })? {
+            Ok(stored) => {
+                new = stored;
+                None
+            }
+            Err(refused) => Some(refused),
+        });
+    }
+    let hashing = hashing(arguments, settings.0, settings.1)?;
+    Ok((Change { old, new, world, nodes, now, is_of_landscape: true, answer }, hashing))
 }
 
 /// Prints what becomes of each pool.
@@ -202,12 +269,12 @@ fn print(change: &Change, pools: &[Pool], form: Form, output: &mut Output) -> Re
             }
         }
         table.print(output)?;
-        for pool in pools.iter().filter(|pool| pool.effect.is_some()) {
+        for pool in pools.iter().filter(|pool| pool.outcome != Outcome::Rejected) {
             if let Some(message) = &pool.message {
                 output.line(&format!("{}: {message}", pool.name))?;
             }
         }
-        let is_something = |pool: &Pool| pool.effect.is_some_and(|effect| effect != Effect::None);
+        let is_something = |pool: &Pool| !matches!(pool.outcome, Outcome::Rejected | Outcome::Changed(Effect::None));
         if pools.iter().any(is_something) {
             output.line(&format!("It begins {}.", change.when()))?;
         }

@@ -1,18 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Changes of Shoots, and objects with the same keys, in every form of output.
 
-use ops::rows::{Row, csv_header, nodes, quoted, text};
+use ops::rows::{Row, csv_header, nodes, quoted, reason, text};
 use ops::show;
 use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::live::ask::table::Table;
 use crate::output::Output;
+use crate::simulate::layout;
+
+/// Columns of a terminal from which on the reason has a column of its own.
+const WIDE: usize = 120;
+
+const HEADERS: [&str; 9] = ["time", "shoot", "pool", "subject", "from", "to", "forced", "nodes", "why"];
+
+/// Lines for a narrow terminal: the reason stands below the rows, wrapped, once for rows in a row that have the same.
+fn narrow(rows: &[Row], columns: usize) -> Vec<String> {
+    let cells: Vec<[String; 9]> = rows.iter().map(cells).collect();
+    let mut table = Table::new(&HEADERS[..8]);
+    cells.iter().for_each(|cells| table.push(cells[..8].iter().cloned()));
+    let mut shown = table.lines().into_iter();
+    let mut lines: Vec<String> = shown.next().into_iter().collect();
+    for (index, line) in shown.enumerate() {
+        lines.push(line);
+        let next = cells.get(index + 1).map(|next| &next[8]);
+        if next != Some(&cells[index][8]) {
+            let reason = layout::wrap_at(columns, "  ", &cells[index][8], 2);
+            lines.extend(reason.lines().map(str::to_owned));
+        }
+    }
+    lines
+}
 
 fn cells(row: &Row) -> [String; 9] {
     let change = &row.change;
     let or_dash = |text: Option<&String>| text.cloned().unwrap_or_else(|| "-".to_owned());
-    let why = change.failure.as_ref().unwrap_or(&change.reason);
+    let why = change.failure.clone().unwrap_or_else(|| reason(change));
     let forced = match (change.is_forced, change.was_opted_out) {
         (true, true) => "yes, opted out",
         (true, false) => "yes",
@@ -27,7 +51,7 @@ fn cells(row: &Row) -> [String; 9] {
         if change.failure.is_none() { or_dash(change.to.as_ref()) } else { "FAILED".to_owned() },
         forced.to_owned(),
         nodes(change),
-        why.clone(),
+        why,
     ]
 }
 
@@ -107,13 +131,14 @@ pub(crate) fn print(rows: &[Row], form: Form, output: &mut Output) -> Result<(),
             rows.iter().try_for_each(|row| output.line(&row.csv()))
         }
         Form::Table if rows.is_empty() => Ok(()),
-        Form::Table => {
-            let mut table = Table::new(&["time", "shoot", "pool", "subject", "from", "to", "forced", "nodes", "why"]);
-            for row in rows {
-                table.push(cells(row));
+        Form::Table => match output.columns().filter(|columns| *columns < WIDE) {
+            Some(columns) => narrow(rows, columns).iter().try_for_each(|line| output.line(line)),
+            None => {
+                let mut table = Table::new(&HEADERS);
+                rows.iter().for_each(|row| table.push(cells(row)));
+                table.print(output)
             }
-            table.print(output)
-        }
+        },
     }
 }
 
@@ -123,7 +148,49 @@ fn yaml(objects: &[Value]) -> Result<String, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use chrono::{DateTime, Utc};
+    use domain::forecast::{Change, Subject};
+    use domain::window::Span;
+    use domain::worker_pool::Effect;
+
     use super::*;
+
+    #[test]
+    fn a_narrow_terminal_shows_a_repeated_reason_once() {
+        let at: DateTime<Utc> = "2025-03-01T10:00:00Z".parse().expect("an instant");
+        let row = |shoot: &str, reason: &str| Row {
+            shoot: shoot.to_owned(),
+            change: Change {
+                time: at,
+                window: Span { earliest: at, end: at },
+                subject: Subject::Kubernetes,
+                pool: None,
+                from: Some("1.30.5".to_owned()),
+                to: Some("1.30.8".to_owned()),
+                reason: reason.to_owned(),
+                reading: None,
+                is_forced: false,
+                was_opted_out: false,
+                effect: Effect::Rolling,
+                is_hibernated: false,
+                failure: None,
+            },
+        };
+        let reason = "Automatic update of Kubernetes version configured";
+        let rows = [row("p/a", reason), row("p/b", reason), row("p/c", "Version does not exist in CloudProfile")];
+        assert_eq!(
+            narrow(&rows, 40),
+            [
+                "TIME                   SHOOT   POOL   SUBJECT      FROM     TO       FORCED   NODES",
+                "2025-03-01T10:00:00Z   p/a     -      kubernetes   1.30.5   1.30.8   no       rolling",
+                "2025-03-01T10:00:00Z   p/b     -      kubernetes   1.30.5   1.30.8   no       rolling",
+                "  Automatic update of Kubernetes version",
+                "  configured",
+                "2025-03-01T10:00:00Z   p/c     -      kubernetes   1.30.5   1.30.8   no       rolling",
+                "  Version does not exist in CloudProfile",
+            ]
+        );
+    }
 
     #[test]
     fn headers_are_the_words_of_a_key() {

@@ -13,6 +13,7 @@ use ops::spelling::{counted, plural};
 use serde_json::{Value, json};
 
 use super::fleet::{self, Given};
+use super::paths;
 use crate::failure::Failure;
 use crate::live::Which;
 use crate::live::ask::query::{Format, print_tree};
@@ -65,6 +66,9 @@ enum Verb {
         /// LANDSCAPE.yaml, or objects as kubectl prints them; `-` for standard input [default: the landscape that runs]
         #[arg(short = 'f', long = "filename", value_name = "FILE")]
         files: Vec<PathBuf>,
+        /// Read the folders in folders, too
+        #[arg(short = 'R', long, requires = "files")]
+        recursive: bool,
         #[command(flatten)]
         shared: Shared,
     },
@@ -98,8 +102,8 @@ pub(super) fn version(text: &str) -> Result<GardenerVersion, String> {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     match &arguments.verb {
-        Verb::Check { files, shared } => {
-            let given = fleet::given(&arguments.which, files, shared.profile.as_deref())?;
+        Verb::Check { files, recursive, shared } => {
+            let given = fleet::given(&arguments.which, &paths(files, *recursive)?, shared.profile.as_deref())?;
             check(&given, shared.output, output)
         }
         Verb::Table { apiserver, shared } => {

@@ -16,6 +16,7 @@ use ops::upgrade::{Illegal, Planned, minors, notes_after, order, target};
 use serde_json::json;
 
 use super::fleet::{self, Given};
+use super::paths;
 use super::skew::{Form, Shared, version};
 use crate::failure::Failure;
 use crate::live::ask::table::Table;
@@ -48,6 +49,9 @@ enum Verb {
         /// LANDSCAPE.yaml, or objects as kubectl prints them; `-` for standard input [default: the landscape that runs]
         #[arg(short = 'f', long = "filename", value_name = "FILE")]
         files: Vec<PathBuf>,
+        /// Read the folders in folders, too
+        #[arg(short = 'R', long, requires = "files")]
+        recursive: bool,
         /// Also what each minor on the way changes: feature gates, Kubernetes versions, components of Shoots
         #[arg(long)]
         notes: bool,
@@ -87,8 +91,8 @@ enum Verb {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     match &arguments.verb {
-        Verb::Plan { to, files, notes, shared } => {
-            let given = fleet::given(&arguments.which, files, shared.profile.as_deref())?;
+        Verb::Plan { to, files, recursive, notes, shared } => {
+            let given = fleet::given(&arguments.which, &paths(files, *recursive)?, shared.profile.as_deref())?;
             plan(&given, to, *notes, shared.output, output)
         }
         Verb::Check { file, shared } => {

@@ -13,8 +13,8 @@ use ops::versions::{self, Offered, Row};
 use ops::world::{ProfileKey, World};
 use serde_json::Value;
 
-use super::accept;
 use super::rows::{Form, print_objects};
+use super::{accept, paths};
 use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::live::{Which, block_on};
@@ -34,6 +34,9 @@ pub(crate) struct Arguments {
     /// Manifests instead of the landscape: files, folders, or `-` for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Read the folders in folders, too
+    #[arg(short = 'R', long, requires = "files")]
+    recursive: bool,
     /// Go on although the API server would refuse the manifests: each refusal becomes a warning
     #[arg(long, requires = "files")]
     force: bool,
@@ -62,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         }
         let at = arguments.at.map_or(now, |at| at.behind(now));
         let reading = Reading { random: &Random::new(1), now: at, rules: Profile::default() };
-        (World::of_files(&arguments.files, reading)?, now, Profile::default())
+        (World::of_files(&paths(&arguments.files, arguments.recursive)?, reading)?, now, Profile::default())
     };
     let now = arguments.at.map_or(now, |at| at.behind(now));
     world.complete(now);

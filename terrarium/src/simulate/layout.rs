@@ -38,12 +38,17 @@ pub(crate) fn headed(head: &str, text: &str) -> String {
 }
 
 fn wrap(head: &str, text: &str, indent: usize) -> String {
+    wrap_at(WIDTH, head, text, indent)
+}
+
+/// A text behind a head, in lines of at most `longest` letters with a hanging indent.
+pub(crate) fn wrap_at(longest: usize, head: &str, text: &str, indent: usize) -> String {
     let mut out = head.to_owned();
     let mut length = head.chars().count();
     for (index, word) in text.split_whitespace().enumerate() {
         let width = word.chars().count();
         if index > 0 {
-            if length + 1 + width > WIDTH {
+            if length + 1 + width > longest {
                 out.push('\n');
                 out.push_str(&" ".repeat(indent));
                 length = indent;

@@ -28,6 +28,7 @@ use self::complete::Plan;
 pub(crate) use self::story::{Line, NodeLife, Story, What};
 use crate::failure::Failure;
 use crate::output::{Form, Output};
+use crate::questions::paths;
 use ops::instant::When;
 use ops::manifests::{self, Manifest, Origin};
 use ops::spelling::plural;
@@ -48,9 +49,12 @@ pub(crate) struct Arguments {
     /// Seed of all randomness
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Manifests to run instead of the demo: files, folders, or `-` for standard input
+    /// Manifests to run instead of the demo, in any order: files, folders, or `-` for standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Read the folders in folders, too
+    #[arg(short = 'R', long, requires = "files")]
+    recursive: bool,
     /// When unchanged Shoots are reconciled: once a day in their maintenance time window, or every hour
     #[arg(long, value_enum, default_value_t = SyncMode::Window)]
     sync: SyncMode,
@@ -90,7 +94,8 @@ const PREPARATION: TimeDelta = TimeDelta::hours(1);
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let is_demo = arguments.files.is_empty();
-    let given = if is_demo { demo(arguments.shoots) } else { manifests::read(&arguments.files)? };
+    let given =
+        if is_demo { demo(arguments.shoots) } else { manifests::read(&paths(&arguments.files, arguments.recursive)?)? };
     for manifest in &given {
         apply::resource_of(manifest)?;
     }
@@ -162,6 +167,7 @@ impl Run<'_> {
         }
         self.print(&story)?;
         self.apply_all(&admin, &plan.shoots)?;
+        self.apply_all(&admin, &plan.last)?;
         self.print(&story)?;
         Ok(story)
     }
@@ -321,7 +327,7 @@ pub(crate) fn manifest_of<O: Object>(object: &O, kind: &str, api_version: &str) 
     if let Some(fields) = object.as_object_mut() {
         fields.remove("status");
     }
-    Manifest { origin: Origin { file: "demo".to_owned(), line: 1 }, object, is_being_deleted: false }
+    Manifest { origin: Origin { file: "demo".to_owned(), line: 1 }, object, is_being_deleted: false, is_served: false }
 }
 
 /// Thursday evening of the demo.

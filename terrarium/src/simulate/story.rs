@@ -2,6 +2,7 @@
 //! What happens in a run, in lines, as a client sees it that watches the API: nothing in it comes from a plan.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use api::constants::{operation_state, operation_type};
@@ -12,6 +13,7 @@ use apimachinery::Object;
 use chrono::{DateTime, Utc};
 use clock::Clock;
 use controller::{Api, Change, ListOptions, Reflector};
+use domain::versions::{Expirable, Version};
 use parking_lot::Mutex;
 use process::Context;
 use serde::Serialize;
@@ -72,7 +74,10 @@ pub(crate) enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NodeLife {
     Came,
+    /// Updated in place: another operating system, or another minor of its kubelet.
     Updated,
+    /// The kubelet runs in another patch version.
+    Restarted,
     Recovered,
     Went,
 }
@@ -108,7 +113,7 @@ struct StoryState {
     shoots: BTreeMap<String, ShownShoot>,
     nodes: BTreeMap<String, BTreeMap<String, Arc<Node>>>,
     /// Nodes that were Ready, by cluster and name, with what they ran then.
-    ready_as: BTreeMap<(String, String), String>,
+    ready_as: BTreeMap<(String, String), Runs>,
     /// What was printed last of Machines that fail, by namespace and name.
     failures: BTreeMap<(String, String), String>,
 }
@@ -219,9 +224,10 @@ impl Story {
     fn on_cloud_profile(&self, change: &Change<CloudProfile>) {
         let (None, Some(profile)) = (&change.old, &change.new) else { return };
         let object = format!("CloudProfile {}", profile.metadata.name);
+        let now = self.clock.now();
         let mut state = self.lock();
-        self.push(&mut state, &object, &object, &format!("kubernetes {}", kubernetes_versions(profile)));
-        for image in machine_images(profile) {
+        self.push(&mut state, &object, &object, &format!("kubernetes {}", kubernetes_versions(profile, now)));
+        for image in machine_images(profile, now) {
             self.push(&mut state, &object, "", &image);
         }
     }
@@ -349,10 +355,14 @@ impl Story {
         let id = (cluster.to_owned(), name.to_owned());
         let life = match (&change.old, &change.new) {
             (_, Some(node)) if is_ready(node) => {
-                let runs = format!("{}, {}", node.status.node_info.kubelet_version, os_image(node));
+                let runs =
+                    Runs { kubelet: node.status.node_info.kubelet_version.clone(), image: os_image(node).to_owned() };
                 let was_ready = change.old.as_deref().is_some_and(is_ready);
                 match state.ready_as.insert(id, runs.clone()) {
                     None => Some((NodeLife::Came, format!("+ {}  {runs}, Ready", short(name)))),
+                    Some(ran) if ran.restarts_as(&runs) => {
+                        Some((NodeLife::Restarted, format!("~ {}  {runs}, kubelet restarted", short(name))))
+                    }
                     Some(ran) if ran != runs => {
                         Some((NodeLife::Updated, format!("~ {}  {runs}, updated in place", short(name))))
                     }
@@ -485,27 +495,87 @@ fn shoot_summary(shoot: &Shoot) -> String {
     format!("{}, automatic Kubernetes updates {kubernetes}, images {images}{window}", spec.kubernetes.version)
 }
 
-fn kubernetes_versions(profile: &CloudProfile) -> String {
-    let versions =
-        profile.spec.kubernetes.versions.iter().map(|version| {
-            offered(&version.version, version.classification.as_deref(), version.expiration_date.as_ref())
-        });
+fn kubernetes_versions(profile: &CloudProfile, now: DateTime<Utc>) -> String {
+    let versions = profile.spec.kubernetes.versions.iter().map(|version| offered(version, now));
     versions.collect::<Vec<_>>().join("; ")
 }
 
-fn machine_images(profile: &CloudProfile) -> Vec<String> {
+fn machine_images(profile: &CloudProfile, now: DateTime<Utc>) -> Vec<String> {
     let images = profile.spec.machine_images.iter().map(|image| {
-        let versions = image.versions.iter().map(|version| {
-            offered(&version.version, version.classification.as_deref(), version.expiration_date.as_ref())
-        });
+        let versions = image.versions.iter().map(|version| offered(version, now));
         let strategy = image.update_strategy.as_deref().unwrap_or("major");
         format!("{} {} (update strategy {strategy})", image.name, versions.collect::<Vec<_>>().join("; "))
     });
     images.collect()
 }
 
-fn offered(version: &str, classification: Option<&str>, expires: Option<&apimachinery::meta::Time>) -> String {
-    let classification = classification.map(|text| format!(" {text}")).unwrap_or_default();
-    let expires = expires.map(|time| format!(", expires {time}")).unwrap_or_default();
-    format!("{version}{classification}{expires}")
+/// `1.26.4 deprecated, expires 2023-07-28T00:00:00Z`; `expired` once that is over.
+fn offered(entry: &impl Expirable, now: DateTime<Utc>) -> String {
+    let classification = entry.classification().map(|text| format!(" {text}")).unwrap_or_default();
+    let expires = entry.expiration_date().map(|date| {
+        let verb = if date < now { "expired" } else { "expires" };
+        format!(", {verb} {}", ops::show(date))
+    });
+    format!("{}{classification}{}", entry.version(), expires.unwrap_or_default())
+}
+
+/// Software of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Runs {
+    /// Version of its kubelet.
+    kubelet: String,
+    /// Operating system.
+    image: String,
+}
+
+impl Runs {
+    /// True if a restart of the kubelet leads from this software to `other`: the same minor, the same operating system.
+    fn restarts_as(&self, other: &Self) -> bool {
+        let minor = |text: &str| {
+            let version = Version::parse(text.trim_start_matches('v')).ok()?;
+            Some((version.major, version.minor))
+        };
+        let (own, new) = (minor(&self.kubelet), minor(&other.kubelet));
+        self.kubelet != other.kubelet && self.image == other.image && own.is_some() && own == new
+    }
+}
+
+impl fmt::Display for Runs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}", self.kubelet, self.image)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_patch_of_the_kubelet_is_a_restart() {
+        let of = |kubelet: &str, image: &str| Runs { kubelet: kubelet.to_owned(), image: image.to_owned() };
+        let before = of("v1.31.1", "gardenlinux 1.0.0");
+        for (after, restarts) in [
+            (of("v1.31.2", "gardenlinux 1.0.0"), true),
+            (of("v1.32.1", "gardenlinux 1.0.0"), false),
+            (of("v1.31.2", "gardenlinux 1.0.1"), false),
+            (before.clone(), false),
+        ] {
+            assert_eq!(before.restarts_as(&after), restarts, "{after}");
+        }
+    }
+
+    #[test]
+    fn a_date_that_is_over_has_expired() {
+        let entry = api::core::ExpirableVersion {
+            version: "1.26.4".to_owned(),
+            classification: Some("deprecated".to_owned()),
+            expiration_date: "2023-07-28T00:00:00Z".parse().map(apimachinery::meta::Time::from_instant).ok(),
+        };
+        for (now, told) in [
+            ("2023-07-28T00:00:00Z", "1.26.4 deprecated, expires 2023-07-28T00:00:00Z"),
+            ("2023-07-30T00:00:00Z", "1.26.4 deprecated, expired 2023-07-28T00:00:00Z"),
+        ] {
+            assert_eq!(offered(&entry, now.parse().expect("an instant")), told);
+        }
+    }
 }

@@ -218,6 +218,16 @@ impl Endpoint {
         }
     }
 
+    /// As [`Self::patch`], as a dry run that takes no unknown field.
+    pub(crate) fn patch_dry_run(&self, path: &str, patch: &Patch) -> Answering<'_, Shared> {
+        let path = format!("{path}?dryRun=All&fieldValidation=Strict");
+        match patch.body() {
+            // Not through the cache: the answer of a dry run was never stored.
+            Ok(body) => self.request_uncached(Method::PATCH, path, Some(body), false),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
     /// Writes a merge patch of an object as it is known: its resource version is the precondition.
     pub(crate) fn patch_difference(
         &self,

@@ -29,7 +29,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::maintenance::upcoming;
 pub use crate::maintenance::upcoming::Draw;
-use crate::maintenance::{self, Outcome, Plan, Restarters};
+use crate::maintenance::{self, Outcome, Plan, Restarters, reading};
 use crate::reconcile::is_hibernation_enabled;
 use crate::rotation;
 use crate::validation::shoot::Gates;
@@ -128,6 +128,8 @@ pub struct Change {
     pub to: Option<String>,
     /// Why; for a migration, what is done.
     pub reason: String,
+    /// Difference of the requirements documents, where they read otherwise than upstream's code.
+    pub reading: Option<String>,
     /// Whether it happens whatever the owner has configured.
     pub is_forced: bool,
     /// Whether the owner has switched automatic updates of this kind off.
@@ -140,14 +142,32 @@ pub struct Change {
     pub failure: Option<String>,
 }
 
-/// What comes of a Shoot.
+/// Changes of a Shoot between two instants, and the state in which the walk ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Course {
     /// Everything that happens, in order. A failure that repeats itself day by day is told once.
     pub changes: Vec<Change>,
     /// The Shoot at the end.
     pub last: Shoot,
+    /// The first run after the end that can find something; None: no later run finds anything.
+    next: Option<(DateTime<Utc>, Span)>,
+    /// Changes of the last run, to tell a repeated failure once.
+    told: Vec<Change>,
 }
+
+/// The first change of a Shoot after the end of its [`Course`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Next {
+    /// No later run changes anything, as far as today's offer and Shoot go.
+    Never,
+    /// No change until this instant, which is the end of what is computed ([`AHEAD`]).
+    NotBefore(DateTime<Utc>),
+    /// This change, or this failure if no later run changes anything.
+    Change(Box<Change>),
+}
+
+/// Length of time after the end of a course in which its next change is looked for.
+pub const AHEAD: TimeDelta = TimeDelta::days(3653);
 
 /// When the maintenance of a Shoot is next due after an instant, as the controller draws it.
 pub fn next_run(shoot: &Shoot, after: DateTime<Utc>, draw: &Draw<'_>) -> (DateTime<Utc>, Span) {
@@ -158,24 +178,48 @@ pub fn next_run(shoot: &Shoot, after: DateTime<Utc>, draw: &Draw<'_>) -> (DateTi
 ///
 /// A Shoot that is being deleted, or whose version does not parse, is not maintained.
 pub fn course(shoot: &Shoot, offer: &Offer, settings: &Settings<'_>) -> Course {
-    let mut course = Course { changes: Vec::new(), last: shoot.clone() };
+    let mut course = Course { changes: Vec::new(), last: shoot.clone(), next: None, told: Vec::new() };
     if shoot.metadata.is_being_deleted() {
         return course;
     }
     settled::begin(&mut course.last, settings.from);
     settled::settle(&mut course.last, &[], settings.from);
-    let (mut now, mut span) = upcoming::run_at_or_after(shoot, settings.from, settings.draw);
-    if maintenance::is_requested(shoot) {
-        (now, span) = (settings.from, Span { earliest: settings.from, end: settings.from });
+    let first = upcoming::run_at_or_after(shoot, settings.from, settings.draw);
+    let now = Span { earliest: settings.from, end: settings.from };
+    course.next = Some(if maintenance::is_requested(shoot) { (settings.from, now) } else { first });
+    while let Some((now, span)) = course.next.filter(|(now, _)| *now <= settings.until) {
+        course.run(now, span, offer, settings);
     }
-    let mut told: Vec<Change> = Vec::new();
-    while now <= settings.until {
+    course
+}
+
+impl Course {
+    /// The first change after the end: the first that succeeds, else the first new failure.
+    pub fn next_change(&self, offer: &Offer, settings: &Settings<'_>) -> Next {
+        let last = settings.until + AHEAD;
+        let mut course = Self { changes: Vec::new(), ..self.clone() };
+        while let Some((now, span)) = course.next {
+            if now > last {
+                let failure = course.changes.into_iter().next();
+                return failure.map_or(Next::NotBefore(last), |failure| Next::Change(Box::new(failure)));
+            }
+            course.run(now, span, offer, settings);
+            if let Some(change) = course.changes.iter().find(|change| change.failure.is_none()) {
+                return Next::Change(Box::new(change.clone()));
+            }
+        }
+        course.changes.into_iter().next().map_or(Next::Never, |failure| Next::Change(Box::new(failure)))
+    }
+
+    /// Carries one run of maintenance out and finds the next.
+    fn run(&mut self, now: DateTime<Utc>, span: Span, offer: &Offer, settings: &Settings<'_>) {
+        self.next = None;
         let offered = offer.at(now);
-        settled::follow_schedules(&mut course.last, now, |switched, stored| {
+        settled::follow_schedules(&mut self.last, now, |switched, stored| {
             refusal::of(switched, stored, offered, settings.gates, now).is_none()
         });
-        let Ok(plan) = maintenance::plan(&course.last, &offer.name, offered, now) else { break };
-        let run = Run { now, span, before: &course.last, offered, settings };
+        let Ok(plan) = maintenance::plan(&self.last, &offer.name, offered, now) else { return };
+        let run = Run { now, span, before: &self.last, offered, settings };
         let refused = plan.has_findings().then(|| refusal::of(&plan.shoot, run.before, offered, settings.gates, now));
         let changes = match refused.flatten() {
             Some(message) => vec![run.blocked(&message)],
@@ -183,27 +227,23 @@ pub fn course(shoot: &Shoot, offer: &Offer, settings: &Settings<'_>) -> Course {
         };
         let is_blocked = changes.iter().any(|change| change.subject == Subject::Blocked);
         let has_failed = changes.iter().any(|change| change.failure.is_some());
-        let is_new = |change: &Change| change.failure.is_none() || !told.iter().any(|known| is_same(known, change));
+        let is_new =
+            |change: &Change| change.failure.is_none() || !self.told.iter().any(|known| is_same(known, change));
         let moved = !is_blocked && changes.iter().any(|change| change.failure.is_none());
-        course.changes.extend(changes.iter().filter(|change| is_new(change)).cloned());
-        told = changes;
+        self.changes.extend(changes.iter().filter(|change| is_new(change)).cloned());
+        self.told = changes;
         if is_blocked {
             // The request for maintenance is dropped with the refusal.
-            course.last.metadata.annotations.remove(annotation::OPERATION);
+            self.last.metadata.annotations.remove(annotation::OPERATION);
         } else {
             let by_hand = run.updated_by_hand(&plan);
-            course.last = maintenance::apply(&course.last, &plan, Restarters::default());
-            settled::settle(&mut course.last, &by_hand, now);
+            self.last = maintenance::apply(&self.last, &plan, Restarters::default());
+            settled::settle(&mut self.last, &by_hand, now);
         }
-        let next = if moved {
-            now + TimeDelta::nanoseconds(1)
-        } else {
-            let Some(next) = next_cause(&course.last, offer, now, has_failed) else { break };
-            next
-        };
-        (now, span) = upcoming::run_at_or_after(shoot, next, settings.draw);
+        let next =
+            if moved { Some(now + TimeDelta::nanoseconds(1)) } else { next_cause(&self.last, offer, now, has_failed) };
+        self.next = next.map(|next| upcoming::run_at_or_after(&self.last, next, settings.draw));
     }
-    course
 }
 
 fn is_same(known: &Change, change: &Change) -> bool {
@@ -256,6 +296,7 @@ impl Run<'_> {
             from: None,
             to: None,
             reason: reason.to_owned(),
+            reading: None,
             is_forced: false,
             was_opted_out: false,
             effect: Effect::None,
@@ -300,6 +341,7 @@ impl Run<'_> {
         if let Some(outcome) = &plan.control_plane {
             let from = &self.before.spec.kubernetes.version;
             let mut change = self.of_outcome(Subject::Kubernetes, None, from, outcome, no_kubernetes);
+            change.reading = reading::of_kubernetes(from, &self.offered.kubernetes.versions, outcome);
             if let Some(version) = outcome.version() {
                 change.effect = self.effect(None, |shoot| version.clone_into(&mut shoot.spec.kubernetes.version));
             }
@@ -312,6 +354,7 @@ impl Run<'_> {
             let from = own.unwrap_or_default();
             let mut change =
                 self.of_outcome(Subject::Kubernetes, Some(&entry.pool), from, &entry.outcome, no_kubernetes);
+            change.reading = reading::of_kubernetes(from, &self.offered.kubernetes.versions, &entry.outcome);
             if let Some(version) = entry.outcome.version() {
                 change.effect = self.effect(Some(&entry.pool), |shoot| {
                     let own = shoot.spec.provider.workers[index].kubernetes.get_or_insert_default();
@@ -331,7 +374,12 @@ impl Run<'_> {
             let told = plan.pool_images.iter().find(|entry| entry.pool == pool.name);
             let mut change = match told {
                 Some(entry) => {
-                    self.of_outcome(Subject::MachineImage, Some(&pool.name), &from, &entry.outcome, no_images)
+                    let control_plane = &self.before.spec.kubernetes.version;
+                    let reading =
+                        reading::of_machine_image(pool, control_plane, self.offered, &entry.outcome, self.now);
+                    let change =
+                        self.of_outcome(Subject::MachineImage, Some(&pool.name), &from, &entry.outcome, no_images);
+                    Change { reading, ..change }
                 }
                 None if before == after => continue,
                 None => {

@@ -433,3 +433,61 @@ fn a_refused_switch_is_tried_again_for_two_hours() {
     assert_eq!(sleeps("30 21 * * 0"), ["15 operation rolling", "16 kubernetes 1.31.1->1.32.0 forced"]);
     assert_eq!(sleeps("30 19 * * 0"), ["15 operation rolling", "16 kubernetes 1.31.1->1.32.0 forced rolling"]);
 }
+
+#[test]
+fn the_first_change_after_the_end_is_found() {
+    let next = |kubernetes: &str, image: &str| {
+        let offer = Offer { name: "local".to_owned(), first: profile(kubernetes, image, "major"), changes: Vec::new() };
+        let course = course(&shoot("1.31.1", "1.0.0", false), &offer, &settings());
+        match course.next_change(&offer, &settings()) {
+            Next::Never => "never".to_owned(),
+            Next::NotBefore(instant) => format!("not before {}", instant.format("%Y-%m-%d")),
+            Next::Change(change) => format!("{} {}", change.time.format("%Y-%m"), tell(&change)),
+        }
+    };
+    for (kubernetes, image, expected) in [
+        ("1.31.1 1.32.0", "1.0.0", "never"),
+        ("1.31.1@2025-08-01 1.32.0", "1.0.0", "2025-08 01 kubernetes 1.31.1->1.32.0 forced rolling"),
+        ("1.31.1", "1.0.0@2025-09-01 2.0.0", "2025-09 01 machineImage of w 1.0.0->2.0.0 forced rolling"),
+        // A failure counts only if nothing succeeds later.
+        ("1.31.1@2025-08-01", "1.0.0", "2025-08 01 kubernetes forced failed"),
+        ("1.31.1@2025-08-01", "1.0.0@2025-09-01 2.0.0", "2025-09 01 machineImage of w 1.0.0->2.0.0 forced rolling"),
+        // A failure within the course is no news.
+        ("1.31.1@2025-06-20", "1.0.0", "never"),
+        ("1.31.1@2045-01-01 1.32.0", "1.0.0", "not before 2035-07-16"),
+    ] {
+        assert_eq!(next(kubernetes, image), expected, "{kubernetes} {image}");
+    }
+}
+
+#[test]
+fn a_change_says_where_the_documents_read_otherwise() {
+    let readings = |kubernetes: &str, image: &str, strategy: &str| -> Vec<String> {
+        let offer =
+            Offer { name: "local".to_owned(), first: profile(kubernetes, image, strategy), changes: Vec::new() };
+        let course = course(&shoot("1.31.1", "1.0.0", false), &offer, &settings());
+        course.changes.into_iter().filter_map(|change| change.reading).collect()
+    };
+    let none: [&str; 0] = [];
+    let expired = "@2025-06-01";
+    for (kubernetes, image, strategy, expected) in [
+        ("1.31.1 1.31.2".to_owned(), format!("1.0.0{expired} 2.0.0"), "major", &none[..]),
+        (
+            format!("1.31.1{expired} 1.31.2{expired} 1.31.3{expired} 1.32.0"),
+            "1.0.0".to_owned(),
+            "major",
+            &["the documents read: first 1.31.3, the latest patch of the minor, although it has expired"],
+        ),
+        (format!("1.31.1{expired} 1.31.3? 1.32.0"), "1.0.0".to_owned(), "major", &none),
+        (
+            "1.31.1".to_owned(),
+            format!("1.0.0{expired} 2.0.0 3.0.0{expired}"),
+            "major",
+            &["the documents read: the update fails, since 3.0.0, the highest version, has expired"],
+        ),
+        ("1.31.1".to_owned(), format!("1.0.0{expired} 1.0.1 3.0.0{expired}"), "major", &none),
+        ("1.31.1".to_owned(), format!("1.0.0{expired} 2.0.0 3.0.0{expired}"), "minor", &none),
+    ] {
+        assert_eq!(readings(&kubernetes, &image, strategy), expected, "{kubernetes} {image} {strategy}");
+    }
+}

@@ -241,7 +241,7 @@ pub fn unsuitable(entry: &MachineImageVersion, worker: &Worker, kubelet: &Versio
 }
 
 /// The versions of an image that a pool can run: by CPU architecture, container runtimes and kubelet version.
-fn suitable_versions<'a>(
+pub(super) fn suitable_versions<'a>(
     offered: &'a MachineImage,
     worker: &Worker,
     kubelet: &Version,

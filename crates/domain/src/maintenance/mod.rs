@@ -17,6 +17,7 @@ pub mod credentials;
 pub mod decision;
 pub mod migration;
 pub mod operation;
+pub mod reading;
 pub mod report;
 #[cfg(test)]
 mod tests;

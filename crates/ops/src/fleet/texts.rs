@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! YAML in which every scalar is the text that is written: `1.120` is no number here, and not 1.12.
 
-use std::fmt;
-
-use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_yaml_ng::Value;
+use yaml::Content;
 
 use crate::manifests::{ManifestError, Origin, Source};
 
@@ -20,6 +16,22 @@ pub(super) enum Node {
 }
 
 impl Node {
+    /// The tree of a document; the error is the line of a tag.
+    fn of(node: &yaml::Node) -> Result<Self, usize> {
+        if node.is_tagged {
+            return Err(node.line);
+        }
+        Ok(match &node.content {
+            Content::Null => Self::Empty,
+            Content::Scalar(text) => Self::Text(text.clone()),
+            Content::List(items) => Self::List(items.iter().map(Self::of).collect::<Result<_, _>>()?),
+            Content::Map(entries) => {
+                let entry = |entry: &yaml::Entry| Ok::<_, usize>((entry.key.clone(), Self::of(&entry.value)?));
+                Self::Map(entries.iter().map(entry).collect::<Result<_, _>>()?)
+            }
+        })
+    }
+
     /// Entries of a map; none of what is empty.
     pub(super) fn entries(&self) -> Option<&[(String, Self)]> {
         match self {
@@ -47,14 +59,14 @@ impl<'a> Document<'a> {
     /// # Errors
     /// It is none.
     pub(super) fn read(file: &'a str, text: &'a str) -> Result<Self, ManifestError> {
-        let failed = |error: serde_yaml_ng::Error| {
-            let line = error.location().map_or(1, |place| place.line().max(1));
-            let words = error.to_string();
-            let what = words.split(" at line ").next().unwrap_or(&words).to_owned();
-            ManifestError::at(&Origin { file: file.to_owned(), line }, what)
+        let failed = |error: yaml::Error| {
+            let line = error.line().unwrap_or(1);
+            ManifestError::at(&Origin { file: file.to_owned(), line }, error.text())
         };
-        let shape = Value::deserialize(serde_yaml_ng::Deserializer::from_str(text)).map_err(failed)?;
-        let root = Shape(&shape).deserialize(serde_yaml_ng::Deserializer::from_str(text)).map_err(failed)?;
+        // What is no file, has a key twice or several documents is refused here.
+        yaml::value(text).map_err(failed)?;
+        let root = Node::of(&yaml::nodes(text).map_err(failed)?)
+            .map_err(|line| ManifestError::at(&Origin { file: file.to_owned(), line }, "a tag has no meaning here"))?;
         Ok(Self { file, text, root })
     }
 
@@ -67,49 +79,6 @@ impl<'a> Document<'a> {
 /// Where a field of a text is.
 pub(super) fn origin(file: &str, text: &str, path: &str) -> Origin {
     Origin { file: file.to_owned(), line: Source::yaml(text, 1).line_of(path).unwrap_or(1) }
-}
-
-/// Reads a tree of texts by a tree of values, which says what is a list and what a map.
-struct Shape<'a>(&'a Value);
-
-impl<'de> DeserializeSeed<'de> for Shape<'_> {
-    type Value = Node;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
-        match self.0 {
-            Value::Null => deserializer.deserialize_ignored_any(IgnoredAny).map(|_| Node::Empty),
-            Value::Sequence(_) => deserializer.deserialize_seq(self),
-            Value::Mapping(_) => deserializer.deserialize_map(self),
-            Value::Tagged(_) => Err(serde::de::Error::custom("a tag has no meaning here")),
-            Value::Bool(_) | Value::Number(_) | Value::String(_) => String::deserialize(deserializer).map(Node::Text),
-        }
-    }
-}
-
-impl<'de> Visitor<'de> for Shape<'_> {
-    type Value = Node;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list or a map")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
-        let mut list = Vec::new();
-        for shape in self.0.as_sequence().into_iter().flatten() {
-            let Some(item) = items.next_element_seed(Shape(shape))? else { break };
-            list.push(item);
-        }
-        Ok(Node::List(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
-        let mut entries = Vec::new();
-        for (_, shape) in self.0.as_mapping().into_iter().flatten() {
-            let Some(key) = map.next_key::<String>()? else { break };
-            entries.push((key, map.next_value_seed(Shape(shape))?));
-        }
-        Ok(Node::Map(entries))
-    }
 }
 
 #[cfg(test)]

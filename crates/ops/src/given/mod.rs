@@ -26,8 +26,10 @@ use domain::validation::{cloud_profile as profiles, shoot as shoots};
 use domain::{cloud_profile, defaulting};
 use serde::de::DeserializeOwned;
 
+use crate::Error;
 use crate::forecast::gates_for;
 use crate::manifests::{self, Manifest, ManifestError, Origin, Source, Wanted};
+use crate::spelling::nearest;
 use crate::world::{ProfileKey, World, name_of};
 
 /// Kinds that play a part.
@@ -108,6 +110,18 @@ impl World {
     /// # Errors
     /// A file that cannot be read, an object without a name, one that is given twice.
     pub fn of_files(files: &[PathBuf], reading: Reading<'_>) -> Result<Self, ManifestError> {
+        Self::of_files_with(files, reading, &mut |_| {})
+    }
+
+    /// As [`World::of_files`], where each Shoot is read as `adjust` leaves it.
+    ///
+    /// # Errors
+    /// As [`World::of_files`].
+    pub fn of_files_with(
+        files: &[PathBuf],
+        reading: Reading<'_>,
+        adjust: &mut dyn FnMut(&mut Manifest),
+    ) -> Result<Self, ManifestError> {
         let mut world = Self::default();
         let mut skipped: BTreeMap<String, usize> = BTreeMap::new();
         let mut seen: BTreeMap<(String, String, String), Origin> = BTreeMap::new();
@@ -122,6 +136,9 @@ impl World {
             }
             if manifest.name().is_empty() {
                 return Err(ManifestError::at(&manifest.origin, format!("{kind}: `metadata.name` is missing")));
+            }
+            if kind == "Shoot" {
+                adjust(&mut manifest);
             }
             if kind != "CloudProfile" && manifest.namespace().is_empty() {
                 manifest.object["metadata"]["namespace"] = "default".into();
@@ -230,6 +247,17 @@ impl World {
         }
     }
 
+    /// Puts profiles of others in the place of its own of the same name, or adds them.
+    pub fn replace_profiles(&mut self, others: &[Self]) {
+        let id = |meta: &ObjectMeta| (meta.namespace.clone(), meta.name.clone());
+        for other in others {
+            self.cloud_profiles
+                .retain(|own| !other.cloud_profiles.iter().any(|new| id(&new.metadata) == id(&own.metadata)));
+            self.namespaced.retain(|own| !other.namespaced.iter().any(|new| id(&new.metadata) == id(&own.metadata)));
+        }
+        self.add_profiles(others);
+    }
+
     /// Whether some object could not be read.
     pub fn lacks_objects(&self) -> bool {
         self.remarks.violations.iter().any(|violation| violation.is_left_out)
@@ -266,6 +294,21 @@ impl World {
         for ((field, text), (name, count)) in filled {
             self.notes.push(format!("Shoot {name}{}: {field} {text}, as for a new Shoot", and_more(count)));
         }
+    }
+
+    /// Leaves only the Shoot `NAMESPACE/NAME`.
+    ///
+    /// # Errors
+    /// There is no such Shoot.
+    pub fn only(&mut self, name: &str) -> Result<(), Error> {
+        if !self.shoots.iter().any(|shoot| name_of(shoot) == name) {
+            let names: Vec<String> = self.shoots.iter().map(name_of).collect();
+            let hint = nearest(name, names.iter().map(String::as_str));
+            return Err(Error::input(format!("there is no Shoot {name} among the manifests"), hint));
+        }
+        self.shoots.retain(|shoot| name_of(shoot) == name);
+        self.remarks.windowless.retain(|windowless| windowless == name);
+        Ok(())
     }
 
     /// Notes Shoots whose window is not in their manifest.

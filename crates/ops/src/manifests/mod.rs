@@ -46,6 +46,8 @@ pub struct Manifest {
     pub object: Value,
     /// Whether the object was being deleted when it was taken from a server.
     pub is_being_deleted: bool,
+    /// True if the object was taken from a server: it has a UID there.
+    pub is_served: bool,
 }
 
 impl Manifest {
@@ -129,17 +131,58 @@ pub fn read_each(paths: &[PathBuf], wanted: &mut Wanted, each: &mut Each<'_>) ->
     Ok(())
 }
 
+/// The paths, each folder followed by the folders in it that hold manifests, in name order. Links to folders are left out.
+///
+/// # Errors
+/// A folder that cannot be read, or that holds no manifest at any depth.
+pub fn with_subfolders(paths: &[PathBuf]) -> Result<Vec<PathBuf>, ManifestError> {
+    let mut all = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            all.push(path.clone());
+            continue;
+        }
+        let before = all.len();
+        add_folders(path, &mut all)?;
+        if all.len() == before {
+            return Err(ManifestError::file(path, "no folder in it holds a .yaml, .yml or .json file"));
+        }
+    }
+    Ok(all)
+}
+
+fn add_folders(path: &Path, all: &mut Vec<PathBuf>) -> Result<(), ManifestError> {
+    let entries = std::fs::read_dir(path).map_err(|error| ManifestError::file(path, error))?;
+    let mut folders = Vec::new();
+    let mut has_manifests = false;
+    for entry in entries.filter_map(Result::ok) {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            folders.push(entry.path());
+        } else {
+            has_manifests |= is_manifest(&entry.path());
+        }
+    }
+    if has_manifests {
+        all.push(path.to_owned());
+    }
+    folders.sort();
+    folders.iter().try_for_each(|folder| add_folders(folder, all))
+}
+
+fn is_manifest(file: &Path) -> bool {
+    file.extension().is_some_and(|kind| kind == "yaml" || kind == "yml" || kind == "json") && !file.is_dir()
+}
+
 fn folder(path: &Path) -> Result<Vec<PathBuf>, ManifestError> {
     let entries = std::fs::read_dir(path).map_err(|error| ManifestError::file(path, error))?;
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(Result::ok)
-        .map(|entry| entry.path())
-        .filter(|file| file.extension().is_some_and(|kind| kind == "yaml" || kind == "yml" || kind == "json"))
-        .filter(|file| !file.is_dir())
-        .collect();
+    let mut files: Vec<PathBuf> =
+        entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|file| is_manifest(file)).collect();
     files.sort();
     if files.is_empty() {
-        return Err(ManifestError::file(path, "the folder holds no .yaml, .yml or .json file"));
+        let is_parent = std::fs::read_dir(path)
+            .is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(|entry| entry.path().is_dir())));
+        let more = if is_parent { "; -R reads the folders in it, too" } else { "" };
+        return Err(ManifestError::file(path, format!("the folder holds no .yaml, .yml or .json file{more}")));
     }
     Ok(files)
 }
@@ -346,10 +389,11 @@ fn flatten(origin: &Origin, value: Value, source: &Source<'_>, each: &mut EachFo
         });
     }
     let is_being_deleted = object.get("metadata").is_some_and(|metadata| metadata.get("deletionTimestamp").is_some());
+    let is_served = object.get("metadata").is_some_and(|metadata| metadata.get("uid").is_some());
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
         // Only an object that was taken from a server has a uid. Its finalizers belong to controllers there (and
         // Gardener refuses its own on creation), its owners are known by uids of there.
-        if metadata.contains_key("uid") {
+        if is_served {
             metadata.remove("finalizers");
             metadata.remove("ownerReferences");
         }
@@ -359,12 +403,40 @@ fn flatten(origin: &Origin, value: Value, source: &Source<'_>, each: &mut EachFo
         metadata.remove("deletionTimestamp");
         metadata.remove("deletionGracePeriodSeconds");
     }
-    each(Ok(Manifest { origin: origin.clone(), object: Value::Object(object), is_being_deleted }), source)
+    each(Ok(Manifest { origin: origin.clone(), object: Value::Object(object), is_being_deleted, is_served }), source)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_in_folders_are_read_in_name_order() {
+        let root = std::env::temp_dir().join(format!("terrarium-manifests-{}", std::process::id()));
+        let make = |path: &str| {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("is made");
+            std::fs::write(path, "apiVersion: v1\nkind: A\nmetadata: {name: a}\n").expect("is written");
+        };
+        for path in ["b/two.yaml", "a/deep/one.json", "a/note.txt", "top.yml"] {
+            make(path);
+        }
+        let found = with_subfolders(std::slice::from_ref(&root)).map(|all| {
+            let all = all.iter().map(|path| path.strip_prefix(&root).expect("below it").display().to_string());
+            all.collect::<Vec<_>>()
+        });
+        let shallow = read(&[root.join("a")]).map_err(|error| error.to_string());
+        let whole = with_subfolders(std::slice::from_ref(&root)).and_then(|all| read(&all));
+        let file = root.join("top.yml");
+        let named = with_subfolders(std::slice::from_ref(&file));
+        let none = with_subfolders(&[root.join("a/none")]).is_ok();
+        std::fs::remove_dir_all(&root).expect("is removed");
+        assert_eq!(found, Ok(["", "a/deep", "b"].map(str::to_owned).to_vec()));
+        assert_eq!(whole.map(|all| all.len()), Ok(3));
+        assert!(shallow.is_err_and(|error| error.ends_with("-R reads the folders in it, too")));
+        assert_eq!(named, Ok(vec![file]));
+        assert!(none, "what is no folder is read, and refused, as a file");
+    }
 
     #[track_caller]
     fn check(text: &str, expected: &str) {

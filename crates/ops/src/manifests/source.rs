@@ -7,6 +7,7 @@
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use yaml::{Content, Node};
 
 /// The text from which an object was read.
 #[derive(Clone, Copy, Debug)]
@@ -48,12 +49,31 @@ impl<'a> Source<'a> {
             steps.extend([Step::Name("items".to_owned()), Step::Index(index)]);
         }
         steps.extend(steps_of(path));
-        let seek = Seek(&steps);
         let line = match self.form {
-            Form::Yaml => seek.deserialize(serde_yaml_ng::Deserializer::from_str(self.text)).err()?.location()?.line(),
-            Form::Json => seek.deserialize(&mut serde_json::Deserializer::from_str(self.text)).err()?.line(),
+            Form::Yaml => match yaml::nodes(self.text) {
+                Ok(node) => line_in(&node, &steps),
+                Err(error) => error.line()?,
+            },
+            Form::Json => Seek(&steps).deserialize(&mut serde_json::Deserializer::from_str(self.text)).err()?.line(),
         };
         (line > 0).then(|| self.line + line - 1)
+    }
+}
+
+/// The line of a field of a node: of its key, or of the node at which the path ends.
+fn line_in(node: &Node, steps: &[Step]) -> usize {
+    match (steps.split_first(), &node.content) {
+        (Some((Step::Name(name), rest)), Content::Map(entries)) => {
+            match (entries.iter().find(|entry| entry.key == *name), rest.is_empty()) {
+                (Some(entry), true) => entry.line,
+                (Some(entry), false) => line_in(&entry.value, rest),
+                (None, _) => node.line,
+            }
+        }
+        (Some((Step::Index(index), rest)), Content::List(items)) => {
+            items.get(*index).map_or(node.line, |item| line_in(item, rest))
+        }
+        _ => node.line,
     }
 }
 
@@ -87,7 +107,7 @@ fn steps_of(path: &str) -> Vec<Step> {
     steps
 }
 
-/// Goes to a field and fails there: the error of the parser tells where that was.
+/// Goes to a field of JSON and fails there: the error of the parser tells where that was.
 struct Seek<'a>(&'a [Step]);
 
 fn found<T, E: serde::de::Error>() -> Result<T, E> {

@@ -23,11 +23,14 @@ use domain::reconcile::is_hibernation_enabled;
 use domain::rotation;
 use process::Context;
 
+use pending::Pending;
+
 use crate::forecast::gates_for;
 use crate::lines::{About, Line};
 use crate::names::clusters::NamedCluster;
+use crate::spelling::plural;
 use crate::world::{ProfileKey, World};
-use crate::{Error, explain, show};
+use crate::{Error, explain, rows, show, unmoved};
 
 /// Where it stands that a Shoot is being deleted.
 const DELETED: &str = "metadata.deletionTimestamp";
@@ -75,12 +78,13 @@ pub async fn of(
     let lines = &mut why.present;
     operation(shoot, lines);
     rotations(shoot, lines);
-    machines(context, shoot, pool, lines).await?;
+    machines(context, shoot, now, pool, lines).await?;
     in_place(shoot, pool, lines);
     let world = World::of_shoot(context, shoot).await?;
-    lines.extend(pending::lines(context, shoot, pool, &world.forms(shoot)).await?);
+    let pending = pending::of(context, shoot, pool, &world.forms(shoot)).await?;
+    lines.extend(pending.lines.iter().cloned());
     lines.extend(last_maintenance(shoot));
-    maintenance(&world, shoot, now, seed, pool, &mut why.maintenance);
+    maintenance(&world, shoot, (now, seed), pool, &pending, &mut why.maintenance);
     Ok(why)
 }
 
@@ -90,7 +94,7 @@ pub async fn of(
 /// The server's words.
 pub async fn pending(context: &Context, shoot: &Shoot) -> Result<Vec<Line>, Error> {
     let world = World::of_shoot(context, shoot).await?;
-    pending::lines(context, shoot, None, &world.forms(shoot)).await
+    Ok(pending::of(context, shoot, None, &world.forms(shoot)).await?.lines)
 }
 
 /// What runs, what failed, what is unhealthy.
@@ -146,7 +150,13 @@ fn seed_cluster(shoot: &Shoot) -> Option<(String, String)> {
 }
 
 /// Roll-outs: replicas that are not up to date, Machines on their way.
-async fn machines(context: &Context, shoot: &Shoot, pool: Option<&str>, lines: &mut Vec<Line>) -> Result<(), Error> {
+async fn machines(
+    context: &Context,
+    shoot: &Shoot,
+    now: DateTime<Utc>,
+    pool: Option<&str>,
+    lines: &mut Vec<Line>,
+) -> Result<(), Error> {
     let Some((cluster, namespace)) = seed_cluster(shoot) else { return Ok(()) };
     let all = ListOptions::default();
     let deployments = Api::<MachineDeployment>::namespaced(context, &cluster, &namespace).list(&all).await;
@@ -168,7 +178,7 @@ async fn machines(context: &Context, shoot: &Shoot, pool: Option<&str>, lines: &
         |machine: &&Machine| machine.metadata.is_being_deleted() || machine.status.current_status.phase != "Running";
     let is_updated = shoot.status.in_place_updates.is_some();
     let nodes = if is_updated || machines.iter().any(|machine| is_on_its_way(&machine)) {
-        Some(nodes::Cluster::read(context, &namespace).await?)
+        Some(nodes::Cluster::read(context, &namespace, now).await?)
     } else {
         None
     };
@@ -258,7 +268,14 @@ fn last_maintenance(shoot: &Shoot) -> Option<Line> {
 }
 
 /// The next run, what it will do, and what it will not.
-fn maintenance(world: &World, shoot: &Shoot, now: DateTime<Utc>, seed: u64, pool: Option<&str>, lines: &mut Vec<Line>) {
+fn maintenance(
+    world: &World,
+    shoot: &Shoot,
+    (now, seed): (DateTime<Utc>, u64),
+    pool: Option<&str>,
+    pending: &Pending,
+    lines: &mut Vec<Line>,
+) {
     if shoot.metadata.is_being_deleted() {
         lines.push(Line::of("No maintenance any more: ").field(DELETED, DELETED).text(" is set"));
         return;
@@ -300,18 +317,26 @@ fn maintenance(world: &World, shoot: &Shoot, now: DateTime<Utc>, seed: u64, pool
     };
     let course = forecast::course(shoot, &offer, &settings);
     let is_of = |name: Option<&String>| pool.is_none() || name.map(String::as_str) == pool || name.is_none();
+    if pending.confined > 0 {
+        let what = plural(pending.confined, "confined change");
+        let nodes = if pending.effects.is_empty() { "none".to_owned() } else { pending.effects.join("; ") };
+        lines.push(Line::of(format!("it rolls out {what} of the specification; nodes: {nodes}")).deeper());
+    }
     if course.changes.is_empty() {
-        let text = "it changes nothing; the Shoot is reconciled, with infrastructure and DNS records";
+        let what = if pending.confined > 0 { "no version changes" } else { "it changes nothing" };
+        let text = format!("{what}; the Shoot is reconciled, with infrastructure and DNS records");
         lines.push(Line::of(text).deeper());
+        let next = unmoved::later(&course.next_change(&offer, &settings));
+        lines.extend(next.map(|next| Line::of(next).deeper()));
     }
     for change in course.changes.iter().filter(|change| is_of(change.pool.as_ref())) {
         let whose = change.pool.as_ref().map_or_else(String::new, |pool| format!(" of worker pool {pool}"));
         let what = match (&change.from, &change.to, &change.failure) {
             (_, _, Some(failure)) => format!("will fail: {failure}"),
             (Some(from), Some(to), None) => {
-                format!("{from} to {to}: {}; nodes: {}", change.reason, change.effect.as_str())
+                format!("{from} to {to}: {}; nodes: {}", rows::reason(change), change.effect.as_str())
             }
-            _ => format!("{}; nodes: {}", change.reason, change.effect.as_str()),
+            _ => format!("{}; nodes: {}", rows::reason(change), change.effect.as_str()),
         };
         let subject = change.subject.as_str();
         let line = match field_of(shoot, change) {

@@ -18,14 +18,25 @@ use super::seed_cluster;
 use crate::Error;
 use crate::lines::Line;
 
-/// The lines, one a field; those of other pools than `pool` are left out.
-pub(super) async fn lines(
+/// Changes of the spec that are not rolled out.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pending {
+    /// A line for each field, then one for each pool whose nodes are concerned.
+    pub(super) lines: Vec<Line>,
+    /// Number of fields that wait for the maintenance time window.
+    pub(super) confined: usize,
+    /// Effects on nodes: `worker pool w: rolling (spec.provider.workers[0].machine.type)`.
+    pub(super) effects: Vec<String>,
+}
+
+/// The changes; those of other pools than `pool` are left out.
+pub(super) async fn of(
     context: &Context,
     shoot: &Shoot,
     pool: Option<&str>,
     forms: &PoolForms,
-) -> Result<Vec<Line>, Error> {
-    let Some((cluster, namespace)) = seed_cluster(shoot) else { return Ok(Vec::new()) };
+) -> Result<Pending, Error> {
+    let Some((cluster, namespace)) = seed_cluster(shoot) else { return Ok(Pending::default()) };
     let confined = "spec.maintenance.confineSpecUpdateRollout";
     let waits = |line: Line| {
         if is_confined(&shoot.spec) {
@@ -35,7 +46,7 @@ pub(super) async fn lines(
         }
     };
     // Behind the path of what has gone stands its name.
-    let of = |path: &str| match path.split_once(' ') {
+    let at = |path: &str| match path.split_once(' ') {
         Some((path, name)) => Line::of_field(path).text(format!(" {name}")),
         None => Line::of_field(path),
     };
@@ -69,14 +80,18 @@ pub(super) async fn lines(
         .map(|(index, _)| format!("spec.provider.workers[{index}]"))
         .collect();
     found.retain(|path, _| !others.iter().any(|other| path.starts_with(other.as_str())));
-    let found = found.into_iter().map(|(path, change)| waits(of(&path).text(format!(": {change}; "))));
+    let confined = if is_confined(&shoot.spec) { found.len() } else { 0 };
+    let mut lines: Vec<Line> =
+        found.into_iter().map(|(path, change)| waits(at(&path).text(format!(": {change}; ")))).collect();
     let changed =
         effects.into_iter().filter(|(name, one)| one.effect != Effect::None && pool.is_none_or(|pool| name == pool));
-    let changed = changed.map(|(name, one)| {
+    let mut told = Vec::new();
+    for (name, one) in changed {
         let (effect, triggers) = (one.effect.as_str(), one.triggers.join(", "));
-        Line::of(format!("worker pool {name}: with it, nodes: {effect} ({triggers})"))
-    });
-    Ok(found.chain(changed).collect())
+        lines.push(Line::of(format!("worker pool {name}: with it, nodes: {effect} ({triggers})")));
+        told.push(format!("worker pool {name}: {effect} ({triggers})"));
+    }
+    Ok(Pending { lines, confined, effects: told })
 }
 
 /// Collects what differs below a path, `path -> from to`.

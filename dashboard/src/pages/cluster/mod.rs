@@ -205,7 +205,8 @@ async fn upkeep(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) 
     let window = upcoming::time_window(shoot, now);
     let span = upcoming::next(shoot, now);
     let (run, _) = maintenance::next_run(view, shoot);
-    let changes = offered.map(|offered| maintenance::changes(view, shoot, offered, now + AHEAD)).unwrap_or_default();
+    let (changes, next) =
+        offered.map(|offered| maintenance::changes_and_next(view, shoot, offered, now + AHEAD)).unwrap_or_default();
     let updates = shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.auto_update.as_ref());
     let on = |is_on: bool| if is_on { "on" } else { "off" };
     let rows: Vec<Vec<Markup>> = changes
@@ -214,7 +215,7 @@ async fn upkeep(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) 
             vec![
                 time::instant_from(change.time, now),
                 html! { (maintenance::sentence(change)) },
-                html! { (change.reason) },
+                html! { (ops::rows::reason(change)) },
                 html! { (ops::rows::nodes(change)) },
             ]
         })
@@ -234,7 +235,7 @@ async fn upkeep(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) 
         @if let Some(last) = &shoot.status.last_maintenance {
             p { "Last maintenance " (time::instant(last.triggered_time.0)) ": " (last.state) ". " (last.description) " " @if let Some(reason) = &last.failure_reason { span.bad { (reason) } } }
         }
-        @if rows.is_empty() { p { "Within 90 days maintenance changes nothing." } }
+        @if rows.is_empty() { p { "Within 90 days maintenance changes nothing" @if let Some(next) = &next { "; " (next) } "." } }
         @else { (table::plain("What maintenance will change within 90 days", &["When", "What", "Why", "Nodes"], &rows)) }
         @if !pending.is_empty() {
             h3 { "Changes that are not rolled out yet" }

@@ -81,7 +81,7 @@ async fn drained(view: &View, shoot: &Shoot, namespace: &str, machines: &[Machin
         return Cluster::default();
     }
     // Before the cluster's API server is there, nobody knows nodes.
-    Cluster::read(&view.reading_context(), namespace).await.unwrap_or_default()
+    Cluster::read(&view.reading_context(), namespace, view.now()).await.unwrap_or_default()
 }
 
 fn phase(machine: &Machine) -> &str {

@@ -74,7 +74,11 @@ fn outlooks(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Vec<Messa
 
 /// `1.27.1 (supported, expires 2023-09-30 00:00:00)`.
 fn choice(value: String, entry: &impl Expirable, now: DateTime<Utc>) -> Choice {
-    let expires = entry.expiration_date().map(|date| format!(", expires {}", time::text(date))).unwrap_or_default();
+    let expires = entry.expiration_date().map(|date| {
+        let verb = if date < now { "expired" } else { "expires" };
+        format!(", {verb} {}", time::text(date))
+    });
+    let expires = expires.unwrap_or_default();
     Choice { label: format!("{value} ({}{expires})", state(entry, now)), value }
 }
 

@@ -274,7 +274,7 @@ impl<'a> Row<'a> {
             self.offered.map(|offered| maintenance::changes(view, self.shoot, offered, at)).unwrap_or_default();
         html! {
             (time::relative(at, view.now())) br; (time::instant(at))
-            @if changes.is_empty() { br; "nothing" }
+            @if changes.is_empty() { br; "no version changes" }
             @for change in &changes { br; (maintenance::sentence(change)) }
         }
     }

@@ -314,7 +314,7 @@ fn of_version(view: &View, group: &Group) -> Markup {
                     (None, None) => { (table::NONE) }
                 }
             },
-            html! { (change.failure.as_ref().unwrap_or(&change.reason)) },
+            html! { (change.failure.clone().unwrap_or_else(|| ops::rows::reason(change))) },
             html! { (ops::rows::nodes(change)) },
         ]);
     }
@@ -346,7 +346,7 @@ pub(super) fn changes(view: &View, rows: &[ops::rows::Row]) -> Markup {
             html! { (row.shoot) },
             time::instant_from(row.change.time, view.now()),
             html! { (maintenance::sentence(&row.change)) },
-            html! { (row.change.reason) },
+            html! { (ops::rows::reason(&row.change)) },
             html! { (ops::rows::nodes(&row.change)) },
         ]
     };

@@ -130,7 +130,7 @@ pub(super) fn draw(id: &str, subject: &str, changes: &[Change], now: DateTime<Ut
                     }
                     @if let Some(date) = current.iter().find(|entry| entry.version == *version).and_then(|entry| entry.expires) {
                         @if date >= from && date <= to {
-                            path.mark d={"M" (x(date)) " " (y + 4) "l7 9l-7 9l-7 -9z"} { title { (version) " expires " (time::text(date)) } }
+                            path.mark d={"M" (x(date)) " " (y + 4) "l7 9l-7 9l-7 -9z"} { title { (version) " " (if date < now { "expired" } else { "expires" }) " " (time::text(date)) } }
                         }
                     }
                     @let (shoots, pools) = users.get(version).copied().unwrap_or_default();

@@ -22,6 +22,8 @@ pub(crate) struct Plan {
     pub(crate) second: Vec<Manifest>,
     /// The Shoots that are simulated.
     pub(crate) shoots: Vec<Manifest>,
+    /// Objects that refer to Shoots.
+    pub(crate) last: Vec<Manifest>,
     /// Seeds, given or added; each gets a gardenlet.
     pub(crate) seeds: Vec<Manifest>,
     /// Whether the manifests name their Seeds, so that the landscape's own is not wanted.
@@ -49,6 +51,9 @@ const ORDER: &[&str] = &[
     "CredentialsBinding",
 ];
 
+/// Kinds whose objects are refused unless the Shoot that they refer to exists.
+const OF_SHOOTS: &[&str] = &["ManagedSeed", "ManagedSeedSet", "Bastion", "ShootState"];
+
 /// Seed that every landscape has to which no other is given; its provider and region are called like it.
 const DEFAULT_SEED: &str = "local";
 
@@ -62,6 +67,7 @@ pub(crate) type ExtensionType = (&'static str, String);
 pub(crate) fn plan(manifests: Vec<Manifest>, registered: &BTreeSet<ExtensionType>) -> Plan {
     let mut completion = Completion { given: manifests, added: Vec::new(), notes: Vec::new() };
     completion.unreadable_image_versions();
+    completion.doubled_profile_names();
     completion.projects();
     completion.cloud_profiles();
     completion.credentials();
@@ -77,6 +83,7 @@ pub(crate) fn plan(manifests: Vec<Manifest>, registered: &BTreeSet<ExtensionType
         match manifest.kind() {
             "Shoot" => plan.shoots.push(manifest),
             "Seed" => plan.seeds.push(manifest),
+            kind if OF_SHOOTS.contains(&kind) => plan.last.push(manifest),
             _ if EXISTING_NAMESPACES.contains(&manifest.namespace()) => plan.first.push(manifest),
             _ => plan.second.push(manifest),
         }
@@ -91,6 +98,23 @@ struct Completion {
 }
 
 impl Completion {
+    /// Leaves out `cloudProfileName` of Shoots that have `cloudProfile` with the same name, as a server prints them: a new
+    /// Shoot may have one of both only.
+    fn doubled_profile_names(&mut self) {
+        for shoot in self.given.iter_mut().filter(|manifest| manifest.kind() == "Shoot") {
+            let (namespace, name) = (shoot.namespace().to_owned(), shoot.name().to_owned());
+            let Some(spec) = shoot.object["spec"].as_object_mut() else { continue };
+            let reference = spec.get("cloudProfile").map(|reference| &reference["name"]);
+            if reference.is_some_and(|reference| spec.get("cloudProfileName") == Some(reference)) {
+                spec.remove("cloudProfileName");
+                self.notes.push(format!(
+                    "spec.cloudProfileName of Shoot {namespace}/{name} was left out: spec.cloudProfile says the same, and a new \
+                     Shoot may have one of both"
+                ));
+            }
+        }
+    }
+
     fn all(&self) -> impl Iterator<Item = &Manifest> {
         self.given.iter().chain(&self.added)
     }
@@ -108,6 +132,7 @@ impl Completion {
             origin: Origin { file: "(added)".to_owned(), line: needed_by.origin.line },
             object,
             is_being_deleted: false,
+            is_served: false,
         };
         let place = if manifest.namespace().is_empty() { "" } else { "/" };
         self.notes.push(format!(
@@ -497,101 +522,4 @@ fn string(value: &Value) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use ops::manifests::parse;
-
-    const SHOOT: &str = "
-apiVersion: core.gardener.cloud/v1beta1
-kind: Shoot
-metadata: {name: s, namespace: garden-dev}
-spec:
-  cloudProfile: {name: big}
-  secretBindingName: account
-  region: eu-central-1
-  provider:
-    type: aws
-    workers: [{name: a, machine: {image: {name: flatcar}}, zones: [eu-central-1a, eu-central-1b, eu-central-1c]}]
-  networking: {type: calico}
-  resources: [{name: r, resourceRef: {apiVersion: v1, kind: ConfigMap, name: c}}]
-";
-
-    fn registered() -> BTreeSet<ExtensionType> {
-        let aws = ["ControlPlane", "Infrastructure", "Worker"].map(|kind| (kind, "aws".to_owned()));
-        aws.into_iter().chain([("Network", "calico".to_owned()), ("DNSRecord", "local".to_owned())]).collect()
-    }
-
-    #[track_caller]
-    fn check(text: &str, expected: &[&str]) {
-        let plan = plan(parse("f.yaml", text).expect("valid manifests"), &registered());
-        assert_eq!(plan.notes, expected);
-    }
-
-    #[test]
-    fn a_lonely_shoot_gets_what_it_needs() {
-        check(
-            SHOOT,
-            &[
-                "Project dev is not in the manifests and was added: Shoot `s` needs it",
-                "CloudProfile big is not in the manifests and was added: Shoot `s` needs it",
-                "SecretBinding garden-dev/account is not in the manifests and was added: Shoot `s` needs it",
-                "Secret garden-dev/account is not in the manifests and was added: SecretBinding `account` needs it",
-                "ConfigMap garden-dev/c is not in the manifests and was added: Shoot `s` needs it",
-                "Seed aws-eu-central-1 is not in the manifests and was added: Shoot `s` needs it",
-                "ControllerRegistration simulated-flatcar is not in the manifests and was added: Shoot `s` needs it",
-            ],
-        );
-    }
-
-    #[test]
-    fn a_cloud_profile_that_is_missing_offers_what_is_asked_for() {
-        let namespaced = "---
-apiVersion: core.gardener.cloud/v1beta1
-kind: NamespacedCloudProfile
-metadata: {name: small, namespace: garden-dev}
-spec:
-  parent: {kind: CloudProfile, name: big}
-  kubernetes: {versions: [{version: 1.31.1, expirationDate: \"2025-02-28T23:59:59Z\"}]}
-";
-        let text = SHOOT.replace("{name: big}", "{kind: NamespacedCloudProfile, name: small}") + namespaced;
-        let plan = plan(parse("f.yaml", &text).expect("valid manifests"), &registered());
-        let profile = plan.first.iter().find(|manifest| manifest.kind() == "CloudProfile").expect("it was added");
-        let spec = &profile.object["spec"];
-        assert_eq!((profile.name(), &spec["type"]), ("big", &json!("aws")));
-        assert_eq!(spec["kubernetes"]["versions"], json!([{"version": "1.31.1"}, {"version": "1.33.0"}]));
-        assert_eq!(spec["machineImages"][0]["name"], "flatcar");
-        assert_eq!(spec["regions"][0]["zones"].as_array().map(Vec::len), Some(3));
-    }
-
-    #[test]
-    fn image_versions_with_leading_zeros_are_left_out() {
-        let profile = "
-apiVersion: core.gardener.cloud/v1beta1
-kind: CloudProfile
-metadata: {name: p}
-spec:
-  machineImages:
-  - {name: ubuntu, versions: [{version: 18.04.201906170}]}
-  - {name: gardenlinux, versions: [{version: 934.0.0}, {version: x.01}]}
-";
-        let plan = plan(parse("f.yaml", profile).expect("valid manifests"), &registered());
-        let expected = json!([{"name": "gardenlinux", "versions": [{"version": "934.0.0"}, {"version": "x.01"}]}]);
-        assert_eq!(plan.first.last().expect("the profile").object["spec"]["machineImages"], expected);
-        assert!(plan.notes[0].starts_with("machine image ubuntu 18.04.201906170 of CloudProfile p was left out"));
-    }
-
-    #[test]
-    fn what_is_given_is_not_added() {
-        let given = format!(
-            "{SHOOT}---\napiVersion: core.gardener.cloud/v1beta1\nkind: Seed\nmetadata: {{name: x}}\nspec: {{}}\n---\n\
-             apiVersion: core.gardener.cloud/v1beta1\nkind: Project\nmetadata: {{name: dev}}\nspec: {{namespace: garden-dev}}\n"
-        );
-        let plan = plan(parse("f.yaml", &given).expect("valid manifests"), &registered());
-        assert!(plan.notes.iter().all(|note| !note.starts_with("Seed") && !note.starts_with("Project")));
-        assert_eq!(
-            plan.first.iter().map(Manifest::kind).collect::<Vec<_>>(),
-            ["ControllerRegistration", "CloudProfile", "Project"]
-        );
-        assert_eq!(plan.seeds.len(), 1);
-    }
-}
+mod tests;

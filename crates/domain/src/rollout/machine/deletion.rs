@@ -93,6 +93,13 @@ pub(super) fn delete(
     Step::Act(vec![Action::RemoveFinalizer])
 }
 
+/// True if the description of a deletion's last operation is one of a step after the drain.
+pub fn is_after_drain(description: &str) -> bool {
+    [DELETE_ATTACHMENTS, INITIATE_VM_DELETION, INITIATE_NODE_DELETION, INITIATE_FINALIZER_REMOVAL]
+        .iter()
+        .any(|step| description.contains(step))
+}
+
 /// Whether pods are deleted without asking: the label says so, the drain time-out has passed, or the Node has been lost
 /// for more than 5 minutes.
 pub(super) fn is_forced(machine: &Machine, node: Option<&Node>, now: DateTime<Utc>) -> bool {

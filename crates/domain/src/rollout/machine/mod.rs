@@ -25,7 +25,7 @@ use std::fmt::Write as _;
 use api::machine::MachineSpec;
 use chrono::{DateTime, TimeDelta, Utc};
 
-pub use self::deletion::{after_drain, deletion_requested};
+pub use self::deletion::{after_drain, deletion_requested, is_after_drain};
 pub use self::health::is_healthy;
 use super::WaitingOn;
 use super::arguments::Arguments;

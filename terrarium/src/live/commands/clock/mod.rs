@@ -2,11 +2,12 @@
 //! `terrarium clock`: reads and moves landscape time.
 //!
 //! **Tour.** This file is the command line; [`goal`] says where `until` goes; [`journey`] moves time there and says what
-//! happens on the way; [`tally`] counts it where it is much.
+//! happens on the way; [`tally`] counts it where it is much; [`windows`] Shoots that were asked for.
 
 mod goal;
 mod journey;
 mod tally;
+mod windows;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use clap::{Args, Subcommand};
@@ -174,6 +175,17 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             return print(&state, form, output);
         }
     };
+    let named = match &goal {
+        Goal::Window(Some(shoot)) => Some(shoot.clone()),
+        _ => None,
+    };
+    if let Some(shoot) = &named
+        && block_on(windows::is_there(&directory, &client, shoot))?
+    {
+        block_on(windows::note(&directory, &client, shoot))?;
+        output.note(&format!("note: the window of shoot/{}/{} has just begun", shoot.project, shoot.name));
+        return print(&block_on(client.clock())?, as_json, output);
+    }
     let settle = options.settle;
     if settle.num_milliseconds() > i64::from(u32::MAX) {
         return Err(Failure::input("--settle is longer than 49 days of wall time", ""));
@@ -216,6 +228,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             tally.lines(state.now).iter().try_for_each(|line| output.line(line))?;
         }
         print(&state, form, output)?;
+    }
+    if let (Ok(()), Some(shoot)) = (&ending, &named) {
+        block_on(windows::note(&directory, &client, shoot))?;
     }
     ending
 }

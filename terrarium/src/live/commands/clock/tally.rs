@@ -48,6 +48,7 @@ pub(super) struct Tally {
 struct Nodes {
     came: usize,
     updated: usize,
+    restarted: usize,
     went: usize,
 }
 
@@ -91,6 +92,7 @@ impl Tally {
                     match life {
                         NodeLife::Came => nodes.came += 1,
                         NodeLife::Updated => nodes.updated += 1,
+                        NodeLife::Restarted => nodes.restarted += 1,
                         NodeLife::Went => nodes.went += 1,
                         NodeLife::Recovered => {}
                     }
@@ -162,24 +164,29 @@ impl Tally {
     }
 
     fn say_rolled(&self, say: &mut impl FnMut(&str, &str)) {
-        let rolled: BTreeMap<&str, &Nodes> = self
-            .rolled
-            .iter()
-            .filter(|(_, nodes)| nodes.came + nodes.updated + nodes.went > 0)
-            .map(|(shoot, nodes)| (shoot.as_str(), nodes))
-            .collect();
-        if rolled.is_empty() {
-            return;
+        let with = |holds: fn(&Nodes) -> bool| -> BTreeMap<&str, &Nodes> {
+            self.rolled.iter().filter(|(_, nodes)| holds(nodes)).map(|(shoot, nodes)| (shoot.as_str(), nodes)).collect()
+        };
+        let sum = |of: &BTreeMap<&str, &Nodes>, count: fn(&Nodes) -> usize| {
+            of.values().map(|nodes| count(nodes)).sum::<usize>()
+        };
+        let names = |of: &BTreeMap<&str, &Nodes>| first_of(of.keys().copied(), NAMES);
+        let rolled = with(|nodes| nodes.came + nodes.updated + nodes.went > 0);
+        if !rolled.is_empty() {
+            let mut counts = vec![format!("{} came", plural(sum(&rolled, |nodes| nodes.came), "node"))];
+            counts.push(format!("{} went", sum(&rolled, |nodes| nodes.went)));
+            let updated = sum(&rolled, |nodes| nodes.updated);
+            if updated > 0 {
+                counts.push(format!("{updated} updated in place"));
+            }
+            let counts = counts.join(", ");
+            say("rolled out", &format!("{}, {counts}: {}", plural(rolled.len(), "Shoot"), names(&rolled)));
         }
-        let sum = |count: fn(&Nodes) -> usize| rolled.values().map(|nodes| count(nodes)).sum::<usize>();
-        let mut counts = vec![format!("{} came", plural(sum(|nodes| nodes.came), "node"))];
-        counts.push(format!("{} went", sum(|nodes| nodes.went)));
-        let updated = sum(|nodes| nodes.updated);
-        if updated > 0 {
-            counts.push(format!("{updated} updated in place"));
+        let restarted = with(|nodes| nodes.restarted > 0);
+        if !restarted.is_empty() {
+            let kubelets = plural(sum(&restarted, |nodes| nodes.restarted), "kubelet");
+            say("restarted", &format!("{}, {kubelets}: {}", plural(restarted.len(), "Shoot"), names(&restarted)));
         }
-        let names = first_of(rolled.keys().copied(), NAMES);
-        say("rolled out", &format!("{}, {}: {names}", plural(rolled.len(), "Shoot"), counts.join(", ")));
     }
 }
 
@@ -217,6 +224,7 @@ mod tests {
             line("Shoot p/d", "", What::NothingToDo),
             line("Shoot p/a", "", What::Node(NodeLife::Came)),
             line("Shoot p/a", "", What::Node(NodeLife::Went)),
+            line("Shoot p/d", "", What::Node(NodeLife::Restarted)),
             line("Seed local", "late", event("Late", true)),
         ]);
         let lines = tally.lines(DateTime::UNIX_EPOCH);
@@ -225,12 +233,13 @@ mod tests {
         assert_eq!(
             shown,
             [
-                "12 Shoots, 1970-01-01T00:00:00Z to 1970-01-01T00:00:00Z (--verbose prints all 13 lines)",
+                "12 Shoots, 1970-01-01T00:00:00Z to 1970-01-01T00:00:00Z (--verbose prints all 14 lines)",
                 "maintained 1 with changes, 1 with nothing to do, 1 failed",
                 "operations 2 Reconcile Error, 1 Reconcile Succeeded",
                 "forced Control Plane: Updated Kubernetes version from \"1.26.4\" to \"1.27.1\". Reason: Kubernetes \
                  version expired - force update required: p/a, p/b",
                 "rolled out 1 Shoot, 1 node came, 1 went: p/a",
+                "restarted 1 Shoot, 1 kubelet: p/d",
                 "failed p/b (2 times, the last one:) Reconcile Error: quota again",
                 "p/c maintenance failed: no version follows",
                 "warnings Late of Seed local",

@@ -20,7 +20,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, FromArgMatches};
 use host::timekeeper::Mode;
 use ops::instant::{When, duration};
-use serde_yaml_ng::Value;
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::live::clock;
@@ -143,15 +143,14 @@ impl Settings {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let tree: Value = serde_yaml_ng::from_str(text).map_err(|error| error.to_string())?;
+        let tree = yaml::value(text).map_err(|error| error.to_string())?;
         let lines = match tree {
             Value::Null => return Ok(Self::default()),
-            Value::Mapping(lines) => lines,
+            Value::Object(lines) => lines,
             _ => return Err("the file is no mapping".to_owned()),
         };
         let mut read = Self::default();
         for (key, value) in lines {
-            let Value::String(key) = key else { return Err("a key is no text".to_owned()) };
             read = read.or(Self::of_line(&key, &value)?);
         }
         Ok(read)
@@ -160,7 +159,7 @@ impl Settings {
     /// One line, read as its flag.
     fn of_line(key: &str, value: &Value) -> Result<Self, String> {
         let values = match value {
-            Value::Sequence(values) => values.iter().map(|value| scalar(key, value)).collect::<Result<Vec<_>, _>>()?,
+            Value::Array(values) => values.iter().map(|value| scalar(key, value)).collect::<Result<Vec<_>, _>>()?,
             Value::Null => return if is_flag(key) { Ok(Self::default()) } else { Err(unknown(key)) },
             value => vec![scalar(key, value)?],
         };

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Plans of manifests: what is added, left out, and in which order.
+
+use super::*;
+use ops::manifests::parse;
+
+const SHOOT: &str = "
+apiVersion: core.gardener.cloud/v1beta1
+kind: Shoot
+metadata: {name: s, namespace: garden-dev}
+spec:
+  cloudProfile: {name: big}
+  secretBindingName: account
+  region: eu-central-1
+  provider:
+    type: aws
+    workers: [{name: a, machine: {image: {name: flatcar}}, zones: [eu-central-1a, eu-central-1b, eu-central-1c]}]
+  networking: {type: calico}
+  resources: [{name: r, resourceRef: {apiVersion: v1, kind: ConfigMap, name: c}}]
+";
+
+fn registered() -> BTreeSet<ExtensionType> {
+    let aws = ["ControlPlane", "Infrastructure", "Worker"].map(|kind| (kind, "aws".to_owned()));
+    aws.into_iter().chain([("Network", "calico".to_owned()), ("DNSRecord", "local".to_owned())]).collect()
+}
+
+#[track_caller]
+fn check(text: &str, expected: &[&str]) {
+    let plan = plan(parse("f.yaml", text).expect("valid manifests"), &registered());
+    assert_eq!(plan.notes, expected);
+}
+
+#[test]
+fn a_lonely_shoot_gets_what_it_needs() {
+    check(
+        SHOOT,
+        &[
+            "Project dev is not in the manifests and was added: Shoot `s` needs it",
+            "CloudProfile big is not in the manifests and was added: Shoot `s` needs it",
+            "SecretBinding garden-dev/account is not in the manifests and was added: Shoot `s` needs it",
+            "Secret garden-dev/account is not in the manifests and was added: SecretBinding `account` needs it",
+            "ConfigMap garden-dev/c is not in the manifests and was added: Shoot `s` needs it",
+            "Seed aws-eu-central-1 is not in the manifests and was added: Shoot `s` needs it",
+            "ControllerRegistration simulated-flatcar is not in the manifests and was added: Shoot `s` needs it",
+        ],
+    );
+}
+
+#[test]
+fn a_cloud_profile_that_is_missing_offers_what_is_asked_for() {
+    let namespaced = "---
+apiVersion: core.gardener.cloud/v1beta1
+kind: NamespacedCloudProfile
+metadata: {name: small, namespace: garden-dev}
+spec:
+  parent: {kind: CloudProfile, name: big}
+  kubernetes: {versions: [{version: 1.31.1, expirationDate: \"2025-02-28T23:59:59Z\"}]}
+";
+    let text = SHOOT.replace("{name: big}", "{kind: NamespacedCloudProfile, name: small}") + namespaced;
+    let plan = plan(parse("f.yaml", &text).expect("valid manifests"), &registered());
+    let profile = plan.first.iter().find(|manifest| manifest.kind() == "CloudProfile").expect("it was added");
+    let spec = &profile.object["spec"];
+    assert_eq!((profile.name(), &spec["type"]), ("big", &json!("aws")));
+    assert_eq!(spec["kubernetes"]["versions"], json!([{"version": "1.31.1"}, {"version": "1.33.0"}]));
+    assert_eq!(spec["machineImages"][0]["name"], "flatcar");
+    assert_eq!(spec["regions"][0]["zones"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn image_versions_with_leading_zeros_are_left_out() {
+    let profile = "
+apiVersion: core.gardener.cloud/v1beta1
+kind: CloudProfile
+metadata: {name: p}
+spec:
+  machineImages:
+  - {name: ubuntu, versions: [{version: 18.04.201906170}]}
+  - {name: gardenlinux, versions: [{version: 934.0.0}, {version: x.01}]}
+";
+    let plan = plan(parse("f.yaml", profile).expect("valid manifests"), &registered());
+    let expected = json!([{"name": "gardenlinux", "versions": [{"version": "934.0.0"}, {"version": "x.01"}]}]);
+    assert_eq!(plan.first.last().expect("the profile").object["spec"]["machineImages"], expected);
+    assert!(plan.notes[0].starts_with("machine image ubuntu 18.04.201906170 of CloudProfile p was left out"));
+}
+
+#[test]
+fn what_is_given_is_not_added() {
+    let given = format!(
+        "{SHOOT}---\napiVersion: core.gardener.cloud/v1beta1\nkind: Seed\nmetadata: {{name: x}}\nspec: {{}}\n---\n\
+         apiVersion: core.gardener.cloud/v1beta1\nkind: Project\nmetadata: {{name: dev}}\nspec: {{namespace: garden-dev}}\n"
+    );
+    let plan = plan(parse("f.yaml", &given).expect("valid manifests"), &registered());
+    assert!(plan.notes.iter().all(|note| !note.starts_with("Seed") && !note.starts_with("Project")));
+    assert_eq!(
+        plan.first.iter().map(Manifest::kind).collect::<Vec<_>>(),
+        ["ControllerRegistration", "CloudProfile", "Project"]
+    );
+    assert_eq!(plan.seeds.len(), 1);
+}
+
+#[test]
+fn objects_come_after_what_they_refer_to_whatever_their_order() {
+    let core = "apiVersion: core.gardener.cloud/v1beta1";
+    let text = format!(
+        "apiVersion: operations.gardener.cloud/v1alpha1\nkind: Bastion\nmetadata: {{name: b, namespace: garden-dev}}\n---{SHOOT}\
+         ---\n{core}\nkind: SecretBinding\nmetadata: {{name: account, namespace: garden-dev}}\n---\n\
+         apiVersion: v1\nkind: Secret\nmetadata: {{name: account, namespace: garden-dev}}\n---\n\
+         {core}\nkind: Project\nmetadata: {{name: dev}}\nspec: {{namespace: garden-dev}}\n---\n\
+         apiVersion: v1\nkind: Namespace\nmetadata: {{name: other}}\n"
+    );
+    let plan = plan(parse("f.yaml", &text).expect("valid manifests"), &registered());
+    let kinds = |all: &[Manifest]| all.iter().map(|one| one.kind().to_owned()).collect::<Vec<_>>();
+    assert_eq!(kinds(&plan.first), ["Namespace", "ControllerRegistration", "CloudProfile", "Project"]);
+    assert_eq!(kinds(&plan.second), ["Secret", "ConfigMap", "SecretBinding"]);
+    assert_eq!((kinds(&plan.shoots), kinds(&plan.last)), (vec!["Shoot".to_owned()], vec!["Bastion".to_owned()]));
+}
+
+#[test]
+fn a_shoot_as_a_server_prints_it_is_taken() {
+    let left = |name: &str| {
+        let text = SHOOT
+            .replace("cloudProfile: {name: big}", &format!("cloudProfile: {{name: big}}\n  cloudProfileName: {name}"));
+        let plan = plan(parse("f.yaml", &text).expect("valid manifests"), &registered());
+        let told =
+            plan.notes.iter().filter(|note| note.starts_with("spec.cloudProfileName of Shoot garden-dev/s")).count();
+        (plan.shoots[0].object["spec"]["cloudProfileName"].clone(), told)
+    };
+    assert_eq!(left("big"), (Value::Null, 1));
+    assert_eq!(left("other"), (json!("other"), 0), "the server refuses it");
+}
