@@ -7,6 +7,7 @@ use std::sync::Arc;
 use api::constants::annotation;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{ContainerStateTerminated, Pod};
+use domain::garden::rollout::last_words;
 use domain::skew::GardenerVersion;
 use serde_json::{Value, json};
 
@@ -40,7 +41,7 @@ pub fn problem(deployment: &Deployment, pods: &[Arc<Pod>], to: &GardenerVersion)
     const ENDS: i32 = 3;
     pods_of(deployment, pods).iter().find_map(|pod| {
         let (end, restarts) = end_of(pod, to)?;
-        let why = end.message.lines().last().unwrap_or_default().to_owned();
+        let why = last_words(&end);
         match end.exit_code {
             3 => Some(State::Refused(why)),
             _ if restarts >= ENDS => Some(State::Failed(why)),
@@ -147,7 +148,7 @@ impl Row {
             ready: format!("{}/{}", deployment.status.ready_replicas, deployment.spec.replicas.unwrap_or(1)),
             state,
             restarts: statuses().map(|status| i64::from(status.restart_count)).sum(),
-            last_words: last.and_then(|end| end.message.lines().last()).unwrap_or_default().to_owned(),
+            last_words: last.map(last_words).unwrap_or_default(),
         }
     }
 }

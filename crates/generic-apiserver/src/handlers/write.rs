@@ -118,11 +118,10 @@ impl Scope {
             Some(old) => self.keep_server_fields(&mut *object, old),
         };
         self.kind.metadata_mut(&mut *object).managed_fields.clone_from(&managed);
-        self.check(&name, &mut *object, old)?;
+        warnings.extend(self.check(&name, &mut *object, old)?);
 
         self.validate(operation, &name, &mut *object, old, view)?;
         self.review(Asked { operation, name: &name, old }, &*object, &mut warnings).await?;
-        warnings.extend(self.kind.warnings(&*object, old, &self.context));
         warnings.extend(self.admission_warnings(operation, &name, &mut *object, old, view));
         Ok(Passed { name, object, managed, warnings })
     }
@@ -145,8 +144,8 @@ impl Scope {
         managed
     }
 
-    /// The kind's strategy and static validation.
-    fn check(&self, name: &str, object: &mut AnyObject, old: Option<&AnyObject>) -> Result<()> {
+    /// The kind's strategy and static validation; the warnings are about the object as it is before it is normalised.
+    fn check(&self, name: &str, object: &mut AnyObject, old: Option<&AnyObject>) -> Result<Vec<String>> {
         let (kind, context) = (&self.kind, &self.context);
         let (mut errors, of_kind) = match old {
             None => {
@@ -165,8 +164,9 @@ impl Scope {
         errors.retain(|error| of_kind.iter().all(|own| own.field != error.field));
         errors.extend(of_kind);
         self.invalid(name, &errors)?;
+        let warnings = kind.warnings(object, old, context);
         kind.canonicalize(object);
-        Ok(())
+        Ok(warnings)
     }
 
     /// The namespace exists and, for a creation, is not going away.

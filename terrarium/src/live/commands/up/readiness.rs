@@ -8,6 +8,7 @@ use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::Pod;
 use api::operator::Garden;
 use controller::{Api, ListOptions};
+use domain::garden::rollout::last_words;
 
 use crate::live::client::Client;
 use crate::live::components;
@@ -50,8 +51,9 @@ pub(super) async fn look(client: &Client, context: &process::Context) -> Result<
             let containers = || pods.iter().filter_map(|pod| pod.status.container_statuses.first());
             let ends = || containers().filter_map(|container| container.last_state.terminated.as_ref());
             if let Some(refused) = ends().find(|end| end.exit_code == REFUSED) {
-                let line = refused.message.lines().last().unwrap_or_default().trim_start_matches("Error: ");
-                return Ok(Some(Missing::Refused(format!("{} did not start: {line}", deployment.metadata.name))));
+                let line = last_words(refused);
+                let (name, line) = (&deployment.metadata.name, line.trim_start_matches("Error: "));
+                return Ok(Some(Missing::Refused(format!("{name} did not start: {line}"))));
             }
             let words = containers().find_map(|container| {
                 let last = container.last_state.terminated.as_ref();
