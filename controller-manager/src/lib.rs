@@ -9,20 +9,22 @@
 //!
 //! **Tour.** [`shoot_maintenance`] the daily maintenance of Shoots, [`shoot_hibernation`] their sleep by schedule,
 //! [`shoot_quota`] the end of their life, [`shoot_retry`] another try; [`project`] namespaces of Projects and roles of
-//! their members;
+//! their members, [`project_activity`] when something was done in them;
 //! [`cloud_profile`] CloudProfiles and what NamespacedCloudProfiles make of them; [`binding`] SecretBindings and
 //! CredentialsBindings; [`protection`] kinds that stay while they are referenced; [`controller_installation`] which
 //! extensions a Seed needs; [`seed_checks`] whether they work; [`seed_lifecycle`] whether its gardenlet lives;
-//! [`seed_secrets`] what it knows of the garden;
+//! [`seed_secrets`] what it knows of the garden, [`bootstrap`] credentials of observability among that;
 //! [`shoot_status_label`] health of Shoots in one word.
 //!
 //! Source: pkg/controllermanager @ v1.120.0.
 
 pub mod binding;
+pub mod bootstrap;
 pub mod cloud_profile;
 pub mod controller_installation;
 mod finalizer;
 pub mod project;
+pub mod project_activity;
 mod project_roles;
 pub mod protection;
 pub mod seed_checks;
@@ -123,9 +125,11 @@ fn start(context: &Context, options: &Options) {
     controllers! {
         binding::CREDENTIALS_BINDING => binding::run_credentials_bindings,
         binding::SECRET_BINDING => binding::run_secret_bindings,
+        bootstrap::NAME => bootstrap::run,
         cloud_profile::CLOUD_PROFILE => cloud_profile::run,
         cloud_profile::NAMESPACED_CLOUD_PROFILE => cloud_profile::run_namespaced,
         controller_installation::NAME => controller_installation::run,
+        project_activity::NAME => project_activity::run,
         protection::CONTROLLER_DEPLOYMENT => protection::run_controller_deployments,
         protection::CONTROLLER_REGISTRATION => protection::run_controller_registrations,
         protection::EXPOSURE_CLASS => protection::run_exposure_classes,

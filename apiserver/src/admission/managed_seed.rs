@@ -6,13 +6,15 @@ use std::sync::Arc;
 use api::constants::{annotation, label, namespace, role};
 use api::core::Shoot;
 use api::kubernetes::core::Secret;
-use api::seedmanagement::ManagedSeed as Object;
+use api::seedmanagement::{Gardenlet, ManagedSeed as Object};
+use apimachinery::{Resource, Status};
 use domain::admission::bindings::check_seed_deletion;
 use domain::admission::managed_seed as rules;
+use domain::validation::gardenlet_configuration;
 use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 use serde_json::{Value, json};
 
-use super::{Verdict, refused, stored};
+use super::{Verdict, refused, stored, writes};
 
 /// A ManagedSeed is judged by its Shoot and completed from it.
 pub(super) struct ManagedSeed;
@@ -58,6 +60,28 @@ fn dns_provider(shoot: Option<&Shoot>, reads: &Reads<'_>) -> Value {
             "secretRef": { "name": secret.metadata.name, "namespace": namespace::GARDEN },
         })
     })
+}
+
+/// Configurations that Gardenlets and ManagedSeeds carry can be read. Upstream reads them with the object, before admission.
+pub(super) struct Configurations;
+
+impl Plugin for Configurations {
+    fn name(&self) -> &'static str {
+        "GardenletConfiguration"
+    }
+
+    fn admit(&self, attributes: &mut Attributes<'_>, _: &mut Reads<'_>) -> Verdict {
+        let (config, kind) = if writes::<Object>(attributes, &[""]) {
+            (attributes.object::<Object>().map(|seed| seed.spec.gardenlet.config.clone()), Object::KIND)
+        } else if writes::<Gardenlet>(attributes, &[""]) {
+            (attributes.object::<Gardenlet>().map(|gardenlet| gardenlet.spec.config.clone()), Gardenlet::KIND)
+        } else {
+            return Ok(());
+        };
+        let Some(Err(reason)) = config.map(|config| gardenlet_configuration::read(&config)) else { return Ok(()) };
+        let text = format!("{kind} in version \"v1alpha1\" cannot be handled as a {kind}: {reason}");
+        Err(Status::bad_request(text))
+    }
 }
 
 /// A ManagedSeed goes when no Shoot is on its Seed.

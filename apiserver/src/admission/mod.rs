@@ -33,6 +33,7 @@ use crate::Options;
 pub fn chain(options: &Options, authorizer: Arc<dyn Authorizer>) -> Vec<Arc<dyn Plugin>> {
     let access = access::Access(authorizer);
     vec![
+        Arc::new(managed_seed::Configurations),
         Arc::new(references::ResourceReferenceManager { profile: options.profile, access: access.clone() }),
         Arc::new(extensions::ExtensionValidator),
         Arc::new(extensions::ExtensionLabels),

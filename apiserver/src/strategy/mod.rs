@@ -14,7 +14,8 @@ use api::core_v1;
 use api::security::CredentialsBinding;
 use api::seedmanagement::{Gardenlet, ManagedSeed};
 use domain::validation::{
-    bindings, extensibility, gardenlet as gardenlets, objects, project as projects, seed as seeds,
+    bindings, extensibility, gardenlet as gardenlets, gardenlet_configuration as configuration, objects,
+    project as projects, seed as seeds,
 };
 use domain::{defaulting, generation};
 use generic_apiserver::registry::Generation;
@@ -38,6 +39,7 @@ pub fn seed() -> Rules<Seed> {
 pub fn project() -> Rules<Project> {
     Rules::new(projects::project, projects::project_update)
         .default(defaulting::project)
+        .canonicalize(defaulting::project_owner_role)
         .status(projects::project_status_update)
         .unconditional()
 }
@@ -112,6 +114,8 @@ pub fn controller_deployment() -> Rules<core_v1::ControllerDeployment> {
 pub fn gardenlet() -> Rules<Gardenlet> {
     Rules::new(gardenlets::gardenlet, gardenlets::gardenlet_update)
         .default(gardenlets::default_gardenlet)
+        .warnings(|gardenlet| configuration::warnings(&gardenlet.spec.config, "spec.config"))
+        .canonicalize(gardenlets::canonicalize_gardenlet)
         .raises(generation::gardenlet_update)
 }
 
@@ -119,6 +123,8 @@ pub fn gardenlet() -> Rules<Gardenlet> {
 pub fn managed_seed() -> Rules<ManagedSeed> {
     Rules::new(gardenlets::managed_seed, gardenlets::managed_seed_update)
         .default(gardenlets::default_managed_seed)
+        .warnings(|seed| configuration::warnings(&seed.spec.gardenlet.config, "spec.gardenlet.config"))
+        .canonicalize(gardenlets::canonicalize_managed_seed)
         .raises(generation::managed_seed_update)
 }
 

@@ -18,6 +18,8 @@ pub struct Rules<K> {
     status: fn(&K, &K) -> Violations,
     default: fn(&mut K),
     prepare: fn(&mut K),
+    canonicalize: fn(&mut K),
+    warnings: fn(&K) -> Vec<String>,
     raises: Option<fn(&mut K, &K) -> bool>,
     generation: Generation,
     unconditional: bool,
@@ -32,6 +34,8 @@ impl<K> Rules<K> {
             status: |_, _| Vec::new(),
             default: |_| {},
             prepare: |_| {},
+            canonicalize: |_| {},
+            warnings: |_| Vec::new(),
             raises: None,
             generation: Generation::Standard,
             unconditional: false,
@@ -47,6 +51,18 @@ impl<K> Rules<K> {
     /// What is changed through the main resource before validation.
     pub fn prepare(mut self, prepare: fn(&mut K)) -> Self {
         self.prepare = prepare;
+        self
+    }
+
+    /// What is normalised after validation.
+    pub fn canonicalize(mut self, canonicalize: fn(&mut K)) -> Self {
+        self.canonicalize = canonicalize;
+        self
+    }
+
+    /// What clients are warned of.
+    pub fn warnings(mut self, warnings: fn(&K) -> Vec<String>) -> Self {
+        self.warnings = warnings;
         self
     }
 
@@ -109,6 +125,14 @@ impl<K: Resource + Object> Strategy<K> for Rules<K> {
 
     fn validate_update(&self, object: &K, old: &K, request: &RequestContext) -> Violations {
         if &*request.subresource == "status" { (self.status)(object, old) } else { (self.update)(object, old) }
+    }
+
+    fn canonicalize(&self, object: &mut K) {
+        (self.canonicalize)(object);
+    }
+
+    fn warnings(&self, object: &K, _: Option<&K>, request: &RequestContext) -> Vec<String> {
+        if request.subresource.is_empty() { (self.warnings)(object) } else { Vec::new() }
     }
 
     fn generation(&self) -> Generation {

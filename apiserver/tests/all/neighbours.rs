@@ -64,6 +64,42 @@ fn the_creator_of_a_project_owns_it() {
     });
 }
 
+/// The members of a Project with all their roles.
+fn members(project: &Value) -> Vec<(&str, Vec<&str>)> {
+    let members = project["spec"]["members"].as_array().expect("members").iter();
+    members
+        .map(|member| {
+            let others = member["roles"].as_array().into_iter().flatten();
+            let roles = std::iter::once(&member["role"]).chain(others).filter_map(Value::as_str);
+            (member["name"].as_str().expect("a name"), roles.collect())
+        })
+        .collect()
+}
+
+#[test]
+fn a_new_owner_takes_the_role_from_the_old_one() {
+    run(async {
+        let garden = Garden::furnished().await;
+        let path = "/apis/core.gardener.cloud/v1beta1/projects/demo";
+        let owner = |name: &str| json!({"kind": "User", "name": name});
+        // One that is no member yet.
+        let patched = garden.merge(path, &json!({"spec": {"owner": owner("bob")}})).await.accepted();
+        assert_eq!(members(&patched), [("alice", vec!["admin"]), ("bob", vec!["admin", "owner"])]);
+        // One that is a member, also where the client says that the old one has the role still.
+        let mut project = garden.get(path).await;
+        project["spec"]["owner"] = owner("alice");
+        project["spec"]["owner"]["apiGroup"] = json!("rbac.authorization.k8s.io");
+        let put = garden.put(&project).await.accepted();
+        assert_eq!(members(&put), [("alice", vec!["admin", "owner"]), ("bob", vec!["admin"])]);
+        // A creator that is a member with another role has both.
+        let third = json!({
+            "apiVersion": "core.gardener.cloud/v1beta1", "kind": "Project", "metadata": {"name": "third"},
+            "spec": {"members": [{"kind": "User", "name": "alice", "role": "viewer"}]},
+        });
+        assert_eq!(members(&garden.post(&third).await.accepted()), [("alice", vec!["viewer", "owner"])]);
+    });
+}
+
 #[test]
 fn a_seed_with_shoots_stays() {
     run(async {

@@ -8,6 +8,24 @@ use crate::support::{Garden, path, run, shoot};
 const LOCAL: &str = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/shoots/local";
 
 #[test]
+fn what_is_dropped_is_warned_of_first() {
+    run(async {
+        let garden = Garden::furnished().await;
+        let mut sent = shoot("local", "1.26.4");
+        sent["spec"]["kubernetes"]["enableStaticTokenKubeconfig"] = json!(false);
+        let path = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/shoots";
+        let text = "\"you are setting the spec.kubernetes.enableStaticTokenKubeconfig field. The field is deprecated and will be \
+                    removed in Gardener v1.120. Please adapt your machinery to no longer set this field\"";
+        assert_eq!(garden.warnings("POST", path, "application/json", &sent).await, [text]);
+        let path = format!("{path}/local");
+        let stored = garden.get(&path).await;
+        assert_eq!(stored["spec"]["kubernetes"]["enableStaticTokenKubeconfig"], Value::Null);
+        let patch = json!({"spec": {"kubernetes": {"enableStaticTokenKubeconfig": false}}});
+        assert_eq!(garden.warnings("PATCH", &path, "application/merge-patch+json", &patch).await, [text]);
+    });
+}
+
+#[test]
 fn a_new_shoot_is_completed() {
     run(async {
         let garden = Garden::furnished().await;

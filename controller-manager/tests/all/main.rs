@@ -3,9 +3,11 @@
 //! looks again. What a rule decides is a table in `domain`; here is what a controller makes of it.
 
 mod binding;
+mod bootstrap;
 mod cloud_profile;
 mod controller_installation;
 mod project;
+mod project_activity;
 mod project_roles;
 mod protection;
 mod seed_checks;
@@ -22,13 +24,15 @@ use process::{Context, Exit};
 use testkit::World;
 
 /// Names of all controllers.
-const ALL: [&str; 20] = [
+const ALL: [&str; 22] = [
     "secretbinding",
     "credentialsbinding",
     "cloudprofile",
     "namespacedcloudprofile",
     "controllerregistration-seed",
+    "bootstrap",
     "project",
+    "project-activity",
     "quota",
     "exposureclass",
     "controllerregistration-controllerregistration-finalizer",

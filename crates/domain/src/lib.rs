@@ -27,6 +27,7 @@
 //! - [`last_operation`] what a Shoot's last operation says.
 //! - [`lifetime`] Shoots whose time is over, and Shoots that are tried again.
 //! - [`maintenance`] the daily maintenance of a Shoot.
+//! - [`observability`] credentials of observability that all Seeds share.
 //! - [`placement`] which seed a Shoot is scheduled to.
 //! - [`profile`] documents or upstream.
 //! - [`project`] Projects and their namespaces.
@@ -66,6 +67,7 @@ pub mod in_place;
 pub mod last_operation;
 pub mod lifetime;
 pub mod maintenance;
+pub mod observability;
 pub mod placement;
 pub mod profile;
 pub mod project;

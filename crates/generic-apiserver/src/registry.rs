@@ -2,8 +2,8 @@
 //! The hooks of a kind (`k8s.io/apiserver/pkg/registry/rest`): what happens to an object between decoding and storage.
 //!
 //! ```text
-//! create  decode, default, mutating admission, prepare_for_create, validate_create, canonicalize, validating admission
-//! update  decode, default, mutating admission, prepare_for_update, validate_update, canonicalize, validating admission
+//! create  decode, default, mutating admission, prepare_for_create, validate_create, warnings, canonicalize, validating admission
+//! update  decode, default, mutating admission, prepare_for_update, validate_update, warnings, canonicalize, validating admission
 //! ```
 
 use std::sync::Arc;

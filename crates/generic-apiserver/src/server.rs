@@ -191,6 +191,11 @@ impl Server {
         Reads(&mut Snapshot::new(&self.0.backend.store, cluster)).list(None)
     }
 
+    /// As [`Server::object`], as far as this server has folded.
+    pub fn folded_object<K: Resource>(&self, cluster: &str, namespace: &str, name: &str) -> Option<Arc<K>> {
+        Reads(&mut Snapshot::new(&self.0.backend.store, cluster)).get(namespace, name)
+    }
+
     /// Removes, finalizers or not, every object of a cluster that does not exist any more.
     pub async fn clear_vanished_cluster(&self, name: &str) {
         if self.0.backend.store.fresh().await.is_err() || self.0.cluster(name).is_ok() {

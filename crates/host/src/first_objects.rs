@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects that a cluster has from its beginning and that its own components need not: PriorityClasses of the system, ConfigMaps
-//! `kube-system/extension-apiserver-authentication` and `kube-system/cluster-identity`, ComponentStatuses. They get into the log
-//! with the first request from outside of the landscape for their kind there, so that a cluster without requests costs nothing.
+//! Objects that a cluster has from its beginning and that its own components need not: PriorityClasses of the system,
+//! ConfigMaps `kube-system/extension-apiserver-authentication` and `kube-system/cluster-identity`, ComponentStatuses,
+//! Endpoints of the API server. They get into the log with the first request from outside of the landscape for their kind
+//! there, so that a cluster without requests costs nothing.
 //!
 //! As with a kube-apiserver that starts, what is missing is there again after each start of the host.
 //!
@@ -10,9 +11,13 @@
 //! | anything of `scheduling.k8s.io` | the PriorityClasses of [`SYSTEM_CLASSES`] |
 //! | ConfigMaps of `kube-system`, or of all namespaces | both ConfigMaps; without authorities `cluster-identity` only |
 //! | ComponentStatuses | those of a cluster whose control plane is healthy |
+//! | Endpoints or EndpointSlices of `default`, or of all namespaces | `default/kubernetes` of both kinds |
+//!
+//! Unlike upstream: nothing listens at the address of the Endpoints. The host listens at one of this machine, which Kubernetes
+//! does not allow there, and serves a cluster below a path.
 //!
 //! Source: k8s.io/kubernetes pkg/registry/scheduling/rest/storage_scheduling.go,
-//! pkg/controlplane/controller/clusterauthenticationtrust, pkg/registry/core/componentstatus @ v1.32; gardener
+//! pkg/controlplane/{controller/clusterauthenticationtrust,reconcilers}, pkg/registry/core/componentstatus @ v1.32; gardener
 //! pkg/apiserver (cluster identity).
 
 use std::collections::BTreeMap;
@@ -33,6 +38,11 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 const SYSTEM: &str = "kube-system";
+const DEFAULT: &str = "default";
+/// Name of the Service of the API server, and of its Endpoints.
+const KUBERNETES: &str = "kubernetes";
+/// Where the Endpoints say that the API server listens.
+const API_SERVER: &str = "172.18.0.2";
 /// What a client of ComponentStatuses is warned of.
 pub(crate) const DEPRECATED: &str = "299 - \"v1 ComponentStatus is deprecated in v1.19+\"";
 
@@ -59,6 +69,7 @@ enum Made {
     PriorityClasses,
     ConfigMaps,
     ComponentStatuses,
+    Endpoints,
 }
 
 /// What is made once in each cluster.
@@ -110,6 +121,10 @@ impl FirstObjects {
                 Made::PriorityClasses => create_all(transport, cluster, PRIORITY_CLASSES, priority_classes()).await,
                 Made::ComponentStatuses => create_all(transport, cluster, COMPONENTS, component_statuses()).await,
                 Made::ConfigMaps => self.config_maps(cluster, server, transport).await,
+                Made::Endpoints => {
+                    create_all(transport, cluster, ENDPOINTS, vec![endpoints()]).await?;
+                    create_all(transport, cluster, ENDPOINT_SLICES, vec![endpoint_slice()]).await
+                }
             }
         };
         cell.get_or_try_init(make).await?;
@@ -140,12 +155,15 @@ impl FirstObjects {
 const PRIORITY_CLASSES: &str = "/apis/scheduling.k8s.io/v1/priorityclasses";
 const COMPONENTS: &str = "/api/v1/componentstatuses";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/kube-system/configmaps";
+const ENDPOINTS: &str = "/api/v1/namespaces/default/endpoints";
+const ENDPOINT_SLICES: &str = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
 const AUTHENTICATION: &str = "extension-apiserver-authentication";
 
 /// The cluster whose objects a request may ask for, and which.
 fn asked(path: &str) -> Option<(&str, Made)> {
     // Most requests ask for something else.
-    if !["/configmaps", "/priorityclasses", "/componentstatuses"].iter().any(|plural| path.contains(plural)) {
+    const PLURALS: [&str; 4] = ["/configmaps", "/priorityclasses", "/componentstatuses", "/endpoint"];
+    if !PLURALS.iter().any(|plural| path.contains(plural)) {
         return None;
     }
     let below = path.strip_prefix("/clusters/")?;
@@ -158,6 +176,10 @@ fn asked(path: &str) -> Option<(&str, Made)> {
         ["apis", "scheduling.k8s.io", _, "priorityclasses", ..] => Made::PriorityClasses,
         ["api", "v1", "configmaps", ..] | ["api", "v1", "namespaces", SYSTEM, "configmaps", ..] => Made::ConfigMaps,
         ["api", "v1", "componentstatuses", ..] => Made::ComponentStatuses,
+        ["api", "v1", "endpoints", ..]
+        | ["api", "v1", "namespaces", DEFAULT, "endpoints", ..]
+        | ["apis", "discovery.k8s.io", _, "endpointslices", ..]
+        | ["apis", "discovery.k8s.io", _, "namespaces", DEFAULT, "endpointslices", ..] => Made::Endpoints,
         _ => return None,
     };
     Some((cluster, kind))
@@ -179,6 +201,23 @@ fn component_statuses() -> Vec<Value> {
         json!({"metadata": {"name": name}, "conditions": [healthy]})
     };
     ["controller-manager", "etcd-0", "scheduler"].map(tree).to_vec()
+}
+
+fn endpoints() -> Value {
+    let ports = json!([{ "name": "https", "port": 443, "protocol": "TCP" }]);
+    json!({
+        "metadata": { "name": KUBERNETES, "labels": { "endpointslice.kubernetes.io/skip-mirror": "true" } },
+        "subsets": [{ "addresses": [{ "ip": API_SERVER }], "ports": ports }],
+    })
+}
+
+fn endpoint_slice() -> Value {
+    json!({
+        "metadata": { "name": KUBERNETES, "labels": { "kubernetes.io/service-name": KUBERNETES } },
+        "addressType": "IPv4",
+        "endpoints": [{ "addresses": [API_SERVER], "conditions": { "ready": true } }],
+        "ports": [{ "name": "https", "port": 443, "protocol": "TCP" }],
+    })
 }
 
 /// The identity of the garden, or of a seed; gardenlet writes that of a shoot. `garden` is what the Garden says.
@@ -250,6 +289,11 @@ mod tests {
             ("/clusters/a/api/v1/configmaps", Some(("a", Made::ConfigMaps))),
             ("/clusters/a/api/v1/namespaces/default/configmaps", None),
             ("/clusters/a/api/v1/componentstatuses/etcd-0", Some(("a", Made::ComponentStatuses))),
+            ("/clusters/a/api/v1/endpoints", Some(("a", Made::Endpoints))),
+            ("/clusters/a/api/v1/namespaces/default/endpoints/kubernetes", Some(("a", Made::Endpoints))),
+            ("/clusters/a/api/v1/namespaces/b/endpoints", None),
+            ("/clusters/a/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", Some(("a", Made::Endpoints))),
+            ("/clusters/a/apis/discovery.k8s.io/v1/watch/endpointslices", Some(("a", Made::Endpoints))),
             ("/clusters/*/api/v1/configmaps", None),
             ("/clusters/a", None),
             ("/clock", None),

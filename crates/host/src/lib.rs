@@ -45,6 +45,7 @@ mod limits;
 pub mod live;
 mod log_service;
 mod namespaces;
+mod networks;
 mod place;
 mod pod_admission;
 mod pod_streams;
@@ -78,6 +79,7 @@ use crate::first_objects::FirstObjects;
 use crate::first_roles::FirstRoles;
 use crate::joined::Joined;
 use crate::kubelet::Logs;
+use crate::networks::Networks;
 use crate::timekeeper::Timekeeper;
 use crate::tokens::Tokens;
 use api::catalogue;
@@ -178,6 +180,7 @@ struct Inner {
     first_objects: FirstObjects,
     event_expiry: EventExpiry,
     custom_resources: CustomResources,
+    networks: Networks,
 }
 
 impl Host {
@@ -202,6 +205,7 @@ impl Host {
             Some(rbac) => rbac.attach(builder),
             None => builder,
         };
+        let networks = Networks::default();
         let builder = builder
             .admission(namespaces::PermanentNamespaces)
             .admission(clock_object::PermanentClock)
@@ -211,7 +215,7 @@ impl Host {
             .admission(signing_admission::SubjectRestriction)
             .admission(signer_rights::SignerRights(rbac.clone()))
             .admission(default_storage_class::DefaultStorageClass)
-            .admission(service_addresses::ServiceAddresses)
+            .admission(service_addresses::ServiceAddresses(networks.clone()))
             .admission(resource_quotas::ResourceQuotas);
         let builder = match parts.profile {
             Some(profile) => builder.admission(registry::Gate::new(profile, parts.metrics.as_ref())),
@@ -222,7 +226,7 @@ impl Host {
         let aggregated = aggregated.filter(|row| catalogue::is_aggregated(row));
         let builder = aggregated.fold(builder, Builder::described);
         let gardens = garden::Rules { profile: parts.profile.unwrap_or_default(), version: parts.version };
-        // Its networks are those of the pods of a seed.
+        // Its networks are those of a seed.
         let builder = builder.known::<Seed>(catalogue::of::<Seed>());
         let server = rows::unstored(rows::register(builder, own.chain(parts.rows), &gardens));
         let server = pod_streams::register(rows::logs(server, parts.logs));
@@ -237,6 +241,7 @@ impl Host {
         let evictions = Evictions::default();
         let server = rows::evictions(rows::tokens(server, parts.tokens.as_ref()), &evictions).build();
         evictions.look_at(server.clone());
+        networks.look_at(server.clone());
         if let Some(tokens) = &parts.tokens {
             tokens.look_at(server.clone());
         }
@@ -260,6 +265,7 @@ impl Host {
                 event_expiry: EventExpiry::new(parts.event_ttl),
                 rbac,
                 custom_resources,
+                networks,
             }),
         }
     }
@@ -433,15 +439,9 @@ impl Host {
         })
     }
 
-    /// Networks of the pods of seeds, by the names of their clusters.
-    pub(crate) fn pod_networks(&self) -> kube_controllers::workload::NetworkOf {
-        let server = self.inner.server.clone();
-        Arc::new(move |name| {
-            let seed = cluster::seed(name)?;
-            let seeds = server.folded::<Seed>(cluster::GARDEN);
-            let found = seeds.iter().find(|known| known.metadata.name == seed)?;
-            Some(found.spec.networks.pods.clone())
-        })
+    /// Networks of clusters.
+    pub(crate) fn networks(&self) -> &Networks {
+        &self.inner.networks
     }
 
     /// Who may do what, where roles say so.

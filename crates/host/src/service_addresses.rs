@@ -17,10 +17,10 @@ use serde_json::{Map, Value, json};
 
 use domain::defaulting::workload::put;
 
-/// First address of `100.64.0.0/13`, the network of Services that Shoots have by default.
-const FIRST: u32 = u32::from_be_bytes([100, 64, 0, 0]);
-/// How many addresses there are.
-const ADDRESSES: u32 = 1 << 19;
+use crate::networks::Networks;
+
+/// Namespace and name of the Service of the API server.
+const API_SERVER: (&str, &str) = ("default", "kubernetes");
 /// First port of nodes that Services get.
 const FIRST_NODE_PORT: u32 = 30_000;
 /// How many ports of nodes there are.
@@ -58,8 +58,8 @@ fn text<'a>(spec: &'a Map<String, Value>, name: &str) -> &'a str {
 }
 
 /// Gives Services their addresses, and those that nodes open ports for their ports.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ServiceAddresses;
+#[derive(Clone, Debug)]
+pub(crate) struct ServiceAddresses(pub(crate) Networks);
 
 impl Plugin for ServiceAddresses {
     fn name(&self) -> &'static str {
@@ -92,11 +92,17 @@ impl Plugin for ServiceAddresses {
                 all.iter().filter_map(|it| it.downcast_ref::<DynamicObject>()).filter_map(spec_of).collect();
             if needs_address {
                 let taken: BTreeSet<&str> = all.iter().map(|other| text(other, "clusterIP")).collect();
-                let address = free(&name, ADDRESSES, |number| {
-                    // The first is the network's, the second that of the API server, the last nobody's.
-                    let address = Ipv4Addr::from(FIRST + number).to_string();
-                    let is_free = (2..ADDRESSES - 1).contains(&number) && !taken.contains(address.as_str());
-                    is_free.then_some(address)
+                let (first, count) = self.0.of_services(&attributes.request.cluster);
+                let is_api_server = (attributes.namespace, attributes.name) == API_SERVER;
+                let own = is_api_server.then(|| Ipv4Addr::from(first + 1).to_string());
+                let own = own.filter(|own| !taken.contains(own.as_str()));
+                let address = own.or_else(|| {
+                    free(&name, count, |number| {
+                        // The first is the network's, the second that of the API server, the last nobody's.
+                        let address = Ipv4Addr::from(first + number).to_string();
+                        let is_free = (2..count - 1).contains(&number) && !taken.contains(address.as_str());
+                        is_free.then_some(address)
+                    })
                 });
                 spec.insert("clusterIP".to_owned(), json!(address));
             }

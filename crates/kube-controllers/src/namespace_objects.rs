@@ -22,8 +22,6 @@ const ROOT_CA: &str = "kube-root-ca.crt";
 const KUBERNETES: &str = "kubernetes";
 /// The namespace of that Service.
 const DEFAULT_NAMESPACE: &str = "default";
-/// Its address: the first of the network of Services.
-const ADDRESS: &str = "100.64.0.1";
 
 /// What the objects say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,7 +109,7 @@ impl Objects {
     }
 }
 
-/// The Service of the API server.
+/// The Service of the API server, whose address the API server knows.
 fn kubernetes() -> Service {
     let mut metadata = ObjectMeta::named(DEFAULT_NAMESPACE, KUBERNETES);
     for (name, value) in [("component", "apiserver"), ("provider", KUBERNETES)] {
@@ -124,6 +122,6 @@ fn kubernetes() -> Service {
         target_port: IntOrString::Int(443),
         ..ServicePort::default()
     };
-    let spec = ServiceSpec { ports: vec![port], cluster_ip: ADDRESS.to_owned(), ..ServiceSpec::default() };
+    let spec = ServiceSpec { ports: vec![port], ..ServiceSpec::default() };
     Service { metadata, spec, ..Service::default() }
 }

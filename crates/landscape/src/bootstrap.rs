@@ -26,9 +26,14 @@ pub async fn prepare(admin: &Context, options: &Options) -> Result<(), Failure> 
 
 /// Creates the clusters, the namespace `garden` and the domain secrets: what needs no gardener-apiserver.
 pub async fn prepare_clusters(admin: &Context, options: &Options) -> Result<(), Failure> {
-    let seeds = options.seeds.iter().map(|seed| cluster::of_seed(&seed.metadata.name));
-    for name in std::iter::once(cluster::GARDEN.to_owned()).chain(seeds) {
-        let spec = ClusterSpec { kubernetes_version: options.kubernetes_version.clone(), ..ClusterSpec::default() };
+    let seeds = options.seeds.iter().map(|seed| {
+        let networks = &seed.spec.networks;
+        (cluster::of_seed(&seed.metadata.name), networks.pods.clone(), networks.services.clone())
+    });
+    let garden = (cluster::GARDEN.to_owned(), String::new(), String::new());
+    for (name, pod_cidr, service_cidr) in std::iter::once(garden).chain(seeds) {
+        let kubernetes_version = options.kubernetes_version.clone();
+        let spec = ClusterSpec { kubernetes_version, pod_cidr, service_cidr, ..ClusterSpec::default() };
         create(&Api::all(admin, cluster::RUNTIME), Cluster { metadata: named(&name), spec }).await?;
     }
     create(&Api::all(admin, cluster::GARDEN), Namespace { metadata: named("garden"), ..Default::default() }).await?;

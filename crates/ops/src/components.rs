@@ -9,6 +9,7 @@ use api::cluster;
 use api::constants::annotation;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{ContainerStateTerminated, ContainerStatus, Pod};
+use domain::garden::rollout::last_words;
 use domain::profile::Profile;
 use domain::skew::start_up::{rule_of_line, stays_refused};
 use domain::skew::{Component, GardenerVersion, Landscape, Rule, lease, library};
@@ -52,7 +53,7 @@ fn tag(image: &str) -> &str {
 pub fn problem(deployment: &Deployment, pods: &[Arc<Pod>], to: &GardenerVersion) -> Option<State> {
     pods_of(deployment, pods).iter().find_map(|pod| {
         let (end, restarts) = end_of(pod, to)?;
-        let why = end.message.lines().last().unwrap_or_default().to_owned();
+        let why = last_words(&end);
         match end.exit_code {
             REFUSED => Some(State::Refused(why)),
             _ if restarts >= ENDS => Some(State::Failed(why)),
@@ -123,14 +124,14 @@ impl Crash {
         if container.ready || pod.metadata.is_being_deleted() {
             return None;
         }
-        let line = end.message.lines().last().unwrap_or_default();
+        let line = last_words(end);
         Some(Self {
             component: component.to_owned(),
             cluster: pod.metadata.annotation(annotation::CLUSTER).unwrap_or_default().to_owned(),
             version: tag(&pod.spec.containers.first()?.image).to_owned(),
-            rule: rule_of_line(line).filter(|_| end.exit_code == REFUSED),
+            rule: rule_of_line(&line).filter(|_| end.exit_code == REFUSED),
             exit_code: end.exit_code,
-            line: line.to_owned(),
+            line,
             restarts: container.restart_count,
         })
     }
@@ -289,7 +290,7 @@ impl Row {
             ready: format!("{}/{}", deployment.status.ready_replicas, deployment.spec.replicas.unwrap_or(1)),
             state,
             restarts: statuses().map(|status| i64::from(status.restart_count)).sum(),
-            last_words: last.and_then(|end| end.message.lines().last()).unwrap_or_default().to_owned(),
+            last_words: last.map(last_words).unwrap_or_default(),
             crash: own.iter().find_map(|pod| Crash::of(name, pod)),
             is_pinned: deployment.metadata.annotation(annotation::COMPONENT_VERSION).is_some(),
         }

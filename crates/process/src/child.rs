@@ -336,7 +336,9 @@ pub fn end(exit: Result<Exit, String>) -> ExitCode {
             ExitCode::from(exit.code)
         }
         Err(error) => {
-            say(&format!("error: {error}"));
+            // In one line: the last that is printed is why the process ended.
+            let lines: Vec<&str> = error.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            say(&format!("error: {}", lines.join(" ")));
             ExitCode::FAILURE
         }
     }

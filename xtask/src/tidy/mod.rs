@@ -2,10 +2,11 @@
 //! What the compiler does not check: who imports whom, which features are resolved, headers, docs, sizes,
 //! and who writes out a key.
 //!
-//! **Tour.** [`imports`] the table of rooms; [`docs`] names, links and numbers in documents; [`features`] licences,
-//! bans and features of `deny.toml`; [`files`] what every source file must begin with and must not contain;
-//! [`vocabulary`] keys that `api` alone writes out.
+//! **Tour.** [`imports`] the table of rooms; [`docs`] names, links and numbers in documents; [`features`] licences, bans and
+//! features of `deny.toml`; [`advisories`] what is known against a crate; [`files`] what every source file must begin with
+//! and must not contain; [`vocabulary`] keys that `api` alone writes out.
 
+mod advisories;
 mod docs;
 mod features;
 mod files;
@@ -56,6 +57,7 @@ fn check() -> Result<Findings, String> {
     let mut findings = Findings::default();
     imports::check(&root(), &metadata, &mut findings)?;
     features::check(&root(), &metadata, &mut findings)?;
+    advisories::check(&root(), &metadata, &mut findings)?;
     files::check(&root(), &metadata, &mut findings)?;
     let packages: Vec<&str> = members(&metadata).into_iter().map(|(name, _)| name).collect();
     docs::check(&root(), &files::sources(&root()), &packages, &mut findings)?;

@@ -98,6 +98,8 @@ pub mod role {
     pub const SYSTEM_COMPONENT: &str = "system-component";
     /// Credentials of observability.
     pub const MONITORING: &str = "monitoring";
+    /// Credentials of observability of all Seeds.
+    pub const GLOBAL_MONITORING: &str = "global-monitoring";
     /// Role of an extension in a Project.
     pub const EXTENSION_PROJECT_ROLE: &str = "extension-project-role";
     /// Secret with an OperatingSystemConfig for nodes.

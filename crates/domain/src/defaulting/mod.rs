@@ -13,7 +13,7 @@ pub mod workload;
 
 pub use self::cloud_profile::{cloud_profile, namespaced_cloud_profile};
 pub use self::extensibility::{controller_registration, credentials_binding, internal_secret, secret_binding};
-pub use self::project::project;
+pub use self::project::{owner_role as project_owner_role, project};
 pub use self::seed::{seed, sync_backup_references};
 pub use self::shoot::{
     canonicalize_shoot, default_node_cidr_mask_size, keep_version_of_creation, new_shoot, shoot,

@@ -2,12 +2,15 @@
 //! Defaults of Projects.
 
 use api::constants::taint;
-use api::core::Project;
+use api::core::{Project, ProjectMember};
 
 use super::add_toleration;
 
+/// Role of the one member that owns a Project.
+const OWNER: &str = "owner";
+
 /// Fills the defaults of a Project and brings its members' roles into their stored form: `role` is the first,
-/// `roles` the others, without repetition.
+/// `roles` the others, without repetition; the owner has role `owner`, and nobody else has.
 pub fn project(project: &mut Project) {
     let spec = &mut project.spec;
     if let Some(owner) = &mut spec.owner {
@@ -15,24 +18,52 @@ pub fn project(project: &mut Project) {
     }
     for member in &mut spec.members {
         subject_group(&member.kind, &mut member.api_group);
-        if member.role.is_empty() && member.roles.is_empty() {
-            "viewer".clone_into(&mut member.role);
-        }
-        let mut roles: Vec<String> = Vec::new();
-        for role in std::iter::once(&member.role).chain(&member.roles) {
-            if !role.is_empty() && !roles.contains(role) {
-                roles.push(role.clone());
-            }
-        }
-        let mut roles = roles.into_iter();
-        member.role = roles.next().unwrap_or_default();
-        member.roles = roles.collect();
+        let roles = roles(member);
+        set_roles(member, roles);
     }
-    if spec.namespace.as_deref() == Some("garden") {
-        let tolerations = spec.tolerations.get_or_insert_default();
+    owner_role(project);
+    if project.spec.namespace.as_deref() == Some("garden") {
+        let tolerations = project.spec.tolerations.get_or_insert_default();
         add_toleration(&mut tolerations.whitelist, taint::SEED_PROTECTED);
         add_toleration(&mut tolerations.defaults, taint::SEED_PROTECTED);
     }
+}
+
+/// Gives role `owner` to the members that `spec.owner` names, as their last role, and takes it from all others.
+///
+/// Upstream does so whenever it converts a Project (pkg/apis/core/v1beta1/conversions.go @ v1.120.0), and does not look at
+/// namespaces of ServiceAccounts either.
+pub fn owner_role(project: &mut Project) {
+    let Some(owner) = &project.spec.owner else { return };
+    for member in &mut project.spec.members {
+        let is_owner = (&member.name, &member.kind, &member.api_group) == (&owner.name, &owner.kind, &owner.api_group);
+        let mut roles = roles(member);
+        let has_role = roles.iter().any(|role| role == OWNER);
+        match (is_owner, has_role) {
+            (true, false) => roles.push(OWNER.to_owned()),
+            (false, true) => roles.retain(|role| role != OWNER),
+            _ => continue,
+        }
+        set_roles(member, roles);
+    }
+}
+
+/// All roles of a member, `role` first, without repetition.
+fn roles(member: &ProjectMember) -> Vec<String> {
+    let mut roles: Vec<String> = Vec::new();
+    for role in std::iter::once(&member.role).chain(&member.roles) {
+        if !role.is_empty() && !roles.contains(role) {
+            roles.push(role.clone());
+        }
+    }
+    roles
+}
+
+/// A member without a role may look.
+fn set_roles(member: &mut ProjectMember, roles: Vec<String>) {
+    let mut roles = roles.into_iter();
+    member.role = roles.next().unwrap_or_else(|| "viewer".to_owned());
+    member.roles = roles.collect();
 }
 
 fn subject_group(kind: &str, api_group: &mut String) {
@@ -43,7 +74,7 @@ fn subject_group(kind: &str, api_group: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use api::core::ProjectMember;
+    use api::kubernetes::rbac::Subject;
 
     use super::*;
 
@@ -69,6 +100,48 @@ mod tests {
         check("admin", &[], ("admin", &[]));
         check("", &["admin", "uam"], ("admin", &["uam"]));
         check("admin", &["uam", "admin"], ("admin", &["uam"]));
+    }
+
+    #[test]
+    fn the_owner_alone_has_role_owner() {
+        let check = |owner: &str, members: &[(&str, &[&str])], expected: &[(&str, &[&str])]| {
+            let mut project = Project::default();
+            let subject = |name: &str| Subject { kind: "User".to_owned(), name: name.to_owned(), ..Subject::default() };
+            project.spec.owner = Some(owner).filter(|name| !name.is_empty()).map(subject);
+            project.spec.members = members
+                .iter()
+                .map(|(name, roles)| ProjectMember {
+                    kind: "User".to_owned(),
+                    name: (*name).to_owned(),
+                    roles: roles.iter().map(|role| (*role).to_owned()).collect(),
+                    ..ProjectMember::default()
+                })
+                .collect();
+            super::project(&mut project);
+            let found: Vec<(&str, Vec<String>)> =
+                project.spec.members.iter().map(|member| (member.name.as_str(), roles(member))).collect();
+            let found: Vec<(&str, Vec<&str>)> =
+                found.iter().map(|(name, roles)| (*name, roles.iter().map(String::as_str).collect())).collect();
+            let expected: Vec<(&str, Vec<&str>)> =
+                expected.iter().map(|(name, roles)| (*name, roles.to_vec())).collect();
+            assert_eq!(found, expected);
+        };
+        // Another owner takes the role over.
+        check(
+            "bob",
+            &[("alice", &["admin", "owner"]), ("bob", &["viewer"])],
+            &[("alice", &["admin"]), ("bob", &["viewer", "owner"])],
+        );
+        // One that is no member yet becomes one by admission; the old one loses the role at once.
+        check("carol", &[("alice", &["owner", "uam"])], &[("alice", &["uam"])]);
+        check("carol", &[("alice", &["owner"])], &[("alice", &["viewer"])]);
+        // The role alone makes nobody the owner.
+        check(
+            "alice",
+            &[("alice", &["admin", "owner"]), ("bob", &["admin", "owner"])],
+            &[("alice", &["admin", "owner"]), ("bob", &["admin"])],
+        );
+        check("", &[("alice", &["owner"]), ("bob", &["owner"])], &[("alice", &["owner"]), ("bob", &["owner"])]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::ConfigMap;
 use api::seedmanagement::Gardenlet;
 use apimachinery::meta::Time;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::control_plane::{self, checksum};
 use super::seed_cluster;
@@ -110,7 +110,11 @@ impl Wanted {
 pub fn wanted(gardenlet: &Gardenlet, profile: &str) -> Result<Wanted, String> {
     let version = version(gardenlet)?;
     let spec = &gardenlet.spec.deployment;
-    let configuration = serde_json::to_value(&gardenlet.spec.config).unwrap_or_default();
+    let mut configuration = gardenlet.spec.config.value();
+    if let Some(seed_config) = configuration.get_mut("seedConfig").and_then(Value::as_object_mut) {
+        let metadata = seed_config.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
+        metadata["name"] = Value::String(gardenlet.metadata.name.clone());
+    }
     let config_map = format!("{NAME}-config-{}", checksum(&configuration));
     let args = [format!("--profile={profile}")];
     let repository = spec.image.as_ref().and_then(|image| image.repository.clone()).unwrap_or_else(|| IMAGE.to_owned());

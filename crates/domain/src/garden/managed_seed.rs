@@ -8,7 +8,7 @@ use api::constants::{condition, operation_state};
 use api::core::{Condition, Shoot};
 use api::seedmanagement::{Gardenlet, GardenletSelfDeployment, ManagedSeed};
 use apimachinery::meta::{RawExtension, Time};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::gardenlet::chart_reference;
 use crate::conditions;
@@ -77,11 +77,7 @@ pub fn gardenlet(seed: &ManagedSeed, parent: &Value, version: &str) -> Gardenlet
     let wanted = &seed.spec.gardenlet;
     let merges = wanted.merge_with_parent.unwrap_or(true);
     let own = serde_json::to_value(&wanted.config).unwrap_or_default();
-    let mut configuration = if merges { merged(parent, &own) } else { own };
-    if let Some(seed_config) = configuration.get_mut("seedConfig").and_then(Value::as_object_mut) {
-        let metadata = seed_config.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
-        metadata["name"] = Value::String(seed.metadata.name.clone());
-    }
+    let configuration = if merges { merged(parent, &own) } else { own };
     let deployment = wanted.deployment.clone().unwrap_or_default();
     let mut image = deployment.image.clone().unwrap_or_default();
     if merges {
@@ -213,7 +209,7 @@ mod tests {
             "controllers": { "shoot": { "concurrentSyncs": 7, "syncPeriod": "3h" } },
             "seedConfig": { "metadata": { "name": "child" }, "spec": { "child": true } },
         });
-        assert_eq!(serde_json::to_value(&made.spec.config).expect("JSON"), expected);
+        assert_eq!(wanted(&made, "documents").expect("it names a version").configuration, expected);
         assert_eq!(version(&made).as_deref(), Ok("v1.121.0"));
 
         child.spec.gardenlet.deployment = serde_json::from_value(json!({ "image": { "tag": "v1.120.0" } })).ok();

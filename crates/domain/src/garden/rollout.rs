@@ -2,7 +2,7 @@
 //! Whether a Deployment is rolled out, or why it will not be.
 
 use api::kubernetes::apps::Deployment;
-use api::kubernetes::core::{ContainerStatus, Pod};
+use api::kubernetes::core::{ContainerStateTerminated, ContainerStatus, Pod};
 
 /// Exit code of a process whose version must not run beside those that do.
 const REFUSED: i32 = 3;
@@ -81,8 +81,15 @@ fn trouble(pod: &Pod) -> Option<String> {
 /// Exit code and last line of the process that a container had before.
 fn last_end(container: &ContainerStatus) -> Option<(i32, String)> {
     let ended = container.last_state.terminated.as_ref()?;
-    let line = ended.message.lines().last().unwrap_or_default();
+    let line = last_words(ended);
     Some((ended.exit_code, line.trim_start_matches("Error: ").trim_start_matches("error: ").to_owned()))
+}
+
+/// Why a process ended, in a line that is never empty: the last that it said, but for the hint that follows a panic.
+pub fn last_words(ended: &ContainerStateTerminated) -> String {
+    let lines = ended.message.lines().map(str::trim);
+    let mut said = lines.rev().filter(|line| !line.is_empty() && !line.starts_with("note: run with `RUST_BACKTRACE"));
+    said.next().map_or_else(|| format!("it ended with exit code {}, without a word", ended.exit_code), str::to_owned)
 }
 
 #[cfg(test)]
@@ -106,6 +113,26 @@ mod tests {
             "status": { "containerStatuses": [container] },
         });
         serde_json::from_value(tree).expect("a Pod")
+    }
+
+    #[test]
+    fn every_end_has_words() {
+        for (message, expected) in [
+            ("a\nerror: b\n", "error: b"),
+            ("error: b\n\n   \n", "error: b"),
+            (
+                "panicked at x:\nboom\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n",
+                "boom",
+            ),
+            ("\n", "it ended with exit code 2, without a word"),
+        ] {
+            let ended = ContainerStateTerminated {
+                exit_code: 2,
+                message: message.to_owned(),
+                ..ContainerStateTerminated::default()
+            };
+            assert_eq!(last_words(&ended), expected, "{message:?}");
+        }
     }
 
     #[test]

@@ -49,7 +49,14 @@ pub fn seed_cluster(
     version: &str,
     profile: &str,
 ) -> SeedCluster {
-    let spec = ClusterSpec { kubernetes_version: kubernetes_version.to_owned(), ..ClusterSpec::default() };
+    let networks = &gardenlet.configuration["seedConfig"]["spec"]["networks"];
+    let network = |field: &str| networks[field].as_str().unwrap_or_default().to_owned();
+    let spec = ClusterSpec {
+        kubernetes_version: kubernetes_version.to_owned(),
+        pod_cidr: network("pods"),
+        service_cidr: network("services"),
+        ..ClusterSpec::default()
+    };
     let config = format!("{PROVIDER_LOCAL}-config");
     let tree = json!({ "apiVersion": api_version::PROVIDER_LOCAL, "kind": PROVIDER_LOCAL_KIND });
     let image = format!("{PROVIDER_LOCAL_IMAGE}:{version}");

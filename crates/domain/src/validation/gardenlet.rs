@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Gardenlets and ManagedSeeds.
 //!
-//! Unlike upstream: what stands in `spec.config` is judged by the gardenlet that is started with it.
+//! Unlike upstream: a configuration that an object has already is not judged again, so that one that an earlier release has
+//! taken can stay.
 //!
 //! Source: pkg/apis/seedmanagement/{v1alpha1/defaults_*.go,validation} @ v1.120.0.
 
 use api::constants::{annotation, namespace, operation};
-use api::seedmanagement::{Gardenlet, GardenletSelfDeployment, Image, ManagedSeed};
+use api::seedmanagement::{Gardenlet, GardenletConfig, GardenletSelfDeployment, Image, ManagedSeed};
 use apimachinery::field::{FieldError, Path};
-use apimachinery::meta::ObjectMeta;
+use apimachinery::meta::{ObjectMeta, TextMap};
 
-use super::Errors;
+use super::common::one_of;
+use super::gardenlet_configuration::{self as configuration, Bootstrap};
 use super::meta::{NameRule, immutable, object_meta, object_meta_update};
+use super::{Errors, meta};
 
 /// What a Gardenlet can be asked for, sorted.
 const GARDENLET_OPERATIONS: [&str; 3] = [operation::FORCE_REDEPLOY, operation::RECONCILE, operation::RENEW_KUBECONFIG];
@@ -24,11 +27,13 @@ pub fn default_gardenlet(gardenlet: &mut Gardenlet) {
     replica_count.get_or_insert(2);
     revision_history_limit.get_or_insert(2);
     default_image(image);
+    configuration::default(&mut gardenlet.spec.config);
 }
 
 /// Fills in a ManagedSeed.
 pub fn default_managed_seed(seed: &mut ManagedSeed) {
     let gardenlet = &mut seed.spec.gardenlet;
+    configuration::default(&mut gardenlet.config);
     let deployment = gardenlet.deployment.get_or_insert_default();
     deployment.replica_count.get_or_insert(2);
     deployment.revision_history_limit.get_or_insert(2);
@@ -45,6 +50,16 @@ fn default_image(image: &mut Option<Image>) {
 
 /// A new Gardenlet.
 pub fn gardenlet(gardenlet: &Gardenlet) -> Errors {
+    let mut errors = without_configuration(gardenlet);
+    errors.extend(configuration::validate(&gardenlet.spec.config, Bootstrap::Given, &config_path()));
+    errors
+}
+
+fn config_path() -> Path {
+    Path::new("spec").child("config")
+}
+
+fn without_configuration(gardenlet: &Gardenlet) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &gardenlet.metadata, true, NameRule::Any, &Path::new("metadata"));
     if gardenlet.metadata.namespace != namespace::GARDEN {
@@ -53,8 +68,17 @@ pub fn gardenlet(gardenlet: &Gardenlet) -> Errors {
     }
     asked(&mut errors, &gardenlet.metadata, &GARDENLET_OPERATIONS);
     let path = Path::new("spec").child("deployment");
-    replicas(&mut errors, gardenlet.spec.deployment.replica_count, &path);
-    let repository = &gardenlet.spec.deployment.helm.oci_repository;
+    let deployment = &gardenlet.spec.deployment;
+    let deployed = Deployed {
+        replicas: deployment.replica_count,
+        history: deployment.revision_history_limit,
+        account: deployment.service_account_name.as_deref(),
+        image: deployment.image.as_ref(),
+        labels: &deployment.pod_labels,
+        annotations: &deployment.pod_annotations,
+    };
+    deployed.validate(&mut errors, &path);
+    let repository = &deployment.helm.oci_repository;
     let has = |field: &Option<String>| field.as_ref().is_some_and(|text| !text.is_empty());
     let path = path.child("helm").child("ociRepository");
     if !has(&repository.r#ref) {
@@ -73,12 +97,18 @@ pub fn gardenlet_update(new: &Gardenlet, old: &Gardenlet) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
     asked_again(&mut errors, &new.metadata, &old.metadata);
-    errors.extend(gardenlet(new));
+    let (is, was) = (&new.spec.config, &old.spec.config);
+    errors.extend(configuration::validate_update(is, was, &config_path()));
+    errors.extend(if is == was { without_configuration(new) } else { gardenlet(new) });
     errors
 }
 
 /// A new ManagedSeed.
 pub fn managed_seed(seed: &ManagedSeed) -> Errors {
+    judged(seed, true)
+}
+
+fn judged(seed: &ManagedSeed, with_configuration: bool) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &seed.metadata, true, NameRule::Any, &Path::new("metadata"));
     if seed.metadata.namespace != namespace::GARDEN {
@@ -95,9 +125,22 @@ pub fn managed_seed(seed: &ManagedSeed) -> Errors {
         Some(_) => {}
     }
     let path = path.child("gardenlet");
-    let count = seed.spec.gardenlet.deployment.as_ref().and_then(|deployment| deployment.replica_count);
-    replicas(&mut errors, count, &path.child("deployment"));
-    let known = ["BootstrapToken", "None", "ServiceAccount"];
+    if let Some(deployment) = &seed.spec.gardenlet.deployment {
+        let deployed = Deployed {
+            replicas: deployment.replica_count,
+            history: deployment.revision_history_limit,
+            account: deployment.service_account_name.as_deref(),
+            image: deployment.image.as_ref(),
+            labels: &deployment.pod_labels,
+            annotations: &deployment.pod_annotations,
+        };
+        deployed.validate(&mut errors, &path.child("deployment"));
+    }
+    if with_configuration {
+        let GardenletConfig { config, .. } = &seed.spec.gardenlet;
+        errors.extend(configuration::validate(config, bootstrap(&seed.spec.gardenlet), &path.child("config")));
+    }
+    let known = ["ServiceAccount", "BootstrapToken", "None"];
     if let Some(bootstrap) = seed.spec.gardenlet.bootstrap.as_deref().filter(|it| !known.contains(it)) {
         errors.push(FieldError::not_supported(&path.child("bootstrap"), bootstrap, &known));
     }
@@ -112,15 +155,65 @@ pub fn managed_seed_update(new: &ManagedSeed, old: &ManagedSeed) -> Errors {
     let (is, was, path) = (&new.spec, &old.spec, Path::new("spec"));
     immutable(&mut errors, &is.shoot, &was.shoot, &path.child("shoot"));
     let path = path.child("gardenlet");
+    let (config, held) = (&is.gardenlet.config, &was.gardenlet.config);
+    errors.extend(configuration::validate_update(config, held, &path.child("config")));
     immutable(&mut errors, &is.gardenlet.bootstrap, &was.gardenlet.bootstrap, &path.child("bootstrap"));
     let (is, was) = (is.gardenlet.merge_with_parent, was.gardenlet.merge_with_parent);
     immutable(&mut errors, &is, &was, &path.child("mergeWithParent"));
-    errors.extend(managed_seed(new));
+    errors.extend(judged(new, config != held));
     errors
 }
 
-fn replicas(errors: &mut Errors, count: Option<i32>, path: &Path) {
-    super::meta::non_negative(errors, i64::from(count.unwrap_or_default()), &path.child("replicaCount"));
+fn bootstrap(gardenlet: &GardenletConfig) -> Bootstrap {
+    match gardenlet.bootstrap.as_deref() {
+        Some("BootstrapToken" | "ServiceAccount") => Bootstrap::Given,
+        _ => Bootstrap::None { merges: gardenlet.merge_with_parent == Some(true) },
+    }
+}
+
+/// What stands in the configuration of a Gardenlet is stored as gardenlet reads it.
+pub fn canonicalize_gardenlet(gardenlet: &mut Gardenlet) {
+    configuration::canonical(&mut gardenlet.spec.config);
+}
+
+/// As [`canonicalize_gardenlet`], of a ManagedSeed.
+pub fn canonicalize_managed_seed(seed: &mut ManagedSeed) {
+    configuration::canonical(&mut seed.spec.gardenlet.config);
+}
+
+/// What is judged of how a gardenlet is deployed.
+struct Deployed<'a> {
+    replicas: Option<i32>,
+    history: Option<i32>,
+    account: Option<&'a str>,
+    image: Option<&'a Image>,
+    labels: &'a TextMap,
+    annotations: &'a TextMap,
+}
+
+impl Deployed<'_> {
+    fn validate(&self, errors: &mut Errors, path: &Path) {
+        for (field, count) in [("replicaCount", self.replicas), ("revisionHistoryLimit", self.history)] {
+            meta::non_negative(errors, i64::from(count.unwrap_or_default()), &path.child(field));
+        }
+        if let Some(name) = self.account {
+            meta::invalid_each(errors, &path.child("serviceAccountName"), name, meta::dns_subdomain(name));
+        }
+        if let Some(image) = self.image {
+            let path = path.child("image");
+            for (field, text) in [("repository", &image.repository), ("tag", &image.tag)] {
+                if text.as_deref() == Some("") {
+                    let detail = format!("{field} must not be empty if specified");
+                    errors.push(FieldError::invalid(&path.child(field), "", &detail));
+                }
+            }
+            if let Some(policy) = &image.pull_policy {
+                one_of(errors, policy, &["Always", "IfNotPresent", "Never"], &path.child("pullPolicy"));
+            }
+        }
+        meta::labels(errors, self.labels, &path.child("podLabels"));
+        meta::annotations(errors, self.annotations, &path.child("podAnnotations"));
+    }
 }
 
 fn asked(errors: &mut Errors, metadata: &ObjectMeta, known: &[&str]) {
@@ -186,6 +279,60 @@ mod tests {
         let filled = read(tree("garden", "", json!({ "ref": "a:b" }))).spec.deployment;
         assert_eq!((filled.replica_count, filled.revision_history_limit), (Some(2), Some(2)));
         assert_eq!(filled.image.and_then(|image| image.pull_policy).as_deref(), Some("IfNotPresent"));
+    }
+
+    #[test]
+    fn deployments_of_gardenlets_are_judged() {
+        let mut gardenlet = read(tree("garden", "", json!({ "ref": "a:b" })));
+        let deployment = &mut gardenlet.spec.deployment;
+        (deployment.replica_count, deployment.revision_history_limit) = (Some(-1), Some(-1));
+        deployment.service_account_name = Some("A".to_owned());
+        deployment.image =
+            Some(Image { tag: Some(String::new()), pull_policy: Some("Maybe".to_owned()), ..Image::default() });
+        let found: Vec<String> = super::gardenlet(&gardenlet).iter().map(|error| error.field.clone()).collect();
+        assert_eq!(
+            found,
+            [
+                "spec.deployment.replicaCount",
+                "spec.deployment.revisionHistoryLimit",
+                "spec.deployment.serviceAccountName",
+                "spec.deployment.image.tag",
+                "spec.deployment.image.pullPolicy",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_configuration_is_judged_when_it_changes() {
+        let with = |config: Value| {
+            let mut tree = tree("garden", "", json!({ "ref": "a:b" }));
+            tree["spec"]["config"] = config;
+            read(tree)
+        };
+        let errors = |errors: Errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let named = || with(json!({ "seedConfig": { "metadata": { "name": "a" } } }));
+        let text = ["spec.config.seedConfig.metadata.name: Forbidden: seed name is forbidden"];
+        assert_eq!(errors(gardenlet(&named())), text);
+        assert_eq!(errors(gardenlet_update(&named(), &with(json!({})))), text);
+        assert_eq!(errors(gardenlet_update(&named(), &named())), [""; 0]);
+
+        let seed = |config: Value| {
+            let tree = json!({
+                "metadata": { "name": "a", "namespace": "garden" },
+                "spec": { "shoot": { "name": "a" }, "gardenlet": { "config": config } },
+            });
+            let mut seed: ManagedSeed = serde_json::from_value(tree).expect("a ManagedSeed");
+            default_managed_seed(&mut seed);
+            seed
+        };
+        let wrong = json!({ "gardenClientConnection": { "kubeconfig": "/a" } });
+        let text = [
+            "spec.gardenlet.config.gardenClientConnection.kubeconfig: Forbidden: kubeconfig is forbidden if bootstrap \
+                     is specified",
+        ];
+        assert_eq!(errors(managed_seed(&seed(wrong.clone()))), text);
+        assert_eq!(errors(managed_seed_update(&seed(wrong.clone()), &seed(json!({})))), text);
+        assert_eq!(errors(managed_seed_update(&seed(wrong.clone()), &seed(wrong))), [""; 0]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod common;
 pub mod extensibility;
 pub mod garden;
 pub mod gardenlet;
+pub mod gardenlet_configuration;
 mod images;
 pub mod kubeconfig;
 pub mod meta;

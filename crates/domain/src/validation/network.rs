@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Networks: CIDRs, families, overlaps (pkg/utils/validation/cidr @ v1.120.0).
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use apimachinery::field::{FieldError, Path};
+use apimachinery::fnv::fnv64;
 
 use super::Errors;
 
@@ -46,6 +47,24 @@ impl Network {
     /// Length of the prefix.
     pub const fn prefix(self) -> u32 {
         self.prefix
+    }
+
+    /// The first address and the number of addresses; `None`: they are not IPv4. Of the widest network the last address is
+    /// left out.
+    pub fn ipv4(self) -> Option<(u32, u32)> {
+        let first = u32::try_from(self.base(self.prefix).checked_shl(self.width - self.prefix)?).ok()?;
+        let count = 1_u64.checked_shl(self.width - self.prefix)?;
+        self.is_ipv4().then(|| (first, u32::try_from(count).unwrap_or(u32::MAX)))
+    }
+
+    /// An address made of a text: equal texts have equal addresses; different ones mostly have different ones. `None`: the
+    /// addresses are not IPv4, or there is no room.
+    pub fn address(self, text: &str) -> Option<Ipv4Addr> {
+        let (first, count) = self.ipv4()?;
+        // The first is the network's, the second that of its gateway, the last for everybody.
+        let room = u64::from(count).checked_sub(3).filter(|room| *room > 0)?;
+        let number = u64::from(first) + 2 + fnv64(text.bytes()) % room;
+        u32::try_from(number).ok().map(Ipv4Addr::from)
     }
 
     fn base(self, prefix: u32) -> u128 {
@@ -158,5 +177,22 @@ mod tests {
         check("10.0.0.0/33", &["pods: Invalid value: \"10.0.0.0/33\": invalid CIDR address: 10.0.0.0/33"]);
         check("10.0.0.1/8", &["pods: Invalid value: \"10.0.0.1/8\": must be valid canonical CIDR"]);
         check("2001:db8::/32", &["pods: Invalid value: \"2001:db8::\": must be a valid IPv4 address"]);
+    }
+
+    #[test]
+    fn an_address_is_of_its_network() {
+        let address = |network: &str, text: &str| Network::parse(network)?.address(text);
+        for text in ["a", "b", "c", "d"] {
+            assert_eq!(address("10.1.0.7/30", text), Some(Ipv4Addr::new(10, 1, 0, 6)));
+            let address = address("10.1.0.0/16", text).expect("an address");
+            assert!(address.octets().starts_with(&[10, 1]), "{address}");
+        }
+        for none in ["", "10.1.0.0", "10.1.0.0/31", "10.1.0.0/33", "fd00::/64", "::/0", "x/8"] {
+            assert_eq!(address(none, "a"), None, "{none}");
+        }
+        assert!(address("0.0.0.0/0", "a").is_some());
+        let range = |network: &str| Network::parse(network).and_then(Network::ipv4);
+        assert_eq!(range("10.2.3.4/16"), Some((0x0a02_0000, 1 << 16)));
+        assert_eq!(range("fd00::/112"), None);
     }
 }

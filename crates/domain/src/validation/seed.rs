@@ -31,8 +31,13 @@ pub fn seed(seed: &Seed) -> Errors {
         ];
         one_of(&mut errors, operation, &supported, &operation_path());
     }
-    spec(&mut errors, &seed.spec, &Path::new("spec"));
+    spec(&mut errors, &seed.spec, &Path::new("spec"), false);
     errors
+}
+
+/// The specification of a Seed that is completed later.
+pub fn template(errors: &mut Errors, template: &SeedSpec, path: &Path) {
+    spec(errors, template, path, true);
 }
 
 fn operation_path() -> Path {
@@ -49,29 +54,33 @@ pub fn seed_update(new: &Seed, old: &Seed) -> Errors {
         let text = format!("must not overwrite operation {before:?} with {now:?}");
         errors.push(FieldError::forbidden(&operation_path(), &text));
     }
-    let path = Path::new("spec");
-    let (networks, before) = (&new.spec.networks, &old.spec.networks);
-    let networks_path = path.child("networks");
-    immutable(&mut errors, &networks.ip_families, &before.ip_families, &networks_path.child("ipFamilies"));
-    immutable(&mut errors, &networks.pods, &before.pods, &networks_path.child("pods"));
-    immutable(&mut errors, &networks.services, &before.services, &networks_path.child("services"));
-    if before.nodes.is_some() {
-        immutable(&mut errors, &networks.nodes, &before.nodes, &networks_path.child("nodes"));
-    }
-    if let (Some(ingress), Some(before)) = (&new.spec.ingress, &old.spec.ingress) {
-        immutable(&mut errors, &ingress.domain, &before.domain, &path.child("ingress").child("domain"));
-    }
-    let backup_path = path.child("backup");
-    match (&new.spec.backup, &old.spec.backup) {
-        (Some(backup), Some(before)) => {
-            immutable(&mut errors, &backup.provider, &before.provider, &backup_path.child("provider"));
-            immutable(&mut errors, &backup.region, &before.region, &backup_path.child("region"));
-        }
-        (removed, before @ Some(_)) => immutable(&mut errors, removed, before, &backup_path),
-        (_, None) => {}
-    }
+    spec_update(&mut errors, &new.spec, &old.spec, &Path::new("spec"));
     errors.extend(seed(new));
     errors
+}
+
+/// A changed specification.
+pub fn spec_update(errors: &mut Errors, new: &SeedSpec, old: &SeedSpec, path: &Path) {
+    let (networks, before) = (&new.networks, &old.networks);
+    let networks_path = path.child("networks");
+    immutable(errors, &networks.ip_families, &before.ip_families, &networks_path.child("ipFamilies"));
+    immutable(errors, &networks.pods, &before.pods, &networks_path.child("pods"));
+    immutable(errors, &networks.services, &before.services, &networks_path.child("services"));
+    if before.nodes.is_some() {
+        immutable(errors, &networks.nodes, &before.nodes, &networks_path.child("nodes"));
+    }
+    if let (Some(ingress), Some(before)) = (&new.ingress, &old.ingress) {
+        immutable(errors, &ingress.domain, &before.domain, &path.child("ingress").child("domain"));
+    }
+    let backup_path = path.child("backup");
+    match (&new.backup, &old.backup) {
+        (Some(backup), Some(before)) => {
+            immutable(errors, &backup.provider, &before.provider, &backup_path.child("provider"));
+            immutable(errors, &backup.region, &before.region, &backup_path.child("region"));
+        }
+        (removed, before @ Some(_)) => immutable(errors, removed, before, &backup_path),
+        (_, None) => {}
+    }
 }
 
 /// A changed status of a Seed.
@@ -84,19 +93,19 @@ pub fn seed_status_update(new: &Seed, old: &Seed) -> Errors {
     errors
 }
 
-fn spec(errors: &mut Errors, spec: &SeedSpec, path: &Path) {
+fn spec(errors: &mut Errors, spec: &SeedSpec, path: &Path, in_template: bool) {
     let provider = path.child("provider");
-    if spec.provider.r#type.is_empty() {
+    if !in_template && spec.provider.r#type.is_empty() {
         errors.push(FieldError::required(&provider.child("type"), "must provide a provider type"));
     }
-    if spec.provider.region.is_empty() {
+    if !in_template && spec.provider.region.is_empty() {
         errors.push(FieldError::required(&provider.child("region"), "must provide a provider region"));
     }
     let mut zones = BTreeSet::new();
     if let Some((index, zone)) = spec.provider.zones.iter().enumerate().find(|(_, zone)| !zones.insert(*zone)) {
         errors.push(FieldError::duplicate(&provider.child("zones").index(index), zone));
     }
-    networks(errors, &spec.networks, &path.child("networks"));
+    networks(errors, &spec.networks, &path.child("networks"), in_template);
     if let Some(each) = &spec.backup {
         backup(errors, each, &spec.provider.r#type, &path.child("backup"));
     }
@@ -117,12 +126,12 @@ fn spec(errors: &mut Errors, spec: &SeedSpec, path: &Path) {
     if let Some(each) = &spec.settings {
         settings(errors, each, &spec.provider.zones, &path.child("settings"));
     }
-    ingress(errors, spec, path);
+    ingress(errors, spec, path, in_template);
     common::extensions(errors, spec.extensions.iter().map(|extension| &extension.r#type), &path.child("extensions"));
     common::resources(errors, &spec.resources, &path.child("resources"));
 }
 
-fn networks(errors: &mut Errors, networks: &SeedNetworks, path: &Path) {
+fn networks(errors: &mut Errors, networks: &SeedNetworks, path: &Path, in_template: bool) {
     let found = errors.len();
     ip_families(errors, &networks.ip_families, &path.child("ipFamilies"));
     if errors.len() > found {
@@ -135,7 +144,9 @@ fn networks(errors: &mut Errors, networks: &SeedNetworks, path: &Path) {
     {
         errors.push(FieldError::invalid(&services.path, &services.text, "cannot be larger than /8"));
     }
-    let mut all = vec![Cidr::new(&networks.pods, path.child("pods")), services];
+    let given = |cidr: &Cidr| !in_template || !cidr.text.is_empty();
+    let mut all: Vec<Cidr> =
+        [Cidr::new(&networks.pods, path.child("pods")), services].into_iter().filter(given).collect();
     let defaults = path.child("shootDefaults");
     let shoot = networks.shoot_defaults.as_ref();
     let optional = [
@@ -240,10 +251,12 @@ fn settings(errors: &mut Errors, settings: &SeedSettings, zones: &[String], path
     }
 }
 
-fn ingress(errors: &mut Errors, spec: &SeedSpec, path: &Path) {
+fn ingress(errors: &mut Errors, spec: &SeedSpec, path: &Path, in_template: bool) {
     let ingress_path = path.child("ingress");
     let Some(ingress) = &spec.ingress else {
-        errors.push(FieldError::required(&ingress_path, "cannot be empty"));
+        if !in_template {
+            errors.push(FieldError::required(&ingress_path, "cannot be empty"));
+        }
         return;
     };
     let domain = ingress_path.child("domain");

@@ -139,8 +139,7 @@ impl Scope {
             }
         };
         self.kind.metadata_mut(&mut *object).managed_fields.clone_from(&managed);
-        self.check(&name, &mut *object, old, marks)?;
-        warnings.extend(self.kind.warnings(&*object, old, &self.context));
+        warnings.extend(self.check(&name, &mut *object, old, marks)?);
         warnings.extend(self.admission_warnings(operation, &name, &mut *object, old, view));
 
         self.validate(operation, &name, &mut *object, old, view)?;
@@ -166,8 +165,15 @@ impl Scope {
         managed
     }
 
-    /// The kind's strategy and static validation; `marks` is what is wrong with marks of deletion.
-    fn check(&self, name: &str, object: &mut AnyObject, old: Option<&AnyObject>, marks: Vec<FieldError>) -> Result<()> {
+    /// The kind's strategy and static validation; `marks` is what is wrong with marks of deletion. The warnings are about the
+    /// object as it is before it is normalised.
+    fn check(
+        &self,
+        name: &str,
+        object: &mut AnyObject,
+        old: Option<&AnyObject>,
+        marks: Vec<FieldError>,
+    ) -> Result<Vec<String>> {
         let (kind, context) = (&self.kind, &self.context);
         let (mut errors, of_kind) = match old {
             None => {
@@ -186,8 +192,9 @@ impl Scope {
         errors.retain(|error| of_kind.iter().all(|own| own.field != error.field));
         errors.extend(of_kind);
         self.invalid(name, &errors)?;
+        let warnings = kind.warnings(object, old, context);
         kind.canonicalize(object);
-        Ok(())
+        Ok(warnings)
     }
 
     /// The namespace exists and, for a creation, is not going away.

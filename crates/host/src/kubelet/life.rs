@@ -273,7 +273,9 @@ impl Life<'_> {
         let mut new = self.pod.clone();
         let now = self.kubelet.context.clock.now();
         let said = status::SaidSo { panicked: self.panicked.as_ref(), unready: self.unready.as_ref() };
+        let network = (self.kubelet.options.pod_network_of)(&self.key.cluster);
         new.status = status::status(&self.pod, state, self.last.as_ref(), said, self.restarts, now);
+        status::set_address(&mut new, &self.key.cluster, network.as_deref());
         loop {
             match self.api.update_status(&self.pod, &new).await {
                 Ok(pod) => self.pod = pod,

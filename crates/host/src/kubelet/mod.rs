@@ -32,6 +32,7 @@ use api::kubernetes::core::Pod;
 use apimachinery::meta::{DeleteOptions, Preconditions};
 use controller::{Api, Controller, Error, ListOptions, ObjectKey, QueueHandle, Requeue, Store};
 use futures::future::BoxFuture;
+use kube_controllers::workload::NetworkOf;
 use parking_lot::Mutex;
 use process::child::{Assignment, Joining, Ready};
 use process::{Context, Exit};
@@ -119,6 +120,8 @@ pub struct Options {
     pub logs: Logs,
     /// Why the processes that pods had before are not there any more.
     pub before: Before,
+    /// Networks of the pods of clusters.
+    pub pod_network_of: NetworkOf,
 }
 
 impl fmt::Debug for Options {

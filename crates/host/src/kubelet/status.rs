@@ -9,6 +9,7 @@ use api::kubernetes::core::{
 };
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::validation::network::Network;
 use process::child::Unready;
 use process::panics::Panicked;
 
@@ -17,8 +18,10 @@ const LONGEST_BACK_OFF: TimeDelta = TimeDelta::minutes(5);
 const FIRST_BACK_OFF: TimeDelta = TimeDelta::seconds(10);
 /// A process that ran that long without failing starts with a clean record.
 pub(crate) const CLEAN_RECORD: TimeDelta = TimeDelta::minutes(10);
-/// The address that every process has: this machine's.
+/// The address of the node of every process: this machine's.
 const ADDRESS: &str = "127.0.0.1";
+/// Network of pods that Shoots have by default.
+const NETWORK: &str = "100.96.0.0/11";
 
 /// What a container does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,14 +128,27 @@ pub(crate) fn status(
     PodStatus {
         phase: if is_pending { "Pending" } else { "Running" }.to_owned(),
         host_ip: ADDRESS.to_owned(),
-        pod_ip: ADDRESS.to_owned(),
-        pod_i_ps: vec![PodIP { ip: ADDRESS.to_owned() }],
         qos_class: "BestEffort".to_owned(),
         start_time: Some(pod.status.start_time.unwrap_or_else(|| Time::from_instant(now))),
         conditions,
         container_statuses: vec![container_status],
         ..pod.status.clone()
     }
+}
+
+/// Gives a pod an address of its cluster's network, unless it has one of it. Nothing listens there: its process does at an
+/// address of this machine.
+pub(crate) fn set_address(pod: &mut Pod, cluster: &str, network: Option<&str>) {
+    let network =
+        network.and_then(Network::parse).filter(|network| network.is_ipv4()).or_else(|| Network::parse(NETWORK));
+    let own = pod.status.pod_ip.as_str();
+    if !own.is_empty() && own != ADDRESS {
+        return;
+    }
+    let address = network.and_then(|network| network.address(&format!("{cluster}/{}", pod.metadata.uid)));
+    let address = address.map_or_else(|| ADDRESS.to_owned(), |address| address.to_string());
+    pod.status.pod_i_ps = vec![PodIP { ip: address.clone() }];
+    pod.status.pod_ip = address;
 }
 
 fn container_state(pod: &Pod, container: &str, state: &State) -> ContainerState {
@@ -332,6 +348,20 @@ mod tests {
         let last = container.last_state.terminated.as_ref().expect("terminated");
         assert_eq!((last.exit_code, last.reason.as_str(), last.message.as_str()), (3, "Error", "error: skew"));
         assert_eq!((container.restart_count, status.phase.as_str()), (4, "Running"));
+    }
+
+    #[test]
+    fn a_pod_has_an_address_of_its_network_and_keeps_it() {
+        let mut pod = pod();
+        "127.0.0.1".clone_into(&mut pod.status.pod_ip);
+        set_address(&mut pod, "seed--a", Some("10.1.0.0/16"));
+        let address = pod.status.pod_ip.clone();
+        assert!(address.starts_with("10.1.") && pod.status.pod_i_ps[0].ip == address, "{address}");
+        set_address(&mut pod, "seed--a", None);
+        assert_eq!(pod.status.pod_ip, address);
+        pod.status.pod_ip.clear();
+        set_address(&mut pod, "seed--a", Some("fd00::/64"));
+        assert!(pod.status.pod_ip.starts_with("100."), "{}", pod.status.pod_ip);
     }
 
     #[test]

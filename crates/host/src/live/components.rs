@@ -42,7 +42,7 @@ impl Live {
             is_process: Arc::new(move |image| is_process.names(image)),
             node_of: Arc::new(|cluster| (!cluster::is_technical_id(cluster)).then(|| "terrarium".to_owned())),
             pod_end_of: Arc::new(move |cluster| ends.of(cluster)),
-            pod_network_of: self.host.pod_networks(),
+            pod_network_of: self.host.networks().of_pods(),
             ..workload::Options::default()
         };
         let namespace_objects = namespace_objects::Options { root_ca: authorities.to_owned() };
@@ -85,6 +85,7 @@ impl Live {
             }),
             logs,
             before,
+            pod_network_of: self.host.networks().of_pods(),
         };
         self.spawn("kubelet", move |context, ended| {
             let mut options = options.clone();

@@ -86,6 +86,7 @@ impl Kubelet {
             }),
             logs: world.logs.clone(),
             before: Before::Stopped,
+            pod_network_of: Arc::new(|_| None),
         };
         let transport = world.transport();
         world

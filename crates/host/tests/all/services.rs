@@ -46,6 +46,35 @@ fn pods_find_the_api_server_by_a_service() {
 }
 
 #[test]
+fn the_api_server_has_endpoints() {
+    let world = World::new(Options::default());
+    let ports = json!([{"name": "https", "port": 443, "protocol": "TCP"}]);
+    let endpoints = world.get("/api/v1/namespaces/default/endpoints/kubernetes");
+    let address = endpoints["subsets"][0]["addresses"][0]["ip"].clone();
+    assert_eq!(endpoints["subsets"], json!([{"addresses": [{"ip": address}], "ports": ports}]));
+    let slices = world.list("/apis/discovery.k8s.io/v1/endpointslices");
+    let [slice] = slices.as_slice() else { panic!("one slice: {slices:?}") };
+    assert_eq!(slice["endpoints"][0]["addresses"], json!([address]));
+    assert_eq!(slice["metadata"]["labels"]["kubernetes.io/service-name"], "kubernetes");
+    assert_eq!(slice["ports"], ports);
+}
+
+#[test]
+fn addresses_are_of_the_networks_of_the_cluster() {
+    let world = World::new(Options::default());
+    let spec = json!({"kubernetesVersion": "1.31.1", "podCIDR": "10.1.0.0/16", "serviceCIDR": "10.2.0.0/16"});
+    let cluster = json!({"metadata": {"name": "seed--a"}, "spec": spec});
+    world.ask("POST", "/apis/terrarium.dev/v1alpha1/clusters", cluster);
+    world.settle(1);
+    let (code, kubernetes) = world.send_in("seed--a", "GET", &format!("{SERVICES}/kubernetes"), Value::Null);
+    assert_eq!((code, &kubernetes["spec"]["clusterIP"]), (200, &json!("10.2.0.1")));
+    let web = service("web", json!({"ports": [{"port": 80}]}));
+    let (_, web) = world.send_in("seed--a", "POST", SERVICES, web);
+    let address = web["spec"]["clusterIP"].as_str().expect("an address");
+    assert!(address.starts_with("10.2.") && address != "10.2.0.1", "{address}");
+}
+
+#[test]
 fn services_get_addresses_and_ports_and_keep_them() {
     let world = World::new(Options::default());
     let created =

@@ -9,8 +9,6 @@
 //! | `terrarium.dev/pod-end` | a duration: how long it takes to end once it is asked to, its grace period being the most; `never`: it does not end by itself |
 //! | `terrarium.dev/pod-fault` | `Pending`: it never starts; `NotReady`: it runs and is not ready; any other text: the reason why its containers wait, such as `CrashLoopBackOff` or `ImagePullBackOff` |
 
-use std::net::Ipv4Addr;
-
 use api::constants::annotation;
 use api::kubernetes::core::{
     Container, ContainerState, ContainerStateRunning, ContainerStateWaiting, ContainerStatus, Pod, PodCondition, PodIP,
@@ -19,6 +17,7 @@ use api::kubernetes::core::{
 use apimachinery::fnv::fnv64;
 use apimachinery::meta::{Duration, ObjectMeta, Time};
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::validation::network::Network;
 
 /// What a pod's annotations ask for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,17 +53,6 @@ pub(crate) fn images(spec: &PodSpec) -> impl Iterator<Item = &str> {
 pub(crate) fn address(prefix: &str, text: &str) -> String {
     let hash = fnv64(text.bytes());
     format!("{prefix}.{}.{}", (hash >> 8) & 0xff, hash % 254 + 1)
-}
-
-/// An address of a network, `10.1.0.0/16`, made of a text; `None`: it is no IPv4 network, or has no room.
-fn address_in(network: &str, text: &str) -> Option<String> {
-    let (base, bits) = network.trim().split_once('/')?;
-    let (base, bits) = (u32::from(base.parse::<Ipv4Addr>().ok()?), bits.parse::<u32>().ok()?);
-    // The first is the network's, the second that of its gateway, the last for everybody.
-    let room = 1_u64.checked_shl(32_u32.checked_sub(bits)?)?.checked_sub(3).filter(|room| *room > 0)?;
-    let first = u64::from(base) >> (32 - bits) << (32 - bits);
-    let number = first + 2 + fnv64(text.bytes()) % room;
-    Some(Ipv4Addr::from(u32::try_from(number).ok()?).to_string())
 }
 
 /// Where a pod runs.
@@ -119,7 +107,8 @@ pub(crate) fn running(spec: &PodSpec, at: At<'_>, seed: &str, fault: Option<&str
         at.host.to_owned()
     } else {
         let default = || address(&format!("100.{}", 96 + fnv64(seed.bytes()) % 32), seed);
-        at.network.and_then(|network| address_in(network, seed)).unwrap_or_else(default)
+        let network = at.network.and_then(|network| Network::parse(network.trim()));
+        network.and_then(|network| network.address(seed)).map_or_else(default, |address| address.to_string())
     };
     let containers = spec.containers.iter().map(|container| {
         let state = match waiting {
@@ -231,20 +220,6 @@ mod tests {
     /// On a node of a cluster whose pods are in any network.
     fn on(host: &str) -> At<'_> {
         At { host, network: None }
-    }
-
-    #[test]
-    fn an_address_is_of_the_network() {
-        for text in ["a", "b", "c", "d"] {
-            let address: Ipv4Addr = address_in("10.1.0.7/30", text).expect("an address").parse().expect("an address");
-            assert_eq!(address, Ipv4Addr::new(10, 1, 0, 6));
-            let address: Ipv4Addr = address_in("10.1.0.0/16", text).expect("an address").parse().expect("an address");
-            assert!(address.octets().starts_with(&[10, 1]), "{address}");
-        }
-        for none in ["", "10.1.0.0", "10.1.0.0/31", "10.1.0.0/33", "fd00::/64", "x/8"] {
-            assert_eq!(address_in(none, "a"), None, "{none}");
-        }
-        assert!(address_in("0.0.0.0/0", "a").is_some());
     }
 
     fn instant(seconds: i64) -> DateTime<Utc> {

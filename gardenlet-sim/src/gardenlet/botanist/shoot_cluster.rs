@@ -25,9 +25,15 @@ impl Botanist {
     pub(crate) async fn ensure_cluster(&self) -> Result<(), Failure> {
         let stored = self.gardenlet.known::<Cluster>(RUNTIME, "", &self.technical_id);
         let client_ca = self.client_bundle(stored.as_ref().map_or("", |cluster| &cluster.spec.client_ca))?;
+        let networking = self.shoot.spec.networking.clone().unwrap_or_default();
         let wanted = Cluster {
             metadata: ObjectMeta::named("", &self.technical_id),
-            spec: ClusterSpec { kubernetes_version: self.shoot.spec.kubernetes.version.clone(), client_ca },
+            spec: ClusterSpec {
+                kubernetes_version: self.shoot.spec.kubernetes.version.clone(),
+                client_ca,
+                pod_cidr: networking.pods.unwrap_or_default(),
+                service_cidr: networking.services.unwrap_or_default(),
+            },
         };
         self.apply(&self.clusters(), &wanted).await?;
         Ok(())

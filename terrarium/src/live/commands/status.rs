@@ -16,6 +16,7 @@ use apimachinery::meta::ObjectMeta;
 use chrono::{DateTime, SecondsFormat, Utc};
 use clap::Args;
 use controller::{Api, ListOptions};
+use domain::garden::rollout::last_words;
 use domain::profile::Profile;
 use domain::skew::start_up::violation_text;
 use domain::skew::{Landscape, violations};
@@ -214,7 +215,7 @@ fn process(pod: &Pod) -> Process {
 
 /// How a process ended, in a line: the last of its words is why.
 fn ended(end: &ContainerStateTerminated) -> String {
-    let why = end.message.lines().last().unwrap_or_default();
+    let why = last_words(end);
     let at = end.finished_at.0.to_rfc3339_opts(SecondsFormat::Secs, true);
     format!("ended at {at} with exit code {}: {why}", end.exit_code)
 }

@@ -115,8 +115,11 @@ pub(in crate::live) fn garden(kubernetes_version: &str) -> Garden {
     serde_json::from_value(tree).expect("it is a Garden")
 }
 
-/// The Gardenlet of a seed: it follows the operator's version.
-pub(in crate::live) fn gardenlet(seed: &Seed, version: &str, configuration: Value) -> Gardenlet {
+/// The Gardenlet of a seed: it follows the operator's version. The name of the Seed is the Gardenlet's.
+pub(in crate::live) fn gardenlet(seed: &Seed, version: &str, mut configuration: Value) -> Gardenlet {
+    if let Some(metadata) = configuration.pointer_mut("/seedConfig/metadata").and_then(Value::as_object_mut) {
+        metadata.remove("name");
+    }
     let tree = json!({
         "metadata": {
             "name": seed.metadata.name,

@@ -169,9 +169,14 @@ impl World {
     }
 
     pub(crate) fn send(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
+        self.send_in("runtime", method, path, body)
+    }
+
+    /// As [`World::send`], in another cluster.
+    pub(crate) fn send_in(&self, cluster: &str, method: &str, path: &str, body: Value) -> (u16, Value) {
         let patch = if method == "PATCH" { "application/strategic-merge-patch+json" } else { "application/json" };
         let body = if body.is_null() { String::new() } else { body.to_string() };
-        let request = http::Request::builder().method(method).uri(format!("/clusters/runtime{path}"));
+        let request = http::Request::builder().method(method).uri(format!("/clusters/{cluster}{path}"));
         let request = request.header("Content-Type", patch).body(full(body)).expect("a request");
         let user = User { name: "admin".into(), groups: vec!["system:masters".into()], component: None };
         self.runtime.block_on(async {

@@ -263,8 +263,9 @@ fn serve(facts: &Facts, log: &Log, now: DateTime<Utc>, tasks: &Tasks) -> Result<
 #[cfg(test)]
 mod tests {
     use controller_manager::{
-        binding, cloud_profile, controller_installation, project, protection, seed_checks, seed_lifecycle,
-        seed_secrets, shoot_hibernation, shoot_maintenance, shoot_quota, shoot_retry, shoot_status_label,
+        binding, bootstrap, cloud_profile, controller_installation, project, project_activity, protection, seed_checks,
+        seed_lifecycle, seed_secrets, shoot_hibernation, shoot_maintenance, shoot_quota, shoot_retry,
+        shoot_status_label,
     };
     use ops::history::writers;
 
@@ -276,7 +277,9 @@ mod tests {
             cloud_profile::CLOUD_PROFILE,
             cloud_profile::NAMESPACED_CLOUD_PROFILE,
             controller_installation::NAME,
+            bootstrap::NAME,
             project::NAME,
+            project_activity::NAME,
             protection::CONTROLLER_DEPLOYMENT,
             protection::CONTROLLER_REGISTRATION,
             protection::EXPOSURE_CLASS,
