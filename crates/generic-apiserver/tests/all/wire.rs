@@ -559,12 +559,12 @@ async fn a_connection_goes_on_behind_a_refusal() {
     let (_world, wire) = served(|_| ()).await;
     let mut stream = by_hand(&wire).await;
     let host = "Host: a\r\nContent-Type: application/json\r\n";
-    let token = "Authorization: Bearer guess\r\n";
+    let (known, token) = ("Authorization: Bearer secret\r\n", "Authorization: Bearer guess\r\n");
     let large = " ".repeat(4 << 20);
     for (head, body, expected) in [
         (format!("POST {WIDGETS} HTTP/1.1\r\n{host}{token}Content-Length: 2\r\n\r\n"), "{}", "401"),
-        (format!("POST /clusters/none/api/v1/x HTTP/1.1\r\n{host}Content-Length: 2\r\n\r\n"), "{}", "404"),
-        (format!("POST {WIDGETS} HTTP/1.1\r\n{host}Content-Length: {}\r\n\r\n", large.len()), &large, "413"),
+        (format!("POST /clusters/none/api/v1/x HTTP/1.1\r\n{host}{known}Content-Length: 2\r\n\r\n"), "{}", "404"),
+        (format!("POST {WIDGETS} HTTP/1.1\r\n{host}{known}Content-Length: {}\r\n\r\n", large.len()), &large, "413"),
         (
             format!("POST {WIDGETS} HTTP/1.1\r\n{host}{token}Transfer-Encoding: chunked\r\n\r\n"),
             "1\r\nx\r\n0\r\n\r\n",
