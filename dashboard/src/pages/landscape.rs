@@ -14,7 +14,7 @@ use api::core::{ControllerInstallation, Seed};
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::Pod;
 use controller::Error;
-use domain::skew::{Component, GardenerVersion, Instance};
+use domain::skew::{Component, GardenerVersion, Instance, library};
 use domain::upgrade::Step;
 use maud::{Markup, html};
 use ops::components::{Row, State, pods_of, problem, rolls, version_of};
@@ -304,9 +304,9 @@ impl Progress<'_> {
     /// The Deployments that a step replaces: one, but for an extension, which each seed has.
     fn of(&self, step: &Step) -> Vec<&Deployment> {
         let (name, cluster) = match step.component {
-            Component::Extension => (step.owner.as_str(), None),
-            Component::Gardenlet => (step.component.name(), Some(api::cluster::of_seed(&step.owner))),
-            component => (component.name(), Some(api::cluster::RUNTIME.to_owned())),
+            Component::Extension => (library::deployment_of(&step.owner).unwrap_or_default(), None),
+            Component::Gardenlet => (step.component.name().to_owned(), Some(api::cluster::of_seed(&step.owner))),
+            component => (component.name().to_owned(), Some(api::cluster::RUNTIME.to_owned())),
         };
         let is_meant = |it: &&Deployment| {
             let at = it.metadata.annotation(annotation::CLUSTER).unwrap_or_default();

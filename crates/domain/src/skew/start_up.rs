@@ -227,15 +227,17 @@ pub(super) fn library_refused(landscape: &Landscape, instance: &Instance, violat
 
 /// Rule E1 in words: `oldest` is the version of the gardenlet that decides.
 fn extension_text(landscape: &Landscape, instance: &Instance, oldest: Option<&GardenerVersion>) -> String {
-    let seed = landscape.instances.iter().find(|known| {
+    let are_oldest = landscape.instances.iter().filter(|known| {
         known.component == Component::Gardenlet && GardenerVersion::parse(&known.version).as_ref() == oldest
     });
+    // The first by name: the order of instances is that of their Leases.
+    let seed = are_oldest.map(|known| known.owner.as_str()).min();
     format!(
         "extension {:?} depends on extensions library {}, which is newer than gardenlet {} on seed {:?}",
         instance.owner,
         instance.version.trim_start_matches('v'),
         oldest.map(ToString::to_string).unwrap_or_default(),
-        seed.map(|seed| seed.owner.as_str()).unwrap_or_default()
+        seed.unwrap_or_default()
     )
 }
 

@@ -49,9 +49,8 @@ pub(crate) struct Manners {
     /// Print the order and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Wait for Enter before each component, so that a mixed landscape can be looked at; the end of the input stops there
-    ///
-    /// gardener-operator does not wait between the components that it replaces: only in a landscape without one.
+    /// Wait for Enter before each component, so that a mixed landscape can be looked at; the end of the input stops there. Only
+    /// without gardener-operator, which does not wait between components
     #[arg(long)]
     pause_between: bool,
     /// Write what was done: JUnit for `.xml`, JSON for `.json`, text for any other name

@@ -379,11 +379,11 @@ impl View {
                 Some(_) => State::Refused(String::new()),
             }
         };
-        let mut found: Vec<String> = match self.until(unchanged_for, look).await {
-            State::Failed(why) => return Err(Failure::Failed(why)),
-            _ => Vec::new(),
-        };
-        found.extend(self.defects(to).into_iter().map(|(Defect::Passing(why) | Defect::Lasting(why))| why));
+        if let State::Failed(why) = self.until(unchanged_for, look).await {
+            return Err(Failure::Failed(why));
+        }
+        let texts = self.defects(to).into_iter().map(|(Defect::Passing(why) | Defect::Lasting(why))| why);
+        let mut found: Vec<String> = texts.collect();
         let fleet = fleet::without_shoots(&self.context).await?;
         found.extend(skew::rows(&fleet, self.profile).into_iter().map(|row| format!("{}: {}", row.rule, row.message)));
         let Some((first, rest)) = found.split_first() else { return Ok(()) };
