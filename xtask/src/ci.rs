@@ -23,8 +23,8 @@ pub(crate) fn root() -> PathBuf {
     manifest.parent().unwrap_or(manifest).to_owned()
 }
 
-/// Runs every check; `long` explores more schedules, compares forecasts with more landscapes, and kills landscapes more
-/// often.
+/// Runs every check; `long` explores more schedules, compares forecasts with more landscapes, drains nodes in more of them,
+/// and kills landscapes more often.
 pub(crate) fn test(long: bool) -> Result<(), String> {
     step("format", cargo(&["fmt", "--all", "--check"]))?;
     step(
@@ -40,7 +40,9 @@ pub(crate) fn test(long: bool) -> Result<(), String> {
         tests.env(TEST_THREADS, (cores + 1).to_string());
     }
     if long {
-        for name in ["TERRARIUM_TEST_SCHEDULES", "TERRARIUM_TEST_WORLDS", "TERRARIUM_TEST_KILLS"] {
+        for name in
+            ["TERRARIUM_TEST_SCHEDULES", "TERRARIUM_TEST_WORLDS", "TERRARIUM_TEST_DRAINS", "TERRARIUM_TEST_KILLS"]
+        {
             tests.env(name, "200");
         }
         tests.env("TERRARIUM_TEST_STARTS", "100");

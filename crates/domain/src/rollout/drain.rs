@@ -10,11 +10,14 @@
 //!                  next round, 20 s later
 //!
 //! forced           delete all (grace 0), wait for nobody
+//!
+//! nothing left     pods that came since begin at the top, as often as a pod is asked; without any, the node is drained
 //! ```
 //!
 //! An attempt that fails is repeated after 5 s, with the pods that are there then and all retries anew. Attempts live in
 //! memory, as upstream's do: after a restart the next one begins. The time-out counts from the Machine's deletion and
-//! survives.
+//! survives. Unlike upstream an attempt looks at the node again before it ends: a scheduler that had not seen yet that the
+//! node is cordoned may have put pods there.
 //! Source: pkg/util/provider/drain/drain.go of machine-controller-manager v0.58.0.
 
 use std::collections::BTreeMap;
@@ -188,22 +191,42 @@ pub struct Attempt {
     round: u32,
     /// Those with claims that were refused in this round.
     refused: Vec<usize>,
+    /// How often pods came meanwhile.
+    looks: u32,
 }
 
 impl Attempt {
     /// Begins with the pods that are on the node now.
-    pub fn begin(node: &str, terms: Terms, mut pods: Vec<Pod>, now: DateTime<Utc>) -> Self {
+    pub fn begin(node: &str, terms: Terms, pods: Vec<Pod>, now: DateTime<Utc>) -> Self {
+        let mut attempt =
+            Self { node: node.to_owned(), terms, pods: Vec::new(), round: 1, refused: Vec::new(), looks: 0 };
+        attempt.add(pods, now);
+        attempt
+    }
+
+    /// Goes on with pods that came to the node since it began; `false`: there are none, or they come without end, as those
+    /// of a template that names the node.
+    pub fn take_up(&mut self, mut pods: Vec<Pod>, now: DateTime<Utc>) -> bool {
+        pods.retain(|pod| self.pods.iter().all(|(known, _)| known.uid != pod.uid));
+        if pods.is_empty() || self.looks >= self.terms.retries.max(1) {
+            return false;
+        }
+        self.looks += 1;
+        self.add(pods, now);
+        true
+    }
+
+    fn add(&mut self, mut pods: Vec<Pod>, now: DateTime<Utc>) {
         pods.sort_by(|a, b| {
             (b.priority, &a.namespace, &a.name, &a.uid).cmp(&(a.priority, &b.namespace, &b.name, &b.uid))
         });
         without_shared(&mut pods);
         let stage = |pod: &Pod| {
-            if pod.has_claims && !terms.forced { Stage::Queued } else { Stage::Asking(0, now) }
+            if pod.has_claims && !self.terms.forced { Stage::Queued } else { Stage::Asking(0, now) }
         };
-        let pods = pods.into_iter().map(|pod| (pod.clone(), stage(&pod))).collect();
-        let mut attempt = Self { node: node.to_owned(), terms, pods, round: 1, refused: Vec::new() };
-        attempt.next_with_claims(now);
-        attempt
+        let pods: Vec<_> = pods.into_iter().map(|pod| (pod.clone(), stage(&pod))).collect();
+        self.pods.extend(pods);
+        self.next_with_claims(now);
     }
 
     /// Whether it began under other terms: what was forced meanwhile begins anew.
@@ -488,6 +511,38 @@ mod tests {
                 "25 drained"
             ]
         );
+    }
+
+    #[test]
+    fn a_pod_that_came_meanwhile_is_asked_as_all_others_are() {
+        let mut attempt = Attempt::begin("n", terms(false, 10, 7200), vec![pod("a")], at(0));
+        assert!(!attempt.take_up(vec![pod("a")], at(0)), "it is known");
+        let ask = |attempt: &mut Attempt, present: &[&str], now: i64| {
+            let due = attempt.requests(|pod| present.contains(&&*pod.name), at(now));
+            for (index, request) in &due {
+                attempt.answer(*index, *request, Answer::Accepted, at(now));
+            }
+            due.iter().map(|(index, request)| format!("{request:?} {}", attempt.pod(*index).name)).collect::<Vec<_>>()
+        };
+        assert_eq!(ask(&mut attempt, &["a"], 0), ["Evict a"]);
+        assert_eq!(ask(&mut attempt, &["c", "b"], 5), [""; 0]);
+        assert_eq!(attempt.outcome(), Outcome::Drained);
+        assert!(attempt.take_up(vec![with_claims("c", 0), pod("b")], at(5)));
+        assert_eq!(attempt.outcome(), Outcome::Waiting { until: Some(at(5)), pods_left: 2 });
+        assert_eq!(ask(&mut attempt, &["c", "b"], 5), ["Evict b", "Evict c"]);
+        assert_eq!(ask(&mut attempt, &[], 9), [""; 0]);
+        assert_eq!(attempt.outcome(), Outcome::Waiting { until: Some(at(29)), pods_left: 1 }, "its volume moves");
+        assert_eq!(ask(&mut attempt, &[], 29), [""; 0]);
+        assert_eq!(attempt.outcome(), Outcome::Drained);
+    }
+
+    #[test]
+    fn pods_that_come_without_end_do_not_hold_a_drain_up() {
+        for (is_forced, retries, looks) in [(false, 3, 3), (true, 1, 1)] {
+            let mut attempt = Attempt::begin("n", terms(is_forced, retries, 7200), Vec::new(), at(0));
+            let taken = (0..9).take_while(|number| attempt.take_up(vec![pod(&number.to_string())], at(0)));
+            assert_eq!(taken.count(), looks);
+        }
     }
 
     #[test]

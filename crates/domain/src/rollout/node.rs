@@ -11,6 +11,8 @@ use serde_json::Value;
 
 /// Type of the condition that says whether the kubelet is ready.
 pub const READY: &str = "Ready";
+/// Type of the condition that says that a Node is going.
+pub const TERMINATING: &str = "Terminating";
 
 /// Whether condition Ready is `True`.
 pub fn is_ready(conditions: &[NodeCondition]) -> bool {
@@ -192,7 +194,7 @@ pub fn terminating_condition(failed: bool, now: Time) -> NodeCondition {
         ("ScaleDown", "Machine Controller is scaling down machine")
     };
     NodeCondition {
-        r#type: "Terminating".to_owned(),
+        r#type: TERMINATING.to_owned(),
         status: "True".to_owned(),
         last_heartbeat_time: now,
         last_transition_time: now,

@@ -4,6 +4,7 @@
 mod budget;
 mod crash;
 mod determinism;
+mod drained_worlds;
 mod faults;
 mod forecast;
 mod foretold;

@@ -20,7 +20,7 @@ use crate::node_rollout::{SEED, SHOOT, all, change, landscape_of, until_worker_s
 use crate::support::{Audited, evening};
 
 /// A shoot's cluster with as many nodes, `maxSurge` 1, and time-outs of 10 minutes.
-fn cluster(seed: u64, nodes: i32) -> Audited {
+pub(crate) fn cluster(seed: u64, nodes: i32) -> Audited {
     let mut audited = landscape_of(Options { workload: true, ..Options::new(seed, evening()) });
     let mut worker = worker(nodes, 1, 0);
     let settings = worker.spec.pools[0].machine_controller_manager.get_or_insert_default();
@@ -32,12 +32,12 @@ fn cluster(seed: u64, nodes: i32) -> Audited {
     audited
 }
 
-fn typed<K: Resource>(value: Value) -> K {
+pub(crate) fn typed<K: Resource>(value: Value) -> K {
     apimachinery::wire::from_tree(value).expect("an object that fits its type")
 }
 
 /// A Deployment in the shoot's cluster, and a budget for its pods if it is to have one.
-fn deploy(audited: &mut Audited, replicas: i32, pod: &Value, budget: Option<Value>) {
+pub(crate) fn deploy(audited: &mut Audited, replicas: i32, pod: &Value, budget: Option<Value>) {
     let mut template = json!({
         "metadata": {"labels": {"app": "web"}},
         "spec": {"terminationGracePeriodSeconds": 30, "containers": [{"name": "c", "image": "web:1"}]},
@@ -71,7 +71,7 @@ fn pods(audited: &mut Audited) -> Vec<(String, bool)> {
     pods.into_iter().map(|pod| (pod.spec.node_name.clone(), pod.metadata.is_being_deleted())).collect()
 }
 
-fn machines(audited: &mut Audited) -> Vec<(String, String)> {
+pub(crate) fn machines(audited: &mut Audited) -> Vec<(String, String)> {
     let machines = all::<Machine>(audited, SEED).into_iter();
     machines.map(|machine| (machine.metadata.name, machine.status.current_status.phase)).collect()
 }

@@ -23,9 +23,9 @@ use super::family::Family;
 /// How long a forced drain may take: upstream's time-out, which nothing here comes near.
 const FORCED: TimeDelta = TimeDelta::minutes(1);
 
-/// The attempts that are under way, by cluster and Node.
+/// The attempts that are under way, by cluster and Node; `None`: a pass has it.
 #[derive(Debug, Default)]
-pub(super) struct Drains(Mutex<BTreeMap<(String, String), Running>>);
+pub(super) struct Drains(Mutex<BTreeMap<(String, String), Option<Running>>>);
 
 #[derive(Debug)]
 struct Running {
@@ -35,8 +35,13 @@ struct Running {
 }
 
 impl Drains {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<(String, String), Running>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<(String, String), Option<Running>>> {
         self.0.lock()
+    }
+
+    /// The attempt that is under way, for a pass. What happens to pods from now on brings another pass.
+    fn take(&self, key: &(String, String)) -> Option<Running> {
+        self.lock().insert(key.clone(), None).flatten()
     }
 
     /// Whether a Node is being drained: then its pods are of interest.
@@ -55,15 +60,10 @@ impl Family<'_> {
     /// Goes on with the drain of a Machine's Node, or begins it. What follows from how it stands.
     pub(super) async fn drain(&mut self, machine: &machine::Machine, forced: bool, uid: &str) -> Result<Step, Error> {
         let key = (self.namespace.clone(), machine.name.clone());
-        let present: BTreeMap<String, Pod> = self
-            .provider
-            .pods_by_node
-            .get(&place(&self.namespace, &machine.name))
-            .into_iter()
-            .filter_map(|pod| Some(Pod::of(&pod)?.with_volumes(self.volumes(&pod))))
-            .map(|pod| (pod.uid.clone(), pod))
-            .collect();
-        let known = self.drains.lock().remove(&key);
+        if !self.is_cordon_seen(&machine.name) {
+            return Ok(Step::Rest);
+        }
+        let known = self.drains.take(&key);
         let is_fresh = |running: &Running| {
             running.attempt.is_forced() == forced && running.failed.is_none_or(|failed| self.now < failed + SHORT_RETRY)
         };
@@ -78,14 +78,20 @@ impl Family<'_> {
                     (machine.settings.max_evict_retries, machine.settings.drain_timeout)
                 };
                 let terms = Terms::new(forced, retries, timeout, volumes[0] + volumes[1]);
-                let pods = present.values().cloned().collect();
-                Running { attempt: Attempt::begin(&machine.name, terms, pods, self.now), failed: None }
+                Running {
+                    attempt: Attempt::begin(&machine.name, terms, self.pods_of(&machine.name), self.now),
+                    failed: None,
+                }
             }
         };
         if running.failed.is_none() {
             loop {
-                let due = running.attempt.requests(|pod| present.contains_key(&pod.uid), self.now);
-                if due.is_empty() {
+                let present = self.pods_of(&machine.name);
+                let is_there = |pod: &Pod| present.iter().any(|known| known.uid == pod.uid);
+                let due = running.attempt.requests(is_there, self.now);
+                if due.is_empty()
+                    && !(running.attempt.outcome() == Outcome::Drained && running.attempt.take_up(present, self.now))
+                {
                     break;
                 }
                 for (index, request) in due {
@@ -100,10 +106,26 @@ impl Family<'_> {
             running.failed = Some(self.now);
         }
         let step = after_drain(machine, forced, &outcome, running.failed, self.now);
-        if outcome != Outcome::Drained && !(forced && running.failed.is_some()) {
-            self.drains.lock().insert(key, running);
+        if outcome == Outcome::Drained || (forced && running.failed.is_some()) {
+            self.drains.lock().remove(&key);
+        } else {
+            self.drains.lock().insert(key, Some(running));
         }
         Ok(step)
+    }
+
+    /// Whether the watch has told that a Node is cordoned. Until then its pods stay: whoever is told of a pod that goes has
+    /// been told before that no other one may come to its node.
+    fn is_cordon_seen(&self, node: &str) -> bool {
+        let has_node = self.individual(node).is_some_and(|individual| individual.node.is_some());
+        let seen = self.provider.node_store.get(&ObjectKey::new(&self.namespace, "", node));
+        !has_node || seen.is_some_and(|node| node.spec.unschedulable)
+    }
+
+    /// The pods of a Node that have to go.
+    fn pods_of(&self, node: &str) -> Vec<Pod> {
+        let pods = self.provider.pods_by_node.get(&place(&self.namespace, node));
+        pods.into_iter().filter_map(|pod| Some(Pod::of(&pod)?.with_volumes(self.volumes(&pod)))).collect()
     }
 
     /// The volumes of those of a pod's claims that are there.

@@ -385,6 +385,8 @@ impl<'a> Family<'a> {
             return Ok(false);
         }
         *self.set(name).edit() = after;
+        let (provider, api) = (self.provider, self.provider.seed_api::<MachineSet>(&self.namespace));
+        self.set(name).save(&provider.sets, &api, &provider.seed).await?;
         match replicas.cmp(&before.spec.replicas) {
             std::cmp::Ordering::Greater => self.publish_scaling("up", name, replicas).await?,
             std::cmp::Ordering::Less => self.publish_scaling("down", name, replicas).await?,
@@ -466,12 +468,19 @@ impl<'a> Family<'a> {
         for individual in self.machines.values_mut() {
             individual.save(provider, &self.namespace).await?;
         }
+        self.save_sets().await?;
+        let api = provider.seed_api::<MachineDeployment>(&self.namespace);
+        self.deployment.save(&provider.deployments, &api, &provider.seed).await
+    }
+
+    /// Writes MachineSets that changed.
+    pub(super) async fn save_sets(&mut self) -> Result<(), Error> {
+        let provider = self.provider;
         let api = provider.seed_api::<MachineSet>(&self.namespace);
         for set in &mut self.sets {
             set.save(&provider.sets, &api, &provider.seed).await?;
         }
-        let api = provider.seed_api::<MachineDeployment>(&self.namespace);
-        self.deployment.save(&provider.deployments, &api, &provider.seed).await
+        Ok(())
     }
 }
 

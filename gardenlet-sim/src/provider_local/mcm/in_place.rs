@@ -162,10 +162,6 @@ impl Family<'_> {
         // The old set first: together they never want more machines than there are.
         self.scale(from, left, desired).await?;
         self.scale(&new.metadata.name, new.spec.replicas + count, desired).await?;
-        let api = provider.seed_api::<MachineSet>(&namespace);
-        for name in [from, &new.metadata.name] {
-            self.set(name).save(&provider.sets, &api, &provider.seed).await?;
-        }
         Ok(())
     }
 

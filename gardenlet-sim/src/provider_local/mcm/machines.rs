@@ -184,11 +184,24 @@ impl Individual {
         Observed { machine: observed, node: self.node.as_ref().map(|draft| observe_node(draft.get(), &unhealthy_if)) }
     }
 
+    /// Writes the Machine that is going to be drained, then its Node.
+    async fn save_for_drain(&mut self, provider: &Provider, cluster: &str) -> Result<(), Error> {
+        self.save_machine(provider, cluster).await?;
+        match &mut self.node {
+            Some(node) => node.save(&provider.nodes, &Api::all(&provider.context, cluster), cluster).await,
+            None => Ok(()),
+        }
+    }
+
     /// Writes Node and Machine.
     pub(super) async fn save(&mut self, provider: &Provider, cluster: &str) -> Result<(), Error> {
         if let Some(node) = &mut self.node {
             node.save(&provider.nodes, &Api::all(&provider.context, cluster), cluster).await?;
         }
+        self.save_machine(provider, cluster).await
+    }
+
+    async fn save_machine(&mut self, provider: &Provider, cluster: &str) -> Result<(), Error> {
         self.machine.save(&provider.machines, &provider.seed_api(cluster), &provider.seed).await
     }
 }
@@ -219,6 +232,7 @@ fn observe_node(node: &Node, unhealthy_if: &[&str]) -> machine::Node {
             .iter()
             .any(|taint| taint.key == taint::CRITICAL_COMPONENTS_NOT_READY),
         unschedulable: node.spec.unschedulable,
+        is_terminating: find(node::TERMINATING).is_some(),
         update: Update::of(node),
     }
 }
@@ -348,7 +362,11 @@ impl Family<'_> {
             }
             Action::SetOperation(operation) => individual.set_operation(operation, now),
             Action::Hit(_) => {}
-            Action::RegisterNode => self.register_node(position, class.as_deref()).await?,
+            Action::RegisterNode => {
+                // The VM is recorded before its Node is there.
+                individual.save_machine(provider, &self.namespace).await?;
+                self.register_node(position, class.as_deref()).await?;
+            }
             Action::MarkNodeReady => {
                 if let Some(node) = &mut individual.node {
                     node::become_ready(&mut node.edit().status.conditions, now);
@@ -368,6 +386,8 @@ impl Family<'_> {
                     node.spec.unschedulable = true;
                     node::add_taint(&mut node.spec.taints, node::taint(taint::UNSCHEDULABLE, "", "NoSchedule"));
                 }
+                // Pods are asked to go when everybody can see why.
+                individual.save_for_drain(provider, &self.namespace).await?;
             }
             Action::SetUpdate(reason) => {
                 if let Some(node) = &mut individual.node {
@@ -382,12 +402,15 @@ impl Family<'_> {
             Action::MarkTerminating => {
                 if let Some(node) = &mut individual.node {
                     let node = node.edit();
-                    if !node.status.conditions.iter().any(|condition| condition.r#type == "Terminating") {
+                    if !node.status.conditions.iter().any(|condition| condition.r#type == node::TERMINATING) {
                         node.status.conditions.push(node::terminating_condition(false, now));
                     }
                 }
+                individual.save_for_drain(provider, &self.namespace).await?;
             }
             Action::DeleteNode => {
+                // That the VM is gone is told before its Node goes.
+                individual.save_machine(provider, &self.namespace).await?;
                 if let Some(node) = individual.node.take() {
                     let api = Api::<Node>::all(&provider.context, &self.namespace);
                     provider.nodes.delete(&api, &self.namespace, node.get()).await?;
@@ -403,10 +426,7 @@ impl Family<'_> {
                     .metadata
                     .finalizers
                     .retain(|finalizer| finalizer != finalizer::MACHINE_CONTROLLER_MANAGER);
-                individual
-                    .machine
-                    .save(&provider.machines, &provider.seed_api(&self.namespace), &provider.seed)
-                    .await?;
+                individual.save_machine(provider, &self.namespace).await?;
                 // The family drops those without a set.
                 individual.set.clear();
                 self.drains.forget(&self.namespace, &position.1);

@@ -11,13 +11,17 @@ use super::super::{SEED, TECHNICAL_ID};
 use super::{change_pool, machine, running_pool};
 
 fn pod(node: &str, metadata: &Value) -> Pod {
+    named_pod("p", node, metadata)
+}
+
+fn named_pod(name: &str, node: &str, metadata: &Value) -> Pod {
     let mut pod: Pod = object(json!({
         "metadata": metadata,
         "spec": {"nodeName": node, "containers": [{"name": "c", "image": "c"}]},
         "status": {"phase": "Running"},
     }));
     "n".clone_into(&mut pod.metadata.namespace);
-    "p".clone_into(&mut pod.metadata.name);
+    name.clone_into(&mut pod.metadata.name);
     pod
 }
 
@@ -51,6 +55,53 @@ fn pods_are_evicted_before_the_vm_is_deleted() {
     assert_eq!(pods(&pass), [format!("{TECHNICAL_ID}: post pods/eviction n/p")]);
     world.advance_to("2025-06-02T13:00:00Z");
     assert!(world.get_in::<Machine>(SEED, TECHNICAL_ID, &name).is_none());
+}
+
+/// Whoever is told of a pod that goes can know that its node takes no other one.
+#[test]
+fn a_node_is_terminating_and_cordoned_before_its_pods_are_asked() {
+    for is_forced in [false, true] {
+        let (mut world, name) = with_pod(&json!({}));
+        if is_forced {
+            world.change_in::<Machine>(SEED, TECHNICAL_ID, &name, |machine| {
+                machine.metadata.labels.insert("force-deletion".to_owned(), "True".to_owned());
+            });
+        }
+        let pass = delete(&mut world, &name);
+        let position = |text: &str, more: &str| {
+            let found = pass.writes.iter().position(|line| line.contains(text) && line.contains(more));
+            found.unwrap_or_else(|| panic!("{text} {more} is not in\n{}", pass.writes.join("\n")))
+        };
+        let asked = position(if is_forced { "delete pods" } else { "post pods/eviction" }, "n/p");
+        let machine = position("update machines/status", "Initiate node drain");
+        let terminating = position("update nodes/status", "Terminating");
+        let cordoned = position("update nodes", "unschedulable");
+        assert!(machine < terminating && terminating < cordoned && cordoned < asked, "{}", pass.writes.join("\n"));
+    }
+}
+
+#[test]
+fn a_pod_that_came_during_a_drain_is_evicted_before_the_vm_goes() {
+    let (mut world, name) = with_pod(&json!({}));
+    let budget = "Cannot evict pod as it would violate the pod's disruption budget.";
+    world.refuse(&format!("{TECHNICAL_ID}: post pods/eviction"), Status::failure(429, "TooManyRequests", budget));
+    delete(&mut world, &name);
+    world.put_in(TECHNICAL_ID, &named_pod("q", &name, &json!({"uid": "q"})));
+    let pass = world.advance_to("2025-06-02T12:20:30Z");
+    let asked = ["n/p", "n/q"].map(|pod| format!("{TECHNICAL_ID}: post pods/eviction {pod}"));
+    assert_eq!(pods(&pass), asked);
+    assert!(description(&world, &name).contains("Drain successful"));
+}
+
+#[test]
+fn a_pod_that_was_deleted_in_the_end_is_not_waited_for() {
+    let (mut world, name) = with_pod(&json!({}));
+    set_retries(&mut world, 1);
+    refuse_evictions(&world);
+    delete(&mut world, &name);
+    let pass = world.advance_to("2025-06-02T12:20:21Z");
+    assert_eq!(pods(&pass), [format!("{TECHNICAL_ID}: delete pods n/p")]);
+    assert!(description(&world, &name).contains("Drain successful"), "{}", description(&world, &name));
 }
 
 #[test]

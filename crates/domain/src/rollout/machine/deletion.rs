@@ -56,7 +56,10 @@ pub(super) fn delete(
     }
     if description.contains(INITIATE_DRAIN) {
         return match node {
-            Some(node) if !node.unschedulable => Step::Act(vec![Action::MarkTerminating, Action::Cordon]),
+            // People may have cordoned it.
+            Some(node) if !node.unschedulable || !node.is_terminating => {
+                Step::Act(vec![Action::MarkTerminating, Action::Cordon])
+            }
             _ => Step::Drain { forced: is_forced(machine, node, now) },
         };
     }

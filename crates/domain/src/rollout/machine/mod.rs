@@ -265,6 +265,8 @@ pub struct Node {
     pub critical_components_missing: bool,
     /// `spec.unschedulable`
     pub unschedulable: bool,
+    /// It says that it is going.
+    pub is_terminating: bool,
     /// Its update in place.
     pub update: Update,
 }

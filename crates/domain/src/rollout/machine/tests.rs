@@ -45,6 +45,7 @@ const NOT_READY: Node = Node {
     lost_since: None,
     critical_components_missing: true,
     unschedulable: false,
+    is_terminating: false,
     update: Update {
         candidate: false,
         selected: false,
@@ -190,7 +191,9 @@ fn delete(mut machine: Machine, mut node: Option<Node>, drain: &Outcome) -> Vec<
                             machine.operation_since = now;
                             story.push(machine.operation.description.clone());
                         }
-                        Action::MarkTerminating => {}
+                        Action::MarkTerminating => {
+                            node = node.map(|node| Node { is_terminating: true, ..node });
+                        }
                         Action::Cordon => {
                             node = node.map(|node| Node { unschedulable: true, ..node });
                             story.push("cordon".into());

@@ -112,6 +112,7 @@ pub(super) fn node(created: i64, ready: bool) -> Node {
         lost_since: None,
         critical_components_missing: !ready,
         unschedulable: false,
+        is_terminating: false,
         update: Update::default(),
     }
 }
@@ -231,7 +232,7 @@ impl SimulatedMachine {
                 (node.ready_since, node.is_healthy) = (Some(instant(now)), true);
             }
             Action::RemoveCriticalTaint => self.node.as_mut().expect("a node").critical_components_missing = false,
-            Action::MarkTerminating => {}
+            Action::MarkTerminating => self.node.as_mut().expect("a node").is_terminating = true,
             Action::Cordon => self.node.as_mut().expect("a node").unschedulable = true,
             Action::SetUpdate(reason) => {
                 let update = &mut self.node.as_mut().expect("a node").update;

@@ -14,7 +14,6 @@ mod story;
 mod world;
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,19 +23,12 @@ use domain::worker_pool::{Effect, HashVersion};
 use life::Life;
 use story::Story;
 
+use crate::support::seeds_of;
+
 const TEST: &str = "forecast::forecasts_and_landscapes_agree";
 const WORLDS: &str = "TERRARIUM_TEST_WORLDS";
 /// Before the counts in what the process of a world prints.
 const SEEN: &str = "seen: ";
-
-/// Worlds to compare.
-fn worlds() -> RangeInclusive<u64> {
-    #[expect(clippy::disallowed_methods, reason = "how long a test runs is decided outside of it")]
-    let wanted = std::env::var(WORLDS).unwrap_or_else(|_| "20".to_owned());
-    let (first, last) = wanted.split_once('-').unwrap_or(("1", &wanted));
-    let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("{WORLDS}={wanted}: use 20 or 17-17"));
-    number(first)..=number(last)
-}
 
 /// What worlds have shown, so that agreement means something.
 type Seen = BTreeMap<String, usize>;
@@ -63,7 +55,7 @@ fn counts_of(life: &Life, changes: &[Change]) -> Seen {
 #[test]
 #[expect(clippy::print_stdout, reason = "so the process of a world tells what it has seen")]
 fn forecasts_and_landscapes_agree() {
-    let worlds = worlds();
+    let worlds = seeds_of(WORLDS, "20");
     if worlds.start() == worlds.end() {
         println!("{SEEN}{}", serde_json::json!(check(*worlds.start())));
         return;

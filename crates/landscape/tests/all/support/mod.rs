@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A landscape whose every change is audited, and the story that most tests tell.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use api::core::{Seed, Shoot};
-use api::kubernetes::core::{Event, Node};
+use api::kubernetes::core::{Event, Node, Pod};
+use api::kubernetes::policy::PodDisruptionBudget;
 use api::machine::{Machine, MachineDeployment};
 use api::terrarium::{Fault, FaultSpec};
 use apimachinery::meta::ObjectMeta;
@@ -23,6 +25,15 @@ pub(crate) fn instant(text: &str) -> DateTime<Utc> {
 /// Thursday evening: four hours before 1.26.4 expires.
 pub(crate) fn evening() -> DateTime<Utc> {
     instant("2023-07-27T20:00:00Z")
+}
+
+/// Seeds of the worlds that a test looks at, `20` (1 to 20) or `17-17`, as a variable says.
+pub(crate) fn seeds_of(variable: &str, default: &str) -> RangeInclusive<u64> {
+    #[expect(clippy::disallowed_methods, reason = "how long a test runs is decided outside of it")]
+    let wanted = std::env::var(variable).unwrap_or_else(|_| default.to_owned());
+    let (first, last) = wanted.split_once('-').unwrap_or(("1", &wanted));
+    let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("{variable}={wanted}: use 20 or 17-17"));
+    number(first)..=number(last)
 }
 
 /// A landscape and its auditor.
@@ -178,6 +189,7 @@ pub(crate) fn is(shoot: &Shoot, type_: &str, state: &str) -> bool {
 fn observe(auditor: &mut Auditor, entry: &Entry) {
     let deleted = entry.verb == eventlog::Verb::Delete;
     let (revision, cluster) = (entry.revision.0, &*entry.key.cluster);
+    auditor.made(entry.time, &entry.actor.user);
     let mut told = |object: Observed<'_>| auditor.observe(revision, cluster, object, deleted);
     match &*entry.key.resource {
         "core.gardener.cloud/shoots" => told(Observed::Shoot(&typed::<Shoot>(entry))),
@@ -187,6 +199,8 @@ fn observe(auditor: &mut Auditor, entry: &Entry) {
         }
         "machine.sapcloud.io/machines" => told(Observed::Machine(&typed::<Machine>(entry))),
         "/nodes" => told(Observed::Node(&typed::<Node>(entry))),
+        "/pods" => told(Observed::Pod(&typed::<Pod>(entry))),
+        "policy/poddisruptionbudgets" => told(Observed::Budget(&typed::<PodDisruptionBudget>(entry))),
         _ => told(Observed::Other),
     }
 }

@@ -9,16 +9,25 @@
 //! | every Node has a Machine | after each step |
 //! | `lastTransitionTime` of a condition does not move without its `status` | with each change |
 //! | `lastOperation.progress` does not fall within one operation | with each change |
+//! | no pod is put on a cordoned node | with each change |
+//! | no pod ends with its node and without a deletion timestamp, unless its VM was lost or its drain is forced | with each change |
+//! | a drain breaks no budget before it may be forced | with each change |
 //!
 //! Source: pkg/controller/deployment_util.go @ machine-controller-manager v0.58.0 for the resolution of surge and
 //! unavailability.
 
+mod pods;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::core::{Condition, LastOperation, Seed, Shoot};
-use api::kubernetes::core::Node;
+use api::kubernetes::core::{Node, Pod};
+use api::kubernetes::policy::PodDisruptionBudget;
 use api::machine::{Machine, MachineDeployment};
 use apimachinery::meta::{IntOrString, Time};
+use chrono::{DateTime, Utc};
+
+use self::pods::Workload;
 
 /// An object that the auditor has rules for.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +42,10 @@ pub enum Observed<'a> {
     Machine(&'a Machine),
     /// A Node in a shoot's cluster.
     Node(&'a Node),
+    /// A pod in a shoot's cluster.
+    Pod(&'a Pod),
+    /// A budget in a shoot's cluster.
+    Budget(&'a PodDisruptionBudget),
     /// Anything else: only its revision counts.
     Other,
 }
@@ -47,6 +60,7 @@ pub struct Auditor {
     deployments: BTreeMap<(String, String), Pool>,
     machines: BTreeMap<(String, String), MachineState>,
     nodes: BTreeSet<(String, String)>,
+    workload: Workload,
     violations: Vec<String>,
 }
 
@@ -79,6 +93,11 @@ impl Auditor {
         Self::default()
     }
 
+    /// Says when and by which user the changes that follow were made.
+    pub fn made(&mut self, at: DateTime<Utc>, by: &str) {
+        self.workload.made(at, by);
+    }
+
     /// Takes one change: `cluster` is the object's, `deleted` says that it is gone.
     pub fn observe(&mut self, revision: u64, cluster: &str, object: Observed<'_>, deleted: bool) {
         if revision <= self.revision {
@@ -95,6 +114,13 @@ impl Auditor {
             Observed::MachineDeployment(deployment) => self.deployment(deployment, deleted),
             Observed::Machine(machine) => self.machine(machine, deleted),
             Observed::Node(node) => self.node(cluster, node, deleted),
+            Observed::Pod(pod) => {
+                let found = self.workload.pod(cluster, pod, deleted);
+                for violation in found {
+                    self.violate(violation);
+                }
+            }
+            Observed::Budget(budget) => self.workload.budget(cluster, budget, deleted),
             Observed::Other => {}
         }
     }
@@ -233,6 +259,7 @@ impl Auditor {
     }
 
     fn machine(&mut self, machine: &Machine, deleted: bool) {
+        self.workload.machine(machine);
         let key = (machine.metadata.namespace.clone(), machine.metadata.name.clone());
         if deleted {
             self.machines.remove(&key);
@@ -255,6 +282,7 @@ impl Auditor {
 
     fn node(&mut self, cluster: &str, node: &Node, deleted: bool) {
         let key = (cluster.to_owned(), node.metadata.name.clone());
+        self.workload.node(cluster, node, deleted);
         let about = format!("Node {} of {cluster}", node.metadata.name);
         let conditions = node.status.conditions.iter();
         self.conditions(&about, conditions.map(|c| (&*c.r#type, &*c.status, c.last_transition_time)), deleted);

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Pods of nodes that are drained.
+//!
+//! A drain may do without asking budgets when it is forced: by a label of the Machine, by a Node that has been lost for more
+//! than 5 minutes, or by time. The earliest time is that at which a pod that was refused from the beginning has been asked
+//! as often as it may be.
+
+use std::collections::BTreeMap;
+
+use api::constants::{annotation, label, taint, user};
+use api::kubernetes::core::{Node, Pod};
+use api::kubernetes::policy::PodDisruptionBudget;
+use api::machine::Machine;
+use apimachinery::meta::Duration;
+use apimachinery::selector::Labels;
+use chrono::{DateTime, TimeDelta, Utc};
+
+/// How often a pod is asked where the Machine does not say it: the fewer of the profiles.
+const RETRIES: i32 = 10;
+/// How long a pod that was refused is left alone.
+const RETRY: TimeDelta = TimeDelta::seconds(20);
+const DRAIN_TIMEOUT: Duration = Duration::from_minutes(120);
+/// How long a Node may be lost until its pods are deleted without asking.
+const LOST: TimeDelta = TimeDelta::minutes(5);
+
+/// Cluster, namespace (empty for Nodes) and name.
+type Place = (String, String, String);
+
+/// What is known of pods, their nodes and their budgets.
+#[derive(Debug, Default)]
+pub(super) struct Workload {
+    at: DateTime<Utc>,
+    by: String,
+    pods: BTreeMap<Place, PodState>,
+    nodes: BTreeMap<Place, NodeState>,
+    /// By the name of their Nodes; those that are gone, too.
+    machines: BTreeMap<Place, MachineState>,
+    budgets: BTreeMap<Place, PodDisruptionBudget>,
+}
+
+#[derive(Debug)]
+struct PodState {
+    pod: Pod,
+    is_healthy: bool,
+}
+
+#[derive(Debug, Default)]
+struct NodeState {
+    is_cordoned: bool,
+    /// Since when it is not Ready.
+    lost: Option<DateTime<Utc>>,
+    /// Since when it is selected for an update in place.
+    selected: Option<DateTime<Utc>>,
+}
+
+#[derive(Debug, Default)]
+struct MachineState {
+    deleting: Option<DateTime<Utc>>,
+    /// A label says that nobody is asked.
+    is_forced: bool,
+    /// It was unhealthy when it was deleted, or its Node went before it did.
+    is_lost: bool,
+    /// How long budgets are respected.
+    patience: TimeDelta,
+}
+
+impl Workload {
+    /// When and by whom the changes that follow were made.
+    pub(super) fn made(&mut self, at: DateTime<Utc>, by: &str) {
+        self.at = at;
+        by.clone_into(&mut self.by);
+    }
+
+    pub(super) fn machine(&mut self, machine: &Machine) {
+        let metadata = &machine.metadata;
+        let Some(node) = metadata.labels.get(label::MACHINE_NODE) else { return };
+        let state = self.machines.entry(place(&metadata.namespace, "", node)).or_default();
+        let has = |key: &str| metadata.label(key) == Some("True");
+        let timeout = machine.spec.drain_timeout.unwrap_or(DRAIN_TIMEOUT).to_chrono();
+        let most = timeout.num_seconds() / RETRY.num_seconds();
+        let asked = i64::from(machine.spec.max_evict_retries.unwrap_or(RETRIES)).min(most);
+        state.deleting = metadata.deletion_timestamp.map(|since| since.0);
+        state.is_forced = has(label::MACHINE_FORCE_DELETION) || has(label::MACHINE_FORCE_DRAIN);
+        if state.deleting.is_none() {
+            state.is_lost = matches!(&*machine.status.current_status.phase, "Failed" | "Unknown");
+        }
+        state.patience = RETRY * i32::try_from(asked).unwrap_or(0);
+    }
+
+    pub(super) fn node(&mut self, cluster: &str, node: &Node, deleted: bool) {
+        let key = place(cluster, "", &node.metadata.name);
+        if deleted {
+            self.nodes.remove(&key);
+            if let Some(machine) = self.machines.get_mut(&key) {
+                machine.is_lost |= machine.deleting.is_none();
+            }
+            return;
+        }
+        let conditions = &node.status.conditions;
+        let since = |type_: &str, holds: fn(&str, &str) -> bool| {
+            let found = conditions.iter().find(|it| it.r#type == type_ && holds(&it.status, &it.reason));
+            found.map(|it| it.last_transition_time.0)
+        };
+        let state = NodeState {
+            is_cordoned: node.spec.unschedulable,
+            lost: since("Ready", |status, _| status != "True")
+                .or_else(|| since("ReadonlyFilesystem", |status, _| status != "False")),
+            selected: since("InPlaceUpdate", |_, reason| reason == "SelectedForUpdate"),
+        };
+        self.nodes.insert(key, state);
+    }
+
+    pub(super) fn budget(&mut self, cluster: &str, budget: &PodDisruptionBudget, deleted: bool) {
+        let key = place(cluster, &budget.metadata.namespace, &budget.metadata.name);
+        if deleted {
+            self.budgets.remove(&key);
+        } else {
+            self.budgets.insert(key, budget.clone());
+        }
+    }
+
+    /// What a change of a pod breaks.
+    pub(super) fn pod(&mut self, cluster: &str, pod: &Pod, deleted: bool) -> Vec<String> {
+        let key = place(cluster, &pod.metadata.namespace, &pod.metadata.name);
+        let old = self.pods.remove(&key);
+        let was_healthy = old.as_ref().is_some_and(|old| old.is_healthy);
+        let mut found = Vec::new();
+        let (about, node) = (format!("pod {}/{}", key.1, key.2), place(cluster, "", &pod.spec.node_name));
+        if !deleted {
+            let state = PodState { pod: pod.clone(), is_healthy: is_healthy(pod) };
+            self.pods.insert(key, state);
+            if self.is_put_on_cordoned(old.as_ref().map(|old| &old.pod), pod, &node) {
+                found.push(format!("{about} of {cluster} was put on {}, which is cordoned", node.2));
+            }
+        }
+        if stays(pod) || pod.spec.node_name.is_empty() || self.may_go_without_asking(&node) {
+            return found;
+        }
+        let is_drain = self.by.starts_with(user::PROVIDER_LOCAL_PREFIX);
+        let is_swept = deleted && !pod.metadata.is_being_deleted() && self.is_leaving(&node) && !self.is_by_people();
+        if is_swept && !matches!(&*pod.status.phase, "Succeeded" | "Failed") {
+            found.push(format!("{about} of {cluster} ended with {} and without a deletion timestamp", node.2));
+        }
+        let leaves = was_healthy && (deleted || pod.metadata.is_being_deleted());
+        if leaves && (is_drain || is_swept) {
+            found.extend(self.broken_budgets(cluster, pod, &node.2));
+        }
+        found
+    }
+
+    /// A scheduler chose a cordoned node. Who names a node himself is not asked.
+    fn is_put_on_cordoned(&self, old: Option<&Pod>, pod: &Pod, node: &Place) -> bool {
+        let is_bound = old.is_some_and(|old| old.metadata.uid == pod.metadata.uid);
+        let had_node = is_bound && old.is_some_and(|old| !old.spec.node_name.is_empty());
+        let is_chosen = is_bound || pod.metadata.owner_references.iter().any(|owner| owner.controller == Some(true));
+        let is_tolerated = pod.spec.tolerations.iter().any(|it| it.key.is_empty() || it.key == taint::UNSCHEDULABLE);
+        let is_cordoned = self.nodes.get(node).is_some_and(|node| node.is_cordoned);
+        is_cordoned && is_chosen && !had_node && !is_tolerated && !stays(pod)
+    }
+
+    /// The Node is gone or drained, and its Machine is known.
+    fn is_leaving(&self, node: &Place) -> bool {
+        self.machines.contains_key(node) && self.nodes.get(node).is_none_or(|node| node.is_cordoned)
+    }
+
+    fn is_by_people(&self) -> bool {
+        !self.by.starts_with("system:") && !self.by.starts_with(user::PROVIDER_LOCAL_PREFIX)
+    }
+
+    /// Whether the drain of a node is forced by now, or nothing is left to be drained.
+    fn may_go_without_asking(&self, node: &Place) -> bool {
+        let Some(machine) = self.machines.get(node) else { return true };
+        let known = self.nodes.get(node);
+        let begin = machine.deleting.or_else(|| known.and_then(|node| node.selected));
+        machine.is_forced
+            || machine.is_lost
+            || known.and_then(|node| node.lost).is_some_and(|since| self.at - since > LOST)
+            || begin.is_some_and(|begin| self.at >= begin + machine.patience)
+    }
+
+    /// The budgets of a pod that has just left that have too few healthy pods now.
+    fn broken_budgets(&self, cluster: &str, pod: &Pod, node: &str) -> Vec<String> {
+        let (namespace, mut broken) = (&pod.metadata.namespace, Vec::new());
+        let near = |key: &Place| key.0 == cluster && key.1 == *namespace;
+        let first = place(cluster, namespace, "");
+        for (_, budget) in self.budgets.range(first.clone()..).take_while(|(key, _)| near(key)) {
+            let selector = budget.spec.selector.as_ref().and_then(|selector| Labels::from_selector(selector).ok());
+            let Some(selector) = selector.filter(|selector| selector.matches(&pod.metadata.labels)) else { continue };
+            if budget.status.observed_generation != budget.metadata.generation {
+                continue;
+            }
+            let pods = self.pods.range(first.clone()..).take_while(|(key, _)| near(key)).map(|(_, state)| state);
+            let healthy = pods.filter(|it| it.is_healthy && selector.matches(&it.pod.metadata.labels)).count();
+            let (desired, name) = (budget.status.desired_healthy, &budget.metadata.name);
+            if i64::try_from(healthy).is_ok_and(|healthy| healthy < i64::from(desired)) {
+                let text = format!("budget {namespace}/{name} of {cluster}: {healthy} healthy pods of {desired}");
+                broken.push(format!("{text} since pod {} left {node}", pod.metadata.name));
+            }
+        }
+        broken
+    }
+}
+
+fn place(cluster: &str, namespace: &str, name: &str) -> Place {
+    (cluster.to_owned(), namespace.to_owned(), name.to_owned())
+}
+
+/// Drains leave mirror pods and those of DaemonSets.
+fn stays(pod: &Pod) -> bool {
+    let owners = &pod.metadata.owner_references;
+    pod.metadata.annotations.contains_key(annotation::MIRROR_POD)
+        || owners.iter().any(|owner| owner.controller == Some(true) && owner.kind == "DaemonSet")
+}
+
+fn is_healthy(pod: &Pod) -> bool {
+    let mut conditions = pod.status.conditions.iter();
+    !pod.metadata.is_being_deleted() && conditions.any(|it| it.r#type == "Ready" && it.status == "True")
+}
+
+#[cfg(test)]
+mod tests {
+    use api::kubernetes::core::{NodeCondition, PodCondition};
+    use apimachinery::meta::{LabelSelector, OwnerReference, Time};
+
+    use super::*;
+
+    const SHOOT: &str = "shoot--demo--local";
+    const DRAIN: &str = "gardener.cloud:system:extension:provider-local:local";
+    const CLUSTER: &str = "system:kube-controller-manager";
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds)
+    }
+
+    /// Node `n` of a Machine that is deleted at 0, and pods `a` and `b` on it, of which one has to be healthy.
+    fn draining() -> Workload {
+        let mut pods = Workload::default();
+        pods.made(at(0), CLUSTER);
+        pods.machine(&machine("Terminating"));
+        pods.node(SHOOT, &node(false), false);
+        for name in ["a", "b"] {
+            assert_eq!(pods.pod(SHOOT, &pod(name), false), [""; 0]);
+        }
+        pods.node(SHOOT, &node(true), false);
+        let mut budget = PodDisruptionBudget::default();
+        budget.metadata.namespace = "default".to_owned();
+        budget.metadata.name = "web".to_owned();
+        let mut selector = LabelSelector::default();
+        selector.match_labels.insert("app".to_owned(), "web".to_owned());
+        budget.spec.selector = Some(selector);
+        budget.status.desired_healthy = 1;
+        pods.budget(SHOOT, &budget, false);
+        pods
+    }
+
+    fn machine(phase: &str) -> Machine {
+        let mut machine = Machine::default();
+        machine.metadata.namespace = SHOOT.to_owned();
+        machine.metadata.labels.insert(label::MACHINE_NODE.to_owned(), "n".to_owned());
+        machine.metadata.deletion_timestamp = (phase == "Terminating").then(|| Time::from_instant(at(0)));
+        phase.clone_into(&mut machine.status.current_status.phase);
+        machine.spec.max_evict_retries = Some(3);
+        machine
+    }
+
+    fn node(is_cordoned: bool) -> Node {
+        let mut node = Node::default();
+        node.metadata.name = "n".to_owned();
+        node.spec.unschedulable = is_cordoned;
+        let ready = NodeCondition { r#type: "Ready".into(), status: "True".into(), ..NodeCondition::default() };
+        node.status.conditions = vec![ready];
+        node
+    }
+
+    fn pod(name: &str) -> Pod {
+        let mut pod = Pod::default();
+        pod.metadata.namespace = "default".to_owned();
+        name.clone_into(&mut pod.metadata.name);
+        name.clone_into(&mut pod.metadata.uid);
+        pod.metadata.labels.insert("app".to_owned(), "web".to_owned());
+        let owner = OwnerReference { kind: "ReplicaSet".into(), controller: Some(true), ..OwnerReference::default() };
+        pod.metadata.owner_references = vec![owner];
+        "n".clone_into(&mut pod.spec.node_name);
+        let ready = PodCondition { r#type: "Ready".into(), status: "True".into(), ..PodCondition::default() };
+        pod.status.conditions = vec![ready];
+        pod
+    }
+
+    fn ending(name: &str) -> Pod {
+        let mut pod = pod(name);
+        pod.metadata.deletion_timestamp = Some(Time::from_instant(at(30)));
+        pod
+    }
+
+    #[test]
+    fn a_cordoned_node_gets_no_pods() {
+        let mut pods = draining();
+        let text = "pod default/c of shoot--demo--local was put on n, which is cordoned";
+        assert_eq!(pods.pod(SHOOT, &pod("c"), false), [text]);
+        assert_eq!(pods.pod(SHOOT, &pod("c"), false), [""; 0], "it is there");
+        let mut waiting = pod("d");
+        waiting.spec.node_name.clear();
+        assert_eq!(pods.pod(SHOOT, &waiting, false), [""; 0]);
+        assert_eq!(pods.pod(SHOOT, &pod("d"), false).len(), 1, "it is bound");
+        let mut named = pod("e");
+        named.metadata.owner_references.clear();
+        assert_eq!(pods.pod(SHOOT, &named, false), [""; 0], "people named the node");
+        let mut daemon = pod("f");
+        daemon.metadata.owner_references[0].kind = "DaemonSet".to_owned();
+        assert_eq!(pods.pod(SHOOT, &daemon, false), [""; 0]);
+        pods.node(SHOOT, &node(false), false);
+        assert_eq!(pods.pod(SHOOT, &pod("g"), false), [""; 0]);
+    }
+
+    #[test]
+    fn pods_do_not_end_with_their_node() {
+        let mut pods = draining();
+        pods.node(SHOOT, &node(true), true);
+        let text = "pod default/a of shoot--demo--local ended with n and without a deletion timestamp";
+        assert_eq!(pods.pod(SHOOT, &pod("a"), true), [text]);
+        assert_eq!(pods.pod(SHOOT, &ending("b"), false), [""; 0], "it is asked to end");
+        assert_eq!(pods.pod(SHOOT, &ending("b"), true), [""; 0]);
+        // Its Machine was lost before.
+        let mut pods = draining();
+        for phase in ["Failed", "Terminating"] {
+            pods.machine(&machine(phase));
+        }
+        assert_eq!(pods.pod(SHOOT, &pod("a"), true), [""; 0]);
+        // People do as they like.
+        let mut pods = draining();
+        pods.made(at(0), "admin");
+        assert_eq!(pods.pod(SHOOT, &pod("a"), true), [""; 0]);
+    }
+
+    #[test]
+    fn budgets_hold_until_a_drain_is_forced() {
+        let text = "budget default/web of shoot--demo--local: 0 healthy pods of 1 since pod b left n";
+        for (seconds, by, expected) in [(59, DRAIN, &[text][..]), (60, DRAIN, &[]), (59, "admin", &[])] {
+            let mut pods = draining();
+            pods.made(at(seconds), by);
+            assert_eq!(pods.pod(SHOOT, &ending("a"), false), [""; 0], "one is left");
+            assert_eq!(pods.pod(SHOOT, &ending("b"), false), expected, "{seconds} {by}");
+        }
+    }
+}
