@@ -210,7 +210,7 @@ static EXPRESSIONS: LazyLock<BTreeMap<&'static str, RegexSet>> = LazyLock::new(|
 
 /// The codes that the extension of a provider finds in a text, in the order of the table, each once.
 pub fn of_text(provider: &str, text: &str) -> Vec<&'static str> {
-    let known = EXPRESSIONS.get(provider).unwrap_or(&EXPRESSIONS[OTHER]);
+    let known = EXPRESSIONS.get(provider).unwrap_or_else(|| &EXPRESSIONS[OTHER]);
     known.matches(text.as_bytes()).into_iter().map(|index| TABLE[index].code).collect()
 }
 

@@ -11,7 +11,7 @@
 //!
 //! forced           delete all (grace 0), wait for nobody
 //!
-//! nothing left     pods that came since begin at the top; without any, the node is drained
+//! nothing left     pods that came since begin at the top, as often as a pod is asked; without any, the node is drained
 //! ```
 //!
 //! An attempt that fails is repeated after 5 s, with the pods that are there then and all retries anew. Attempts live in
@@ -191,22 +191,32 @@ pub struct Attempt {
     round: u32,
     /// Those with claims that were refused in this round.
     refused: Vec<usize>,
+    /// How often pods came meanwhile.
+    looks: u32,
 }
 
 impl Attempt {
     /// Begins with the pods that are on the node now.
     pub fn begin(node: &str, terms: Terms, pods: Vec<Pod>, now: DateTime<Utc>) -> Self {
-        let mut attempt = Self { node: node.to_owned(), terms, pods: Vec::new(), round: 1, refused: Vec::new() };
-        attempt.take_up(pods, now);
+        let mut attempt =
+            Self { node: node.to_owned(), terms, pods: Vec::new(), round: 1, refused: Vec::new(), looks: 0 };
+        attempt.add(pods, now);
         attempt
     }
 
-    /// Goes on with pods that came to the node since it began; `false`: there are none.
+    /// Goes on with pods that came to the node since it began; `false`: there are none, or they come without end, as those
+    /// of a template that names the node.
     pub fn take_up(&mut self, mut pods: Vec<Pod>, now: DateTime<Utc>) -> bool {
         pods.retain(|pod| self.pods.iter().all(|(known, _)| known.uid != pod.uid));
-        if pods.is_empty() {
+        if pods.is_empty() || self.looks >= self.terms.retries.max(1) {
             return false;
         }
+        self.looks += 1;
+        self.add(pods, now);
+        true
+    }
+
+    fn add(&mut self, mut pods: Vec<Pod>, now: DateTime<Utc>) {
         pods.sort_by(|a, b| {
             (b.priority, &a.namespace, &a.name, &a.uid).cmp(&(a.priority, &b.namespace, &b.name, &b.uid))
         });
@@ -217,7 +227,6 @@ impl Attempt {
         let pods: Vec<_> = pods.into_iter().map(|pod| (pod.clone(), stage(&pod))).collect();
         self.pods.extend(pods);
         self.next_with_claims(now);
-        true
     }
 
     /// Whether it began under other terms: what was forced meanwhile begins anew.
@@ -510,7 +519,9 @@ mod tests {
         assert!(!attempt.take_up(vec![pod("a")], at(0)), "it is known");
         let ask = |attempt: &mut Attempt, present: &[&str], now: i64| {
             let due = attempt.requests(|pod| present.contains(&&*pod.name), at(now));
-            due.iter().for_each(|(index, request)| attempt.answer(*index, *request, Answer::Accepted, at(now)));
+            for (index, request) in &due {
+                attempt.answer(*index, *request, Answer::Accepted, at(now));
+            }
             due.iter().map(|(index, request)| format!("{request:?} {}", attempt.pod(*index).name)).collect::<Vec<_>>()
         };
         assert_eq!(ask(&mut attempt, &["a"], 0), ["Evict a"]);
@@ -523,6 +534,15 @@ mod tests {
         assert_eq!(attempt.outcome(), Outcome::Waiting { until: Some(at(29)), pods_left: 1 }, "its volume moves");
         assert_eq!(ask(&mut attempt, &[], 29), [""; 0]);
         assert_eq!(attempt.outcome(), Outcome::Drained);
+    }
+
+    #[test]
+    fn pods_that_come_without_end_do_not_hold_a_drain_up() {
+        for (is_forced, retries, looks) in [(false, 3, 3), (true, 1, 1)] {
+            let mut attempt = Attempt::begin("n", terms(is_forced, retries, 7200), Vec::new(), at(0));
+            let taken = (0..9).take_while(|number| attempt.take_up(vec![pod(&number.to_string())], at(0)));
+            assert_eq!(taken.count(), looks);
+        }
     }
 
     #[test]

@@ -147,8 +147,7 @@ impl World {
             let pause = TimeDelta::seconds(i64::try_from(world.below(900, "pause", deed)).expect("small"));
             world.pass(pause);
         }
-        world.pass(TimeDelta::hours(6));
-        world.check();
+        world.settle();
         world.seen
     }
 
@@ -197,8 +196,8 @@ impl World {
         let (surge, unavailable) = if self.strategy == "ManualInPlaceUpdate" { (0, 1) } else { bounds };
         (pool.max_surge, pool.max_unavailable) = (Some(surge.into()), Some(unavailable.into()));
         let settings = pool.machine_controller_manager.get_or_insert_default();
-        settings.machine_drain_timeout =
-            self.pick(&[None, Some(10), Some(40)], "timeout", 0).map(Duration::from_minutes);
+        let timeout = self.pick(&[10, 20, 40], "timeout", 0);
+        settings.machine_drain_timeout = Some(Duration::from_minutes(timeout));
         settings.max_evict_retries = self.pick(&[None, Some(3), Some(100)], "retries", 0);
         let api = Api::<Shoot>::namespaced(&admin, "garden", preset::NAMESPACE);
         self.audited.run(api.create(&shoot)).expect("the Shoot is valid");
@@ -342,27 +341,52 @@ impl World {
         self.saw("restarted");
     }
 
-    /// In the end all is as it is wanted.
-    fn check(&mut self) {
-        let refused = self.audited.entries().iter().any(|entry| {
-            let text = String::from_utf8_lossy(&entry.object.parts.concat()).into_owned();
-            &*entry.key.resource == "machine.sapcloud.io/machines" && text.contains("Drain failed")
-        });
-        if refused {
-            self.saw("refused");
+    /// In the end all is as it is wanted, however often a drain had to be forced.
+    fn settle(&mut self) {
+        let mut missing = String::new();
+        for _ in 0..48 * 6 {
+            self.pass(TimeDelta::minutes(10));
+            match self.missing() {
+                Some(what) => missing = what,
+                None => return self.look_back(),
+            }
         }
+        panic!("{missing}\n{}", self.audited.tail(60));
+    }
+
+    /// What is not as it is wanted.
+    fn missing(&mut self) -> Option<String> {
         let shoot = self.audited.shoot("local");
-        assert!(is(&shoot, "Reconcile", "Succeeded"), "{:?}\n{}", shoot.status.last_operation, self.audited.tail(60));
+        let operation = shoot.status.last_operation.as_ref().map(|operation| operation.state.as_str());
+        let is_old = shoot.status.observed_generation != shoot.metadata.generation;
+        if operation != Some("Succeeded") || is_old || shoot.status.in_place_updates.is_some() {
+            return Some(format!("the Shoot is not done: {:?}", shoot.status.last_operation));
+        }
         let machines = machines(&mut self.audited);
         let wanted = usize::try_from(shoot.spec.provider.workers[0].minimum).expect("positive");
-        assert!(machines.len() == wanted && machines.iter().all(|(_, phase)| phase == "Running"), "{machines:?}");
+        if machines.len() != wanted || machines.iter().any(|(_, phase)| phase != "Running") {
+            return Some(format!("{wanted} machines are wanted: {machines:?}"));
+        }
         let nodes: Vec<String> = all::<Node>(&mut self.audited, SHOOT).into_iter().map(|it| it.metadata.name).collect();
         for deployment in all::<Deployment>(&mut self.audited, SHOOT) {
             let (name, status) = (&deployment.metadata().name, &deployment.status);
-            assert_eq!(status.available_replicas, deployment.spec.replicas.unwrap_or(1), "{name}: {nodes:?}");
+            let wanted = deployment.spec.replicas.unwrap_or(1);
+            if status.available_replicas != wanted {
+                return Some(format!("Deployment {name} has {} pods of {wanted}", status.available_replicas));
+            }
         }
-        for pod in all::<Pod>(&mut self.audited, SHOOT) {
-            assert!(nodes.contains(&pod.spec.node_name), "{} is on {:?}", pod.metadata.name, pod.spec.node_name);
+        let lost = all::<Pod>(&mut self.audited, SHOOT).into_iter().find(|pod| !nodes.contains(&pod.spec.node_name));
+        lost.map(|pod| format!("pod {} is on {:?}", pod.metadata.name, pod.spec.node_name))
+    }
+
+    /// Whether a drain was refused by a budget, so that budgets meant something.
+    fn look_back(&mut self) {
+        let is_refused = self.audited.entries().iter().any(|entry| {
+            let is_machine = &*entry.key.resource == "machine.sapcloud.io/machines";
+            is_machine && String::from_utf8_lossy(&entry.object.parts.concat()).contains("Drain failed")
+        });
+        if is_refused {
+            self.saw("refused");
         }
     }
 }

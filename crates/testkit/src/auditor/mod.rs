@@ -27,7 +27,7 @@ use api::machine::{Machine, MachineDeployment};
 use apimachinery::meta::{IntOrString, Time};
 use chrono::{DateTime, Utc};
 
-use self::pods::Pods;
+use self::pods::Workload;
 
 /// An object that the auditor has rules for.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,7 @@ pub struct Auditor {
     deployments: BTreeMap<(String, String), Pool>,
     machines: BTreeMap<(String, String), MachineState>,
     nodes: BTreeSet<(String, String)>,
-    pods: Pods,
+    workload: Workload,
     violations: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ impl Auditor {
 
     /// Says when and by which user the changes that follow were made.
     pub fn made(&mut self, at: DateTime<Utc>, by: &str) {
-        self.pods.made(at, by);
+        self.workload.made(at, by);
     }
 
     /// Takes one change: `cluster` is the object's, `deleted` says that it is gone.
@@ -115,10 +115,12 @@ impl Auditor {
             Observed::Machine(machine) => self.machine(machine, deleted),
             Observed::Node(node) => self.node(cluster, node, deleted),
             Observed::Pod(pod) => {
-                let found = self.pods.pod(cluster, pod, deleted);
-                found.into_iter().for_each(|violation| self.violate(violation));
+                let found = self.workload.pod(cluster, pod, deleted);
+                for violation in found {
+                    self.violate(violation);
+                }
             }
-            Observed::Budget(budget) => self.pods.budget(cluster, budget, deleted),
+            Observed::Budget(budget) => self.workload.budget(cluster, budget, deleted),
             Observed::Other => {}
         }
     }
@@ -257,7 +259,7 @@ impl Auditor {
     }
 
     fn machine(&mut self, machine: &Machine, deleted: bool) {
-        self.pods.machine(machine);
+        self.workload.machine(machine);
         let key = (machine.metadata.namespace.clone(), machine.metadata.name.clone());
         if deleted {
             self.machines.remove(&key);
@@ -280,7 +282,7 @@ impl Auditor {
 
     fn node(&mut self, cluster: &str, node: &Node, deleted: bool) {
         let key = (cluster.to_owned(), node.metadata.name.clone());
-        self.pods.node(cluster, node, deleted);
+        self.workload.node(cluster, node, deleted);
         let about = format!("Node {} of {cluster}", node.metadata.name);
         let conditions = node.status.conditions.iter();
         self.conditions(&about, conditions.map(|c| (&*c.r#type, &*c.status, c.last_transition_time)), deleted);

@@ -28,7 +28,7 @@ type Place = (String, String, String);
 
 /// What is known of pods, their nodes and their budgets.
 #[derive(Debug, Default)]
-pub(super) struct Pods {
+pub(super) struct Workload {
     at: DateTime<Utc>,
     by: String,
     pods: BTreeMap<Place, PodState>,
@@ -64,7 +64,7 @@ struct MachineState {
     patience: TimeDelta,
 }
 
-impl Pods {
+impl Workload {
     /// When and by whom the changes that follow were made.
     pub(super) fn made(&mut self, at: DateTime<Utc>, by: &str) {
         self.at = at;
@@ -103,7 +103,8 @@ impl Pods {
         };
         let state = NodeState {
             is_cordoned: node.spec.unschedulable,
-            lost: since("Ready", |status, _| status != "True").or(since("ReadonlyFilesystem", |it, _| it != "False")),
+            lost: since("Ready", |status, _| status != "True")
+                .or_else(|| since("ReadonlyFilesystem", |status, _| status != "False")),
             selected: since("InPlaceUpdate", |_, reason| reason == "SelectedForUpdate"),
         };
         self.nodes.insert(key, state);
@@ -170,7 +171,7 @@ impl Pods {
     fn may_go_without_asking(&self, node: &Place) -> bool {
         let Some(machine) = self.machines.get(node) else { return true };
         let known = self.nodes.get(node);
-        let begin = machine.deleting.or(known.and_then(|node| node.selected));
+        let begin = machine.deleting.or_else(|| known.and_then(|node| node.selected));
         machine.is_forced
             || machine.is_lost
             || known.and_then(|node| node.lost).is_some_and(|since| self.at - since > LOST)
@@ -232,8 +233,8 @@ mod tests {
     }
 
     /// Node `n` of a Machine that is deleted at 0, and pods `a` and `b` on it, of which one has to be healthy.
-    fn draining() -> Pods {
-        let mut pods = Pods::default();
+    fn draining() -> Workload {
+        let mut pods = Workload::default();
         pods.made(at(0), CLUSTER);
         pods.machine(&machine("Terminating"));
         pods.node(SHOOT, &node(false), false);
