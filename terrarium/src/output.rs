@@ -33,11 +33,9 @@ impl Output {
         Self { data: std::io::stdout(), notes: std::io::stderr() }
     }
 
-    /// Columns of the terminal that shows the data, `COLUMNS` first; None: no terminal does.
+    /// Columns of the terminal that shows the data; None: no terminal does.
     pub(crate) fn columns(&self) -> Option<usize> {
-        let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-        let shown = || terminal_size::terminal_size_of(&self.data).map(|(width, _)| usize::from(width.0));
-        given.or_else(shown).filter(|columns| *columns > 0)
+        terminal_size::terminal_size_of(&self.data).map(|(width, _)| usize::from(width.0))
     }
 
     /// A line of data.

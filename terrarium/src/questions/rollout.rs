@@ -209,13 +209,12 @@ fn of_landscape(arguments: &Arguments, name: &ShootName, output: &mut Output) ->
             manifest.object = apply::applied(&tree, true, &manifest.object);
         }
     })?;
-    let (world, nodes, settings) = block_on(async {
+    let (mut world, nodes, settings) = block_on(async {
         let nodes = nodes_of(&context, &old).await?;
         let settings = settings_of(&context, &old).await?;
         Ok::<_, Failure>((World::of_landscape(&context).await?, nodes, settings))
     })?;
     let has_profiles = given.iter().any(|world| !world.cloud_profiles.is_empty() || !world.namespaced.is_empty());
-    let mut world = world;
     if has_profiles {
         world.replace_profiles(&given);
     }
