@@ -184,7 +184,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     {
         block_on(windows::note(&directory, &client, shoot))?;
         output.note(&format!("note: the window of shoot/{}/{} has just begun", shoot.project, shoot.name));
-        return print(&block_on(client.clock())?, as_json, output);
+        return print(&block_on(client.clock())?, form, output);
     }
     let settle = options.settle;
     if settle.num_milliseconds() > i64::from(u32::MAX) {

@@ -47,7 +47,7 @@ impl Record {
 /// True if the clock stands already where `until window` of a Shoot goes.
 pub(super) async fn is_there(directory: &Directory, client: &Client, shoot: &ShootName) -> Result<bool, Failure> {
     let now = client.clock().await?.now;
-    let shoot = shoot.find(&client.context()).await?;
+    let shoot = shoot.usual(&client.transport()).await?.find(&client.context()).await?;
     let begin = upcoming::next_begin(&shoot, now - TimeDelta::seconds(1));
     let record: Record = directory.read(FILE).ok().flatten().unwrap_or_default();
     Ok(record.is_at_goal(&name_of(&shoot), begin, now))
@@ -56,7 +56,7 @@ pub(super) async fn is_there(directory: &Directory, client: &Client, shoot: &Sho
 /// Notes that the clock stands where `until window` of a Shoot goes.
 pub(super) async fn note(directory: &Directory, client: &Client, shoot: &ShootName) -> Result<(), Failure> {
     let now = client.clock().await?.now;
-    let shoot = shoot.find(&client.context()).await?;
+    let shoot = shoot.usual(&client.transport()).await?.find(&client.context()).await?;
     let mut record: Record = directory.read(FILE).ok().flatten().unwrap_or_default();
     record.add(name_of(&shoot), now);
     directory.write_json(FILE, &record)
