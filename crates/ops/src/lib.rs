@@ -11,7 +11,8 @@
 //! **Invariants.** Nothing reads the wall clock or writes to a landscape. The same objects, instant and seed give the same answer.
 //!
 //! **Tour.** [`world`] CloudProfiles and Shoots, [`given`] those of [`manifests`]; [`forecast`] what maintenance will do,
-//! in [`rows`], counted by [`summary`], with the Shoots that are [`unmoved`], with other dates and classifications ([`what_if`]); [`explain`] why a version is
+//! in [`rows`], counted by [`summary`], with the Shoots that are [`unmoved`], with other dates and classifications
+//! ([`what_if`]); [`explain`] why a version is
 //! chosen or left; [`outlook`] how grave that is; [`versions`] what is offered and who uses it, [`users`] what happens to whom;
 //! [`why`] what one Shoot waits
 //! for; [`rollout`] what a change does to nodes, [`apply`] what `kubectl apply` makes of a manifest.

@@ -608,7 +608,7 @@ mod tests {
             (Effect::None, false, None, '●', "<circle class=\"mark\""),
             (Effect::None, true, Some("no"), '✕', "<path class=\"mark-failed\""),
         ] {
-            let markup = drawn(0.0, 0, Mark::of(&change(effect, is_forced, failure)), "").into_string();
+            let markup = drawn(20.0, 20, Mark::of(&change(effect, is_forced, failure)), "").into_string();
             assert!(markup.starts_with(shape), "{effect:?}: {markup}");
             assert!(LEGEND.contains(sign), "the legend has {sign}");
         }

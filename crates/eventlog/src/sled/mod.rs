@@ -16,7 +16,8 @@
 //! ```
 //!
 //! **Start-up** is the last checkpoint and the journal behind it, and sled is opened behind the start; a log that was not
-//! left cleanly compares its store with the journals first. One that ends before `REACHED` is healed or refused. **Heartbeats** (volatile entries) are not written: they are in memory and, after a clean
+//! left cleanly compares its store with the journals first. One that ends before `REACHED` is healed or refused.
+//! **Heartbeats** (volatile entries) are not written: they are in memory and, after a clean
 //! stop, in the checkpoint. So that their revisions are not given out again after a crash, some thousand of them are
 //! reserved with one write; a crash skips the rest.
 //!

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A webhook is chosen by rules and selectors ([`configuration`]), is sent an AdmissionReview and answers one
-//! ([`review`]); where a Service of the cluster leads, [`services`] says; what it is reached by is the [`WebhookCaller`]'s. Time-outs are wall time.
+//! ([`review`]); where a Service of the cluster leads, [`services`] says; what it is reached by is the [`WebhookCaller`]'s.
+//! Time-outs are wall time.
 //!
 //! **Invariants.** Webhooks are never asked about webhook configurations, or a wrong one could not be repaired. A webhook
 //! that is asked again after a lost race sees the new object. A cluster without configurations costs nothing.
@@ -51,7 +52,8 @@ pub fn is_read(group: &str, plural: &str) -> bool {
 /// Reaches webhooks.
 pub trait WebhookCaller: Send + Sync + fmt::Debug + 'static {
     /// Sends a review to where a webhook of a cluster is; the body of the answer. `url` is where upstream would have sent
-    /// it; `endpoint` what the Service leads to that it names, or why it leads nowhere. The caller is dropped when `timeout` of wall time has passed.
+    /// it; `endpoint` what the Service leads to that it names, or why it leads nowhere. The caller is dropped when `timeout`
+    /// of wall time has passed.
     ///
     /// # Errors
     /// Why there is no answer, as it goes behind `failed to call webhook: `.

@@ -6,6 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use api::cluster;
+use api::constants::api_version;
 use api::core::{Project, Shoot};
 use controller::{Api, ListOptions};
 use process::{Context, Transport};
@@ -106,8 +107,8 @@ impl ShootName {
 /// # Errors
 /// The Projects cannot be read.
 pub async fn projects(transport: &Transport) -> Result<Vec<(String, String)>, Error> {
-    let path = "/clusters/garden/apis/core.gardener.cloud/v1beta1/projects";
-    let list = crate::read::tree(transport, path, "application/json").await?;
+    let path = format!("/clusters/{}/apis/{}/projects", cluster::GARDEN, api_version::CORE);
+    let list = crate::read::tree(transport, &path, "application/json").await?;
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     let items = list["items"].as_array().into_iter().flatten();
     Ok(items.map(|item| (text(&item["metadata"]["name"]), text(&item["spec"]["namespace"]))).collect())

@@ -22,9 +22,6 @@ use ops::names::clusters::NamedCluster;
 use ops::names::shoots;
 use ops::spelling::nearest;
 
-/// Shoots, as keys of the log name them.
-const SHOOTS: &str = "core.gardener.cloud/shoots";
-
 /// Show the history of a landscape, one line per entry; also of one that is stopped
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -216,7 +213,7 @@ impl Wanted {
     /// Shoots may be named by their Project: its namespace is meant.
     async fn of_project(&mut self, past: &Past) -> Result<(), Failure> {
         let Some(named) = &self.namespace else { return Ok(()) };
-        if self.resources.contains(&SHOOTS.to_owned()) {
+        if self.resources.contains(&kinds::find("*", "shoots")?.log_resource()) {
             let found = shoots::projects(&past.transport).await?;
             let found = found.into_iter().find(|(project, namespace)| project == named && !namespace.is_empty());
             self.namespace = found.map(|(_, namespace)| namespace).or_else(|| self.namespace.take());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! File operations that fail: every one of a start after a crash, a hundred writes, an image, a compaction and a stop, those of sled
+//! File operations that fail: every one of a start after a crash, a hundred writes, an image, a compaction and a stop, those
+//! of sled
 //! among them. Each fails as a full disk, as an error of the device and as a short write, and the power fails after each.
 //!
 //! `shim.c` is preloaded into a process that does the work. It names each operation by what it does, its file and a number,
@@ -130,7 +131,10 @@ fn crashed(name: &str) -> (Scratch, Acknowledged) {
     let log = SledLog::open(live.join("log"), options).expect("a new log");
     let mut acknowledged = Acknowledged::new();
     block_on(async {
-        write(&log, 1, BEFORE, |revision, writer| drop(acknowledged.insert(revision, writer))).await;
+        write(&log, 1, BEFORE, |revision, writer| {
+            acknowledged.insert(revision, writer);
+        })
+        .await;
         copy(&live.join("log"), &left.join("log"));
         log.close().await.expect("no failure");
     });
