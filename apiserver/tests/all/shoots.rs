@@ -223,7 +223,10 @@ fn a_deletion_of_all_names_every_shoot_that_is_not_confirmed() {
 fn a_write_of_the_status_keeps_labels_of_extensions() {
     run(async {
         let garden = Garden::furnished().await;
-        let mut created = garden.post(&shoot("local", "1.27.1")).await.accepted();
+        garden.post(&shoot("local", "1.27.1")).await.accepted();
+        // The first change labels what the creation has filled in.
+        let changed = json!({"metadata": {"annotations": {"a": "b"}}});
+        let mut created = garden.merge(LOCAL, &changed).await.accepted();
         let labels = created["metadata"]["labels"].clone();
         assert_eq!(labels["provider.extensions.gardener.cloud/local"], "true");
         let status = format!("{LOCAL}/status");

@@ -185,6 +185,9 @@ impl Renewed {
                     let name = name(lease);
                     let is_renewed = fill(lease, self.time.now());
                     if is_renewed && tree["type"] != "DELETED" {
+                        if self.leases.is_empty() {
+                            self.sent = (self.wall.now(), self.time.now());
+                        }
                         self.leases.insert(name, tree["object"].clone());
                     } else if tree["type"] != "BOOKMARK" {
                         self.leases.remove(&name);
@@ -327,8 +330,17 @@ mod tests {
 
     #[test]
     fn a_watch_is_sent_renewals_as_long_as_the_owner_runs() {
-        use clock::SimulatedClock;
+        use clock::{SimulatedClock, TimeSource};
         use http_body_util::StreamBody;
+
+        /// Passes time, and the timers in it.
+        fn pass(clock: &SimulatedClock, to: Instant) {
+            clock.advance_to(to);
+            while clock.now() < to {
+                clock.fire_next(None);
+                clock.advance_to(to);
+            }
+        }
 
         let start: Instant = "2023-07-27T20:00:00Z".parse().expect("an instant");
         let (time, wall) = (SimulatedClock::new(start), SimulatedClock::new(start));
@@ -347,27 +359,27 @@ mod tests {
 
         send("ADDED", "4", Value::Null);
         assert_eq!(shown(&waiting(&mut body)), event("ADDED", "4", "2023-07-27T20:00:00.000000Z"));
-        wall.advance_to(start + TimeDelta::seconds(9));
+        pass(&wall, start + TimeDelta::seconds(9));
         assert_eq!(waiting(&mut body), "", "not yet");
         time.advance_to(start + TimeDelta::minutes(5));
         for seconds in [10, 20] {
-            wall.advance_to(start + TimeDelta::seconds(seconds));
+            pass(&wall, start + TimeDelta::seconds(seconds));
             assert_eq!(shown(&waiting(&mut body)), event("MODIFIED", "9", "2023-07-27T20:05:00.000000Z"));
         }
         time.advance_to(start + TimeDelta::minutes(6));
-        wall.advance_to(start + TimeDelta::seconds(21));
+        pass(&wall, start + TimeDelta::seconds(21));
         assert_eq!(shown(&waiting(&mut body)), event("MODIFIED", "9", "2023-07-27T20:06:00.000000Z"), "faster");
         send("MODIFIED", "12", json!("2023-07-27T20:04:00.000000Z"));
         assert_eq!(shown(&waiting(&mut body)), event("MODIFIED", "12", "2023-07-27T20:04:00.000000Z"));
-        wall.advance_to(start + TimeDelta::seconds(40));
+        pass(&wall, start + TimeDelta::seconds(40));
         assert_eq!(waiting(&mut body), "", "its owner has gone");
         send("MODIFIED", "13", Value::Null);
         assert_eq!(shown(&waiting(&mut body)), event("MODIFIED", "13", "2023-07-27T20:06:00.000000Z"));
-        wall.advance_to(start + TimeDelta::seconds(60));
+        pass(&wall, start + TimeDelta::seconds(60));
         assert_eq!(shown(&waiting(&mut body)), event("MODIFIED", "13", "2023-07-27T20:06:00.000000Z"));
         send("DELETED", "14", Value::Null);
         let _ = waiting(&mut body);
-        wall.advance_to(start + TimeDelta::seconds(90));
+        pass(&wall, start + TimeDelta::seconds(90));
         assert_eq!(waiting(&mut body), "", "it was deleted");
     }
 

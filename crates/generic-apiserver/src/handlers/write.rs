@@ -140,10 +140,10 @@ impl Scope {
         };
         self.kind.metadata_mut(&mut *object).managed_fields.clone_from(&managed);
         warnings.extend(self.check(&name, &mut *object, old, marks)?);
-        warnings.extend(self.admission_warnings(operation, &name, &mut *object, old, view));
 
         self.validate(operation, &name, &mut *object, old, view)?;
         self.review(Asked { operation, name: &name, old }, &*object, warnings).await?;
+        warnings.extend(self.admission_warnings(operation, &name, &mut *object, old, view));
         Ok((name, object, managed))
     }
 

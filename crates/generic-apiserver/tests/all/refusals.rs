@@ -182,7 +182,7 @@ const REFUSED: &[Row] = &[
         r#"{"metadata":{"name":"a long name"}"#,
         400,
         "BadRequest",
-        "the object provided is unrecognized (must be of type Widget): couldn't get version/kind; json parse error: unexpected end of JSON input ({\"metadata\":{\"name\":\"a long n ...)",
+        "the object provided is unrecognized (must be of type Widget): couldn't get version/kind; json parse error: unexpected end of JSON input ({\"metadata\":{\"name\":\"a long na ...)",
     ),
     (
         "POST",

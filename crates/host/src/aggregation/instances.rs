@@ -352,8 +352,8 @@ mod tests {
         assert_eq!(*asked.lock(), ["a GET", "b GET", "a GET"]);
     }
 
-    #[test]
-    fn the_oldest_release_that_answers_is_described() {
+    #[tokio::test]
+    async fn the_oldest_release_that_answers_is_described() {
         let limit = AnswerLimit { wall: Clock::wall(), time: TimeDelta::days(1), report: Arc::new(|_, _| {}) };
         let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), limit);
         let insert = |name: &str, release: u16| {
