@@ -137,7 +137,10 @@ impl Workload {
             return found;
         }
         let is_drain = self.by.starts_with(user::PROVIDER_LOCAL_PREFIX);
-        let is_swept = deleted && !pod.metadata.is_being_deleted() && self.is_leaving(&node) && !self.is_by_people();
+        let is_sudden = deleted && !pod.metadata.is_being_deleted();
+        // A pod without a grace period is gone as soon as it is asked to go.
+        let is_asked = pod.spec.termination_grace_period_seconds == Some(0) && self.nodes.contains_key(&node);
+        let is_swept = is_sudden && !is_asked && self.is_leaving(&node) && !self.is_by_people();
         if is_swept && !matches!(&*pod.status.phase, "Succeeded" | "Failed") {
             found.push(format!("{about} of {cluster} ended with {} and without a deletion timestamp", node.2));
         }
@@ -320,6 +323,13 @@ mod tests {
         assert_eq!(pods.pod(SHOOT, &pod("a"), true), [text]);
         assert_eq!(pods.pod(SHOOT, &ending("b"), false), [""; 0], "it is asked to end");
         assert_eq!(pods.pod(SHOOT, &ending("b"), true), [""; 0]);
+        // Without a grace period it ends when it is asked to, but not with its node.
+        let mut sudden = pod("a");
+        sudden.spec.termination_grace_period_seconds = Some(0);
+        assert_eq!(draining().pod(SHOOT, &sudden, true), [""; 0]);
+        let mut pods = draining();
+        pods.node(SHOOT, &node(true), true);
+        assert_eq!(pods.pod(SHOOT, &sudden, true), [text]);
         // Its Machine was lost before.
         let mut pods = draining();
         for phase in ["Failed", "Terminating"] {

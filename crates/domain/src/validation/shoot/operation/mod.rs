@@ -164,8 +164,11 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
             errors.push(FieldError::forbidden(&operation_path, &text));
         }
     }
-    operation_context(errors, shoot, operation, &operation_path);
-    if !shoot.metadata.is_being_deleted() {
+    // An operation that the release does not have has been refused as an unsupported value.
+    if exists(operation, gates.release) {
+        operation_context(errors, shoot, operation, &operation_path);
+    }
+    if !shoot.metadata.is_being_deleted() && exists(maintenance, gates.release) {
         operation_context(errors, shoot, maintenance, &maintenance_path);
     }
 }
