@@ -90,6 +90,8 @@ pub struct Options {
     pub tasks: Tasks,
     /// What carries upgrades out; `None`: nothing does, and no page offers it.
     pub upgrades: Option<Arc<dyn Upgrades>>,
+    /// True if forecasts are made on threads of their own; false in a simulation, which has one thread.
+    pub has_threads: bool,
 }
 
 impl fmt::Debug for Options {
@@ -156,7 +158,8 @@ impl Dashboard {
 
     /// Where forecasts are made.
     pub(crate) fn forecasts(&self) -> &Offload {
-        self.0.forecasts.get_or_init(|| Offload::threads(FORECASTS))
+        let threads = || if self.0.options.has_threads { Offload::threads(FORECASTS) } else { Offload::inline() };
+        self.0.forecasts.get_or_init(threads)
     }
 
     /// What CloudProfiles have offered.

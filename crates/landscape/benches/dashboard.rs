@@ -83,6 +83,7 @@ impl Browser {
             wall: Clock::wall(),
             tasks: landscape.client("dashboard").tasks,
             upgrades: None,
+            has_threads: false,
         });
         dashboard.add_name(HOST);
         let cookie = format!("terrarium={}", dashboard.sessions().begin(administrator()));

@@ -176,7 +176,9 @@ impl<'a> Reader<'a> {
             };
             for map in maps {
                 let Content::Map(merged) = map.content else { continue };
-                merged.into_iter().for_each(|entry| set(&mut entries, entry));
+                for entry in merged {
+                    set(&mut entries, entry);
+                }
             }
         }
     }

@@ -202,6 +202,7 @@ impl Stage {
             wall: Clock::new(SimulatedClock::new(now)),
             tasks: process::Tasks::new(),
             upgrades,
+            has_threads: false,
         });
         dashboard.add_name(HOST);
         let cookie = format!("terrarium={}", dashboard.sessions().begin(administrator()));

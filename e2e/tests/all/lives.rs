@@ -139,7 +139,7 @@ fn every_end_of_a_component_leaves_its_reason() {
     signal("-STOP", &silent);
     // Nobody is waited for who has read everything: there is something that it has to hear of.
     sandbox.kubectl(Kubectl::Newest, "garden", &["annotate", "seed", "local", "example.com/note=x"]);
-    sandbox.terrarium(&["clock", "advance", "2d"]);
+    sandbox.terrarium(&["clock", "advance", "2d", "--ignore-absence"]);
     signal("-CONT", &silent);
     until("lost the landscape's clock: it had not joined the clock, or had not answered for 30 s of wall time");
     let log = std::fs::read_to_string(sandbox.directory().join("host.log")).expect("the host's log");

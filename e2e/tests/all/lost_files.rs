@@ -47,7 +47,7 @@ fn a_journal_lost_after_a_crash_is_refused_until_given_up() {
     let (_, notes) = sandbox.terrarium_with_notes(&["up", "--discard-damaged"]);
     in_order(&notes, &["note: ", "are missing: ", "the damaged files are kept in log/damaged"]);
     in_order(&sandbox.terrarium(&["replay", "--verify"]), &["the same as the API lists"]);
-    sandbox.kubectl(Kubectl::Newest, "garden", &["apply", "-f", &maps]);
+    sandbox.kubectl(Kubectl::Newest, "garden", &["apply", "--server-side", "-f", &maps]);
 }
 
 #[test]

@@ -19,7 +19,9 @@ const HEADERS: [&str; 9] = ["time", "shoot", "pool", "subject", "from", "to", "f
 fn narrow(rows: &[Row], columns: usize) -> Vec<String> {
     let cells: Vec<[String; 9]> = rows.iter().map(cells).collect();
     let mut table = Table::new(&HEADERS[..8]);
-    cells.iter().for_each(|cells| table.push(cells[..8].iter().cloned()));
+    for cells in &cells {
+        table.push(cells[..8].iter().cloned());
+    }
     let mut shown = table.lines().into_iter();
     let mut lines: Vec<String> = shown.next().into_iter().collect();
     for (index, line) in shown.enumerate() {
@@ -135,7 +137,9 @@ pub(crate) fn print(rows: &[Row], form: Form, output: &mut Output) -> Result<(),
             Some(columns) => narrow(rows, columns).iter().try_for_each(|line| output.line(line)),
             None => {
                 let mut table = Table::new(&HEADERS);
-                rows.iter().for_each(|row| table.push(cells(row)));
+                for row in rows {
+                    table.push(cells(row));
+                }
                 table.print(output)
             }
         },

@@ -356,7 +356,7 @@ impl Story {
         let life = match (&change.old, &change.new) {
             (_, Some(node)) if is_ready(node) => {
                 let runs =
-                    Runs { kubelet: node.status.node_info.kubelet_version.clone(), image: os_image(node).to_owned() };
+                    Runs { kubelet: node.status.node_info.kubelet_version.clone(), image: os_image(node).clone() };
                 let was_ready = change.old.as_deref().is_some_and(is_ready);
                 match state.ready_as.insert(id, runs.clone()) {
                     None => Some((NodeLife::Came, format!("+ {}  {runs}, Ready", short(name)))),

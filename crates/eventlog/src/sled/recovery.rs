@@ -106,6 +106,8 @@ fn later(directory: &Directory, base: Head, link: Revision) -> Store {
         };
         // The journals go on meanwhile: what comes now is given to the store as usual.
         let rebuilt = rebuild(directory, &base, link).map_err(|error| Broken(error.to_string()))?;
+        // A read gives sled what is gathered: sled alone is handed on.
+        rebuilt.last(END)?;
         Ok(Ready { rebuilt: Some(reason), ..rebuilt.ready()? })
     };
     Store::later(directory.store(), Box::new(open))

@@ -219,7 +219,7 @@ impl World {
             let replicas = 1 + self.below(8, "replicas", number);
             let grace = self.pick(&[0, 5, 30, 120], "grace", number);
             let end = self.pick(&[None, Some("1s"), Some("40s")], "end", number);
-            let annotations = end.map_or(json!({}), |end| json!({"terrarium.dev/pod-end": end}));
+            let annotations = end.map_or_else(|| json!({}), |end| json!({"terrarium.dev/pod-end": end}));
             let labels = json!({"app": name});
             let deployment: Deployment = typed(json!({
                 "metadata": {"name": name, "namespace": "default"},
@@ -359,7 +359,7 @@ impl World {
         let shoot = self.audited.shoot("local");
         let operation = shoot.status.last_operation.as_ref().map(|operation| operation.state.as_str());
         let is_old = shoot.status.observed_generation != shoot.metadata.generation;
-        if operation != Some("Succeeded") || is_old || shoot.status.in_place_updates.is_some() {
+        if operation != Some("Succeeded") || is_old {
             return Some(format!("the Shoot is not done: {:?}", shoot.status.last_operation));
         }
         let machines = machines(&mut self.audited);

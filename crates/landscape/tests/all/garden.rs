@@ -284,5 +284,5 @@ fn seeds_and_shoots_say_how_they_are() {
     let copies = Api::<Secret>::namespaced(&admin, "garden", "seed-local");
     let copies = audited.run(copies.list(&ListOptions::default())).expect("the Seed has a namespace").0;
     let names: Vec<_> = copies.iter().map(|copy| copy.metadata.name.as_str()).collect();
-    assert_eq!(names, ["default-domain", "internal-domain"]);
+    assert_eq!(names, ["default-domain", "internal-domain", "observability-ingress-0da36eb1"]);
 }

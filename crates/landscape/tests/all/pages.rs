@@ -45,6 +45,7 @@ impl Browser {
             wall: clock::Clock::wall(),
             tasks: audited.landscape.client("dashboard").tasks,
             upgrades: None,
+            has_threads: false,
         };
         let dashboard = Dashboard::new(options);
         dashboard.add_name(HOST);
@@ -97,7 +98,12 @@ impl Browser {
             .header(header::ORIGIN, format!("http://{HOST}"))
             .header("sec-fetch-site", "same-origin")
             .body(Body::from(format!("token={token}&back=/dashboard/{page}&{fields}")));
-        self.send(audited, request.expect("a request"))
+        let answer = self.send(audited, request.expect("a request"));
+        // A page in answer to a form has an address of its own.
+        match answer.location.strip_prefix("/dashboard/").filter(|to| to.starts_with("do/")) {
+            Some(to) => self.get(audited, to),
+            None => answer,
+        }
     }
 }
 

@@ -32,6 +32,8 @@ struct Running {
     attempt: Attempt,
     /// When it failed.
     failed: Option<DateTime<Utc>>,
+    /// The Machine is being deleted; otherwise its Node is to be updated in place.
+    is_deletion: bool,
 }
 
 impl Drains {
@@ -64,8 +66,11 @@ impl Family<'_> {
             return Ok(Step::Rest);
         }
         let known = self.drains.take(&key);
+        let is_deletion = machine.deleting.is_some();
         let is_fresh = |running: &Running| {
-            running.attempt.is_forced() == forced && running.failed.is_none_or(|failed| self.now < failed + SHORT_RETRY)
+            running.attempt.is_forced() == forced
+                && running.is_deletion == is_deletion
+                && running.failed.is_none_or(|failed| self.now < failed + SHORT_RETRY)
         };
         let mut running = match known.filter(is_fresh) {
             Some(running) => running,
@@ -78,10 +83,8 @@ impl Family<'_> {
                     (machine.settings.max_evict_retries, machine.settings.drain_timeout)
                 };
                 let terms = Terms::new(forced, retries, timeout, volumes[0] + volumes[1]);
-                Running {
-                    attempt: Attempt::begin(&machine.name, terms, self.pods_of(&machine.name), self.now),
-                    failed: None,
-                }
+                let attempt = Attempt::begin(&machine.name, terms, self.pods_of(&machine.name), self.now);
+                Running { attempt, failed: None, is_deletion }
             }
         };
         if running.failed.is_none() {

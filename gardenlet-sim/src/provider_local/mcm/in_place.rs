@@ -56,13 +56,16 @@ impl Individual {
         );
     }
 
-    /// The update is over: pods come again once the critical components run.
+    /// The update is over: pods come again once the critical components run, unless the Machine is going.
     fn clear_update(&mut self) {
+        let is_going = self.machine.get().metadata.is_being_deleted();
         self.edit_node(
             |_| true,
             |node| {
                 in_place::clear(node);
-                uncordon(node);
+                if !is_going {
+                    uncordon(node);
+                }
                 node.spec.taints.retain(|taint| taint.key != taint::PREFER_NO_SCHEDULE);
                 node::add_taint(
                     &mut node.spec.taints,
@@ -153,7 +156,9 @@ impl Family<'_> {
             labels.retain(|key, _| !before.contains_key(key));
             labels.extend(selector(&new));
             labels.insert(label::UPDATE_RESULT.to_owned(), SUCCESSFUL.to_owned());
-            individual.edit_node(|node| node.spec.unschedulable, uncordon);
+            if !individual.machine.get().metadata.is_being_deleted() {
+                individual.edit_node(|node| node.spec.unschedulable, uncordon);
+            }
             individual.save(provider, &namespace).await?;
         }
         self.look_again(machines);

@@ -171,14 +171,15 @@ impl<'a> Made<'a> {
         let is_there = self.directory.join(Self::FILE).exists();
         let before = self.names.iter().filter(|_| !is_there).map(String::as_str);
         let new = Some(name).filter(|name| !self.has(name));
-        let lines: String = before.chain(new).map(|name| format!("{name}\n")).collect();
-        if lines.is_empty() { Ok(()) } else { self.directory.append(Self::FILE, &lines) }
+        let names: Vec<&str> = before.chain(new).collect();
+        if names.is_empty() { Ok(()) } else { self.directory.append(Self::FILE, &(names.join("\n") + "\n")) }
     }
 
     /// Has authorities made again.
     pub(crate) fn forget(&self, names: &[String]) -> Result<(), Failure> {
         let kept = self.names.iter().filter(|name| !names.contains(name));
-        self.directory.write(Self::FILE, &kept.map(|name| format!("{name}\n")).collect::<String>())
+        let lines: Vec<&str> = kept.flat_map(|name| [name.as_str(), "\n"]).collect();
+        self.directory.write(Self::FILE, &lines.concat())
     }
 }
 
@@ -321,7 +322,9 @@ mod tests {
         assert_eq!((again.certificate(), cluster(&directory)), (first.as_str(), Ok(garden.clone())));
         for lost in [&["pki/ca.key"][..], &["pki/ca.crt"], &["pki/ca.crt", "pki/ca.key"]] {
             let kept: Vec<_> = lost.iter().map(|name| fs::read(directory.join(name)).expect("there")).collect();
-            lost.iter().for_each(|name| fs::remove_file(directory.join(name)).expect("there"));
+            for name in lost {
+                fs::remove_file(directory.join(name)).expect("there");
+            }
             let refused = LandscapeAuthority::make(&directory).expect_err("lost").to_string();
             assert!(lost.iter().all(|name| refused.contains(name)), "{refused}");
             assert_eq!(Made::of(&directory).expect("readable").lost(), ["ca"]);

@@ -151,7 +151,8 @@ fn is_of_another(entry: &Value, directory: &Path) -> bool {
 
 /// Refuses to change entries of another landscape.
 fn refuse_other(path: &Path, entry: &Value) -> Failure {
-    let (name, directory) = (entry["name"].as_str().unwrap_or_default(), directory_of(entry).unwrap_or(Path::new("")));
+    let (name, directory) =
+        (entry["name"].as_str().unwrap_or_default(), directory_of(entry).unwrap_or_else(|| Path::new("")));
     Failure::input(
         format!("{name} in {} is of the landscape in {}", path.display(), directory.display()),
         "choose another name with --landscape, or another file with --kubeconfig FILE ('' for none)",

@@ -83,6 +83,7 @@ impl Mount {
             wall: clock::Clock::wall(),
             tasks: live.tasks().clone(),
             upgrades: Some(Arc::new(upgrade)),
+            has_threads: true,
         });
         for name in ["localhost", "127.0.0.1", "[::1]"].into_iter().chain(facts.san.iter().map(String::as_str)) {
             dashboard.add_landscape_name(name);

@@ -81,7 +81,9 @@ pub(crate) fn apply(
         let view = View::open(client.context(), profile).await?;
         let kept;
         (moves, kept) = view.moves(plan)?;
-        kept.iter().for_each(|text| output.note(&format!("note: {text}")));
+        for text in &kept {
+            output.note(&format!("note: {text}"));
+        }
         can_pause(manners, &view, &moves)?;
         tokio::select! {
             biased;
