@@ -30,7 +30,8 @@ fn configuration_is_read_changed_and_edited() {
         "featureGates.NewWorkerPoolHash=true",
     ]);
     in_order(&set, &["gardenlet runs with the new configuration"]);
-    assert_eq!(get("gardenlet", "controllers.shoot.syncPeriod"), "30m");
+    // As gardener-apiserver stores what a Gardenlet carries.
+    assert_eq!(get("gardenlet", "controllers.shoot.syncPeriod"), "30m0s");
     in_order(&get("gardenlet", "featureGates"), &["NewWorkerPoolHash: true\n"]);
     assert_ne!(pods("seed-local", "gardenlet"), before, "it was restarted");
     let again = sandbox.terrarium(&["config", "set", "gardenlet", "controllers.shoot.syncPeriod=30m"]);

@@ -301,7 +301,7 @@ fn a_landscape_without_an_operator_is_adopted() {
     let get = |component: &str, key: &str| sandbox.terrarium(&["config", "get", component, key]).trim().to_owned();
     assert_eq!(get("gardener-apiserver", "shoot-credentials-rotation-interval"), "24h");
     assert_eq!(get("gardener-scheduler", "schedulers.shoot.concurrentSyncs"), "7");
-    assert_eq!(get("gardenlet", "controllers.shoot.syncPeriod"), "30m");
+    assert_eq!(get("gardenlet", "controllers.shoot.syncPeriod"), "30m0s");
     let (code, text) = sandbox.terrarium_refused(&["up", "--operator=false"]);
     assert_eq!(code, 2);
     in_order(&text, &["--operator contradicts what landscape"]);

@@ -193,8 +193,8 @@ fn read(
 /// The old Shoot from a landscape that runs, the new one from a manifest that is applied to it.
 fn of_landscape(arguments: &Arguments, name: &ShootName, output: &mut Output) -> Result<(Change, Hashing), Failure> {
     let client = Client::of(&arguments.which.directory()?)?;
-    let context = client.context();
     let (old, tree, now) = block_on(async {
+        let context = client.context();
         let old = client.shoot(name).await?.find(&context).await?;
         let tree = tree_of(&context, &old).await?;
         Ok::<_, Failure>((old, tree, client.clock().await?.now))
@@ -210,6 +210,7 @@ fn of_landscape(arguments: &Arguments, name: &ShootName, output: &mut Output) ->
         }
     })?;
     let (mut world, nodes, settings) = block_on(async {
+        let context = client.context();
         let nodes = nodes_of(&context, &old).await?;
         let settings = settings_of(&context, &old).await?;
         Ok::<_, Failure>((World::of_landscape(&context).await?, nodes, settings))
@@ -242,8 +243,11 @@ fn of_landscape(arguments: &Arguments, name: &ShootName, output: &mut Output) ->
     let is_otherwise = has_profiles || arguments.gardener_version.is_some() || !arguments.feature_gates.is_empty();
     let mut answer = None;
     if !is_otherwise {
-        let asked = ask(&context, &old, &tree, applied.first(), arguments.operation.as_deref());
-        answer = Some(match block_on(async { Ok::<_, Failure>(asked.await?) })? {
+        let asked = block_on(async {
+            let context = client.context();
+            Ok::<_, Failure>(ask(&context, &old, &tree, applied.first(), arguments.operation.as_deref()).await?)
+        })?;
+        answer = Some(match asked {
             Ok(stored) => {
                 new = stored;
                 None

@@ -17,12 +17,14 @@ use api::cluster;
 use api::constants::annotation;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{ConfigMap, Pod};
+use apimachinery::meta::RawExtension;
 use apimachinery::schema::Node;
 use chrono::TimeDelta;
 use clap::{Args, Subcommand};
 use clock::{Clock, TimerClass};
 use controller::{Api, ListOptions, Patch};
 use domain::skew::releases::gate_names;
+use domain::validation::gardenlet_configuration;
 use process::Context;
 use serde_json::{Map, Value, json};
 
@@ -304,11 +306,23 @@ impl Target {
         Ok(Some(node))
     }
 
+    /// Whether a configuration is what the component is set to.
+    async fn is_held(&self, tree: &Value) -> Result<bool, Failure> {
+        let held = self.tree().await?;
+        if !matches!(self.owner, Owner::Gardenlet(_)) {
+            return Ok(*tree == held);
+        }
+        // As gardener-apiserver would store it.
+        let mut config = RawExtension::from(tree.clone());
+        gardenlet_configuration::canonical(&mut config);
+        Ok(config.value() == held)
+    }
+
     /// Writes a configuration if it is right and new, and waits until the component runs with it.
     async fn apply(&self, tree: &Value, output: &mut Output) -> Result<(), Failure> {
         let wrong = |reason: String| Failure::input(reason, "nothing was changed");
         let version = self.version();
-        if *tree == self.tree().await? {
+        if self.is_held(tree).await? {
             return output.line(&format!("{} has this configuration already", self.program.name()));
         }
         let mut template = json!({ "metadata": { "annotations": {

@@ -81,8 +81,9 @@ pub(super) async fn set_gardenlet(context: &Context, gardenlet: &Gardenlet, tree
     new.spec.config = serde_json::from_value(tree.clone()).map_err(unreadable)?;
     let name = &gardenlet.metadata.name;
     let api = Api::<Gardenlet>::namespaced(context, cluster::GARDEN, NAMESPACE);
-    api.update(gardenlet, &new).await.map_err(|error| failed(&error))?;
-    let wanted = domain::garden::gardenlet::wanted(&new, "").map_err(Failure::Failed)?;
+    // gardener-apiserver stores it in its own form.
+    let written = api.update(gardenlet, &new).await.map_err(|error| failed(&error))?;
+    let wanted = domain::garden::gardenlet::wanted(&written, "").map_err(Failure::Failed)?;
     let is_right = |held: &Deployment| {
         let volumes = &held.spec.template.spec.volumes;
         let names = volumes.iter().filter_map(|volume| volume.config_map.as_ref()).map(|map| map.name.as_str());
