@@ -285,7 +285,9 @@ fn journals_lost_after_a_crash_are_refused() {
                         remove(&copied.join(name));
                     }
                     let lost = if all { &journals[..] } else { &journals[journals.len() - 1..] };
-                    lost.iter().for_each(|name| apply(&copied.join(name)));
+                    for name in lost {
+                        apply(&copied.join(name));
+                    }
                     let error = match SledLog::open(&*copied, Options::default()) {
                         Ok(log) => {
                             assert_eq!(shown(&log).2, before.2, "{what}");

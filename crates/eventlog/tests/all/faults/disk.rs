@@ -46,7 +46,7 @@ enum Change {
 impl Change {
     fn folder(&self) -> &Path {
         let (Self::Put(path, _) | Self::Remove(path) | Self::Rename(path, _)) = self;
-        path.parent().unwrap_or(Path::new(""))
+        path.parent().unwrap_or_else(|| Path::new(""))
     }
 
     fn apply(&self, names: &mut BTreeMap<PathBuf, Node>) {
