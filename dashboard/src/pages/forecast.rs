@@ -442,9 +442,9 @@ fn drawn(x: f64, y: usize, mark: Mark, title: &str) -> Markup {
     html! {
         @match mark.shape {
             Shape::Cross => { path.mark-failed d={"M" (x - 5.0) " " (y - 5) " l10 10 m0 -10 l-10 10"} { title { (title) } } }
-            Shape::Square => { rect.mark.mark-forced[filled] x=(x - 5.0) y=(y - 5) width="10" height="10" { title { (title) } } }
-            Shape::Diamond => { path.mark.mark-forced[filled] d={"M" (x) " " (y - 7) " l7 7l-7 7l-7 -7z"} { title { (title) } } }
-            Shape::Circle => { circle.mark.mark-forced[filled] cx=(x) cy=(y) r="5" { title { (title) } } }
+            Shape::Square => { rect.mark.mark-forced[filled].mark-quiet[!filled] x=(x - 5.0) y=(y - 5) width="10" height="10" { title { (title) } } }
+            Shape::Diamond => { path.mark.mark-forced[filled].mark-quiet[!filled] d={"M" (x) " " (y - 7) " l7 7l-7 7l-7 -7z"} { title { (title) } } }
+            Shape::Circle => { circle.mark.mark-forced[filled].mark-quiet[!filled] cx=(x) cy=(y) r="5" { title { (title) } } }
         }
     }
 }
@@ -601,11 +601,11 @@ mod tests {
         };
         for (effect, is_forced, failure, sign, shape) in [
             (Effect::Rolling, true, None, '■', "<rect class=\"mark mark-forced\""),
-            (Effect::Moving, false, None, '■', "<rect class=\"mark\""),
+            (Effect::Moving, false, None, '■', "<rect class=\"mark mark-quiet\""),
             (Effect::KubeletRestart, true, None, '◆', "<path class=\"mark mark-forced\""),
-            (Effect::AutoInPlace, false, None, '◆', "<path class=\"mark\""),
+            (Effect::AutoInPlace, false, None, '◆', "<path class=\"mark mark-quiet\""),
             (Effect::None, true, None, '●', "<circle class=\"mark mark-forced\""),
-            (Effect::None, false, None, '●', "<circle class=\"mark\""),
+            (Effect::None, false, None, '●', "<circle class=\"mark mark-quiet\""),
             (Effect::None, true, Some("no"), '✕', "<path class=\"mark-failed\""),
         ] {
             let markup = drawn(20.0, 20, Mark::of(&change(effect, is_forced, failure)), "").into_string();
