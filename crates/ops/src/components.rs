@@ -136,6 +136,12 @@ impl Crash {
         })
     }
 
+    /// True if the process has the version of its Deployment's template. A pod of an older template, which a roll-out that was
+    /// interrupted has left, is replaced by it.
+    fn is_current(&self, deployment: &Deployment) -> bool {
+        deployment.spec.template.spec.containers.first().is_some_and(|container| tag(&container.image) == self.version)
+    }
+
     /// True if its version is the reason.
     pub const fn is_refused(&self) -> bool {
         self.exit_code == REFUSED
@@ -176,11 +182,13 @@ fn is_known(name: &str) -> bool {
     Component::named(name).is_some() || library::of_component(name).is_some()
 }
 
-/// Processes of Gardener's components that do not start; `deployments` and `pods` are those of all.
+/// Processes of Gardener's components that do not start, in the versions that their Deployments ask for; `deployments` and
+/// `pods` are those of all.
 pub fn crashes(deployments: &[Arc<Deployment>], pods: &[Arc<Pod>]) -> Vec<Crash> {
-    let of = |deployment: &Arc<Deployment>| {
-        let name = deployment.metadata.name.clone();
-        pods_of(deployment, pods).into_iter().filter_map(move |pod| Crash::of(&name, &pod))
+    let of = |deployment: &Arc<Deployment>| -> Vec<Crash> {
+        let own = pods_of(deployment, pods);
+        let ended = own.iter().filter_map(|pod| Crash::of(&deployment.metadata.name, pod));
+        ended.filter(|crash| crash.is_current(deployment)).collect()
     };
     deployments.iter().filter(|one| is_known(&one.metadata.name)).flat_map(of).collect()
 }
@@ -291,7 +299,7 @@ impl Row {
             state,
             restarts: statuses().map(|status| i64::from(status.restart_count)).sum(),
             last_words: last.map(last_words).unwrap_or_default(),
-            crash: own.iter().find_map(|pod| Crash::of(name, pod)),
+            crash: own.iter().filter_map(|pod| Crash::of(name, pod)).find(|crash| crash.is_current(deployment)),
             is_pinned: deployment.metadata.annotation(annotation::COMPONENT_VERSION).is_some(),
         }
     }
@@ -373,6 +381,16 @@ mod tests {
         assert_eq!(defect(&row, "1.148.0"), Some(Defect::Lasting(text.clone())));
         // It starts as soon as the one that it was too old for has gone.
         assert_eq!(defect(&row, "1.147.0"), Some(Defect::Passing(text)));
+    }
+
+    #[test]
+    fn pods_of_an_older_template_are_replaced_and_no_defect() {
+        let name = "gardener-scheduler";
+        let pods = [pod(name, "v1.148.0", None), pod(name, "v1.146.0", Some((3, LINE)))];
+        let deployment = deployment(name, "v1.148.0", &json!({}));
+        assert_eq!(crashes(std::slice::from_ref(&deployment), &pods), []);
+        let row = Row::of(&deployment, &pods);
+        assert_eq!((row.object()["rule"].clone(), row.runs), (json!(null), vec!["v1.148.0".to_owned()]));
     }
 
     #[test]
