@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -138,11 +139,17 @@ fn open_store(shared: &Shared) {
     }
 }
 
-/// Removes checkpoints that are neither the base nor the last.
+/// Removes checkpoints that are neither the base nor the last. The base that the file names stays, too: a replacement of the file
+/// may have taken place although it failed, in the synchronisation that follows it.
 pub(super) fn prune(shared: &Shared, last: Revision) -> io::Result<()> {
     let base = shared.published().base.revision();
+    let named = match fs::read_to_string(shared.directory.path(BASE)) {
+        Ok(text) => text.parse().map(Revision).unwrap_or(base),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => base,
+        Err(error) => return Err(error),
+    };
     for revision in shared.directory.revisions(CHECKPOINT)? {
-        if revision != base && revision < last {
+        if revision != base && revision != named && revision < last {
             shared.directory.remove(&name_of(CHECKPOINT, revision))?;
         }
     }
