@@ -144,7 +144,7 @@ fn open_store(shared: &Shared) {
 pub(super) fn prune(shared: &Shared, last: Revision) -> io::Result<()> {
     let base = shared.published().base.revision();
     let named = match fs::read_to_string(shared.directory.path(BASE)) {
-        Ok(text) => text.parse().map(Revision).unwrap_or(base),
+        Ok(text) => text.parse().map_or(base, Revision),
         Err(error) if error.kind() == io::ErrorKind::NotFound => base,
         Err(error) => return Err(error),
     };
