@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use apimachinery::catalogue::{Cell, Column, NEWEST, ResourceInfo};
+use apimachinery::catalogue::{Cell, Column, ResourceInfo};
 use apimachinery::meta::ObjectMeta;
+use apimachinery::release::Release;
 use apimachinery::schema::{Emit, Field, Node, ObjectRef, ObjectSchema, Schema as _, Topology};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -112,9 +113,9 @@ impl CustomVersion {
                 read_only: false,
                 custom: true,
                 schema: || Node::Raw,
-                later: &[],
+                fields: &[],
                 life: apimachinery::catalogue::Life::default(),
-                release: NEWEST,
+                release: Release::UNION,
             },
             pruned: tree(Form::Pruned),
             described: tree(Form::Described),

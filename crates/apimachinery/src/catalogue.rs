@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One row of a table of resources: everything a server, a client and a command need to know to handle a kind.
 
+use crate::release::{Release, Releases};
 use crate::resource::{GroupKind, GroupResource, Object, Resource};
 use crate::schema::{self, Node};
 
@@ -36,38 +37,33 @@ pub struct ResourceInfo {
     pub read_only: bool,
     /// Whether the kind behaves as one of a CustomResourceDefinition (no strategic merge patch, pruning by schema).
     pub custom: bool,
-    /// Schema of the kind, as the newest release has it.
+    /// Schema of the kind with the fields of all releases.
     pub schema: fn() -> Node,
-    /// Fields that releases before some minor do not have.
-    pub later: &'static [LaterField],
-    /// Which releases serve it.
+    /// Fields that only some releases have.
+    pub fields: &'static [ReleasedField],
+    /// Releases that serve the resource and its subresources.
     pub life: Life,
-    /// The release whose fields are served: a minor, or [`NEWEST`].
-    pub release: u16,
+    /// The release whose fields are served.
+    pub release: Release,
 }
 
-/// Releases that serve a resource, by their minor.
+/// Releases that serve a resource and its subresources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Life {
-    /// The first one.
-    pub since: u16,
-    /// The first one that does not any more.
-    pub until: Option<u16>,
-    /// Subresources that came later, and with which.
-    pub subresources: &'static [(&'static str, u16)],
+    /// Releases that serve the resource.
+    pub releases: Releases,
+    /// Subresources that only some of them serve.
+    pub subresources: &'static [(&'static str, Releases)],
 }
 
-/// The release that has every field and resource.
-pub const NEWEST: u16 = u16::MAX;
-
-/// A field that came with some release: not in `metadata`.
+/// A field that only some releases have; not in `metadata`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LaterField {
+pub struct ReleasedField {
     /// JSON names from the root to the field; [`schema::EACH`] stands for each item of a list or map.
     pub path: &'static [&'static str],
-    /// Minor of the first release that has it.
-    pub since: u16,
-    /// Whether it has a default wherever there is its parent.
+    /// Releases that have the field.
+    pub releases: Releases,
+    /// True if the field has a default in every object that has its parent.
     pub has_default: bool,
 }
 
@@ -117,29 +113,29 @@ impl Column {
 
 impl ResourceInfo {
     /// The row as a release serves it.
-    pub fn at(&self, release: u16) -> Self {
+    pub fn at(&self, release: Release) -> Self {
         Self { release, ..self.clone() }
     }
 
-    /// Whether the row's release serves it.
+    /// True if the row's release serves the resource.
     pub fn is_served(&self) -> bool {
-        let Life { since, until, .. } = self.life;
-        self.release == NEWEST || since <= self.release && until.is_none_or(|until| self.release < until)
+        self.life.releases.contain(self.release)
     }
 
-    /// Whether the row's release has a subresource, if there is one of that name.
+    /// True if the row's release has a subresource, provided that the resource has one of that name.
     pub fn serves(&self, subresource: &str) -> bool {
-        self.life.subresources.iter().all(|(name, since)| *name != subresource || *since <= self.release)
+        self.life.subresources.iter().all(|(name, releases)| *name != subresource || releases.contain(self.release))
     }
 
     /// Paths of the fields that the row's release does not have.
     pub fn unknown_fields(&self) -> impl Iterator<Item = &'static [&'static str]> {
-        self.later.iter().filter(|field| field.since > self.release).map(|field| field.path)
+        self.fields.iter().filter(|field| !field.releases.contain(self.release)).map(|field| field.path)
     }
 
-    /// Paths of the fields that came with some release, have a default, and are known to the row's release.
-    pub fn later_defaults(&self) -> impl Iterator<Item = &'static [&'static str]> {
-        self.later.iter().filter(|field| field.has_default && field.since <= self.release).map(|field| field.path)
+    /// Paths of the fields that only some releases have, the row's release among them, and that have a default.
+    pub fn released_defaults(&self) -> impl Iterator<Item = &'static [&'static str]> {
+        let known = self.fields.iter().filter(|field| field.has_default && field.releases.contain(self.release));
+        known.map(|field| field.path)
     }
 
     /// Schema of the kind without the fields that the row's release does not have.

@@ -27,6 +27,7 @@ pub mod fnv;
 pub mod meta;
 pub mod opaque;
 pub mod patch;
+pub mod release;
 pub mod resource;
 pub mod schema;
 pub mod selector;

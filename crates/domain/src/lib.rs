@@ -73,6 +73,7 @@ pub mod profile;
 pub mod project;
 pub mod rbac;
 pub mod reconcile;
+pub mod release;
 pub mod required_extensions;
 pub mod resource_quota;
 pub mod rollout;

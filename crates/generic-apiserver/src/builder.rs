@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use apimachinery::catalogue::{NEWEST, ResourceInfo};
+use apimachinery::catalogue::ResourceInfo;
+use apimachinery::release::Release;
 use apimachinery::schema::Node;
 use apimachinery::{DynamicObject, Object};
 use clock::{Clock, Random};
@@ -68,7 +69,7 @@ pub struct Builder {
     authenticator: Option<Arc<dyn Authenticator>>,
     health: Health,
     metrics: Option<Metrics>,
-    release: u16,
+    release: Release,
     scheme: &'static str,
 }
 
@@ -99,7 +100,7 @@ impl Builder {
             authenticator: None,
             health: Health::default(),
             metrics: None,
-            release: NEWEST,
+            release: Release::UNION,
             scheme: "pkg/api/legacyscheme/scheme.go:30",
         }
     }
@@ -110,10 +111,10 @@ impl Builder {
         self
     }
 
-    /// Serves the fields of a release only ([`ResourceInfo::later`]), of the resources that are added from here on. What
-    /// objects have beyond them is not shown, and stays.
-    pub fn release(mut self, minor: u16) -> Self {
-        self.release = minor;
+    /// Sets the release of the resources that are added afterwards: only its fields ([`ResourceInfo::fields`]) are served.
+    /// Other fields of stored objects are not shown and are kept.
+    pub fn release(mut self, release: Release) -> Self {
+        self.release = release;
         self
     }
 

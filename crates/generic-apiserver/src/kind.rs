@@ -184,8 +184,8 @@ impl<O: Object, S: Strategy<O>> Typed<O, S> {
     }
 
     /// A stored object with the defaults of fields that came later, if it lacks any.
-    fn with_later_defaults(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections> {
-        self.names.info.later_defaults().find(|path| lacks(stored, path))?;
+    fn with_released_defaults(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections> {
+        self.names.info.released_defaults().find(|path| lacks(stored, path))?;
         let mut object = O::from_served(&stored.parts.concat()).ok()?;
         let [identity, metadata, managed_fields, rest, status] = stored.parts.clone();
         let sections = Sections { identity, metadata, managed_fields, rest, status };
@@ -286,7 +286,7 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
     }
 
     fn default_served(&self, object: &mut AnyObject, stored: &Sections) -> Option<Bytes> {
-        if self.names.info.later.is_empty() {
+        if self.names.info.fields.is_empty() {
             return None;
         }
         let object = own_mut::<O>(object);
@@ -298,7 +298,7 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
 
     fn present(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections> {
         if !self.names.info.custom {
-            return self.with_later_defaults(stored);
+            return self.with_released_defaults(stored);
         }
         let bytes = stored.parts.concat();
         let read = || serde_json::from_slice::<Value>(&bytes).ok();

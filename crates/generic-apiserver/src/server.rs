@@ -7,6 +7,7 @@ use std::sync::Arc;
 use apimachinery::Resource;
 use apimachinery::catalogue::ResourceInfo;
 use apimachinery::meta::ObjectMeta;
+use apimachinery::release::Release;
 use bytes::Bytes;
 use eventlog::{Actor, Revision};
 use futures::future::BoxFuture;
@@ -49,7 +50,7 @@ pub(crate) struct Inner {
     pub(crate) routes: Routes,
     pub(crate) documents: Documents,
     /// The release that is served.
-    pub(crate) release: u16,
+    pub(crate) release: Release,
     pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
     pub(crate) clusters: Arc<dyn Clusters>,
@@ -117,7 +118,7 @@ impl Server {
     }
 
     /// The release that it serves.
-    pub fn release(&self) -> u16 {
+    pub fn release(&self) -> Release {
         self.0.release
     }
 

@@ -21,8 +21,8 @@ use api::cluster;
 use api::constants::{annotation, namespace};
 use api::kubernetes::coordination::Lease;
 use apimachinery::Status;
-use apimachinery::catalogue::NEWEST;
 use apimachinery::meta::ObjectMeta;
+use apimachinery::release::Release;
 use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Api, Error, ListOptions, WatchEvent};
@@ -65,7 +65,7 @@ struct Process {
     /// Name among the instances.
     name: String,
     /// The release that it serves.
-    release: u16,
+    release: Release,
     /// Where requests are handed on to; `None`: it is not ready.
     serves: Option<String>,
 }
@@ -114,7 +114,7 @@ impl Joined {
         let lease = me.name();
         let name = child::participant(cluster::RUNTIME, instance);
         tracing::info!(component, version, instance, host, "a process that was started elsewhere joins the landscape");
-        let release = GardenerVersion::parse(version).map_or(NEWEST, |version| version.served_release());
+        let release = GardenerVersion::parse(version).map_or(Release::UNION, |version| version.served_release());
         if let Some(before) = self.known().insert(lease.clone(), Process { name, release, serves: None }) {
             self.0.instances.remove(&before.name);
         }

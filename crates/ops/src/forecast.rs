@@ -215,13 +215,10 @@ impl Forecast {
 /// automatic rotations the operations.
 pub fn gates_for(shoot: &Shoot) -> Gates {
     let rotates = shoot.spec.maintenance.as_ref().is_some_and(|maintenance| maintenance.auto_rotation.is_some());
-    Gates {
-        in_place_node_updates: true,
-        credentials_rotation_without_workers_rollout: true,
-        etcd_encryption_key_rotates_as_a_whole: rotates,
-        several_operations: rotates,
-        ..Gates::default()
-    }
+    let gates =
+        Gates { in_place_node_updates: true, credentials_rotation_without_workers_rollout: true, ..Gates::default() };
+    // Automatic rotations are of 1.135.
+    if rotates { Gates { release: domain::release::Release(135), ..gates } } else { gates }
 }
 
 /// The form of hash that the emulated gardenlet uses by default.

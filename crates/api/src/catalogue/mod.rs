@@ -8,9 +8,9 @@ mod cells;
 mod custom;
 mod gardener;
 mod kubernetes;
-mod later;
 mod metric_cells;
 mod pod_cells;
+mod releases;
 mod storage;
 mod unread;
 mod unstored;
@@ -18,7 +18,8 @@ mod unstored;
 use std::sync::LazyLock;
 
 use apimachinery::Resource;
-use apimachinery::catalogue::{Cell, Column, NEWEST, ResourceInfo};
+use apimachinery::catalogue::{Cell, Column, ResourceInfo};
+use apimachinery::release::Release;
 
 use crate::cluster::{self, ClusterName};
 
@@ -183,9 +184,9 @@ fn bare(
         read_only: false,
         custom: false,
         schema,
-        later: later::fields(group, version, kind),
-        life: later::life(group, version, plural),
-        release: NEWEST,
+        fields: releases::fields(group, version, kind),
+        life: releases::life(group, version, plural),
+        release: Release::UNION,
     }
 }
 

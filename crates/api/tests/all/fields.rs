@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use api::catalogue;
 use api::kubernetes::tables;
+use apimachinery::release::Release;
 use apimachinery::schema::{Emit, Field, Node, ObjectSchema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -24,8 +25,8 @@ const TABLES: [(&str, &str); 10] = [
     ("settingsv1alpha1", include_str!("fields/settings.gardener.cloud_v1alpha1.json")),
 ];
 
-/// Minor of the release that the tables are of.
-const RELEASE: u16 = 120;
+/// Release of the tables.
+const RELEASE: Release = Release(120);
 
 #[derive(Deserialize)]
 struct Table {

@@ -38,7 +38,7 @@ pub mod transition;
 use std::cmp::Ordering;
 use std::fmt;
 
-use apimachinery::catalogue::NEWEST;
+use crate::release::{self, Release};
 
 use crate::profile::Profile;
 use crate::versions;
@@ -76,9 +76,9 @@ impl GardenerVersion {
         Self { major, minor, patch, text: format!("{major}.{minor}.{patch}") }
     }
 
-    /// Minor of the release whose kinds it serves; a version of another major serves everything.
-    pub fn served_release(&self) -> u16 {
-        u16::try_from(self.minor).ok().filter(|_| self.major == 1).unwrap_or(NEWEST)
+    /// The release whose rules and fields the version has; those of the newest known release for another major.
+    pub fn served_release(&self) -> Release {
+        u16::try_from(self.minor).ok().filter(|_| self.major == 1).map_or(release::NEWEST, Release)
     }
 
     /// All three numbers, by which downgrades are told.

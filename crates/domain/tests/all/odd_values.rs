@@ -223,9 +223,7 @@ proptest! {
         let gates = Gates {
             in_place_node_updates: true,
             credentials_rotation_without_workers_rollout: true,
-            etcd_encryption_key_rotates_as_a_whole: true,
-            several_operations: true,
-            ..Gates::default()
+            release: domain::release::Release(133),
         };
         for shoot in [&raw, &new] {
             let errors = shoots::shoot(shoot, gates);

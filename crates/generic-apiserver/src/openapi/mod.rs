@@ -27,7 +27,8 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
-use apimachinery::catalogue::{NEWEST, ResourceInfo};
+use apimachinery::catalogue::ResourceInfo;
+use apimachinery::release::Release;
 use apimachinery::schema::Node;
 use bytes::Bytes;
 use http::Method;
@@ -131,11 +132,11 @@ enum Which {
 /// Of a request, as an extension: the release of the server whose resources are only described here
 /// ([`Builder::described`](crate::Builder::described)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DescribedRelease(pub u16);
+pub struct DescribedRelease(pub Release);
 
 impl Default for DescribedRelease {
     fn default() -> Self {
-        Self(NEWEST)
+        Self(Release::UNION)
     }
 }
 
@@ -147,7 +148,7 @@ struct Places {
 }
 
 /// Documents by the rows in them and the release of those that somebody else serves.
-type Made = BTreeMap<(Which, Places, u16), Arc<Document>>;
+type Made = BTreeMap<(Which, Places, Release), Arc<Document>>;
 
 /// A row, and what can be done with its objects.
 #[derive(Clone)]
@@ -173,7 +174,7 @@ impl Described {
     }
 
     /// The row as a release has it, if somebody else serves it.
-    fn at(&self, release: u16) -> Self {
+    fn at(&self, release: Release) -> Self {
         let info = if self.is_elsewhere { self.info.at(release) } else { self.info.clone() };
         Self { info, ..self.clone() }
     }
@@ -199,7 +200,7 @@ struct Sources<'a> {
     own: &'a Documents,
     delegated: Option<&'a Documents>,
     /// Release of the rows that somebody else serves.
-    release: u16,
+    release: Release,
 }
 
 impl Documents {
@@ -241,7 +242,7 @@ impl Sources<'_> {
     fn get(&self, which: Which, places: &Places) -> Arc<Document> {
         // Documents with rows of both go with the server behind.
         let keeper = self.delegated.filter(|_| !places.delegated.is_empty()).unwrap_or(self.own);
-        let release = if self.own.at(&places.own).any(|row| row.is_elsewhere) { self.release } else { NEWEST };
+        let release = if self.own.at(&places.own).any(|row| row.is_elsewhere) { self.release } else { Release::UNION };
         let mut made = keeper.made.lock();
         let key = (which, places.clone(), release);
         if let Some(document) = made.get(&key) {
@@ -257,7 +258,7 @@ impl Sources<'_> {
         };
         let document = Document::new(bytes);
         // Nobody asks for those of the release before.
-        made.retain(|(_, _, known), _| *known == release || *known == NEWEST || release == NEWEST);
+        made.retain(|(_, _, known), _| *known == release || *known == Release::UNION || release == Release::UNION);
         made.insert(key, document.clone());
         document
     }
@@ -428,9 +429,9 @@ mod tests {
             read_only: false,
             custom: false,
             schema: || apimachinery::schema::Node::Raw,
-            later: &[],
+            fields: &[],
             life: apimachinery::catalogue::Life::default(),
-            release: NEWEST,
+            release: Release::UNION,
         }
     }
 
@@ -447,7 +448,7 @@ mod tests {
     #[test]
     fn a_document_is_made_once() {
         let documents = Documents::new([described("things")], []);
-        let sources = Sources { own: &documents, delegated: None, release: NEWEST };
+        let sources = Sources { own: &documents, delegated: None, release: Release::UNION };
         let places = Places { own: vec![0], delegated: Vec::new() };
         let first = sources.get(Which::V3, &places);
         assert!(Arc::ptr_eq(&first, &sources.get(Which::V3, &places)));
@@ -457,7 +458,7 @@ mod tests {
     #[test]
     fn a_document_has_the_rows_of_a_server_behind() {
         let (own, behind) = (Documents::new([described("things")], []), Documents::new([described("gizmos")], []));
-        let sources = Sources { own: &own, delegated: Some(&behind), release: NEWEST };
+        let sources = Sources { own: &own, delegated: Some(&behind), release: Release::UNION };
         let versions = sources.versions(|_| true);
         let places = &versions[&("example.com", "v1")];
         let document = sources.get(Which::V3, places);

@@ -21,7 +21,7 @@ use crate::kind::Kind;
 pub(crate) fn view(log: Arc<dyn EventLog>, kinds: &[Arc<dyn Kind>], writer: u64) -> Arc<dyn EventLog> {
     let shown = kinds.iter().filter(|kind| {
         let info = &kind.names().info;
-        info.custom || info.later_defaults().next().is_some()
+        info.custom || info.released_defaults().next().is_some()
     });
     let shown: BTreeMap<_, _> = shown.map(|kind| (kind.names().log_resource.clone(), kind.clone())).collect();
     if shown.is_empty() { log } else { view::through(log, Present { kinds: shown, writer }) }

@@ -222,9 +222,9 @@ mod tests {
             read_only: false,
             custom: false,
             schema: || Node::Raw,
-            later: &[],
+            fields: &[],
             life: apimachinery::catalogue::Life::default(),
-            release: apimachinery::catalogue::NEWEST,
+            release: apimachinery::release::Release::UNION,
         };
         Watcher::new(Arc::new(Typed::<DynamicObject, _>::new(&info, Generic)), Selection::default(), true)
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Servers of several releases beside each other: an older one does not know a field, which has a default.
 
-use apimachinery::catalogue::{LaterField, NEWEST, ResourceInfo};
+use apimachinery::catalogue::{ReleasedField, ResourceInfo};
+use apimachinery::release::{Release, Releases};
 use eventlog::{Key, MemoryLog};
 use futures::FutureExt as _;
 use http_body_util::BodyExt as _;
@@ -14,11 +15,12 @@ const PAINTED: &str = "/clusters/a/apis/example.com/v1/namespaces/n/painted";
 
 /// Widgets of which releases before 2 know no color.
 fn painted() -> ResourceInfo {
-    const LATER: &[LaterField] = &[LaterField { path: &["spec", "color"], since: 2, has_default: true }];
-    ResourceInfo { plural: "painted", later: LATER, ..widgets() }
+    const FIELDS: &[ReleasedField] =
+        &[ReleasedField { path: &["spec", "color"], releases: Releases::since(2), has_default: true }];
+    ResourceInfo { plural: "painted", fields: FIELDS, ..widgets() }
 }
 
-async fn server(log: &MemoryLog, release: u16) -> World {
+async fn server(log: &MemoryLog, release: Release) -> World {
     World::on(log.clone(), |builder| builder.release(release).resource::<Widget>(&painted(), WidgetStrategy)).await
 }
 
@@ -33,7 +35,7 @@ fn stored(log: &MemoryLog) -> String {
 #[tokio::test]
 async fn a_default_of_an_unknown_field_is_not_stored_and_not_shown() {
     let log = MemoryLog::new();
-    let old = server(&log, 1).await;
+    let old = server(&log, Release(1)).await;
     let spec = |answer: &Value| answer["spec"].clone();
     let body = json!({"metadata": {"name": "w"}, "spec": {"size": 1}});
     let tried = old.send("POST", &format!("{PAINTED}?dryRun=All"), &body).await.expect_code(201);
@@ -54,11 +56,11 @@ async fn a_default_of_an_unknown_field_is_not_stored_and_not_shown() {
 async fn a_default_of_an_unknown_field_is_no_change_of_the_specification() {
     let log = MemoryLog::new();
     let path = format!("{PAINTED}/w");
-    let one = server(&log, 1).await;
+    let one = server(&log, Release(1)).await;
     let body = json!({"metadata": {"name": "w"}, "spec": {"size": 1}});
     one.send("POST", PAINTED, &body).await.expect_code(201);
     // The one that made the object, one that reads it from the log, and one that knows the field.
-    for (label, world) in [one, server(&log, 1).await, server(&log, NEWEST).await].iter().enumerate() {
+    for (label, world) in [one, server(&log, Release(1)).await, server(&log, Release::UNION).await].iter().enumerate() {
         let labels = json!({"metadata": {"labels": {"label": label.to_string()}}});
         for type_ in ["merge-patch+json", "strategic-merge-patch+json"] {
             let answer = world.patch(type_, &path, &labels).await.expect_code(200);
@@ -77,10 +79,10 @@ async fn a_default_of_an_unknown_field_is_no_change_of_the_specification() {
 async fn an_unknown_field_that_a_newer_server_has_set_stays() {
     let log = MemoryLog::new();
     let path = format!("{PAINTED}/w");
-    let new = server(&log, NEWEST).await;
+    let new = server(&log, Release::UNION).await;
     let body = json!({"metadata": {"name": "w"}, "spec": {"size": 1, "color": "blue"}});
     new.send("POST", PAINTED, &body).await.expect_code(201);
-    let old = server(&log, 1).await;
+    let old = server(&log, Release(1)).await;
     let answer = old.patch("merge-patch+json", &path, &json!({"spec": {"size": 2}})).await.expect_code(200);
     assert_eq!(answer["spec"], json!({"size": 2}));
     assert_eq!(stored(&log), r#","spec":{"size":2,"color":"blue"}"#);
@@ -97,9 +99,9 @@ fn next(watch: &mut Body) -> Value {
 async fn an_object_that_an_older_release_stored_shows_the_default_of_a_later_field() {
     let log = MemoryLog::new();
     let path = format!("{PAINTED}/w");
-    let old = server(&log, 1).await;
+    let old = server(&log, Release(1)).await;
     old.send("POST", PAINTED, &json!({"metadata": {"name": "w"}, "spec": {"size": 1}})).await.expect_code(201);
-    let new = server(&log, NEWEST).await;
+    let new = server(&log, Release::UNION).await;
     let whole = json!({"size": 1, "color": "grey"});
     let got = new.get(&path).await.expect_code(200);
     assert_eq!(got["spec"], whole);

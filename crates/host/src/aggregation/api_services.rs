@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 
 use api::catalogue;
-use apimachinery::catalogue::NEWEST;
+use apimachinery::release::Release;
 use bytes::Bytes;
 use chrono::SecondsFormat;
 use clock::Clock;
@@ -31,7 +31,7 @@ const PATH: &str = "/clusters/garden/apis/apiregistration.k8s.io/v1/apiservices"
 const SERVICE: (&str, &str) = ("gardener-apiserver", "garden");
 
 /// Groups and versions that are handed on, in order, and whether a release has them.
-fn group_versions(release: u16) -> BTreeMap<(&'static str, &'static str), bool> {
+fn group_versions(release: Release) -> BTreeMap<(&'static str, &'static str), bool> {
     let mut all = BTreeMap::new();
     for row in catalogue::all().iter().filter(|row| catalogue::is_aggregated(row)) {
         *all.entry((row.group, row.version)).or_default() |= row.at(release).is_served();
@@ -43,7 +43,7 @@ fn group_versions(release: u16) -> BTreeMap<(&'static str, &'static str), bool> 
 ///
 /// # Errors
 /// What the API server says, or why it says nothing.
-pub fn create(transport: &Transport, release: u16) -> BoxFuture<'_, Result<(), String>> {
+pub fn create(transport: &Transport, release: Release) -> BoxFuture<'_, Result<(), String>> {
     Box::pin(async move {
         for ((group, version), _) in group_versions(release).into_iter().filter(|(_, is_served)| *is_served) {
             let object = json!({
@@ -72,7 +72,7 @@ pub fn create(transport: &Transport, release: u16) -> BoxFuture<'_, Result<(), S
 ///
 /// # Errors
 /// What the API server says, or why it says nothing.
-pub fn change(transport: &Transport, release: u16) -> BoxFuture<'_, Result<(), String>> {
+pub fn change(transport: &Transport, release: Release) -> BoxFuture<'_, Result<(), String>> {
     Box::pin(async move {
         create(transport, release).await?;
         for ((group, version), _) in group_versions(release).into_iter().filter(|(_, is_served)| !is_served) {
@@ -95,7 +95,7 @@ pub fn set_available<'a>(
     is_available: bool,
 ) -> BoxFuture<'a, Result<(), String>> {
     Box::pin(async move {
-        for ((group, version), _) in group_versions(NEWEST) {
+        for ((group, version), _) in group_versions(Release::UNION) {
             let path = format!("{PATH}/{version}.{group}");
             loop {
                 let (status, body) = send(transport, Method::GET, &path, "").await?;

@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use apimachinery::release::Release;
 use bytes::Bytes;
 use chrono::TimeDelta;
 use clock::{Clock, TimerClass};
@@ -68,7 +69,7 @@ struct State {
 pub(super) struct Instance {
     pub(super) name: String,
     /// The release whose kinds it serves.
-    pub(super) release: u16,
+    pub(super) release: Release,
     pub(super) transport: Transport,
     state: watch::Sender<State>,
     /// What its watches had been told, and when it was asked.
@@ -76,7 +77,7 @@ pub(super) struct Instance {
 }
 
 impl Instance {
-    pub(super) fn new(name: &str, release: u16, transport: Transport) -> Arc<Self> {
+    pub(super) fn new(name: &str, release: Release, transport: Transport) -> Arc<Self> {
         let (state, told) = (watch::Sender::new(State::default()), Mutex::default());
         Arc::new(Self { name: name.to_owned(), release, transport, state, told })
     }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use apimachinery::Status;
+use apimachinery::release::Release;
 use bytes::{Bytes, BytesMut};
 use clock::{Clock, TimerClass};
 use eventlog::EventLog;
@@ -65,7 +66,7 @@ struct Inner {
     next: AtomicUsize,
     count: watch::Sender<usize>,
     /// The release whose kinds are described.
-    release: Mutex<Option<u16>>,
+    release: Mutex<Option<Release>>,
     news: News,
 }
 
@@ -78,7 +79,7 @@ impl Instances {
     }
 
     /// An instance of a release is ready; it is reached by a transport with the host's certificate.
-    pub fn insert(&self, name: &str, release: u16, transport: Transport) {
+    pub fn insert(&self, name: &str, release: Release, transport: Transport) {
         self.all().insert(name.to_owned(), Instance::new(name, release, transport));
         self.counted();
     }
@@ -122,7 +123,7 @@ impl Instances {
     }
 
     /// The oldest release among those that answer, or that last did; `None`: none has been there yet.
-    pub(crate) fn release(&self) -> Option<u16> {
+    pub(crate) fn release(&self) -> Option<Release> {
         *self.0.release.lock()
     }
 
@@ -324,7 +325,7 @@ mod tests {
                     Ok(response)
                 })
             });
-            instances.insert(name, 120, transport);
+            instances.insert(name, Release(120), transport);
         }
         (instances, asked)
     }
@@ -356,21 +357,21 @@ mod tests {
     async fn the_oldest_release_that_answers_is_described() {
         let limit = AnswerLimit { wall: Clock::wall(), time: TimeDelta::days(1), report: Arc::new(|_, _| {}) };
         let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), limit);
-        let insert = |name: &str, release: u16| {
+        let insert = |name: &str, release: Release| {
             let nothing = Transport::new(|_| Box::pin(async { Ok(Response::new(full(""))) }));
             instances.insert(name, release, nothing);
         };
         assert_eq!(instances.release(), None);
-        insert("a", 120);
-        insert("b", 121);
-        assert_eq!(instances.release(), Some(120));
+        insert("a", Release(120));
+        insert("b", Release(121));
+        assert_eq!(instances.release(), Some(Release(120)));
         instances.set_asked("a", false);
-        assert_eq!(instances.release(), Some(121), "the older one gets no requests any more");
+        assert_eq!(instances.release(), Some(Release(121)), "the older one gets no requests any more");
         instances.remove("a");
         instances.remove("b");
-        assert_eq!(instances.release(), Some(121), "as it was when the last one ended");
-        insert("c", 119);
-        assert_eq!(instances.release(), Some(119));
+        assert_eq!(instances.release(), Some(Release(121)), "as it was when the last one ended");
+        insert("c", Release(119));
+        assert_eq!(instances.release(), Some(Release(119)));
     }
 
     #[tokio::test]
@@ -513,14 +514,14 @@ mod tests {
         };
         let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), limit);
         let stopped = watch::Sender::new(false);
-        instances.insert("a", 120, stoppable(&stopped));
+        instances.insert("a", Release(120), stoppable(&stopped));
         let count = instances.count();
         let mut request = http::Request::new(full(""));
         *request.uri_mut() = "/x?watch=true".parse().expect("a path");
         let mut watched = instances.call(request).await.expect("it answers").into_body();
 
         stopped.send_replace(true);
-        instances.insert("b", 121, stoppable(&watch::Sender::new(false)));
+        instances.insert("b", Release(121), stoppable(&watch::Sender::new(false)));
         let task = |method: Method| {
             let instances = instances.clone();
             tokio::spawn(async move { call(&instances, method).await })
@@ -565,7 +566,7 @@ mod tests {
         let slow = Clock::new(wall.clone());
         instances.insert(
             "a",
-            120,
+            Release(120),
             Transport::new(move |request| {
                 let slow = slow.clone();
                 Box::pin(async move {

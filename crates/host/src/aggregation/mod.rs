@@ -19,6 +19,7 @@ mod news;
 use api::catalogue::AGGREGATED_GROUPS;
 use api::cluster;
 use apimachinery::Status;
+use apimachinery::release::Release;
 use generic_apiserver::{Server, discovery};
 use http::Method;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH};
@@ -51,7 +52,7 @@ impl Backend {
     }
 
     /// The release whose kinds they have; `None`: none has been there yet.
-    pub(crate) fn release(&self) -> Option<u16> {
+    pub(crate) fn release(&self) -> Option<Release> {
         match self {
             Self::Server(server) => Some(server.release()),
             Self::Instances(instances) => instances.release(),

@@ -30,6 +30,7 @@ use std::sync::Arc;
 
 use api::kubernetes::core::Pod;
 use apimachinery::meta::{DeleteOptions, Preconditions};
+use apimachinery::release::Release;
 use controller::{Api, Controller, Error, ListOptions, ObjectKey, QueueHandle, Requeue, Store};
 use futures::future::BoxFuture;
 use kube_controllers::workload::NetworkOf;
@@ -62,7 +63,7 @@ pub trait Launch: Send + Sync + 'static {
     fn names(&self, image: &str) -> bool;
 
     /// The release whose aggregated groups the process of such an image serves; `None`: it serves none.
-    fn served_release(&self, _image: &str) -> Option<u16> {
+    fn served_release(&self, _image: &str) -> Option<Release> {
         None
     }
 

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use api::cluster;
+use apimachinery::release::Release;
 use clock::Clock;
 use kube_controllers::{namespace_objects, workload};
 use process::Transport;
@@ -102,7 +103,7 @@ async fn keep_once(
     transport: &Transport,
     clock: &Clock,
     is_available: bool,
-    release: Option<u16>,
+    release: Option<Release>,
 ) -> Result<(), String> {
     if let Some(release) = release {
         api_services::change(transport, release).await?;

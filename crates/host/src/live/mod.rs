@@ -19,7 +19,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use apimachinery::catalogue::NEWEST;
+use apimachinery::release::Release;
 use authorizer::Mode as Authorization;
 use chrono::TimeDelta;
 use clock::{Clock, Instant, Random, TimerClass};
@@ -215,7 +215,7 @@ impl Live {
         Box::pin(async move {
             let transport = self.transport("apiserver");
             let version = GardenerVersion::parse(&self.version).map(|version| version.served_release());
-            let release = self.instances.release().or(version).unwrap_or(NEWEST);
+            let release = self.instances.release().or(version).unwrap_or(Release::UNION);
             api_services::create(&transport, release).await?;
             let is_available = *self.instances.count().borrow() > 0;
             api_services::set_available(&transport, &self.clock.clock(), is_available).await

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::catalogue;
+use apimachinery::release::Release;
 use generic_apiserver::{Builder, Generic};
 use host::Host;
 use serde_json::Value;
@@ -380,7 +381,7 @@ async fn a_landscape_describes_what_its_release_serves() {
     };
     let (before, own) = documents(&host, "runtime").await;
     for (release, expected) in [(134, false), (135, true), (120, false)] {
-        host.aggregate(Some(of(release)));
+        host.aggregate(Some(of(Release(release))));
         let (v3, v2) = maintenance(&host).await;
         assert_eq!(v3.contains("autoRotation"), expected, "{release}: {v3}");
         assert_eq!(v2.contains("autoRotation"), expected, "{release}: {v2}");

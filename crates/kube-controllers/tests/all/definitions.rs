@@ -6,8 +6,9 @@
 use api::kubernetes::core::ConfigMap;
 use api::kubernetes::tables;
 use apimachinery::Resource;
-use apimachinery::catalogue::{NEWEST, ResourceInfo};
+use apimachinery::catalogue::ResourceInfo;
 use apimachinery::meta::ObjectMeta;
+use apimachinery::release::{Release, Releases};
 use apimachinery::schema::{Node, Schema};
 use apimachinery::wire::api_type;
 use kube_controllers::Options;
@@ -60,9 +61,9 @@ static WIDGETS: ResourceInfo = ResourceInfo {
     read_only: false,
     custom: true,
     schema: Widget::node,
-    later: &[],
-    life: apimachinery::catalogue::Life { since: 0, until: None, subresources: &[] },
-    release: NEWEST,
+    fields: &[],
+    life: apimachinery::catalogue::Life { releases: Releases::ALL, subresources: &[] },
+    release: Release::UNION,
 };
 
 #[api_type(no_schema)]

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use api::cluster;
 use api::kubernetes::core::Pod;
-use apimachinery::catalogue::NEWEST;
+use apimachinery::release::Release;
 use apiserver::instance;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Random, TimerClass};
@@ -590,9 +590,9 @@ impl Launch for Launching {
         components::Program::of(image).is_some()
     }
 
-    fn served_release(&self, image: &str) -> Option<u16> {
+    fn served_release(&self, image: &str) -> Option<Release> {
         let (_, version) = components::Program::of(image).filter(|it| it.0 == components::Program::Apiserver)?;
-        Some(GardenerVersion::parse(&version).map_or(NEWEST, |version| version.served_release()))
+        Some(GardenerVersion::parse(&version).map_or(Release::UNION, |version| version.served_release()))
     }
 
     fn lease(&self, cluster: &str, pod: &Pod) -> Option<String> {

@@ -6,38 +6,35 @@ use api::core::Worker;
 use apimachinery::field::{FieldError, Path};
 
 use super::super::Errors;
+use crate::release::{DOCUMENTED, Release, Releases};
 use crate::skew::GardenerVersion;
 use crate::skew::releases::gate_is_on;
 
-/// What validation asks of a gardener-apiserver: its feature gates, and which operations its release knows. By default as
-/// in releases before 1.121.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Release and feature gates of a gardener-apiserver, on which validation depends. Default: release 1.120 with every gate off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gates {
     /// `InPlaceNodeUpdates`
     pub in_place_node_updates: bool,
     /// `CredentialsRotationWithoutWorkersRollout`
     pub credentials_rotation_without_workers_rollout: bool,
-    /// `rotate-etcd-encryption-key` is an operation; the two halves of it are none for Kubernetes 1.34 and later. Since
-    /// 1.128.
-    pub etcd_encryption_key_rotates_as_a_whole: bool,
-    /// An annotation may ask for several operations. Since 1.133.
-    pub several_operations: bool,
-    /// The release whose operations there are.
+    /// Release of the gardener-apiserver.
     pub release: Release,
 }
 
-/// Minor of a release; by default that of 1.120.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Release(pub u16);
+/// `rotate-etcd-encryption-key` is an operation, and its two halves are refused for Kubernetes 1.34 and later.
+const ETCD_ENCRYPTION_KEY_ROTATES_AS_A_WHOLE: Releases = Releases::since(128);
 
-impl Default for Release {
+/// An annotation may name several operations.
+const SEVERAL_OPERATIONS: Releases = Releases::since(133);
+
+impl Default for Gates {
     fn default() -> Self {
-        Self(120)
+        Self { in_place_node_updates: false, credentials_rotation_without_workers_rollout: false, release: DOCUMENTED }
     }
 }
 
 impl Gates {
-    /// As they are in a release where nothing is set.
+    /// Gates of a release with their defaults.
     pub fn of_release(version: &GardenerVersion) -> Self {
         Self {
             in_place_node_updates: gate_is_on(version, "InPlaceNodeUpdates", None),
@@ -46,10 +43,18 @@ impl Gates {
                 "CredentialsRotationWithoutWorkersRollout",
                 None,
             ),
-            etcd_encryption_key_rotates_as_a_whole: version.minor() >= (1, 128),
-            several_operations: version.minor() >= (1, 133),
-            release: Release(version.served_release()),
+            release: version.served_release(),
         }
+    }
+
+    /// True if `rotate-etcd-encryption-key` is an operation.
+    pub const fn etcd_encryption_key_rotates_as_a_whole(self) -> bool {
+        ETCD_ENCRYPTION_KEY_ROTATES_AS_A_WHOLE.contain(self.release)
+    }
+
+    /// True if an annotation may name several operations.
+    pub const fn several_operations(self) -> bool {
+        SEVERAL_OPERATIONS.contain(self.release)
     }
 }
 

@@ -19,10 +19,10 @@ pub(super) fn hibernation(errors: &mut Errors, shoot: &Shoot, gates: Gates, path
     let Some(hibernation) = &shoot.spec.hibernation else { return };
     let operation = shoot.metadata.annotation(annotation::MAINTENANCE_OPERATION).unwrap_or_default();
     let key = annotation::MAINTENANCE_OPERATION;
-    let asked = if gates.several_operations { annotations::operations(operation) } else { vec![operation] };
+    let asked = if gates.several_operations() { annotations::operations(operation) } else { vec![operation] };
     for one in asked.into_iter().filter(|one| FORBIDDEN_WHEN_HIBERNATED.contains(one)) {
         if hibernation.enabled == Some(true) {
-            let text = if gates.several_operations {
+            let text = if gates.several_operations() {
                 format!("shoot cannot be hibernated when {key} annotation contains {one} operation")
             } else {
                 format!("shoot cannot be hibernated when {key}={one} annotation is set")

@@ -17,9 +17,7 @@ fn shoot(version: &str, pool: &str, strategy: &str) -> Shoot {
 const GATES: Gates = Gates {
     in_place_node_updates: true,
     credentials_rotation_without_workers_rollout: false,
-    etcd_encryption_key_rotates_as_a_whole: false,
-    several_operations: false,
-    release: Release(120),
+    release: crate::release::DOCUMENTED,
 };
 
 /// Paths and bodies of what an update says about Kubernetes versions.

@@ -5,7 +5,8 @@ use api::core::*;
 use apimachinery::field::FieldError;
 use chrono::{DateTime, Utc};
 use domain::profile::Profile;
-use domain::validation::shoot::{Gates, Release};
+use domain::release::DOCUMENTED;
+use domain::validation::shoot::Gates;
 use domain::{defaulting, validation};
 use serde_json::{Value, json};
 
@@ -53,13 +54,8 @@ pub(crate) fn compare(errors: &[FieldError], expected: &Value) -> Result<(), Str
     Err(format!("expected {}\n  actual   {}", json!(expected), actual.join("\n           ")))
 }
 
-const GATES: Gates = Gates {
-    in_place_node_updates: true,
-    credentials_rotation_without_workers_rollout: false,
-    etcd_encryption_key_rotates_as_a_whole: false,
-    several_operations: false,
-    release: Release(120),
-};
+const GATES: Gates =
+    Gates { in_place_node_updates: true, credentials_rotation_without_workers_rollout: false, release: DOCUMENTED };
 
 fn pool(name: &str) -> Worker {
     Worker {

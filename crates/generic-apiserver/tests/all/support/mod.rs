@@ -153,9 +153,9 @@ pub(crate) fn widgets() -> ResourceInfo {
         read_only: false,
         custom: false,
         schema: Widget::node,
-        later: &[],
+        fields: &[],
         life: apimachinery::catalogue::Life::default(),
-        release: apimachinery::catalogue::NEWEST,
+        release: apimachinery::release::Release::UNION,
     }
 }
 
@@ -181,9 +181,9 @@ pub(crate) fn row(
         read_only: false,
         custom: false,
         schema: || Node::Raw,
-        later: &[],
+        fields: &[],
         life: apimachinery::catalogue::Life::default(),
-        release: apimachinery::catalogue::NEWEST,
+        release: apimachinery::release::Release::UNION,
     }
 }
 

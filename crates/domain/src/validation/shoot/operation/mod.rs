@@ -12,7 +12,8 @@ use apimachinery::field::{FieldError, Path};
 use super::super::Errors;
 use super::super::common::one_of;
 use super::facts::{encrypted_resources, is_in_hibernation, rotation_phases};
-use super::gates::{Gates, Release};
+use super::gates::Gates;
+use crate::release::Release;
 use crate::rotation::is_always_whole;
 
 /// Operations that a hibernated Shoot refuses, beside `rotate-rollout-workers`.
@@ -68,7 +69,7 @@ fn exists(operation: &str, release: Release) -> bool {
 pub fn maintenance_operations(gates: Gates) -> Vec<&'static str> {
     let mut operations = MAINTENANCE.to_vec();
     operations.retain(|operation| exists(operation, gates.release));
-    if gates.etcd_encryption_key_rotates_as_a_whole {
+    if gates.etcd_encryption_key_rotates_as_a_whole() {
         operations.push(operation::ROTATE_ETCD_ENCRYPTION_KEY);
     }
     operations.sort_unstable();
@@ -118,7 +119,7 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     let (operation_path, maintenance_path) =
         (path.key(annotation::OPERATION), path.key(annotation::MAINTENANCE_OPERATION));
     let both = [(operation, &operation_path), (maintenance, &maintenance_path)];
-    if gates.several_operations {
+    if gates.several_operations() {
         several::operations(errors, shoot, gates, both);
         return;
     }
@@ -176,7 +177,7 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
 /// For Shoots of Kubernetes 1.34 and later, the key that encrypts etcd is rotated by one operation only.
 fn halves_are_gone(errors: &mut Errors, shoot: &Shoot, gates: Gates, operation: &str, path: &Path) {
     let halves = [operation::ROTATE_ETCD_ENCRYPTION_KEY_START, operation::ROTATE_ETCD_ENCRYPTION_KEY_COMPLETE];
-    if gates.etcd_encryption_key_rotates_as_a_whole && halves.contains(&operation) && is_always_whole(&shoot.spec) {
+    if gates.etcd_encryption_key_rotates_as_a_whole() && halves.contains(&operation) && is_always_whole(&shoot.spec) {
         let text = format!(
             "for Kubernetes versions >= 1.34, operation '{operation}' is no longer supported, please use \
              'rotate-etcd-encryption-key' instead, which performs a complete etcd encryption key rotation"
