@@ -92,6 +92,11 @@ impl Options {
             None => usual,
         }
     }
+
+    /// Feature gates with the release of the emulated version.
+    fn judging_gates(&self) -> Gates {
+        Gates { release: self.version.served_release(), ..self.gates }
+    }
 }
 
 /// A server of Gardener's kinds in cluster `garden`.
@@ -129,10 +134,13 @@ pub fn register(builder: Builder, options: &Options, random: Random, authorizer:
         .subresource(shoots, "adminkubeconfig", admin)
         .subresource(shoots, "viewerkubeconfig", viewer)
         .resource::<Shoot>(shoots, strategy::ShootStrategy::new(options, random))
-        .resource::<CloudProfile>(catalogue::of::<CloudProfile>(), strategy::CloudProfileStrategy(options.profile))
+        .resource::<CloudProfile>(
+            catalogue::of::<CloudProfile>(),
+            strategy::CloudProfileStrategy { profile: options.profile, gates: options.judging_gates() },
+        )
         .resource::<NamespacedCloudProfile>(
             catalogue::of::<NamespacedCloudProfile>(),
-            strategy::NamespacedCloudProfileStrategy,
+            strategy::NamespacedCloudProfileStrategy(options.judging_gates()),
         )
         .resource::<Seed>(catalogue::of::<Seed>(), strategy::seed())
         .resource::<Project>(catalogue::of::<Project>(), strategy::project())

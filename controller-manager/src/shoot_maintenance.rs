@@ -12,6 +12,8 @@ use chrono::{DateTime, Utc};
 use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Patch, Recorder, Requeue};
 use domain::cloud_profile::{self, Resolved, Unresolved};
 use domain::maintenance::{self, Plan, Restarters, Severity, agenda, report};
+use domain::release::Release;
+use domain::versions::Moment;
 use parking_lot::{Mutex, MutexGuard};
 use process::Context;
 use serde_json::{Value, json};
@@ -28,6 +30,7 @@ struct Reconciler {
     shoots: Api<Shoot>,
     recorder: Recorder,
     restarters: Restarters,
+    release: Release,
     /// The timer of each Shoot, which is all that a restart forgets.
     planned: Mutex<BTreeMap<ObjectKey, DateTime<Utc>>>,
 }
@@ -38,6 +41,7 @@ pub async fn run(context: Context, stores: Stores, options: Options) {
         shoots: Api::all(&context, GARDEN),
         recorder: Recorder::named(&context, GARDEN, "shoot-maintenance-controller"),
         restarters: options.config.shoot_maintenance,
+        release: options.release,
         planned: Mutex::default(),
         stores: stores.clone(),
         context: context.clone(),
@@ -98,7 +102,8 @@ impl Reconciler {
     async fn maintain(&self, shoot: &Shoot, now: DateTime<Utc>) -> Result<(), Error> {
         let profile = self.cloud_profile(shoot).await?;
         let (name, offered) = profile.as_ref().map(|one| (one.name(), one.spec().clone())).unwrap_or_default();
-        let plan = maintenance::plan(shoot, name, &offered, now).map_err(|error| Error::Failed(error.to_string()))?;
+        let plan = maintenance::plan(shoot, name, &offered, Moment::new(now, self.release))
+            .map_err(|error| Error::Failed(error.to_string()))?;
         let shoots = self.shoots.in_namespace_of(shoot);
         let mut stored = shoot.clone();
         if plan.has_findings() {

@@ -11,6 +11,9 @@ use chrono::{DateTime, Utc};
 use clock::Random;
 use controller::Error;
 use domain::profile::Profile;
+use domain::release::DOCUMENTED;
+use domain::skew::GardenerVersion;
+use domain::versions;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
@@ -57,6 +60,12 @@ impl View {
     /// The instant that the page shows.
     pub fn now(&self) -> DateTime<Utc> {
         self.at.map_or_else(|| self.dashboard.now(), |moment| moment.time)
+    }
+
+    /// The instant that the page shows and the landscape's release.
+    pub fn moment(&self) -> versions::Moment {
+        let version = GardenerVersion::parse(&self.dashboard.options().gardener_version);
+        versions::Moment::new(self.now(), version.map_or(DOCUMENTED, |version| version.served_release()))
     }
 
     /// By whose rules the landscape goes.

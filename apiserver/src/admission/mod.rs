@@ -32,9 +32,10 @@ use crate::Options;
 /// do.
 pub fn chain(options: &Options, authorizer: Arc<dyn Authorizer>) -> Vec<Arc<dyn Plugin>> {
     let access = access::Access(authorizer);
+    let release = options.version.served_release();
     vec![
         Arc::new(managed_seed::Configurations),
-        Arc::new(references::ResourceReferenceManager { profile: options.profile, access: access.clone() }),
+        Arc::new(references::ResourceReferenceManager { profile: options.profile, release, access: access.clone() }),
         Arc::new(extensions::ExtensionValidator),
         Arc::new(extensions::ExtensionLabels),
         Arc::new(project::ShootTolerationRestriction),
@@ -42,12 +43,12 @@ pub fn chain(options: &Options, authorizer: Arc<dyn Authorizer>) -> Vec<Arc<dyn 
         Arc::new(shoot::ShootDNS(options.default_domains.clone())),
         Arc::new(managed_seed::ShootManagedSeed),
         Arc::new(quota::ShootQuotaValidator),
-        Arc::new(shoot::ShootValidator(access.clone())),
+        Arc::new(shoot::ShootValidator { access: access.clone(), release }),
         Arc::new(seed::SeedValidator),
         Arc::new(seed::SeedMutator),
         Arc::new(extensions::ControllerRegistrationResources),
         Arc::new(extensions::ExtensionLibrary(options.profile)),
-        Arc::new(namespaced_cloud_profile::NamespacedCloudProfileValidator),
+        Arc::new(namespaced_cloud_profile::NamespacedCloudProfileValidator(options.judging_gates())),
         Arc::new(project::ProjectValidator),
         Arc::new(lifecycle::DeletionConfirmation),
         Arc::new(lifecycle::FinalizerRemoval),

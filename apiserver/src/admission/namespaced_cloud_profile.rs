@@ -4,12 +4,13 @@
 use api::core::{CloudProfile, NamespacedCloudProfile};
 use domain::admission::Refusal;
 use domain::admission::namespaced_cloud_profile::check_namespaced;
+use domain::validation::shoot::Gates;
 use generic_apiserver::{Attributes, Plugin, Reads};
 
 use super::{Verdict, refused, stored, writes};
 
 /// What a NamespacedCloudProfile says must fit its parent.
-pub(super) struct NamespacedCloudProfileValidator;
+pub(super) struct NamespacedCloudProfileValidator(pub(super) Gates);
 
 impl Plugin for NamespacedCloudProfileValidator {
     fn name(&self) -> &'static str {
@@ -30,7 +31,7 @@ impl Plugin for NamespacedCloudProfileValidator {
             return Ok(());
         }
         let result = match reads.get_decisive::<CloudProfile>("", &profile.spec.parent.name) {
-            Some(parent) => check_namespaced(profile, old, &parent.spec, now),
+            Some(parent) => check_namespaced(profile, old, &parent.spec, self.0, now),
             None => Err(Refusal::BadRequest("parent CloudProfile could not be found".to_owned())),
         };
         result.map_err(|refusal| refused::<NamespacedCloudProfile>(attributes, refusal))

@@ -10,6 +10,8 @@ use domain::admission::cloud_profile::{Difference, check_versions_in_use};
 use domain::admission::namespaced_cloud_profile::{check_overrides_in_use, takes_away};
 use domain::admission::{Refusal, multierror};
 use domain::profile::Profile;
+use domain::release::Release;
+use domain::versions::Moment;
 use generic_apiserver::{Attributes, Operation, Plugin, Reads, RequestContext};
 
 use super::access::{Access, Target};
@@ -18,6 +20,7 @@ use super::{CloudProfileOf, Verdict, refused, stored, writes};
 /// References of all kinds.
 pub(super) struct ResourceReferenceManager {
     pub(super) profile: Profile,
+    pub(super) release: Release,
     pub(super) access: Access,
 }
 
@@ -31,7 +34,7 @@ impl Plugin for ResourceReferenceManager {
             return Ok(());
         }
         let request = attributes.request;
-        let (now, rules) = (request.now, self.profile);
+        let (at, rules) = (Moment::new(request.now, self.release), self.profile);
         let both = ["", "binding"];
         judged::<Shoot>(attributes, &both, |new, old| shoot(new, old, (&self.access, request), reads))?;
         judged::<SecretBinding>(attributes, &[""], |new, _| {
@@ -95,7 +98,7 @@ impl Plugin for ResourceReferenceManager {
             };
             let mut shoots = reads.list_decisive::<Shoot>();
             shoots.retain(|shoot| shoot.metadata.namespace == new.metadata.namespace);
-            check_overrides_in_use(new, old, &parent.spec, &shoots, now)
+            check_overrides_in_use(new, old, &parent.spec, &shoots, at)
         })
     }
 }

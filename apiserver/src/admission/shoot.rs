@@ -10,6 +10,8 @@ use domain::admission::Refusal;
 use domain::admission::shoot::{self as rules, Context};
 use domain::admission::{bindings, namespaced_cloud_profile as profiles};
 use domain::cloud_profile::{NAMESPACED_CLOUD_PROFILE, reference};
+use domain::release::Release;
+use domain::versions::Moment;
 use generic_apiserver::{Attributes, Operation, Plugin, Reads};
 
 use super::access::{Access, Target};
@@ -88,7 +90,10 @@ fn default_domains(configured: &[String], reads: &Reads<'_>) -> Vec<String> {
 }
 
 /// Judges a Shoot by its CloudProfile, Seed and Project.
-pub(super) struct ShootValidator(pub(super) Access);
+pub(super) struct ShootValidator {
+    pub(super) access: Access,
+    pub(super) release: Release,
+}
 
 impl Plugin for ShootValidator {
     fn name(&self) -> &'static str {
@@ -105,7 +110,7 @@ impl Plugin for ShootValidator {
         let kind = operation(attributes);
         let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
         let binding = &*subresource == "binding";
-        let result = judge(shoot, old, (kind, binding), (&self.0, request), reads);
+        let result = judge(shoot, old, (kind, binding), (&self.access, request, self.release), reads);
         result.map_err(|refusal| refused::<Shoot>(attributes, refusal))
     }
 }
@@ -114,7 +119,7 @@ fn judge(
     shoot: &mut Shoot,
     old: Option<&Shoot>,
     (operation, binding): (domain::admission::Operation, bool),
-    (access, request): (&Access, &generic_apiserver::RequestContext),
+    (access, request, release): (&Access, &generic_apiserver::RequestContext, Release),
     reads: &mut Reads<'_>,
 ) -> Result<(), Refusal> {
     use domain::admission::Operation::{Create, Delete};
@@ -213,7 +218,7 @@ fn judge(
         old_secret_binding: old_secret_binding.as_deref(),
         credentials_binding: credentials_binding.as_deref(),
         domains: &domains,
-        now: request.now,
+        at: Moment::new(request.now, release),
     };
     rules::admit(shoot, &context)
 }

@@ -6,12 +6,19 @@ use apimachinery::field::FieldError;
 use domain::defaulting;
 use domain::profile::Profile;
 use domain::validation::cloud_profile;
+use domain::validation::shoot::Gates;
+use domain::versions::Moment;
 use generic_apiserver::registry::Generation;
 use generic_apiserver::{RequestContext, Strategy};
 
-/// CloudProfiles, by the landscape's profile.
+/// Strategy of CloudProfiles.
 #[derive(Clone, Copy, Debug)]
-pub struct CloudProfileStrategy(pub Profile);
+pub struct CloudProfileStrategy {
+    /// Profile of the landscape.
+    pub profile: Profile,
+    /// Feature gates and release of the server.
+    pub gates: Gates,
+}
 
 impl Strategy<CloudProfile> for CloudProfileStrategy {
     fn default(&self, object: &mut CloudProfile) {
@@ -19,15 +26,15 @@ impl Strategy<CloudProfile> for CloudProfileStrategy {
     }
 
     fn prepare_for_create(&self, object: &mut CloudProfile, request: &RequestContext) {
-        cloud_profile::drop_expired_versions(object, self.0, request.now);
+        cloud_profile::drop_expired_versions(object, self.profile, Moment::new(request.now, self.gates.release));
     }
 
     fn validate_create(&self, object: &CloudProfile, request: &RequestContext) -> Vec<FieldError> {
-        cloud_profile::cloud_profile(object, self.0, request.now)
+        cloud_profile::cloud_profile(object, self.profile, self.gates, request.now)
     }
 
     fn validate_update(&self, object: &CloudProfile, old: &CloudProfile, request: &RequestContext) -> Vec<FieldError> {
-        cloud_profile::cloud_profile_update(object, old, self.0, request.now)
+        cloud_profile::cloud_profile_update(object, old, self.profile, self.gates, request.now)
     }
 
     fn generation(&self) -> Generation {
@@ -39,9 +46,9 @@ impl Strategy<CloudProfile> for CloudProfileStrategy {
     }
 }
 
-/// Strategy of NamespacedCloudProfiles.
+/// Strategy of NamespacedCloudProfiles, with feature gates and release of the server.
 #[derive(Clone, Copy, Debug)]
-pub struct NamespacedCloudProfileStrategy;
+pub struct NamespacedCloudProfileStrategy(pub Gates);
 
 impl Strategy<NamespacedCloudProfile> for NamespacedCloudProfileStrategy {
     fn default(&self, object: &mut NamespacedCloudProfile) {
@@ -49,11 +56,11 @@ impl Strategy<NamespacedCloudProfile> for NamespacedCloudProfileStrategy {
     }
 
     fn prepare_for_create(&self, object: &mut NamespacedCloudProfile, request: &RequestContext) {
-        cloud_profile::drop_expired_overrides(object, None, request.now);
+        cloud_profile::drop_expired_overrides(object, None, Moment::new(request.now, self.0.release));
     }
 
     fn validate_create(&self, object: &NamespacedCloudProfile, _: &RequestContext) -> Vec<FieldError> {
-        cloud_profile::namespaced_cloud_profile(object)
+        cloud_profile::namespaced_cloud_profile(object, self.0)
     }
 
     fn prepare_for_update(
@@ -63,7 +70,7 @@ impl Strategy<NamespacedCloudProfile> for NamespacedCloudProfileStrategy {
         request: &RequestContext,
     ) {
         if request.subresource.is_empty() {
-            cloud_profile::drop_expired_overrides(object, Some(old), request.now);
+            cloud_profile::drop_expired_overrides(object, Some(old), Moment::new(request.now, self.0.release));
         }
     }
 
@@ -76,7 +83,7 @@ impl Strategy<NamespacedCloudProfile> for NamespacedCloudProfileStrategy {
         if &*request.subresource == "status" {
             return Vec::new();
         }
-        cloud_profile::namespaced_cloud_profile_update(object, old)
+        cloud_profile::namespaced_cloud_profile_update(object, old, self.0)
     }
 
     fn allows_unconditional_update(&self) -> bool {

@@ -32,7 +32,13 @@ impl ShootStrategy {
     pub fn new(options: &Options, random: Random) -> Self {
         let credentials_rotation_interval = options.credentials_rotation_interval;
         let version = options.version.clone();
-        Self { gates: options.gates, credentials_rotation_interval, profile: options.profile, version, random }
+        Self {
+            gates: options.judging_gates(),
+            credentials_rotation_interval,
+            profile: options.profile,
+            version,
+            random,
+        }
     }
 
     /// Keeps the window that counts until the upcoming maintenance, whatever a client says of it.

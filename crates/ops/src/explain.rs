@@ -6,6 +6,8 @@ use api::core::{CloudProfileSpec, Shoot};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::forecast::choice::{self, Choice};
 use domain::maintenance::upcoming;
+use domain::release::DOCUMENTED;
+use domain::versions::Moment;
 use domain::window::Window;
 
 use crate::lines::Line;
@@ -38,7 +40,7 @@ pub fn lines(
             lines.push(waiting(shoot));
         }
     }
-    for choice in choice::choices(shoot, profile_name, offered, now) {
+    for choice in choice::choices(shoot, profile_name, offered, Moment::new(now, DOCUMENTED)) {
         if pool.is_none() || choice.pool.is_none() || choice.pool.as_deref() == pool {
             lines.extend(of_choice(&choice, now));
         }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What maintenance will do to Shoots: who is updated when, to what, why, and who is not.
 
+use domain::release::DOCUMENTED;
+use domain::versions::Moment;
 use std::collections::BTreeMap;
 
 use api::core::Shoot;
@@ -241,7 +243,7 @@ fn standing(shoot: &Shoot, offer: &Offer, course: &Course, until: DateTime<Utc>)
     if domain::versions::Version::parse(&shoot.spec.kubernetes.version).is_err() {
         return format!("since `{}` is no version", shoot.spec.kubernetes.version);
     }
-    let choices = forecast::choice::choices(&course.last, &offer.name, offer.at(until), until);
+    let choices = forecast::choice::choices(&course.last, &offer.name, offer.at(until), Moment::new(until, DOCUMENTED));
     if choices.iter().all(|choice| !choice.auto_update) {
         "since automatic updates are off and nothing in use expires".to_owned()
     } else {

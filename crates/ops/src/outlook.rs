@@ -13,6 +13,8 @@ use api::core::{CloudProfileSpec, Shoot};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::forecast::choice::{self, Choice};
 use domain::forecast::{Change, Subject};
+use domain::release::DOCUMENTED;
+use domain::versions::Moment;
 use domain::versions::{Gap, Version, gap};
 use domain::worker_pool::{Effect, following};
 
@@ -61,7 +63,7 @@ pub struct Course<'a> {
 
 /// What comes of the versions of a Shoot: control plane, Kubernetes versions of pools, images of pools.
 pub fn of(course: &Course) -> Vec<Outlook> {
-    let choices = choice::choices(course.shoot, course.profile, course.offered, course.now);
+    let choices = choice::choices(course.shoot, course.profile, course.offered, Moment::new(course.now, DOCUMENTED));
     choices.iter().filter_map(|choice| one(choice, course)).collect()
 }
 
@@ -101,20 +103,21 @@ fn one(choice: &Choice, course: &Course) -> Option<Outlook> {
         None => {
             let missing = match &choice.image {
                 Some(image) => format!("no version of {image} follows it that the pool can run"),
-                None => gap(&offered.kubernetes.versions, &choice.current, date.max(now)).map_or_else(
-                    || {
-                        // Something else stands in the way.
-                        let fails = |change: &&Change| {
-                            change.failure.is_some() && (is_of_it(change) || change.subject == Subject::Blocked)
-                        };
-                        let failure = changes.iter().find(fails).and_then(|change| change.failure.as_deref());
-                        format!(
-                            "maintenance does not get there: {}",
-                            failure.unwrap_or("no run of it lies within what is foreseen")
-                        )
-                    },
-                    |gap| missing(&choice.current, &gap),
-                ),
+                None => gap(&offered.kubernetes.versions, &choice.current, Moment::new(date.max(now), DOCUMENTED))
+                    .map_or_else(
+                        || {
+                            // Something else stands in the way.
+                            let fails = |change: &&Change| {
+                                change.failure.is_some() && (is_of_it(change) || change.subject == Subject::Blocked)
+                            };
+                            let failure = changes.iter().find(fails).and_then(|change| change.failure.as_deref());
+                            format!(
+                                "maintenance does not get there: {}",
+                                failure.unwrap_or("no run of it lies within what is foreseen")
+                            )
+                        },
+                        |gap| missing(&choice.current, &gap),
+                    ),
             };
             let text = format!(
                 "{what} {when}, and there is no version to go to: {missing}; offer one in {profile}, or give this one a later expiration date"

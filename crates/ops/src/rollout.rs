@@ -4,6 +4,7 @@
 //! The effect is that of [`domain::worker_pool::effects`], by which the forecast and gardenlet's own hashes go, too. Whether
 //! the API takes the change at all says the API server of a landscape, or else [`domain::forecast::refusal`].
 
+use domain::versions::Moment;
 use std::collections::BTreeMap;
 
 use api::catalogue;
@@ -269,7 +270,9 @@ impl Change {
         let offered = offers.get(&key);
         let refused = match (&self.answer, offered) {
             (Some(answer), _) => answer.clone(),
-            (None, Some(offered)) => refusal::of(&asked, &self.old, offered, gates, self.now),
+            (None, Some(offered)) => {
+                refusal::of(&asked, &self.old, offered, gates, Moment::new(self.now, gates.release))
+            }
             (None, None) => refusal::of_validation(&asked, &self.old, gates),
         };
         let forms = if self.is_of_landscape { self.world.forms(&self.old) } else { PoolForms::from(latest) };

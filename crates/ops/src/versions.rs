@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What CloudProfiles offer at an instant, who uses it, and what comes after it.
 
+use domain::release::DOCUMENTED;
+use domain::versions::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::core::{CloudProfileSpec, MachineImage, Shoot, Worker};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::admission::shoot::default_kubernetes_version;
 use domain::cloud_profile;
 use domain::maintenance::kubernetes_update;
 use domain::profile::Profile;
-use domain::versions::{Expirable, Gap, State, Strategy, Version, choose, gap, shown_default, state};
+use domain::versions::{Expirable, Gap, State, Strategy, Version, choose, gap, shown_default};
 use serde_json::{Value, json};
 
 use crate::past::rows::{PoolRow, ShootRow};
@@ -204,19 +206,28 @@ struct View<'a> {
 }
 
 impl View<'_> {
+    const fn at(&self) -> Moment {
+        Moment::new(self.now, DOCUMENTED)
+    }
+
+    /// An instant, now or later, at which a version with an expiration date has expired.
+    fn expired(&self, date: DateTime<Utc>) -> Moment {
+        self.at().at((date + TimeDelta::nanoseconds(1)).max(self.now))
+    }
+
     fn list(&self, rows: &mut Vec<Row>) {
         let versions = &self.offered.kubernetes.versions;
-        let default = shown_default(versions, self.now).map(|entry| entry.version.as_str());
+        let default = shown_default(versions, self.at()).map(|entry| entry.version.as_str());
         for entry in sorted(versions.iter()) {
             let (shoots, pools) = self.users.of_kubernetes(&entry.version);
             let blocking = if self.profile.worker_pool_versions_are_in_use() { shoots + pools } else { shoots };
-            let (automatic, forced) = targets(versions, &entry.version, Strategy::Kubernetes, self.now);
+            let (automatic, forced) = targets(versions, &entry.version, Strategy::Kubernetes, self.at());
             rows.push(self.row("kubernetes", entry, (automatic, forced), (shoots, pools), blocking == 0, default));
         }
         for image in &self.offered.machine_images {
             for entry in sorted(image.versions.iter()) {
                 let (shoots, pools) = self.users.of_image(&image.name, &entry.version);
-                let targets = image_targets(image, &entry.version, self.now);
+                let targets = image_targets(image, &entry.version, self.at());
                 rows.push(self.row(&image.name, entry, targets, (shoots, pools), pools == 0, None));
             }
         }
@@ -231,13 +242,13 @@ impl View<'_> {
         is_removable: bool,
         default: Option<&str>,
     ) -> Row {
-        let expires = entry.expiration_date();
+        let expires = self.at().expiration(entry);
         Row {
             profile: self.name.clone(),
             subject: subject.to_owned(),
             version: entry.version().to_owned(),
             is_default: default == Some(entry.version()),
-            state: state(entry, self.now),
+            state: self.at().state(entry),
             expires,
             days_left: expires.map(|date| days_left(date, self.now)),
             automatic_target: automatic,
@@ -252,8 +263,8 @@ impl View<'_> {
         let versions = &self.offered.kubernetes.versions;
         let name = &self.name;
         let path = apimachinery::field::Path::new("spec");
-        let shown = shown_default(versions, self.now).map(|entry| entry.version.clone());
-        let filled = default_kubernetes_version(versions, "", self.now, &path).ok().flatten();
+        let shown = shown_default(versions, self.at()).map(|entry| entry.version.clone());
+        let filled = default_kubernetes_version(versions, "", self.at(), &path).ok().flatten();
         match (&shown, &filled) {
             (None, Some(filled)) => warnings.push(format!(
                 "{name}: no version is supported or unclassified, so none is marked; an empty spec.kubernetes.version gives {filled}"
@@ -273,15 +284,14 @@ impl View<'_> {
                 ));
                 continue;
             }
-            let judged = state(entry, self.now);
-            if judged == State::Deprecated && entry.expiration_date.is_none() {
+            let judged = self.at().state(entry);
+            let expiration = self.at().expiration(entry);
+            if judged == State::Deprecated && expiration.is_none() {
                 warnings
                     .push(format!("{name}: kubernetes {} is deprecated, but has no expiration date", entry.version));
             }
-            if entry.expiration_date.is_none() {
-                continue;
-            }
-            let expired_by_then = entry.expiration_date.map_or(self.now, |date| date.0.max(self.now));
+            let Some(expiration) = expiration else { continue };
+            let expired_by_then = self.expired(expiration);
             let outcome = kubernetes_update(&entry.version, false, versions, None, expired_by_then);
             if outcome.is_some_and(|outcome| outcome.result.is_err()) {
                 warnings.push(format!(
@@ -295,13 +305,14 @@ impl View<'_> {
         warnings.extend(self.gaps(&ends));
         for image in &self.offered.machine_images {
             for entry in &image.versions {
-                if state(entry, self.now) == State::Deprecated && entry.expiration_date.is_none() {
+                let expiration = self.at().expiration(entry);
+                if self.at().state(entry) == State::Deprecated && expiration.is_none() {
                     warnings.push(format!(
                         "{name}: {} {} is deprecated, but has no expiration date",
                         image.name, entry.version
                     ));
                 }
-                let date = entry.expiration_date.map(|date| date.0.max(self.now));
+                let date = expiration.map(|date| self.expired(date));
                 if let Some(then) = date
                     && image_targets(image, &entry.version, then).1.is_none()
                 {
@@ -309,7 +320,7 @@ impl View<'_> {
                         "{name}: {} {} {}, and no version follows it (update strategy: {})",
                         image.name,
                         entry.version,
-                        if state(entry, self.now) == State::Expired { "has expired" } else { "expires" },
+                        if self.at().state(entry) == State::Expired { "has expired" } else { "expires" },
                         image.update_strategy.as_deref().unwrap_or("major")
                     ));
                 }
@@ -362,7 +373,7 @@ impl View<'_> {
     }
 
     /// Why no version follows one of Kubernetes when it expires.
-    fn dead_end(&self, version: &str, then: DateTime<Utc>, has_expired: bool) -> String {
+    fn dead_end(&self, version: &str, then: Moment, has_expired: bool) -> String {
         let missing = match gap(&self.offered.kubernetes.versions, version, then) {
             Some(Gap::Unreadable) => return "is no version".to_owned(),
             Some(Gap::EndOfLife) => "nothing higher is offered".to_owned(),
@@ -387,18 +398,18 @@ fn targets<V: Expirable>(
     versions: &[V],
     version: &str,
     strategy: Strategy,
-    now: DateTime<Utc>,
+    at: Moment,
 ) -> (Option<String>, Option<String>) {
     let target = |is_forced: bool| {
-        let choice = choose(versions, version, strategy, is_forced, now).ok()?;
+        let choice = choose(versions, version, strategy, is_forced, at).ok()?;
         choice.entry.map(|entry| entry.version().to_owned())
     };
     (target(false), target(true))
 }
 
 /// The automatic and the forced target of an image version, for a pool that can run every version.
-fn image_targets(image: &MachineImage, version: &str, now: DateTime<Utc>) -> (Option<String>, Option<String>) {
-    targets(&image.versions, version, Strategy::of_image(image.update_strategy.as_deref()), now)
+fn image_targets(image: &MachineImage, version: &str, at: Moment) -> (Option<String>, Option<String>) {
+    targets(&image.versions, version, Strategy::of_image(image.update_strategy.as_deref()), at)
 }
 
 /// Highest first; what does not parse comes last.

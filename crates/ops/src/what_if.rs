@@ -11,6 +11,7 @@ use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 use domain::profile::Profile;
 use domain::validation::cloud_profile::cloud_profile_update;
+use domain::validation::shoot::Gates;
 
 use crate::Error;
 use crate::instant::When;
@@ -144,9 +145,11 @@ pub fn apply(
     for Classify(selector, class) in classify {
         each(profiles, selector, |_, classification| *classification = Some(class.clone()))?;
     }
+    let gates = Gates::default();
     let refused = |new: &CloudProfile, old: &CloudProfile| {
-        let known = cloud_profile_update(old, old, rules, now);
-        let errors = cloud_profile_update(new, old, rules, now).into_iter().filter(|error| !known.contains(error));
+        let known = cloud_profile_update(old, old, rules, gates, now);
+        let errors =
+            cloud_profile_update(new, old, rules, gates, now).into_iter().filter(|error| !known.contains(error));
         let name = &new.metadata.name;
         let told = errors.map(|error| format!("what if: the API server would refuse CloudProfile {name:?}: {error}"));
         told.collect::<Vec<_>>()

@@ -2,7 +2,7 @@
 //! Badges: the state of a version, the status of a condition. Each has its word; colour says it once more.
 
 use chrono::{DateTime, Utc};
-use domain::versions::{Expirable, State, state};
+use domain::versions::{Expirable, Moment, State};
 use maud::{Markup, html};
 
 use super::time;
@@ -17,8 +17,8 @@ pub fn of_state(state: State) -> Markup {
 }
 
 /// A version that is offered, with the badge of its state, and its date where that is near or over.
-pub fn of_version(entry: &impl Expirable, now: DateTime<Utc>) -> Markup {
-    html! { (of_state(state(entry, now))) @if let Some(date) = entry.expiration_date() { " " (expiry(date, now)) } }
+pub fn of_version(entry: &impl Expirable, at: Moment) -> Markup {
+    html! { (of_state(at.state(entry))) @if let Some(date) = at.expiration(entry) { " " (expiry(date, at.now)) } }
 }
 
 /// `expires in 12 d`, `expired 3 d ago`.

@@ -97,13 +97,15 @@ const SHOOT_STATUS: [Row; 4] = [
 ];
 
 /// Below `spec` of a CloudProfile, and of what a NamespacedCloudProfile makes of it.
-const PROFILE: [Row; 8] = [
+const PROFILE: [Row; 10] = [
     ("bastion", since(101)),
     ("capabilities", since(118)),
+    ("kubernetes.versions.[].lifecycle", since(137)),
     ("limits", since(113)),
     ("machineImages.[].updateStrategy", since(83)),
     ("machineImages.[].versions.[].capabilitySets", since(118)),
     ("machineImages.[].versions.[].inPlaceUpdates", since(113)),
+    ("machineImages.[].versions.[].lifecycle", since(137)),
     ("machineTypes.[].capabilities", since(118)),
     ("regions.[].accessRestrictions", since(107)),
 ];
@@ -135,9 +137,11 @@ pub(super) fn fields(group: &str, version: &str, kind: &str) -> &'static [Releas
         ("core.gardener.cloud", _, "BackupBucket") => &[("spec.credentialsRef", since(120))],
         ("core.gardener.cloud", "v1beta1", "ControllerDeployment") => &[("injectGardenKubeconfig", since(114))],
         ("core.gardener.cloud", _, "NamespacedCloudProfile") => &[
+            ("spec.kubernetes.versions.[].lifecycle", since(137)),
             ("spec.limits", since(115)),
             ("spec.machineImages.[].versions.[].capabilitySets", since(118)),
             ("spec.machineImages.[].versions.[].inPlaceUpdates", since(113)),
+            ("spec.machineImages.[].versions.[].lifecycle", since(137)),
             ("spec.machineTypes.[].capabilities", since(118)),
             ("spec.providerConfig", since(108)),
         ],

@@ -186,6 +186,18 @@ pub struct ExpirableVersion {
     /// preview, supported or deprecated.
     #[schema(deprecated)]
     pub classification: Option<String>,
+    /// Stages of the version's life; instead of classification and expiration date.
+    pub lifecycle: Vec<LifecycleStage>,
+}
+
+/// A stage in the life of a version.
+#[api_type]
+pub struct LifecycleStage {
+    /// preview, supported, deprecated or expired.
+    #[schema(required)]
+    pub classification: String,
+    /// Start of the stage; only leading stages may have none, and have begun.
+    pub start_time: Option<Time>,
 }
 
 /// An extension that a Shoot asks for.
@@ -299,6 +311,8 @@ pub struct MachineImageVersion {
     /// preview, supported or deprecated.
     #[schema(deprecated)]
     pub classification: Option<String>,
+    /// Stages of the version's life; instead of classification and expiration date.
+    pub lifecycle: Vec<LifecycleStage>,
     /// Container runtime interfaces that the image has.
     pub cri: Vec<CRI>,
     /// CPU architectures that the image is there for.

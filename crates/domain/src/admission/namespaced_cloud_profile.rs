@@ -17,6 +17,8 @@ use crate::cloud_profile::{
 };
 use crate::validation::cloud_profile::{go_time, merged_spec, whole_image};
 use crate::validation::meta::invalid_unquoted;
+use crate::validation::shoot::Gates;
+use crate::versions::Moment;
 
 /// Whether an update takes something away that Shoots may need: versions, or limits that were other ones.
 pub fn takes_away(new: &NamespacedCloudProfile, old: &NamespacedCloudProfile) -> bool {
@@ -41,7 +43,7 @@ pub fn check_overrides_in_use(
     old: &NamespacedCloudProfile,
     parent: &CloudProfileSpec,
     shoots: &[Arc<Shoot>],
-    now: DateTime<Utc>,
+    at: Moment,
 ) -> Result<(), Refusal> {
     let kubernetes = removed_overrides(new, old);
     let images = missing(&versions_of(&old.spec.machine_images), &versions_of(&new.spec.machine_images));
@@ -56,7 +58,7 @@ pub fn check_overrides_in_use(
         let user = format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name);
         let version = &shoot.spec.kubernetes.version;
         let listed = parent.kubernetes.versions.iter().find(|one| one.version == *version);
-        let is_past = listed.and_then(|one| one.expiration_date).is_some_and(|date| date.0 < now);
+        let is_past = listed.is_some_and(|one| at.is_expired_for_admission(one));
         if kubernetes.contains(version) && is_past {
             texts.push(format!(
                 "unable to delete Kubernetes version {version:?} from NamespacedCloudProfile '{profile}' - version with \
@@ -68,7 +70,7 @@ pub fn check_overrides_in_use(
             let version = image.version.as_deref().unwrap_or_default();
             let removed = images.get(&image.name).is_some_and(|gone| gone.contains(version));
             let listed = machine_image_version(parent, &image.name, version);
-            let usable = listed.is_some_and(|one| one.expiration_date.is_none_or(|date| date.0 >= now));
+            let usable = listed.is_some_and(|one| !at.is_expired_for_admission(one));
             if removed && !usable {
                 texts.push(format!(
                     "unable to delete Machine image version '{}/{version}' from NamespacedCloudProfile '{profile}' - \
@@ -92,8 +94,10 @@ pub fn check_namespaced(
     new: &NamespacedCloudProfile,
     old: Option<&NamespacedCloudProfile>,
     parent: &CloudProfileSpec,
+    gates: Gates,
     now: DateTime<Utc>,
 ) -> Result<(), Refusal> {
+    let at = Moment::new(now, gates.release);
     for machine_type in &new.spec.machine_types {
         let listed = parent.machine_types.iter().any(|one| one.name == machine_type.name);
         let before = old.is_some_and(|old| old.spec.machine_types.iter().any(|one| one.name == machine_type.name));
@@ -105,12 +109,12 @@ pub fn check_namespaced(
             )));
         }
     }
-    kubernetes_overrides(new, old, parent, now)?;
-    let errors = image_overrides(new, old, parent, now);
+    kubernetes_overrides(new, old, parent, at)?;
+    let errors = image_overrides(new, old, parent, gates, at);
     if !errors.is_empty() {
         return Err(Refusal::Plain(aggregate(&errors)));
     }
-    let errors = merged_spec(&merge(parent, &new.spec), &Path::new("status.cloudProfileSpec"));
+    let errors = merged_spec(&merge(parent, &new.spec), gates, now, &Path::new("status.cloudProfileSpec"));
     if errors.is_empty() {
         return Ok(());
     }
@@ -123,7 +127,7 @@ fn kubernetes_overrides(
     new: &NamespacedCloudProfile,
     old: Option<&NamespacedCloudProfile>,
     parent: &CloudProfileSpec,
-    now: DateTime<Utc>,
+    at: Moment,
 ) -> Result<(), Refusal> {
     for version in new.spec.kubernetes.iter().flat_map(|kubernetes| &kubernetes.versions) {
         let text = &version.version;
@@ -136,7 +140,7 @@ fn kubernetes_overrides(
         let Some(date) = version.expiration_date else {
             return Err(Refusal::Plain(format!("specified version '{text}' does not set expiration date")));
         };
-        let Some(old) = old.filter(|_| date.0 < now) else { continue };
+        let Some(old) = old.filter(|_| at.is_expired_for_admission(version)) else { continue };
         let merged = &old.status.cloud_profile_spec.kubernetes.versions;
         if !merged.iter().any(|one| one.version == *text && one.expiration_date == Some(date)) {
             return Err(Refusal::Plain(format!("expiration date for version {text:?} is in the past")));
@@ -149,13 +153,14 @@ fn image_overrides(
     new: &NamespacedCloudProfile,
     old: Option<&NamespacedCloudProfile>,
     parent: &CloudProfileSpec,
-    now: DateTime<Utc>,
+    gates: Gates,
+    at: Moment,
 ) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (index, image) in new.spec.machine_images.iter().enumerate() {
         let path = Path::new("spec").child("machineImages").index(index);
         if machine_image(parent, &image.name).is_none() {
-            errors.extend(whole_image(image, !parent.capabilities.is_empty(), &path));
+            errors.extend(whole_image(image, !parent.capabilities.is_empty(), gates, at.now, &path));
             continue;
         }
         let before = old.and_then(|old| old.spec.machine_images.iter().find(|one| one.name == image.name));
@@ -186,7 +191,7 @@ fn image_overrides(
                 Some(_) => {}
                 None => extended_image(&mut errors, version, &path),
             }
-            let Some(old) = old.filter(|_| version.expiration_date.is_some_and(|date| date.0 < now)) else { continue };
+            let Some(old) = old.filter(|_| at.is_expired_for_admission(version)) else { continue };
             let merged = machine_image_version(&old.status.cloud_profile_spec, &image.name, &version.version);
             if merged.is_none_or(|merged| merged.expiration_date != version.expiration_date) {
                 let text = format!("expiration date for version {:?} is in the past", version.version);
@@ -289,6 +294,11 @@ mod tests {
     const PAST: &str = "2024-05-31T23:59:59Z";
     const FUTURE: &str = "2025-01-01T00:00:00Z";
 
+    /// The instant of the tests by the rules of the documents' release.
+    fn at() -> crate::versions::Moment {
+        crate::versions::Moment::new(now(), crate::release::DOCUMENTED)
+    }
+
     fn now() -> DateTime<Utc> {
         NOW.parse().expect("RFC 3339")
     }
@@ -336,7 +346,7 @@ mod tests {
     #[track_caller]
     fn check(new: serde_json::Value, old: Option<serde_json::Value>, expected: &str) {
         let old = old.map(profile);
-        let result = check_namespaced(&profile(new), old.as_ref(), &parent(), now());
+        let result = check_namespaced(&profile(new), old.as_ref(), &parent(), Gates::default(), now());
         let text = match result {
             Ok(()) => String::new(),
             Err(Refusal::Plain(text)) => text,
@@ -457,7 +467,7 @@ mod tests {
         let check = |old: &NamespacedCloudProfile, shoot: &Arc<Shoot>, lines: &[&str]| {
             let new = profile(json!({}));
             assert!(takes_away(&new, old));
-            let result = check_overrides_in_use(&new, old, &parent(), std::slice::from_ref(shoot), now());
+            let result = check_overrides_in_use(&new, old, &parent(), std::slice::from_ref(shoot), at());
             let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
             let expected = if lines.is_empty() { Ok(()) } else { Err(Refusal::Forbidden(multierror(&lines))) };
             assert_eq!(result, expected);
@@ -532,9 +542,9 @@ mod tests {
         ]);
         let old = profile(spec);
         let mut new = old.clone();
-        drop_expired_overrides(&mut new, Some(&old), now());
+        drop_expired_overrides(&mut new, Some(&old), at());
         assert_eq!(new, old);
-        drop_expired_overrides(&mut new, None, now());
+        drop_expired_overrides(&mut new, None, at());
         assert_eq!(new.spec.kubernetes.map(|kubernetes| kubernetes.versions.len()), Some(0));
         let images: Vec<_> =
             new.spec.machine_images.iter().map(|one| (one.name.as_str(), one.versions.len())).collect();
@@ -548,7 +558,7 @@ mod tests {
                 ..Default::default()
             }],
         });
-        drop_expired_overrides(&mut new, None, now());
+        drop_expired_overrides(&mut new, None, at());
         assert_eq!(new.spec.kubernetes.map(|kubernetes| kubernetes.versions.len()), Some(1));
     }
 }

@@ -14,12 +14,11 @@ use api::core::{
     CloudProfile, CloudProfileReference, CloudProfileSpec, ExpirableVersion, MachineImage, MachineImageVersion,
     MachineType, NamespacedCloudProfile, Shoot, ShootSpec, VolumeType, Worker,
 };
-use chrono::{DateTime, Utc};
 
 pub use self::merge::{merge, without_lost_versions};
 use crate::maintenance::decision::unsuitable;
 use crate::validation::shoot::is_in_place;
-use crate::versions::{State, Version, state};
+use crate::versions::{Moment, State, Version};
 
 /// Kind `CloudProfile` in references.
 pub const CLOUD_PROFILE: &str = "CloudProfile";
@@ -173,7 +172,7 @@ pub fn shown_default_image<'a>(
     spec: &'a CloudProfileSpec,
     worker: &Worker,
     kubelet: &Version,
-    now: DateTime<Utc>,
+    at: Moment,
 ) -> Option<(&'a MachineImage, &'a MachineImageVersion)> {
     let updates = |entry: &MachineImageVersion| entry.in_place_updates.as_ref().is_some_and(|one| one.supported);
     let fits = |entry: &&MachineImageVersion| {
@@ -181,7 +180,7 @@ pub fn shown_default_image<'a>(
     };
     spec.machine_images.iter().find_map(|image| {
         let highest = |wanted: State| {
-            let of_state = image.versions.iter().filter(|entry| state(*entry, now) == wanted).filter(fits);
+            let of_state = image.versions.iter().filter(|entry| at.state(*entry) == wanted).filter(fits);
             let parsed = of_state.filter_map(|entry| Some((Version::parse(&entry.version).ok()?, entry)));
             // Of equal ones the first.
             parsed.reduce(|best, other| if other.0 > best.0 { other } else { best }).map(|(_, entry)| entry)

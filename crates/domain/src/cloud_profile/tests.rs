@@ -111,7 +111,7 @@ one 1.10.0s 1.9.0s                        | amd64         => one 1.10.0
 
 #[test]
 fn the_image_that_is_shown_as_default_is_never_preview_deprecated_or_expired() {
-    let now: DateTime<Utc> = "2025-06-15T12:00:00Z".parse().expect("an instant");
+    let now: chrono::DateTime<chrono::Utc> = "2025-06-15T12:00:00Z".parse().expect("an instant");
     let kubelet = Version::parse("1.30.0").expect("a version");
     for row in SHOWN_IMAGES.lines().filter(|row| !row.is_empty()) {
         let (given, expected) = row.split_once("=>").expect("an arrow");
@@ -151,7 +151,12 @@ fn the_image_that_is_shown_as_default_is_never_preview_deprecated_or_expired() {
         let mut words = pool.split_whitespace();
         worker.machine.architecture = words.next().map(str::to_owned);
         worker.update_strategy = words.next().map(|_| "AutoInPlaceUpdate".to_owned());
-        let found = shown_default_image(&spec, &worker, &kubelet, now);
+        let found = shown_default_image(
+            &spec,
+            &worker,
+            &kubelet,
+            crate::versions::Moment::new(now, crate::release::DOCUMENTED),
+        );
         let found =
             found.map_or_else(|| "none".to_owned(), |(image, entry)| format!("{} {}", image.name, entry.version));
         assert_eq!(found, expected.trim(), "row: {row}");
@@ -172,8 +177,10 @@ fn of_equal_images_the_first_is_shown() {
     };
     let mut worker = Worker::default();
     worker.machine.architecture = Some("amd64".to_owned());
-    let now: DateTime<Utc> = "2025-06-15T12:00:00Z".parse().expect("an instant");
+    let now: chrono::DateTime<chrono::Utc> = "2025-06-15T12:00:00Z".parse().expect("an instant");
     let kubelet = Version::parse("1.30.0").expect("a version");
-    let (_, found) = shown_default_image(&spec, &worker, &kubelet, now).expect("an image");
+    let (_, found) =
+        shown_default_image(&spec, &worker, &kubelet, crate::versions::Moment::new(now, crate::release::DOCUMENTED))
+            .expect("an image");
     assert!(std::ptr::eq(found, &raw const spec.machine_images[0].versions[0]));
 }

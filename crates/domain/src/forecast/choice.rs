@@ -3,12 +3,12 @@
 //!
 //! The reasons are those of the selection itself ([`crate::versions::Choice::reason`]); here they get their words.
 
-use api::core::{CloudProfileSpec, ExpirableVersion, Shoot, Worker};
+use api::core::{CloudProfileSpec, Shoot, Worker};
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use crate::maintenance::decision::unsuitable;
 use crate::maintenance::{Outcome, kubernetes_update, machine_image_update};
-use crate::versions::{Expirable, Reason, State, Strategy, Version, choose, state};
+use crate::versions::{Expirable, Moment, Reason, State, Strategy, Version, choose};
 
 /// What maintenance would do with one version of a Shoot, and what else is offered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,12 +36,12 @@ pub struct Choice {
 }
 
 /// The choices for a Shoot at an instant: control plane, Kubernetes versions of pools, machine images of pools.
-pub fn choices(shoot: &Shoot, profile_name: &str, offered: &CloudProfileSpec, now: DateTime<Utc>) -> Vec<Choice> {
+pub fn choices(shoot: &Shoot, profile_name: &str, offered: &CloudProfileSpec, at: Moment) -> Vec<Choice> {
     let auto_update = shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.auto_update.as_ref());
     let auto_kubernetes = auto_update.is_some_and(|auto_update| auto_update.kubernetes_version);
     let auto_images = auto_update.and_then(|auto_update| auto_update.machine_image_version) == Some(true);
     let control_plane = &shoot.spec.kubernetes.version;
-    let asked = Asked { offered, now };
+    let asked = Asked { offered, at };
     let field = "spec.kubernetes.version".to_owned();
     let mut choices = vec![asked.kubernetes(field, None, control_plane, auto_kubernetes, None)];
     let raised = choices[0].outcome.as_ref().and_then(Outcome::version).unwrap_or(control_plane);
@@ -63,7 +63,7 @@ pub fn choices(shoot: &Shoot, profile_name: &str, offered: &CloudProfileSpec, no
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     offered: &'a CloudProfileSpec,
-    now: DateTime<Utc>,
+    at: Moment,
 }
 
 impl Asked<'_> {
@@ -77,7 +77,7 @@ impl Asked<'_> {
         cap: Option<&Version>,
     ) -> Choice {
         let versions = &self.offered.kubernetes.versions;
-        let outcome = kubernetes_update(current, auto_update, versions, cap, self.now);
+        let outcome = kubernetes_update(current, auto_update, versions, cap, self.at);
         let known = versions.iter().find(|entry| entry.version == current);
         let is_malformed = |version: &str| Version::parse(version).is_err();
         // Versions are compared in the order of the list, as far as the one in use.
@@ -95,8 +95,8 @@ impl Asked<'_> {
             pool,
             image: None,
             current: current.to_owned(),
-            state: known.map(|entry| state(entry, self.now)),
-            expires: known.and_then(ExpirableVersion::expiration_date),
+            state: known.map(|entry| self.at.state(entry)),
+            expires: known.and_then(|entry| self.at.expiration(entry)),
             auto_update,
             trouble,
             outcome,
@@ -112,13 +112,13 @@ impl Asked<'_> {
         profile_name: &str,
         auto_update: bool,
     ) -> Option<Choice> {
-        let (offered, now) = (self.offered, self.now);
+        let (offered, at) = (self.offered, self.at);
         let image = worker.machine.image.as_ref()?;
         let current = image.version.clone().unwrap_or_default();
         let listed = offered.machine_images.iter().find(|listed| listed.name.eq_ignore_ascii_case(&image.name));
         let entries = listed.map_or(&[][..], |listed| &listed.versions);
         let known = entries.iter().find(|entry| entry.version == current);
-        let update = machine_image_update(worker, control_plane, profile_name, offered, auto_update, now);
+        let update = machine_image_update(worker, control_plane, profile_name, offered, auto_update, at);
         let (outcome, trouble) = match update {
             Ok(outcome) => (outcome, None),
             Err(error) => (None, Some(error.to_string())),
@@ -135,8 +135,8 @@ impl Asked<'_> {
             field,
             pool: Some(worker.name.clone()),
             image: Some(image.name.clone()),
-            state: known.map(|entry| state(entry, now)),
-            expires: known.and_then(Expirable::expiration_date),
+            state: known.map(|entry| at.state(entry)),
+            expires: known.and_then(|entry| at.expiration(entry)),
             current,
             auto_update,
             outcome,
@@ -159,10 +159,11 @@ impl Asked<'_> {
         let Ok(parsed) = Version::parse(current) else { return Vec::new() };
         let is_forced = outcome.is_some_and(|outcome| outcome.is_forced);
         let suitable: Vec<&V> = candidates.iter().filter(|(_, why)| why.is_none()).map(|(entry, _)| *entry).collect();
-        let choice = choose(&suitable, current, strategy, is_forced, self.now);
+        let choice = choose(&suitable, current, strategy, is_forced, self.at);
         let selected = choice.as_ref().ok().and_then(|choice| choice.entry.map(Expirable::version));
         let cap = cap.filter(|cap| selected.is_some_and(|one| Version::parse(one).is_ok_and(|one| one > **cap)));
-        let words = Words { current: &parsed, strategy, selected, cap, is_off: outcome.is_none() && !auto_update };
+        let words =
+            Words { at: self.at, current: &parsed, strategy, selected, cap, is_off: outcome.is_none() && !auto_update };
         let mut found: Vec<(Version, String, String)> = Vec::new();
         for (entry, unsuitable) in candidates {
             let Ok(version) = Version::parse(entry.version()) else { continue };
@@ -170,7 +171,7 @@ impl Asked<'_> {
                 continue;
             }
             let reason = match (&choice, unsuitable) {
-                _ if entry.is_preview() => words.of(Some(Reason::Preview), *entry, &version),
+                _ if self.at.is_preview(*entry) => words.of(Some(Reason::Preview), *entry, &version),
                 (_, Some(why)) => Some(why.clone()),
                 (Err(broken), None) => Some(format!("is not looked at: {}", broken.text)),
                 (Ok(choice), None) => words.of(choice.reason(entry), *entry, &version),
@@ -186,6 +187,7 @@ impl Asked<'_> {
 
 /// What the words of a reason depend on.
 struct Words<'a> {
+    at: Moment,
     current: &'a Version,
     strategy: Strategy,
     selected: Option<&'a str>,
@@ -220,7 +222,7 @@ impl Words<'_> {
         Some(match reason {
             Some(Reason::Preview) => "is a preview".to_owned(),
             Some(Reason::Expired) => {
-                let date = entry.expiration_date().map(|date| date.to_rfc3339_opts(SecondsFormat::Secs, true));
+                let date = self.at.expiration(entry).map(|date| date.to_rfc3339_opts(SecondsFormat::Secs, true));
                 format!("has expired at {}", date.unwrap_or_default())
             }
             Some(Reason::OtherMinor) if self.strategy == Strategy::Kubernetes => {

@@ -33,7 +33,7 @@ use crate::maintenance::{self, Outcome, Plan, Restarters, reading};
 use crate::reconcile::is_hibernation_enabled;
 use crate::rotation;
 use crate::validation::shoot::Gates;
-use crate::versions::Expirable;
+use crate::versions::Moment;
 use crate::window::Span;
 use crate::worker_pool::{self, Effect, PoolForms};
 
@@ -72,6 +72,13 @@ pub struct Settings<'a> {
     pub gates: Gates,
     /// How gardenlet computes the hashes of a Shoot's pools.
     pub forms: &'a dyn Fn(&Shoot) -> PoolForms,
+}
+
+impl Settings<'_> {
+    /// An instant by the rules of the landscape's release.
+    const fn at(&self, now: DateTime<Utc>) -> Moment {
+        Moment::new(now, self.gates.release)
+    }
 }
 
 impl std::fmt::Debug for Settings<'_> {
@@ -216,11 +223,13 @@ impl Course {
         self.next = None;
         let offered = offer.at(now);
         settled::follow_schedules(&mut self.last, now, |switched, stored| {
-            refusal::of(switched, stored, offered, settings.gates, now).is_none()
+            refusal::of(switched, stored, offered, settings.gates, settings.at(now)).is_none()
         });
-        let Ok(plan) = maintenance::plan(&self.last, &offer.name, offered, now) else { return };
+        let Ok(plan) = maintenance::plan(&self.last, &offer.name, offered, settings.at(now)) else { return };
         let run = Run { now, span, before: &self.last, offered, settings };
-        let refused = plan.has_findings().then(|| refusal::of(&plan.shoot, run.before, offered, settings.gates, now));
+        let refused = plan
+            .has_findings()
+            .then(|| refusal::of(&plan.shoot, run.before, offered, settings.gates, settings.at(now)));
         let changes = match refused.flatten() {
             Some(message) => vec![run.blocked(&message)],
             None => run.changes(&plan),
@@ -240,8 +249,11 @@ impl Course {
             self.last = maintenance::apply(&self.last, &plan, Restarters::default());
             settled::settle(&mut self.last, &by_hand, now);
         }
-        let next =
-            if moved { Some(now + TimeDelta::nanoseconds(1)) } else { next_cause(&self.last, offer, now, has_failed) };
+        let next = if moved {
+            Some(now + TimeDelta::nanoseconds(1))
+        } else {
+            next_cause(&self.last, offer, settings.at(now), has_failed)
+        };
         self.next = next.map(|next| upcoming::run_at_or_after(&self.last, next, settings.draw));
     }
 }
@@ -252,8 +264,8 @@ fn is_same(known: &Change, change: &Change) -> bool {
 }
 
 /// The next instant at which a run can find something that the last one did not.
-fn next_cause(shoot: &Shoot, offer: &Offer, now: DateTime<Utc>, has_failed: bool) -> Option<DateTime<Utc>> {
-    let offered = offer.at(now);
+fn next_cause(shoot: &Shoot, offer: &Offer, at: Moment, has_failed: bool) -> Option<DateTime<Utc>> {
+    let offered = offer.at(at.now);
     let kubernetes = offered.kubernetes.versions.iter();
     let pools = &shoot.spec.provider.workers;
     let uses_version = |version: &str| {
@@ -267,14 +279,14 @@ fn next_cause(shoot: &Shoot, offer: &Offer, now: DateTime<Utc>, has_failed: bool
     };
     let dates = kubernetes
         .filter(|entry| has_failed || uses_version(&entry.version))
-        .filter_map(Expirable::expiration_date)
+        .filter_map(|entry| at.next_change(entry))
         .chain(offered.machine_images.iter().flat_map(|image| {
             let entries = image.versions.iter();
             let of_interest = entries.filter(|entry| has_failed || uses_image(&image.name, &entry.version));
-            of_interest.filter_map(Expirable::expiration_date)
+            of_interest.filter_map(|entry| at.next_change(entry))
         }));
-    let rotation = maintenance::credentials::next_due(shoot, now);
-    dates.filter(|date| *date > now).chain(offer.next_change(now)).chain(rotation).min()
+    let rotation = maintenance::credentials::next_due(shoot, at.now);
+    dates.chain(offer.next_change(at.now)).chain(rotation).min()
 }
 
 /// One run, while what it does is told.
@@ -287,6 +299,10 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    const fn at(&self) -> Moment {
+        self.settings.at(self.now)
+    }
+
     fn change(&self, subject: Subject, reason: &str) -> Change {
         Change {
             time: self.now,
@@ -341,7 +357,7 @@ impl Run<'_> {
         if let Some(outcome) = &plan.control_plane {
             let from = &self.before.spec.kubernetes.version;
             let mut change = self.of_outcome(Subject::Kubernetes, None, from, outcome, no_kubernetes);
-            change.reading = reading::of_kubernetes(from, &self.offered.kubernetes.versions, outcome);
+            change.reading = reading::of_kubernetes(from, &self.offered.kubernetes.versions, outcome, self.at());
             if let Some(version) = outcome.version() {
                 change.effect = self.effect(None, |shoot| version.clone_into(&mut shoot.spec.kubernetes.version));
             }
@@ -354,7 +370,7 @@ impl Run<'_> {
             let from = own.unwrap_or_default();
             let mut change =
                 self.of_outcome(Subject::Kubernetes, Some(&entry.pool), from, &entry.outcome, no_kubernetes);
-            change.reading = reading::of_kubernetes(from, &self.offered.kubernetes.versions, &entry.outcome);
+            change.reading = reading::of_kubernetes(from, &self.offered.kubernetes.versions, &entry.outcome, self.at());
             if let Some(version) = entry.outcome.version() {
                 change.effect = self.effect(Some(&entry.pool), |shoot| {
                     let own = shoot.spec.provider.workers[index].kubernetes.get_or_insert_default();
@@ -376,7 +392,7 @@ impl Run<'_> {
                 Some(entry) => {
                     let control_plane = &self.before.spec.kubernetes.version;
                     let reading =
-                        reading::of_machine_image(pool, control_plane, self.offered, &entry.outcome, self.now);
+                        reading::of_machine_image(pool, control_plane, self.offered, &entry.outcome, self.at());
                     let change =
                         self.of_outcome(Subject::MachineImage, Some(&pool.name), &from, &entry.outcome, no_images);
                     Change { reading, ..change }
@@ -385,7 +401,7 @@ impl Run<'_> {
                 None => {
                     let control_plane = &self.before.spec.kubernetes.version;
                     let outcome =
-                        maintenance::machine_image_update(pool, control_plane, "", self.offered, !no_images, self.now);
+                        maintenance::machine_image_update(pool, control_plane, "", self.offered, !no_images, self.at());
                     let Ok(Some(outcome)) = outcome else { continue };
                     self.of_outcome(Subject::MachineImage, Some(&pool.name), &from, &outcome, no_images)
                 }

@@ -6,25 +6,19 @@
 
 use api::core::{CloudProfileSpec, Shoot};
 use apimachinery::{GroupKind, GroupResource, Status};
-use chrono::{DateTime, Utc};
 
 use crate::admission::{aggregate, shoot as admission};
 use crate::annotations;
 use crate::reconcile::generation_on_update;
 use crate::validation::shoot::{Gates, shoot_update};
+use crate::versions::Moment;
 
 const GROUP: &str = "core.gardener.cloud";
 
 /// The message of the refusal; `None` if the object is accepted.
-pub fn of(
-    maintained: &Shoot,
-    stored: &Shoot,
-    offered: &CloudProfileSpec,
-    gates: Gates,
-    now: DateTime<Utc>,
-) -> Option<String> {
+pub fn of(maintained: &Shoot, stored: &Shoot, offered: &CloudProfileSpec, gates: Gates, at: Moment) -> Option<String> {
     let name = &stored.metadata.name;
-    let forbidden = admission::check_changed_versions(maintained, stored, offered, now);
+    let forbidden = admission::check_changed_versions(maintained, stored, offered, at);
     if !forbidden.is_empty() {
         let resource = GroupResource { group: GROUP.into(), resource: "shoots".into() };
         return Some(Status::forbidden(&resource, name, &aggregate(&forbidden)).message);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A Shoot on its way through the windows.
 
+use crate::release::DOCUMENTED;
+use crate::versions::Moment;
 use api::core::{CloudProfile, CloudProfileSpec};
 use serde_json::json;
 
@@ -280,7 +282,12 @@ fn runs_lie_in_their_windows_also_across_midnight() {
 fn choices_say_why_others_are_left() {
     let mut offered = profile("1.31.1 1.31.2~ 1.31.3 1.31.4? 1.32.0", "1.0.0 1.1.0 2.0.0", "minor");
     offered.machine_images[0].versions[2].architectures = vec!["arm64".to_owned()];
-    let choices = choice::choices(&shoot("1.31.1", "1.0.0", true), "local", &offered, instant("2025-06-15T12:00:00Z"));
+    let choices = choice::choices(
+        &shoot("1.31.1", "1.0.0", true),
+        "local",
+        &offered,
+        Moment::new(instant("2025-06-15T12:00:00Z"), DOCUMENTED),
+    );
     let told: Vec<String> = choices
         .iter()
         .flat_map(|choice| {
@@ -309,7 +316,8 @@ fn the_reasons_are_true_for_every_strategy() {
     let told = |kubernetes: &str, images: &str, strategy: &str, auto: bool| -> Vec<String> {
         let offered = profile(kubernetes, images, strategy);
         let given = shoot("1.31.1", "1.0.0", auto);
-        let choices = choice::choices(&given, "local", &offered, instant("2025-06-15T12:00:00Z"));
+        let choices =
+            choice::choices(&given, "local", &offered, Moment::new(instant("2025-06-15T12:00:00Z"), DOCUMENTED));
         let others = choices.into_iter().flat_map(|choice| choice.others);
         others.map(|(version, why)| format!("{version} {why}")).collect()
     };
@@ -352,7 +360,7 @@ fn a_pool_stops_at_its_control_plane() {
     let own = given.spec.provider.workers[0].kubernetes.get_or_insert_default();
     own.version = Some("1.31.1".to_owned());
     let offered = profile("1.31.1@2025-06-01 1.32.0 1.32.1 1.32.2 1.33.0", "1.0.0", "major");
-    let choices = choice::choices(&given, "local", &offered, instant("2025-06-15T12:00:00Z"));
+    let choices = choice::choices(&given, "local", &offered, Moment::new(instant("2025-06-15T12:00:00Z"), DOCUMENTED));
     let of_pool = choices.iter().find(|choice| choice.field.contains("workers[0].kubernetes")).expect("it has its own");
     assert_eq!(of_pool.outcome.as_ref().and_then(|outcome| outcome.version()), Some("1.32.1"));
     let told: Vec<String> = of_pool.others.iter().map(|(version, why)| format!("{version} {why}")).collect();
@@ -369,7 +377,8 @@ fn a_pool_stops_at_its_control_plane() {
 #[test]
 fn choices_that_cannot_be_made_say_what_is_in_the_way() {
     let told = |given: &Shoot, offered: &CloudProfileSpec| -> Vec<Option<String>> {
-        let choices = choice::choices(given, "local", offered, instant("2025-06-15T12:00:00Z"));
+        let choices =
+            choice::choices(given, "local", offered, Moment::new(instant("2025-06-15T12:00:00Z"), DOCUMENTED));
         choices.into_iter().map(|choice| choice.trouble).collect()
     };
     let offered = profile("1.31.1 1.31.x", "1.0.0", "minor");

@@ -2,10 +2,9 @@
 //! Whether a version is raised, why, and to what.
 
 use api::core::{CloudProfileSpec, ExpirableVersion, MachineImage, MachineImageVersion, Worker};
-use chrono::{DateTime, Utc};
 
 use crate::cloud_profile::supports_architecture;
-use crate::versions::{Bound, Constraint, Expirable, Operator, ParseError, Strategy, Version, choose, is_expired};
+use crate::versions::{Bound, Constraint, Expirable, Moment, Operator, ParseError, Strategy, Version, choose};
 
 /// Reason of a forced update: nobody offers the version any more.
 const MISSING: &str = "Version does not exist in CloudProfile";
@@ -63,7 +62,7 @@ pub fn kubernetes_update(
     auto_update: bool,
     offered: &[ExpirableVersion],
     cap: Option<&Version>,
-    now: DateTime<Utc>,
+    at: Moment,
 ) -> Option<Outcome> {
     let mut known = None;
     let same = Bound::parse(Operator::Equal, current);
@@ -79,11 +78,11 @@ pub fn kubernetes_update(
     }
     let due = match known {
         None => Due::forced(MISSING),
-        Some(entry) if is_expired(entry, now) => Due::forced("Kubernetes version expired - force update required"),
+        Some(entry) if at.is_expired(entry) => Due::forced("Kubernetes version expired - force update required"),
         Some(_) if auto_update => Due::automatic("Automatic update of Kubernetes version configured"),
         Some(_) => return None,
     };
-    let outcome = match target(offered, current, Strategy::Kubernetes, due.is_forced, now) {
+    let outcome = match target(offered, current, Strategy::Kubernetes, due.is_forced, at) {
         Ok(None) => return None,
         Ok(Some(version)) => {
             let version = capped(&version, cap);
@@ -111,9 +110,9 @@ fn target<V: Expirable>(
     current: &str,
     strategy: Strategy,
     is_forced: bool,
-    now: DateTime<Utc>,
+    at: Moment,
 ) -> Result<Option<String>, String> {
-    let choice = choose(versions, current, strategy, is_forced, now).map_err(|broken| {
+    let choice = choose(versions, current, strategy, is_forced, at).map_err(|broken| {
         let what = if broken.is_automatic { "a higher patch version for automatic" } else { "version for forceful" };
         format!("failed to determine {what} update: {}", broken.text)
     })?;
@@ -158,7 +157,7 @@ pub fn machine_image_update(
     profile_name: &str,
     profile: &CloudProfileSpec,
     auto_update: bool,
-    now: DateTime<Utc>,
+    at: Moment,
 ) -> Result<Option<Outcome>, ImageError> {
     let Some(image) = &worker.machine.image else { return Ok(None) };
     let current = image.version.as_deref().unwrap_or_default();
@@ -175,7 +174,7 @@ pub fn machine_image_update(
     let known = suitable.iter().find(|entry| offered.name == image.name && entry.version == current);
     let due = match known {
         None => Due::forced(MISSING),
-        Some(entry) if is_expired(*entry, now) => Due::forced(format!(
+        Some(entry) if at.is_expired(*entry) => Due::forced(format!(
             "Machine image version expired - force update required (image update strategy: {strategy})"
         )),
         Some(_) if auto_update => Due::automatic(format!(
@@ -183,7 +182,7 @@ pub fn machine_image_update(
         )),
         Some(_) => return Ok(None),
     };
-    let outcome = match image_target(offered, strategy, &suitable, &image.name, current, due.is_forced, now) {
+    let outcome = match image_target(offered, strategy, &suitable, &image.name, current, due.is_forced, at) {
         Ok(None) => return Ok(None),
         Ok(Some(version)) => {
             let description = format!("Updated machine image {:?} from {current:?} to {version:?}", image.name);
@@ -204,12 +203,12 @@ fn image_target(
     image: &str,
     current: &str,
     is_forced: bool,
-    now: DateTime<Utc>,
+    at: Moment,
 ) -> Result<Option<String>, String> {
     let by = Strategy::of_image(Some(strategy));
-    let found = match target(suitable, current, by, is_forced, now) {
+    let found = match target(suitable, current, by, is_forced, at) {
         // Nothing is left to be tried where all versions are looked at from the start.
-        Err(_) if by == Strategy::Major && choose(suitable, current, by, is_forced, now).is_ok() => Err(format!(
+        Err(_) if by == Strategy::Major && choose(suitable, current, by, is_forced, at).is_ok() => Err(format!(
             "failed to determine version for forceful update: either the machine image {image:?} is reaching end of life \
              and migration to another machine image is required or there is a misconfiguration in the CloudProfile. If it \
              is the latter, make sure the machine image in the CloudProfile has at least one version that is not expired, \

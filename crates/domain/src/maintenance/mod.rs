@@ -25,7 +25,6 @@ pub mod upcoming;
 
 use api::constants::annotation;
 use api::core::{CloudProfileSpec, Shoot, ShootSpec};
-use chrono::{DateTime, Utc};
 
 pub use self::agenda::{NEXT_RUN_DRAW, next_run, update_is_looked_at};
 pub use self::credentials::RotationOutcome;
@@ -33,7 +32,7 @@ pub use self::decision::{Outcome, kubernetes_update, machine_image_update, says_
 pub use self::operation::Restarters;
 pub use self::report::{Event, Severity};
 use crate::annotations;
-use crate::versions::{ParseError, Version};
+use crate::versions::{Moment, ParseError, Version};
 
 /// What one run of maintenance makes of a Shoot.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,22 +66,17 @@ pub struct PoolOutcome {
 ///
 /// # Errors
 /// When a Kubernetes version in the Shoot's spec does not parse: then nothing can be decided.
-pub fn plan(
-    shoot: &Shoot,
-    profile_name: &str,
-    profile: &CloudProfileSpec,
-    now: DateTime<Utc>,
-) -> Result<Plan, ParseError> {
+pub fn plan(shoot: &Shoot, profile_name: &str, profile: &CloudProfileSpec, at: Moment) -> Result<Plan, ParseError> {
     let mut maintained = shoot.clone();
     let auto_update = shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.auto_update.as_ref());
     let update_kubernetes = auto_update.is_some_and(|auto_update| auto_update.kubernetes_version);
     let update_images = auto_update.and_then(|auto_update| auto_update.machine_image_version) == Some(true);
 
     // Images first: their constraints are judged by the Kubernetes version before this run.
-    let pool_images = maintain_images(&mut maintained.spec, profile_name, profile, update_images, now);
+    let pool_images = maintain_images(&mut maintained.spec, profile_name, profile, update_images, at);
 
     let versions = &profile.kubernetes.versions;
-    let control_plane = kubernetes_update(&shoot.spec.kubernetes.version, update_kubernetes, versions, None, now);
+    let control_plane = kubernetes_update(&shoot.spec.kubernetes.version, update_kubernetes, versions, None, at);
     if let Some(version) = control_plane.as_ref().and_then(Outcome::version) {
         version.clone_into(&mut maintained.spec.kubernetes.version);
     }
@@ -94,7 +88,7 @@ pub fn plan(
         let Some(version) = worker.kubernetes.as_mut().and_then(|kubernetes| kubernetes.version.as_mut()) else {
             continue;
         };
-        if let Some(outcome) = kubernetes_update(version, update_kubernetes, versions, Some(&new), now) {
+        if let Some(outcome) = kubernetes_update(version, update_kubernetes, versions, Some(&new), at) {
             if let Some(raised) = outcome.version() {
                 raised.clone_into(version);
             }
@@ -102,7 +96,7 @@ pub fn plan(
         }
     }
 
-    let rotations = credentials::due(&maintained, now);
+    let rotations = credentials::due(&maintained, at.now);
     let mut operations = migration::migrate(&mut maintained.spec, &old, &new)?;
     if let Some(operation) = operation::take_over(&mut maintained, &rotations) {
         operations.push(format!("Added {operation:?} operation annotation"));
@@ -119,12 +113,12 @@ fn maintain_images(
     profile_name: &str,
     profile: &CloudProfileSpec,
     auto_update: bool,
-    now: DateTime<Utc>,
+    at: Moment,
 ) -> Vec<PoolOutcome> {
     let control_plane = spec.kubernetes.version.clone();
     let mut outcomes = Vec::new();
     for worker in &mut spec.provider.workers {
-        let outcome = match machine_image_update(worker, &control_plane, profile_name, profile, auto_update, now) {
+        let outcome = match machine_image_update(worker, &control_plane, profile_name, profile, auto_update, at) {
             Ok(Some(outcome)) => outcome,
             Ok(None) => continue,
             Err(_) => return Vec::new(),

@@ -7,18 +7,17 @@
 //! | Kubernetes, forced, all higher patches have expired: the next minor at once | first the latest patch of the minor |
 
 use api::core::{CloudProfileSpec, ExpirableVersion, Worker};
-use chrono::{DateTime, Utc};
 
 use super::decision::{Outcome, suitable_versions};
-use crate::versions::{Expirable, Strategy, Version, is_expired};
+use crate::versions::{Expirable, Moment, Strategy, Version};
 
 /// Difference of the documents about a forced update of a Kubernetes version; None if they say the same.
-pub fn of_kubernetes(current: &str, offered: &[ExpirableVersion], outcome: &Outcome) -> Option<String> {
+pub fn of_kubernetes(current: &str, offered: &[ExpirableVersion], outcome: &Outcome, at: Moment) -> Option<String> {
     let (from, to) = (Version::parse(current).ok()?, Version::parse(outcome.version()?).ok()?);
     if !outcome.is_forced || (from.major, from.minor) == (to.major, to.minor) {
         return None;
     }
-    let patches = offered.iter().filter(|entry| !entry.is_preview()).filter_map(|entry| {
+    let patches = offered.iter().filter(|entry| !at.is_preview(*entry)).filter_map(|entry| {
         let version = Version::parse(entry.version()).ok()?;
         (version > from && (version.major, version.minor) == (from.major, from.minor)).then_some((version, entry))
     });
@@ -32,7 +31,7 @@ pub fn of_machine_image(
     control_plane: &str,
     profile: &CloudProfileSpec,
     outcome: &Outcome,
-    now: DateTime<Utc>,
+    at: Moment,
 ) -> Option<String> {
     let image = worker.machine.image.as_ref()?;
     let offered = profile.machine_images.iter().find(|offered| offered.name.eq_ignore_ascii_case(&image.name))?;
@@ -48,11 +47,11 @@ pub fn of_machine_image(
     let kubelet = worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.as_deref());
     let kubelet = Version::parse(kubelet.unwrap_or(control_plane)).ok()?;
     let suitable = suitable_versions(offered, worker, &kubelet);
-    let versions = suitable.iter().filter(|entry| !entry.is_preview()).filter_map(|entry| {
+    let versions = suitable.iter().filter(|entry| !at.is_preview(*entry)).filter_map(|entry| {
         let version = Version::parse(entry.version()).ok()?;
         (version > from).then_some((version, entry))
     });
     let (highest, entry) = versions.max_by(|(one, _), (other, _)| one.cmp(other))?;
-    (highest > to && is_expired(*entry, now))
+    (highest > to && at.is_expired(*entry))
         .then(|| format!("the documents read: the update fails, since {highest}, the highest version, has expired"))
 }

@@ -8,6 +8,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::*;
 use crate::profile::Profile;
 
+/// The instant of the tests by the rules of the documents' release.
+fn at() -> crate::versions::Moment {
+    crate::versions::Moment::new(now(), crate::release::DOCUMENTED)
+}
+
 fn now() -> DateTime<Utc> {
     "2025-06-15T12:00:00Z".parse().expect("RFC 3339")
 }
@@ -22,6 +27,7 @@ fn offered(list: &str) -> Vec<MachineImageVersion> {
                 [('~', "deprecated"), ('?', "preview")].into_iter().find(|(mark, _)| marks.contains(*mark));
             MachineImageVersion {
                 version: version.to_owned(),
+                lifecycle: Vec::new(),
                 expiration_date: marks.contains('!').then(|| now().into()),
                 classification: classification.map(|(_, name)| name.to_owned()),
                 cri: vec![CRI { name: "containerd".to_owned(), container_runtimes: Vec::new() }],
@@ -37,6 +43,7 @@ fn kubernetes(list: &str) -> Vec<ExpirableVersion> {
         version: entry.version,
         expiration_date: entry.expiration_date,
         classification: entry.classification,
+        lifecycle: entry.lifecycle,
     };
     offered(list).into_iter().map(plain).collect()
 }
@@ -76,7 +83,7 @@ fn maintenance_raises_kubernetes_versions_as_documented() {
         let (given, expected) = row.split_once("=>").expect("row has an arrow");
         let (current, rest) = given.trim().split_once(' ').expect("row names a version");
         let (auto_update, list) = rest.trim().split_once(' ').expect("row says on or off");
-        let outcome = kubernetes_update(current, auto_update == "on", &kubernetes(list), None, now());
+        let outcome = kubernetes_update(current, auto_update == "on", &kubernetes(list), None, at());
         assert_eq!(told(outcome.as_ref()), expected.trim(), "row: {row}");
     }
 }
@@ -113,14 +120,8 @@ fn maintenance_raises_machine_images_as_their_strategy_says() {
             update_strategy: Some(words[0].to_owned()),
         };
         let profile = CloudProfileSpec { machine_images: vec![image], ..CloudProfileSpec::default() };
-        let outcome = machine_image_update(
-            &worker("gardenlinux", words[1]),
-            "1.31.1",
-            "local",
-            &profile,
-            words[2] == "on",
-            now(),
-        );
+        let outcome =
+            machine_image_update(&worker("gardenlinux", words[1]), "1.31.1", "local", &profile, words[2] == "on", at());
         let outcome = outcome.expect("the image is there");
         let actual = outcome.as_ref().map_or("stays", |outcome| outcome.version().unwrap_or("stuck"));
         assert_eq!(actual, expected.trim(), "row: {row}");
@@ -151,8 +152,7 @@ fn versions_that_a_pool_cannot_run_are_not_seen() {
     let image = MachineImage { name: "gl".to_owned(), versions, update_strategy: Some("major".to_owned()) };
     let profile = CloudProfileSpec { machine_images: vec![image], ..CloudProfileSpec::default() };
     let update = |worker: &Worker, kubelet| {
-        let outcome =
-            machine_image_update(worker, kubelet, "local", &profile, true, now()).expect("the image is there");
+        let outcome = machine_image_update(worker, kubelet, "local", &profile, true, at()).expect("the image is there");
         outcome.and_then(|outcome| outcome.version().map(str::to_owned))
     };
     let mut pool = worker("gl", "1.9.0");
@@ -168,7 +168,7 @@ fn versions_that_a_pool_cannot_run_are_not_seen() {
 #[test]
 fn unknown_image_names_the_profile() {
     let error =
-        machine_image_update(&worker("gone", "1.0.0"), "1.31.1", "local", &CloudProfileSpec::default(), true, now());
+        machine_image_update(&worker("gone", "1.0.0"), "1.31.1", "local", &CloudProfileSpec::default(), true, at());
     assert_eq!(
         error.unwrap_err().to_string(),
         "failure while determining the default machine image in the CloudProfile: no machineImage with name \"gone\" \
@@ -178,7 +178,7 @@ fn unknown_image_names_the_profile() {
 
 #[test]
 fn failures_say_what_is_missing() {
-    let outcome = kubernetes_update("1.24.12", false, &kubernetes("1.26.1 1.24.12!"), None, now()).expect("it is due");
+    let outcome = kubernetes_update("1.24.12", false, &kubernetes("1.26.1 1.24.12!"), None, at()).expect("it is due");
     assert_eq!(
         outcome.description,
         "could not determine higher suitable version than \"1.24.12\": cannot perform forceful update of expired \
@@ -188,7 +188,7 @@ fn failures_say_what_is_missing() {
     let image =
         MachineImage { name: "gl".to_owned(), versions: offered("1.0.0!"), update_strategy: Some("major".to_owned()) };
     let profile = CloudProfileSpec { machine_images: vec![image], ..CloudProfileSpec::default() };
-    let outcome = machine_image_update(&worker("gl", "1.0.0"), "1.31.1", "local", &profile, false, now());
+    let outcome = machine_image_update(&worker("gl", "1.0.0"), "1.31.1", "local", &profile, false, at());
     assert_eq!(
         outcome.expect("the image is there").expect("it is due").description,
         "failed to update machine image \"gl\": failed to determine the target version for maintenance of machine image \
@@ -215,7 +215,7 @@ fn partial_failures_are_counted_and_told() {
         }],
         ..CloudProfileSpec::default()
     };
-    let plan = plan(&shoot, "local", &profile, now()).expect("versions parse");
+    let plan = plan(&shoot, "local", &profile, at()).expect("versions parse");
     let last = plan.processing(now());
     assert_eq!(
         last.description,
@@ -245,7 +245,7 @@ fn partial_failures_are_counted_and_told() {
 
 #[test]
 fn refused_runs_name_the_refusal() {
-    let plan = plan(&minimal(), "local", &CloudProfileSpec::default(), now()).expect("versions parse");
+    let plan = plan(&minimal(), "local", &CloudProfileSpec::default(), at()).expect("versions parse");
     let last = plan.refused("admission says no", now());
     assert_eq!(last.description, "Maintenance failed");
     assert_eq!(last.failure_reason.as_deref(), Some("Updates to the Shoot failed to be applied: admission says no"));
@@ -458,7 +458,7 @@ ssh=24 failed                         | 25  | -
     {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         let [words, hours, expected] = cells[..] else { panic!("three cells: {row}") };
-        let at = now() + TimeDelta::hours(hours.parse().expect("hours"));
+        let at = at().at(now() + TimeDelta::hours(hours.parse().expect("hours")));
         let plan = plan(&rotating(words), "local", &only_the_present_version(), at).expect("versions parse");
         let written = plan.shoot.metadata.annotation("gardener.cloud/operation").unwrap_or("-");
         assert_eq!(written, expected, "{row}");
@@ -467,11 +467,11 @@ ssh=24 failed                         | 25  | -
 
 #[test]
 fn rotations_are_told_of_behind_versions_and_without_events() {
-    let at = now() + TimeDelta::hours(25);
+    let at = at().at(now() + TimeDelta::hours(25));
     let plan_of =
         |words: &str| plan(&rotating(words), "local", &only_the_present_version(), at).expect("versions parse");
     let plan = plan_of("ssh=24 etcd=24 etcd:Preparing");
-    let last = plan.processing(at);
+    let last = plan.processing(at.now);
     assert_eq!(
         last.description,
         "(1/2) maintenance operations successful. Credentials \"rotate-ssh-keypair\": SSH keypair rotation started. \

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use api::constants::classification;
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::Time;
@@ -13,43 +12,38 @@ use regex::Regex;
 
 use super::common::{self, one_of};
 use super::meta::{self, NameRule, immutable, invalid_unquoted, object_meta, object_meta_update};
-use super::{Errors, images};
+use super::shoot::Gates;
+use super::{Errors, images, lifecycle};
 use crate::profile::Profile;
-use crate::versions::highest;
+use crate::versions::{Expirable, Moment, highest};
 
 static KUBERNETES_VERSION: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^([0-9]+\.){2}[0-9]+$").expect("the pattern is a literal of this file"));
 
-/// Classifications, sorted.
-pub(super) const CLASSIFICATIONS: [&str; 3] =
-    [classification::DEPRECATED, classification::PREVIEW, classification::SUPPORTED];
 /// CPU architectures.
 pub(super) const ARCHITECTURES: [&str; 2] = ["amd64", "arm64"];
 
-/// Drops what has expired from a new CloudProfile, where the profile asks for it.
-pub fn drop_expired_versions(profile: &mut CloudProfile, rules: Profile, now: DateTime<Utc>) {
+/// Removes expired versions from a new CloudProfile, and Kubernetes versions that are not available yet, where the profile
+/// asks for it.
+pub fn drop_expired_versions(profile: &mut CloudProfile, rules: Profile, at: Moment) {
     if rules.refuses_new_expired_versions() {
         return;
     }
-    profile.spec.kubernetes.versions.retain(|version| !is_past(version.expiration_date, now));
+    profile.spec.kubernetes.versions.retain(|version| at.is_active(version));
     for image in &mut profile.spec.machine_images {
-        image.versions.retain(|version| !is_past(version.expiration_date, now));
+        image.versions.retain(|version| !at.is_expired_for_admission(version));
     }
 }
 
-/// Drops what has expired and is new in a NamespacedCloudProfile.
-pub fn drop_expired_overrides(
-    profile: &mut NamespacedCloudProfile,
-    old: Option<&NamespacedCloudProfile>,
-    now: DateTime<Utc>,
-) {
+/// Removes new versions from a NamespacedCloudProfile that are expired or not available yet.
+pub fn drop_expired_overrides(profile: &mut NamespacedCloudProfile, old: Option<&NamespacedCloudProfile>, at: Moment) {
     let old = old.map(|old| &old.spec);
     if let Some(kubernetes) = &mut profile.spec.kubernetes {
         let known = |version: &str| {
             let old = old.and_then(|old| old.kubernetes.as_ref());
             old.is_some_and(|old| old.versions.iter().any(|other| other.version == version))
         };
-        kubernetes.versions.retain(|version| known(&version.version) || !is_past(version.expiration_date, now));
+        kubernetes.versions.retain(|version| known(&version.version) || at.is_active(version));
     }
     for image in &mut profile.spec.machine_images {
         let known = |version: &str| {
@@ -58,66 +52,99 @@ pub fn drop_expired_overrides(
                 same.flat_map(|other| &other.versions).any(|other| other.version == version)
             })
         };
-        image.versions.retain(|version| known(&version.version) || !is_past(version.expiration_date, now));
+        image.versions.retain(|version| known(&version.version) || at.is_active(version));
     }
     let has_strategy = |image: &MachineImage| image.update_strategy.as_deref().is_some_and(|text| !text.is_empty());
     profile.spec.machine_images.retain(|image| !image.versions.is_empty() || has_strategy(image));
 }
 
-/// Whether a date is set and strictly before now.
-fn is_past(date: Option<Time>, now: DateTime<Utc>) -> bool {
-    date.is_some_and(|date| date.0 < now)
-}
-
 /// A new CloudProfile.
-pub fn cloud_profile(profile: &CloudProfile, rules: Profile, now: DateTime<Utc>) -> Errors {
+pub fn cloud_profile(profile: &CloudProfile, rules: Profile, gates: Gates, now: DateTime<Utc>) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &profile.metadata, false, NameRule::Subdomain, &Path::new("metadata"));
-    spec(&mut errors, &profile.spec, None, rules, now);
+    spec(&mut errors, &profile.spec, None, Rules::new(rules, gates, now));
     errors
 }
 
 /// A changed CloudProfile.
-pub fn cloud_profile_update(new: &CloudProfile, old: &CloudProfile, rules: Profile, now: DateTime<Utc>) -> Errors {
+pub fn cloud_profile_update(
+    new: &CloudProfile,
+    old: &CloudProfile,
+    rules: Profile,
+    gates: Gates,
+    now: DateTime<Utc>,
+) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
     object_meta(&mut errors, &new.metadata, false, NameRule::Subdomain, &Path::new("metadata"));
-    spec(&mut errors, &new.spec, Some(&old.spec), rules, now);
+    let rules = Rules::new(rules, gates, now);
+    versions_update(&mut errors, &new.spec, &old.spec, rules.at);
+    spec(&mut errors, &new.spec, Some(&old.spec), rules);
     limits_update(&mut errors, new.spec.limits.as_ref(), old.spec.limits.as_ref());
     errors
 }
 
-fn spec(
-    errors: &mut Errors,
-    spec: &CloudProfileSpec,
-    old: Option<&CloudProfileSpec>,
-    rules: Profile,
-    now: DateTime<Utc>,
-) {
+/// Profile, gates and instant of a validation.
+#[derive(Clone, Copy)]
+pub(super) struct Rules {
+    profile: Profile,
+    pub(super) gates: Gates,
+    pub(super) at: Moment,
+}
+
+impl Rules {
+    pub(super) const fn new(profile: Profile, gates: Gates, now: DateTime<Utc>) -> Self {
+        Self { profile, gates, at: Moment::new(now, gates.release) }
+    }
+
+    /// True if a version must not be added, since it is expired.
+    fn refuse(self, version: &impl Expirable) -> bool {
+        self.profile.refuses_new_expired_versions() && self.at.is_expired_for_admission(version)
+    }
+}
+
+/// Checks that no version becomes unavailable again.
+fn versions_update(errors: &mut Errors, new: &CloudProfileSpec, old: &CloudProfileSpec, at: Moment) {
+    let path = Path::new("spec");
+    let kubernetes = path.child("kubernetes").child("versions");
+    lifecycle::update(errors, &new.kubernetes.versions, &old.kubernetes.versions, at, &kubernetes);
+    for (index, image) in new.machine_images.iter().enumerate() {
+        // Of equal images the last one counts.
+        let Some(old) = old.machine_images.iter().rev().find(|old| old.name == image.name) else { continue };
+        let path = path.child("machineImages").index(index).child("versions");
+        lifecycle::update(errors, &image.versions, &old.versions, at, &path);
+    }
+}
+
+fn spec(errors: &mut Errors, spec: &CloudProfileSpec, old: Option<&CloudProfileSpec>, rules: Rules) {
     let path = Path::new("spec");
     if spec.r#type.is_empty() {
         errors.push(FieldError::required(&path.child("type"), "must provide a provider type"));
     }
-    let refused = |date: Option<Time>| rules.refuses_new_expired_versions() && is_past(date, now);
-
-    kubernetes(errors, &spec.kubernetes, &path.child("kubernetes"));
+    kubernetes(errors, &spec.kubernetes, rules, &path.child("kubernetes"));
     for (index, version) in spec.kubernetes.versions.iter().enumerate() {
         let known = old.is_some_and(|old| old.kubernetes.versions.iter().any(|other| other.version == version.version));
-        if !known && refused(version.expiration_date) {
+        if !known && rules.refuse(version) {
             let path = path.child("kubernetes").child("versions").index(index);
-            errors.push(past_date(&path, version.expiration_date, &version.version));
+            errors.push(past_date(&path, version, rules.at));
         }
     }
-    images::of_cloud_profile(errors, &spec.machine_images, !spec.capabilities.is_empty(), &path.child("machineImages"));
+    images::of_cloud_profile(
+        errors,
+        &spec.machine_images,
+        !spec.capabilities.is_empty(),
+        rules,
+        &path.child("machineImages"),
+    );
     for (index, image) in spec.machine_images.iter().enumerate() {
         for (position, version) in image.versions.iter().enumerate() {
             let known = old.is_some_and(|old| {
                 let same = old.machine_images.iter().filter(|other| other.name == image.name);
                 same.flat_map(|other| &other.versions).any(|other| other.version == version.version)
             });
-            if !known && refused(version.expiration_date) {
+            if !known && rules.refuse(version) {
                 let path = path.child("machineImages").index(index).child("versions").index(position);
-                errors.push(past_date(&path, version.expiration_date, &version.version));
+                errors.push(past_date(&path, version, rules.at));
             }
         }
     }
@@ -128,7 +155,7 @@ fn spec(
     }
     volume_types(errors, &spec.volume_types, &path.child("volumeTypes"));
     regions(errors, &spec.regions, &path.child("regions"));
-    bastion(errors, spec, &path.child("bastion"));
+    bastion(errors, spec, rules.at, &path.child("bastion"));
     limits(errors, spec.limits.as_ref(), &path.child("limits"));
     if let Some(selector) = &spec.seed_selector {
         let path = path.child("seedSelector");
@@ -137,9 +164,11 @@ fn spec(
     common::ca_bundle(errors, spec.ca_bundle.as_deref(), &path.child("caBundle"));
 }
 
-fn past_date(path: &Path, date: Option<Time>, version: &str) -> FieldError {
-    let text = format!("expiration date for version {version:?} is in the past");
-    invalid_unquoted(&path.child("expirationDate"), &go_time(date), &text)
+fn past_date(path: &Path, version: &impl Expirable, at: Moment) -> FieldError {
+    let text = format!("expiration date for version {:?} is in the past", version.version());
+    let date = at.expiration(version).map(Time);
+    let field = if version.stages().is_empty() { "expirationDate" } else { "lifecycle" };
+    invalid_unquoted(&path.child(field), &go_time(date), &text)
 }
 
 /// A time as Go prints it.
@@ -148,7 +177,7 @@ pub(crate) fn go_time(time: Option<Time>) -> String {
 }
 
 /// Rules for Kubernetes versions of a whole (not a namespaced) profile.
-fn kubernetes(errors: &mut Errors, settings: &KubernetesSettings, path: &Path) {
+fn kubernetes(errors: &mut Errors, settings: &KubernetesSettings, rules: Rules, path: &Path) {
     let versions = &settings.versions;
     let list = path.child("versions");
     if versions.is_empty() {
@@ -159,22 +188,16 @@ fn kubernetes(errors: &mut Errors, settings: &KubernetesSettings, path: &Path) {
             let text = "failed to determine the latest kubernetes version from the cloud profile";
             errors.push(FieldError::invalid(&list, "", text));
         }
-        Some(latest) if latest.expiration_date.is_some() => {
-            let text = format!("expiration date of latest kubernetes version ('{}') must not be set", latest.version);
-            let path = path.child("versions[]").child("expirationDate");
-            errors.push(invalid_unquoted(&path, &go_time(latest.expiration_date), &text));
-        }
-        Some(_) => {}
+        Some(latest) => lifecycle::newest(errors, latest, &path.child("versions[]")),
     }
-    kubernetes_versions(errors, versions, &list);
-    let classes: Vec<_> = versions.iter().map(|one| (one.version.as_str(), one.classification.as_deref())).collect();
-    for index in images::clashing_supported_versions(&classes) {
-        errors.push(images::clash(&list.index(index), &versions[index].version));
+    kubernetes_versions(errors, versions, rules.gates, &list);
+    for index in 0..versions.len() {
+        lifecycle::clash(errors, versions, index, rules.at, &list.index(index));
     }
 }
 
 /// Rules for each Kubernetes version by itself.
-fn kubernetes_versions(errors: &mut Errors, versions: &[ExpirableVersion], path: &Path) {
+fn kubernetes_versions(errors: &mut Errors, versions: &[ExpirableVersion], gates: Gates, path: &Path) {
     let mut seen = BTreeSet::new();
     for (index, version) in versions.iter().enumerate() {
         let path = path.index(index);
@@ -184,9 +207,7 @@ fn kubernetes_versions(errors: &mut Errors, versions: &[ExpirableVersion], path:
         } else if !seen.insert(&version.version) {
             errors.push(FieldError::duplicate(&path.child("version"), &version.version));
         }
-        if let Some(classification) = &version.classification {
-            one_of(errors, classification, &CLASSIFICATIONS, &path.child("classification"));
-        }
+        lifecycle::version(errors, version, gates, &path);
     }
 }
 
@@ -289,7 +310,7 @@ fn regions(errors: &mut Errors, regions: &[Region], path: &Path) {
     }
 }
 
-fn bastion(errors: &mut Errors, spec: &CloudProfileSpec, path: &Path) {
+fn bastion(errors: &mut Errors, spec: &CloudProfileSpec, at: Moment, path: &Path) {
     let Some(bastion) = &spec.bastion else { return };
     if bastion.machine_type.is_none() && bastion.machine_image.is_none() {
         let text = "bastion section needs a machine type or machine image";
@@ -315,7 +336,7 @@ fn bastion(errors: &mut Errors, spec: &CloudProfileSpec, path: &Path) {
     };
     let usable = |version: &MachineImageVersion| {
         let fits = architecture.as_ref().is_none_or(|architecture| version.architectures.contains(architecture));
-        fits && version.classification.as_deref() == Some(classification::SUPPORTED)
+        fits && lifecycle::serves_bastions(version, at)
     };
     let (path, found) = match &wanted.version {
         None => (path.child("name"), image.versions.iter().any(usable)),
@@ -356,7 +377,7 @@ fn limits_update(errors: &mut Errors, new: Option<&Limits>, old: Option<&Limits>
 }
 
 /// A new NamespacedCloudProfile.
-pub fn namespaced_cloud_profile(profile: &NamespacedCloudProfile) -> Errors {
+pub fn namespaced_cloud_profile(profile: &NamespacedCloudProfile, gates: Gates) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &profile.metadata, true, NameRule::Subdomain, &Path::new("metadata"));
     let (spec, path) = (&profile.spec, Path::new("spec"));
@@ -373,9 +394,9 @@ pub fn namespaced_cloud_profile(profile: &NamespacedCloudProfile) -> Errors {
                 errors.push(FieldError::forbidden(&path.index(index).child("classification"), text));
             }
         }
-        kubernetes_versions(&mut errors, &kubernetes.versions, &path);
+        kubernetes_versions(&mut errors, &kubernetes.versions, gates, &path);
     }
-    images::each(&mut errors, &spec.machine_images, true, &path.child("machineImages"));
+    images::each(&mut errors, &spec.machine_images, true, gates, &path.child("machineImages"));
     volume_types(&mut errors, &spec.volume_types, &path.child("volumeTypes"));
     each_machine_type(&mut errors, &spec.machine_types, &path.child("machineTypes"));
     common::ca_bundle(&mut errors, spec.ca_bundle.as_deref(), &path.child("caBundle"));
@@ -384,30 +405,48 @@ pub fn namespaced_cloud_profile(profile: &NamespacedCloudProfile) -> Errors {
 }
 
 /// A changed NamespacedCloudProfile.
-pub fn namespaced_cloud_profile_update(new: &NamespacedCloudProfile, old: &NamespacedCloudProfile) -> Errors {
+pub fn namespaced_cloud_profile_update(
+    new: &NamespacedCloudProfile,
+    old: &NamespacedCloudProfile,
+    gates: Gates,
+) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
     immutable(&mut errors, &new.spec.parent, &old.spec.parent, &Path::new("spec").child("parent"));
     limits_update(&mut errors, new.spec.limits.as_ref(), old.spec.limits.as_ref());
-    errors.extend(namespaced_cloud_profile(new));
+    errors.extend(namespaced_cloud_profile(new, gates));
     errors
 }
 
 /// The rules for an image that only a NamespacedCloudProfile has; both sets of rules report from the start of a list.
-pub fn whole_image(image: &MachineImage, has_capabilities: bool, path: &Path) -> Errors {
+pub fn whole_image(
+    image: &MachineImage,
+    has_capabilities: bool,
+    gates: Gates,
+    now: DateTime<Utc>,
+    path: &Path,
+) -> Errors {
     let mut errors = Errors::new();
-    images::each(&mut errors, std::slice::from_ref(image), false, path);
-    images::of_cloud_profile(&mut errors, std::slice::from_ref(image), has_capabilities, path);
+    let rules = Rules::new(Profile::Upstream, gates, now);
+    images::each(&mut errors, std::slice::from_ref(image), false, gates, path);
+    images::of_cloud_profile(&mut errors, std::slice::from_ref(image), has_capabilities, rules, path);
     errors
 }
 
 /// The rules that the merged result of a NamespacedCloudProfile must pass; `path` is `status.cloudProfileSpec`.
-pub fn merged_spec(spec: &CloudProfileSpec, path: &Path) -> Errors {
+pub fn merged_spec(spec: &CloudProfileSpec, gates: Gates, now: DateTime<Utc>, path: &Path) -> Errors {
     let mut errors = Errors::new();
+    let rules = Rules::new(Profile::Upstream, gates, now);
     let has_capabilities = !spec.capabilities.is_empty();
-    kubernetes(&mut errors, &spec.kubernetes, &path.child("kubernetes"));
+    kubernetes(&mut errors, &spec.kubernetes, rules, &path.child("kubernetes"));
     if !spec.machine_images.is_empty() {
-        images::of_cloud_profile(&mut errors, &spec.machine_images, has_capabilities, &path.child("machineImages"));
+        images::of_cloud_profile(
+            &mut errors,
+            &spec.machine_images,
+            has_capabilities,
+            rules,
+            &path.child("machineImages"),
+        );
     }
     if !spec.machine_types.is_empty() {
         machine_types(&mut errors, &spec.machine_types, has_capabilities, &path.child("machineTypes"));
@@ -444,12 +483,13 @@ mod tests {
             version: text.to_owned(),
             classification: (!classification.is_empty()).then(|| classification.to_owned()),
             expiration_date: (!date.is_empty()).then(|| Time(date.parse().unwrap())),
+            lifecycle: Vec::new(),
         }
     }
 
     #[track_caller]
     fn check(profile: &CloudProfile, expected: &[&str]) {
-        let errors = cloud_profile(profile, Profile::Documents, NOW.parse().unwrap());
+        let errors = cloud_profile(profile, Profile::Documents, Gates::default(), NOW.parse().unwrap());
         assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
     }
 
@@ -494,7 +534,12 @@ mod tests {
                  \"deprecated\", \"preview\", \"supported\"",
             ],
         );
-        let errors = cloud_profile(&with(vec![version("1.31", "", "")]), Profile::Documents, NOW.parse().unwrap());
+        let errors = cloud_profile(
+            &with(vec![version("1.31", "", "")]),
+            Profile::Documents,
+            Gates::default(),
+            NOW.parse().unwrap(),
+        );
         assert!(
             errors[0].to_string().ends_with("all Kubernetes versions must match the regex ^([0-9]+\\.){2}[0-9]+$"),
             "{errors:?}"
@@ -532,10 +577,10 @@ mod tests {
         check(&with("2024-05-31T23:59:59Z"), &[past]);
         let now = NOW.parse().unwrap();
         let (old, new) = (with(""), with("2024-05-31T23:59:59Z"));
-        assert_eq!(cloud_profile_update(&new, &old, Profile::Documents, now), []);
+        assert_eq!(cloud_profile_update(&new, &old, Profile::Documents, Gates::default(), now), []);
         let without = profile(|_| {});
-        assert_eq!(cloud_profile_update(&new, &without, Profile::Documents, now).len(), 1);
-        assert_eq!(cloud_profile_update(&new, &without, Profile::Upstream, now), []);
+        assert_eq!(cloud_profile_update(&new, &without, Profile::Documents, Gates::default(), now).len(), 1);
+        assert_eq!(cloud_profile_update(&new, &without, Profile::Upstream, Gates::default(), now), []);
     }
 
     #[test]
@@ -543,9 +588,17 @@ mod tests {
         let mut new = profile(|profile| {
             profile.spec.kubernetes.versions.push(version("1.30.1", "", "2024-05-31T23:59:59Z"));
         });
-        drop_expired_versions(&mut new, Profile::Documents, NOW.parse().unwrap());
+        drop_expired_versions(
+            &mut new,
+            Profile::Documents,
+            Moment::new(NOW.parse().unwrap(), crate::release::DOCUMENTED),
+        );
         assert_eq!(new.spec.kubernetes.versions.len(), 2);
-        drop_expired_versions(&mut new, Profile::Upstream, NOW.parse().unwrap());
+        drop_expired_versions(
+            &mut new,
+            Profile::Upstream,
+            Moment::new(NOW.parse().unwrap(), crate::release::DOCUMENTED),
+        );
         assert_eq!(new.spec.kubernetes.versions.len(), 1);
     }
 
@@ -585,7 +638,13 @@ mod tests {
         let text = "spec.limits.maxNodesTotal: Invalid value: 0: maxNodesTotal must be greater than 0";
         check(&with(0), &[text]);
         let update = |new, old| {
-            let errors = cloud_profile_update(&with(new), &with(old), Profile::Documents, NOW.parse().unwrap());
+            let errors = cloud_profile_update(
+                &with(new),
+                &with(old),
+                Profile::Documents,
+                Gates::default(),
+                NOW.parse().unwrap(),
+            );
             errors.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!(update(3, 2), Vec::<String>::new());

@@ -3,18 +3,18 @@
 
 use std::collections::BTreeSet;
 
-use api::constants::classification;
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
-use super::Errors;
-use super::cloud_profile::{ARCHITECTURES, CLASSIFICATIONS};
+use super::cloud_profile::{ARCHITECTURES, Rules};
 use super::common::one_of;
 use super::meta::invalid_unquoted;
+use super::shoot::Gates;
+use super::{Errors, lifecycle};
 use crate::versions::{Constraint, Version};
 
 /// Rules for each image and version by itself; a namespaced profile may name an image without versions.
-pub(super) fn each(errors: &mut Errors, images: &[MachineImage], may_lack_versions: bool, path: &Path) {
+pub(super) fn each(errors: &mut Errors, images: &[MachineImage], may_lack_versions: bool, gates: Gates, path: &Path) {
     let unparsable = images.iter().find_map(|image| {
         image.versions.iter().find_map(|version| Some((image, version, Version::parse(&version.version).err()?)))
     });
@@ -49,12 +49,12 @@ pub(super) fn each(errors: &mut Errors, images: &[MachineImage], may_lack_versio
             if !pairs.insert(pair.clone()) {
                 errors.push(FieldError::duplicate(&path, &pair));
             }
-            image_version(errors, version, &path);
+            image_version(errors, version, gates, &path);
         }
     }
 }
 
-fn image_version(errors: &mut Errors, version: &MachineImageVersion, path: &Path) {
+fn image_version(errors: &mut Errors, version: &MachineImageVersion, gates: Gates, path: &Path) {
     let text_path = path.child("version");
     if version.version.is_empty() {
         errors.push(FieldError::required(&text_path, ""));
@@ -71,9 +71,7 @@ fn image_version(errors: &mut Errors, version: &MachineImageVersion, path: &Path
         let path = path.child("minVersionForInPlaceUpdate");
         errors.push(FieldError::invalid(&path, &version.version, text));
     }
-    if let Some(classification) = &version.classification {
-        one_of(errors, classification, &CLASSIFICATIONS, &path.child("classification"));
-    }
+    lifecycle::version(errors, version, gates, path);
     for (index, architecture) in version.architectures.iter().enumerate() {
         one_of(errors, architecture, &ARCHITECTURES, &path.child("architectures").index(index));
     }
@@ -86,25 +84,26 @@ fn image_version(errors: &mut Errors, version: &MachineImageVersion, path: &Path
 }
 
 /// Rules for the images of a whole profile.
-pub(super) fn of_cloud_profile(errors: &mut Errors, images: &[MachineImage], has_capabilities: bool, path: &Path) {
+pub(super) fn of_cloud_profile(
+    errors: &mut Errors,
+    images: &[MachineImage],
+    has_capabilities: bool,
+    rules: Rules,
+    path: &Path,
+) {
     if images.is_empty() {
         errors.push(FieldError::required(path, "must provide at least one machine image"));
     }
-    each(errors, images, false, path);
+    each(errors, images, false, rules.gates, path);
     for (index, image) in images.iter().enumerate() {
         let path = path.index(index);
         if image.update_strategy.is_none() {
             errors.push(FieldError::required(&path.child("updateStrategy"), "must provide an update strategy"));
         }
-        let classes: Vec<_> =
-            image.versions.iter().map(|one| (one.version.as_str(), one.classification.as_deref())).collect();
-        let clashing = clashing_supported_versions(&classes);
         for (index, version) in image.versions.iter().enumerate() {
             let path = path.child("versions").index(index);
             runtime_interfaces(errors, &version.cri, &path.child("cri"));
-            if clashing.contains(&index) {
-                errors.push(clash(&path, &version.version));
-            }
+            lifecycle::clash(errors, &image.versions, index, rules.at, &path);
             if has_capabilities {
                 continue;
             }
@@ -139,29 +138,4 @@ fn runtime_interfaces(errors: &mut Errors, interfaces: &[CRI], path: &Path) {
             }
         }
     }
-}
-
-/// Positions of `supported` versions that share their minor with another supported version.
-///
-/// Expiry does not count. One supported version that does not parse silences the rule for the whole list.
-pub(super) fn clashing_supported_versions(versions: &[(&str, Option<&str>)]) -> Vec<usize> {
-    let supported: Option<Vec<(usize, Version)>> = versions
-        .iter()
-        .enumerate()
-        .filter(|(_, (_, classification))| *classification == Some(classification::SUPPORTED))
-        .map(|(index, (version, _))| Some((index, Version::parse(version).ok()?)))
-        .collect();
-    let supported = supported.unwrap_or_default();
-    let clashes = |one: &Version| {
-        supported.iter().any(|(_, other)| other != one && (other.major, other.minor) == (one.major, one.minor))
-    };
-    supported.iter().filter(|(_, version)| clashes(version)).map(|(index, _)| *index).collect()
-}
-
-pub(super) fn clash(path: &Path, version: &str) -> FieldError {
-    let text = format!(
-        "unable to add version {version:?} with classification \"supported\". Only one \"supported\" version is \
-         allowed per minor version"
-    );
-    FieldError::forbidden(path, &text)
 }

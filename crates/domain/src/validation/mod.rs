@@ -12,6 +12,7 @@ pub mod gardenlet;
 pub mod gardenlet_configuration;
 mod images;
 pub mod kubeconfig;
+mod lifecycle;
 pub mod meta;
 pub mod network;
 pub mod objects;

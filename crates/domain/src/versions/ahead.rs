@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Why no version of Kubernetes follows another: what somebody has to offer so that maintenance can leave it.
 
-use chrono::{DateTime, Utc};
-
-use super::{Expirable, Version, is_expired};
+use super::{Expirable, Moment, Version};
 
 /// Why no version follows one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,9 +18,9 @@ pub enum Gap<'a> {
 
 /// Why no version of a list follows one of Kubernetes at an instant; `None`: one does. What has expired then does not count, as
 /// for maintenance.
-pub fn gap<'a, V: Expirable>(versions: &'a [V], version: &str, at: DateTime<Utc>) -> Option<Gap<'a>> {
+pub fn gap<'a, V: Expirable>(versions: &'a [V], version: &str, at: Moment) -> Option<Gap<'a>> {
     let Ok(own) = Version::parse(version) else { return Some(Gap::Unreadable) };
-    let all = versions.iter().filter(|entry| !is_expired(*entry, at));
+    let all = versions.iter().filter(|entry| !at.is_expired(*entry));
     let higher: Vec<(Version, &V)> = all
         .filter_map(|entry| Some((Version::parse(entry.version()).ok()?, entry)))
         .filter(|(version, _)| *version > own)
@@ -33,7 +31,7 @@ pub fn gap<'a, V: Expirable>(versions: &'a [V], version: &str, at: DateTime<Utc>
         Some(Gap::EndOfLife)
     } else if near.is_empty() {
         Some(Gap::NextMinorMissing)
-    } else if near.iter().all(Expirable::is_preview) {
+    } else if near.iter().all(|entry| at.is_preview(*entry)) {
         Some(Gap::Previews(near.into_iter().map(Expirable::version).collect()))
     } else {
         None
@@ -51,13 +49,13 @@ mod tests {
 
     /// `!` expires at the instant that is looked at, `+` a second later, `?` is a preview.
     fn offered(text: &str) -> Vec<ExpirableVersion> {
-        let at: DateTime<Utc> = AT.parse().expect("an instant");
+        let at: chrono::DateTime<chrono::Utc> = AT.parse().expect("an instant");
         let one = |word: &str| {
             let version = word.trim_end_matches(['!', '+', '?']).to_owned();
             let later = i64::from(word.contains('+'));
             let date = word.contains(['!', '+']).then(|| Time(at + chrono::TimeDelta::seconds(later)));
             let classification = word.contains('?').then(|| "preview".to_owned());
-            ExpirableVersion { version, expiration_date: date, classification }
+            ExpirableVersion { version, expiration_date: date, classification, ..ExpirableVersion::default() }
         };
         text.split_whitespace().map(one).collect()
     }
@@ -83,7 +81,11 @@ mod tests {
             ("one", "1.27.0", Some(Gap::Unreadable)),
         ] {
             let versions_read = offered(versions);
-            let found = gap(&versions_read, version, AT.parse().expect("an instant"));
+            let found = gap(
+                &versions_read,
+                version,
+                crate::versions::Moment::new(AT.parse().expect("an instant"), crate::release::DOCUMENTED),
+            );
             assert_eq!(found, expected, "{version} among {versions}");
         }
     }

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Versions: how they are read and compared, when they are expired, and which one a selection takes.
 //!
-//! The comparison follows Masterminds/semver v3.3.1, which Gardener v1.120.0 uses, with its lenient texts; the boundary
-//! of expiry differs from place to place and is therefore two functions, [`is_expired`] and [`expired_before`].
+//! The comparison follows Masterminds/semver v3.3.1, which Gardener v1.120.0 uses, with its lenient texts; a version's state at
+//! an instant is decided by a [`Moment`].
 //!
 //! Source: pkg/utils/version/version.go, pkg/apis/core/v1beta1/helper/cloudprofile.go @ v1.120.0.
 
 mod ahead;
 mod constraint;
+mod lifecycle;
 mod selection;
 mod semver;
 mod strategy;
 
 pub use self::ahead::{Gap, gap};
 pub use self::constraint::{Bound, Constraint, Operator, compare_versions, meets_constraint};
+pub use self::lifecycle::{Expirable, Moment, State};
 pub use self::selection::*;
 pub use self::semver::{ParseError, Version, normalize};
 pub use self::strategy::{Broken, Choice, Reason, Selection, Strategy, choose};

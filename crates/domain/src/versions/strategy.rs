@@ -15,10 +15,7 @@
 //! Automatic rounds come in pairs, without deprecated versions and with them; forced ones without expired versions and
 //! with them.
 
-use chrono::{DateTime, Utc};
-
-use super::selection::{Expirable, is_expired};
-use super::{ParseError, Version};
+use super::{Expirable, Moment, ParseError, Version};
 
 /// What a selection among versions found: nothing, or one of them. The error is a sentence of upstream's.
 pub type Selection<'a, V> = Result<Option<&'a V>, String>;
@@ -136,20 +133,20 @@ impl Round {
     }
 
     /// Why the round does not take a version that is in its scope; `None` if it does.
-    fn obstacle(self, entry: &impl Expirable, now: DateTime<Utc>) -> Option<Reason> {
-        if entry.is_preview() {
+    fn obstacle(self, entry: &impl Expirable, at: Moment) -> Option<Reason> {
+        if at.is_preview(entry) {
             Some(Reason::Preview)
-        } else if !self.takes_expired && is_expired(entry, now) {
+        } else if !self.takes_expired && at.is_expired(entry) {
             Some(Reason::Expired)
-        } else if !self.takes_deprecated && entry.is_deprecated() {
+        } else if !self.takes_deprecated && at.is_deprecated(entry) {
             Some(Reason::Deprecated)
         } else {
             None
         }
     }
 
-    fn takes(self, entry: &impl Expirable, version: &Version, current: &Version, now: DateTime<Utc>) -> bool {
-        self.scope.contains(version, current) && self.obstacle(entry, now).is_none()
+    fn takes(self, entry: &impl Expirable, version: &Version, current: &Version, at: Moment) -> bool {
+        self.scope.contains(version, current) && self.obstacle(entry, at).is_none()
     }
 }
 
@@ -193,7 +190,7 @@ pub struct Choice<'a, V> {
     held: Vec<Round>,
     /// The rounds that would have followed.
     left: Vec<Round>,
-    now: DateTime<Utc>,
+    at: Moment,
 }
 
 impl<V: Expirable> Choice<'_, V> {
@@ -206,12 +203,12 @@ impl<V: Expirable> Choice<'_, V> {
         if version <= self.current {
             return Some(Reason::NotHigher);
         }
-        if entry.is_preview() {
+        if self.at.is_preview(entry) {
             return Some(Reason::Preview);
         }
         // The last round that looked at it has the last word.
         let looked = self.held.iter().rev().find(|round| round.scope.contains(&version, &self.current));
-        Some(match looked.map(|round| (round, round.obstacle(entry, self.now))) {
+        Some(match looked.map(|round| (round, round.obstacle(entry, self.at))) {
             Some((_, Some(obstacle))) => obstacle,
             Some((round, None)) => self.beaten(*round, &version),
             None => self.out_of_scope(&version),
@@ -265,7 +262,7 @@ pub fn choose<'a, V: Expirable>(
     current: &str,
     strategy: Strategy,
     is_forced: bool,
-    now: DateTime<Utc>,
+    at: Moment,
 ) -> Result<Choice<'a, V>, Broken> {
     let automatic = |text: String| Broken { is_automatic: true, text };
     let current = parse(current).map_err(automatic)?;
@@ -276,16 +273,16 @@ pub fn choose<'a, V: Expirable>(
         let round = rounds[held];
         let broken = |text: String| Broken { is_automatic: round.is_automatic(), text };
         if round.scope.step(&current).is_some() {
-            let (found, is_first) = nearest(versions, round.scope, &current, now).map_err(broken)?;
+            let (found, is_first) = nearest(versions, round.scope, &current, at).map_err(broken)?;
             entry = found;
             held = if is_first { held + 1 } else { rounds.len() };
         } else {
-            entry = latest(versions, |entry, version| round.takes(entry, version, &current, now)).map_err(broken)?;
+            entry = latest(versions, at, |entry, version| round.takes(entry, version, &current, at)).map_err(broken)?;
             held += 1;
         }
     }
     let (held, left) = rounds.split_at(held);
-    Ok(Choice { entry, strategy, current, held: held.to_vec(), left: left.to_vec(), now })
+    Ok(Choice { entry, strategy, current, held: held.to_vec(), left: left.to_vec(), at })
 }
 
 fn parse(text: &str) -> Result<Version, String> {
@@ -293,10 +290,10 @@ fn parse(text: &str) -> Result<Version, String> {
 }
 
 /// The highest version that passes; previews never do. Of equal ones the first wins; 0.0.0 never wins.
-fn latest<V: Expirable>(versions: &[V], passes: impl Fn(&V, &Version) -> bool) -> Selection<'_, V> {
+fn latest<V: Expirable>(versions: &[V], at: Moment, passes: impl Fn(&V, &Version) -> bool) -> Selection<'_, V> {
     let mut highest = Version::default();
     let mut found = None;
-    for entry in versions.iter().filter(|entry| !entry.is_preview()) {
+    for entry in versions.iter().filter(|entry| !at.is_preview(*entry)) {
         let version = parse(entry.version())
             .map_err(|error| format!("error while parsing version '{}': {error}", entry.version()))?;
         if passes(entry, &version) && version > highest {
@@ -314,7 +311,7 @@ fn nearest<'a, V: Expirable>(
     versions: &'a [V],
     scope: Scope,
     current: &Version,
-    now: DateTime<Utc>,
+    at: Moment,
 ) -> Result<(Option<&'a V>, bool), String> {
     let mut sorted: Vec<(Version, &V)> =
         versions.iter().map(|entry| Ok((parse(entry.version())?, entry))).collect::<Result<_, String>>()?;
@@ -331,7 +328,7 @@ fn nearest<'a, V: Expirable>(
             if Some(step) > present && next_seen.is_none_or(|seen| step < seen) {
                 next_seen = Some(step);
             }
-            if !round.takes(*entry, version, current, now) {
+            if !round.takes(*entry, version, current, at) {
                 continue;
             }
             if found.is_some_and(|(highest, _)| step > highest) {
@@ -351,12 +348,12 @@ fn nearest<'a, V: Expirable>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::selection::tests::{entries, now};
+    use super::super::selection::tests::{at, entries};
     use super::*;
 
     fn chosen(offered: &str, current: &str, strategy: Strategy, is_forced: bool) -> Option<String> {
         let offered = entries(offered);
-        let choice = choose(&offered, current, strategy, is_forced, now()).expect("versions parse");
+        let choice = choose(&offered, current, strategy, is_forced, at()).expect("versions parse");
         choice.entry.map(|entry| entry.version.clone())
     }
 
@@ -384,11 +381,11 @@ mod tests {
     #[test]
     fn unparsable_entries_stop_a_selection() {
         let offered = entries("1.31.2 1.31.x");
-        let broken = choose(&offered, "1.31.1", Strategy::Kubernetes, false, now()).expect_err("is no version");
+        let broken = choose(&offered, "1.31.1", Strategy::Kubernetes, false, at()).expect_err("is no version");
         assert_eq!(broken.text, "error while parsing version '1.31.x': Invalid Semantic Version");
         assert!(broken.is_automatic);
         let offered = entries("1.0.0- 1.1.x?");
-        let broken = choose(&offered, "1.0.0", Strategy::Patch, true, now()).expect_err("is no version");
+        let broken = choose(&offered, "1.0.0", Strategy::Patch, true, at()).expect_err("is no version");
         assert_eq!((broken.is_automatic, broken.text.as_str()), (false, "Invalid Semantic Version"));
     }
 
@@ -440,7 +437,7 @@ major!      1.0.0 | 1.1.0~ 2.0.0~ => 2.0.0 | 1.1.0 Lower
             };
             // The version in use is on the list, too, as one that is to be left if force is needed.
             let offered = entries(&format!("{offered} {current}{}", if name.ends_with('!') { "-" } else { "" }));
-            let choice = choose(&offered, current, strategy, name.ends_with('!'), now()).expect("versions parse");
+            let choice = choose(&offered, current, strategy, name.ends_with('!'), at()).expect("versions parse");
             let mut told = vec![choice.entry.map_or("none", |entry| &entry.version).to_owned(), "|".to_owned()];
             for entry in &offered {
                 if let Some(reason) = choice.reason(entry).filter(|reason| *reason != Reason::NotHigher) {

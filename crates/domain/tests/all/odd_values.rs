@@ -9,8 +9,10 @@ use domain::admission::shoot::check_changed_versions;
 use domain::cloud_profile::{merge, without_lost_versions};
 use domain::profile::Profile;
 use domain::reconcile::{GardenletSettings, generation_on_update, schedule};
+use domain::release::Release;
 use domain::validation::cloud_profile as profiles;
 use domain::validation::shoot::{self as shoots, Gates};
+use domain::versions::Moment;
 use domain::{defaulting, maintenance, versions, warnings, window};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -184,6 +186,17 @@ fn cloud_profile(spec: &Value) -> CloudProfile {
     profile
 }
 
+const GATES: Gates = Gates {
+    in_place_node_updates: true,
+    credentials_rotation_without_workers_rollout: true,
+    version_classification_lifecycle: true,
+    release: Release(149),
+};
+
+fn at() -> Moment {
+    Moment::new(now(), GATES.release)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
@@ -191,26 +204,26 @@ proptest! {
     fn odd_cloud_profiles_are_judged(new in offer(), old in offer()) {
         let (new, old) = (cloud_profile(&new), cloud_profile(&old));
         for rules in [Profile::Documents, Profile::Upstream] {
-            let errors = profiles::cloud_profile(&new, rules, now());
-            prop_assert_eq!(&errors, &profiles::cloud_profile(&new, rules, now()));
-            profiles::cloud_profile_update(&new, &old, rules, now());
+            let errors = profiles::cloud_profile(&new, rules, GATES, now());
+            prop_assert_eq!(&errors, &profiles::cloud_profile(&new, rules, GATES, now()));
+            profiles::cloud_profile_update(&new, &old, rules, GATES, now());
             let mut dropped = new.clone();
-            profiles::drop_expired_versions(&mut dropped, rules, now());
+            profiles::drop_expired_versions(&mut dropped, rules, at());
         }
         let mut own = NamespacedCloudProfile::default();
         own.spec.kubernetes = Some(new.spec.kubernetes.clone());
         own.spec.machine_images.clone_from(&new.spec.machine_images);
         own.spec.limits.clone_from(&new.spec.limits);
-        profiles::namespaced_cloud_profile(&own);
+        profiles::namespaced_cloud_profile(&own, GATES);
         let merged = merge(&old.spec, &own.spec);
         prop_assert!(without_lost_versions(&merged, &old.spec, &own.spec).is_none());
         own.status.cloud_profile_spec = merged;
         let mut before = own.clone();
-        profiles::drop_expired_overrides(&mut before, None, now());
-        let _ = check_namespaced(&own, Some(&before), &old.spec, now());
-        let _ = check_namespaced(&before, None, &old.spec, now());
-        profiles::namespaced_cloud_profile_update(&own, &before);
-        versions::shown_default(&new.spec.kubernetes.versions, now());
+        profiles::drop_expired_overrides(&mut before, None, at());
+        let _ = check_namespaced(&own, Some(&before), &old.spec, GATES, now());
+        let _ = check_namespaced(&before, None, &old.spec, GATES, now());
+        profiles::namespaced_cloud_profile_update(&own, &before, GATES);
+        versions::shown_default(&new.spec.kubernetes.versions, at());
     }
 
     #[test]
@@ -220,17 +233,12 @@ proptest! {
         let raw = new.clone();
         defaulting::shoot(&mut new, 7);
         defaulting::shoot(&mut old, 7);
-        let gates = Gates {
-            in_place_node_updates: true,
-            credentials_rotation_without_workers_rollout: true,
-            release: domain::release::Release(133),
-        };
         for shoot in [&raw, &new] {
-            let errors = shoots::shoot(shoot, gates);
-            prop_assert_eq!(&errors, &shoots::shoot(shoot, gates));
-            shoots::shoot_update(shoot, &old, gates);
-            check_changed_versions(shoot, &old, &profile, now());
-            check_changed_versions(shoot, shoot, &profile, now());
+            let errors = shoots::shoot(shoot, GATES);
+            prop_assert_eq!(&errors, &shoots::shoot(shoot, GATES));
+            shoots::shoot_update(shoot, &old, GATES);
+            check_changed_versions(shoot, &old, &profile, at());
+            check_changed_versions(shoot, shoot, &profile, at());
             generation_on_update(&old, shoot);
             let settings = GardenletSettings { reconcile_in_maintenance_only: true, ..GardenletSettings::default() };
             let planned = schedule(shoot, &settings, now());

@@ -8,7 +8,7 @@ use domain::defaulting;
 use domain::forecast::{self, Change, Offer, Settings};
 use domain::maintenance::{self, Restarters, kubernetes_update, machine_image_update};
 use domain::validation::shoot::Gates;
-use domain::versions::{Expirable, Version, is_expired};
+use domain::versions::{Moment, Version};
 use domain::worker_pool::HashVersion;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -110,6 +110,10 @@ fn moves(changes: &[Change]) -> Vec<(DateTime<Utc>, [Option<String>; 3])> {
     moved.map(|change| (change.time, [change.pool.clone(), change.from.clone(), change.to.clone()])).collect()
 }
 
+fn at() -> Moment {
+    Moment::new(now(), domain::release::DOCUMENTED)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
@@ -119,16 +123,16 @@ proptest! {
     ) {
         let current = format!("1.{minor}.{patch}");
         let versions = &offered.kubernetes.versions;
-        let Some(outcome) = kubernetes_update(&current, auto_update, versions, None, now()) else { return Ok(()) };
+        let Some(outcome) = kubernetes_update(&current, auto_update, versions, None, at()) else { return Ok(()) };
         let Some(target) = outcome.version() else { return Ok(()) };
         let (old, new) = (version(&current), version(target));
         prop_assert!(new > old, "{current} to {target}");
         prop_assert!(new.major == old.major && new.minor <= old.minor + 1, "{current} to {target}");
         let entries: Vec<_> = versions.iter().filter(|entry| entry.version == target).collect();
-        prop_assert!(entries.iter().any(|entry| !entry.is_preview()), "{target} is a preview");
+        prop_assert!(entries.iter().any(|entry| !at().is_preview(*entry)), "{target} is a preview");
         if !outcome.is_forced {
             prop_assert_eq!(new.minor, old.minor);
-            prop_assert!(entries.iter().any(|entry| !is_expired(*entry, now()) && !entry.is_preview()));
+            prop_assert!(entries.iter().any(|entry| !at().is_expired(*entry) && !at().is_preview(*entry)));
         }
     }
 
@@ -136,14 +140,14 @@ proptest! {
     fn images_go_up_and_automatically_never_to_what_is_expired(offered in profiles(), shoot in shoots()) {
         for worker in &shoot.spec.provider.workers {
             let control_plane = &shoot.spec.kubernetes.version;
-            let outcome = machine_image_update(worker, control_plane, "local", &offered, true, now());
+            let outcome = machine_image_update(worker, control_plane, "local", &offered, true, at());
             let Ok(Some(outcome)) = outcome else { continue };
             let Some(target) = outcome.version() else { continue };
             let current = worker.machine.image.as_ref().and_then(|image| image.version.clone()).unwrap_or_default();
             prop_assert!(version(target) > version(&current), "{current} to {target}");
             let mut entries = offered.machine_images[0].versions.iter().filter(|entry| entry.version == target);
             let is_fit = |entry: &api::core::MachineImageVersion| {
-                !entry.is_preview() && (outcome.is_forced || !is_expired(entry, now()))
+                !at().is_preview(entry) && (outcome.is_forced || !at().is_expired(entry))
             };
             prop_assert!(entries.any(is_fit), "{target}");
         }
@@ -151,7 +155,7 @@ proptest! {
 
     #[test]
     fn a_plan_applied_twice_changes_nothing_the_second_time(offered in profiles(), shoot in shoots()) {
-        let plan = maintenance::plan(&shoot, "local", &offered, now()).expect("versions parse");
+        let plan = maintenance::plan(&shoot, "local", &offered, at()).expect("versions parse");
         let once = maintenance::apply(&shoot, &plan, Restarters::default());
         prop_assert_eq!(&maintenance::apply(&once, &plan, Restarters::default()), &once);
     }

@@ -75,8 +75,11 @@ fn namespaced_cloud_profiles_show_what_they_make_of_their_parent() {
     own.spec.parent.kind = "CloudProfile".to_owned();
     own.spec.parent.name = "local".to_owned();
     let longer = Time(instant("2024-07-28T00:00:00Z"));
-    own.spec.kubernetes.get_or_insert_default().versions =
-        vec![ExpirableVersion { version: "1.26.4".to_owned(), expiration_date: Some(longer), classification: None }];
+    own.spec.kubernetes.get_or_insert_default().versions = vec![ExpirableVersion {
+        version: "1.26.4".to_owned(),
+        expiration_date: Some(longer),
+        ..ExpirableVersion::default()
+    }];
     let profiles = Api::<NamespacedCloudProfile>::namespaced(&admin, "garden", preset::NAMESPACE);
     audited.run(profiles.create(&own)).expect("valid");
     let shown = |audited: &mut Audited| -> Vec<(String, Option<Time>)> {

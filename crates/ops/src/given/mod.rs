@@ -7,6 +7,9 @@
 //! **Invariants.** What the server would not take is a [`Violation`], never dropped silently. What is filled in and what
 //! is missing is noted.
 
+use domain::release::DOCUMENTED;
+use domain::validation::shoot::Gates;
+use domain::versions::Moment;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -169,7 +172,13 @@ impl World {
                 if let Some(mut profile) = judge.typed::<CloudProfile>(manifest) {
                     defaulting::cloud_profile(&mut profile);
                     let stored = stored(&profile, |profile| &mut profile.metadata);
-                    judge.fields(profiles::cloud_profile_update(&stored, &stored, reading.rules, reading.now));
+                    judge.fields(profiles::cloud_profile_update(
+                        &stored,
+                        &stored,
+                        reading.rules,
+                        Gates::default(),
+                        reading.now,
+                    ));
                     self.cloud_profiles.push(profile);
                 }
             }
@@ -177,7 +186,7 @@ impl World {
                 if let Some(mut profile) = judge.typed::<NamespacedCloudProfile>(manifest) {
                     defaulting::namespaced_cloud_profile(&mut profile);
                     let stored = stored(&profile, |profile| &mut profile.metadata);
-                    judge.fields(profiles::namespaced_cloud_profile_update(&stored, &stored));
+                    judge.fields(profiles::namespaced_cloud_profile_update(&stored, &stored, Gates::default()));
                     self.remarks.namespaced.push(judge.origin.clone());
                     self.namespaced.push(profile);
                 }
@@ -232,7 +241,11 @@ impl World {
             };
             let mut old = profile.clone();
             old.status.cloud_profile_spec = cloud_profile::merge(&whole.spec, &profile.spec);
-            for what in check_namespaced(profile, Some(&old), &whole.spec, now).err().map(texts).unwrap_or_default() {
+            for what in check_namespaced(profile, Some(&old), &whole.spec, Gates::default(), now)
+                .err()
+                .map(texts)
+                .unwrap_or_default()
+            {
                 let (origin, subject) = (origin.clone(), name.clone());
                 self.remarks.violations.push(Violation { origin, subject, what, is_left_out: false });
             }
@@ -487,7 +500,7 @@ fn complete_versions(
         if !is_open(version) {
             return;
         }
-        match default_kubernetes_version(versions, version, now, path) {
+        match default_kubernetes_version(versions, version, Moment::new(now, DOCUMENTED), path) {
             Ok(Some(found)) => {
                 told.push((path.to_string(), words(version, &found)));
                 *version = found;
@@ -511,7 +524,7 @@ fn complete_versions(
             continue;
         }
         let path = workers.index(index).child("machine").child("image");
-        match default_image(worker, None, &offer.machine_images, &path) {
+        match default_image(worker, None, &offer.machine_images, Moment::new(now, DOCUMENTED), &path) {
             Ok(found) => {
                 let before = if name.is_empty() { String::new() } else { format!("{name} {version}") };
                 let after = format!("{} {}", found.name, found.version.as_deref().unwrap_or_default());

@@ -130,7 +130,7 @@ fn overview(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) -> M
     html! {
         (table::facts(&[
             ("Status", row::status(shoot)),
-            ("Kubernetes", html! { (spec.kubernetes.version) " " @match version { Some(entry) => { (badge::of_version(entry, now)) } None => { (badge::not_offered()) } } }),
+            ("Kubernetes", html! { (spec.kubernetes.version) " " @match version { Some(entry) => { (badge::of_version(entry, view.moment())) } None => { (badge::not_offered()) } } }),
             ("CloudProfile", html! { a href=(super::versions::link(view, &ProfileKey::of(shoot).shown())) { (ProfileKey::of(shoot).shown()) } }),
             ("Region", html! { (spec.region) }),
             ("Seed", html! { (status.seed_name.as_deref().unwrap_or("none yet")) }),

@@ -2,9 +2,8 @@
 //! The versions of a cluster: control plane and pools, what comes of each, and those that may be chosen.
 
 use api::core::{CloudProfileSpec, Shoot, Worker};
-use chrono::{DateTime, Utc};
 use domain::cloud_profile::{kubernetes_version, machine_image_version};
-use domain::versions::{Expirable, State, Version, state};
+use domain::versions::{Expirable, Moment, Version};
 use maud::{Markup, html};
 use ops::outlook::{self, Course, Gravity};
 use ops::world::ProfileKey;
@@ -17,10 +16,10 @@ use crate::parts::{badge, table, time};
 use crate::view::View;
 
 pub(super) fn draw(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Markup {
-    let now = view.now();
+    let at = view.moment();
     let version = &shoot.spec.kubernetes.version;
     let of_kubernetes = |version: &str| match kubernetes_version(offered, version) {
-        Some(entry) => badge::of_version(entry, now),
+        Some(entry) => badge::of_version(entry, at),
         None => badge::not_offered(),
     };
     let control_plane =
@@ -32,7 +31,7 @@ pub(super) fn draw(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Ma
         vec![
             html! { "pool " (worker.name) },
             html! { (own) " " (of_kubernetes(own)) },
-            html! { (image) " " (image_version) " " @match entry { Some(entry) => { (badge::of_version(entry, now)) } None => { (badge::not_offered()) } } },
+            html! { (image) " " (image_version) " " @match entry { Some(entry) => { (badge::of_version(entry, at)) } None => { (badge::not_offered()) } } },
         ]
     });
     let rows: Vec<Vec<Markup>> = std::iter::once(control_plane).chain(pools).collect();
@@ -73,29 +72,29 @@ fn outlooks(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Vec<Messa
 }
 
 /// `1.27.1 (supported, expires 2023-09-30 00:00:00)`.
-fn choice(value: String, entry: &impl Expirable, now: DateTime<Utc>) -> Choice {
-    let expires = entry.expiration_date().map(|date| {
-        let verb = if date < now { "expired" } else { "expires" };
+fn choice(value: String, entry: &impl Expirable, at: Moment) -> Choice {
+    let expires = at.expiration(entry).map(|date| {
+        let verb = if date < at.now { "expired" } else { "expires" };
         format!(", {verb} {}", time::text(date))
     });
     let expires = expires.unwrap_or_default();
-    Choice { label: format!("{value} ({}{expires})", state(entry, now)), value }
+    Choice { label: format!("{value} ({}{expires})", at.state(entry)), value }
 }
 
 fn kubernetes(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Markup {
-    let now = view.now();
+    let at = view.moment();
     let own = Version::parse(&shoot.spec.kubernetes.version).ok();
     let is_target = |version: &Version| {
         own.as_ref().is_some_and(|own| version > own && version.major == own.major && version.minor <= own.minor + 1)
     };
     let parsed =
         offered.kubernetes.versions.iter().filter_map(|entry| Some((Version::parse(&entry.version).ok()?, entry)));
-    let living = parsed.filter(|(_, entry)| state(*entry, now) != State::Expired);
+    let living = parsed.filter(|(_, entry)| at.state(*entry).is_active());
     let (mut targets, further): (Vec<_>, Vec<_>) = living
         .filter(|(version, _)| own.as_ref().is_some_and(|own| version > own))
         .partition(|(version, _)| is_target(version));
     targets.sort_by(|(one, _), (other, _)| other.cmp(one));
-    let choices: Vec<Choice> = targets.iter().map(|(_, entry)| choice(entry.version.clone(), *entry, now)).collect();
+    let choices: Vec<Choice> = targets.iter().map(|(_, entry)| choice(entry.version.clone(), *entry, at)).collect();
     html! {
         @if choices.is_empty() { p { "There is no version of Kubernetes to update to." } }
         @else if view.at.is_none() {
@@ -114,11 +113,11 @@ fn kubernetes(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Markup 
 
 /// A form for the image of each pool: what is offered and has not expired. Whether the pool can run it the API says.
 fn images(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Markup {
-    let now = view.now();
+    let at = view.moment();
     let of_image = |image: &api::core::MachineImage| -> Vec<Choice> {
-        let mut living: Vec<_> = image.versions.iter().filter(|entry| state(*entry, now) != State::Expired).collect();
+        let mut living: Vec<_> = image.versions.iter().filter(|entry| at.state(*entry).is_active()).collect();
         living.sort_by_key(|entry| std::cmp::Reverse(Version::parse(entry.version()).ok()));
-        living.into_iter().map(|entry| choice(format!("{}/{}", image.name, entry.version()), entry, now)).collect()
+        living.into_iter().map(|entry| choice(format!("{}/{}", image.name, entry.version()), entry, at)).collect()
     };
     let choices: Vec<Choice> = offered.machine_images.iter().flat_map(of_image).collect();
     html! {

@@ -9,7 +9,7 @@ use api::core::{CloudProfileSpec, Condition, Shoot};
 use chrono::{DateTime, Utc};
 use domain::cloud_profile;
 use domain::reconcile::{is_confined, is_hibernation_enabled};
-use domain::versions::{Expirable, State, Version, state};
+use domain::versions::{Expirable, Moment, State, Version};
 use maud::{Markup, html};
 use ops::past::rows::{Count, PoolRow, ShootRow};
 use ops::world::ProfileKey;
@@ -50,7 +50,7 @@ impl<'a> Light<'a> {
         Self {
             project,
             shoot,
-            class: entry.map(|entry| state(entry, view.now())),
+            class: entry.map(|entry| view.moment().state(entry)),
             version: Version::parse(version).ok(),
             maintenance: None,
             issue_since: issue_since(&row),
@@ -201,7 +201,7 @@ impl<'a> Row<'a> {
             shoot,
             project,
             offered,
-            class: entry.map(|entry| state(entry, view.now())),
+            class: entry.map(|entry| view.moment().state(entry)),
             maintenance: is_maintained.then(|| maintenance::next_run(view, shoot).0),
             light: ShootRow::of(shoot),
             nodes: source.nodes(&shoot.status.technical_id),
@@ -213,12 +213,12 @@ impl<'a> Row<'a> {
     }
 
     /// The gravest state of an image of a pool.
-    fn image_state(&self, now: DateTime<Utc>) -> Option<State> {
+    fn image_state(&self, at: Moment) -> Option<State> {
         let offered = self.offered?;
         let pools = self.light.spec.pools.iter();
         let states = pools
             .filter_map(|pool| cloud_profile::machine_image_version(offered, &pool.image, &pool.image_version))
-            .map(|entry| state(entry, now));
+            .map(|entry| at.state(entry));
         states.max_by_key(|state| gravity(*state))
     }
 
@@ -236,7 +236,7 @@ impl<'a> Row<'a> {
                         Some(class) => { (badge::of_state(class)) }
                         None => { (badge::not_offered()) }
                     }
-                    @if let Some(state) = self.image_state(now) { br; "image " (badge::of_state(state)) }
+                    @if let Some(state) = self.image_state(view.moment()) { br; "image " (badge::of_state(state)) }
                 }
             },
             "readiness" => chips(self.shoot, now),
@@ -306,7 +306,8 @@ fn gravity(state: State) -> u8 {
         State::Unclassified => 1,
         State::Preview => 2,
         State::Deprecated => 3,
-        State::Expired => 4,
+        State::Unavailable => 4,
+        State::Expired => 5,
     }
 }
 

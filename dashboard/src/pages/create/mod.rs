@@ -15,7 +15,7 @@ use apimachinery::field::Path;
 use apimachinery::{Resource, Status};
 use domain::admission::shoot::default_kubernetes_version;
 use domain::cloud_profile::{machine_type, machine_type_architecture, shown_default_image};
-use domain::versions::{Expirable, State, Version, expired_before, shown_default, state};
+use domain::versions::{Moment, State, Version, shown_default};
 use maud::{Markup, html};
 use ops::world::{ProfileKey, World};
 
@@ -108,7 +108,7 @@ struct Form<'a> {
     version: String,
     bindings: Vec<String>,
     pools: Vec<Pool>,
-    now: chrono::DateTime<chrono::Utc>,
+    at: Moment,
 }
 
 impl<'a> Form<'a> {
@@ -130,7 +130,7 @@ impl<'a> Form<'a> {
             bindings.extend(credentials.iter().map(|it| format!("CredentialsBinding/{}", it.metadata.name)));
             bindings.extend(secrets.iter().map(|it| format!("SecretBinding/{}", it.metadata.name)));
         }
-        let now = view.now();
+        let at = view.moment();
         let version = match fields.get("version") {
             // A profile that was chosen anew may not have it.
             Some(version)
@@ -141,14 +141,14 @@ impl<'a> Form<'a> {
             Some(_) if fields.get("step").is_some() => String::new(),
             _ => profile
                 .as_ref()
-                .and_then(|(_, spec)| shown_default(&spec.kubernetes.versions, now))
+                .and_then(|(_, spec)| shown_default(&spec.kubernetes.versions, at))
                 .map(|entry| entry.version.clone())
                 .unwrap_or_default(),
         };
         let count = fields.text("pools").parse().unwrap_or(1_usize).clamp(1, MOST_POOLS);
         let profiles = offers.keys().map(ProfileKey::shown).collect();
         let mut form =
-            Self { fields, profile, profiles, projects: known, namespace, version, bindings, pools: Vec::new(), now };
+            Self { fields, profile, profiles, projects: known, namespace, version, bindings, pools: Vec::new(), at };
         form.pools = (0..count).map(|index| form.pool(index)).collect();
         form
     }
@@ -186,7 +186,7 @@ impl<'a> Form<'a> {
         let images = self.spec().into_iter().flat_map(|spec| &spec.machine_images);
         images
             .flat_map(|image| {
-                let living = image.versions.iter().filter(|entry| state(*entry, self.now) != State::Expired);
+                let living = image.versions.iter().filter(|entry| self.at.state(*entry).is_active());
                 living.map(move |entry| format!("{}/{}", image.name, entry.version))
             })
             .collect()
@@ -196,11 +196,11 @@ impl<'a> Form<'a> {
     fn image_choices(&self) -> Vec<Choice> {
         let images = self.spec().into_iter().flat_map(|spec| &spec.machine_images);
         let of_image = |image: &'_ api::core::MachineImage| -> Vec<Choice> {
-            let living = image.versions.iter().filter(|entry| state(*entry, self.now) != State::Expired);
+            let living = image.versions.iter().filter(|entry| self.at.state(*entry).is_active());
             let choice = |entry: &api::core::MachineImageVersion| {
                 let value = format!("{}/{}", image.name, entry.version);
-                let expires = entry.expiration_date().map(|date| format!(", expires {}", time::text(date)));
-                Choice { label: format!("{value} ({}{})", state(entry, self.now), expires.unwrap_or_default()), value }
+                let expires = self.at.expiration(entry).map(|date| format!(", expires {}", time::text(date)));
+                Choice { label: format!("{value} ({}{})", self.at.state(entry), expires.unwrap_or_default()), value }
             };
             living.map(choice).collect()
         };
@@ -215,7 +215,7 @@ impl<'a> Form<'a> {
         worker.machine.architecture = architecture.map(str::to_owned);
         worker.update_strategy = Some(pool.strategy.clone()).filter(|strategy| !strategy.is_empty());
         let kubelet = Version::parse(&self.version).ok()?;
-        let (image, entry) = shown_default_image(spec, &worker, &kubelet, self.now)?;
+        let (image, entry) = shown_default_image(spec, &worker, &kubelet, self.at)?;
         Some(format!("{}/{}", image.name, entry.version))
     }
 
@@ -225,16 +225,16 @@ impl<'a> Form<'a> {
             .spec()
             .into_iter()
             .flat_map(|spec| &spec.kubernetes.versions)
-            .filter(|entry| !expired_before(*entry, self.now))
+            .filter(|entry| self.at.is_active(*entry))
             .filter_map(|entry| Some((Version::parse(&entry.version).ok()?, entry)))
             .collect();
         all.sort_by(|(one, _), (other, _)| other.cmp(one));
         let choice = |entry: &api::core::ExpirableVersion| {
-            let expires = entry.expiration_date().map(|date| format!(", expires {}", time::text(date)));
-            let label = format!("{} ({}{})", entry.version, state(entry, self.now), expires.unwrap_or_default());
+            let expires = self.at.expiration(entry).map(|date| format!(", expires {}", time::text(date)));
+            let label = format!("{} ({}{})", entry.version, self.at.state(entry), expires.unwrap_or_default());
             Choice { value: entry.version.clone(), label }
         };
-        let is_other = |entry: &api::core::ExpirableVersion| entry.is_preview() || entry.is_deprecated();
+        let is_other = |entry: &api::core::ExpirableVersion| self.at.is_preview(entry) || self.at.is_deprecated(entry);
         let of = |others: bool| {
             all.iter().filter(move |(_, entry)| is_other(entry) == others).map(|(_, entry)| choice(entry))
         };
@@ -248,8 +248,8 @@ impl<'a> Form<'a> {
         };
         let versions = &spec.kubernetes.versions;
         let mut notes = Vec::new();
-        let shown = shown_default(versions, self.now);
-        let filled = default_kubernetes_version(versions, "", self.now, &Path::new("spec")).ok().flatten();
+        let shown = shown_default(versions, self.at);
+        let filled = default_kubernetes_version(versions, "", self.at, &Path::new("spec")).ok().flatten();
         if shown.is_none() {
             let text = "no version is supported or unclassified and not expired, so none is selected: choose one";
             notes.push(Message::new(Severity::Warning, text));
@@ -261,11 +261,11 @@ impl<'a> Form<'a> {
             notes.push(Message::new(Severity::Info, text));
         }
         if let Some(entry) = versions.iter().find(|entry| entry.version == self.version) {
-            let judged = state(entry, self.now);
+            let judged = self.at.state(entry);
             if matches!(judged, State::Preview | State::Deprecated) {
                 notes.push(Message::new(Severity::Warning, format!("{} is {judged}", entry.version)));
             }
-            if let Some(date) = entry.expiration_date() {
+            if let Some(date) = self.at.expiration(entry) {
                 notes.push(self.expires(view, &entry.version, date));
             }
         }
@@ -279,7 +279,7 @@ impl<'a> Form<'a> {
         if let (true, Ok(shoot), Some(offered)) = (has_window, shoot, self.spec()) {
             return send::expires(view, &shoot, offered, version, date);
         }
-        let (days, on) = (time::days_until(date, self.now), time::text(date));
+        let (days, on) = (time::days_until(date, self.at.now), time::text(date));
         let text = format!(
             "{version} expires in {days} days, on {on}; where it is forced to, and when, is said for a window: choose one, or let Check draw one"
         );

@@ -8,7 +8,6 @@ use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::Error;
 use domain::cloud_profile::kubernetes_version;
-use domain::versions::Expirable;
 use http::Method;
 use ops::world::{ProfileKey, World};
 use serde_json::Value;
@@ -97,7 +96,9 @@ fn checked(view: &View, world: &World, answer: &[u8]) -> Vec<Message> {
     if let Some(window) = shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.time_window.as_ref()) {
         messages[0].lines.push(format!("maintenance window {}-{}", window.begin, window.end));
     }
-    let Some(date) = kubernetes_version(offered, version).and_then(Expirable::expiration_date) else { return messages };
+    let Some(date) = kubernetes_version(offered, version).and_then(|entry| view.moment().expiration(entry)) else {
+        return messages;
+    };
     messages.push(expires(view, &shoot, offered, version, date));
     messages
 }

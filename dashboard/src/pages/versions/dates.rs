@@ -160,6 +160,7 @@ mod tests {
             .map(|(version, class, date)| ExpirableVersion {
                 version: (*version).to_owned(),
                 classification: (!class.is_empty()).then(|| (*class).to_owned()),
+                lifecycle: Vec::new(),
                 expiration_date: date.map(|date| Time(date.parse().expect("an instant"))),
             })
             .collect();

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use api::core::{CloudProfile, CloudProfileSpec, NamespacedCloudProfile};
+use api::core::{CloudProfile, CloudProfileSpec, LifecycleStage, NamespacedCloudProfile};
 use apimachinery::{Resource, encode};
 use chrono::{DateTime, Utc};
 use domain::versions::Expirable;
@@ -21,12 +21,13 @@ const PIECE: u64 = 4_096;
 /// Resources of the log.
 const RESOURCES: [&str; 2] = [resource::CLOUD_PROFILES, resource::NAMESPACED_CLOUD_PROFILES];
 
-/// A version as a profile offers it: classification and expiration date.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A version as a profile offers it: classification and expiration date, or stages.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Offered {
     pub(crate) version: String,
     pub(crate) classification: Option<String>,
     pub(crate) expires: Option<DateTime<Utc>>,
+    pub(crate) stages: Vec<LifecycleStage>,
 }
 
 impl Offered {
@@ -35,6 +36,7 @@ impl Offered {
             version: entry.version().to_owned(),
             classification: entry.classification().map(str::to_owned),
             expires: entry.expiration_date(),
+            stages: entry.stages().to_vec(),
         }
     }
 }
@@ -50,6 +52,10 @@ impl Expirable for Offered {
 
     fn classification(&self) -> Option<&str> {
         self.classification.as_deref()
+    }
+
+    fn stages(&self) -> &[LifecycleStage] {
+        &self.stages
     }
 }
 

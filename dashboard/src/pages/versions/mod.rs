@@ -147,7 +147,7 @@ async fn pictures(view: &View, name: &str, offered: &Offered) -> Result<Markup, 
     Ok(html! {
         @for (index, subject) in subjects.iter().enumerate() {
             h3 { (subject) }
-            (picture::draw(&format!("p{index}"), subject, &changes, view.now(), &users(subject)))
+            (picture::draw(&format!("p{index}"), subject, &changes, view.moment(), &users(subject)))
         }
     })
 }

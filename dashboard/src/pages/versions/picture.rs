@@ -10,7 +10,8 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::versions::{State, Version, state};
+use domain::release::Release;
+use domain::versions::{Moment, State, Version};
 use maud::{Markup, html};
 
 use super::history::{Change, Offered};
@@ -30,6 +31,7 @@ pub(super) fn bands(
     subject: &str,
     from: DateTime<Utc>,
     to: DateTime<Utc>,
+    release: Release,
 ) -> Vec<(String, Vec<Band>)> {
     let mut all: BTreeMap<String, Vec<Band>> = BTreeMap::new();
     for (index, (begin, offered)) in changes.iter().enumerate() {
@@ -37,11 +39,15 @@ pub(super) fn bands(
         let end = changes.get(index + 1).map_or(to, |(next, _)| (*next).min(to));
         for entry in offered.get(subject).into_iter().flatten().filter(|_| begin < end) {
             let bands = all.entry(entry.version.clone()).or_default();
-            let expires = entry.expires.filter(|date| *date > begin && *date < end);
-            push(bands, begin, expires.unwrap_or(end), state(entry, begin));
-            if let Some(date) = expires {
-                push(bands, date, end, State::Expired);
+            let at = Moment::new(begin, release);
+            let (mut since, mut state) = (begin, at.state(entry));
+            for (date, next) in at.changes(entry) {
+                if date > begin && date < end {
+                    push(bands, since, date, state);
+                    (since, state) = (date, next);
+                }
             }
+            push(bands, since, end, state);
         }
     }
     let mut all: Vec<_> = all.into_iter().collect();
@@ -80,9 +86,10 @@ pub(super) fn range(changes: &[Change], now: DateTime<Utc>) -> (DateTime<Utc>, D
 }
 
 /// A subject's picture, and the same as a table.
-pub(super) fn draw(id: &str, subject: &str, changes: &[Change], now: DateTime<Utc>, users: &Users) -> Markup {
+pub(super) fn draw(id: &str, subject: &str, changes: &[Change], at: Moment, users: &Users) -> Markup {
+    let now = at.now;
     let (from, to) = range(changes, now);
-    let rows = bands(changes, subject, from, to);
+    let rows = bands(changes, subject, from, to, at.release);
     let current: Vec<Offered> =
         changes.last().and_then(|(_, offered)| offered.get(subject).cloned()).unwrap_or_default();
     let height = TOP + ROW * i64::try_from(rows.len()).unwrap_or(0) + 24;
@@ -170,6 +177,8 @@ pub(super) fn used(shoots: usize, pools: usize) -> String {
 mod tests {
     use std::sync::Arc;
 
+    use domain::release::DOCUMENTED;
+
     use super::*;
 
     fn at(day: u32) -> DateTime<Utc> {
@@ -180,6 +189,7 @@ mod tests {
         let versions = versions.iter().map(|(version, class, expires)| Offered {
             version: (*version).to_owned(),
             classification: (!class.is_empty()).then(|| (*class).to_owned()),
+            stages: Vec::new(),
             expires: expires.map(at),
         });
         (at(day), Arc::new(BTreeMap::from([("kubernetes".to_owned(), versions.collect())])))
@@ -201,7 +211,7 @@ mod tests {
         ];
         let band = |from, to, state| Band { from: at(from), to: at(to), state };
         assert_eq!(
-            bands(&changes, "kubernetes", at(1), at(12)),
+            bands(&changes, "kubernetes", at(1), at(12), DOCUMENTED),
             [
                 ("1.27.1".to_owned(), vec![band(4, 6, State::Preview), band(6, 12, State::Supported)]),
                 (
@@ -212,7 +222,7 @@ mod tests {
         );
         let removed = [changes[0].clone(), change(5, &[])];
         assert_eq!(
-            bands(&removed, "kubernetes", at(3), at(12)),
+            bands(&removed, "kubernetes", at(3), at(12), DOCUMENTED),
             [("1.26.4".to_owned(), vec![band(3, 5, State::Supported)])],
             "a version that was removed ends there"
         );

@@ -6,16 +6,13 @@ use std::collections::BTreeSet;
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::Quantity;
-use chrono::{DateTime, Utc};
 
 use super::super::Operation;
 use super::{Context, Errors, versions};
 use crate::cloud_profile::{architectures, machine_image_version, machine_type_architecture, supports_architecture};
 use crate::validation::meta::invalid_unquoted;
 use crate::validation::shoot::is_in_place;
-use crate::versions::{
-    Constraint, Operator, Version, compare_versions, default_machine_image, expired_before, is_active_image,
-};
+use crate::versions::{Constraint, Moment, Operator, Version, compare_versions, default_machine_image};
 
 /// Fills in the images of pools; the old image is kept rather than a newer one taken.
 pub(super) fn default_images(shoot: &mut Shoot, context: &Context<'_>) -> Errors {
@@ -27,7 +24,7 @@ pub(super) fn default_images(shoot: &mut Shoot, context: &Context<'_>) -> Errors
     for (index, worker) in shoot.spec.provider.workers.iter_mut().enumerate() {
         let path = Path::new("spec").child("provider").child("workers").index(index);
         let before = old.iter().find(|before| before.name == worker.name);
-        match default_image(worker, before, &context.cloud_profile.machine_images, &path) {
+        match default_image(worker, before, &context.cloud_profile.machine_images, context.at, &path) {
             Ok(image) => worker.machine.image = Some(image),
             Err(error) => errors.push(error),
         }
@@ -43,6 +40,7 @@ pub fn default_image(
     worker: &Worker,
     old: Option<&Worker>,
     images: &[MachineImage],
+    at: Moment,
     path: &Path,
 ) -> Result<ShootMachineImage, FieldError> {
     let wanted = worker.machine.image.as_ref();
@@ -88,7 +86,7 @@ pub fn default_image(
         .iter()
         .filter(|version| supports_architecture(version, architecture) && (!in_place || updates(version)))
         .collect();
-    let chosen = default_machine_image(&candidates, major, minor).ok_or_else(|| {
+    let chosen = default_machine_image(&candidates, major, minor, at).ok_or_else(|| {
         let text = "failed to determine latest machine image from cloud profile: unable to determine latest expirable \
                     version";
         FieldError::invalid(path, &reference, text)
@@ -235,7 +233,7 @@ fn machine(
         return None;
     }
     let is_update = context.operation == Operation::Update;
-    check_image(worker, old, &context.cloud_profile.machine_images, is_update, context.now, &path.child("image"))
+    check_image(worker, old, &context.cloud_profile.machine_images, is_update, context.at, &path.child("image"))
 }
 
 fn machine_type(
@@ -295,7 +293,7 @@ pub fn check_image(
     old: Option<&Worker>,
     images: &[MachineImage],
     is_update: bool,
-    now: DateTime<Utc>,
+    at: Moment,
     path: &Path,
 ) -> Option<FieldError> {
     let architecture = worker.machine.architecture.as_deref().unwrap_or_default();
@@ -305,7 +303,7 @@ pub fn check_image(
     let in_place = is_in_place(worker);
     let active = |version: &MachineImageVersion| {
         let lower = || compare_versions(&version.version, Operator::Less, old_version).unwrap_or(false);
-        is_active_image(version, now) || (is_update && expired_before(version, now) && !lower())
+        at.is_active_image(version) || (is_update && at.is_expired_for_admission(version) && !lower())
     };
     let fits = |version: &MachineImageVersion| architectures(version).contains(&architecture);
     let updates = |version: &MachineImageVersion| {

@@ -18,11 +18,11 @@ use api::constants::{annotation, condition, operation, operation_state, operatio
 use api::core::*;
 use api::security::CredentialsBinding;
 use apimachinery::field::{FieldError, Path};
-use chrono::{DateTime, Utc};
 
 use super::{Operation, Refusal};
 use crate::annotations;
 use crate::reconcile::{is_confined, is_hibernation_enabled};
+use crate::versions::Moment;
 
 /// Errors of one part of the rules.
 type Errors = Vec<FieldError>;
@@ -54,8 +54,8 @@ pub struct Context<'a> {
     pub credentials_binding: Option<&'a CredentialsBinding>,
     /// Domains of all other Shoots.
     pub domains: &'a [String],
-    /// The instant of the request.
-    pub now: DateTime<Utc>,
+    /// Instant of the request and release of the API server.
+    pub at: Moment,
 }
 
 /// What can be said before anything is looked up. `Ok(true)`: the rest need not be asked.
@@ -123,7 +123,7 @@ pub fn check_changed_versions(
     shoot: &Shoot,
     old: &Shoot,
     cloud_profile: &CloudProfileSpec,
-    now: DateTime<Utc>,
+    at: Moment,
 ) -> Vec<FieldError> {
     let project = Project::default();
     let context = Context {
@@ -139,7 +139,7 @@ pub fn check_changed_versions(
         old_secret_binding: None,
         credentials_binding: None,
         domains: &[],
-        now,
+        at,
     };
     let mut shoot = shoot.clone();
     let mut errors = machines::default_images(&mut shoot, &context);

@@ -9,7 +9,12 @@ use super::*;
 const NOW: &str = "2025-06-15T12:00:00Z";
 const PAST: &str = "2025-06-15T11:59:59Z";
 
-fn now() -> DateTime<Utc> {
+/// The instant of the tests by the rules of the documents' release.
+fn at() -> crate::versions::Moment {
+    crate::versions::Moment::new(now(), crate::release::DOCUMENTED)
+}
+
+fn now() -> chrono::DateTime<chrono::Utc> {
     NOW.parse().expect("RFC 3339")
 }
 
@@ -92,7 +97,7 @@ fn an_incomplete_version_is_the_highest_that_is_neither_expired_nor_a_preview() 
     for row in DEFAULTS.lines().filter(|row| !row.is_empty()) {
         let (written, expected) = row.split_once("=>").expect("an arrow");
         let (written, expected) = (written.trim(), expected.trim());
-        let actual = default_kubernetes_version(&offered, written, now(), &path());
+        let actual = default_kubernetes_version(&offered, written, at(), &path());
         let text = match expected {
             "as it is" => Ok(None),
             "none" => Err(format!(
@@ -129,7 +134,7 @@ fn a_changed_version_must_be_listed_and_a_new_one_must_live() {
     for row in MEMBERS.lines().filter(|row| !row.is_empty()) {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         let [version, old, which, expected] = cells[..] else { panic!("four cells: {row}") };
-        let error = check_kubernetes_version(&offered, version, old, which == "new", now(), &path());
+        let error = check_kubernetes_version(&offered, version, old, which == "new", at(), &path());
         let expected = (expected != "accepted").then(|| {
             let list: Vec<String> = expected.split(", ").map(|one| format!("{one:?}")).collect();
             format!("version: Unsupported value: {version:?}: supported values: {}", list.join(", "))
@@ -178,7 +183,7 @@ fn a_pool_keeps_its_image_and_a_new_one_gets_the_latest() {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         let [old, written, expected] = cells[..] else { panic!("three cells: {row}") };
         let old = (old != "new").then(|| pool(old, "AutoRollingUpdate"));
-        let actual = default_image(&pool(written, "AutoRollingUpdate"), old.as_ref(), &offered, &path());
+        let actual = default_image(&pool(written, "AutoRollingUpdate"), old.as_ref(), &offered, at(), &path());
         match actual {
             Ok(image) => {
                 assert_eq!(format!("{}@{}", image.name, image.version.unwrap_or_default()), expected, "row: {row}");
@@ -186,19 +191,20 @@ fn a_pool_keeps_its_image_and_a_new_one_gets_the_latest() {
             Err(error) => assert!(error.to_string().ends_with(expected), "row: {row}\n{error}"),
         }
     }
-    let error = default_image(&pool("-", "AutoRollingUpdate"), None, &[], &path()).expect_err("no image");
+    let error = default_image(&pool("-", "AutoRollingUpdate"), None, &[], at(), &path()).expect_err("no image");
     assert_eq!(
         error.to_string(),
         "version: Invalid value: \"\": the cloud profile does not contain any machine image - cannot create shoot cluster"
     );
     let mut arm = pool("-", "AutoRollingUpdate");
     arm.machine.architecture = Some("arm64".to_owned());
-    let image = default_image(&arm, None, &offered, &path()).expect("the first image for the architecture");
+    let image = default_image(&arm, None, &offered, at(), &path()).expect("the first image for the architecture");
     assert_eq!((image.name.as_str(), image.version.as_deref()), ("other", Some("7.0.0")));
     arm.machine.architecture = Some("riscv".to_owned());
-    let error = default_image(&arm, None, &offered, &path()).expect_err("no image").to_string();
+    let error = default_image(&arm, None, &offered, at(), &path()).expect_err("no image").to_string();
     assert!(error.ends_with("no valid machine image found that supports architecture `riscv`"), "{error}");
-    let error = default_image(&pool("-", "AutoInPlaceUpdate"), None, &offered, &path()).expect_err("none").to_string();
+    let error =
+        default_image(&pool("-", "AutoInPlaceUpdate"), None, &offered, at(), &path()).expect_err("none").to_string();
     assert!(error.ends_with("unable to determine latest expirable version"), "{error}");
 }
 
@@ -228,7 +234,7 @@ fn an_image_must_live_or_be_higher_than_the_pools() {
         let [operation, old, image, expected] = cells[..] else { panic!("four cells: {row}") };
         let old = (old != "-").then(|| pool(old, "AutoRollingUpdate"));
         let new = pool(image, "AutoRollingUpdate");
-        let error = check_image(&new, old.as_ref(), &offered, operation == "update", now(), &path());
+        let error = check_image(&new, old.as_ref(), &offered, operation == "update", at(), &path());
         let actual = error.map_or_else(|| "accepted".to_owned(), |error| error.to_string());
         if let Some(list) = expected.strip_prefix("not supported: ") {
             let text = format!("machine image version is not supported, supported machine image versions are: {list}");
@@ -266,7 +272,7 @@ fn in_place_pools_need_a_version_that_can_be_reached_in_place() {
         });
         let old = (old != "-").then(|| pool(&format!("os@{old}"), "AutoInPlaceUpdate"));
         let new = pool("os@2.0.0", "AutoInPlaceUpdate");
-        let error = check_image(&new, old.as_ref(), &offered, true, now(), &path());
+        let error = check_image(&new, old.as_ref(), &offered, true, at(), &path());
         let actual = error.map_or_else(|| "accepted".to_owned(), |error| error.to_string());
         if expected == "accepted" {
             assert_eq!(actual, expected, "row: {row}");
@@ -315,7 +321,7 @@ fn one_pool(image: &str, more: &Value) -> Value {
 
 #[track_caller]
 fn check(new: &Shoot, old: &Shoot, expected: &[&str]) {
-    let errors = check_changed_versions(new, old, &cloud_profile(), now());
+    let errors = check_changed_versions(new, old, &cloud_profile(), at());
     assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
 }
 
@@ -426,7 +432,7 @@ fn context<'a>(old: &'a Shoot, profile: &'a CloudProfileSpec, project: &'a Proje
         old_secret_binding: None,
         credentials_binding: None,
         domains: &[],
-        now: now(),
+        at: at(),
     }
 }
 

@@ -4,24 +4,23 @@
 use api::constants::classification;
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
-use chrono::{DateTime, Utc};
 
 use super::super::Operation;
 use super::{Context, Errors};
-use crate::versions::{Version, default_kubernetes, expired_before};
+use crate::versions::{Moment, Version, default_kubernetes};
 
 /// Fills in an incomplete version of the control plane, or checks a complete one.
 pub(super) fn control_plane(errors: &mut Errors, shoot: &mut Shoot, context: &Context<'_>) {
     let versions = &context.cloud_profile.kubernetes.versions;
     let path = Path::new("spec").child("kubernetes").child("version");
     let written = shoot.spec.kubernetes.version.clone();
-    match default_kubernetes_version(versions, &written, context.now, &path) {
+    match default_kubernetes_version(versions, &written, context.at, &path) {
         Ok(Some(version)) => shoot.spec.kubernetes.version = version,
         checked => {
             errors.extend(checked.err());
             let old = context.old.map_or("", |old| &old.spec.kubernetes.version);
             let only_new = context.operation == Operation::Create;
-            errors.extend(check_kubernetes_version(versions, &written, old, only_new, context.now, &path));
+            errors.extend(check_kubernetes_version(versions, &written, old, only_new, context.at, &path));
         }
     }
     oidc(errors, shoot, context);
@@ -32,7 +31,7 @@ pub(super) fn pool(errors: &mut Errors, worker: &mut Worker, old: Option<&Worker
     let versions = &context.cloud_profile.kubernetes.versions;
     let path = path.child("kubernetes").child("version");
     let Some(written) = worker.kubernetes.as_mut().and_then(|kubernetes| kubernetes.version.as_mut()) else { return };
-    match default_kubernetes_version(versions, written, context.now, &path) {
+    match default_kubernetes_version(versions, written, context.at, &path) {
         Err(error) => errors.push(error),
         Ok(Some(version)) => *written = version,
         Ok(None) => {
@@ -40,7 +39,7 @@ pub(super) fn pool(errors: &mut Errors, worker: &mut Worker, old: Option<&Worker
             let before =
                 own.or_else(|| context.old.map(|old| old.spec.kubernetes.version.as_str())).unwrap_or_default();
             let only_new = context.operation == Operation::Create || old.is_none();
-            errors.extend(check_kubernetes_version(versions, written, before, only_new, context.now, &path));
+            errors.extend(check_kubernetes_version(versions, written, before, only_new, context.at, &path));
         }
     }
 }
@@ -52,7 +51,7 @@ pub(super) fn pool(errors: &mut Errors, worker: &mut Worker, old: Option<&Worker
 pub fn default_kubernetes_version(
     versions: &[ExpirableVersion],
     written: &str,
-    now: DateTime<Utc>,
+    at: Moment,
     path: &Path,
 ) -> Result<Option<String>, FieldError> {
     let parts: Vec<&str> = written.split('.').collect();
@@ -69,7 +68,7 @@ pub fn default_kubernetes_version(
     };
     let minor = if parts.len() == 2 { number(parts[1])? } else { None };
     let major = number(parts[0])?;
-    let found = default_kubernetes(versions, major, minor, now);
+    let found = default_kubernetes(versions, major, minor, at);
     let version = found.and_then(|found| Version::parse(&found.version).ok()).map(|version| version.to_string());
     version.map(Some).ok_or_else(|| {
         let text = format!(
@@ -86,13 +85,13 @@ pub fn check_kubernetes_version(
     version: &str,
     old: &str,
     only_unexpired: bool,
-    now: DateTime<Utc>,
+    at: Moment,
     path: &Path,
 ) -> Option<FieldError> {
     if version == old {
         return None;
     }
-    let usable = || versions.iter().filter(|one| !only_unexpired || !expired_before(*one, now));
+    let usable = || versions.iter().filter(|one| !only_unexpired || at.is_active(*one));
     if usable().any(|one| one.version == version) {
         return None;
     }

@@ -17,6 +17,8 @@ pub struct Gates {
     pub in_place_node_updates: bool,
     /// `CredentialsRotationWithoutWorkersRollout`
     pub credentials_rotation_without_workers_rollout: bool,
+    /// `VersionClassificationLifecycle`
+    pub version_classification_lifecycle: bool,
     /// Release of the gardener-apiserver.
     pub release: Release,
 }
@@ -29,7 +31,12 @@ const SEVERAL_OPERATIONS: Releases = Releases::since(133);
 
 impl Default for Gates {
     fn default() -> Self {
-        Self { in_place_node_updates: false, credentials_rotation_without_workers_rollout: false, release: DOCUMENTED }
+        Self {
+            in_place_node_updates: false,
+            credentials_rotation_without_workers_rollout: false,
+            version_classification_lifecycle: false,
+            release: DOCUMENTED,
+        }
     }
 }
 
@@ -43,6 +50,7 @@ impl Gates {
                 "CredentialsRotationWithoutWorkersRollout",
                 None,
             ),
+            version_classification_lifecycle: gate_is_on(version, "VersionClassificationLifecycle", None),
             release: version.served_release(),
         }
     }

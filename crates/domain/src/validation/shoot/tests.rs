@@ -17,6 +17,7 @@ fn shoot(version: &str, pool: &str, strategy: &str) -> Shoot {
 const GATES: Gates = Gates {
     in_place_node_updates: true,
     credentials_rotation_without_workers_rollout: false,
+    version_classification_lifecycle: false,
     release: crate::release::DOCUMENTED,
 };
 

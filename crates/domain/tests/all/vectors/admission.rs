@@ -18,12 +18,12 @@ use super::validation::compare;
 
 pub(crate) fn maintenance(vector: &Value) -> Verdict {
     let (input, expected) = (&vector["in"], &vector["out"]);
-    let now = instant(&vector["now"]);
+    let at = documented(instant(&vector["now"]));
     let path = Path::new("machine").child("image");
     match vector["op"].as_str().unwrap_or_default() {
         "default_k8s" => {
             let versions: Vec<ExpirableVersion> = typed(&input["versions"]);
-            match default_kubernetes_version(&versions, &text(&input["requested"]), now, &Path::new("version")) {
+            match default_kubernetes_version(&versions, &text(&input["requested"]), at, &Path::new("version")) {
                 Ok(version) => Verdict::Actual(json!({ "version": version })),
                 Err(error) => Verdict::Compared(one(&error, &expected["error"])),
             }
@@ -33,13 +33,13 @@ pub(crate) fn maintenance(vector: &Value) -> Verdict {
             let only_unexpired = input["operation"] == "create" || input["newPool"] == true;
             let (version, old) = (text(&input["version"]), text(&input["oldVersion"]));
             let path = Path::new("version");
-            let error = check_kubernetes_version(&versions, &version, &old, only_unexpired, now, &path);
+            let error = check_kubernetes_version(&versions, &version, &old, only_unexpired, at, &path);
             Verdict::Compared(listed(error.as_ref(), &expected["errors"]))
         }
         "default_image" => {
             let architecture = input["architecture"].as_str().unwrap_or("amd64");
             let worker = worker(&input["requested"], architecture, input["inPlace"] == true);
-            match default_image(&worker, None, &images(&input["images"]), &path) {
+            match default_image(&worker, None, &images(&input["images"]), at, &path) {
                 Ok(image) => Verdict::Actual(json!({"image": {"name": image.name, "version": image.version}})),
                 Err(error) => Verdict::Compared(one(&error, &expected["error"])),
             }
@@ -53,7 +53,7 @@ pub(crate) fn maintenance(vector: &Value) -> Verdict {
             let unchanged = old.as_ref().is_some_and(|old| old.machine == new.machine);
             let is_update = input["operation"] == "update";
             let images = images(&input["images"]);
-            let error = check_image(&new, old.as_ref(), &images, is_update, now, &path).filter(|_| !unchanged);
+            let error = check_image(&new, old.as_ref(), &images, is_update, at, &path).filter(|_| !unchanged);
             let errors: Vec<FieldError> = error.into_iter().collect();
             Verdict::Compared(compare(&errors, &expected["errors"]))
         }
@@ -77,8 +77,8 @@ pub(crate) fn rollout(vector: &Value) -> Verdict {
     let old = (input["newPool"] != true)
         .then(|| worker(&json!({"name": "gardenlinux", "version": input["currentVersion"]}), "amd64", true));
     let path = Path::new("machine").child("image");
-    let now = "2025-06-15T12:00:00Z".parse().expect("an instant");
-    let allowed = check_image(&new, old.as_ref(), &images, true, now, &path).is_none();
+    let at = documented("2025-06-15T12:00:00Z".parse().expect("an instant"));
+    let allowed = check_image(&new, old.as_ref(), &images, true, at, &path).is_none();
     Verdict::Actual(json!({ "allowed": allowed }))
 }
 

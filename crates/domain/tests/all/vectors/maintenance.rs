@@ -8,7 +8,7 @@ use domain::last_operation::OperationType;
 use domain::maintenance::{self, Outcome, Plan, Restarters, Severity};
 use domain::reconcile::{Enqueue, GardenletSettings, NextSync};
 use domain::versions::Version;
-use domain::{reconcile, versions, window};
+use domain::{reconcile, window};
 use serde_json::{Map, Value, json};
 
 use super::Verdict;
@@ -18,7 +18,7 @@ pub(crate) fn run(vector: &Value) -> Verdict {
     let (input, now) = (&vector["in"], instant(&vector["now"]));
     Verdict::Actual(match vector["op"].as_str().unwrap_or_default() {
         "classify" => {
-            json!({ "state": versions::state(&typed::<MachineImageVersion>(&input["version"]), now).to_string() })
+            json!({ "state": documented(now).state(&typed::<MachineImageVersion>(&input["version"])).to_string() })
         }
         "maintain_k8s" => maintain_kubernetes(input, now),
         "maintain_image" => maintain_image(input, now),
@@ -44,7 +44,9 @@ fn update(outcome: Option<&Outcome>) -> Value {
 fn maintain_kubernetes(input: &Value, now: DateTime<Utc>) -> Value {
     let offered: Vec<ExpirableVersion> = typed(&input["versions"]);
     let auto_update = input["autoUpdate"] == true;
-    update(maintenance::kubernetes_update(&text(&input["current"]), auto_update, &offered, None, now).as_ref())
+    update(
+        maintenance::kubernetes_update(&text(&input["current"]), auto_update, &offered, None, documented(now)).as_ref(),
+    )
 }
 
 fn maintain_image(input: &Value, now: DateTime<Utc>) -> Value {
@@ -52,7 +54,7 @@ fn maintain_image(input: &Value, now: DateTime<Utc>) -> Value {
     let (worker, kubelet) = (worker(&input["worker"]), text(&input["kubelet"]));
     let auto_update = input["autoUpdate"] == true;
     // What cannot be looked at is left alone, and nobody is told.
-    let outcome = maintenance::machine_image_update(&worker, &kubelet, "local", &profile, auto_update, now);
+    let outcome = maintenance::machine_image_update(&worker, &kubelet, "local", &profile, auto_update, documented(now));
     update(outcome.ok().flatten().as_ref())
 }
 
@@ -60,7 +62,7 @@ fn maintain_shoot(input: &Value, now: DateTime<Utc>) -> Value {
     let profile = cloud_profile(&input["versions"], &input["images"]);
     let mut stored = shoot(&input["shoot"]);
     stored.status.last_operation = last_operation(&input["lastOperationState"]);
-    let Ok(plan) = maintenance::plan(&stored, "local", &profile, now) else {
+    let Ok(plan) = maintenance::plan(&stored, "local", &profile, documented(now)) else {
         return json!({ "version": stored.spec.kubernetes.version, "pools": {}, "lastMaintenance": null, "events": [] });
     };
     if plan.has_findings() {
@@ -197,8 +199,8 @@ fn maintenance_annotations(input: &Value, now: DateTime<Utc>) -> Value {
     let versions = json!([{ "version": "1.31.2" }]);
     let mut stored = shoot(&json!({ "version": "1.31.2", "annotations": input["annotations"] }));
     stored.status.last_operation = last_operation(&input["lastOperationState"]);
-    let plan =
-        maintenance::plan(&stored, "local", &cloud_profile(&versions, &Value::Null), now).expect("versions parse");
+    let plan = maintenance::plan(&stored, "local", &cloud_profile(&versions, &Value::Null), documented(now))
+        .expect("versions parse");
     let restarters = Restarters {
         control_plane: input["controlPlaneRestarter"].as_bool().unwrap_or(true),
         core_addons: input["coreAddonRestarter"].as_bool().unwrap_or(false),

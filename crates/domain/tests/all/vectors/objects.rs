@@ -5,8 +5,15 @@ use api::core::*;
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 use domain::defaulting;
+use domain::release::DOCUMENTED;
+use domain::versions::Moment;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+
+/// An instant by the rules of the documents' release.
+pub(crate) const fn documented(now: DateTime<Utc>) -> Moment {
+    Moment::new(now, DOCUMENTED)
+}
 
 pub(crate) fn instant(value: &Value) -> DateTime<Utc> {
     value.as_str().expect("an instant").parse().expect("RFC 3339")

@@ -54,8 +54,12 @@ pub(crate) fn compare(errors: &[FieldError], expected: &Value) -> Result<(), Str
     Err(format!("expected {}\n  actual   {}", json!(expected), actual.join("\n           ")))
 }
 
-const GATES: Gates =
-    Gates { in_place_node_updates: true, credentials_rotation_without_workers_rollout: false, release: DOCUMENTED };
+const GATES: Gates = Gates {
+    in_place_node_updates: true,
+    credentials_rotation_without_workers_rollout: false,
+    version_classification_lifecycle: false,
+    release: DOCUMENTED,
+};
 
 fn pool(name: &str) -> Worker {
     Worker {
@@ -144,7 +148,7 @@ fn kubernetes_versions(input: &Value, now: DateTime<Utc>) -> Vec<FieldError> {
     let mut profile = CloudProfile::default();
     profile.spec.kubernetes.versions = typed(&input["versions"]);
     defaulting::cloud_profile(&mut profile);
-    let mut errors = validation::cloud_profile::cloud_profile(&profile, Profile::Upstream, now);
+    let mut errors = validation::cloud_profile::cloud_profile(&profile, Profile::Upstream, GATES, now);
     errors.retain(|error| error.field.starts_with("spec.kubernetes"));
     errors
 }

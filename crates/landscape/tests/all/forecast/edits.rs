@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use domain::cloud_profile::NAMESPACED_CLOUD_PROFILE;
 use domain::reconcile::{is_confined, is_hibernation_enabled};
 use domain::rotation::{PREPARED, WAITING_FOR_WORKERS_ROLLOUT};
-use domain::versions::{Expirable, Version, is_expired};
+use domain::versions::{Moment, Version};
 
 use super::world::{World, reference, window};
 
@@ -70,11 +70,12 @@ pub(super) fn edited(
 /// To another version that may be taken now.
 fn raise(world: &World, ordinal: u64, shoot: &mut Shoot, offered: &CloudProfileSpec, now: DateTime<Utc>) {
     let Ok(current) = Version::parse(&shoot.spec.kubernetes.version) else { return };
+    let at = Moment::new(now, domain::release::DOCUMENTED);
     let choices: Vec<&String> = offered
         .kubernetes
         .versions
         .iter()
-        .filter(|entry| !entry.is_preview() && !is_expired(*entry, now))
+        .filter(|entry| !at.is_preview(*entry) && !at.is_expired(*entry))
         .filter(|entry| {
             let version = Version::parse(&entry.version);
             version.is_ok_and(|version| version > current && version.minor <= current.minor + 1)

@@ -152,6 +152,7 @@ impl World {
                     version,
                     expiration_date: self.date("kubernetes", index).map(Time::from_instant),
                     classification: classification.map(str::to_owned),
+                    lifecycle: Vec::new(),
                 }
             })
             .collect();

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Life cycles of the versions of a CloudProfile: classification and expiration date, or stages.
+//!
+//! Source: pkg/api/core/validation/{utils,cloudprofile}.go (pkg/apis/core/validation until v1.136), v1.120.0 to v1.149.0.
+
+use std::collections::BTreeSet;
+
+use api::constants::classification;
+use api::core::LifecycleStage;
+use apimachinery::field::{FieldError, Path};
+use chrono::{DateTime, Utc};
+
+use super::Errors;
+use super::common::one_of;
+use super::meta::invalid_unquoted;
+use super::shoot::Gates;
+use crate::release::Releases;
+use crate::versions::{Expirable, Moment, State, Version};
+
+/// Classifications of a version, sorted.
+const CLASSIFICATIONS: [&str; 3] = [classification::DEPRECATED, classification::PREVIEW, classification::SUPPORTED];
+
+/// Classifications of a version or of a stage, sorted.
+const STAGES: [&str; 4] =
+    [classification::DEPRECATED, classification::EXPIRED, classification::PREVIEW, classification::SUPPORTED];
+
+/// Order of stages.
+const ORDER: [&str; 4] =
+    [classification::PREVIEW, classification::SUPPORTED, classification::DEPRECATED, classification::EXPIRED];
+
+/// Versions may have stages, behind a gate.
+const LIFECYCLES: Releases = Releases::since(137);
+
+/// A supported version clashes only until it has expired.
+const EXPIRED_VERSIONS_DO_NOT_CLASH: Releases = Releases::since(121);
+
+/// Versions without a classification count as supported when others are compared with them.
+const UNCLASSIFIED_VERSIONS_CLASH: Releases = Releases::between(121, 122);
+
+/// Stages are compared, too.
+const STAGES_CLASH: Releases = Releases::between(137, 149);
+
+/// Checks the life cycle of one version.
+pub(super) fn version(errors: &mut Errors, version: &impl Expirable, gates: Gates, path: &Path) {
+    let stages = version.stages();
+    let in_stages = path.child("lifecycle");
+    if !stages.is_empty() && !gates.version_classification_lifecycle {
+        let text = "lifecycles are not allowed with disabled VersionClassificationLifecycle feature gate";
+        errors.push(FieldError::forbidden(&in_stages, text));
+        return;
+    }
+    if let Some(classification) = version.classification() {
+        let known = if LIFECYCLES.contain(gates.release) { &STAGES[..] } else { &CLASSIFICATIONS };
+        one_of(errors, classification, known, &path.child("classification"));
+        if stages.is_empty() && classification == classification::EXPIRED && LIFECYCLES.contain(gates.release) {
+            let text = "cannot specify `classification` expired";
+            errors.push(FieldError::forbidden(&path.child("classification"), text));
+        }
+    }
+    if !stages.is_empty() && (version.classification().is_some() || version.expiration_date().is_some()) {
+        let text = "cannot specify `classification` or `expirationDate` in combination with `lifecycle`";
+        errors.push(FieldError::forbidden(path, text));
+    }
+    for (index, stage) in stages.iter().enumerate() {
+        one_of(errors, &stage.classification, &STAGES, &in_stages.index(index).child("classification"));
+    }
+    let mut seen = BTreeSet::new();
+    for (index, stage) in stages.iter().enumerate() {
+        if !seen.insert(&stage.classification) {
+            let path = in_stages.index(index).child("classification");
+            errors.push(FieldError::duplicate(&path, &stage.classification));
+        }
+    }
+    order(errors, stages, &in_stages);
+    starts(errors, stages, &in_stages);
+}
+
+/// Place of a classification in [`ORDER`]; one that is not known precedes all others.
+fn place(classification: &str) -> Option<usize> {
+    ORDER.iter().position(|known| *known == classification)
+}
+
+fn order(errors: &mut Errors, stages: &[LifecycleStage], path: &Path) {
+    for (index, pair) in stages.windows(2).enumerate() {
+        let [before, after] = [&pair[0].classification, &pair[1].classification];
+        if place(before) > place(after) {
+            let text = format!(
+                "lifecycle classifications not in expected order (preview, supported, deprecated, expired): {after} must be \
+                 before {before}"
+            );
+            errors.push(FieldError::invalid(&path.index(index + 1).child("classification"), after, &text));
+        }
+    }
+}
+
+/// Only the first stage may have no start, and starts do not fall.
+fn starts(errors: &mut Errors, stages: &[LifecycleStage], path: &Path) {
+    // A first stage without a start has begun before every other one.
+    let mut previous = stages.first().map(|stage| stage.start_time);
+    for (index, stage) in stages.iter().enumerate().skip(1) {
+        let path = path.index(index);
+        let Some(start) = stage.start_time else {
+            let text = "only the leading lifecycle elements can have the start time optional";
+            errors.push(FieldError::required(&path, text));
+            continue;
+        };
+        if previous.flatten().is_some_and(|previous| start.0 < previous.0) {
+            let shown = start.0.format("%Y-%m-%d %H:%M:%S +0000 UTC").to_string();
+            errors.push(FieldError::invalid(&path, &shown, "lifecycle start times must be monotonically increasing"));
+        }
+        previous = Some(Some(start));
+    }
+}
+
+/// Checks that the newest Kubernetes version does not expire.
+pub(super) fn newest(errors: &mut Errors, newest: &impl Expirable, path: &Path) {
+    if let Some(date) = newest.expiration_date() {
+        let text = format!("expiration date of latest kubernetes version ('{}') must not be set", newest.version());
+        let date = date.format("%Y-%m-%d %H:%M:%S +0000 UTC").to_string();
+        errors.push(invalid_unquoted(&path.child("expirationDate"), &date, &text));
+    }
+    if newest.stages().last().is_some_and(|stage| stage.classification == classification::EXPIRED) {
+        let text =
+            format!("classification expired of latest kubernetes version ('{}') must not be set", newest.version());
+        errors.push(invalid_unquoted(&path.child("lifecycle"), "null", &text));
+    }
+}
+
+/// Checks that no version becomes unavailable again.
+pub(super) fn update<V: Expirable>(errors: &mut Errors, new: &[V], old: &[V], at: Moment, path: &Path) {
+    for (index, version) in new.iter().enumerate() {
+        // Of equal versions the last one counts.
+        let Some(old) = old.iter().rev().find(|old| old.version() == version.version()) else { continue };
+        if at.state(version) == State::Unavailable && at.state(old) != State::Unavailable {
+            let text = "a version cannot be turned unavailable if it was already moved into a later lifecycle stage";
+            errors.push(FieldError::forbidden(&path.index(index), text));
+        }
+    }
+}
+
+/// Checks that of one minor only one version is supported at a time, for the version at an index.
+pub(super) fn clash<V: Expirable>(errors: &mut Errors, versions: &[V], index: usize, at: Moment, path: &Path) {
+    let version = &versions[index];
+    let is_compared =
+        version.classification().is_some() || (STAGES_CLASH.contain(at.release) && !version.stages().is_empty());
+    if !is_compared || !is_supported(version, at) {
+        return;
+    }
+    let Ok(own) = Version::parse(version.version()) else { return };
+    let compared: Vec<&V> = versions.iter().filter(|other| is_compared_with(*other, at)).collect();
+    // One version that does not parse silences the rule.
+    let Some(parsed) = compared.iter().map(|other| Version::parse(other.version()).ok()).collect::<Option<Vec<_>>>()
+    else {
+        return;
+    };
+    let is_of_minor = |other: &Version| *other != own && (other.major, other.minor) == (own.major, own.minor);
+    let mut others = compared.iter().zip(&parsed).filter(|(_, parsed)| is_of_minor(parsed)).map(|(other, _)| *other);
+    let supported = classification::SUPPORTED;
+    let start = format!("unable to add version {:?} with classification \"supported\". ", version.version());
+    if LIFECYCLES.contain(at.release) {
+        for _ in others.filter(|other| overlap(version, *other)) {
+            let text = format!("{start}{supported:?} lifecycle stages must not overlap per minor version");
+            errors.push(FieldError::forbidden(path, &text));
+        }
+    } else if others.next().is_some() {
+        let text = format!("{start}Only one {supported:?} version is allowed per minor version");
+        errors.push(FieldError::forbidden(path, &text));
+    }
+}
+
+/// True if a version is supported for the check of clashes; until 1.120 its expiration date does not count.
+fn is_supported(version: &impl Expirable, at: Moment) -> bool {
+    if EXPIRED_VERSIONS_DO_NOT_CLASH.contain(at.release) {
+        return at.state(version) == State::Supported;
+    }
+    version.classification() == Some(classification::SUPPORTED)
+}
+
+/// True if supported versions of the same minor clash with a version.
+fn is_compared_with(version: &impl Expirable, at: Moment) -> bool {
+    if LIFECYCLES.contain(at.release) {
+        return version.classification() == Some(classification::SUPPORTED)
+            || version.stages().iter().any(|stage| stage.classification == classification::SUPPORTED);
+    }
+    let is_classified = version.classification().is_some() || UNCLASSIFIED_VERSIONS_CLASH.contain(at.release);
+    is_classified && is_supported(version, at)
+}
+
+/// True if two versions are supported at the same time. A stage that ends when the other begins is no overlap.
+fn overlap(one: &impl Expirable, other: &impl Expirable) -> bool {
+    let (Some(one), Some(other)) = (supported_span(one), supported_span(other)) else {
+        return one.stages().is_empty() || other.stages().is_empty();
+    };
+    match (one.end, other.end) {
+        (None, None) => true,
+        (None, Some(end)) => one.start.is_none_or(|start| start < end),
+        (Some(end), None) => other.start.is_none_or(|start| start < end),
+        (Some(_), Some(_)) => false,
+    }
+}
+
+/// Start and end of the supported stage of a version.
+struct Span {
+    start: Option<DateTime<Utc>>,
+    /// Start of the stage that follows; `None` if no stage follows.
+    end: Option<DateTime<Utc>>,
+}
+
+/// `None` if the version has no such stage.
+fn supported_span(version: &impl Expirable) -> Option<Span> {
+    let stages = version.stages();
+    let supported = stages.iter().find(|stage| stage.classification == classification::SUPPORTED)?;
+    let next = stages.iter().find(|stage| place(&stage.classification) > place(classification::SUPPORTED));
+    let time = |stage: &LifecycleStage| stage.start_time.map(|start| start.0);
+    Some(Span { start: time(supported), end: next.map(|next| time(next).unwrap_or(DateTime::<Utc>::MIN_UTC)) })
+}
+
+/// True if a machine image version can be that of bastions.
+pub(super) fn serves_bastions(version: &impl Expirable, at: Moment) -> bool {
+    version.classification().is_some() && is_supported(version, at)
+}
