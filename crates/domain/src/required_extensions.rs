@@ -202,6 +202,7 @@ pub fn installation(
         registration_ref: reference(&registration.metadata),
         seed_ref: Some(reference(&seed.metadata)),
         deployment_ref: deployment.map(|deployment| reference(&deployment.metadata)),
+        ..ControllerInstallationSpec::default()
     };
     wanted
 }

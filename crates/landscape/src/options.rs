@@ -104,7 +104,9 @@ pub fn local_seed() -> Seed {
                 name: "internal-domain".to_owned(),
                 namespace: "garden".to_owned(),
             },
+            ..SeedDNSProvider::default()
         }),
+        ..SeedDNS::default()
     };
     seed
 }

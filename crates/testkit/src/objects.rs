@@ -278,6 +278,6 @@ pub fn expirable(text: &str) -> ExpirableVersion {
         version: version.to_owned(),
         expiration_date: expires.then(|| NOW.into()),
         classification: Some(classification.to_owned()),
-        lifecycle: Vec::new(),
+        ..ExpirableVersion::default()
     }
 }

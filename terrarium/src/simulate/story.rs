@@ -570,7 +570,7 @@ mod tests {
             version: "1.26.4".to_owned(),
             classification: Some("deprecated".to_owned()),
             expiration_date: "2023-07-28T00:00:00Z".parse().map(apimachinery::meta::Time::from_instant).ok(),
-            lifecycle: Vec::new(),
+            ..api::core::ExpirableVersion::default()
         };
         for (now, told) in [
             ("2023-07-28T00:00:00Z", "1.26.4 deprecated, expires 2023-07-28T00:00:00Z"),

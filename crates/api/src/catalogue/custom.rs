@@ -101,6 +101,18 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
             },
         ),
         custom::<extensions::OperatingSystemConfig>(&["osc"], const { &[TYPE, PURPOSE, STATUS_STATE, AGE] }),
+        custom::<extensions::SelfHostedShootExposure>(
+            &["exp"],
+            const {
+                &[
+                    TYPE,
+                    path("IP", ".status.ingress[0].ip"),
+                    path("Hostname", ".status.ingress[0].hostname"),
+                    STATUS_STATE,
+                    AGE,
+                ]
+            },
+        ),
         custom::<extensions::Worker>(&[], const { &[TYPE, REGION, STATUS_STATE, AGE] }),
         custom::<resources::ManagedResource>(&["mr"], MANAGED_RESOURCE),
         custom::<machine::Machine>(&["mc"], MACHINE),

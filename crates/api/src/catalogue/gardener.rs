@@ -227,7 +227,7 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
             field_selectors: &[("spec.bucketName", ".spec.bucketName"), ("spec.seedName", ".spec.seedName")],
             ..row::<core::BackupEntry>(&["bec"], BACKUP_ENTRY)
         },
-        row::<core::CloudProfile>(&["cprofile", "cpfl"], CLOUD_PROFILE),
+        ResourceInfo { subresources: STATUS, ..row::<core::CloudProfile>(&["cprofile", "cpfl"], CLOUD_PROFILE) },
         ResourceInfo {
             subresources: STATUS,
             ..row::<core::NamespacedCloudProfile>(&["nsprofile", "nscpfl"], NAMESPACED_CLOUD_PROFILE)

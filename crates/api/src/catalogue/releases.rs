@@ -14,57 +14,121 @@ use apimachinery::release::Releases;
 /// Path of a field and the releases that have it; `[]` stands for each item of a list or map.
 type Row = (&'static str, Releases);
 
+/// Rows and the path below which they hold.
+type Table = (&'static str, &'static [Row]);
+
 const fn since(minor: u16) -> Releases {
     Releases::since(minor)
 }
 
-/// Last names of the fields below that have a default wherever there is their parent (`domain::defaulting`).
-const DEFAULTED: [&str; 18] = [
+const fn until(minor: u16) -> Releases {
+    Releases::until(minor)
+}
+
+const fn between(since: u16, until: u16) -> Releases {
+    Releases::between(since, until)
+}
+
+/// Ends of the paths of fields that have a default wherever their parent exists (`domain::defaulting`).
+const DEFAULTED: &[&str] = &[
     "autoRotation",
     "cpuHistogramDecayHalfLife",
+    "emitPerNodeGroupMetrics",
+    "enableHealthProbes",
+    "encryptionConfig.provider",
     "ignoreDaemonsetsUtilization",
     "imageMaximumGCAge",
     "imageMinimumGCAge",
+    "initialNodeGroupBackoffDuration",
+    "maxBinpackingTime",
+    "maxDrainParallelism",
     "maxEmptyBulkDelete",
+    "maxNodeGroupBackoffDuration",
+    "maxScaleDownParallelism",
     "memoryAggregationInterval",
     "memoryAggregationIntervalCount",
     "memoryHistogramDecayHalfLife",
     "newPodScaleUpDelay",
+    "nodeCIDRMaskSizeIPv6",
+    "nodeGroupBackoffResetTimeout",
+    "persistentVolumeClaimAutoscaler",
     "recommendationLowerBoundCPUPercentile",
     "recommendationLowerBoundMemoryPercentile",
     "recommendationUpperBoundCPUPercentile",
     "recommendationUpperBoundMemoryPercentile",
+    "recommenderUpdateWorkerCount",
     "targetCPUPercentile",
     "targetMemoryPercentile",
     "updateStrategy",
     "verbosity",
+    "zonalIngress",
 ];
 
-/// In the status of Shoots and Gardens.
-const CREDENTIALS: [Row; 3] = [
-    ("status.credentials.rotation.certificateAuthorities.pendingWorkersRollouts", since(112)),
-    ("status.credentials.rotation.etcdEncryptionKey.autoCompleteAfterPrepared", since(128)),
-    ("status.credentials.rotation.serviceAccountKey.pendingWorkersRollouts", since(112)),
+/// Below `status.credentials` of Shoots and Gardens.
+const CREDENTIALS: &[Row] = &[
+    ("encryptionAtRest", since(133)),
+    ("encryptionAtRest.provider", since(136)),
+    ("rotation.certificateAuthorities.pendingWorkersRollouts", since(112)),
+    ("rotation.etcdEncryptionKey.autoCompleteAfterPrepared", since(128)),
+    ("rotation.serviceAccountKey.pendingWorkersRollouts", since(112)),
 ];
+
+/// Below the settings of a kube-apiserver, those of a Shoot or of a virtual cluster.
+const KUBE_API_SERVER: &[Row] = &[
+    ("autoscaling", since(114)),
+    ("encryptionConfig", since(86)),
+    ("encryptionConfig.provider", since(136)),
+    ("oidcConfig", until(142)),
+    ("oidcConfig.clientAuthentication", until(141)),
+    ("structuredAuthentication", since(102)),
+    ("structuredAuthorization", since(107)),
+    ("tlsMinVersion", since(149)),
+];
+
+/// Below the settings of a kube-controller-manager.
+const KUBE_CONTROLLER_MANAGER: &[Row] = &[("nodeCIDRMaskSizeIPv6", since(138))];
+
+/// Below the settings of kubelets, those of a Shoot or of a worker pool.
+const KUBELET: &[Row] = &[
+    ("imageMaximumGCAge", since(120)),
+    ("imageMinimumGCAge", since(120)),
+    ("imagePullCredentialsVerificationPolicy", since(149)),
+    ("maxParallelImagePulls", since(120)),
+    ("preloadedImagesVerificationAllowlist", since(149)),
+    ("singleProcessOOMKill", since(143)),
+    ("systemReserved", until(141)),
+];
+
+/// Below the settings of machine-controller-manager for a worker pool.
+const PRESERVATION: &[Row] = &[("autoPreserveFailedMachineMax", since(147)), ("machinePreserveTimeout", since(147))];
+
+/// Below the settings of a vertical pod autoscaler.
+const AUTOSCALER_LIMITS: &[Row] = &[("featureGates", since(124)), ("maxAllowed", since(125))];
+
+/// Below the settings of backups.
+const BACKUP: &[Row] = &[("secretRef", until(123))];
 
 /// Below `spec` of a Shoot.
-const SHOOT: [Row; 37] = [
+const SHOOT: &[Row] = &[
     ("accessRestrictions", since(107)),
     ("credentialsBindingName", since(98)),
+    ("dns.providers.[].credentialsRef", since(135)),
+    ("kubernetes.clusterAutoscaler.autoscaling", since(147)),
+    ("kubernetes.clusterAutoscaler.emitPerNodeGroupMetrics", since(141)),
     ("kubernetes.clusterAutoscaler.ignoreDaemonsetsUtilization", since(87)),
+    ("kubernetes.clusterAutoscaler.initialNodeGroupBackoffDuration", since(132)),
+    ("kubernetes.clusterAutoscaler.maxBinpackingTime", since(142)),
+    ("kubernetes.clusterAutoscaler.maxDrainParallelism", since(121)),
     ("kubernetes.clusterAutoscaler.maxEmptyBulkDelete", since(82)),
+    ("kubernetes.clusterAutoscaler.maxNodeGroupBackoffDuration", since(132)),
+    ("kubernetes.clusterAutoscaler.maxScaleDownParallelism", since(121)),
     ("kubernetes.clusterAutoscaler.newPodScaleUpDelay", since(82)),
+    ("kubernetes.clusterAutoscaler.nodeGroupBackoffResetTimeout", since(132)),
     ("kubernetes.clusterAutoscaler.startupTaints", since(109)),
     ("kubernetes.clusterAutoscaler.statusTaints", since(109)),
     ("kubernetes.clusterAutoscaler.verbosity", since(87)),
+    ("kubernetes.enableStaticTokenKubeconfig", until(122)),
     ("kubernetes.etcd", since(114)),
-    ("kubernetes.kubeAPIServer.autoscaling", since(114)),
-    ("kubernetes.kubeAPIServer.encryptionConfig", since(86)),
-    ("kubernetes.kubeAPIServer.structuredAuthentication", since(102)),
-    ("kubernetes.kubeAPIServer.structuredAuthorization", since(107)),
-    ("kubernetes.kubelet.imageMaximumGCAge", since(120)),
-    ("kubernetes.kubelet.imageMinimumGCAge", since(120)),
-    ("kubernetes.kubelet.maxParallelImagePulls", since(120)),
     ("kubernetes.verticalPodAutoscaler.cpuHistogramDecayHalfLife", since(111)),
     ("kubernetes.verticalPodAutoscaler.memoryAggregationInterval", since(112)),
     ("kubernetes.verticalPodAutoscaler.memoryAggregationIntervalCount", since(112)),
@@ -73,42 +137,114 @@ const SHOOT: [Row; 37] = [
     ("kubernetes.verticalPodAutoscaler.recommendationLowerBoundMemoryPercentile", since(102)),
     ("kubernetes.verticalPodAutoscaler.recommendationUpperBoundCPUPercentile", since(102)),
     ("kubernetes.verticalPodAutoscaler.recommendationUpperBoundMemoryPercentile", since(102)),
+    ("kubernetes.verticalPodAutoscaler.recommenderUpdateWorkerCount", since(135)),
     ("kubernetes.verticalPodAutoscaler.targetCPUPercentile", since(90)),
     ("kubernetes.verticalPodAutoscaler.targetMemoryPercentile", since(102)),
     ("maintenance.autoRotation", since(135)),
     ("provider.workers.[].clusterAutoscaler", since(90)),
     ("provider.workers.[].controlPlane", since(113)),
     ("provider.workers.[].controlPlane.backup", since(120)),
-    ("provider.workers.[].kubernetes.kubelet.imageMaximumGCAge", since(120)),
-    ("provider.workers.[].kubernetes.kubelet.imageMinimumGCAge", since(120)),
-    ("provider.workers.[].kubernetes.kubelet.maxParallelImagePulls", since(120)),
+    ("provider.workers.[].controlPlane.exposure", since(136)),
     ("provider.workers.[].machineControllerManager.disableHealthTimeout", since(115)),
     ("provider.workers.[].machineControllerManager.inPlaceUpdateTimeout", since(115)),
     ("provider.workers.[].priority", since(112)),
     ("provider.workers.[].updateStrategy", since(113)),
 ];
 
-/// In the status of a Shoot, beside [`CREDENTIALS`].
-const SHOOT_STATUS: [Row; 4] = [
-    ("status.encryptedResources", since(86)),
-    ("status.inPlaceUpdates", since(118)),
-    ("status.networking", since(99)),
-    ("status.networking.egressCIDRs", since(107)),
+/// In the status of a Shoot, in addition to [`CREDENTIALS`].
+const SHOOT_STATUS: &[Row] = &[
+    ("advertisedAddresses.[].application", since(138)),
+    ("credentials.rotation.kubeconfig", until(129)),
+    ("encryptedResources", between(86, 139)),
+    ("inPlaceUpdates", since(118)),
+    ("liveMigration", since(142)),
+    ("manualWorkerPoolRollout", since(132)),
+    ("networking", since(99)),
+    ("networking.egressCIDRs", since(107)),
 ];
 
-/// Below `spec` of a CloudProfile, and of what a NamespacedCloudProfile makes of it.
-const PROFILE: [Row; 10] = [
-    ("bastion", since(101)),
-    ("capabilities", since(118)),
+/// Below `spec` of a CloudProfile or NamespacedCloudProfile, and of the result of both.
+const OFFERS: &[Row] = &[
     ("kubernetes.versions.[].lifecycle", since(137)),
-    ("limits", since(113)),
-    ("machineImages.[].updateStrategy", since(83)),
-    ("machineImages.[].versions.[].capabilitySets", since(118)),
+    ("machineImages.[].versions.[].capabilityFlavors", since(128)),
+    ("machineImages.[].versions.[].capabilitySets", between(118, 128)),
     ("machineImages.[].versions.[].inPlaceUpdates", since(113)),
     ("machineImages.[].versions.[].lifecycle", since(137)),
     ("machineTypes.[].capabilities", since(118)),
+    ("machineTypes.[].machineControllerManager", since(137)),
+];
+
+/// As [`OFFERS`], but not of a NamespacedCloudProfile's own specification.
+const PROFILE: &[Row] = &[
+    ("bastion", since(101)),
+    ("capabilities", between(118, 128)),
+    ("limits", since(113)),
+    ("machineCapabilities", since(128)),
+    ("machineImages.[].updateStrategy", since(83)),
     ("regions.[].accessRestrictions", since(107)),
 ];
+
+/// Below each resource of an extension.
+const RESPONSIBILITY: &[Row] = &[("continuousEndpointUpdate", since(148)), ("globallyEnabled", until(123))];
+
+/// Below the deployment of a gardenlet.
+const GARDENLET_DEPLOYMENT: &[Row] =
+    &[("enableHealthProbes", since(149)), ("image.ref", since(140)), ("tolerations", since(136))];
+
+/// Below the place of a chart in a registry.
+const REGISTRY: &[Row] = &[("caBundleSecretRef", since(136))];
+
+/// In a Garden, in addition to the tables that it shares.
+const GARDEN: &[Row] = &[
+    ("spec.resources", since(133)),
+    ("spec.runtimeCluster.networking.ipFamilies", since(129)),
+    ("spec.runtimeCluster.settings.loadBalancerServices.externalTrafficPolicy", since(141)),
+    ("spec.runtimeCluster.settings.loadBalancerServices.proxyProtocol", since(141)),
+    ("spec.virtualCluster.gardener.gardenerAPIServer.encryptionConfig.provider", since(136)),
+    (
+        "spec.virtualCluster.gardener.gardenerAdmissionController.resourceAdmissionConfiguration.limits.[].count",
+        since(132),
+    ),
+    ("spec.virtualCluster.gardener.gardenerDashboard.domain", since(146)),
+    ("spec.virtualCluster.gardener.gardenerDashboard.propagateCAFromSNI", since(142)),
+    ("spec.virtualCluster.gardener.gardenerDashboard.tlsSecretName", since(146)),
+    ("spec.virtualCluster.gardener.gardenerDiscoveryServer.domain", since(138)),
+    ("spec.virtualCluster.gardener.gardenerDiscoveryServer.tlsSecretName", since(138)),
+    ("spec.virtualCluster.gardener.gardenerResourceManager", since(135)),
+    ("spec.virtualCluster.gardener.gardenerScheduler.strategy", since(145)),
+    ("status.advertisedAddresses", since(143)),
+    ("status.encryptedResources", until(139)),
+];
+
+/// In a Worker of group extensions.
+const WORKER: &[Row] = &[("status.machineDeployments.[].autoPreserveFailedMachineMax", since(147))];
+
+/// In an OperatingSystemConfig.
+const OPERATING_SYSTEM_CONFIG: &[Row] = &[
+    ("spec.criConfig.containerd.registries.[].hosts.[].overridePath", since(129)),
+    ("spec.files.[].hostName", since(137)),
+    ("status.extensionFiles.[].hostName", since(137)),
+];
+
+/// Below `spec` of a Seed.
+const SEED: &[Row] = &[
+    ("accessRestrictions", since(107)),
+    ("backup.credentialsRef", since(118)),
+    ("dns.defaults", since(131)),
+    ("dns.internal", since(127)),
+    ("dns.provider.credentialsRef", since(135)),
+    ("dns.provider.secretRef", until(139)),
+    ("extensions", since(116)),
+    ("resources", since(116)),
+    ("settings.loadBalancerServices.class", since(132)),
+    ("settings.loadBalancerServices.proxyProtocol", since(96)),
+    ("settings.loadBalancerServices.zonalIngress", since(131)),
+    ("settings.loadBalancerServices.zones.[].proxyProtocol", since(96)),
+    ("settings.persistentVolumeClaimAutoscaler", since(145)),
+    ("settings.zoneSelection", since(139)),
+];
+
+const CLOUD_PROFILE_SUBRESOURCES: [(&str, Releases); 1] = [("status", since(137))];
 
 const SHOOT_SUBRESOURCES: [(&str, Releases); 1] = [("viewerkubeconfig", since(86))];
 
@@ -118,78 +254,124 @@ const SHOOT_SUBRESOURCES: [(&str, Releases); 1] = [("viewerkubeconfig", since(86
 pub(super) fn life(group: &str, version: &str, plural: &str) -> Life {
     let of = |releases| Life { releases, ..Life::default() };
     match (group, version, plural) {
+        ("core.gardener.cloud", _, "cloudprofiles") => {
+            Life { subresources: &CLOUD_PROFILE_SUBRESOURCES, ..Life::default() }
+        }
         ("core.gardener.cloud", "v1beta1", "namespacedcloudprofiles") => of(since(92)),
         ("core.gardener.cloud", "v1", _) => of(since(96)),
         ("core.gardener.cloud", _, "shoots") => Life { subresources: &SHOOT_SUBRESOURCES, ..Life::default() },
         ("security.gardener.cloud", _, "credentialsbindings") => of(since(95)),
         ("security.gardener.cloud", ..) | ("seedmanagement.gardener.cloud", _, "gardenlets") => of(since(97)),
-        ("settings.gardener.cloud", ..) => of(Releases::until(142)),
+        ("extensions.gardener.cloud", _, "selfhostedshootexposures") => of(since(138)),
+        ("settings.gardener.cloud", ..) => of(until(142)),
         _ => Life::default(),
     }
 }
 
+/// Tables that a Shoot shares with other kinds, below its `spec`.
+const SHOOT_SPEC: &[Table] = &[
+    ("", SHOOT),
+    ("kubernetes.kubeAPIServer.", KUBE_API_SERVER),
+    ("kubernetes.kubeControllerManager.", KUBE_CONTROLLER_MANAGER),
+    ("kubernetes.kubelet.", KUBELET),
+    ("kubernetes.verticalPodAutoscaler.", AUTOSCALER_LIMITS),
+    ("provider.workers.[].controlPlane.backup.", BACKUP),
+    ("provider.workers.[].kubernetes.kubelet.", KUBELET),
+    ("provider.workers.[].machineControllerManager.", PRESERVATION),
+];
+
 /// Fields of a kind of one group and version that only some releases have; empty for most kinds.
 pub(super) fn fields(group: &str, version: &str, kind: &str) -> &'static [ReleasedField] {
-    let own: &[Row] = match (group, version, kind) {
-        ("core.gardener.cloud", "v1", "ControllerDeployment") => {
-            &[("helm.ociRepository.pullSecretRef", since(115)), ("injectGardenKubeconfig", since(114))]
-        }
-        ("core.gardener.cloud", _, "BackupBucket") => &[("spec.credentialsRef", since(120))],
-        ("core.gardener.cloud", "v1beta1", "ControllerDeployment") => &[("injectGardenKubeconfig", since(114))],
-        ("core.gardener.cloud", _, "NamespacedCloudProfile") => &[
-            ("spec.kubernetes.versions.[].lifecycle", since(137)),
-            ("spec.limits", since(115)),
-            ("spec.machineImages.[].versions.[].capabilitySets", since(118)),
-            ("spec.machineImages.[].versions.[].inPlaceUpdates", since(113)),
-            ("spec.machineImages.[].versions.[].lifecycle", since(137)),
-            ("spec.machineTypes.[].capabilities", since(118)),
-            ("spec.providerConfig", since(108)),
+    let tables: &[Table] = match (group, version, kind) {
+        ("core.gardener.cloud", "v1", "ControllerDeployment") => &[
+            ("", const { &[("injectGardenKubeconfig", since(114)), ("resources", since(147))] }),
+            ("helm.ociRepository.", const { &[("pullSecretRef", since(115))] }),
+            ("helm.ociRepository.", REGISTRY),
         ],
-        ("core.gardener.cloud", _, "Project") => &[("spec.dualApprovalForDeletion", since(95))],
-        ("core.gardener.cloud", _, "Seed") => &[
-            ("spec.accessRestrictions", since(107)),
-            ("spec.backup.credentialsRef", since(118)),
-            ("spec.extensions", since(116)),
-            ("spec.resources", since(116)),
-            ("spec.settings.loadBalancerServices.proxyProtocol", since(96)),
-            ("spec.settings.loadBalancerServices.zones.[].proxyProtocol", since(96)),
+        ("core.gardener.cloud", _, "BackupBucket") => &[(
+            "spec.",
+            const { &[("credentialsRef", since(120)), ("secretRef", until(124)), ("shootRef", since(135))] },
+        )],
+        ("core.gardener.cloud", _, "BackupEntry") => &[("spec.", const { &[("shootRef", since(135))] })],
+        ("core.gardener.cloud", _, "CloudProfile") => {
+            &[("spec.", OFFERS), ("spec.", PROFILE), ("", const { &[("status", since(137))] })]
+        }
+        ("core.gardener.cloud", "v1beta1", "ControllerDeployment") => {
+            &[("", const { &[("injectGardenKubeconfig", since(114))] })]
+        }
+        ("core.gardener.cloud", _, "ControllerInstallation") => {
+            &[("spec.", const { &[("resourceRefs", since(147)), ("shootRef", since(138))] })]
+        }
+        ("core.gardener.cloud", _, "ControllerRegistration") => &[("spec.resources.[].", RESPONSIBILITY)],
+        ("core.gardener.cloud", _, "NamespacedCloudProfile") => &[
+            ("spec.", OFFERS),
+            ("spec.", const { &[("limits", since(115)), ("providerConfig", since(108))] }),
+            ("status.cloudProfileSpec.", OFFERS),
+            ("status.cloudProfileSpec.", PROFILE),
+        ],
+        ("core.gardener.cloud", _, "Project") => {
+            &[("", const { &[("spec.dualApprovalForDeletion", since(95)), ("status.conditions", since(140))] })]
+        }
+        ("core.gardener.cloud", _, "Seed") => {
+            &[("spec.", SEED), ("spec.backup.", BACKUP), ("spec.settings.verticalPodAutoscaler.", AUTOSCALER_LIMITS)]
+        }
+        ("core.gardener.cloud", _, "Shoot") => {
+            let status: &[Table] = &[("status.", SHOOT_STATUS), ("status.credentials.", CREDENTIALS)];
+            return made([("spec.", SHOOT_SPEC), ("", status)]);
+        }
+        ("extensions.gardener.cloud", _, "ControlPlane") => &[("spec.", const { &[("purpose", until(123))] })],
+        ("extensions.gardener.cloud", _, "OperatingSystemConfig") => &[("", OPERATING_SYSTEM_CONFIG)],
+        ("extensions.gardener.cloud", _, "Worker") => &[
+            ("", WORKER),
+            ("spec.pools.[].kubeletConfig.", KUBELET),
+            ("spec.pools.[].machineControllerManager.", PRESERVATION),
+        ],
+        ("operator.gardener.cloud", _, "Extension") => &[
+            ("spec.deployment.", const { &[("resources", since(147))] }),
+            ("spec.deployment.admission.runtimeCluster.helm.ociRepository.", REGISTRY),
+            ("spec.deployment.admission.virtualCluster.helm.ociRepository.", REGISTRY),
+            ("spec.deployment.extension.helm.ociRepository.", REGISTRY),
+            ("spec.resources.[].", RESPONSIBILITY),
+        ],
+        ("operator.gardener.cloud", _, "Garden") => &[
+            ("", GARDEN),
+            ("spec.runtimeCluster.settings.verticalPodAutoscaler.", AUTOSCALER_LIMITS),
+            ("spec.virtualCluster.kubernetes.kubeAPIServer.", KUBE_API_SERVER),
+            ("spec.virtualCluster.kubernetes.kubeControllerManager.", KUBE_CONTROLLER_MANAGER),
+            ("status.credentials.", CREDENTIALS),
         ],
         ("seedmanagement.gardener.cloud", _, "Gardenlet") => &[
-            ("spec.deployment.helm.ociRepository.pullSecretRef", since(115)),
-            ("spec.kubeconfigSecretRef", since(101)),
+            ("spec.", const { &[("kubeconfigSecretRef", since(101))] }),
+            ("spec.deployment.", GARDENLET_DEPLOYMENT),
+            ("spec.deployment.helm.ociRepository.", const { &[("pullSecretRef", since(115))] }),
+            ("spec.deployment.helm.ociRepository.", REGISTRY),
         ],
+        ("seedmanagement.gardener.cloud", _, "ManagedSeed") => &[("spec.gardenlet.deployment.", GARDENLET_DEPLOYMENT)],
+        ("seedmanagement.gardener.cloud", _, "ManagedSeedSet") => {
+            let gardenlet: &[Table] = &[("spec.template.spec.gardenlet.deployment.", GARDENLET_DEPLOYMENT)];
+            return made([("spec.shootTemplate.spec.", SHOOT_SPEC), ("", gardenlet)]);
+        }
+        ("settings.gardener.cloud", ..) => &[("spec.", const { &[("client", until(141))] })],
         _ => &[],
     };
-    let shared: [(&str, &[Row]); 3] = match (group, kind) {
-        ("core.gardener.cloud", "Shoot") => [("spec.", &SHOOT), ("", &SHOOT_STATUS), ("", &CREDENTIALS)],
-        ("core.gardener.cloud", "CloudProfile") => [("spec.", &PROFILE), ("", &[]), ("", &[])],
-        ("core.gardener.cloud", "NamespacedCloudProfile") => {
-            [("status.cloudProfileSpec.", &PROFILE), ("", &[]), ("", &[])]
-        }
-        ("seedmanagement.gardener.cloud", "ManagedSeedSet") => {
-            [("spec.shootTemplate.spec.", &SHOOT), ("", &[]), ("", &[])]
-        }
-        ("operator.gardener.cloud", "Garden") => [("", &CREDENTIALS), ("", &[]), ("", &[])],
-        _ => return own_only(own),
-    };
-    let shared = shared
-        .iter()
-        .flat_map(|(before, rows)| rows.iter().map(move |(path, releases)| (format!("{before}{path}"), *releases)));
-    made(own.iter().map(|(path, releases)| ((*path).to_owned(), *releases)).chain(shared))
+    made([("", tables)])
 }
 
-fn own_only(rows: &[Row]) -> &'static [ReleasedField] {
-    made(rows.iter().map(|(path, releases)| ((*path).to_owned(), *releases)))
-}
-
-/// Rows live as long as the process.
-fn made(rows: impl Iterator<Item = (String, Releases)>) -> &'static [ReleasedField] {
-    let fields = rows.map(|(path, releases)| {
-        let names: Vec<&'static str> = path.leak().split('.').collect();
-        let has_default = names.last().is_some_and(|name| DEFAULTED.contains(name));
-        ReleasedField { path: names.leak(), releases, has_default }
+/// The rows of tables, each below the path of its group; they live as long as the process.
+fn made<const N: usize>(groups: [(&str, &[Table]); N]) -> &'static [ReleasedField] {
+    let tables = groups.iter().flat_map(|(outer, tables)| tables.iter().map(move |table| (outer, table)));
+    let fields = tables.flat_map(|(outer, (before, rows))| {
+        rows.iter().map(move |(path, releases)| {
+            let path: &'static str = format!("{outer}{before}{path}").leak();
+            let names: Vec<&'static str> = path.split('.').collect();
+            ReleasedField { path: names.leak(), releases: *releases, has_default: has_default(path) }
+        })
     });
     fields.collect::<Vec<_>>().leak()
+}
+
+fn has_default(path: &str) -> bool {
+    DEFAULTED.iter().any(|end| path.strip_suffix(end).is_some_and(|before| before.ends_with('.')))
 }
 
 #[cfg(test)]

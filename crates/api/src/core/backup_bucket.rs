@@ -46,6 +46,8 @@ pub struct BackupBucketSpec {
     pub seed_name: Option<String>,
     /// Credentials for the bucket.
     pub credentials_ref: Option<crate::kubernetes::core::ObjectReference>,
+    /// Self-hosted Shoot to which the bucket belongs; excludes seedName. Cannot be changed. Served; not emulated.
+    pub shoot_ref: Option<crate::kubernetes::core::ObjectReference>,
     /// Secret with the credentials for the bucket.
     #[schema(required, deprecated)]
     pub secret_ref: crate::kubernetes::core::SecretReference,

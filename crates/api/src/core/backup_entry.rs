@@ -29,6 +29,8 @@ pub struct BackupEntrySpec {
     pub bucket_name: String,
     /// Seed whose gardenlet manages the entry.
     pub seed_name: Option<String>,
+    /// Self-hosted Shoot to which the entry belongs; excludes seedName. Cannot be changed. Served; not emulated.
+    pub shoot_ref: Option<crate::kubernetes::core::ObjectReference>,
 }
 
 /// What is known of a BackupEntry.

@@ -14,8 +14,10 @@ use crate::impl_resource;
 pub struct CloudProfile {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Specification of the profile.
     pub spec: CloudProfileSpec,
+    /// Status of the profile.
+    pub status: CloudProfileStatus,
 }
 
 impl_resource!(CloudProfile, "core.gardener.cloud", "v1beta1", "CloudProfile", "cloudprofiles", false);

@@ -93,6 +93,13 @@ pub struct CapabilityDefinition {
     pub values: Vec<String>,
 }
 
+/// Settings of machine-controller-manager for a machine type.
+#[api_type]
+pub struct CloudProfileMachineControllerManagerSettings {
+    /// Time that the creation of a machine of this type may take. Default of pools of the type.
+    pub machine_creation_timeout: Option<Duration>,
+}
+
 /// Reference to a CloudProfile or NamespacedCloudProfile.
 #[api_type]
 pub struct CloudProfileReference {
@@ -104,7 +111,7 @@ pub struct CloudProfileReference {
     pub name: String,
 }
 
-/// What a CloudProfile is to be.
+/// Specification of a CloudProfile.
 #[api_type]
 pub struct CloudProfileSpec {
     /// Certificates that every node trusts, in PEM.
@@ -135,8 +142,20 @@ pub struct CloudProfileSpec {
     pub bastion: Option<Bastion>,
     /// Limits for Shoots of this profile.
     pub limits: Option<Limits>,
+    /// Capabilities that machine types and machine images can have, with their values; the order of the values is the order of
+    /// preference.
+    pub machine_capabilities: Vec<CapabilityDefinition>,
     /// Capabilities that machine types and images can have.
     pub capabilities: Vec<CapabilityDefinition>,
+}
+
+/// Status of a CloudProfile.
+#[api_type]
+pub struct CloudProfileStatus {
+    /// Status of the Kubernetes versions.
+    pub kubernetes: Option<KubernetesStatus>,
+    /// Status of the versions of machine images.
+    pub machine_images: Vec<MachineImageStatus>,
 }
 
 /// One aspect of an object's state.
@@ -174,7 +193,7 @@ pub struct ContainerRuntime {
     pub provider_config: Option<RawExtension>,
 }
 
-/// A version with its classification and the instant at which it expires.
+/// A version with its classification and expiration date, or its life cycle.
 #[api_type]
 pub struct ExpirableVersion {
     /// The version.
@@ -186,18 +205,20 @@ pub struct ExpirableVersion {
     /// preview, supported or deprecated.
     #[schema(deprecated)]
     pub classification: Option<String>,
-    /// Stages of the version's life; instead of classification and expiration date.
+    /// Stages in the life cycle of this version. Excludes classification and expirationDate; needs feature gate
+    /// VersionClassificationLifecycle.
     pub lifecycle: Vec<LifecycleStage>,
 }
 
-/// A stage in the life of a version.
+/// Status of a version.
 #[api_type]
-pub struct LifecycleStage {
-    /// preview, supported, deprecated or expired.
+pub struct ExpirableVersionStatus {
+    /// The version.
+    #[schema(required)]
+    pub version: String,
+    /// Current stage of the version's life cycle: unavailable, preview, supported, deprecated or expired.
     #[schema(required)]
     pub classification: String,
-    /// Start of the stage; only leading stages may have none, and have begun.
-    pub start_time: Option<Time>,
 }
 
 /// An extension that a Shoot asks for.
@@ -244,6 +265,13 @@ pub struct KubernetesSettings {
     pub versions: Vec<ExpirableVersion>,
 }
 
+/// Status of the Kubernetes versions of a CloudProfile.
+#[api_type]
+pub struct KubernetesStatus {
+    /// Status of each version.
+    pub versions: Vec<ExpirableVersionStatus>,
+}
+
 /// An error of the last operation.
 #[api_type]
 pub struct LastError {
@@ -279,6 +307,16 @@ pub struct LastOperation {
     pub r#type: String,
 }
 
+/// A stage in the life cycle of a version.
+#[api_type]
+pub struct LifecycleStage {
+    /// Classification during the stage: unavailable, preview, supported, deprecated or expired.
+    #[schema(required)]
+    pub classification: String,
+    /// Instant at which the stage begins; may be absent from leading stages, which have begun already.
+    pub start_time: Option<Time>,
+}
+
 /// Limits for Shoots of a CloudProfile.
 #[api_type]
 pub struct Limits {
@@ -299,6 +337,16 @@ pub struct MachineImage {
     pub update_strategy: Option<String>,
 }
 
+/// Status of a machine image.
+#[api_type]
+pub struct MachineImageStatus {
+    /// Name of the image.
+    #[schema(required)]
+    pub name: String,
+    /// Status of each version of the image.
+    pub versions: Vec<ExpirableVersionStatus>,
+}
+
 /// A version of a machine image.
 #[api_type]
 pub struct MachineImageVersion {
@@ -311,7 +359,8 @@ pub struct MachineImageVersion {
     /// preview, supported or deprecated.
     #[schema(deprecated)]
     pub classification: Option<String>,
-    /// Stages of the version's life; instead of classification and expiration date.
+    /// Stages in the life cycle of this version. Excludes classification and expirationDate; needs feature gate
+    /// VersionClassificationLifecycle.
     pub lifecycle: Vec<LifecycleStage>,
     /// Container runtime interfaces that the image has.
     pub cri: Vec<CRI>,
@@ -321,6 +370,8 @@ pub struct MachineImageVersion {
     pub kubelet_version_constraint: Option<String>,
     /// Whether nodes can be updated to this version in place.
     pub in_place_updates: Option<InPlaceUpdates>,
+    /// Combinations of capabilities that the version provides, one for each artifact of the image.
+    pub capability_flavors: Vec<BTreeMap<String, Vec<String>>>,
     /// Sets of capabilities that the image is there for.
     pub capability_sets: Vec<BTreeMap<String, Vec<String>>>,
 }
@@ -348,6 +399,8 @@ pub struct MachineType {
     pub architecture: Option<String>,
     /// Capabilities of the machine, with their values.
     pub capabilities: BTreeMap<String, Vec<String>>,
+    /// Defaults for pools of the machine type.
+    pub machine_controller_manager: Option<CloudProfileMachineControllerManagerSettings>,
 }
 
 /// Storage that comes with a machine.

@@ -28,8 +28,12 @@ pub struct ControllerInstallationSpec {
     pub registration_ref: crate::kubernetes::core::ObjectReference,
     /// Seed in which it is installed.
     pub seed_ref: Option<crate::kubernetes::core::ObjectReference>,
+    /// Self-hosted Shoot in which it is installed. Name and namespace cannot be changed. Served; not emulated.
+    pub shoot_ref: Option<crate::kubernetes::core::ObjectReference>,
     /// ControllerDeployment with the chart.
     pub deployment_ref: Option<crate::kubernetes::core::ObjectReference>,
+    /// Secrets and ConfigMaps of the ControllerDeployment.
+    pub resource_refs: Vec<crate::kubernetes::core::ObjectReference>,
 }
 
 /// What is known of a ControllerInstallation.

@@ -59,6 +59,8 @@ pub struct ControllerResource {
     pub auto_enable: Vec<String>,
     /// Clusters for which the extension can be used: shoot, seed.
     pub cluster_compatibility: Vec<String>,
+    /// Enables updates of the endpoints of a SelfHostedShootExposure for the life of the Shoot. Served; not emulated.
+    pub continuous_endpoint_update: Option<bool>,
     /// Whether every Shoot uses the extension unless it says otherwise. Older form of autoEnable.
     #[schema(deprecated)]
     pub globally_enabled: Option<bool>,

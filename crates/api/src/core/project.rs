@@ -88,6 +88,9 @@ pub struct ProjectStatus {
     pub stale_auto_delete_timestamp: Option<Time>,
     /// When something was done in the project last.
     pub last_activity_timestamp: Option<Time>,
+    /// Conditions of the project.
+    #[schema(merge_key = "type", patch_strategy = "merge")]
+    pub conditions: Vec<Condition>,
 }
 
 /// Taints of Seeds and a project's Shoots.

@@ -56,6 +56,10 @@ pub struct LoadBalancerServicesProxyProtocol {
 pub struct SeedDNS {
     /// Who manages the DNS records of the Seed.
     pub provider: Option<SeedDNSProvider>,
+    /// Internal domain of the Seed.
+    pub internal: Option<SeedDNSProviderConfig>,
+    /// Default domains of the Seed; the first one that matches is used.
+    pub defaults: Vec<SeedDNSProviderConfig>,
 }
 
 /// Who manages the DNS records of a Seed.
@@ -64,9 +68,27 @@ pub struct SeedDNSProvider {
     /// Type of the provider, `aws-route53` and the like.
     #[schema(required)]
     pub r#type: String,
+    /// Credentials for the provider: a Secret or a WorkloadIdentity.
+    pub credentials_ref: Option<crate::kubernetes::core::ObjectReference>,
     /// Secret with the credentials.
     #[schema(required)]
     pub secret_ref: crate::kubernetes::core::SecretReference,
+}
+
+/// A domain of a Seed and its DNS provider.
+#[api_type]
+pub struct SeedDNSProviderConfig {
+    /// Type of the provider, `aws-route53` and the like.
+    #[schema(required)]
+    pub r#type: String,
+    /// The domain.
+    #[schema(required)]
+    pub domain: String,
+    /// Zone of the domain's records.
+    pub zone: Option<String>,
+    /// Credentials for the provider: a Secret or a WorkloadIdentity.
+    #[schema(required)]
+    pub credentials_ref: crate::kubernetes::core::ObjectReference,
 }
 
 /// Networks of a Seed; Shoots must not overlap with them.
@@ -161,6 +183,17 @@ pub struct SeedSettingLoadBalancerServices {
     pub zones: Vec<SeedSettingLoadBalancerServicesZones>,
     /// Whether the PROXY protocol is accepted.
     pub proxy_protocol: Option<LoadBalancerServicesProxyProtocol>,
+    /// Load balancers of each zone.
+    pub zonal_ingress: Option<SeedSettingLoadBalancerServicesZonalIngress>,
+    /// Class of the load balancers.
+    pub class: Option<String>,
+}
+
+/// Load balancers of each zone.
+#[api_type]
+pub struct SeedSettingLoadBalancerServicesZonalIngress {
+    /// Enables a load balancer for the ingress of each zone. Default: true.
+    pub enabled: Option<bool>,
 }
 
 /// Services of type LoadBalancer in one zone.
@@ -175,6 +208,14 @@ pub struct SeedSettingLoadBalancerServicesZones {
     pub external_traffic_policy: Option<String>,
     /// Whether the PROXY protocol is accepted.
     pub proxy_protocol: Option<LoadBalancerServicesProxyProtocol>,
+}
+
+/// The autoscaler of PersistentVolumeClaims of a Seed.
+#[api_type]
+pub struct SeedSettingPersistentVolumeClaimAutoscaler {
+    /// Enables the autoscaler of PersistentVolumeClaims. Default: false.
+    #[schema(required)]
+    pub enabled: bool,
 }
 
 /// Scheduling of Shoots onto a Seed.
@@ -199,6 +240,19 @@ pub struct SeedSettingVerticalPodAutoscaler {
     /// Whether Gardener deploys it. Default: true.
     #[schema(required)]
     pub enabled: bool,
+    /// Feature gates to switch on or off.
+    pub feature_gates: BTreeMap<String, bool>,
+    /// Maximum of the requests that are recommended for a container. Default: none.
+    pub max_allowed: BTreeMap<String, Quantity>,
+}
+
+/// Selection of the zones of control planes. Served; not emulated.
+#[api_type]
+pub struct SeedSettingZoneSelection {
+    /// Prefer: zones of the worker pools where the Seed has them; Enforce: a Shoot with other zones is not scheduled. Served;
+    /// not emulated.
+    #[schema(required)]
+    pub mode: String,
 }
 
 /// Settings of a Seed.
@@ -216,6 +270,10 @@ pub struct SeedSettings {
     pub dependency_watchdog: Option<SeedSettingDependencyWatchdog>,
     /// Routing that stays within a zone.
     pub topology_aware_routing: Option<SeedSettingTopologyAwareRouting>,
+    /// Selection of the zones of control planes by those of the worker pools. Served; not emulated.
+    pub zone_selection: Option<SeedSettingZoneSelection>,
+    /// The autoscaler of PersistentVolumeClaims.
+    pub persistent_volume_claim_autoscaler: Option<SeedSettingPersistentVolumeClaimAutoscaler>,
 }
 
 /// What a Seed is to be.

@@ -122,6 +122,8 @@ pub struct DNSProvider {
     /// Hosted zones that the provider is used for.
     #[schema(deprecated)]
     pub zones: Option<DNSIncludeExclude>,
+    /// Credentials for the provider: a Secret or a WorkloadIdentity in the Shoot's namespace.
+    pub credentials_ref: Option<crate::kubernetes::autoscaling::CrossVersionObjectReference>,
 }
 
 /// A kind of failure that is survived.

@@ -71,6 +71,15 @@ pub struct KubeletConfig {
     /// Age from which an unused image is removed whatever the disk says. Default: never.
     #[schema(rename = "imageMaximumGCAge")]
     pub image_maximum_gc_age: Option<Duration>,
+    /// Kills processes that are out of memory one by one, not all of a container. Default: that of the kubelet.
+    #[schema(rename = "singleProcessOOMKill")]
+    pub single_process_oom_kill: Option<bool>,
+    /// Verification of credentials for images that are on the node already: NeverVerify, NeverVerifyPreloadedImages,
+    /// NeverVerifyAllowlistedImages or AlwaysVerify. For Kubernetes 1.35 and later.
+    pub image_pull_credentials_verification_policy: Option<String>,
+    /// Images that are exempted from the verification, for policy NeverVerifyAllowlistedImages; `/*` at the end stands for any
+    /// path.
+    pub preloaded_images_verification_allowlist: Vec<String>,
     /// Resources set aside for the operating system.
     #[schema(deprecated)]
     pub system_reserved: Option<KubeletConfigReserved>,

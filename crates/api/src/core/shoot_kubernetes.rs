@@ -105,6 +105,22 @@ pub struct ClusterAutoscaler {
     pub startup_taints: Vec<String>,
     /// Taints that tell of a node's state and do not count when a node's template is made.
     pub status_taints: Vec<String>,
+    /// Maximum number of nodes, empty or not, that are removed in parallel. Default: maxEmptyBulkDelete, else 10.
+    pub max_scale_down_parallelism: Option<i32>,
+    /// Maximum number of nodes that are drained and removed in parallel. Default: 1.
+    pub max_drain_parallelism: Option<i32>,
+    /// Duration of the first back-off after a new node failed to start. Default: 5m.
+    pub initial_node_group_backoff_duration: Option<Duration>,
+    /// Maximum duration of the back-off after new nodes failed to start. Default: 30m.
+    pub max_node_group_backoff_duration: Option<Duration>,
+    /// Time after the last failed scale-up until the duration of the back-off is reset. Default: 3h.
+    pub node_group_backoff_reset_timeout: Option<Duration>,
+    /// Enables metrics of each node group. Default: false.
+    pub emit_per_node_group_metrics: Option<bool>,
+    /// Maximum duration of bin packing for one scale-up. Default: 5m.
+    pub max_binpacking_time: Option<Duration>,
+    /// Vertical scaling of cluster-autoscaler itself.
+    pub autoscaling: Option<ControlPlaneAutoscaling>,
 }
 
 /// Scaling of a component of the control plane.
@@ -131,11 +147,21 @@ pub struct ETCDConfig {
     pub autoscaling: Option<ControlPlaneAutoscaling>,
 }
 
-/// What is encrypted in etcd beside Secrets.
+/// Encryption of resources in etcd.
 #[api_type]
 pub struct EncryptionConfig {
     /// Resources to encrypt, `configmaps` or `deployments.apps`.
     pub resources: Vec<String>,
+    /// Provider of the encryption.
+    #[schema(required)]
+    pub provider: EncryptionProvider,
+}
+
+/// Provider of the encryption in etcd.
+#[api_type]
+pub struct EncryptionProvider {
+    /// Type of the provider: aescbc, aesgcm or secretbox. Default: aescbc.
+    pub r#type: Option<String>,
 }
 
 /// Settings of the controller of HorizontalPodAutoscalers.
@@ -193,6 +219,8 @@ pub struct KubeAPIServerConfig {
     pub structured_authorization: Option<StructuredAuthorization>,
     /// How its requests are scaled.
     pub autoscaling: Option<ControlPlaneAutoscaling>,
+    /// Minimum version of TLS that the API server accepts: VersionTLS12 or VersionTLS13.
+    pub tls_min_version: Option<String>,
     /// An OpenID Connect provider whose tokens are accepted.
     #[schema(deprecated)]
     pub oidc_config: Option<OIDCConfig>,
@@ -214,6 +242,9 @@ pub struct KubeControllerManagerConfig {
     pub pod_eviction_timeout: Option<Duration>,
     /// How long a node may be silent before it counts as not ready. Default: 40s.
     pub node_monitor_grace_period: Option<Duration>,
+    /// Length of the prefix of each node's IPv6 network for pods. Default: 64 for dual stack. Cannot be changed.
+    #[schema(rename = "nodeCIDRMaskSizeIPv6")]
+    pub node_cidr_mask_size_ipv6: Option<i32>,
 }
 
 /// Settings of the proxies on nodes.
@@ -400,6 +431,12 @@ pub struct VerticalPodAutoscaler {
     pub memory_aggregation_interval: Option<Duration>,
     /// How many of these intervals are looked at. Default: 8.
     pub memory_aggregation_interval_count: Option<i64>,
+    /// Feature gates to switch on or off.
+    pub feature_gates: BTreeMap<String, bool>,
+    /// Maximum of the requests that are recommended for a container. Default: none.
+    pub max_allowed: BTreeMap<String, Quantity>,
+    /// Number of workers of the recommender that update objects in parallel. Default: 10.
+    pub recommender_update_worker_count: Option<i64>,
 }
 
 /// Sizes of the API server's watch caches.

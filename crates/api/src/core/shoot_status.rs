@@ -46,6 +46,24 @@ pub struct ETCDEncryptionKeyRotation {
     pub auto_complete_after_prepared: Option<bool>,
 }
 
+/// Encryption of resources in etcd.
+#[api_type]
+pub struct EncryptionAtRest {
+    /// Resources that are encrypted at present, in addition to Secrets.
+    pub resources: Vec<String>,
+    /// Provider of the encryption.
+    #[schema(required)]
+    pub provider: EncryptionProviderStatus,
+}
+
+/// Status of the provider of the encryption.
+#[api_type]
+pub struct EncryptionProviderStatus {
+    /// Type of the provider in use: aescbc, aesgcm or secretbox.
+    #[schema(required)]
+    pub r#type: String,
+}
+
 /// What in-place updates of nodes still wait for.
 #[api_type]
 pub struct InPlaceUpdatesStatus {
@@ -67,6 +85,21 @@ pub struct LastMaintenance {
     pub state: String,
     /// Why it failed; set with state Failed only.
     pub failure_reason: Option<String>,
+}
+
+/// Progress of a live migration of the control plane. Served; not emulated.
+#[api_type]
+pub struct LiveMigration {
+    /// Progress of each step. Served; not emulated.
+    #[schema(merge_key = "type", patch_strategy = "merge")]
+    pub conditions: Vec<Condition>,
+}
+
+/// Progress of a roll-out of worker pools that a user started.
+#[api_type]
+pub struct ManualWorkerPoolRollout {
+    /// Pools whose roll-out has not finished.
+    pub pending_workers_rollouts: Vec<PendingWorkersRollout>,
 }
 
 /// Networks as they are in use.
@@ -139,6 +172,8 @@ pub struct ShootAdvertisedAddress {
     /// The address.
     #[schema(required)]
     pub url: String,
+    /// Name of the application to which the address belongs.
+    pub application: Option<String>,
 }
 
 /// What is known of a Shoot's credentials.
@@ -146,6 +181,8 @@ pub struct ShootAdvertisedAddress {
 pub struct ShootCredentials {
     /// How far the rotation of each kind of credentials is.
     pub rotation: Option<ShootCredentialsRotation>,
+    /// Encryption of the cluster's data in etcd.
+    pub encryption_at_rest: Option<EncryptionAtRest>,
 }
 
 /// State of the rotations, one kind of credentials each.
@@ -232,6 +269,10 @@ pub struct ShootStatus {
     pub networking: Option<NetworkingStatus>,
     /// What in-place updates of nodes still wait for.
     pub in_place_updates: Option<InPlaceUpdatesStatus>,
+    /// Progress of a roll-out of worker pools that a user started.
+    pub manual_worker_pool_rollout: Option<ManualWorkerPoolRollout>,
+    /// Progress of a live migration of the control plane. Served; not emulated.
+    pub live_migration: Option<LiveMigration>,
     /// Resources whose content in etcd is encrypted by now.
     pub encrypted_resources: Vec<String>,
 }

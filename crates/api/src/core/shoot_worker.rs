@@ -38,6 +38,28 @@ pub struct DataVolume {
     pub encrypted: Option<bool>,
 }
 
+/// Exposure by DNS. Served; not emulated.
+#[api_type]
+pub struct DNSExposure {}
+
+/// Exposure of the API server of a self-hosted Shoot. Served; not emulated.
+#[api_type]
+pub struct Exposure {
+    /// Exposure by an extension; excludes dns. Served; not emulated.
+    pub extension: Option<ExtensionExposure>,
+    /// Exposure by DNS; excludes extension. Served; not emulated.
+    pub dns: Option<DNSExposure>,
+}
+
+/// Exposure by an extension. Served; not emulated.
+#[api_type]
+pub struct ExtensionExposure {
+    /// Type of the extension. Default: the type of the Shoot's provider. Served; not emulated.
+    pub r#type: Option<String>,
+    /// Settings of the extension, in its own format. Served; not emulated.
+    pub provider_config: Option<RawExtension>,
+}
+
 /// Type, image and architecture of the machines of a worker pool.
 #[api_type]
 pub struct Machine {
@@ -67,6 +89,10 @@ pub struct MachineControllerManagerSettings {
     pub in_place_update_timeout: Option<Duration>,
     /// Whether machines are never replaced for being unhealthy; the default for in-place updates.
     pub disable_health_timeout: Option<bool>,
+    /// Time for which a machine is preserved. Default: 96h.
+    pub machine_preserve_timeout: Option<Duration>,
+    /// Maximum number of failed machines that are preserved in the pool, spread over its zones.
+    pub auto_preserve_failed_machine_max: Option<i32>,
 }
 
 /// The infrastructure of a Shoot and its worker pools.
@@ -183,6 +209,8 @@ pub struct Worker {
 pub struct WorkerControlPlane {
     /// Where backups of etcd go.
     pub backup: Option<Backup>,
+    /// Exposure of the API server of a self-hosted Shoot: extension or dns. Served; not emulated.
+    pub exposure: Option<Exposure>,
 }
 
 /// Kubernetes on the nodes of one pool.

@@ -17,6 +17,9 @@ pub struct ControllerDeployment {
     pub helm: Option<HelmControllerDeployment>,
     /// Whether the controller gets a kubeconfig for the garden cluster.
     pub inject_garden_kubeconfig: Option<bool>,
+    /// Secrets and ConfigMaps of namespace garden that values of the chart refer to, by names.
+    #[schema(merge_key = "name", patch_strategy = "merge")]
+    pub resources: Vec<NamedResourceReference>,
 }
 
 /// A Helm chart and its values.
@@ -28,6 +31,17 @@ pub struct HelmControllerDeployment {
     pub values: Option<RawExtension>,
     /// Registry that holds the chart.
     pub oci_repository: Option<OCIRepository>,
+}
+
+/// A reference to an object that values of a chart use by a name.
+#[api_type]
+pub struct NamedResourceReference {
+    /// Name of the reference; unique in the list.
+    #[schema(required)]
+    pub name: String,
+    /// The object: a Secret or ConfigMap.
+    #[schema(required)]
+    pub resource_ref: crate::kubernetes::autoscaling::CrossVersionObjectReference,
 }
 
 /// A chart or image in a registry.
@@ -43,6 +57,8 @@ pub struct OCIRepository {
     pub digest: Option<String>,
     /// Secret with the credentials for the registry.
     pub pull_secret_ref: Option<crate::kubernetes::core::LocalObjectReference>,
+    /// Secret with the certificates of the registry's authority, under the key `bundle.crt`.
+    pub ca_bundle_secret_ref: Option<crate::kubernetes::core::LocalObjectReference>,
 }
 
 impl_resource!(

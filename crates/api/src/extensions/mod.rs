@@ -13,6 +13,7 @@ mod extension;
 mod infrastructure;
 mod network;
 mod operating_system_config;
+mod self_hosted_shoot_exposure;
 mod worker;
 
 pub use self::backup_bucket::*;
@@ -27,4 +28,5 @@ pub use self::extension::*;
 pub use self::infrastructure::*;
 pub use self::network::*;
 pub use self::operating_system_config::*;
+pub use self::self_hosted_shoot_exposure::*;
 pub use self::worker::*;

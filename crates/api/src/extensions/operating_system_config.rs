@@ -90,6 +90,8 @@ pub struct File {
     /// Content of the file.
     #[schema(required)]
     pub content: FileContent,
+    /// Name of the only host that gets the file.
+    pub host_name: Option<String>,
 }
 
 /// Where a file's content comes from.
@@ -261,6 +263,8 @@ pub struct RegistryHost {
     pub capabilities: Vec<String>,
     /// Files with the certificates by which it is trusted.
     pub ca_certs: Vec<String>,
+    /// Uses the path of the address instead of the registry's own.
+    pub override_path: Option<bool>,
 }
 
 /// Rotation of the key for tokens, as nodes must follow it.

@@ -73,6 +73,8 @@ pub struct MachineDeployment {
     pub maximum: i32,
     /// Which grows first under expander `priority`: the highest.
     pub priority: Option<i32>,
+    /// Maximum number of failed machines that are preserved.
+    pub auto_preserve_failed_machine_max: Option<i32>,
 }
 
 /// A machine image and its versions.

@@ -37,6 +37,8 @@ pub struct Deployment {
     pub extension: Option<ExtensionDeploymentSpec>,
     /// Its admission controller.
     pub admission: Option<AdmissionDeploymentSpec>,
+    /// Secrets and ConfigMaps of namespace garden that values of the charts refer to, by names.
+    pub resources: Vec<crate::core::NamedResourceReference>,
 }
 
 /// A chart.

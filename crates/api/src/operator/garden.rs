@@ -3,6 +3,8 @@
 //!
 //! Source: pkg/apis/operator/v1alpha1 @ v1.120.0; names, types and order of the fields are the public API's.
 
+use std::collections::BTreeMap;
+
 use api_derive::api_type;
 use apimachinery::meta::*;
 
@@ -18,6 +20,17 @@ pub struct Garden {
     pub spec: GardenSpec,
     /// What is there.
     pub status: GardenStatus,
+}
+
+/// An address of the garden.
+#[api_type]
+pub struct AdvertisedAddress {
+    /// Name of the address: `virtual-garden` and the like.
+    #[schema(required)]
+    pub name: String,
+    /// The address.
+    #[schema(required)]
+    pub url: String,
 }
 
 /// Where backups of etcd go.
@@ -49,6 +62,8 @@ pub struct ControlPlane {
 pub struct Credentials {
     /// How far the rotation of each kind of credentials is.
     pub rotation: Option<CredentialsRotation>,
+    /// Encryption of the virtual cluster's data in etcd.
+    pub encryption_at_rest: Option<EncryptionAtRest>,
 }
 
 /// State of the rotations, one kind of credentials each.
@@ -136,6 +151,24 @@ pub struct ETCDMain {
     pub storage: Option<Storage>,
 }
 
+/// Encryption of resources in etcd.
+#[api_type]
+pub struct EncryptionAtRest {
+    /// Resources that are encrypted at present, in addition to those that always are.
+    pub resources: Vec<String>,
+    /// Provider of the encryption.
+    #[schema(required)]
+    pub provider: EncryptionProviderStatus,
+}
+
+/// Status of the provider of the encryption.
+#[api_type]
+pub struct EncryptionProviderStatus {
+    /// Type of the provider in use: aescbc, aesgcm or secretbox.
+    #[schema(required)]
+    pub r#type: String,
+}
+
 /// An extension that the garden uses.
 #[api_type]
 pub struct GardenExtension {
@@ -159,6 +192,8 @@ pub struct GardenSpec {
     /// The virtual garden cluster and Gardener itself.
     #[schema(required)]
     pub virtual_cluster: VirtualCluster,
+    /// Objects that settings of extensions refer to, by names.
+    pub resources: Vec<crate::core::NamedResourceReference>,
 }
 
 /// What is known of a Garden.
@@ -175,6 +210,8 @@ pub struct GardenStatus {
     pub observed_generation: i64,
     /// State of the garden's credentials.
     pub credentials: Option<Credentials>,
+    /// Addresses of the garden.
+    pub advertised_addresses: Vec<AdvertisedAddress>,
     /// Resources whose content in etcd is encrypted by now.
     pub encrypted_resources: Vec<String>,
 }
@@ -191,6 +228,14 @@ pub struct Ingress {
     /// Controller that implements ingresses.
     #[schema(required)]
     pub controller: crate::core::IngressController,
+}
+
+/// PROXY protocol of load balancers.
+#[api_type]
+pub struct LoadBalancerServicesProxyProtocol {
+    /// Accepts connections with the PROXY protocol. Default: false.
+    #[schema(required)]
+    pub allowed: bool,
 }
 
 /// When and what Gardener may update by itself.
@@ -239,6 +284,8 @@ pub struct RuntimeCluster {
 /// Networks of the runtime cluster.
 #[api_type]
 pub struct RuntimeNetworking {
+    /// IP families of the runtime cluster. Default: IPv4. Cannot be changed.
+    pub ip_families: Vec<String>,
     /// Networks of the nodes, in CIDR form.
     pub nodes: Vec<String>,
     /// Networks of the pods, in CIDR form.
@@ -257,6 +304,10 @@ pub struct RuntimeNetworking {
 pub struct SettingLoadBalancerServices {
     /// Annotations of the Services.
     pub annotations: TextMap,
+    /// Distribution of the load balancers' traffic: Cluster or Local. Default: Cluster.
+    pub external_traffic_policy: Option<String>,
+    /// PROXY protocol of the load balancers.
+    pub proxy_protocol: Option<LoadBalancerServicesProxyProtocol>,
 }
 
 /// Routing that stays within a zone.
@@ -272,6 +323,10 @@ pub struct SettingTopologyAwareRouting {
 pub struct SettingVerticalPodAutoscaler {
     /// Whether Gardener deploys it. Default: true.
     pub enabled: Option<bool>,
+    /// Feature gates to switch on or off.
+    pub feature_gates: BTreeMap<String, bool>,
+    /// Maximum of the requests that are recommended for a container. Default: none.
+    pub max_allowed: BTreeMap<String, Quantity>,
 }
 
 /// Settings of the runtime cluster.

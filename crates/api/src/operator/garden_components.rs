@@ -126,6 +126,8 @@ pub struct Gardener {
     pub gardener_dashboard: Option<GardenerDashboardConfig>,
     /// Settings of gardener-discovery-server.
     pub gardener_discovery_server: Option<GardenerDiscoveryServerConfig>,
+    /// Settings of gardener-resource-manager.
+    pub gardener_resource_manager: Option<GardenerResourceManagerConfig>,
 }
 
 /// Settings of gardener-apiserver.
@@ -190,20 +192,42 @@ pub struct GardenerDashboardConfig {
     pub oidc_config: Option<DashboardOIDC>,
     /// Terminals in the dashboard; none if absent.
     pub terminal: Option<DashboardTerminal>,
+    /// Domain of the dashboard and its DNS provider. Default: `dashboard.` and each domain of the runtime cluster's ingress.
+    pub domain: Option<super::DNSDomain>,
+    /// Secret with the certificate of the domain.
+    pub tls_secret_name: Option<String>,
     /// Ingress of the dashboard.
     #[schema(deprecated)]
     pub ingress: Option<DashboardIngress>,
+    /// Gives the authority of the API server's SNI certificate to kubeconfigs of the dashboard. Default: false.
+    #[schema(rename = "propagateCAFromSNI")]
+    pub propagate_ca_from_sni: Option<bool>,
 }
 
 /// Settings of gardener-discovery-server.
 #[api_type]
-pub struct GardenerDiscoveryServerConfig {}
+pub struct GardenerDiscoveryServerConfig {
+    /// Domain of gardener-discovery-server and its DNS provider; cannot be changed. Default: `discovery.` and the first domain
+    /// of the runtime cluster's ingress.
+    pub domain: Option<super::DNSDomain>,
+    /// Secret with the certificate of the domain.
+    pub tls_secret_name: Option<String>,
+}
+
+/// Settings of gardener-resource-manager.
+#[api_type]
+pub struct GardenerResourceManagerConfig {
+    /// Additional namespaces that gardener-resource-manager manages.
+    pub additional_target_namespaces: Vec<String>,
+}
 
 /// Settings of gardener-scheduler.
 #[api_type]
 pub struct GardenerSchedulerConfig {
     /// Feature gates to switch on or off.
     pub feature_gates: BTreeMap<String, bool>,
+    /// Selection of the Seeds for a Shoot that names none: SameRegion or MinimalDistance. Default: SameRegion.
+    pub strategy: Option<String>,
     /// debug, info or error.
     pub log_level: Option<String>,
 }
@@ -259,6 +283,8 @@ pub struct KubeAPIServerConfig {
     pub structured_authorization: Option<crate::core::StructuredAuthorization>,
     /// How its requests are scaled.
     pub autoscaling: Option<crate::core::ControlPlaneAutoscaling>,
+    /// Minimum version of TLS that the API server accepts: VersionTLS12 or VersionTLS13.
+    pub tls_min_version: Option<String>,
     /// An OpenID Connect provider whose tokens are accepted.
     #[schema(deprecated)]
     pub oidc_config: Option<crate::core::OIDCConfig>,
@@ -289,6 +315,9 @@ pub struct KubeControllerManagerConfig {
     pub pod_eviction_timeout: Option<Duration>,
     /// How long a node may be silent before it counts as not ready. Default: 40s.
     pub node_monitor_grace_period: Option<Duration>,
+    /// Length of the prefix of each node's IPv6 network for pods. Default: 64 for dual stack. Cannot be changed.
+    #[schema(rename = "nodeCIDRMaskSizeIPv6")]
+    pub node_cidr_mask_size_ipv6: Option<i32>,
     /// How long signed certificates are valid.
     pub certificate_signing_duration: Option<Duration>,
 }
@@ -340,6 +369,8 @@ pub struct ResourceLimit {
     pub resources: Vec<String>,
     /// Most bytes of an object.
     pub size: Option<Quantity>,
+    /// Maximum number of objects; of cluster-scoped resources only.
+    pub count: Option<i64>,
 }
 
 /// Certificates for further names of an API server.

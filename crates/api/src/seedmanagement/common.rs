@@ -42,6 +42,10 @@ pub struct GardenletDeployment {
     pub additional_volume_mounts: Vec<crate::kubernetes::core::VolumeMount>,
     /// Further environment variables of the container.
     pub env: Vec<crate::kubernetes::core::EnvVar>,
+    /// Tolerations of the pods.
+    pub tolerations: Vec<crate::kubernetes::core::Toleration>,
+    /// Enables liveness and readiness probes. Default: true.
+    pub enable_health_probes: Option<bool>,
 }
 
 /// An image of a container.
@@ -53,6 +57,8 @@ pub struct Image {
     pub tag: Option<String>,
     /// When the image is pulled: Always, IfNotPresent or Never.
     pub pull_policy: Option<String>,
+    /// Full reference of the image.
+    pub r#ref: Option<String>,
 }
 
 /// What a ManagedSeed is to be.

@@ -51,6 +51,10 @@ pub struct GardenletSelfDeployment {
     pub additional_volume_mounts: Vec<crate::kubernetes::core::VolumeMount>,
     /// Further environment variables of the container.
     pub env: Vec<crate::kubernetes::core::EnvVar>,
+    /// Tolerations of the pods.
+    pub tolerations: Vec<crate::kubernetes::core::Toleration>,
+    /// Enables liveness and readiness probes. Default: true.
+    pub enable_health_probes: Option<bool>,
     /// Chart of gardenlet, and so its version.
     #[schema(required)]
     pub helm: GardenletHelm,

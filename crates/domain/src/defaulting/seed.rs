@@ -19,7 +19,8 @@ pub fn seed(seed: &mut Seed) {
         });
     }
     settings.scheduling.get_or_insert(SeedSettingScheduling { visible: true });
-    settings.vertical_pod_autoscaler.get_or_insert(SeedSettingVerticalPodAutoscaler { enabled: true });
+    let autoscaler = SeedSettingVerticalPodAutoscaler { enabled: true, ..SeedSettingVerticalPodAutoscaler::default() };
+    settings.vertical_pod_autoscaler.get_or_insert(autoscaler);
     let watchdog = settings.dependency_watchdog.get_or_insert_default();
     watchdog.weeder.get_or_insert(SeedSettingDependencyWatchdogWeeder { enabled: true });
     watchdog.prober.get_or_insert(SeedSettingDependencyWatchdogProber { enabled: true });

@@ -116,6 +116,7 @@ pub fn registration(extension: &Extension) -> Option<(ControllerDeployment, Cont
         metadata,
         helm: Some(helm),
         inject_garden_kubeconfig: deployment.inject_garden_kubeconfig,
+        ..ControllerDeployment::default()
     };
     let mut registered =
         ControllerRegistration { metadata: ObjectMeta::named("", name), ..ControllerRegistration::default() };

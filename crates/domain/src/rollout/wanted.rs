@@ -78,6 +78,7 @@ impl Wanted<'_> {
             minimum: self.share.minimum,
             maximum: self.share.maximum,
             priority: self.pool.priority,
+            ..api::extensions::MachineDeployment::default()
         }
     }
 
@@ -139,6 +140,7 @@ impl Wanted<'_> {
             node_conditions,
             in_place_update_timeout,
             disable_health_timeout,
+            ..
         } = settings;
         let mut node_template = NodeTemplateSpec::default();
         node_template.metadata.labels.clone_from(&self.pool.labels);

@@ -135,6 +135,7 @@ impl Botanist {
                 path: "/opt/bin/kubelet".to_owned(),
                 permissions: Some(0o755),
                 content: image("kubelet", kubernetes),
+                ..File::default()
             });
             let settings = worker_pool::kubelet_config(&self.shoot, pool);
             let settings = serde_json::to_string(&settings).unwrap_or_default();
@@ -145,6 +146,7 @@ impl Botanist {
                     inline: Some(FileContentInline { encoding: String::new(), data: settings }),
                     ..FileContent::default()
                 },
+                ..File::default()
             });
             if !pool.sysctls.is_empty() {
                 let data: Vec<String> = pool.sysctls.iter().map(|(name, value)| format!("{name} = {value}")).collect();
@@ -155,6 +157,7 @@ impl Botanist {
                         inline: Some(FileContentInline { encoding: String::new(), data: data.join("\n") }),
                         ..FileContent::default()
                     },
+                    ..File::default()
                 });
             }
         }

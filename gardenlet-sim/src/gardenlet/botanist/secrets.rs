@@ -151,6 +151,7 @@ impl Botanist {
             spec: BackupEntrySpec {
                 bucket_name: self.seed.metadata.uid.clone(),
                 seed_name: Some(self.seed.metadata.name.clone()),
+                ..BackupEntrySpec::default()
             },
             ..BackupEntry::default()
         };

@@ -40,8 +40,12 @@ impl Botanist {
 
     /// In upstream's order, only those that apply.
     fn advertised_addresses(&self) -> Vec<ShootAdvertisedAddress> {
-        let address =
-            |name: &str, host: String| ShootAdvertisedAddress { name: name.to_owned(), url: format!("https://{host}") };
+        let of_url = |name: &str, url: String| ShootAdvertisedAddress {
+            name: name.to_owned(),
+            url,
+            ..ShootAdvertisedAddress::default()
+        };
+        let address = |name: &str, host: String| of_url(name, format!("https://{host}"));
         let mut addresses = Vec::new();
         if let Some(domain) = self.shoot.spec.dns.as_ref().and_then(|dns| dns.domain.as_deref()) {
             addresses.push(address("external", format!("api.{domain}")));
@@ -62,7 +66,7 @@ impl Botanist {
             .and_then(|server| server.service_account_config.as_ref())
             .and_then(|config| config.issuer.clone());
         if let Some(url) = issuer {
-            addresses.push(ShootAdvertisedAddress { name: "service-account-issuer".to_owned(), url });
+            addresses.push(of_url("service-account-issuer", url));
         } else if let Some(host) = internal {
             addresses.push(address("service-account-issuer", host));
         }
