@@ -11,9 +11,12 @@ use chrono::{DateTime, Utc};
 use clock::Random;
 use controller::Error;
 use domain::profile::Profile;
+use domain::release::{NEWEST, Release};
+use domain::skew::GardenerVersion;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
+use ops::release;
 use process::{Context, Identity, Output, Tasks, Transport, User};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -62,6 +65,11 @@ impl View {
     /// By whose rules the landscape goes.
     pub fn rules(&self) -> Profile {
         self.dashboard.options().rules
+    }
+
+    /// Release of the landscape's Gardener, by whose rules is foretold.
+    pub fn release(&self) -> Release {
+        GardenerVersion::parse(&self.dashboard.options().gardener_version).map_or(NEWEST, |it| release::rules_of(&it))
     }
 
     /// Path and query of the page.

@@ -7,8 +7,9 @@ use api::core::Shoot;
 use chrono::{DateTime, Utc};
 use clock::Random;
 use domain::forecast::{self, Change, Course, Offer, Settings, Subject};
+use domain::release::Release;
 use domain::skew::GardenerVersion;
-use domain::skew::releases::{EMULATED, feature_gate};
+use domain::skew::releases::gate_is_on;
 use domain::validation::shoot::Gates;
 use domain::worker_pool::{Effect, HashVersion};
 
@@ -150,8 +151,13 @@ impl Forecast {
                 forecast.unmoved.push(Unmoved { shoot: name, prospect });
                 continue;
             };
-            let settings =
-                Settings { from, until, draw: &draw, gates: gates_for(shoot), forms: &|shoot| world.forms(shoot) };
+            let settings = Settings {
+                from,
+                until,
+                draw: &draw,
+                gates: gates_for(world.release),
+                forms: &|shoot| world.forms(shoot),
+            };
             let course = forecast::course(shoot, offer, &settings);
             if !course.changes.iter().any(|change| change.failure.is_none()) {
                 let next = course.next_change(offer, &settings);
@@ -211,22 +217,15 @@ impl Forecast {
     }
 }
 
-/// A landscape whose Shoots have pools that are updated in place has the gates for that, and one whose Shoots have
-/// automatic rotations the operations.
-pub fn gates_for(shoot: &Shoot) -> Gates {
-    let rotates = shoot.spec.maintenance.as_ref().is_some_and(|maintenance| maintenance.auto_rotation.is_some());
-    let gates =
-        Gates { in_place_node_updates: true, credentials_rotation_without_workers_rollout: true, ..Gates::default() };
-    // Automatic rotations are of 1.135.
-    if rotates { Gates { release: domain::release::Release(135), ..gates } } else { gates }
+/// A gardener-apiserver of a release with the gates that Shoots need which are updated in place.
+pub fn gates_for(release: Release) -> Gates {
+    Gates { in_place_node_updates: true, credentials_rotation_without_workers_rollout: true, release }
 }
 
-/// The form of hash that the emulated gardenlet uses by default.
-pub fn hash_version() -> HashVersion {
-    let version = GardenerVersion::parse(EMULATED);
-    let is_on =
-        version.and_then(|version| feature_gate(&version, "NewWorkerPoolHash")).is_some_and(|gate| gate.default);
-    if is_on { HashVersion::V2 } else { HashVersion::V1 }
+/// The form of hash that a gardenlet of a release uses by default.
+pub fn hash_version(release: Release) -> HashVersion {
+    let version = GardenerVersion::release(1, u64::from(release.0), 0);
+    if gate_is_on(&version, "NewWorkerPoolHash", None) { HashVersion::V2 } else { HashVersion::V1 }
 }
 
 /// Why nothing happens to a Shoot until an instant.

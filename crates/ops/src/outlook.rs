@@ -156,6 +156,7 @@ mod tests {
     use apimachinery::Resource;
     use clock::Random;
     use domain::forecast::{Offer, Settings, course, next_run};
+    use domain::release::DOCUMENTED;
     use serde_json::{Value, json};
 
     use super::*;
@@ -190,8 +191,8 @@ mod tests {
             from: now,
             until: now + TimeDelta::days(90),
             draw: &draw,
-            gates: gates_for(&shoot),
-            forms: &|_| hash_version().into(),
+            gates: gates_for(DOCUMENTED),
+            forms: &|_| hash_version(DOCUMENTED).into(),
         };
         let offer = Offer { name: "local".to_owned(), first: profile.spec.clone(), changes: Vec::new() };
         let changes = course(&shoot, &offer, &settings).changes;

@@ -9,6 +9,7 @@ use domain::admission::shoot::default_kubernetes_version;
 use domain::cloud_profile;
 use domain::maintenance::kubernetes_update;
 use domain::profile::Profile;
+use domain::release::Release;
 use domain::versions::{Expirable, Gap, State, Strategy, Version, choose, gap, shown_default, state};
 use serde_json::{Value, json};
 
@@ -166,10 +167,21 @@ fn entry<'a>(map: &'a mut BTreeMap<String, (usize, usize)>, key: &str) -> &'a mu
     map.get_mut(key).expect("it was put there")
 }
 
+/// Instant and rules by which versions are looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// The instant.
+    pub now: DateTime<Utc>,
+    /// Documents or upstream.
+    pub profile: Profile,
+    /// Release of Gardener.
+    pub release: Release,
+}
+
 /// What the profiles of a world offer at an instant: all, or the one with a name. `None`: there is no such profile.
 pub fn offered(world: &World, wanted: Option<&str>, now: DateTime<Utc>, profile: Profile) -> Option<Offered> {
     let uses = |key: &ProfileKey| Uses::of(world.shoots.iter().filter(|shoot| ProfileKey::of(shoot) == *key));
-    offered_to(&world.offers(), &uses, wanted, now, profile)
+    offered_to(&world.offers(), &uses, wanted, Rules { now, profile, release: world.release })
 }
 
 /// As [`offered`], of profiles and of who uses each.
@@ -177,8 +189,7 @@ pub fn offered_to(
     offers: &BTreeMap<ProfileKey, CloudProfileSpec>,
     uses: &dyn Fn(&ProfileKey) -> Uses,
     wanted: Option<&str>,
-    now: DateTime<Utc>,
-    profile: Profile,
+    rules: Rules,
 ) -> Option<Offered> {
     let mut found = None;
     for (key, offered) in offers {
@@ -187,7 +198,7 @@ pub fn offered_to(
             continue;
         }
         let found = found.get_or_insert_with(Offered::default);
-        let view = View { name, offered, users: uses(key), now, profile };
+        let view = View { name, offered, users: uses(key), rules };
         view.list(&mut found.rows);
         view.warn(&mut found.warnings);
     }
@@ -199,24 +210,23 @@ struct View<'a> {
     name: String,
     offered: &'a CloudProfileSpec,
     users: Uses,
-    now: DateTime<Utc>,
-    profile: Profile,
+    rules: Rules,
 }
 
 impl View<'_> {
     fn list(&self, rows: &mut Vec<Row>) {
         let versions = &self.offered.kubernetes.versions;
-        let default = shown_default(versions, self.now).map(|entry| entry.version.as_str());
+        let default = shown_default(versions, self.rules.now).map(|entry| entry.version.as_str());
         for entry in sorted(versions.iter()) {
             let (shoots, pools) = self.users.of_kubernetes(&entry.version);
-            let blocking = if self.profile.worker_pool_versions_are_in_use() { shoots + pools } else { shoots };
-            let (automatic, forced) = targets(versions, &entry.version, Strategy::Kubernetes, self.now);
+            let blocking = if self.rules.profile.worker_pool_versions_are_in_use() { shoots + pools } else { shoots };
+            let (automatic, forced) = targets(versions, &entry.version, Strategy::Kubernetes, self.rules.now);
             rows.push(self.row("kubernetes", entry, (automatic, forced), (shoots, pools), blocking == 0, default));
         }
         for image in &self.offered.machine_images {
             for entry in sorted(image.versions.iter()) {
                 let (shoots, pools) = self.users.of_image(&image.name, &entry.version);
-                let targets = image_targets(image, &entry.version, self.now);
+                let targets = image_targets(image, &entry.version, self.rules.now);
                 rows.push(self.row(&image.name, entry, targets, (shoots, pools), pools == 0, None));
             }
         }
@@ -237,9 +247,9 @@ impl View<'_> {
             subject: subject.to_owned(),
             version: entry.version().to_owned(),
             is_default: default == Some(entry.version()),
-            state: state(entry, self.now),
+            state: state(entry, self.rules.now),
             expires,
-            days_left: expires.map(|date| days_left(date, self.now)),
+            days_left: expires.map(|date| days_left(date, self.rules.now)),
             automatic_target: automatic,
             forced_target: forced,
             shoots,
@@ -252,8 +262,8 @@ impl View<'_> {
         let versions = &self.offered.kubernetes.versions;
         let name = &self.name;
         let path = apimachinery::field::Path::new("spec");
-        let shown = shown_default(versions, self.now).map(|entry| entry.version.clone());
-        let filled = default_kubernetes_version(versions, "", self.now, &path).ok().flatten();
+        let shown = shown_default(versions, self.rules.now).map(|entry| entry.version.clone());
+        let filled = default_kubernetes_version(versions, "", self.rules.now, &path).ok().flatten();
         match (&shown, &filled) {
             (None, Some(filled)) => warnings.push(format!(
                 "{name}: no version is supported or unclassified, so none is marked; an empty spec.kubernetes.version gives {filled}"
@@ -273,7 +283,7 @@ impl View<'_> {
                 ));
                 continue;
             }
-            let judged = state(entry, self.now);
+            let judged = state(entry, self.rules.now);
             if judged == State::Deprecated && entry.expiration_date.is_none() {
                 warnings
                     .push(format!("{name}: kubernetes {} is deprecated, but has no expiration date", entry.version));
@@ -281,7 +291,7 @@ impl View<'_> {
             if entry.expiration_date.is_none() {
                 continue;
             }
-            let expired_by_then = entry.expiration_date.map_or(self.now, |date| date.0.max(self.now));
+            let expired_by_then = entry.expiration_date.map_or(self.rules.now, |date| date.0.max(self.rules.now));
             let outcome = kubernetes_update(&entry.version, false, versions, None, expired_by_then);
             if outcome.is_some_and(|outcome| outcome.result.is_err()) {
                 warnings.push(format!(
@@ -295,13 +305,13 @@ impl View<'_> {
         warnings.extend(self.gaps(&ends));
         for image in &self.offered.machine_images {
             for entry in &image.versions {
-                if state(entry, self.now) == State::Deprecated && entry.expiration_date.is_none() {
+                if state(entry, self.rules.now) == State::Deprecated && entry.expiration_date.is_none() {
                     warnings.push(format!(
                         "{name}: {} {} is deprecated, but has no expiration date",
                         image.name, entry.version
                     ));
                 }
-                let date = entry.expiration_date.map(|date| date.0.max(self.now));
+                let date = entry.expiration_date.map(|date| date.0.max(self.rules.now));
                 if let Some(then) = date
                     && image_targets(image, &entry.version, then).1.is_none()
                 {
@@ -309,7 +319,7 @@ impl View<'_> {
                         "{name}: {} {} {}, and no version follows it (update strategy: {})",
                         image.name,
                         entry.version,
-                        if state(entry, self.now) == State::Expired { "has expired" } else { "expires" },
+                        if state(entry, self.rules.now) == State::Expired { "has expired" } else { "expires" },
                         image.update_strategy.as_deref().unwrap_or("major")
                     ));
                 }

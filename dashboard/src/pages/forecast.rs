@@ -148,7 +148,8 @@ impl Question {
                 from + TimeDelta::days(90)
             }
         };
-        Self { from, until, what_if, refused: Vec::new(), before: World::default(), world: World::default() }
+        let empty = World::new(view.release());
+        Self { from, until, what_if, refused: Vec::new(), before: empty.clone(), world: empty }
     }
 
     /// Reads the landscape that the question is about, and makes the one that would be.
