@@ -11,12 +11,13 @@ use chrono::{DateTime, Utc};
 use clock::Random;
 use controller::Error;
 use domain::profile::Profile;
-use domain::release::DOCUMENTED;
+use domain::release::{NEWEST, Release};
 use domain::skew::GardenerVersion;
 use domain::versions;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
+use ops::release;
 use process::{Context, Identity, Output, Tasks, Transport, User};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -64,13 +65,17 @@ impl View {
 
     /// The instant that the page shows and the landscape's release.
     pub fn moment(&self) -> versions::Moment {
-        let version = GardenerVersion::parse(&self.dashboard.options().gardener_version);
-        versions::Moment::new(self.now(), version.map_or(DOCUMENTED, |version| version.served_release()))
+        versions::Moment::new(self.now(), self.release())
     }
 
     /// By whose rules the landscape goes.
     pub fn rules(&self) -> Profile {
         self.dashboard.options().rules
+    }
+
+    /// Release of the landscape's Gardener, by whose rules is foretold.
+    pub fn release(&self) -> Release {
+        GardenerVersion::parse(&self.dashboard.options().gardener_version).map_or(NEWEST, |it| release::rules_of(&it))
     }
 
     /// Path and query of the page.

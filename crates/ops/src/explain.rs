@@ -6,7 +6,6 @@ use api::core::{CloudProfileSpec, Shoot};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::forecast::choice::{self, Choice};
 use domain::maintenance::upcoming;
-use domain::release::DOCUMENTED;
 use domain::versions::Moment;
 use domain::window::Window;
 
@@ -22,9 +21,10 @@ pub fn lines(
     shoot: &Shoot,
     profile_name: &str,
     offered: &CloudProfileSpec,
-    now: DateTime<Utc>,
+    at: Moment,
     pool: Option<&str>,
 ) -> Vec<Line> {
+    let now = at.now;
     let counts = upcoming::time_window(shoot, now);
     let window = upcoming::effective_window(shoot, now);
     let nominal = match counts.filter(|window| Window::parse(&window.begin, &window.end).is_ok()) {
@@ -40,7 +40,7 @@ pub fn lines(
             lines.push(waiting(shoot));
         }
     }
-    for choice in choice::choices(shoot, profile_name, offered, Moment::new(now, DOCUMENTED)) {
+    for choice in choice::choices(shoot, profile_name, offered, at) {
         if pool.is_none() || choice.pool.is_none() || choice.pool.as_deref() == pool {
             lines.extend(of_choice(&choice, now));
         }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What maintenance will do to Shoots: who is updated when, to what, why, and who is not.
 
-use domain::release::DOCUMENTED;
 use domain::versions::Moment;
 use std::collections::BTreeMap;
 
@@ -9,8 +8,9 @@ use api::core::Shoot;
 use chrono::{DateTime, Utc};
 use clock::Random;
 use domain::forecast::{self, Change, Course, Offer, Settings, Subject};
+use domain::release::Release;
 use domain::skew::GardenerVersion;
-use domain::skew::releases::{EMULATED, feature_gate};
+use domain::skew::releases::gate_is_on;
 use domain::validation::shoot::Gates;
 use domain::worker_pool::{Effect, HashVersion};
 
@@ -152,12 +152,17 @@ impl Forecast {
                 forecast.unmoved.push(Unmoved { shoot: name, prospect });
                 continue;
             };
-            let settings =
-                Settings { from, until, draw: &draw, gates: gates_for(shoot), forms: &|shoot| world.forms(shoot) };
+            let settings = Settings {
+                from,
+                until,
+                draw: &draw,
+                gates: gates_for(world.release),
+                forms: &|shoot| world.forms(shoot),
+            };
             let course = forecast::course(shoot, offer, &settings);
             if !course.changes.iter().any(|change| change.failure.is_none()) {
                 let next = course.next_change(offer, &settings);
-                let prospect = Prospect::of(next, standing(shoot, offer, &course, until));
+                let prospect = Prospect::of(next, standing(shoot, offer, &course, Moment::new(until, world.release)));
                 forecast.unmoved.push(Unmoved { shoot: name.clone(), prospect });
             }
             forecast.rows.extend(course.changes.into_iter().map(|change| Row { shoot: name.clone(), change }));
@@ -188,7 +193,9 @@ impl Forecast {
         let mut add = |line: Line| lines.push(line.deeper());
         match world.offers().get(&key) {
             Some(offered) => {
-                explain::lines(shoot, &key.name, offered, from, None).into_iter().for_each(&mut add);
+                explain::lines(shoot, &key.name, offered, Moment::new(from, world.release), None)
+                    .into_iter()
+                    .for_each(&mut add);
             }
             None => add(Line::of(format!("what {key} offers is not among the manifests"))),
         }
@@ -213,26 +220,24 @@ impl Forecast {
     }
 }
 
-/// A landscape whose Shoots have pools that are updated in place has the gates for that, and one whose Shoots have
-/// automatic rotations the operations.
-pub fn gates_for(shoot: &Shoot) -> Gates {
-    let rotates = shoot.spec.maintenance.as_ref().is_some_and(|maintenance| maintenance.auto_rotation.is_some());
-    let gates =
-        Gates { in_place_node_updates: true, credentials_rotation_without_workers_rollout: true, ..Gates::default() };
-    // Automatic rotations are of 1.135.
-    if rotates { Gates { release: domain::release::Release(135), ..gates } } else { gates }
+/// Gates of a gardener-apiserver of a release, all of them on: objects that a landscape has taken may need each.
+pub fn gates_for(release: Release) -> Gates {
+    Gates {
+        in_place_node_updates: true,
+        credentials_rotation_without_workers_rollout: true,
+        version_classification_lifecycle: true,
+        release,
+    }
 }
 
-/// The form of hash that the emulated gardenlet uses by default.
-pub fn hash_version() -> HashVersion {
-    let version = GardenerVersion::parse(EMULATED);
-    let is_on =
-        version.and_then(|version| feature_gate(&version, "NewWorkerPoolHash")).is_some_and(|gate| gate.default);
-    if is_on { HashVersion::V2 } else { HashVersion::V1 }
+/// The form of hash that a gardenlet of a release uses by default.
+pub fn hash_version(release: Release) -> HashVersion {
+    let version = GardenerVersion::release(1, u64::from(release.0), 0);
+    if gate_is_on(&version, "NewWorkerPoolHash", None) { HashVersion::V2 } else { HashVersion::V1 }
 }
 
 /// Why nothing happens to a Shoot until an instant.
-fn standing(shoot: &Shoot, offer: &Offer, course: &Course, until: DateTime<Utc>) -> String {
+fn standing(shoot: &Shoot, offer: &Offer, course: &Course, until: Moment) -> String {
     if shoot.metadata.is_being_deleted() {
         return "being deleted".to_owned();
     }
@@ -243,7 +248,7 @@ fn standing(shoot: &Shoot, offer: &Offer, course: &Course, until: DateTime<Utc>)
     if domain::versions::Version::parse(&shoot.spec.kubernetes.version).is_err() {
         return format!("since `{}` is no version", shoot.spec.kubernetes.version);
     }
-    let choices = forecast::choice::choices(&course.last, &offer.name, offer.at(until), Moment::new(until, DOCUMENTED));
+    let choices = forecast::choice::choices(&course.last, &offer.name, offer.at(until.now), until);
     if choices.iter().all(|choice| !choice.auto_update) {
         "since automatic updates are off and nothing in use expires".to_owned()
     } else {

@@ -10,7 +10,8 @@
 //!
 //! **Invariants.** Nothing reads the wall clock or writes to a landscape. The same objects, instant and seed give the same answer.
 //!
-//! **Tour.** [`world`] CloudProfiles and Shoots, [`given`] those of [`manifests`]; [`forecast`] what maintenance will do,
+//! **Tour.** [`world`] CloudProfiles and Shoots, [`given`] those of [`manifests`], without what is [`ignored`]; [`release`] by whose
+//! rules an answer is made; [`forecast`] what maintenance will do,
 //! in [`rows`], counted by [`summary`], with the Shoots that are [`unmoved`], with other dates and classifications
 //! ([`what_if`]); [`explain`] why a version is
 //! chosen or left; [`outlook`] how grave that is; [`versions`] what is offered and who uses it, [`users`] what happens to whom;
@@ -33,6 +34,7 @@ pub mod forecast;
 pub mod given;
 pub mod goal;
 pub mod history;
+pub mod ignored;
 pub mod instant;
 pub mod lines;
 pub mod manifests;
@@ -40,6 +42,7 @@ pub mod names;
 pub mod outlook;
 pub mod past;
 pub mod read;
+pub mod release;
 pub mod rollout;
 pub mod rows;
 pub mod skew;

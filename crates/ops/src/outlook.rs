@@ -13,7 +13,6 @@ use api::core::{CloudProfileSpec, Shoot};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::forecast::choice::{self, Choice};
 use domain::forecast::{Change, Subject};
-use domain::release::DOCUMENTED;
 use domain::versions::Moment;
 use domain::versions::{Gap, Version, gap};
 use domain::worker_pool::{Effect, following};
@@ -54,7 +53,7 @@ pub struct Course<'a> {
     /// What the profile offers.
     pub offered: &'a CloudProfileSpec,
     /// The instant from which on it is judged.
-    pub now: DateTime<Utc>,
+    pub at: Moment,
     /// When maintenance runs next.
     pub run: DateTime<Utc>,
     /// What maintenance does from `now` on, in the order of time.
@@ -63,12 +62,13 @@ pub struct Course<'a> {
 
 /// What comes of the versions of a Shoot: control plane, Kubernetes versions of pools, images of pools.
 pub fn of(course: &Course) -> Vec<Outlook> {
-    let choices = choice::choices(course.shoot, course.profile, course.offered, Moment::new(course.now, DOCUMENTED));
+    let choices = choice::choices(course.shoot, course.profile, course.offered, course.at);
     choices.iter().filter_map(|choice| one(choice, course)).collect()
 }
 
 fn one(choice: &Choice, course: &Course) -> Option<Outlook> {
-    let Course { shoot, profile, offered, now, run, changes } = *course;
+    let Course { shoot, profile, offered, at, run, changes } = *course;
+    let now = at.now;
     let subject = if choice.image.is_some() { Subject::MachineImage } else { Subject::Kubernetes };
     let is_of_it = |change: &&Change| {
         change.subject == subject && change.pool == choice.pool && change.from.as_deref() == Some(&*choice.current)
@@ -103,21 +103,20 @@ fn one(choice: &Choice, course: &Course) -> Option<Outlook> {
         None => {
             let missing = match &choice.image {
                 Some(image) => format!("no version of {image} follows it that the pool can run"),
-                None => gap(&offered.kubernetes.versions, &choice.current, Moment::new(date.max(now), DOCUMENTED))
-                    .map_or_else(
-                        || {
-                            // Something else stands in the way.
-                            let fails = |change: &&Change| {
-                                change.failure.is_some() && (is_of_it(change) || change.subject == Subject::Blocked)
-                            };
-                            let failure = changes.iter().find(fails).and_then(|change| change.failure.as_deref());
-                            format!(
-                                "maintenance does not get there: {}",
-                                failure.unwrap_or("no run of it lies within what is foreseen")
-                            )
-                        },
-                        |gap| missing(&choice.current, &gap),
-                    ),
+                None => gap(&offered.kubernetes.versions, &choice.current, at.at(date.max(now))).map_or_else(
+                    || {
+                        // Something else stands in the way.
+                        let fails = |change: &&Change| {
+                            change.failure.is_some() && (is_of_it(change) || change.subject == Subject::Blocked)
+                        };
+                        let failure = changes.iter().find(fails).and_then(|change| change.failure.as_deref());
+                        format!(
+                            "maintenance does not get there: {}",
+                            failure.unwrap_or("no run of it lies within what is foreseen")
+                        )
+                    },
+                    |gap| missing(&choice.current, &gap),
+                ),
             };
             let text = format!(
                 "{what} {when}, and there is no version to go to: {missing}; offer one in {profile}, or give this one a later expiration date"
@@ -159,6 +158,7 @@ mod tests {
     use apimachinery::Resource;
     use clock::Random;
     use domain::forecast::{Offer, Settings, course, next_run};
+    use domain::release::DOCUMENTED;
     use serde_json::{Value, json};
 
     use super::*;
@@ -193,14 +193,15 @@ mod tests {
             from: now,
             until: now + TimeDelta::days(90),
             draw: &draw,
-            gates: gates_for(&shoot),
-            forms: &|_| hash_version().into(),
+            gates: gates_for(DOCUMENTED),
+            forms: &|_| hash_version(DOCUMENTED).into(),
         };
         let offer = Offer { name: "local".to_owned(), first: profile.spec.clone(), changes: Vec::new() };
         let changes = course(&shoot, &offer, &settings).changes;
         let (run, _) = next_run(&shoot, now, &draw);
         let (profile, offered) = ("CloudProfile local", &profile.spec);
-        let all = of(&Course { shoot: &shoot, profile, offered, now, run, changes: &changes });
+        let all =
+            of(&Course { shoot: &shoot, profile, offered, at: Moment::new(now, DOCUMENTED), run, changes: &changes });
         all.into_iter().map(|outlook| (outlook.gravity, outlook.text)).collect()
     }
 

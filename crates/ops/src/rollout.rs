@@ -396,7 +396,7 @@ mod tests {
         let change = Change {
             old: shoot(old),
             new: shoot(new),
-            world: World::default(),
+            world: World::new(domain::release::DOCUMENTED),
             nodes: BTreeMap::new(),
             now: DateTime::UNIX_EPOCH,
             is_of_landscape: false,
@@ -440,7 +440,7 @@ mod tests {
         let change = |minimum: i32| {
             let mut new = shoot(&[("a", "small")]);
             new.spec.provider.workers[0].minimum = minimum;
-            let (old, world) = (shoot(&[]), World::default());
+            let (old, world) = (shoot(&[]), World::new(domain::release::DOCUMENTED));
             let nodes = BTreeMap::new();
             let now = DateTime::UNIX_EPOCH;
             let change = Change { old, new, world, nodes, now, is_of_landscape: false, answer: Some(None) };

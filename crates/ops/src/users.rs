@@ -4,7 +4,6 @@
 //! What maintenance does is not decided here: the changes are those of a [`Forecast`], and why a version stays is what
 //! [`crate::explain`] says.
 
-use domain::release::DOCUMENTED;
 use domain::versions::Moment;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -63,7 +62,7 @@ pub fn of(world: &World, forecast: &Forecast, now: DateTime<Utc>) -> Vec<Group> 
         let Some(offered) = offers.get(&key) else { continue };
         let name = name_of(shoot);
         let own = changes.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
-        for choice in choice::choices(shoot, &key.name, offered, Moment::new(now, DOCUMENTED)) {
+        for choice in choice::choices(shoot, &key.name, offered, Moment::new(now, world.release)) {
             let fate = fate(shoot, &choice, own, now);
             let subject = choice.image.unwrap_or_else(|| "kubernetes".to_owned());
             let user = User { shoot: name.clone(), pool: choice.pool, fate };

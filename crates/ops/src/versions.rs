@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What CloudProfiles offer at an instant, who uses it, and what comes after it.
 
-use domain::release::DOCUMENTED;
-use domain::versions::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::core::{CloudProfileSpec, MachineImage, Shoot, Worker};
@@ -11,7 +9,8 @@ use domain::admission::shoot::default_kubernetes_version;
 use domain::cloud_profile;
 use domain::maintenance::kubernetes_update;
 use domain::profile::Profile;
-use domain::versions::{Expirable, Gap, State, Strategy, Version, choose, gap, shown_default};
+use domain::release::Release;
+use domain::versions::{Expirable, Gap, Moment, State, Strategy, Version, choose, gap, shown_default};
 use serde_json::{Value, json};
 
 use crate::past::rows::{PoolRow, ShootRow};
@@ -168,10 +167,21 @@ fn entry<'a>(map: &'a mut BTreeMap<String, (usize, usize)>, key: &str) -> &'a mu
     map.get_mut(key).expect("it was put there")
 }
 
+/// Instant and rules by which versions are looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// The instant.
+    pub now: DateTime<Utc>,
+    /// Documents or upstream.
+    pub profile: Profile,
+    /// Release of Gardener.
+    pub release: Release,
+}
+
 /// What the profiles of a world offer at an instant: all, or the one with a name. `None`: there is no such profile.
 pub fn offered(world: &World, wanted: Option<&str>, now: DateTime<Utc>, profile: Profile) -> Option<Offered> {
     let uses = |key: &ProfileKey| Uses::of(world.shoots.iter().filter(|shoot| ProfileKey::of(shoot) == *key));
-    offered_to(&world.offers(), &uses, wanted, now, profile)
+    offered_to(&world.offers(), &uses, wanted, Rules { now, profile, release: world.release })
 }
 
 /// As [`offered`], of profiles and of who uses each.
@@ -179,8 +189,7 @@ pub fn offered_to(
     offers: &BTreeMap<ProfileKey, CloudProfileSpec>,
     uses: &dyn Fn(&ProfileKey) -> Uses,
     wanted: Option<&str>,
-    now: DateTime<Utc>,
-    profile: Profile,
+    rules: Rules,
 ) -> Option<Offered> {
     let mut found = None;
     for (key, offered) in offers {
@@ -189,7 +198,7 @@ pub fn offered_to(
             continue;
         }
         let found = found.get_or_insert_with(Offered::default);
-        let view = View { name, offered, users: uses(key), now, profile };
+        let view = View { name, offered, users: uses(key), rules };
         view.list(&mut found.rows);
         view.warn(&mut found.warnings);
     }
@@ -201,18 +210,17 @@ struct View<'a> {
     name: String,
     offered: &'a CloudProfileSpec,
     users: Uses,
-    now: DateTime<Utc>,
-    profile: Profile,
+    rules: Rules,
 }
 
 impl View<'_> {
     const fn at(&self) -> Moment {
-        Moment::new(self.now, DOCUMENTED)
+        Moment::new(self.rules.now, self.rules.release)
     }
 
     /// An instant, now or later, at which a version with an expiration date has expired.
     fn expired(&self, date: DateTime<Utc>) -> Moment {
-        self.at().at((date + TimeDelta::nanoseconds(1)).max(self.now))
+        self.at().at((date + TimeDelta::nanoseconds(1)).max(self.rules.now))
     }
 
     fn list(&self, rows: &mut Vec<Row>) {
@@ -220,7 +228,7 @@ impl View<'_> {
         let default = shown_default(versions, self.at()).map(|entry| entry.version.as_str());
         for entry in sorted(versions.iter()) {
             let (shoots, pools) = self.users.of_kubernetes(&entry.version);
-            let blocking = if self.profile.worker_pool_versions_are_in_use() { shoots + pools } else { shoots };
+            let blocking = if self.rules.profile.worker_pool_versions_are_in_use() { shoots + pools } else { shoots };
             let (automatic, forced) = targets(versions, &entry.version, Strategy::Kubernetes, self.at());
             rows.push(self.row("kubernetes", entry, (automatic, forced), (shoots, pools), blocking == 0, default));
         }
@@ -250,7 +258,7 @@ impl View<'_> {
             is_default: default == Some(entry.version()),
             state: self.at().state(entry),
             expires,
-            days_left: expires.map(|date| days_left(date, self.now)),
+            days_left: expires.map(|date| days_left(date, self.rules.now)),
             automatic_target: automatic,
             forced_target: forced,
             shoots,

@@ -10,10 +10,11 @@ use api::core::{CloudProfile, Shoot};
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 use domain::profile::Profile;
+use domain::release::Release;
 use domain::validation::cloud_profile::cloud_profile_update;
-use domain::validation::shoot::Gates;
 
 use crate::Error;
+use crate::forecast::gates_for;
 use crate::instant::When;
 use crate::spelling::{distance, nearest};
 
@@ -136,6 +137,7 @@ pub fn apply(
     expire: &[Expire],
     classify: &[Classify],
     rules: Profile,
+    release: Release,
     now: DateTime<Utc>,
 ) -> Result<Vec<String>, Error> {
     let before = profiles.to_vec();
@@ -145,7 +147,7 @@ pub fn apply(
     for Classify(selector, class) in classify {
         each(profiles, selector, |_, classification| *classification = Some(class.clone()))?;
     }
-    let gates = Gates::default();
+    let gates = gates_for(release);
     let refused = |new: &CloudProfile, old: &CloudProfile| {
         let known = cloud_profile_update(old, old, rules, gates, now);
         let errors =
@@ -212,7 +214,14 @@ mod tests {
         let mut profiles = [profile];
         let mut apply = |text: &str| {
             let expire = [text.parse::<Expire>().expect("an expiration")];
-            super::apply(&mut profiles, &expire, &[], Profile::Documents, DateTime::UNIX_EPOCH)
+            super::apply(
+                &mut profiles,
+                &expire,
+                &[],
+                Profile::Documents,
+                domain::release::DOCUMENTED,
+                DateTime::UNIX_EPOCH,
+            )
         };
         assert_eq!(
             apply("kubernetes/1.31=2027-01-31").expect("it is offered"),
@@ -265,7 +274,14 @@ mod tests {
         ] {
             let expire = [format!("{wanted}=2027-01-31").parse::<Expire>().expect("an expiration")];
             let profiles = &mut [profile.clone()];
-            let refused = super::apply(profiles, &expire, &[], Profile::Documents, DateTime::UNIX_EPOCH);
+            let refused = super::apply(
+                profiles,
+                &expire,
+                &[],
+                Profile::Documents,
+                domain::release::DOCUMENTED,
+                DateTime::UNIX_EPOCH,
+            );
             let hint = format!("the nearest is `{nearest}`");
             assert_eq!(refused, Err(Error::input(format!("no CloudProfile has a version {wanted}"), hint)));
         }

@@ -10,6 +10,7 @@ use api::core::{CloudProfile, CloudProfileSpec, NamespacedCloudProfile, Shoot};
 use api::kubernetes::core::Secret;
 use controller::{Api, ListOptions};
 use domain::cloud_profile::{self, NAMESPACED_CLOUD_PROFILE};
+use domain::release::Release;
 use domain::worker_pool::{Forms, PoolForms, StoredKeys};
 use process::Context;
 
@@ -18,8 +19,10 @@ use crate::forecast::hash_version;
 use crate::given::{Remarks, and_more};
 
 /// Profiles and Shoots.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct World {
+    /// Release of Gardener by whose rules they live.
+    pub release: Release,
     /// CloudProfiles in the order in which they were given.
     pub cloud_profiles: Vec<CloudProfile>,
     /// NamespacedCloudProfiles, of any namespace.
@@ -74,11 +77,24 @@ impl std::fmt::Display for ProfileKey {
 }
 
 impl World {
-    /// From a landscape that runs.
+    /// Nothing, by the rules of a release.
+    pub fn new(release: Release) -> Self {
+        Self {
+            release,
+            cloud_profiles: Vec::new(),
+            namespaced: Vec::new(),
+            shoots: Vec::new(),
+            forms: BTreeMap::new(),
+            notes: Vec::new(),
+            remarks: Remarks::default(),
+        }
+    }
+
+    /// From a landscape that runs, by the rules of a release.
     ///
     /// # Errors
     /// The server's words.
-    pub async fn of_landscape(context: &Context) -> Result<Self, Error> {
+    pub async fn of_landscape(context: &Context, release: Release) -> Result<Self, Error> {
         let all = ListOptions::default();
         let shoots: Vec<Shoot> = Api::all(context, cluster::GARDEN).list(&all).await?.0;
         let keys = ListOptions::with_field(&format!("metadata.name={}", StoredKeys::SECRET));
@@ -86,9 +102,9 @@ impl World {
         Ok(Self {
             cloud_profiles: Api::all(context, cluster::GARDEN).list(&all).await?.0,
             namespaced: Api::all(context, cluster::GARDEN).list(&all).await?.0,
-            forms: shoots.iter().filter_map(|shoot| Some((name_of(shoot), forms_of(shoot, &keys)?))).collect(),
+            forms: shoots.iter().filter_map(|shoot| Some((name_of(shoot), forms_of(shoot, &keys, release)?))).collect(),
             shoots,
-            ..Self::default()
+            ..Self::new(release)
         })
     }
 
@@ -96,7 +112,7 @@ impl World {
     ///
     /// # Errors
     /// The server's words.
-    pub async fn of_shoot(context: &Context, shoot: &Shoot) -> Result<Self, Error> {
+    pub async fn of_shoot(context: &Context, shoot: &Shoot, release: Release) -> Result<Self, Error> {
         let all = ListOptions::default();
         let seed = shoot.status.seed_name.as_ref().or(shoot.spec.seed_name.as_ref());
         let namespace = &shoot.status.technical_id;
@@ -110,15 +126,15 @@ impl World {
         Ok(Self {
             cloud_profiles: Api::all(context, cluster::GARDEN).list(&all).await?.0,
             namespaced: Api::all(context, cluster::GARDEN).list(&all).await?.0,
-            forms: forms_of(shoot, &keys).map(|forms| (name_of(shoot), forms)).into_iter().collect(),
+            forms: forms_of(shoot, &keys, release).map(|forms| (name_of(shoot), forms)).into_iter().collect(),
             shoots: vec![shoot.clone()],
-            ..Self::default()
+            ..Self::new(release)
         })
     }
 
     /// How the pools of a Shoot are hashed; where that is not known, as new ones are.
     pub fn forms(&self, shoot: &Shoot) -> PoolForms {
-        self.forms.get(&name_of(shoot)).cloned().unwrap_or_else(|| hash_version().into())
+        self.forms.get(&name_of(shoot)).cloned().unwrap_or_else(|| hash_version(self.release).into())
     }
 
     /// Notes versions and images that Shoots use and their profiles do not have.
@@ -179,11 +195,11 @@ impl World {
 }
 
 /// The forms that the control plane of a Shoot remembers.
-fn forms_of(shoot: &Shoot, keys: &[Secret]) -> Option<PoolForms> {
+fn forms_of(shoot: &Shoot, keys: &[Secret], release: Release) -> Option<PoolForms> {
     let own = keys.iter().find(|secret| secret.metadata.namespace == shoot.status.technical_id)?;
     let stored: Vec<StoredKeys> = yaml::from_slice(&own.data.get(StoredKeys::DATA)?.0).ok()?;
     let pools: BTreeMap<String, Forms> = stored.iter().map(|entry| (entry.name.clone(), entry.forms())).collect();
-    let latest = pools.values().map(|forms| forms.latest).max().unwrap_or_else(hash_version);
+    let latest = pools.values().map(|forms| forms.latest).max().unwrap_or_else(|| hash_version(release));
     Some(PoolForms { pools, others: latest.into() })
 }
 

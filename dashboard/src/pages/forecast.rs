@@ -79,7 +79,8 @@ impl WhatIf {
 
     /// Changes a world; what the API server would say against it comes back.
     fn apply(&mut self, view: &View, world: &mut World, from: DateTime<Utc>) -> Vec<String> {
-        let refused = what_if::apply(&mut world.cloud_profiles, &self.expire, &self.classify, view.rules(), from);
+        let refused =
+            what_if::apply(&mut world.cloud_profiles, &self.expire, &self.classify, view.rules(), view.release(), from);
         let switched = what_if::apply_to_shoots(&mut world.shoots, &self.auto);
         for error in [refused.as_ref().err(), switched.as_ref().err()].into_iter().flatten() {
             self.complaints.push(if error.hint().is_empty() {
@@ -148,7 +149,8 @@ impl Question {
                 from + TimeDelta::days(90)
             }
         };
-        Self { from, until, what_if, refused: Vec::new(), before: World::default(), world: World::default() }
+        let empty = World::new(view.release());
+        Self { from, until, what_if, refused: Vec::new(), before: empty.clone(), world: empty }
     }
 
     /// Reads the landscape that the question is about, and makes the one that would be.

@@ -52,8 +52,9 @@ fn with_course<T>(
 ) -> T {
     let random = Random::new(view.dashboard.options().seed);
     let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
-    let settings =
-        Settings { from: view.now(), until, draw: &draw, gates: gates_for(shoot), forms: &|_| hash_version().into() };
+    let release = view.release();
+    let forms = |_: &Shoot| hash_version(release).into();
+    let settings = Settings { from: view.now(), until, draw: &draw, gates: gates_for(release), forms: &forms };
     of(forecast::course(shoot, offer, &settings), &settings)
 }
 

@@ -66,7 +66,7 @@ pub async fn world(view: &View) -> Result<World, Error> {
 /// # Errors
 /// What the API answers.
 pub async fn profiles(view: &View) -> Result<World, Error> {
-    let mut world = World::default();
+    let mut world = World::new(view.release());
     world.cloud_profiles = view.list(GARDEN, None, "").await?;
     // Who may not see those of any namespace sees none.
     world.namespaced = view.list(GARDEN, None, "").await.unwrap_or_default();

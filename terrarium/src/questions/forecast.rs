@@ -9,8 +9,9 @@ use clap::{Args, ValueEnum};
 use clock::{Clock, Random};
 use domain::profile::Profile;
 use ops::forecast::{Forecast, Only};
-use ops::given::Reading;
+use ops::given::{Given, Reading};
 use ops::instant::When;
+use ops::release::Chosen;
 use ops::rows::Row;
 use ops::spelling::counted;
 use ops::what_if::{self, Auto, Classify, Expire};
@@ -19,7 +20,7 @@ use ops::{show, summary};
 use process::{Context, Identity, Tasks};
 
 use super::rows::{self, Form};
-use super::{accept, paths};
+use super::{AskedRelease, accept, paths, tell};
 use crate::failure::Failure;
 use crate::live::history::Past;
 use crate::live::{Facts, Which, block_on};
@@ -30,7 +31,8 @@ use crate::output::Output;
 /// Reads CloudProfiles, NamespacedCloudProfiles and Shoots as `kubectl get -o yaml` prints them, and needs no landscape; or,
 /// without `-f`, those of a landscape, running or stopped, from its time on. Runs
 /// lie at the instants at which a landscape with the same --seed makes them. Manifests are read, filled in and
-/// validated as by the API server, which has them stored: what it refuses is an error, unless --force is given.
+/// validated as by the API server of a release, which has them stored: what it refuses is an error, unless --force is given.
+/// Fields that are unknown, or of other releases, are ignored with a note; one that may decide the answer is an error.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -71,7 +73,10 @@ pub(crate) struct Arguments {
     /// Form of the output
     #[arg(short = 'o', long = "output", value_enum, default_value_t = Form::Table)]
     output: Form,
-    /// Go on although the API server would refuse the manifests: each refusal becomes a warning
+    #[command(flatten)]
+    release: AskedRelease,
+    /// Go on although the API server would refuse the manifests: each refusal becomes a warning, except an unknown field that
+    /// may decide the answer
     #[arg(long)]
     force: bool,
     /// Seed of all randomness [default: the landscape's, else 1]
@@ -91,7 +96,7 @@ enum FailOn {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    let landscape = if arguments.files.is_empty() { Some(OfLandscape::read(&arguments.which)?) } else { None };
+    let landscape = if arguments.files.is_empty() { Some(OfLandscape::read(arguments)?) } else { None };
     let now = landscape.as_ref().map_or_else(|| Clock::wall().now(), |landscape| landscape.now);
     let from = arguments.from.map_or(now, |from| from.behind(now));
     let until = arguments.until.behind(from);
@@ -114,24 +119,27 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let random = Random::new(arguments.seed.or_else(|| facts.map(|facts| facts.seed)).unwrap_or(1));
     let rules = arguments.profile.as_ref().or_else(|| facts.map(|facts| &facts.profile));
     let rules = rules.and_then(|name| Profile::named(name)).unwrap_or_default();
-    let mut world = match landscape {
-        None => World::of_files(
-            &paths(&arguments.files, arguments.recursive)?,
-            Reading { random: &random, now: from, rules },
-        )?,
+    let (mut world, chosen) = match landscape {
+        None => {
+            let given = Given::read(&paths(&arguments.files, arguments.recursive)?, &mut |_| {})?;
+            let chosen = Chosen::for_shoots(arguments.release.version(), given.shoots());
+            (given.world(Reading { random: &random, now: from, rules, release: chosen.release }), chosen)
+        }
         Some(OfLandscape { world, facts, .. }) if world.shoots.is_empty() => {
             return Err(Failure::input(
                 format!("landscape {} has no Shoot", facts.name),
                 "create one, or give manifests with -f",
             ));
         }
-        Some(landscape) => landscape.world,
+        Some(OfLandscape { world, chosen, .. }) => (world, chosen),
     };
+    tell(&chosen, output);
     if world.shoots.is_empty() {
         accept(&world, arguments.force, output)?;
         return Err(Failure::input("there is no Shoot among the manifests", "add the Shoots to be looked at"));
     }
-    let refused = what_if::apply(&mut world.cloud_profiles, &arguments.expire, &arguments.classify, rules, from)?;
+    let refused =
+        what_if::apply(&mut world.cloud_profiles, &arguments.expire, &arguments.classify, rules, world.release, from)?;
     what_if::apply_to_shoots(&mut world.shoots, &arguments.auto)?;
     world.complete(from);
     accept(&world, arguments.force, output)?;
@@ -154,7 +162,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         }
         None => Vec::new(),
     };
-    print(&forecast, arguments, output)?;
+    print(&forecast, arguments, &chosen, output)?;
     print_lines(&explained, arguments.output, output)?;
     let is_found = |row: &Row| match arguments.fail_on {
         Some(FailOn::Failed) => row.change.failure.is_some(),
@@ -177,14 +185,15 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 /// What a landscape has, running or stopped.
 struct OfLandscape {
     world: World,
+    chosen: Chosen,
     facts: Facts,
     /// Where its time stands.
     now: DateTime<Utc>,
 }
 
 impl OfLandscape {
-    fn read(which: &Which) -> Result<Self, Failure> {
-        let directory = which.directory()?;
+    fn read(arguments: &Arguments) -> Result<Self, Failure> {
+        let directory = arguments.which.directory()?;
         if directory.facts()?.is_none() {
             let what = format!("there are no manifests, and there is no landscape in {}", directory.path().display());
             return Err(Failure::input(what, "give manifests with -f, or name a landscape with --landscape"));
@@ -200,10 +209,11 @@ impl OfLandscape {
                 tasks: Tasks::new(),
                 output: process::Output::new(process::child::say),
             };
-            let world = World::of_landscape(&context).await;
             let (facts, now) = (past.facts.clone(), past.now);
+            let chosen = arguments.release.of_landscape(&facts.name, facts.gardener())?;
+            let world = World::of_landscape(&context, chosen.release).await;
             past.close().await?;
-            Ok(Self { world: world?, facts, now })
+            Ok(Self { world: world?, chosen, facts, now })
         })
     }
 }
@@ -220,16 +230,16 @@ fn print_lines(lines: &[String], form: Form, output: &mut Output) -> Result<(), 
 }
 
 /// Prints the rows that are wanted, or counts them, and the last lines.
-fn print(forecast: &Forecast, arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+fn print(forecast: &Forecast, arguments: &Arguments, chosen: &Chosen, output: &mut Output) -> Result<(), Failure> {
     let is_shown = |row: &&Row| arguments.only.is_empty() || arguments.only.iter().any(|only| only.takes(&row.change));
     let shown: Vec<Row> = forecast.rows.iter().filter(is_shown).cloned().collect();
     let by = summary::By::from(arguments.summary);
     if by == summary::By::None {
-        rows::print(&shown, arguments.output, output)?;
+        rows::print(&shown, chosen, arguments.output, output)?;
     } else {
         let mut columns = vec![by.key()];
         columns.extend(summary::COLUMNS);
-        rows::print_objects(&summary::grouped(&shown, by), &columns, arguments.output, output)?;
+        rows::print_objects(&summary::grouped(&shown, by), &columns, chosen, arguments.output, output)?;
     }
     print_lines(&forecast.closing(), arguments.output, output)
 }

@@ -16,7 +16,11 @@ pub(crate) mod why;
 
 use std::path::PathBuf;
 
+use clap::Args;
+use domain::skew::GardenerVersion;
+use ops::given::Refusals;
 use ops::manifests;
+use ops::release::Chosen;
 use ops::world::World;
 
 use crate::failure::Failure;
@@ -30,21 +34,59 @@ pub(crate) fn paths(files: &[PathBuf], recursive: bool) -> Result<Vec<PathBuf>, 
     Ok(if recursive { manifests::with_subfolders(files)? } else { files.to_vec() })
 }
 
+/// `--gardener-version` of questions.
+#[derive(Debug, Args)]
+pub(crate) struct AskedRelease {
+    /// Release of Gardener whose rules answer: `newest`, or a version as v1.149 [default: the landscape's; of manifests the
+    /// newest that status.gardener.version of a Shoot says, else the newest known]
+    #[arg(long, value_name = "V", value_parser = ops::release::parse)]
+    pub(crate) gardener_version: Option<GardenerVersion>,
+}
+
+impl AskedRelease {
+    /// The version that was asked for.
+    pub(crate) fn version(&self) -> Option<&GardenerVersion> {
+        self.gardener_version.as_ref()
+    }
+
+    /// The release for a landscape of a version.
+    ///
+    /// # Errors
+    /// Nothing was asked for, and the landscape's version cannot be read.
+    pub(crate) fn of_landscape(&self, name: &str, version: &str) -> Result<Chosen, Failure> {
+        let own = GardenerVersion::parse(version).or_else(|| self.gardener_version.clone());
+        let own =
+            own.ok_or_else(|| Failure::Failed(format!("landscape {name}: `{version}` is no version of Gardener")))?;
+        Ok(Chosen::for_landscape(self.version(), name, own))
+    }
+}
+
+/// Says which release answers, and why.
+pub(crate) fn tell(chosen: &Chosen, output: &mut Output) {
+    for note in chosen.notes() {
+        output.note(&format!("note: {note}"));
+    }
+}
+
 /// Prints what the API server would refuse of manifests: as warnings if that does not matter.
 ///
 /// # Errors
 /// There is something, and it matters.
 fn accept(world: &World, force: bool, output: &mut Output) -> Result<(), Failure> {
-    let mut lines = world.refusals(force);
-    if force {
-        for line in &lines {
-            output.note(&format!("warning: {line}"));
-        }
-        return Ok(());
+    let Refusals { warnings, mut errors } = world.refusals(force);
+    for line in &warnings {
+        output.note(&format!("warning: {line}"));
     }
-    let Some(last) = lines.pop() else { return Ok(()) };
-    for line in &lines {
+    let Some(last) = errors.pop() else { return Ok(()) };
+    for line in &errors {
         output.note(&format!("error: {line}"));
     }
-    Err(Failure::input(last, "the API server refuses this; correct it, or go on with --force"))
+    let hint = match (force, world.is_undecided()) {
+        (false, false) => "the API server refuses this; correct it, or go on with --force",
+        (false, true) => {
+            "the API server refuses this; correct it, or go on with --force, which does not ignore what may decide"
+        }
+        (true, _) => "no release that is known here has this field: correct it, or take it out if it changes nothing",
+    };
+    Err(Failure::input(last, hint))
 }

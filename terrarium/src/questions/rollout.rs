@@ -8,17 +8,19 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use clock::{Clock, Random};
 use domain::profile::Profile;
+use domain::release::Release;
 use domain::skew::GardenerVersion;
 use domain::worker_pool::Effect;
 use ops::apply;
-use ops::given::Reading;
+use ops::given::{Given, Reading};
 use ops::manifests::Manifest;
+use ops::release::Chosen;
 use ops::rollout::{Change, Hashing, Outcome, Pool, ask, created, nodes_of, settings_of, tree_of};
 use ops::world::{World, name_of};
 use serde_json::Value;
 
-use super::skew::{Form, version};
-use super::{accept, paths};
+use super::skew::Form;
+use super::{AskedRelease, accept, paths, tell};
 use crate::failure::Failure;
 use crate::live::ask::table::Table;
 use crate::live::client::Client;
@@ -48,9 +50,8 @@ pub(crate) struct Arguments {
     /// The old Shoot, PROJECT/NAME, of the landscape
     #[arg(long, value_name = "P/N")]
     shoot: Option<ShootName>,
-    /// Version of Gardener, for the feature gates that are on by default [default: the landscape's, else v1.120.0]
-    #[arg(long, value_name = "V", value_parser = version)]
-    gardener_version: Option<GardenerVersion>,
+    #[command(flatten)]
+    release: AskedRelease,
     /// A feature gate of gardener-apiserver or gardenlet: `InPlaceNodeUpdates=true` [default: the landscape's]
     #[arg(long = "feature-gate", value_name = "G=B", value_parser = gate)]
     feature_gates: Vec<(String, bool)>,
@@ -73,15 +74,16 @@ fn gate(text: &str) -> Result<(String, bool), String> {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    let (change, hashing) = match &arguments.shoot {
+    let (change, hashing, chosen) = match &arguments.shoot {
         Some(shoot) => of_landscape(arguments, shoot, output)?,
-        None => (of_files(arguments, output)?, hashing(arguments, None, Vec::new())?),
+        None => of_files(arguments, output)?,
     };
+    tell(&chosen, output);
     let (pools, refused) = change.judge(arguments.operation.as_deref(), hashing)?;
     for note in &change.world.notes {
         output.note(&format!("note: {note}"));
     }
-    print(&change, &pools, arguments.output, output)?;
+    print(&change, &pools, &chosen, arguments.output, output)?;
     if let Some(refused) = refused {
         return Err(Failure::Failed(format!("the API server refuses the change: {refused}")));
     }
@@ -91,29 +93,28 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     Ok(())
 }
 
-/// Gates and hashes: those that are given, else those of a landscape with a release and gates.
+/// Gates and hashes of a release: those that are given, else those of a landscape.
 fn hashing(
     arguments: &Arguments,
-    release: Option<GardenerVersion>,
+    release: &GardenerVersion,
     mut gates: Vec<(String, bool)>,
 ) -> Result<Hashing, Failure> {
-    let release = arguments.gardener_version.clone().or(release);
-    let release = release.or_else(|| GardenerVersion::parse(landscape::GARDENER_VERSION));
-    let release = release.ok_or_else(|| Failure::Failed("the emulated version cannot be read".to_owned()))?;
     // Another release may not know the gates of the landscape.
-    gates.retain(|(name, on)| Hashing::of(&release, &[(name.clone(), *on)]).is_ok());
+    gates.retain(|(name, on)| Hashing::of(release, &[(name.clone(), *on)]).is_ok());
     gates.extend(arguments.feature_gates.iter().cloned());
-    Ok(Hashing::of(&release, &gates)?)
+    Ok(Hashing::of(release, &gates)?)
 }
 
 /// What to do where Shoots are missing.
 const HINT: &str = "give the old Shoot and the new one with -f, each in a file of its own";
 
 /// Both Shoots from manifests.
-fn of_files(arguments: &Arguments, output: &mut Output) -> Result<Change, Failure> {
+fn of_files(arguments: &Arguments, output: &mut Output) -> Result<(Change, Hashing, Chosen), Failure> {
     let now = Clock::wall().now();
+    let given = given(arguments, &mut apply_to_first())?;
+    let chosen = Chosen::for_shoots(arguments.release.version(), given.iter().flat_map(Given::shoots));
     let (found, profiles): (Vec<World>, Vec<World>) =
-        read(arguments, now, output, &mut apply_to_first())?.into_iter().partition(|world| !world.shoots.is_empty());
+        worlds(given, now, chosen.release, output)?.into_iter().partition(|world| !world.shoots.is_empty());
     let mut found = found.into_iter();
     let Some(mut old) = found.next() else {
         return Err(Failure::input("there is no Shoot among the manifests", HINT));
@@ -152,7 +153,9 @@ fn of_files(arguments: &Arguments, output: &mut Output) -> Result<Change, Failur
         }
     };
     let old_shoot = old.shoots.remove(0);
-    Ok(Change { old: old_shoot, new, world: old, nodes: BTreeMap::new(), now, is_of_landscape: false, answer: None })
+    let nodes = BTreeMap::new();
+    let change = Change { old: old_shoot, new, world: old, nodes, now, is_of_landscape: false, answer: None };
+    Ok((change, hashing(arguments, &chosen.version, Vec::new())?, chosen))
 }
 
 /// Applies the manifests of a Shoot to the first one.
@@ -167,21 +170,25 @@ fn apply_to_first() -> impl FnMut(&mut Manifest) {
     }
 }
 
-/// Each file as a world of its own.
+/// The objects of each file.
 ///
 /// # Errors
 /// One that cannot be read.
-fn read(
-    arguments: &Arguments,
-    now: DateTime<Utc>,
-    output: &mut Output,
-    adjust: &mut dyn FnMut(&mut Manifest),
-) -> Result<Vec<World>, Failure> {
+fn given(arguments: &Arguments, adjust: &mut dyn FnMut(&mut Manifest)) -> Result<Vec<Given>, Failure> {
+    let files = paths(&arguments.files, arguments.recursive)?;
+    files.iter().map(|file| Ok(Given::read(std::slice::from_ref(file), adjust)?)).collect()
+}
+
+/// The objects of each file as a world of their own.
+///
+/// # Errors
+/// One that cannot be read.
+fn worlds(given: Vec<Given>, now: DateTime<Utc>, release: Release, output: &mut Output) -> Result<Vec<World>, Failure> {
     let random = Random::new(1);
-    let reading = Reading { random: &random, now, rules: Profile::default() };
+    let reading = Reading { random: &random, now, rules: Profile::default(), release };
     let mut worlds = Vec::new();
-    for file in &paths(&arguments.files, arguments.recursive)? {
-        let world = World::of_files_with(std::slice::from_ref(file), reading, adjust)?;
+    for given in given {
+        let world = given.world(reading);
         if world.lacks_objects() {
             accept(&world, false, output)?;
         }
@@ -191,7 +198,11 @@ fn read(
 }
 
 /// The old Shoot from a landscape that runs, the new one from a manifest that is applied to it.
-fn of_landscape(arguments: &Arguments, name: &ShootName, output: &mut Output) -> Result<(Change, Hashing), Failure> {
+fn of_landscape(
+    arguments: &Arguments,
+    name: &ShootName,
+    output: &mut Output,
+) -> Result<(Change, Hashing, Chosen), Failure> {
     let client = Client::of(&arguments.which.directory()?)?;
     let (old, tree, now) = block_on(async {
         let context = client.context();
@@ -200,7 +211,7 @@ fn of_landscape(arguments: &Arguments, name: &ShootName, output: &mut Output) ->
         Ok::<_, Failure>((old, tree, client.clock().await?.now))
     })?;
     let mut applied: Vec<Value> = Vec::new();
-    let mut given = read(arguments, now, output, &mut |manifest| {
+    let given = given(arguments, &mut |manifest| {
         if manifest.namespace().is_empty() {
             manifest.object["metadata"]["namespace"] = old.metadata.namespace.as_str().into();
         }
@@ -209,12 +220,15 @@ fn of_landscape(arguments: &Arguments, name: &ShootName, output: &mut Output) ->
             manifest.object = apply::applied(&tree, true, &manifest.object);
         }
     })?;
-    let (mut world, nodes, settings) = block_on(async {
+    let (mut world, nodes, gates, chosen) = block_on(async {
         let context = client.context();
         let nodes = nodes_of(&context, &old).await?;
-        let settings = settings_of(&context, &old).await?;
-        Ok::<_, Failure>((World::of_landscape(&context).await?, nodes, settings))
+        let (release, gates) = settings_of(&context, &old).await?;
+        let release = release.map_or_else(|| client.facts.gardener().to_owned(), |release| release.to_string());
+        let chosen = arguments.release.of_landscape(&client.facts.name, &release)?;
+        Ok::<_, Failure>((World::of_landscape(&context, chosen.release).await?, nodes, gates, chosen))
     })?;
+    let mut given = worlds(given, now, chosen.release, output)?;
     let has_profiles = given.iter().any(|world| !world.cloud_profiles.is_empty() || !world.namespaced.is_empty());
     if has_profiles {
         world.replace_profiles(&given);
@@ -240,7 +254,7 @@ fn of_landscape(arguments: &Arguments, name: &ShootName, output: &mut Output) ->
         }
     };
     // The landscape answers for itself; for another release, other gates or other profiles the rules do.
-    let is_otherwise = has_profiles || arguments.gardener_version.is_some() || !arguments.feature_gates.is_empty();
+    let is_otherwise = has_profiles || arguments.release.version().is_some() || !arguments.feature_gates.is_empty();
     let mut answer = None;
     if !is_otherwise {
         let asked = block_on(async {
@@ -255,13 +269,15 @@ fn of_landscape(arguments: &Arguments, name: &ShootName, output: &mut Output) ->
             Err(refused) => Some(refused),
         });
     }
-    let hashing = hashing(arguments, settings.0, settings.1)?;
-    Ok((Change { old, new, world, nodes, now, is_of_landscape: true, answer }, hashing))
+    let hashing = hashing(arguments, &chosen.version, gates)?;
+    Ok((Change { old, new, world, nodes, now, is_of_landscape: true, answer }, hashing, chosen))
 }
 
 /// Prints what becomes of each pool.
-fn print(change: &Change, pools: &[Pool], form: Form, output: &mut Output) -> Result<(), Failure> {
-    form.print(&change.object(pools), output, |output| {
+fn print(change: &Change, pools: &[Pool], chosen: &Chosen, form: Form, output: &mut Output) -> Result<(), Failure> {
+    let mut object = change.object(pools);
+    chosen.add_to(&mut object);
+    form.print(&object, output, |output| {
         let mut table = Table::new(&["pool", "effect", "nodes", "because of"]);
         for pool in pools {
             let mut because = pool.triggers.iter();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Changes of Shoots, and objects with the same keys, in every form of output.
 
+use ops::release::Chosen;
 use ops::rows::{Row, csv_header, nodes, quoted, reason, text};
 use ops::show;
 use serde_json::Value;
@@ -83,19 +84,19 @@ pub(crate) enum Form {
     Yaml,
 }
 
-/// Prints objects with the same keys; `columns` are the keys in their order.
+/// Prints objects with the same keys; `columns` are the keys in their order. For scripts each says which release answers.
 ///
 /// # Errors
 /// The reader has closed the output.
 pub(crate) fn print_objects(
     objects: &[Value],
     columns: &[&str],
+    chosen: &Chosen,
     form: Form,
     output: &mut Output,
 ) -> Result<(), Failure> {
     match form {
-        Form::Json => objects.iter().try_for_each(|object| output.line(&object.to_string())),
-        Form::Yaml => output.line(yaml(objects)?.trim_end()),
+        Form::Json | Form::Yaml => records(objects.to_vec(), chosen, form, output),
         Form::Csv => {
             output.line(&columns.join(","))?;
             objects.iter().try_for_each(|object| {
@@ -117,17 +118,13 @@ pub(crate) fn print_objects(
     }
 }
 
-/// Prints rows.
+/// Prints rows; for scripts each says which release answers.
 ///
 /// # Errors
 /// The reader has closed the output.
-pub(crate) fn print(rows: &[Row], form: Form, output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn print(rows: &[Row], chosen: &Chosen, form: Form, output: &mut Output) -> Result<(), Failure> {
     match form {
-        Form::Json => rows.iter().try_for_each(|row| output.line(&row.object().to_string())),
-        Form::Yaml => {
-            let objects: Vec<Value> = rows.iter().map(Row::object).collect();
-            output.line(yaml(&objects)?.trim_end())
-        }
+        Form::Json | Form::Yaml => records(rows.iter().map(Row::object).collect(), chosen, form, output),
         Form::Csv => {
             output.line(&csv_header())?;
             rows.iter().try_for_each(|row| output.line(&row.csv()))
@@ -146,8 +143,14 @@ pub(crate) fn print(rows: &[Row], form: Form, output: &mut Output) -> Result<(),
     }
 }
 
-fn yaml(objects: &[Value]) -> Result<String, Failure> {
-    yaml::to_string(objects).map_err(|error| Failure::Failed(error.to_string()))
+/// Objects for scripts.
+fn records(mut objects: Vec<Value>, chosen: &Chosen, form: Form, output: &mut Output) -> Result<(), Failure> {
+    objects.iter_mut().for_each(|object| chosen.add_to(object));
+    if form == Form::Json {
+        return objects.iter().try_for_each(|object| output.line(&object.to_string()));
+    }
+    let text = yaml::to_string(&objects).map_err(|error| Failure::Failed(error.to_string()))?;
+    output.line(text.trim_end())
 }
 
 #[cfg(test)]

@@ -6,15 +6,16 @@ use std::path::PathBuf;
 use clap::Args;
 use clock::{Clock, Random};
 use domain::profile::Profile;
-use ops::given::Reading;
+use ops::given::{Given, Reading};
 use ops::instant::When;
+use ops::release::Chosen;
 use ops::show;
 use ops::versions::{self, Offered, Row};
 use ops::world::{ProfileKey, World};
 use serde_json::Value;
 
 use super::rows::{Form, print_objects};
-use super::{accept, paths};
+use super::{AskedRelease, accept, paths, tell};
 use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::live::{Which, block_on};
@@ -37,7 +38,10 @@ pub(crate) struct Arguments {
     /// Read the folders in folders, too
     #[arg(short = 'R', long, requires = "files")]
     recursive: bool,
-    /// Go on although the API server would refuse the manifests: each refusal becomes a warning
+    #[command(flatten)]
+    release: AskedRelease,
+    /// Go on although the API server would refuse the manifests: each refusal becomes a warning, except an unknown field that
+    /// may decide the answer
     #[arg(long, requires = "files")]
     force: bool,
     /// Only versions that no Shoot uses
@@ -53,20 +57,27 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    let (mut world, now, profile) = if arguments.files.is_empty() {
+    let (mut world, chosen, now, profile) = if arguments.files.is_empty() {
         let client = Client::of(&arguments.which.directory()?)?;
-        let (world, now) =
-            block_on(async { Ok((World::of_landscape(&client.context()).await?, client.clock().await?.now)) })?;
-        (world, now, profile_of(&client.facts.profile))
+        let (world, chosen, now) = block_on(async {
+            let chosen = arguments.release.of_landscape(&client.facts.name, &client.gardener_version().await?)?;
+            let world = World::of_landscape(&client.context(), chosen.release).await?;
+            Ok((world, chosen, client.clock().await?.now))
+        })?;
+        (world, chosen, now, profile_of(&client.facts.profile))
     } else {
         let now = Clock::wall().now();
         if arguments.at.is_none() {
             output.note(&format!("note: as of {}, which is now; --at T looks from another instant", show(now)));
         }
         let at = arguments.at.map_or(now, |at| at.behind(now));
-        let reading = Reading { random: &Random::new(1), now: at, rules: Profile::default() };
-        (World::of_files(&paths(&arguments.files, arguments.recursive)?, reading)?, now, Profile::default())
+        let given = Given::read(&paths(&arguments.files, arguments.recursive)?, &mut |_| {})?;
+        let chosen = Chosen::for_shoots(arguments.release.version(), given.shoots());
+        let (random, rules) = (Random::new(1), Profile::default());
+        let world = given.world(Reading { random: &random, now: at, rules, release: chosen.release });
+        (world, chosen, now, Profile::default())
     };
+    tell(&chosen, output);
     let now = arguments.at.map_or(now, |at| at.behind(now));
     world.complete(now);
     accept(&world, arguments.force, output)?;
@@ -92,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         rows.retain(|row| row.shoots == 0 && row.pools == 0);
     }
     let objects: Vec<Value> = rows.iter().map(Row::object).collect();
-    print_objects(&objects, &versions::KEYS, arguments.output, output)?;
+    print_objects(&objects, &versions::KEYS, &chosen, arguments.output, output)?;
     for warning in warnings {
         output.note(&format!("warning: {warning}"));
     }

@@ -6,6 +6,7 @@
 
 use clap::Args;
 
+use super::{AskedRelease, tell};
 use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::live::{Which, block_on};
@@ -25,6 +26,8 @@ pub(crate) struct Arguments {
     /// This worker pool only
     #[arg(long, value_name = "P")]
     pool: Option<String>,
+    #[command(flatten)]
+    release: AskedRelease,
     /// Form of the output
     #[arg(short, long, value_enum, default_value_t)]
     output: Form,
@@ -33,21 +36,25 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let client = Client::of(&arguments.which.directory()?)?;
-    let (name, now, why) = block_on(async {
+    let (name, now, why, chosen) = block_on(async {
         let context = client.context();
         let now = client.clock().await?.now;
         let name = client.shoot(&arguments.shoot).await?;
         let shoot = name.find(&context).await?;
         let name = name.to_string();
-        let why = ops::why::of(&context, &name, &shoot, now, client.facts.seed, arguments.pool.as_deref()).await?;
-        Ok((name, now, why))
+        let chosen = arguments.release.of_landscape(&client.facts.name, &client.gardener_version().await?)?;
+        let rules = (client.facts.seed, chosen.release);
+        let why = ops::why::of(&context, &name, &shoot, now, rules, arguments.pool.as_deref()).await?;
+        Ok((name, now, why, chosen))
     })?;
+    tell(&chosen, output);
     if arguments.output != Form::Text {
         let lines = |lines: &[Line]| lines.iter().map(record).collect::<Vec<_>>();
         let (present, maintenance) = (lines(&why.present), lines(&why.maintenance));
-        let record = json!({
+        let mut record = json!({
             "shoot": name, "time": ops::show(now), "present": present, "maintenance": maintenance,
         });
+        chosen.add_to(&mut record);
         return output.record(arguments.output, &record);
     }
     why.lines(&name, now).iter().try_for_each(|line| output.line(&line.to_string()))

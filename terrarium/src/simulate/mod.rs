@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium simulate`: a whole landscape in one process, on a simulated clock.
 //!
-//! **Tour.** [`run`] the command; [`complete`] what manifests leave out; [`apply`] applying objects; [`story`] the
+//! **Tour.** [`run`] the command; [`given`] its manifests by their release; [`complete`] what they leave out; [`apply`] applying objects; [`story`] the
 //! client that watches and prints; [`layout`] how a line looks.
 
 pub(crate) mod apply;
 mod complete;
+mod given;
 pub(crate) mod layout;
 mod story;
 
@@ -20,17 +21,21 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clap::{Args, ValueEnum};
 use controller::Api;
 use domain::profile::Profile;
-use landscape::{Landscape, Options, Sync, preset, wait};
+use domain::release::Release;
+use domain::skew::GardenerVersion;
+use landscape::{GARDENER_VERSION, Landscape, Options, Sync, preset, wait};
 use process::Context;
 use serde_json::json;
 
 use self::complete::Plan;
+use self::given::Given;
 pub(crate) use self::story::{Line, NodeLife, Story, What};
 use crate::failure::Failure;
 use crate::output::{Form, Output};
-use crate::questions::paths;
+use crate::questions::{AskedRelease, paths, tell};
 use ops::instant::When;
-use ops::manifests::{self, Manifest, Origin};
+use ops::manifests::{Manifest, Origin};
+use ops::release::rules_of;
 use ops::spelling::plural;
 
 /// Run a whole landscape in one process on a simulated clock, and print what happens
@@ -55,6 +60,8 @@ pub(crate) struct Arguments {
     /// Read the folders in folders, too
     #[arg(short = 'R', long, requires = "files")]
     recursive: bool,
+    #[command(flatten)]
+    release: AskedRelease,
     /// When unchanged Shoots are reconciled: once a day in their maintenance time window, or every hour
     #[arg(long, value_enum, default_value_t = SyncMode::Window)]
     sync: SyncMode,
@@ -94,11 +101,20 @@ const PREPARATION: TimeDelta = TimeDelta::hours(1);
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let is_demo = arguments.files.is_empty();
-    let given =
-        if is_demo { demo(arguments.shoots) } else { manifests::read(&paths(&arguments.files, arguments.recursive)?)? };
-    for manifest in &given {
-        apply::resource_of(manifest)?;
-    }
+    let asked = arguments.release.version();
+    let (given, version) = if is_demo {
+        (
+            demo(arguments.shoots),
+            asked.map_or_else(|| GARDENER_VERSION.to_owned(), |asked| full(asked, rules_of(asked))),
+        )
+    } else {
+        let Given { manifests, chosen, notes } = Given::read(&paths(&arguments.files, arguments.recursive)?, asked)?;
+        tell(&chosen, output);
+        for note in &notes {
+            output.note(&format!("note: {note}"));
+        }
+        (manifests, full(&chosen.version, chosen.release))
+    };
     let start = match arguments.start_time {
         Some(when) => when.behind(clock::Clock::wall().now()),
         None if is_demo => demo_start(),
@@ -109,7 +125,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         output.note(&format!("note: {note}"));
     }
     let wall = wall_seconds();
-    let landscape = Landscape::start(options(arguments, start, &plan)?).map_err(failed)?;
+    let landscape = Landscape::start(options(arguments, start, version, &plan)?).map_err(failed)?;
     let mut run = Run { landscape, output, form: arguments.output, start, wall_at_start: wall };
     run.tell_head(arguments)?;
     let end = start + TimeDelta::days(i64::from(arguments.days));
@@ -269,8 +285,15 @@ impl Run<'_> {
     }
 }
 
-fn options(arguments: &Arguments, start: DateTime<Utc>, plan: &Plan) -> Result<Options, Failure> {
+/// Version of the landscape for a version of which a release has the rules: `v1.149.0`.
+fn full(version: &GardenerVersion, rules: Release) -> String {
+    let (major, minor, patch) = version.full();
+    if (major, minor) == (1, u64::from(rules.0)) { format!("v{major}.{minor}.{patch}") } else { format!("{rules}.0") }
+}
+
+fn options(arguments: &Arguments, start: DateTime<Utc>, version: String, plan: &Plan) -> Result<Options, Failure> {
     let mut options = Options::new(arguments.seed, start);
+    options.gardener_version = version;
     options.profile = match arguments.profile {
         ProfileName::Documents => Profile::Documents,
         ProfileName::Upstream => Profile::Upstream,

@@ -13,6 +13,7 @@ use chrono::TimeDelta;
 use clock::Random;
 use controller::Api;
 use domain::forecast::{self, Offer, Settings};
+use domain::release::DOCUMENTED;
 use eventlog::{EventLog, Revision};
 use landscape::Options;
 use ops::forecast::{gates_for, hash_version};
@@ -84,9 +85,9 @@ fn is_foreseen_by_its_row(rows: &Rows, shoot: &Shoot) -> bool {
     assert_eq!(known.spec, shoot.spec, "{name}");
     let profile = rows.profiles.values().find(|profile| profile.key == row.spec.profile).expect("a profile");
     let offer = Offer { name: profile.key.name.clone(), first: profile.offered.clone(), changes: Vec::new() };
-    let gates = gates_for(shoot);
+    let gates = gates_for(DOCUMENTED);
     let until = now + TimeDelta::days(90);
-    let settings = Settings { from: now, until, draw: &draw, gates, forms: &|_| hash_version().into() };
+    let settings = Settings { from: now, until, draw: &draw, gates, forms: &|_| hash_version(DOCUMENTED).into() };
     let changes = |shoot: &Shoot| forecast::course(shoot, &offer, &settings).changes;
     assert_eq!(changes(&known), changes(shoot), "{name}");
     true

@@ -4,44 +4,40 @@
 //! A manifest is taken for what a landscape has stored: what the server refuses only of a new object, a version that has
 //! expired among them, is none of its faults.
 //!
-//! **Invariants.** What the server would not take is a [`Violation`], never dropped silently. What is filled in and what
-//! is missing is noted.
+//! **Invariants.** What the server would not take is a [`Violation`], never dropped silently. What is filled in, what is ignored
+//! and what is missing is noted.
+//!
+//! **Tour.** [`reading`] from texts to a world.
 
-use domain::release::DOCUMENTED;
-use domain::validation::shoot::Gates;
+mod reading;
+
 use domain::versions::Moment;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-use api::constants::api_version;
-use api::core::{CloudProfile, CloudProfileSpec, NamespacedCloudProfile, Shoot, ShootStatus};
-use apimachinery::decode;
+use api::core::{CloudProfileSpec, Shoot, ShootStatus};
 use apimachinery::field::{FieldError, Path};
-use apimachinery::meta::{ObjectMeta, Time};
-use apimachinery::schema::Schema;
+use apimachinery::meta::ObjectMeta;
 use chrono::{DateTime, Utc};
 use clock::Random;
 use domain::admission::Refusal;
 use domain::admission::namespaced_cloud_profile::check_namespaced;
 use domain::admission::shoot::{default_image, default_kubernetes_version};
+use domain::cloud_profile;
 use domain::profile::Profile;
-use domain::validation::{cloud_profile as profiles, shoot as shoots};
-use domain::{cloud_profile, defaulting};
-use serde::de::DeserializeOwned;
+use domain::release::Release;
+use domain::validation::shoot as shoots;
 
-use crate::Error;
+pub use self::reading::Given;
 use crate::forecast::gates_for;
-use crate::manifests::{self, Manifest, ManifestError, Origin, Source, Wanted};
+use crate::manifests::Origin;
 use crate::spelling::nearest;
 use crate::world::{ProfileKey, World, name_of};
-
-/// Kinds that play a part.
-const KINDS: [&str; 3] = ["CloudProfile", "NamespacedCloudProfile", "Shoot"];
+use crate::{Error, ignored};
 
 /// More violations than this are counted, not told.
 const TOLD: usize = 20;
 
-/// By what manifests are read.
+/// By what manifests are filled in and judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading<'a> {
     /// Draws the windows of Shoots that have none.
@@ -50,6 +46,8 @@ pub struct Reading<'a> {
     pub now: DateTime<Utc>,
     /// Documents or upstream.
     pub rules: Profile,
+    /// Release of the API server.
+    pub release: Release,
 }
 
 /// Something that the API server would refuse.
@@ -60,23 +58,24 @@ pub struct Violation {
     subject: String,
     /// In the server's words.
     what: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The server would refuse it.
+    Refused,
     /// Nothing is known about the object, since it could not be read.
-    is_left_out: bool,
+    LeftOut,
+    /// What it means is not known, and it may decide the answer.
+    Decides,
 }
 
 impl Violation {
     /// What tells it apart from the same violation of another object, or of another item of a list.
     fn likeness(&self) -> (String, String) {
         let kind = self.subject.split(' ').next().unwrap_or_default();
-        let mut what = String::with_capacity(self.what.len());
-        let mut rest = self.what.as_str();
-        while let Some((before, after)) = rest.split_once('[') {
-            what.push_str(before);
-            what.push('[');
-            rest = after.trim_start_matches(|digit: char| digit.is_ascii_digit());
-        }
-        what.push_str(rest);
-        (kind.to_owned(), what)
+        (kind.to_owned(), ignored::without_indices(&self.what))
     }
 }
 
@@ -107,124 +106,16 @@ pub struct Remarks {
     windowless: Vec<String>,
 }
 
+/// Lines of what the API server would refuse.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refusals {
+    /// The question is answered all the same.
+    pub warnings: Vec<String>,
+    /// The question is not answered.
+    pub errors: Vec<String>,
+}
+
 impl World {
-    /// From manifests; kinds that play no part are left out with a note.
-    ///
-    /// # Errors
-    /// A file that cannot be read, an object without a name, one that is given twice.
-    pub fn of_files(files: &[PathBuf], reading: Reading<'_>) -> Result<Self, ManifestError> {
-        Self::of_files_with(files, reading, &mut |_| {})
-    }
-
-    /// As [`World::of_files`], where each Shoot is read as `adjust` leaves it.
-    ///
-    /// # Errors
-    /// As [`World::of_files`].
-    pub fn of_files_with(
-        files: &[PathBuf],
-        reading: Reading<'_>,
-        adjust: &mut dyn FnMut(&mut Manifest),
-    ) -> Result<Self, ManifestError> {
-        let mut world = Self::default();
-        let mut skipped: BTreeMap<String, usize> = BTreeMap::new();
-        let mut seen: BTreeMap<(String, String, String), Origin> = BTreeMap::new();
-        let mut wanted = Wanted::only(&KINDS);
-        manifests::read_each(files, &mut wanted, &mut |mut manifest, source| {
-            let kind = manifest.kind().to_owned();
-            let is_ours = manifest.api_version() == api_version::CORE;
-            let known = is_ours && KINDS.contains(&&*kind);
-            if !known {
-                *skipped.entry(kind).or_default() += 1;
-                return Ok(());
-            }
-            if manifest.name().is_empty() {
-                return Err(ManifestError::at(&manifest.origin, format!("{kind}: `metadata.name` is missing")));
-            }
-            if kind == "Shoot" {
-                adjust(&mut manifest);
-            }
-            if kind != "CloudProfile" && manifest.namespace().is_empty() {
-                manifest.object["metadata"]["namespace"] = "default".into();
-            }
-            let id = (kind.clone(), manifest.namespace().to_owned(), manifest.name().to_owned());
-            if let Some(first) = seen.insert(id, manifest.origin.clone()) {
-                let what = format!("{} is given twice: {first} has it, too", subject(&manifest));
-                return Err(ManifestError::at(&manifest.origin, what));
-            }
-            world.read(manifest, source, reading);
-            Ok(())
-        })?;
-        world.notes.append(&mut wanted.notes);
-        if !skipped.is_empty() {
-            let kinds: Vec<String> = skipped.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
-            world.notes.push(format!("other kinds are left out: {}", kinds.join(", ")));
-        }
-        world.judge_namespaced(reading.now);
-        Ok(world)
-    }
-
-    /// Takes an object in, with everything that can be said of it alone.
-    fn read(&mut self, manifest: Manifest, source: &Source<'_>, reading: Reading<'_>) {
-        let mut judge =
-            Judge { origin: manifest.origin.clone(), subject: subject(&manifest), source, found: Vec::new() };
-        match manifest.kind() {
-            "CloudProfile" => {
-                if let Some(mut profile) = judge.typed::<CloudProfile>(manifest) {
-                    defaulting::cloud_profile(&mut profile);
-                    let stored = stored(&profile, |profile| &mut profile.metadata);
-                    judge.fields(profiles::cloud_profile_update(
-                        &stored,
-                        &stored,
-                        reading.rules,
-                        Gates::default(),
-                        reading.now,
-                    ));
-                    self.cloud_profiles.push(profile);
-                }
-            }
-            "NamespacedCloudProfile" => {
-                if let Some(mut profile) = judge.typed::<NamespacedCloudProfile>(manifest) {
-                    defaulting::namespaced_cloud_profile(&mut profile);
-                    let stored = stored(&profile, |profile| &mut profile.metadata);
-                    judge.fields(profiles::namespaced_cloud_profile_update(&stored, &stored, Gates::default()));
-                    self.remarks.namespaced.push(judge.origin.clone());
-                    self.namespaced.push(profile);
-                }
-            }
-            _ => {
-                let is_being_deleted = manifest.is_being_deleted;
-                if let Some(mut shoot) = judge.typed::<Shoot>(manifest) {
-                    shoot.metadata.deletion_timestamp = is_being_deleted.then(Time::default);
-                    self.read_shoot(shoot, &mut judge, reading);
-                }
-            }
-        }
-        self.remarks.violations.append(&mut judge.found);
-    }
-
-    fn read_shoot(&mut self, mut shoot: Shoot, judge: &mut Judge<'_>, reading: Reading<'_>) {
-        let window = shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.time_window.as_ref());
-        if window.is_none() && !shoot.metadata.is_being_deleted() {
-            self.remarks.windowless.push(name_of(&shoot));
-        }
-        let key = format!("garden/{}/{}", shoot.metadata.namespace, shoot.metadata.name);
-        defaulting::shoot(&mut shoot, reading.random.draw("default-maintenance-time-window", &key, 0));
-        defaulting::sync_cloud_profile_reference(&mut shoot);
-        let open = open_fields(&shoot);
-        let is_open = |error: &FieldError| open.iter().any(|field| is_below(error, field));
-        judge.fields(violations(&shoot).into_iter().filter(|error| !is_open(error)));
-        if !open.is_empty() {
-            let line = |field: &String| judge.source.line_of(field).unwrap_or(judge.origin.line);
-            self.remarks.incomplete.push(Incomplete {
-                index: self.shoots.len(),
-                origin: judge.origin.clone(),
-                fields: open.iter().map(|field| (field.clone(), line(field))).collect(),
-            });
-        }
-        lighten(&mut shoot);
-        self.shoots.push(shoot);
-    }
-
     /// Compares NamespacedCloudProfiles with their parents.
     fn judge_namespaced(&mut self, now: DateTime<Utc>) {
         for (profile, origin) in self.namespaced.iter().zip(&self.remarks.namespaced) {
@@ -241,13 +132,13 @@ impl World {
             };
             let mut old = profile.clone();
             old.status.cloud_profile_spec = cloud_profile::merge(&whole.spec, &profile.spec);
-            for what in check_namespaced(profile, Some(&old), &whole.spec, Gates::default(), now)
+            for what in check_namespaced(profile, Some(&old), &whole.spec, gates_for(self.release), now)
                 .err()
                 .map(texts)
                 .unwrap_or_default()
             {
                 let (origin, subject) = (origin.clone(), name.clone());
-                self.remarks.violations.push(Violation { origin, subject, what, is_left_out: false });
+                self.remarks.violations.push(Violation { origin, subject, what, kind: Kind::Refused });
             }
         }
     }
@@ -271,9 +162,9 @@ impl World {
         self.add_profiles(others);
     }
 
-    /// Whether some object could not be read.
+    /// True if some object could not be read.
     pub fn lacks_objects(&self) -> bool {
-        self.remarks.violations.iter().any(|violation| violation.is_left_out)
+        self.remarks.violations.iter().any(|violation| violation.kind == Kind::LeftOut)
     }
 
     /// Fills in incomplete versions and images of Shoots, by what their profiles offer.
@@ -281,14 +172,14 @@ impl World {
         let offers = self.offers();
         let mut filled: BTreeMap<(String, String), (String, usize)> = BTreeMap::new();
         for incomplete in std::mem::take(&mut self.remarks.incomplete) {
-            let shoot = &mut self.shoots[incomplete.index];
+            let (shoot, release) = (&mut self.shoots[incomplete.index], self.release);
             let key = ProfileKey::of(shoot);
             let Some(offer) = offers.get(&key) else { continue };
             let name = name_of(shoot);
-            let (told, mut errors) = complete_versions(shoot, offer, now);
+            let (told, mut errors) = complete_versions(shoot, offer, Moment::new(now, release));
             if errors.is_empty() {
                 let is_new = |error: &FieldError| incomplete.fields.iter().any(|(field, _)| is_below(error, field));
-                errors.extend(violations(shoot).into_iter().filter(is_new));
+                errors.extend(violations(shoot, release).into_iter().filter(is_new));
             }
             for (field, text) in told {
                 filled.entry((field, text)).or_insert_with(|| (name.clone(), 0)).1 += 1;
@@ -300,7 +191,7 @@ impl World {
                     origin: Origin { file: incomplete.origin.file.clone(), line },
                     subject: format!("Shoot {name}"),
                     what: error.to_string(),
-                    is_left_out: false,
+                    kind: Kind::Refused,
                 });
             }
         }
@@ -335,8 +226,9 @@ impl World {
     }
 
     /// What the API server would refuse, in lines: alike violations are one line, and no more than some twenty are told.
-    /// `force`: the question is answered all the same, without the objects that cannot be read.
-    pub fn refusals(&self, force: bool) -> Vec<String> {
+    /// `force`: the question is answered all the same, without the objects that cannot be read, unless what is not understood
+    /// may decide the answer.
+    pub fn refusals(&self, force: bool) -> Refusals {
         let mut groups: Vec<((String, String), &Violation, usize)> = Vec::new();
         let mut index: BTreeMap<(String, String), usize> = BTreeMap::new();
         for violation in &self.remarks.violations {
@@ -347,64 +239,30 @@ impl World {
             }
             groups[at].2 += 1;
         }
-        let mut lines: Vec<String> = groups
-            .iter()
-            .take(TOLD)
-            .map(|(_, violation, count)| {
-                let left_out = if violation.is_left_out && force { "; the object is left out" } else { "" };
-                let more = if *count > 1 { format!(" (and {} more like it)", count - 1) } else { String::new() };
-                format!("{violation}{left_out}{more}")
-            })
-            .collect();
-        if groups.len() > TOLD {
-            lines.push(format!("{} more like these", groups.len() - TOLD));
-        }
-        lines
-    }
-}
-
-/// What an object is checked by while it is read.
-struct Judge<'a> {
-    origin: Origin,
-    subject: String,
-    source: &'a Source<'a>,
-    found: Vec<Violation>,
-}
-
-impl Judge<'_> {
-    fn at(&mut self, field: &str, what: String, is_left_out: bool) {
-        let line = self.source.line_of(field).unwrap_or(self.origin.line);
-        let origin = Origin { file: self.origin.file.clone(), line };
-        self.found.push(Violation { origin, subject: self.subject.clone(), what, is_left_out });
-    }
-
-    fn fields(&mut self, errors: impl IntoIterator<Item = FieldError>) {
-        for error in errors {
-            self.at(&error.field, error.to_string(), false);
-        }
-    }
-
-    /// Reads an object as an API server does when it is asked to be strict.
-    fn typed<T: DeserializeOwned + Schema>(&mut self, manifest: Manifest) -> Option<T> {
-        let decoded = match decode::tree(manifest.object, &T::node()) {
-            Ok(decoded) => decoded,
-            Err(error) => {
-                let field = field_of(&error.message).to_owned();
-                self.at(&field, error.message, true);
-                return None;
+        let lines = |is_wanted: &dyn Fn(&Violation) -> bool| {
+            let groups: Vec<_> = groups.iter().filter(|(_, violation, _)| is_wanted(violation)).collect();
+            let mut lines: Vec<String> = groups
+                .iter()
+                .take(TOLD)
+                .map(|(_, violation, count)| {
+                    let is_left_out = violation.kind == Kind::LeftOut && force;
+                    let left_out = if is_left_out { "; the object is left out" } else { "" };
+                    let more = if *count > 1 { format!(" (and {} more like it)", count - 1) } else { String::new() };
+                    format!("{violation}{left_out}{more}")
+                })
+                .collect();
+            if groups.len() > TOLD {
+                lines.push(format!("{} more like these", groups.len() - TOLD));
             }
+            lines
         };
-        for message in decoded.strict {
-            let field = message.split('"').nth(1).unwrap_or_default().to_owned();
-            self.at(&field, message, false);
-        }
-        match serde_json::from_value(decoded.tree) {
-            Ok(object) => Some(object),
-            Err(error) => {
-                self.at("", error.to_string(), true);
-                None
-            }
-        }
+        let is_error = |violation: &Violation| !force || violation.kind == Kind::Decides;
+        Refusals { warnings: lines(&|violation| !is_error(violation)), errors: lines(&is_error) }
+    }
+
+    /// True if something is refused that `--force` does not take.
+    pub fn is_undecided(&self) -> bool {
+        self.remarks.violations.iter().any(|violation| violation.kind == Kind::Decides)
     }
 }
 
@@ -412,13 +270,6 @@ impl Judge<'_> {
 fn field_of(message: &str) -> &str {
     let behind = message.split_once("struct field ").and_then(|(_, rest)| rest.split_once(" of type "));
     behind.and_then(|(path, _)| path.split_once('.')).map_or("", |(_, path)| path)
-}
-
-fn subject(manifest: &Manifest) -> String {
-    match manifest.namespace() {
-        "" => format!("{} {}", manifest.kind(), manifest.name()),
-        namespace => format!("{} {namespace}/{}", manifest.kind(), manifest.name()),
-    }
 }
 
 /// An object as a server has it: with a version.
@@ -430,9 +281,9 @@ fn stored<T: Clone>(object: &T, meta: impl Fn(&mut T) -> &mut ObjectMeta) -> T {
 
 /// What validation says of a Shoot. One that has been reconciled may have come into a state in which the operation that
 /// it is annotated with could not be asked for any more.
-fn violations(shoot: &Shoot) -> Vec<FieldError> {
+fn violations(shoot: &Shoot, release: Release) -> Vec<FieldError> {
     let stored = stored(shoot, |shoot| &mut shoot.metadata);
-    let mut errors = shoots::shoot_update(&stored, &stored, gates_for(&stored));
+    let mut errors = shoots::shoot_update(&stored, &stored, gates_for(release));
     if shoot.status.last_operation.is_some() {
         errors.retain(|error| !error.field.starts_with("metadata.annotations"));
     }
@@ -488,7 +339,7 @@ fn is_open(version: &str) -> bool {
 fn complete_versions(
     shoot: &mut Shoot,
     offer: &CloudProfileSpec,
-    now: DateTime<Utc>,
+    at: Moment,
 ) -> (Vec<(String, String)>, Vec<FieldError>) {
     let (mut told, mut errors) = (Vec::new(), Vec::new());
     let words = |before: &str, after: &str| match before {
@@ -500,7 +351,7 @@ fn complete_versions(
         if !is_open(version) {
             return;
         }
-        match default_kubernetes_version(versions, version, Moment::new(now, DOCUMENTED), path) {
+        match default_kubernetes_version(versions, version, at, path) {
             Ok(Some(found)) => {
                 told.push((path.to_string(), words(version, &found)));
                 *version = found;
@@ -524,7 +375,7 @@ fn complete_versions(
             continue;
         }
         let path = workers.index(index).child("machine").child("image");
-        match default_image(worker, None, &offer.machine_images, Moment::new(now, DOCUMENTED), &path) {
+        match default_image(worker, None, &offer.machine_images, at, &path) {
             Ok(found) => {
                 let before = if name.is_empty() { String::new() } else { format!("{name} {version}") };
                 let after = format!("{} {}", found.name, found.version.as_deref().unwrap_or_default());
@@ -549,6 +400,7 @@ fn lighten(shoot: &mut Shoot) {
         credentials: status.credentials,
         last_hibernation_trigger_time: status.last_hibernation_trigger_time,
         in_place_updates: status.in_place_updates,
+        last_errors: status.last_errors,
         encrypted_resources: status.encrypted_resources,
         ..ShootStatus::default()
     };

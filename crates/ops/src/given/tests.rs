@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Manifests and what is said of them. Source: docs/usage/shoot-operations/shoot_versions.md, "Version Requirements".
 
+use domain::release::DOCUMENTED;
+
 use super::*;
+use crate::manifests::Text;
 
 const PROFILE: &str = "\
 apiVersion: core.gardener.cloud/v1beta1
@@ -48,14 +51,8 @@ spec:
 fn world(text: &str) -> World {
     let random = Random::new(1);
     let now = "2025-06-01T00:00:00Z".parse().expect("RFC 3339");
-    let reading = Reading { random: &random, now, rules: Profile::Documents };
-    let mut world = World::default();
-    manifests::parse_with("f.yaml", text, &mut |manifest, source| {
-        world.read(manifest, source, reading);
-        Ok(())
-    })
-    .expect("YAML");
-    world.judge_namespaced(now);
+    let reading = Reading { random: &random, now, rules: Profile::Documents, release: DOCUMENTED };
+    let mut world = Given::of_texts(vec![Text::new("f.yaml", text)], &mut |_| {}).expect("YAML").world(reading);
     world.complete(now);
     world
 }
@@ -93,7 +90,9 @@ fn what_the_api_server_refuses_is_told_with_its_line() {
         PROFILE,
         "  - name: os\n",
         "  - name: os\n    updateStrategie: patch\n",
-        &["f.yaml:12: CloudProfile aws: unknown field \"spec.machineImages[0].updateStrategie\""],
+        &[
+            "f.yaml:12: CloudProfile aws: unknown field \"spec.machineImages[0].updateStrategie\", which may decide the answer",
+        ],
     );
     check(
         PROFILE,
@@ -207,7 +206,7 @@ fn violations_that_are_alike_are_told_once() {
         origin: Origin { file: "f".to_owned(), line: 1 },
         subject: "Shoot a/b".to_owned(),
         what: what.to_owned(),
-        is_left_out: false,
+        kind: Kind::Refused,
     };
     let (first, second) = (text("workers[0].a[key]: x"), text("workers[12].a[key]: x"));
     assert_eq!(first.likeness(), second.likeness());

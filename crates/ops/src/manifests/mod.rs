@@ -120,15 +120,68 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Manifest>, ManifestError> {
 /// # Errors
 /// As [`read`], and what `each` says.
 pub fn read_each(paths: &[PathBuf], wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
+    each_text(paths, &mut |text| text.read_each(wanted, each))
+}
+
+/// The texts of files, folders and standard input, for those who read them more than once.
+///
+/// # Errors
+/// A file or folder that cannot be read.
+pub fn texts(paths: &[PathBuf]) -> Result<Vec<Text>, ManifestError> {
+    let mut texts = Vec::new();
+    each_text(paths, &mut |text| {
+        texts.push(text);
+        Ok(())
+    })?;
+    Ok(texts)
+}
+
+fn each_text(paths: &[PathBuf], each: &mut dyn FnMut(Text) -> Result<(), ManifestError>) -> Result<(), ManifestError> {
     for path in paths {
-        wanted.is_folder = path.is_dir();
-        if wanted.is_folder {
-            folder(path)?.iter().try_for_each(|file| read_file(file, wanted, each))?;
+        if path.is_dir() {
+            folder(path)?.iter().try_for_each(|file| each(Text::read(file, true)?))?;
         } else {
-            read_file(path, wanted, each)?;
+            each(Text::read(path, false)?)?;
         }
     }
     Ok(())
+}
+
+/// The text of a file.
+#[derive(Debug)]
+pub struct Text {
+    /// File as it was given; `-` for standard input.
+    file: String,
+    /// True if it was found in a folder.
+    is_of_folder: bool,
+    bytes: Vec<u8>,
+}
+
+impl Text {
+    fn read(path: &Path, is_of_folder: bool) -> Result<Self, ManifestError> {
+        Ok(Self { file: path.display().to_string(), is_of_folder, bytes: bytes_of(path)? })
+    }
+
+    /// A text that was not read from a file, which errors name all the same.
+    #[cfg(test)]
+    pub fn new(file: &str, text: &str) -> Self {
+        Self { file: file.to_owned(), is_of_folder: false, bytes: text.as_bytes().to_vec() }
+    }
+
+    /// As [`read_each`], of this text.
+    ///
+    /// # Errors
+    /// As [`read_each`].
+    pub fn read_each(&self, wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
+        wanted.is_folder = self.is_of_folder;
+        match std::str::from_utf8(&self.bytes) {
+            Ok(text) => parse_each(&self.file, text, wanted, each),
+            Err(_) => {
+                let error = ManifestError::file(Path::new(&self.file), "the file is not UTF-8 text");
+                wanted.leave_out(Unread::of_text(error, &String::from_utf8_lossy(&self.bytes)))
+            }
+        }
+    }
 }
 
 /// The paths, each folder followed by the folders in it that hold manifests, in name order. Links to folders are left out.
@@ -203,22 +256,6 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>, ManifestError> {
         std::fs::read(path)
     };
     read.map_err(|error| ManifestError::file(path, format!("cannot read the file: {error}")))
-}
-
-fn read_file(path: &Path, wanted: &mut Wanted, each: &mut Each<'_>) -> Result<(), ManifestError> {
-    match String::from_utf8(bytes_of(path)?) {
-        Ok(text) => parse_each(&path.display().to_string(), &text, wanted, each),
-        Err(error) => {
-            let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
-            wanted.leave_out(Unread::of_text(ManifestError::file(path, "the file is not UTF-8 text"), &text))
-        }
-    }
-}
-
-/// As [`read_each`], the documents of one text.
-#[cfg(test)]
-pub fn parse_with(file: &str, text: &str, each: &mut Each<'_>) -> Result<(), ManifestError> {
-    parse_each(file, text, &mut Wanted::all(), each)
 }
 
 /// As [`read`], the documents of one text, whose errors name it as `file`.

@@ -20,7 +20,9 @@ use controller::{Api, ListOptions};
 use domain::forecast::{self, Change, Offer, Settings, Subject};
 use domain::maintenance::upcoming;
 use domain::reconcile::is_hibernation_enabled;
+use domain::release::Release;
 use domain::rotation;
+use domain::versions::Moment;
 use process::Context;
 
 use pending::Pending;
@@ -53,7 +55,8 @@ impl Why {
     }
 }
 
-/// Asks why for a Shoot, which is shown as `name`; `pool`: this worker pool only. `seed` is the landscape's.
+/// Asks why for a Shoot, which is shown as `name`; `pool`: this worker pool only. `seed` is the landscape's, `release` that of
+/// whose rules the next maintenance is foretold.
 ///
 /// # Errors
 /// It has no such pool; the server's words.
@@ -62,7 +65,7 @@ pub async fn of(
     name: &str,
     shoot: &Shoot,
     now: DateTime<Utc>,
-    seed: u64,
+    (seed, release): (u64, Release),
     pool: Option<&str>,
 ) -> Result<Why, Error> {
     if let Some(pool) = pool
@@ -80,7 +83,7 @@ pub async fn of(
     rotations(shoot, lines);
     machines(context, shoot, now, pool, lines).await?;
     in_place(shoot, pool, lines);
-    let world = World::of_shoot(context, shoot).await?;
+    let world = World::of_shoot(context, shoot, release).await?;
     let pending = pending::of(context, shoot, pool, &world.forms(shoot)).await?;
     lines.extend(pending.lines.iter().cloned());
     lines.extend(last_maintenance(shoot));
@@ -92,8 +95,8 @@ pub async fn of(
 ///
 /// # Errors
 /// The server's words.
-pub async fn pending(context: &Context, shoot: &Shoot) -> Result<Vec<Line>, Error> {
-    let world = World::of_shoot(context, shoot).await?;
+pub async fn pending(context: &Context, shoot: &Shoot, release: Release) -> Result<Vec<Line>, Error> {
+    let world = World::of_shoot(context, shoot, release).await?;
     Ok(pending::of(context, shoot, None, &world.forms(shoot)).await?.lines)
 }
 
@@ -312,7 +315,7 @@ fn maintenance(
         from: now + chrono::TimeDelta::nanoseconds(1),
         until: run,
         draw: &draw,
-        gates: gates_for(shoot),
+        gates: gates_for(world.release),
         forms: &|shoot| world.forms(shoot),
     };
     let course = forecast::course(shoot, &offer, &settings);
@@ -346,7 +349,9 @@ fn maintenance(
         lines.push(line.text(format!("{whose} {what}")).deeper());
     }
     lines.push(Line::of(format!("Versions by {key}, as of the next maintenance:")));
-    lines.extend(explain::lines(shoot, &key.name, offered, run, pool).into_iter().map(Line::deeper));
+    lines.extend(
+        explain::lines(shoot, &key.name, offered, Moment::new(run, world.release), pool).into_iter().map(Line::deeper),
+    );
 }
 
 /// The field that a change is of; `None`: it is not one of the Shoot's, or several.

@@ -199,7 +199,7 @@ fn conditions(shoot: &Shoot, view: &View) -> Markup {
 }
 
 async fn upkeep(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) -> Markup {
-    let pending = ops::why::pending(&view.reading_context(), shoot).await.unwrap_or_default();
+    let pending = ops::why::pending(&view.reading_context(), shoot, view.release()).await.unwrap_or_default();
     let waits = shoot.metadata.annotation(annotation::MAINTENANCE_OPERATION);
     let now = view.now();
     let window = upcoming::time_window(shoot, now);
@@ -221,7 +221,7 @@ async fn upkeep(view: &View, shoot: &Shoot, offered: Option<&CloudProfileSpec>) 
         })
         .collect();
     let explained = offered
-        .map(|offered| ops::explain::lines(shoot, &ProfileKey::of(shoot).shown(), offered, now, None))
+        .map(|offered| ops::explain::lines(shoot, &ProfileKey::of(shoot).shown(), offered, view.moment(), None))
         .unwrap_or_default();
     html! {
         (table::facts(&[

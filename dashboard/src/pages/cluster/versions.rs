@@ -61,7 +61,7 @@ fn outlooks(view: &View, shoot: &Shoot, offered: &CloudProfileSpec) -> Vec<Messa
     let key = ProfileKey::of(shoot);
     let profile = if key.namespace.is_some() { "NamespacedCloudProfile" } else { "CloudProfile" };
     let profile = format!("{profile} {}", key.shown());
-    let mut all = outlook::of(&Course { shoot, profile: &profile, offered, now, run, changes: &changes });
+    let mut all = outlook::of(&Course { shoot, profile: &profile, offered, at: view.moment(), run, changes: &changes });
     all.sort_by_key(|outlook| std::cmp::Reverse(outlook.gravity));
     let severity = |gravity| match gravity {
         Gravity::Info => Severity::Info,

@@ -11,8 +11,8 @@ use crate::view::View;
 
 /// The lines, now or at a moment of the past.
 pub(super) async fn draw(view: &View, shoot: &Shoot, shown: &str) -> Markup {
-    let seed = view.dashboard.options().seed;
-    match ops::why::of(&view.reading_context(), shown, shoot, view.now(), seed, None).await {
+    let rules = (view.dashboard.options().seed, view.release());
+    match ops::why::of(&view.reading_context(), shown, shoot, view.now(), rules, None).await {
         Ok(why) => lines::list(view, &ops::world::name_of(shoot), &[why.present, why.maintenance].concat()),
         Err(error) => Message::new(Severity::Error, error.to_string()).markup(),
     }

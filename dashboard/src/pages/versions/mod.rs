@@ -23,7 +23,7 @@ use ops::forecast::Forecast;
 use ops::past::resource;
 use ops::past::rows::{Rows, ShootRow};
 use ops::users::{self, Fate, Group, User};
-use ops::versions::{Offered, Row, Uses, offered_to};
+use ops::versions::{Offered, Row, Rules, Uses, offered_to};
 use ops::world::{ProfileKey, World};
 
 use self::picture::{Users as Counts, used};
@@ -57,7 +57,8 @@ pub async fn draw(view: &View, name: Option<&str>) -> Result<Page, Refusal> {
         return Ok(Page::new(Section::Versions, "Versions").region("none", "", body).follows(&FOLLOWS));
     };
     let of = |key: &ProfileKey| users.uses(&world, key);
-    let Some(offered) = offered_to(&offers, &of, Some(&name), view.now(), view.rules()) else {
+    let rules = Rules { now: view.now(), profile: view.rules(), release: view.release() };
+    let Some(offered) = offered_to(&offers, &of, Some(&name), rules) else {
         let what = format!("CloudProfile {name}");
         let refusal = match name.split_once('/') {
             Some((namespace, name)) => {
@@ -202,7 +203,7 @@ fn warnings(offered: &Offered) -> Markup {
 
 /// Profiles, and the Shoots that use one of them.
 pub(super) fn only(world: &World, name: &str) -> World {
-    let mut only = World::default();
+    let mut only = World::new(world.release);
     only.cloud_profiles.clone_from(&world.cloud_profiles);
     only.namespaced.clone_from(&world.namespaced);
     let uses = |shoot: &&Shoot| ProfileKey::of(shoot).shown() == name;
@@ -262,7 +263,7 @@ async fn window(view: &View, world: &World, name: &str, rows: &[Arc<ShootRow>], 
     let pages = found.div_ceil(WINDOW).max(1);
     let number = view.query.text("users").parse().unwrap_or(1_usize).clamp(1, pages);
     let shown: Vec<Arc<ShootRow>> = own.into_iter().skip((number - 1) * WINDOW).take(WINDOW).cloned().collect();
-    let mut some = World::default();
+    let mut some = World::new(world.release);
     (some.cloud_profiles, some.namespaced) = (world.cloud_profiles.clone(), world.namespaced.clone());
     some.shoots = source::whole(view, &shown, all).await?;
     Ok(fates(view, &some, Some(Window { number, pages, found })))

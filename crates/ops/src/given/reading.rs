@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Manifests as decoded objects, and what is made of them once it is known which release answers.
+//!
+//! The release may be what the last Shoot says, and everything that an API server does to an object depends on it. So objects
+//! are decoded first, with the fields of all releases, and are filled in and judged when all of them are there. The lines of
+//! fields with which something is wrong are looked for in the end, by reading the texts in question once more.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use api::catalogue;
+use api::constants::api_version;
+use api::core::{CloudProfile, NamespacedCloudProfile, Shoot};
+use apimachinery::field::FieldError;
+use apimachinery::meta::Time;
+use apimachinery::schema::Schema;
+use apimachinery::{Object, Resource, decode};
+use domain::defaulting;
+use domain::validation::cloud_profile as profiles;
+use serde::de::DeserializeOwned;
+
+use super::{Incomplete, Kind, Reading, Remarks, Violation, is_below, lighten, open_fields, stored, violations};
+use crate::forecast::gates_for;
+use crate::ignored::{self, Ignored};
+use crate::manifests::{self, Manifest, ManifestError, Origin, Source, Text, Wanted};
+use crate::world::{World, name_of};
+
+/// Kinds that play a part.
+const KINDS: [&str; 3] = ["CloudProfile", "NamespacedCloudProfile", "Shoot"];
+
+/// Objects of manifests, not filled in and not judged.
+#[derive(Debug)]
+pub struct Given {
+    texts: Vec<Text>,
+    objects: Vec<(Decoded, Place)>,
+    found: Vec<Found>,
+    ignored: Ignored,
+    notes: Vec<String>,
+}
+
+/// An object of a kind that plays a part.
+#[derive(Debug)]
+enum Decoded {
+    CloudProfile(Box<CloudProfile>),
+    NamespacedCloudProfile(Box<NamespacedCloudProfile>),
+    Shoot(Box<Shoot>),
+}
+
+/// An object's text, and how many objects are before it there.
+type Number = (usize, usize);
+
+#[derive(Clone, Debug)]
+struct Place {
+    number: Number,
+    origin: Origin,
+}
+
+/// A violation whose line is looked for, by the field that it is about.
+#[derive(Debug)]
+struct Found {
+    number: Number,
+    field: Option<String>,
+    violation: Violation,
+}
+
+impl Given {
+    /// Reads manifests, each Shoot as `adjust` leaves it; kinds that play no part are left out with a note.
+    ///
+    /// # Errors
+    /// A file that cannot be read, an object without a name, one that is given twice.
+    pub fn read(files: &[PathBuf], adjust: &mut dyn FnMut(&mut Manifest)) -> Result<Self, ManifestError> {
+        Self::of_texts(manifests::texts(files)?, adjust)
+    }
+
+    /// As [`Given::read`], of texts.
+    ///
+    /// # Errors
+    /// As [`Given::read`].
+    pub(super) fn of_texts(texts: Vec<Text>, adjust: &mut dyn FnMut(&mut Manifest)) -> Result<Self, ManifestError> {
+        let (objects, found, notes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut given = Self { texts: Vec::new(), objects, found, ignored: Ignored::default(), notes };
+        let mut skipped: BTreeMap<String, usize> = BTreeMap::new();
+        let mut seen: BTreeMap<(String, String, String), Origin> = BTreeMap::new();
+        let mut wanted = Wanted::only(&KINDS);
+        for (index, text) in texts.iter().enumerate() {
+            let mut count = 0;
+            text.read_each(&mut wanted, &mut |mut manifest, source| {
+                count += 1;
+                let kind = manifest.kind().to_owned();
+                if manifest.api_version() != api_version::CORE || !KINDS.contains(&&*kind) {
+                    *skipped.entry(kind).or_default() += 1;
+                    return Ok(());
+                }
+                if manifest.name().is_empty() {
+                    return Err(ManifestError::at(&manifest.origin, format!("{kind}: `metadata.name` is missing")));
+                }
+                if kind == "Shoot" {
+                    adjust(&mut manifest);
+                }
+                if kind != "CloudProfile" && manifest.namespace().is_empty() {
+                    manifest.object["metadata"]["namespace"] = "default".into();
+                }
+                let id = (kind, manifest.namespace().to_owned(), manifest.name().to_owned());
+                if let Some(first) = seen.insert(id, manifest.origin.clone()) {
+                    let what = format!("{} is given twice: {first} has it, too", subject_of(&manifest));
+                    return Err(ManifestError::at(&manifest.origin, what));
+                }
+                given.take((index, count - 1), manifest, source);
+                Ok(())
+            })?;
+        }
+        given.texts = texts;
+        given.notes.append(&mut wanted.notes);
+        if !skipped.is_empty() {
+            let kinds: Vec<String> = skipped.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
+            given.notes.push(format!("other kinds are left out: {}", kinds.join(", ")));
+        }
+        Ok(given)
+    }
+
+    fn take(&mut self, number: Number, manifest: Manifest, source: &Source<'_>) {
+        let place = Place { number, origin: manifest.origin.clone() };
+        let decoded = match manifest.kind() {
+            "CloudProfile" => self.decode(manifest, &place, source).map(Decoded::CloudProfile),
+            "NamespacedCloudProfile" => self.decode(manifest, &place, source).map(Decoded::NamespacedCloudProfile),
+            _ => {
+                let is_being_deleted = manifest.is_being_deleted;
+                self.decode::<Shoot>(manifest, &place, source).map(|mut shoot| {
+                    shoot.metadata.deletion_timestamp = is_being_deleted.then(Time::default);
+                    lighten(&mut shoot);
+                    Decoded::Shoot(shoot)
+                })
+            }
+        };
+        self.objects.extend(decoded.map(|decoded| (decoded, place)));
+    }
+
+    /// Decodes an object with the fields of all releases.
+    fn decode<T: Resource + Schema + DeserializeOwned + Object>(
+        &mut self,
+        manifest: Manifest,
+        place: &Place,
+        source: &Source<'_>,
+    ) -> Option<Box<T>> {
+        let subject = subject_of(&manifest);
+        let at = |field: &str| {
+            let line = source.line_of(field).unwrap_or(place.origin.line);
+            Origin { file: place.origin.file.clone(), line }
+        };
+        let found = |field: &str, what: String, kind: Kind| {
+            let violation = Violation { origin: at(field), subject: subject.clone(), what, kind };
+            Found { number: place.number, field: None, violation }
+        };
+        let decoded = match decode::tree(manifest.object, &T::node()) {
+            Ok(decoded) => decoded,
+            Err(error) => {
+                let field = super::field_of(&error.message).to_owned();
+                self.found.push(found(&field, error.message, Kind::LeftOut));
+                return None;
+            }
+        };
+        let deciding = self.ignored.take(catalogue::of::<T>(), &decoded.tree, &decoded.unknown, &at);
+        self.found.extend(deciding.into_iter().map(|(field, what)| found(&field, what, Kind::Decides)));
+        match serde_json::from_value(decoded.tree) {
+            Ok(object) => Some(Box::new(object)),
+            Err(error) => {
+                self.found.push(found("", error.to_string(), Kind::LeftOut));
+                None
+            }
+        }
+    }
+
+    /// The Shoots, before anything is filled in.
+    pub fn shoots(&self) -> impl Iterator<Item = &Shoot> {
+        self.objects.iter().filter_map(|(object, _)| match object {
+            Decoded::Shoot(shoot) => Some(&**shoot),
+            _ => None,
+        })
+    }
+
+    /// Fills in and judges everything as an API server of a release does.
+    pub fn world(self, reading: Reading<'_>) -> World {
+        let Self { texts, objects, found, ignored, mut notes } = self;
+        notes.extend(ignored.notes(reading.release));
+        let mut world = World::new(reading.release);
+        world.notes = notes;
+        let mut judge = Judge { world, reading, ignored, found, open: Vec::new() };
+        for (object, place) in objects {
+            match object {
+                Decoded::CloudProfile(profile) => judge.cloud_profile(*profile, &place),
+                Decoded::NamespacedCloudProfile(profile) => judge.namespaced(*profile, place),
+                Decoded::Shoot(shoot) => judge.shoot(*shoot, &place),
+            }
+        }
+        let mut world = judge.placed(&texts);
+        world.judge_namespaced(reading.now);
+        world
+    }
+}
+
+/// What an API server makes of objects, one after the other.
+struct Judge<'a> {
+    world: World,
+    reading: Reading<'a>,
+    ignored: Ignored,
+    found: Vec<Found>,
+    /// Shoots of `world.remarks.incomplete`, in its order.
+    open: Vec<Number>,
+}
+
+impl Judge<'_> {
+    fn cloud_profile(&mut self, profile: CloudProfile, place: &Place) {
+        let mut profile = self.of_release(profile);
+        defaulting::cloud_profile(&mut profile);
+        let stored = stored(&profile, |profile| &mut profile.metadata);
+        let errors = profiles::cloud_profile_update(
+            &stored,
+            &stored,
+            self.reading.rules,
+            gates_for(self.reading.release),
+            self.reading.now,
+        );
+        self.fields(place, &format!("CloudProfile {}", profile.metadata.name), errors);
+        self.world.cloud_profiles.push(profile);
+    }
+
+    fn namespaced(&mut self, profile: NamespacedCloudProfile, place: Place) {
+        let mut profile = self.of_release(profile);
+        defaulting::namespaced_cloud_profile(&mut profile);
+        let stored = stored(&profile, |profile| &mut profile.metadata);
+        let errors = profiles::namespaced_cloud_profile_update(&stored, &stored, gates_for(self.reading.release));
+        let subject = format!("NamespacedCloudProfile {}/{}", profile.metadata.namespace, profile.metadata.name);
+        self.fields(&place, &subject, errors);
+        self.world.remarks.namespaced.push(place.origin);
+        self.world.namespaced.push(profile);
+    }
+
+    fn shoot(&mut self, shoot: Shoot, place: &Place) {
+        let mut shoot = self.of_release(shoot);
+        let Remarks { incomplete, windowless, .. } = &mut self.world.remarks;
+        let window = shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.time_window.as_ref());
+        if window.is_none() && !shoot.metadata.is_being_deleted() {
+            windowless.push(name_of(&shoot));
+        }
+        let key = format!("garden/{}/{}", shoot.metadata.namespace, shoot.metadata.name);
+        defaulting::shoot(&mut shoot, self.reading.random.draw("default-maintenance-time-window", &key, 0));
+        defaulting::sync_cloud_profile_reference(&mut shoot);
+        let open = open_fields(&shoot);
+        if !open.is_empty() {
+            self.open.push(place.number);
+            incomplete.push(Incomplete {
+                index: self.world.shoots.len(),
+                origin: place.origin.clone(),
+                fields: open.iter().map(|field| (field.clone(), place.origin.line)).collect(),
+            });
+        }
+        let is_open = |error: &FieldError| open.iter().any(|field| is_below(error, field));
+        let errors = violations(&shoot, self.reading.release).into_iter().filter(|error| !is_open(error));
+        self.fields(place, &format!("Shoot {}", name_of(&shoot)), errors);
+        self.world.shoots.push(shoot);
+    }
+
+    /// An object without the fields that the release does not have.
+    fn of_release<T: Resource + Object>(&self, object: T) -> T {
+        let (row, release) = (catalogue::of::<T>(), self.reading.release);
+        if !self.ignored.has_others(row.kind, release) {
+            return object;
+        }
+        T::from_tree(ignored::at_release(object.to_tree(), row, release)).unwrap_or(object)
+    }
+
+    fn fields(&mut self, place: &Place, subject: &str, errors: impl IntoIterator<Item = FieldError>) {
+        self.found.extend(errors.into_iter().map(|error| {
+            let (origin, subject, what) = (place.origin.clone(), subject.to_owned(), error.to_string());
+            let violation = Violation { origin, subject, what, kind: Kind::Refused };
+            Found { number: place.number, field: Some(error.field), violation }
+        }));
+    }
+
+    /// The world, with the lines of what was found.
+    fn placed(self, texts: &[Text]) -> World {
+        let Self { mut world, mut found, open, .. } = self;
+        let incomplete = &mut world.remarks.incomplete;
+        let fields = found.iter().filter_map(|found| Some((found.number, found.field.clone()?)));
+        let open_fields = open.iter().zip(&*incomplete);
+        let open_fields =
+            open_fields.flat_map(|(number, one)| one.fields.iter().map(|(field, _)| (*number, field.clone())));
+        let lines = lines(texts, &fields.chain(open_fields).collect());
+        for found in &mut found {
+            let line = found.field.take().and_then(|field| lines.get(&(found.number, field)));
+            found.violation.origin.line = line.copied().unwrap_or(found.violation.origin.line);
+        }
+        for (number, one) in open.iter().zip(incomplete) {
+            for (field, line) in &mut one.fields {
+                *line = lines.get(&(*number, field.clone())).copied().unwrap_or(*line);
+            }
+        }
+        // Decoding finds more than judging, of the same object: in the order of the manifests.
+        found.sort_by_key(|found| found.number);
+        world.remarks.violations.extend(found.into_iter().map(|found| found.violation));
+        world
+    }
+}
+
+/// The lines of fields of objects, by reading the texts of those objects once more.
+fn lines(texts: &[Text], wanted: &BTreeSet<(Number, String)>) -> BTreeMap<(Number, String), usize> {
+    let mut lines = BTreeMap::new();
+    let of = |from: Number, to: Number| wanted.range((from, String::new())..(to, String::new()));
+    for (index, text) in texts.iter().enumerate() {
+        if of((index, 0), (index + 1, 0)).next().is_none() {
+            continue;
+        }
+        let mut count = 0;
+        let read = text.read_each(&mut Wanted::only(&KINDS), &mut |_, source| {
+            for (number, field) in of((index, count), (index, count + 1)) {
+                lines.extend(source.line_of(field).map(|line| ((*number, field.clone()), line)));
+            }
+            count += 1;
+            Ok(())
+        });
+        debug_assert!(read.is_ok(), "it was read before");
+    }
+    lines
+}
+
+fn subject_of(manifest: &Manifest) -> String {
+    match manifest.namespace() {
+        "" => format!("{} {}", manifest.kind(), manifest.name()),
+        namespace => format!("{} {namespace}/{}", manifest.kind(), manifest.name()),
+    }
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Fields of manifests that no release knows, or only other ones than the one that was chosen: they are ignored with a note,
+//! one for each field.
+//!
+//! **Tour.** [`deciding`] unknown fields that may mean another answer, and are not ignored.
+
+mod deciding;
+
+use std::collections::BTreeMap;
+
+use apimachinery::catalogue::ResourceInfo;
+use apimachinery::decode;
+use apimachinery::release::{Release, Releases};
+use apimachinery::schema::EACH;
+use serde_json::Value;
+
+use crate::manifests::Origin;
+
+/// More fields than this are counted, not told.
+const TOLD: usize = 20;
+
+/// No decoder tells more unknown fields of an object than this.
+const DECODED: usize = 100;
+
+/// Fields that are ignored, and of how many objects.
+#[derive(Clone, Debug, Default)]
+pub struct Ignored {
+    /// By kind and path, with `[]` for each item.
+    unknown: BTreeMap<(String, String), Seen>,
+    /// Fields that only some releases have, by kind and path.
+    released: BTreeMap<(String, String), (Releases, Seen)>,
+}
+
+/// Objects that have a field.
+#[derive(Clone, Debug)]
+struct Seen {
+    count: usize,
+    /// Where the first of them has it.
+    first: Origin,
+}
+
+/// `in 40 Shoots (first: all.yaml:17)`, of a kind.
+impl Seen {
+    fn shown(&self, kind: &str) -> String {
+        match (self.count, kind.ends_with('s')) {
+            (1, _) => format!("in 1 {kind} ({})", self.first),
+            (count, false) => format!("in {count} {kind}s (first: {})", self.first),
+            (count, true) => format!("in {count} {kind}es (first: {})", self.first),
+        }
+    }
+}
+
+impl Ignored {
+    /// Takes in an object, decoded with the fields of all releases, whose decoder found `unknown` fields; `place` of a field.
+    /// The result are those of the unknown fields that may decide an answer, in words, each behind its path.
+    pub fn take(
+        &mut self,
+        row: &ResourceInfo,
+        tree: &Value,
+        unknown: &[String],
+        place: &dyn Fn(&str) -> Origin,
+    ) -> Vec<(String, String)> {
+        let kind = row.kind;
+        let mut deciding = Vec::new();
+        let mut counted: Vec<String> = Vec::new();
+        for path in unknown {
+            let general = without_indices(path);
+            if deciding::decides(kind, &general) {
+                deciding.push((path.clone(), format!("unknown field {path:?}, which may decide the answer")));
+            } else if !counted.contains(&general) {
+                let seen = || Seen { count: 0, first: place(path) };
+                self.unknown.entry((kind.to_owned(), general.clone())).or_insert_with(seen).count += 1;
+                counted.push(general);
+            }
+        }
+        if unknown.len() >= DECODED {
+            deciding.push((String::new(), format!("{DECODED} unknown fields or more: not all of them are looked at")));
+        }
+        for field in row.fields {
+            let Some(path) = first_place(tree, field.path) else { continue };
+            let general = field.path.join(".").replace(".[]", "[]");
+            let seen = || (field.releases, Seen { count: 0, first: place(&path) });
+            self.released.entry((kind.to_owned(), general)).or_insert_with(seen).1.count += 1;
+        }
+        deciding
+    }
+
+    /// True if some object of a kind has a field that a release does not have.
+    pub fn has_others(&self, kind: &str, release: Release) -> bool {
+        self.released.iter().any(|((of, _), (releases, _))| of == kind && !releases.contain(release))
+    }
+
+    /// A note for each field that a release does not have.
+    pub fn notes(&self, release: Release) -> Vec<String> {
+        let unknown = self
+            .unknown
+            .iter()
+            .map(|((kind, path), seen)| format!("unknown field {path} {}; ignored", seen.shown(kind)));
+        let others: Vec<_> = self.released.iter().filter(|(_, (releases, _))| !releases.contain(release)).collect();
+        let is_told = |kind: &str, path: &str| {
+            others.iter().any(|((of, above), _)| {
+                of == kind && path.strip_prefix(above.as_str()).is_some_and(|rest| rest.starts_with(['.', '[']))
+            })
+        };
+        let others =
+            others.iter().filter(|((kind, path), _)| !is_told(kind, path)).map(|((kind, path), (releases, seen))| {
+                let (shown, has) = (seen.shown(kind), words(*releases));
+                let counts = if deciding::decides(kind, path) {
+                    let minor =
+                        if releases.since > release.0 { releases.since } else { releases.until.unwrap_or(1) - 1 };
+                    format!("; it may decide the answer: --gardener-version v1.{minor} reads it")
+                } else {
+                    String::new()
+                };
+                format!("field {path} {shown} is of {has}; ignored by {release}{counts}")
+            });
+        let mut notes: Vec<String> = unknown.chain(others).collect();
+        if notes.len() > TOLD {
+            let left = notes.len() - TOLD;
+            notes.truncate(TOLD);
+            notes.push(format!("{left} more fields are ignored"));
+        }
+        notes
+    }
+}
+
+/// A tree without the fields that a release does not have.
+pub fn at_release(tree: Value, row: &ResourceInfo, release: Release) -> Value {
+    match decode::tree(tree.clone(), &row.at(release).node()) {
+        Ok(decoded) => decoded.tree,
+        Err(_) => tree,
+    }
+}
+
+/// `v1.136 and later`, `releases before v1.142`, `v1.121 to v1.141`
+fn words(releases: Releases) -> String {
+    match (releases.since, releases.until) {
+        (since, None) => format!("v1.{since} and later"),
+        (0, Some(until)) => format!("releases before v1.{until}"),
+        (since, Some(until)) => format!("v1.{since} to v1.{}", until - 1),
+    }
+}
+
+/// A text without the numbers of items: `spec.workers[].zones` for `spec.workers[12].zones`
+pub(crate) fn without_indices(path: &str) -> String {
+    let mut general = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((before, after)) = rest.split_once('[') {
+        general.push_str(before);
+        general.push('[');
+        rest = after.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    }
+    general.push_str(rest);
+    general
+}
+
+/// The first place at which a tree has a field: its path with indices.
+fn first_place(tree: &Value, path: &[&str]) -> Option<String> {
+    let Some((name, rest)) = path.split_first() else {
+        return (!tree.is_null()).then(String::new);
+    };
+    let join = |step: String, below: String| match below.starts_with('[') || below.is_empty() {
+        true => format!("{step}{below}"),
+        false => format!("{step}.{below}"),
+    };
+    match tree {
+        Value::Array(items) if *name == EACH => items
+            .iter()
+            .enumerate()
+            .find_map(|(index, item)| Some(join(format!("[{index}]"), first_place(item, rest)?))),
+        Value::Object(fields) if *name == EACH => {
+            fields.iter().find_map(|(key, value)| Some(join(format!("[{key}]"), first_place(value, rest)?)))
+        }
+        Value::Object(fields) => Some(join((*name).to_owned(), first_place(fields.get(*name)?, rest)?)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::catalogue;
+    use serde_json::json;
+
+    use super::*;
+
+    fn shoots() -> &'static ResourceInfo {
+        catalogue::find_kind("core.gardener.cloud", "v1beta1", "Shoot").expect("a row")
+    }
+
+    /// Notes of a release, and what decides, of Shoots that are read from trees.
+    fn read(trees: &[Value], release: u16) -> (Vec<String>, Vec<String>) {
+        let (mut ignored, mut deciding) = (Ignored::default(), Vec::new());
+        for (index, tree) in trees.iter().enumerate() {
+            let decoded = decode::tree(tree.clone(), &(shoots().schema)()).expect("a Shoot");
+            let place = |path: &str| Origin { file: format!("f.yaml {path}"), line: index + 1 };
+            let found = ignored.take(shoots(), &decoded.tree, &decoded.unknown, &place);
+            deciding.extend(found.into_iter().map(|(_, text)| text));
+        }
+        (ignored.notes(Release(release)), deciding)
+    }
+
+    #[test]
+    fn unknown_fields_are_told_once_with_their_number_and_first_place() {
+        let pool = |name: &str| json!({ "name": name, "podSubnets": ["a"] });
+        let one = json!({ "spec": { "fast": true, "provider": { "workers": [pool("a"), pool("b")] } } });
+        let other = json!({ "spec": { "provider": { "workers": [{ "name": "a" }, pool("b")] } } });
+        assert_eq!(
+            read(&[other, one], 149),
+            (
+                vec![
+                    "unknown field spec.fast in 1 Shoot (f.yaml spec.fast:2); ignored".to_owned(),
+                    "unknown field spec.provider.workers[].podSubnets in 2 Shoots (first: f.yaml \
+                     spec.provider.workers[1].podSubnets:1); ignored"
+                        .to_owned(),
+                ],
+                Vec::new()
+            )
+        );
+    }
+
+    #[test]
+    fn a_field_of_other_releases_is_told_as_that_with_what_is_above_it() {
+        let maintenance = json!({ "autoRotation": { "credentials": { "sshKeypair": { "rotationPeriod": "672h" } } } });
+        let shoot = json!({ "spec": { "maintenance": maintenance, "accessRestrictions": [], "kubernetes": { "kubeAPIServer": {
+            "encryptionConfig": { "resources": ["secrets"] } } } } });
+        let notes = |release: u16| read(std::slice::from_ref(&shoot), release).0;
+        assert_eq!(notes(135), [] as [&str; 0]);
+        assert_eq!(
+            notes(120),
+            [
+                "field spec.maintenance.autoRotation in 1 Shoot (f.yaml spec.maintenance.autoRotation:1) is of v1.135 and later; \
+              ignored by v1.120; it may decide the answer: --gardener-version v1.135 reads it"
+            ]
+        );
+        assert_eq!(notes(85).len(), 3);
+    }
+
+    #[test]
+    fn too_many_unknown_fields_are_not_taken_for_all_of_them() {
+        let fields: serde_json::Map<String, Value> = (0..101).map(|index| (format!("f{index}"), json!(1))).collect();
+        let (notes, deciding) = read(&[json!({ "spec": fields })], 149);
+        assert_eq!((notes.len(), deciding.len()), (21, 1));
+        assert_eq!(notes[20], "80 more fields are ignored");
+    }
+
+    #[test]
+    fn a_tree_at_a_release_has_its_fields_only() {
+        let tree = json!({ "spec": { "region": "r", "maintenance": { "autoRotation": {} } } });
+        let spec = |release: u16| at_release(tree.clone(), shoots(), Release(release))["spec"]["maintenance"].clone();
+        assert_eq!((spec(134), spec(135)), (json!({}), json!({ "autoRotation": {} })));
+    }
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The release of Gardener by whose rules a question is answered, and how it was chosen.
+//!
+//! | asked | release |
+//! | --- | --- |
+//! | with a release | that one |
+//! | of a landscape | the landscape's |
+//! | of manifests | the newest that `status.gardener.version` of a Shoot says |
+//! | of manifests that say nothing | the newest one whose rules are known |
+//!
+//! A release whose rules are not known is answered for by the nearest one whose rules are.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use api::core::Shoot;
+use domain::release::{NEWEST, Release};
+use domain::skew::GardenerVersion;
+use serde_json::{Value, json};
+
+use crate::spelling::{first_of, plural};
+use crate::world::name_of;
+
+/// Oldest release whose fields and resources are known.
+const OLDEST: Release = Release(80);
+
+/// The word for the newest release whose rules are known.
+const NEWEST_WORD: &str = "newest";
+
+/// More releases of Shoots than this are counted, not told.
+const TOLD: usize = 4;
+
+/// Reads `newest`, `v1.149` or `1.149.0`.
+///
+/// # Errors
+/// It is something else.
+pub fn parse(text: &str) -> Result<GardenerVersion, String> {
+    if text == NEWEST_WORD {
+        return Ok(newest());
+    }
+    GardenerVersion::parse(text)
+        .ok_or_else(|| format!("`{text}` is neither `{NEWEST_WORD}` nor a version of Gardener as v1.149 or 1.120.0"))
+}
+
+/// The newest version whose rules are known.
+fn newest() -> GardenerVersion {
+    GardenerVersion::release(1, u64::from(NEWEST.0), 0)
+}
+
+/// The release whose rules a version has: the nearest one whose rules are known.
+pub fn rules_of(version: &GardenerVersion) -> Release {
+    version.served_release().clamp(OLDEST, NEWEST)
+}
+
+/// A version by whose rules a question is answered, and how it was chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// As it was given or found.
+    pub version: GardenerVersion,
+    /// Release whose rules answer.
+    pub release: Release,
+    reason: Reason,
+    /// What Shoots say, how many of them, and the first of them; the newest version first.
+    said: Vec<(GardenerVersion, usize, String)>,
+    /// What Shoots say and is no version: how many, and the first with its words.
+    unreadable: Option<(usize, String)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Reason {
+    Asked,
+    Landscape(String),
+    Shoots,
+    Unsaid,
+}
+
+impl Chosen {
+    /// For manifests with these Shoots; `asked`: the version that was asked for.
+    pub fn for_shoots<'a>(asked: Option<&GardenerVersion>, shoots: impl IntoIterator<Item = &'a Shoot>) -> Self {
+        let said = shoots.into_iter().map(|shoot| (name_of(shoot), shoot.status.gardener.version.as_str()));
+        Self::for_said(asked, said)
+    }
+
+    /// As [`Chosen::for_shoots`], by names of Shoots and their `status.gardener.version`, which may be empty.
+    pub fn for_said<'a>(asked: Option<&GardenerVersion>, shoots: impl IntoIterator<Item = (String, &'a str)>) -> Self {
+        let mut said: BTreeMap<String, (GardenerVersion, usize, String)> = BTreeMap::new();
+        let mut unreadable: Option<(usize, String)> = None;
+        for (name, text) in shoots {
+            if let Some(version) = GardenerVersion::parse(text) {
+                said.entry(version.to_string()).or_insert((version, 0, name)).1 += 1;
+            } else if !text.is_empty() {
+                unreadable.get_or_insert_with(|| (0, format!("{text:?} of Shoot {name}"))).0 += 1;
+            }
+        }
+        let mut said: Vec<_> = said.into_values().collect();
+        said.sort_by_key(|(version, ..)| Reverse(version.full()));
+        let (version, reason) = match (asked, said.first()) {
+            (Some(asked), _) => (asked.clone(), Reason::Asked),
+            (None, Some((version, ..))) => (version.clone(), Reason::Shoots),
+            (None, None) => (newest(), Reason::Unsaid),
+        };
+        Self { release: rules_of(&version), version, reason, said, unreadable }
+    }
+
+    /// For a landscape of a version; `asked`: the version that was asked for.
+    pub fn for_landscape(asked: Option<&GardenerVersion>, name: &str, version: GardenerVersion) -> Self {
+        let (version, reason) = match asked {
+            Some(asked) => (asked.clone(), Reason::Asked),
+            None => (version, Reason::Landscape(name.to_owned())),
+        };
+        Self { release: rules_of(&version), version, reason, said: Vec::new(), unreadable: None }
+    }
+
+    /// Which release answers and why, as notes; what is odd about it as well.
+    pub fn notes(&self) -> Vec<String> {
+        let mut lines = vec![format!("{self}")];
+        if let Some((count, first)) = &self.unreadable {
+            let more = if *count > 1 { format!(" and of {} more", count - 1) } else { String::new() };
+            lines
+                .push(format!("status.gardener.version {first}{more} is no version of Gardener, and is not looked at"));
+        }
+        lines
+    }
+
+    /// Keys `release` and `releaseReason` of an answer for scripts.
+    pub fn add_to(&self, object: &mut Value) {
+        object["release"] = json!(self.release.to_string());
+        object["releaseReason"] = json!(match self.reason {
+            Reason::Asked => "asked",
+            Reason::Landscape(_) => "landscape",
+            Reason::Shoots => "shoots",
+            Reason::Unsaid => NEWEST_WORD,
+        });
+    }
+
+    /// What Shoots say, where that is more than the chosen version.
+    fn other(&self) -> Option<String> {
+        let is_chosen = |version: &GardenerVersion| *version == self.version;
+        if self.said.iter().all(|(version, ..)| is_chosen(version)) {
+            return None;
+        }
+        let said: Vec<String> =
+            self.said.iter().map(|(version, count, _)| format!("v{version} ({})", plural(*count, "Shoot"))).collect();
+        Some(first_of(said.iter().map(String::as_str), TOLD))
+    }
+}
+
+/// `rules of Gardener v1.148.0, which Shoots say (status.gardener.version, first garden-a/b)`
+impl fmt::Display for Chosen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { version, release, .. } = self;
+        let own = version.served_release();
+        if own == *release && version.minor().0 == 1 {
+            write!(f, "rules of Gardener v{version}")?;
+        } else {
+            write!(f, "Gardener v{version} is not known here: rules of {release} apply")?;
+        }
+        match &self.reason {
+            Reason::Asked => f.write_str(", as --gardener-version says")?,
+            Reason::Landscape(name) => write!(f, ", that of landscape {name}")?,
+            Reason::Shoots => {
+                let first = self.said.first().map(|(.., name)| name.as_str()).unwrap_or_default();
+                write!(f, ", by status.gardener.version of Shoot {first}")?;
+            }
+            Reason::Unsaid => f.write_str(", the newest known: no Shoot has a status.gardener.version")?,
+        }
+        match (self.other(), &self.reason) {
+            (Some(other), Reason::Shoots) => {
+                write!(f, "; the manifests have several, of which the newest counts: {other}")
+            }
+            (Some(other), _) => write!(f, "; the manifests say {other}"),
+            (None, _) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(asked: Option<&str>, said: &[&str]) -> Chosen {
+        let shoots = said.iter().enumerate().map(|(index, version)| {
+            let mut shoot = Shoot::default();
+            shoot.metadata.namespace = "p".to_owned();
+            shoot.metadata.name = format!("s{index}");
+            shoot.status.gardener.version = (*version).to_owned();
+            shoot
+        });
+        let shoots: Vec<Shoot> = shoots.collect();
+        let asked = asked.map(|text| parse(text).expect("a version"));
+        Chosen::for_shoots(asked.as_ref(), &shoots)
+    }
+
+    #[track_caller]
+    fn check(asked: Option<&str>, said: &[&str], release: u16, notes: &[&str]) {
+        let chosen = chosen(asked, said);
+        assert_eq!(
+            (chosen.release, chosen.notes()),
+            (Release(release), notes.iter().map(ToString::to_string).collect())
+        );
+    }
+
+    #[test]
+    fn the_newest_of_the_shoots_counts_unless_another_is_asked_for() {
+        check(
+            None,
+            &[],
+            149,
+            &["rules of Gardener v1.149.0, the newest known: no Shoot has a status.gardener.version"],
+        );
+        check(None, &["v1.136.2", ""], 136, &["rules of Gardener v1.136.2, by status.gardener.version of Shoot p/s0"]);
+        check(
+            None,
+            &["v1.136.2", "v1.137.0", "1.136.2"],
+            137,
+            &[
+                "rules of Gardener v1.137.0, by status.gardener.version of Shoot p/s1; the manifests have several, of which \
+               the newest counts: v1.137.0 (1 Shoot), v1.136.2 (2 Shoots)",
+            ],
+        );
+        check(
+            Some("v1.120"),
+            &["v1.136.2"],
+            120,
+            &["rules of Gardener v1.120, as --gardener-version says; the manifests say v1.136.2 (1 Shoot)"],
+        );
+        check(Some("newest"), &["v1.149.0"], 149, &["rules of Gardener v1.149.0, as --gardener-version says"]);
+    }
+
+    #[test]
+    fn a_release_that_is_not_known_has_the_rules_of_the_nearest() {
+        check(
+            Some("1.999"),
+            &[],
+            149,
+            &["Gardener v1.999 is not known here: rules of v1.149 apply, as --gardener-version says"],
+        );
+        check(
+            None,
+            &["v1.150.0-dev"],
+            149,
+            &[
+                "Gardener v1.150.0-dev is not known here: rules of v1.149 apply, by status.gardener.version of Shoot p/s0",
+            ],
+        );
+        check(
+            Some("v1.50.1"),
+            &[],
+            80,
+            &["Gardener v1.50.1 is not known here: rules of v1.80 apply, as --gardener-version says"],
+        );
+        check(
+            Some("2.149.0"),
+            &[],
+            149,
+            &["Gardener v2.149.0 is not known here: rules of v1.149 apply, as --gardener-version says"],
+        );
+        check(
+            None,
+            &["banana", "banana"],
+            149,
+            &[
+                "rules of Gardener v1.149.0, the newest known: no Shoot has a status.gardener.version",
+                "status.gardener.version \"banana\" of Shoot p/s0 and of 1 more is no version of Gardener, and is not looked at",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_no_version_is_refused() {
+        let refused = "`banana` is neither `newest` nor a version of Gardener as v1.149 or 1.120.0";
+        assert_eq!(parse("banana"), Err(refused.to_owned()));
+        for text in ["", "149", "v1", "1.x", "v1.149.0.1", "Newest"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        assert_eq!(parse("newest").map(|version| version.to_string()).as_deref(), Ok("1.149.0"));
+    }
+
+    #[test]
+    fn scripts_read_the_release_and_the_reason() {
+        let mut object = json!({ "a": 1 });
+        chosen(None, &["v1.136.2"]).add_to(&mut object);
+        assert_eq!(object, json!({ "a": 1, "release": "v1.136", "releaseReason": "shoots" }));
+    }
+}
