@@ -161,6 +161,7 @@ mod tests {
                 version: (*version).to_owned(),
                 classification: (!class.is_empty()).then(|| (*class).to_owned()),
                 expiration_date: date.map(|date| Time(date.parse().expect("an instant"))),
+                ..ExpirableVersion::default()
             })
             .collect();
         profile
