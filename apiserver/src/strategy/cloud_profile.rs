@@ -34,6 +34,9 @@ impl Strategy<CloudProfile> for CloudProfileStrategy {
     }
 
     fn validate_update(&self, object: &CloudProfile, old: &CloudProfile, request: &RequestContext) -> Vec<FieldError> {
+        if &*request.subresource == "status" {
+            return Vec::new();
+        }
         cloud_profile::cloud_profile_update(object, old, self.profile, self.gates, request.now)
     }
 

@@ -9,6 +9,7 @@ mod malformed;
 mod neighbours;
 mod opaque;
 mod releases;
+mod served_fields;
 mod shoots;
 mod support;
 mod versions;

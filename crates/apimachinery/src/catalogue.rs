@@ -63,8 +63,20 @@ pub struct ReleasedField {
     pub path: &'static [&'static str],
     /// Releases that have the field.
     pub releases: Releases,
-    /// True if the field has a default in every object that has its parent.
-    pub has_default: bool,
+    /// Objects in which the field has a default.
+    pub default: FieldDefault,
+}
+
+/// Objects in which a field has a default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FieldDefault {
+    /// No object.
+    #[default]
+    Never,
+    /// Every object that has the field's parent.
+    WithParent,
+    /// Every object: a missing parent is created with the default.
+    Always,
 }
 
 /// A printer column.
@@ -132,10 +144,10 @@ impl ResourceInfo {
         self.fields.iter().filter(|field| !field.releases.contain(self.release)).map(|field| field.path)
     }
 
-    /// Paths of the fields that only some releases have, the row's release among them, and that have a default.
-    pub fn released_defaults(&self) -> impl Iterator<Item = &'static [&'static str]> {
-        let known = self.fields.iter().filter(|field| field.has_default && field.releases.contain(self.release));
-        known.map(|field| field.path)
+    /// Fields with a default that only some releases have, the row's release among them.
+    pub fn released_defaults(&self) -> impl Iterator<Item = &'static ReleasedField> {
+        let has_default = |field: &&ReleasedField| field.default != FieldDefault::Never;
+        self.fields.iter().filter(has_default).filter(|field| field.releases.contain(self.release))
     }
 
     /// Schema of the kind without the fields that the row's release does not have.

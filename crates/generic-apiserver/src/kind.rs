@@ -185,7 +185,7 @@ impl<O: Object, S: Strategy<O>> Typed<O, S> {
 
     /// A stored object with the defaults of fields that came later, if it lacks any.
     fn with_released_defaults(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections> {
-        self.names.info.released_defaults().find(|path| lacks(stored, path))?;
+        self.names.info.released_defaults().find(|field| lacks(stored, field))?;
         let mut object = O::from_served(&stored.parts.concat()).ok()?;
         let [identity, metadata, managed_fields, rest, status] = stored.parts.clone();
         let sections = Sections { identity, metadata, managed_fields, rest, status };

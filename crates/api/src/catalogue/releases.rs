@@ -2,13 +2,16 @@
 //! Fields, resources and subresources of Gardener that only some releases from v1.80 on have.
 //!
 //! **Deliberately absent**: `spec.cloudProfile` of a Shoot (1.92), and `autoEnable` and `clusterCompatibility` of a resource of a
-//! ControllerRegistration (1.120), by which every component here finds the profile and the extension; the group extensions,
-//! whose definitions are those of an extension.
+//! ControllerRegistration (1.120), by which every component here finds the profile and the extension; fields of the groups
+//! operator and extensions that are older than 1.121.
 //!
-//! Source: pkg/apis/{core/v1beta1,core/v1,seedmanagement/v1alpha1,operator/v1alpha1}/types_*.go of v1.80.0 to v1.149.0: the first
-//! release that has the path from the kind to the field, and the first one after it that does not.
+//! A server that has no release, as that of the kinds of CustomResourceDefinitions, serves the union of all releases.
+//!
+//! Source: pkg/apis/{core/v1beta1,core/v1,extensions/v1alpha1,operator/v1alpha1,seedmanagement/v1alpha1,settings/v1alpha1}/types_*.go
+//! of v1.80.0 to v1.149.0: the first release that has the path from the kind to the field, and the first one after it that does
+//! not.
 
-use apimachinery::catalogue::{Life, ReleasedField};
+use apimachinery::catalogue::{FieldDefault, Life, ReleasedField};
 use apimachinery::release::Releases;
 
 /// Path of a field and the releases that have it; `[]` stands for each item of a list or map.
@@ -16,6 +19,15 @@ type Row = (&'static str, Releases);
 
 /// Rows and the path below which they hold.
 type Table = (&'static str, &'static [Row]);
+
+/// Ends of the paths of fields whose default creates missing parents.
+const ALWAYS_DEFAULTED: &[&str] = &[
+    "enableHealthProbes",
+    "kubernetes.kubeAPIServer.encryptionConfig.provider",
+    "kubernetes.kubeControllerManager.nodeCIDRMaskSizeIPv6",
+    "persistentVolumeClaimAutoscaler",
+    "zonalIngress",
+];
 
 const fn since(minor: u16) -> Releases {
     Releases::since(minor)
@@ -34,8 +46,6 @@ const DEFAULTED: &[&str] = &[
     "autoRotation",
     "cpuHistogramDecayHalfLife",
     "emitPerNodeGroupMetrics",
-    "enableHealthProbes",
-    "encryptionConfig.provider",
     "ignoreDaemonsetsUtilization",
     "imageMaximumGCAge",
     "imageMinimumGCAge",
@@ -49,9 +59,7 @@ const DEFAULTED: &[&str] = &[
     "memoryAggregationIntervalCount",
     "memoryHistogramDecayHalfLife",
     "newPodScaleUpDelay",
-    "nodeCIDRMaskSizeIPv6",
     "nodeGroupBackoffResetTimeout",
-    "persistentVolumeClaimAutoscaler",
     "recommendationLowerBoundCPUPercentile",
     "recommendationLowerBoundMemoryPercentile",
     "recommendationUpperBoundCPUPercentile",
@@ -61,7 +69,6 @@ const DEFAULTED: &[&str] = &[
     "targetMemoryPercentile",
     "updateStrategy",
     "verbosity",
-    "zonalIngress",
 ];
 
 /// Below `status.credentials` of Shoots and Gardens.
@@ -364,14 +371,22 @@ fn made<const N: usize>(groups: [(&str, &[Table]); N]) -> &'static [ReleasedFiel
         rows.iter().map(move |(path, releases)| {
             let path: &'static str = format!("{outer}{before}{path}").leak();
             let names: Vec<&'static str> = path.split('.').collect();
-            ReleasedField { path: names.leak(), releases: *releases, has_default: has_default(path) }
+            ReleasedField { path: names.leak(), releases: *releases, default: default(path) }
         })
     });
     fields.collect::<Vec<_>>().leak()
 }
 
-fn has_default(path: &str) -> bool {
-    DEFAULTED.iter().any(|end| path.strip_suffix(end).is_some_and(|before| before.ends_with('.')))
+/// Objects in which the field at a path has a default.
+fn default(path: &str) -> FieldDefault {
+    let ends_with = |end: &&str| path.strip_suffix(end).is_some_and(|before| before.ends_with('.'));
+    if ALWAYS_DEFAULTED.iter().any(|end| ends_with(end)) {
+        FieldDefault::Always
+    } else if DEFAULTED.iter().any(|end| ends_with(end)) {
+        FieldDefault::WithParent
+    } else {
+        FieldDefault::Never
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use apimachinery::catalogue::ResourceInfo;
+use apimachinery::catalogue::{FieldDefault, ReleasedField, ResourceInfo};
 use apimachinery::schema::EACH;
 use bytes::Bytes;
 use eventlog::log::Snapshot;
@@ -144,30 +144,28 @@ fn part_of(path: Path) -> usize {
     if path.first() == Some(&"status") { 4 } else { 3 }
 }
 
-/// Whether an object lacks a field of which it has the parent.
-pub(crate) fn lacks(object: &Sections, path: Path) -> bool {
-    let section = &object.parts[part_of(path)];
-    let Some(name) = path.last() else { return false };
-    let has_name = memmem::find(section, name.as_bytes()).is_some();
-    // Of several parents one may have the field and another not.
-    (!has_name || path.contains(&EACH)) && lacks_at(section, path)
+/// True if an object lacks a field and has what the field's default needs.
+pub(crate) fn lacks(object: &Sections, field: &ReleasedField) -> bool {
+    // The name alone tells nothing: other parents may have a field of the same name.
+    lacks_at(&object.parts[part_of(field.path)], field.path, field.default == FieldDefault::Always)
 }
 
-fn lacks_at(section: &[u8], path: &[&str]) -> bool {
+/// `creates_parent`: a missing parent counts as one that lacks the field.
+fn lacks_at(section: &[u8], path: &[&str], creates_parent: bool) -> bool {
     let Some((name, rest)) = path.split_first() else { return false };
     let found = Pairs::new(section).find(|(found, ..)| *found == name.as_bytes());
+    let is_lacking = |start, end, rest: &[&str]| match inner(section, start, end) {
+        Some(inner) => lacks_at(&inner, rest, creates_parent),
+        None => creates_parent,
+    };
     match (found, rest) {
         (found, []) => found.is_none(),
-        (None, _) => false,
+        (None, _) => creates_parent,
         (Some((_, start, end)), [EACH, rest @ ..]) => {
-            items(section, start, end).iter().any(|(start, end)| is_lacking(section, *start, *end, rest))
+            items(section, start, end).iter().any(|(start, end)| is_lacking(*start, *end, rest))
         }
-        (Some((_, start, end)), rest) => is_lacking(section, start, end, rest),
+        (Some((_, start, end)), rest) => is_lacking(start, end, rest),
     }
-}
-
-fn is_lacking(section: &[u8], start: usize, end: usize, rest: &[&str]) -> bool {
-    inner(section, start, end).is_some_and(|inner| lacks_at(&inner, rest))
 }
 
 /// `section` (a sequence of `,"name":value`) without the field at `path`, and the field's value; of several the last.
@@ -273,6 +271,8 @@ fn enclose(section: &[u8], start: usize, end: usize, fields: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use apimachinery::release::Releases;
+
     use super::*;
 
     const PATH: &[&str] = &["spec", "maintenance", "autoRotation"];
@@ -287,6 +287,28 @@ mod tests {
         }
     }
 
+    fn is_lacking(section: &str, path: Path, default: FieldDefault) -> bool {
+        let mut object = Sections::default();
+        object.parts[3] = section.to_owned().into();
+        super::lacks(&object, &ReleasedField { path, releases: Releases::ALL, default })
+    }
+
+    #[test]
+    fn a_field_is_lacking_by_its_place_and_not_by_its_name() {
+        for (section, with_parent, always) in [
+            (r#","spec":{"maintenance":{}}"#, true, true),
+            (r#","spec":{"maintenance":{"a":1},"autoRotation":2}"#, true, true),
+            (r#","spec":{"maintenance":{"autoRotation":null}}"#, false, false),
+            (r#","spec":{"a":{"autoRotation":1}}"#, false, true),
+            (r#","spec":{"maintenance":null}"#, false, true),
+            (r#","autoRotation":1"#, false, true),
+            ("", false, true),
+        ] {
+            assert_eq!(is_lacking(section, PATH, FieldDefault::WithParent), with_parent, "{section}");
+            assert_eq!(is_lacking(section, PATH, FieldDefault::Always), always, "{section}");
+        }
+    }
+
     #[test]
     fn fields_of_items_are_cut_out_and_found_to_lack() {
         const ITEMS: Path = &["spec", "workers", EACH, "priority"];
@@ -294,9 +316,7 @@ mod tests {
         let check = |path, section: &str, expected: Option<&str>, lacks: bool| {
             let found = cut(section.as_bytes(), path).map(|(without, _)| String::from_utf8(without).expect("text"));
             assert_eq!(found.as_deref(), expected, "{section}");
-            let mut object = Sections::default();
-            object.parts[3] = section.to_owned().into();
-            assert_eq!(super::lacks(&object, path), lacks, "{section}");
+            assert_eq!(is_lacking(section, path, FieldDefault::WithParent), lacks, "{section}");
         };
         check(
             ITEMS,

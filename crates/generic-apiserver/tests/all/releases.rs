@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Servers of several releases beside each other: an older one does not know a field, which has a default.
 
-use apimachinery::catalogue::{ReleasedField, ResourceInfo};
+use apimachinery::catalogue::{FieldDefault, ReleasedField, ResourceInfo};
 use apimachinery::release::{Release, Releases};
 use eventlog::{Key, MemoryLog};
 use futures::FutureExt as _;
@@ -16,7 +16,7 @@ const PAINTED: &str = "/clusters/a/apis/example.com/v1/namespaces/n/painted";
 /// Widgets of which releases before 2 know no color.
 fn painted() -> ResourceInfo {
     const FIELDS: &[ReleasedField] =
-        &[ReleasedField { path: &["spec", "color"], releases: Releases::since(2), has_default: true }];
+        &[ReleasedField { path: &["spec", "color"], releases: Releases::since(2), default: FieldDefault::WithParent }];
     ResourceInfo { plural: "painted", fields: FIELDS, ..widgets() }
 }
 
