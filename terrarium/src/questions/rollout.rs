@@ -9,6 +9,7 @@ use clap::Args;
 use clock::{Clock, Random};
 use domain::profile::Profile;
 use domain::skew::GardenerVersion;
+use domain::skew::releases::unknown_release;
 use domain::worker_pool::Effect;
 use ops::apply;
 use ops::given::Reading;
@@ -73,6 +74,9 @@ fn gate(text: &str) -> Result<(String, bool), String> {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    if let Some(text) = arguments.gardener_version.as_ref().and_then(unknown_release) {
+        output.note(&format!("note: {text}"));
+    }
     let (change, hashing) = match &arguments.shoot {
         Some(shoot) => of_landscape(arguments, shoot, output)?,
         None => (of_files(arguments, output)?, hashing(arguments, None, Vec::new())?),

@@ -182,8 +182,8 @@ pub fn kubernetes_dropped(gardener: &GardenerVersion, clusters: &[(String, Strin
 pub fn gates_gone(gardener: &GardenerVersion, settings: &[GateSetting]) -> Vec<Noted> {
     let gone = settings.iter().filter_map(|setting| {
         let name = setting.component.name();
-        let short = name.strip_prefix("gardener-").unwrap_or(name);
-        let error = check_gate(gardener, short, &setting.name, setting.on).err()?;
+        let folder = name.strip_prefix("gardener-").unwrap_or(name).replace('-', "");
+        let error = check_gate(gardener, &folder, &setting.name, setting.on).err()?;
         let seed = if setting.owner.is_empty() { String::new() } else { format!(" of Seed {}", setting.owner) };
         let text =
             format!("{name}{seed} sets {}={}, with which {gardener} does not start: {error}", setting.name, setting.on);
@@ -321,10 +321,18 @@ mod tests {
         let settings = [
             setting(Component::Gardenlet, "a", "NewWorkerPoolHash", false),
             setting(Component::Apiserver, "", "InPlaceNodeUpdates", true),
+            setting(Component::ControllerManager, "", "DisableNginxIngressInShoot", true),
         ];
-        assert_eq!(gates_gone(&version("1.140.0"), &settings), []);
+        assert_eq!(gates_gone(&version("1.140.0"), &settings[..2]), []);
         assert_eq!(
-            texts(gates_gone(&version("1.141.0"), &settings)),
+            texts(gates_gone(&version("1.140.0"), &settings)),
+            [
+                "W4 FeatureGateGone: gardener-controller-manager sets DisableNginxIngressInShoot=true, with which 1.140.0 \
+              does not start: unrecognized feature gate: DisableNginxIngressInShoot"
+            ]
+        );
+        assert_eq!(
+            texts(gates_gone(&version("1.141.0"), &settings[..2])),
             [
                 "W4 FeatureGateGone: gardenlet of Seed a sets NewWorkerPoolHash=false, with which 1.141.0 does not start: \
               cannot set feature gate NewWorkerPoolHash to false, feature is locked to true"

@@ -220,7 +220,7 @@ mod tests {
             changes.gates,
             [
                 ("CredentialsRotationWithoutWorkersRollout", "apiserver", GateEvent::IsLocked),
-                ("NewVPN", "gardenlet", GateEvent::Goes),
+                ("NewVPN", "gardenlet", GateEvent::Removed),
             ]
         );
         assert_eq!((changes.kubernetes_gained, changes.kubernetes_dropped), (vec![], vec![27, 28]));
