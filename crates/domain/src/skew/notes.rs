@@ -14,6 +14,7 @@ use chrono::{DateTime, Utc};
 use super::releases::{MAINTAINED_MINORS, check_gate, kubernetes_minors, newest_release, supports_kubernetes};
 use super::{Component, Distance, GardenerVersion, Instance, Landscape};
 use crate::profile::Profile;
+use crate::release::Releases;
 
 /// How many objects a note names.
 const NAMED: usize = 3;
@@ -33,6 +34,8 @@ pub enum Note {
     LaggardBlocksNext,
     /// `W6`: a component's minor gets no fixes any more.
     OutOfMaintenance,
+    /// `W7`: the upgrade replaces nodes.
+    NodesReplaced,
 }
 
 impl Note {
@@ -45,6 +48,7 @@ impl Note {
             Self::FeatureGateGone => "W4",
             Self::LaggardBlocksNext => "W5",
             Self::OutOfMaintenance => "W6",
+            Self::NodesReplaced => "W7",
         }
     }
 }
@@ -240,6 +244,33 @@ pub fn out_of_maintenance(landscape: &Landscape, now: DateTime<Utc>) -> Vec<Note
     texts.map(|text| Noted::new(Note::OutOfMaintenance, text)).collect()
 }
 
+/// Releases with the first form of the hash of worker pools.
+const FIRST_HASH_FORM: Releases = Releases::until(146);
+
+/// W7: worker pools with the first form of the hash, which the target release does not have. Landscapes without a gardenlet of
+/// a release with that form have replaced their nodes already.
+///
+/// Source: extensions/pkg/controller/worker/machines.go @ v1.145.0 and v1.146.0.
+pub fn first_hash_forms(landscape: &Landscape, target: &GardenerVersion, pools: &[String]) -> Option<Noted> {
+    let has_form = |version: GardenerVersion| FIRST_HASH_FORM.contain(version.served_release());
+    if pools.is_empty()
+        || FIRST_HASH_FORM.contain(target.served_release())
+        || !landscape.versions(Component::Gardenlet).any(has_form)
+    {
+        return None;
+    }
+    let subject =
+        if pools.len() == 1 { "1 worker pool has".to_owned() } else { format!("{} worker pools have", pools.len()) };
+    Some(Noted::new(
+        Note::NodesReplaced,
+        format!(
+            "{subject} the first form of the hash, which 1.146 removes: the first reconciliation by gardenlet 1.146 replaces \
+             the nodes: {}",
+            some(pools.to_vec())
+        ),
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -295,6 +326,31 @@ mod tests {
               cluster and must be raised together"
             ]
         );
+    }
+
+    /// Version of the gardenlets, target, pools, number of pools in the note.
+    #[test]
+    fn pools_that_1_146_hashes_anew_are_named() {
+        let pools: Vec<String> = ["a", "b", "c", "d"].map(|name| format!("shoot--p--x/{name}")).to_vec();
+        for (gardenlet, target, count, expected) in [
+            ("v1.120.0", "1.145.3", 4, None),
+            ("v1.120.0", "1.146.0", 0, None),
+            ("v1.146.0", "1.149.0", 4, None),
+            ("v1.120.0", "1.146.0", 1, Some("1 worker pool has")),
+            ("v1.145.0", "1.149.0", 4, Some("4 worker pools have")),
+        ] {
+            let landscape = instances(&[(Component::Gardenlet, "a", gardenlet)]);
+            let noted = first_hash_forms(&landscape, &version(target), &pools[..count]);
+            let named =
+                if count == 1 { "shoot--p--x/a" } else { "shoot--p--x/a, shoot--p--x/b, shoot--p--x/c, and 1 more" };
+            let text = expected.map(|subject| {
+                format!(
+                    "W7 NodesReplaced: {subject} the first form of the hash, which 1.146 removes: the first reconciliation by \
+                     gardenlet 1.146 replaces the nodes: {named}"
+                )
+            });
+            assert_eq!(noted.map(|noted| noted.to_string()), text, "{gardenlet} to {target}");
+        }
     }
 
     #[test]

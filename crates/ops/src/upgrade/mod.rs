@@ -90,6 +90,7 @@ impl Planned {
         noted.extend(notes::gates_gone(&target, &fleet.gates));
         noted.extend(notes::laggards(&end, &target, profile));
         noted.extend(notes::out_of_maintenance(&end, now));
+        noted.extend(notes::first_hash_forms(&fleet.landscape, &target, &fleet.first_hash_forms));
         Ok(Self {
             violated: violated.collect(),
             notes: noted,
