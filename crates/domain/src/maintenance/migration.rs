@@ -7,6 +7,7 @@ use api::core::{AdmissionPlugin, KubeletConfig, KubeletConfigReserved, ShootSpec
 use apimachinery::meta::Quantity;
 
 use crate::features::{admission_plugin, feature_gate};
+use crate::release::Release;
 use crate::versions::{ParseError, Version};
 
 const CLIENT_AUTHENTICATION: &str = ".spec.kubernetes.kubeAPIServer.oidcConfig.clientAuthentication is set to nil. \
@@ -90,9 +91,11 @@ fn drop_feature_gates(spec: &mut ShootSpec, operations: &mut Vec<String>) {
         let Some(gates) = gates else { return };
         let parsed = Version::parse(version);
         let mut dropped = Vec::new();
+        // Within the versions that a release supports, every row of a gate says the same (`features::tests`).
         gates.retain(|name, _| {
-            let stays =
-                parsed.as_ref().is_ok_and(|version| feature_gate(name).is_some_and(|gate| gate.is_supported(version)));
+            let stays = parsed
+                .as_ref()
+                .is_ok_and(|version| feature_gate(name, Release::UNION).is_some_and(|gate| gate.is_supported(version)));
             if !stays {
                 dropped.push(name.clone());
             }
@@ -128,7 +131,7 @@ fn drop_admission_plugins(spec: &mut ShootSpec, operations: &mut Vec<String>) {
     let Some(server) = &mut spec.kubernetes.kube_api_server else { return };
     let version = Version::parse(&spec.kubernetes.version);
     let stays = |plugin: &AdmissionPlugin| {
-        let known = admission_plugin(&plugin.name);
+        let known = admission_plugin(&plugin.name, Release::UNION);
         version.as_ref().is_ok_and(|version| known.is_some_and(|known| known.is_supported(version)))
     };
     let mut dropped: Vec<String> =
