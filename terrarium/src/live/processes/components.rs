@@ -6,13 +6,14 @@ use std::process::ExitCode;
 use api::cluster;
 use api::constants::{api_version, label, namespace, user};
 use api::kubernetes::apps::Deployment;
-use api::kubernetes::tables;
 use apimachinery::schema::Node;
 use authorizer::Mode;
 use clock::Clock;
 use controller::leadership::{self, Election};
 use domain::garden::control_plane;
 use domain::profile::Profile;
+use domain::release::Release;
+use domain::skew::GardenerVersion;
 use futures::future::BoxFuture;
 use gardenlet_sim::{gardenlet, provider_local};
 use host::registry::Registered;
@@ -152,10 +153,12 @@ impl Program {
         }
     }
 
-    /// Schema of its configuration file; `None`: it has none, or none of Gardener's.
-    pub(crate) fn schema(self) -> Option<Node> {
+    /// Schema of its configuration file in a version of Gardener; `None`: it has none, or none of Gardener's. A version that
+    /// does not parse is refused for that, not for its keys.
+    pub(crate) fn schema(self, version: &str) -> Option<Node> {
         let (_, kind) = self.configuration()?;
-        tables::node(self.short(), kind)
+        let release = GardenerVersion::parse(version).map_or(Release::UNION, |version| version.served_release());
+        api::configuration::node(self.short(), kind, release)
     }
 
     /// Version and kind of its configuration file; `None`: it has flags only.

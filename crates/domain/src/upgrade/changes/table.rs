@@ -281,6 +281,11 @@ pub(super) const ROWS: &[Change] = &[
         Other("versions at the instant of their date"),
     ),
     row(137, Configured, "Events", "are of group events.k8s.io, with an action", All),
+    field(
+        137,
+        "gardenlet configuration logging.victoriaLogs, tokenExpirationDuration",
+        "older gardenlets do not know them",
+    ),
     row(
         138,
         Default,
@@ -345,6 +350,7 @@ pub(super) const ROWS: &[Change] = &[
         "not newer than the Shoot's gardenlet, and at most three minors older",
         Other("such Seeds"),
     ),
+    removed(143, "gardenlet configuration gardenClientConnection.gardenClusterCACert", "an unknown field"),
     image(145, "etcd-druid", "v0.36.4", Seeds),
     autoscaler(145, Kubernetes(34, 34), "v1.34.3"),
     autoscaler(145, Scope::kubernetes_from(35), "v1.35.1"),
@@ -368,6 +374,11 @@ pub(super) const ROWS: &[Change] = &[
         "preservation of failed machines",
         "machineControllerManager.autoPreserveFailedMachineMax and machinePreserveTimeout",
         Created,
+    ),
+    field(
+        147,
+        "configuration controllers.cacheSyncTimeout, controllers.controllerDeploymentReference",
+        "older components do not know them",
     ),
     image(148, "coredns", "v1.14.6", All),
     image(148, "etcd-druid", "v0.37.1", Seeds),
