@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables of Kubernetes' feature gates and admission plugins (`crates/domain/src/features/*.txt`), rewritten from the tags of
-//! a checkout of Gardener.
+//! Tables of Kubernetes' feature gates, admission plugins and API versions (`crates/domain/src/features/*.txt`), rewritten from
+//! the tags of a checkout of Gardener.
 //!
 //! A row is an entry of one of Gardener's Go maps with the releases that have the entry with these values. It is read from
 //! `git show TAG:FILE`, so the work tree of the checkout does not matter, and a bare repository will do.
@@ -13,12 +13,12 @@ use std::process::Command;
 /// Oldest release that is read; older ones are taken like it.
 const OLDEST: u64 = 120;
 
-/// A map of Gardener and its table.
+/// Maps of Gardener and their table.
 struct Source {
     /// File of Gardener.
     path: &'static str,
-    /// Name of the map.
-    map: &'static str,
+    /// Names of the maps.
+    maps: &'static [&'static str],
     /// File of this repository.
     table: &'static str,
     /// Meaning of the columns.
@@ -27,20 +27,28 @@ struct Source {
     read: fn(&str) -> Vec<String>,
 }
 
-const SOURCES: [Source; 2] = [
+const SOURCES: [Source; 3] = [
     Source {
         path: "pkg/utils/validation/features/featuregates.go",
-        map: "featureGateVersionRanges",
+        maps: &["featureGateVersionRanges"],
         table: "crates/domain/src/features/gates.txt",
         columns: "gate; minor of Kubernetes 1.x that adds it, locks it, removes it; value that it is locked to",
         read: gate,
     },
     Source {
         path: "pkg/utils/validation/admissionplugins/admissionplugins.go",
-        map: "admissionPluginsVersionRanges",
+        maps: &["admissionPluginsVersionRanges"],
         table: "crates/domain/src/features/plugins.txt",
         columns: "admission plugin; minor of Kubernetes 1.x that adds it, removes it; required, forbidden, may have a config",
         read: plugin,
+    },
+    Source {
+        path: "pkg/utils/validation/apigroups/apigroups.go",
+        maps: &["apiGroupVersionRanges", "apiGVRVersionRanges"],
+        table: "crates/domain/src/features/groups.txt",
+        columns: "version of an API group, or resource of one; minor of Kubernetes 1.x that adds it, removes it; required, for \
+                  Shoots without workers",
+        read: group,
     },
 ];
 
@@ -67,9 +75,12 @@ pub(crate) fn run(checkout: &str) -> Result<(), String> {
         let mut tables = Vec::new();
         for minor in &minors {
             let text = git(checkout, &["show", &format!("v1.{minor}.0:{}", source.path)])?;
-            let entries = entries(&text, source.map, source.read);
-            let entries = entries.ok_or_else(|| format!("v1.{minor}.0:{} has no map {}", source.path, source.map))?;
-            tables.push((*minor, entries));
+            let mut all = Entries::new();
+            for map in source.maps {
+                let found = entries(&text, map, source.read);
+                all.append(&mut found.ok_or_else(|| format!("v1.{minor}.0:{} has no map {map}", source.path))?);
+            }
+            tables.push((*minor, all));
         }
         let rows = rows(&tables);
         std::fs::write(root.join(source.table), table(&source, &minors, &rows))
@@ -140,9 +151,18 @@ fn gate(value: &str) -> Vec<String> {
 
 fn plugin(value: &str) -> Vec<String> {
     let words = [("Required", "required"), ("Forbidden", "forbidden"), ("AllowsConfiguration", "config")];
-    let words: Vec<&str> = words.into_iter().filter(|(key, _)| has(value, key)).map(|(_, word)| word).collect();
-    let words = if words.is_empty() { "-".to_owned() } else { words.join(",") };
-    vec![minor(value, "AddedInVersion"), minor(value, "RemovedInVersion"), words]
+    vec![minor(value, "AddedInVersion"), minor(value, "RemovedInVersion"), flags(value, &words)]
+}
+
+fn group(value: &str) -> Vec<String> {
+    let words = [("Required", "required"), ("RequiredForWorkerless", "workerless")];
+    vec![minor(value, "AddedInVersion"), minor(value, "RemovedInVersion"), flags(value, &words)]
+}
+
+/// Words of the keys that are true; `-` for none.
+fn flags(value: &str, words: &[(&str, &str)]) -> String {
+    let words: Vec<&str> = words.iter().filter(|(key, _)| has(value, key)).map(|(_, word)| *word).collect();
+    if words.is_empty() { "-".to_owned() } else { words.join(",") }
 }
 
 /// Rows of the entries of releases in order.

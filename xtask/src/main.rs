@@ -21,7 +21,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                   requests that schemathesis makes from the served OpenAPI documents: none gets a server error; a minute
                   unless said otherwise
   kubernetes-gates CHECKOUT
-                  rewrite the tables of Kubernetes' feature gates and admission plugins from the tags of a checkout of Gardener
+                  rewrite the tables of Kubernetes' feature gates, admission plugins and API versions from the tags of a
+                  checkout of Gardener
   bench [simulation|rollout|processes|forecast|dashboard] [quick|full]
                   build and run the benchmarks: one table each, and JSON as the last line";
 

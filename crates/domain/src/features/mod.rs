@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Feature gates and admission plugins of Kubernetes versions, as a release of gardener-apiserver knows them.
+//! Feature gates, admission plugins and API versions of Kubernetes versions, as a release of gardener-apiserver knows them.
 //!
 //! The tables are generated (`cargo xtask kubernetes-gates`): an older release does not know the gates of a newer Kubernetes,
 //! and a newer one forgets those of a Kubernetes that it does not support.
 //!
-//! Source: pkg/utils/validation/{features,admissionplugins} @ v1.120.0 to v1.149.0.
+//! Source: pkg/utils/validation/{features,admissionplugins,apigroups} @ v1.120.0 to v1.149.0.
 
 use std::collections::BTreeMap;
 use std::str::SplitWhitespace;
@@ -137,6 +137,62 @@ fn plugin(words: &mut SplitWhitespace<'static>) -> Option<AdmissionPlugin> {
         required: words.contains(&"required"),
         forbidden: words.contains(&"forbidden"),
         allows_config: words.contains(&"config"),
+    })
+}
+
+/// A version of an API group (`batch/v1`), or a resource of one (`batch/v1/jobs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ApiVersion {
+    range: MinorRange,
+    required: bool,
+    required_for_workerless: bool,
+}
+
+impl ApiVersion {
+    /// True if a Kubernetes version has it.
+    pub fn is_supported(&self, version: &Version) -> bool {
+        self.range.contains(version)
+    }
+
+    /// Kubernetes versions that have it, in upstream's words.
+    pub fn supported_versions(&self) -> String {
+        match (self.range.added, self.range.removed) {
+            (Some(added), None) => format!("versions >= 1.{added}"),
+            (None, Some(removed)) => format!("versions < 1.{removed}"),
+            (Some(added), Some(removed)) => format!("versions >= 1.{added}, < 1.{removed}"),
+            (None, None) => "all kubernetes versions".to_owned(),
+        }
+    }
+
+    /// True if it cannot be disabled, in a Shoot with or without workers.
+    pub const fn is_required(&self, workerless: bool) -> bool {
+        if workerless { self.required_for_workerless } else { self.required }
+    }
+}
+
+static API_VERSIONS: LazyLock<Table<ApiVersion>> = LazyLock::new(|| read(include_str!("groups.txt"), api));
+
+/// Version of an API group or resource of one; `None` if a release of gardener-apiserver does not know it.
+pub fn api_version(name: &str, release: Release) -> Option<ApiVersion> {
+    row(&API_VERSIONS, name, release)
+}
+
+/// Resources of a version of an API group that a release knows, by name.
+pub fn api_resources(group_version: &str, release: Release) -> impl Iterator<Item = (&'static str, ApiVersion)> {
+    let names = API_VERSIONS.keys().copied();
+    names
+        .filter(move |name| name.strip_prefix(group_version).is_some_and(|rest| rest.starts_with('/')))
+        .filter_map(move |name| Some((name, api_version(name, release)?)))
+}
+
+/// Columns `ADDED REMOVED WORDS`.
+fn api(words: &mut SplitWhitespace<'static>) -> Option<ApiVersion> {
+    let (added, removed) = (minor(words), minor(words));
+    let words: Vec<&str> = words.next()?.split(',').collect();
+    Some(ApiVersion {
+        range: MinorRange { added, removed },
+        required: words.contains(&"required"),
+        required_for_workerless: words.contains(&"workerless"),
     })
 }
 

@@ -11,6 +11,7 @@ use super::super::Errors;
 use super::super::common::{self, invalid_duration, not_negative_duration, one_of};
 use super::super::meta;
 use super::kubelet;
+use super::runtime_config::runtime_config;
 use super::shared::{feature_gates, forbidden_for_workerless, taint_key, threshold};
 use crate::features::{CONFIGS_ARE_CHECKED, FORBIDDEN_ADMISSION_PLUGINS, admission_plugin};
 use crate::release::Release;
@@ -41,7 +42,9 @@ pub(super) fn kubernetes(errors: &mut Errors, spec: &ShootSpec, workerless: bool
         }
     }
     if let Some(server) = &kubernetes.kube_api_server {
-        kube_api_server(errors, server, version, release, &path.child("kubeAPIServer"));
+        let path = path.child("kubeAPIServer");
+        kube_api_server(errors, server, version, release, &path);
+        runtime_config(errors, &server.runtime_config, version, release, workerless, &path.child("runtimeConfig"));
     }
     if let Some(manager) = &kubernetes.kube_controller_manager {
         let path = path.child("kubeControllerManager");
