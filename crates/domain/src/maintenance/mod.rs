@@ -33,6 +33,7 @@ pub use self::decision::{Outcome, kubernetes_update, machine_image_update, says_
 pub use self::operation::Restarters;
 pub use self::report::{Event, Severity};
 use crate::annotations;
+use crate::release::Release;
 use crate::versions::{ParseError, Version};
 
 /// What one run of maintenance makes of a Shoot.
@@ -63,7 +64,8 @@ pub struct PoolOutcome {
 
 /// Decides what maintenance does to a Shoot at an instant.
 ///
-/// `profile_name` is the name in the Shoot's reference, `profile` what that profile offers.
+/// `profile_name` is the name in the Shoot's reference, `profile` the spec of that profile, `release` that of
+/// gardener-controller-manager.
 ///
 /// # Errors
 /// When a Kubernetes version in the Shoot's spec does not parse: then nothing can be decided.
@@ -72,6 +74,7 @@ pub fn plan(
     profile_name: &str,
     profile: &CloudProfileSpec,
     now: DateTime<Utc>,
+    release: Release,
 ) -> Result<Plan, ParseError> {
     let mut maintained = shoot.clone();
     let auto_update = shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.auto_update.as_ref());
@@ -103,7 +106,7 @@ pub fn plan(
     }
 
     let rotations = credentials::due(&maintained, now);
-    let mut operations = migration::migrate(&mut maintained.spec, &old, &new)?;
+    let mut operations = migration::migrate(&mut maintained.spec, &old, &new, release)?;
     if let Some(operation) = operation::take_over(&mut maintained, &rotations) {
         operations.push(format!("Added {operation:?} operation annotation"));
     }

@@ -7,6 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::defaulting;
 use domain::forecast::{self, Change, Offer, Settings};
 use domain::maintenance::{self, Restarters, kubernetes_update, machine_image_update};
+use domain::release::DOCUMENTED;
 use domain::validation::shoot::Gates;
 use domain::versions::{Expirable, Version, is_expired};
 use domain::worker_pool::HashVersion;
@@ -151,7 +152,7 @@ proptest! {
 
     #[test]
     fn a_plan_applied_twice_changes_nothing_the_second_time(offered in profiles(), shoot in shoots()) {
-        let plan = maintenance::plan(&shoot, "local", &offered, now()).expect("versions parse");
+        let plan = maintenance::plan(&shoot, "local", &offered, now(), DOCUMENTED).expect("versions parse");
         let once = maintenance::apply(&shoot, &plan, Restarters::default());
         prop_assert_eq!(&maintenance::apply(&once, &plan, Restarters::default()), &once);
     }

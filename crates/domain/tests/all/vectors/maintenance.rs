@@ -7,6 +7,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use domain::last_operation::OperationType;
 use domain::maintenance::{self, Outcome, Plan, Restarters, Severity};
 use domain::reconcile::{Enqueue, GardenletSettings, NextSync};
+use domain::release::DOCUMENTED;
 use domain::versions::Version;
 use domain::{reconcile, versions, window};
 use serde_json::{Map, Value, json};
@@ -60,7 +61,7 @@ fn maintain_shoot(input: &Value, now: DateTime<Utc>) -> Value {
     let profile = cloud_profile(&input["versions"], &input["images"]);
     let mut stored = shoot(&input["shoot"]);
     stored.status.last_operation = last_operation(&input["lastOperationState"]);
-    let Ok(plan) = maintenance::plan(&stored, "local", &profile, now) else {
+    let Ok(plan) = maintenance::plan(&stored, "local", &profile, now, DOCUMENTED) else {
         return json!({ "version": stored.spec.kubernetes.version, "pools": {}, "lastMaintenance": null, "events": [] });
     };
     if plan.has_findings() {
@@ -197,8 +198,8 @@ fn maintenance_annotations(input: &Value, now: DateTime<Utc>) -> Value {
     let versions = json!([{ "version": "1.31.2" }]);
     let mut stored = shoot(&json!({ "version": "1.31.2", "annotations": input["annotations"] }));
     stored.status.last_operation = last_operation(&input["lastOperationState"]);
-    let plan =
-        maintenance::plan(&stored, "local", &cloud_profile(&versions, &Value::Null), now).expect("versions parse");
+    let profile = cloud_profile(&versions, &Value::Null);
+    let plan = maintenance::plan(&stored, "local", &profile, now, DOCUMENTED).expect("versions parse");
     let restarters = Restarters {
         control_plane: input["controlPlaneRestarter"].as_bool().unwrap_or(true),
         core_addons: input["coreAddonRestarter"].as_bool().unwrap_or(false),
@@ -231,7 +232,7 @@ fn migrate(input: &Value) -> Value {
         kube_reserved: reserved(&fields["kubeReservedMemory"]),
         ..KubeletConfig::default()
     });
-    let operations = maintenance::migration::migrate(&mut spec, &old, &new).expect("versions parse");
+    let operations = maintenance::migration::migrate(&mut spec, &old, &new, DOCUMENTED).expect("versions parse");
 
     let mut after = Map::new();
     let oidc = spec.kubernetes.kube_api_server.and_then(|server| server.oidc_config);
