@@ -46,7 +46,6 @@ use domain::hibernation;
 use domain::lifetime::RetryPeriods;
 use domain::maintenance::Restarters;
 use domain::profile::Profile;
-use domain::release::{self, Release};
 use domain::seed_lifecycle::Periods;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -55,12 +54,10 @@ use process::{Context, Exit};
 use crate::stores::Stores;
 
 /// What the command line and the configuration say.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Documents or upstream.
     pub profile: Profile,
-    /// Release of the component.
-    pub release: Release,
     /// The configuration.
     pub config: Config,
     /// Names of controllers that are left out, `shoot-maintenance`.
@@ -69,19 +66,6 @@ pub struct Options {
     pub project_quotas: Vec<ProjectQuotaConfiguration>,
     /// Whether members of Projects are given roles: where nobody asks for roles, nobody needs them.
     pub project_roles: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            profile: Profile::default(),
-            release: release::DOCUMENTED,
-            config: Config::default(),
-            disabled: BTreeSet::default(),
-            project_quotas: Vec::new(),
-            project_roles: false,
-        }
-    }
 }
 
 /// What the configuration file says (`ControllerManagerConfiguration`); the defaults are those of a landscape.

@@ -12,7 +12,8 @@ use chrono::{DateTime, Utc};
 use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Patch, Recorder, Requeue};
 use domain::cloud_profile::{self, Resolved, Unresolved};
 use domain::maintenance::{self, Plan, Restarters, Severity, agenda, report};
-use domain::release::Release;
+use domain::release::DOCUMENTED;
+use domain::skew::GardenerVersion;
 use domain::versions::Moment;
 use parking_lot::{Mutex, MutexGuard};
 use process::Context;
@@ -30,7 +31,6 @@ struct Reconciler {
     shoots: Api<Shoot>,
     recorder: Recorder,
     restarters: Restarters,
-    release: Release,
     /// The timer of each Shoot, which is all that a restart forgets.
     planned: Mutex<BTreeMap<ObjectKey, DateTime<Utc>>>,
 }
@@ -41,7 +41,6 @@ pub async fn run(context: Context, stores: Stores, options: Options) {
         shoots: Api::all(&context, GARDEN),
         recorder: Recorder::named(&context, GARDEN, "shoot-maintenance-controller"),
         restarters: options.config.shoot_maintenance,
-        release: options.release,
         planned: Mutex::default(),
         stores: stores.clone(),
         context: context.clone(),
@@ -102,8 +101,10 @@ impl Reconciler {
     async fn maintain(&self, shoot: &Shoot, now: DateTime<Utc>) -> Result<(), Error> {
         let profile = self.cloud_profile(shoot).await?;
         let (name, offered) = profile.as_ref().map(|one| (one.name(), one.spec().clone())).unwrap_or_default();
-        let plan = maintenance::plan(shoot, name, &offered, Moment::new(now, self.release))
-            .map_err(|error| Error::Failed(error.to_string()))?;
+        let version = GardenerVersion::parse(&self.context.identity.version);
+        let release = version.map_or(DOCUMENTED, |version| version.served_release());
+        let plan = maintenance::plan(shoot, name, &offered, Moment::new(now, release));
+        let plan = plan.map_err(|error| Error::Failed(error.to_string()))?;
         let shoots = self.shoots.in_namespace_of(shoot);
         let mut stored = shoot.clone();
         if plan.has_findings() {

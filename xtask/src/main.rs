@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Workshop tasks: `cargo xtask test` is what CI runs, in the same order.
 //!
-//! **Tour.** [`tidy`] checks what the compiler does not; [`ci`] runs every check and the benchmarks, and builds the image.
+//! **Tour.** [`tidy`] checks what the compiler does not; [`ci`] runs every check and the benchmarks, and builds the image;
+//! [`kubernetes_gates`] generates tables.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool prints")]
 
 mod ci;
+mod kubernetes_gates;
 mod tidy;
 
 use std::process::ExitCode;
@@ -18,6 +20,9 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   schemas [--minutes N] [--seed N]
                   requests that schemathesis makes from the served OpenAPI documents: none gets a server error; a minute
                   unless said otherwise
+  kubernetes-gates CHECKOUT
+                  rewrite the tables of Kubernetes' feature gates, admission plugins and API versions from the tags of a
+                  checkout of Gardener
   bench [simulation|rollout|processes|forecast|dashboard] [quick|full]
                   build and run the benchmarks: one table each, and JSON as the last line";
 
@@ -34,6 +39,7 @@ fn main() -> ExitCode {
             Some((minutes, seed)) => ci::schemas(minutes, seed),
             None => return usage(),
         },
+        ["kubernetes-gates", checkout] => kubernetes_gates::run(checkout),
         ["bench", rest @ ..] => ci::bench(rest),
         _ => return usage(),
     };

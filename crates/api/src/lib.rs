@@ -11,6 +11,7 @@
 pub mod authentication;
 pub mod catalogue;
 pub mod cluster;
+pub mod configuration;
 pub mod constants;
 pub mod core;
 pub mod core_v1;

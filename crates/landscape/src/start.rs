@@ -59,7 +59,6 @@ pub(crate) fn start(landscape: &mut Landscape, component: &Component) -> Running
         Component::ControllerManager => {
             let options = controller_manager::Options {
                 profile: options.profile,
-                release: apiserver::Options::emulating(&version).version.served_release(),
                 disabled: options.disabled.clone(),
                 ..controller_manager::Options::default()
             };

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use domain::profile::Profile;
+use domain::skew::releases::unknown_release;
 use domain::skew::start_up::violation_text;
 use domain::skew::{Component, GardenerVersion, violations};
 use domain::upgrade::Step;
@@ -52,9 +53,12 @@ enum Verb {
         /// Read the folders in folders, too
         #[arg(short = 'R', long, requires = "files")]
         recursive: bool,
-        /// Also what each minor on the way changes: feature gates, Kubernetes versions, components of Shoots
+        /// Also tell the changes of each minor on the way: feature gates, Kubernetes versions, fields, checks, defaults, components
         #[arg(long)]
         notes: bool,
+        /// Plan to a version that is newer than every known release, too, by the rules of the newest one
+        #[arg(long)]
+        force: bool,
         #[command(flatten)]
         shared: Shared,
     },
@@ -78,6 +82,9 @@ enum Verb {
         /// The version to get to; without a patch the highest of its minor that is there already, else .0
         #[arg(long, value_name = "V", value_parser = version)]
         to: GardenerVersion,
+        /// Go to a version that is newer than every known release, too, by the rules of the newest one
+        #[arg(long)]
+        force: bool,
         #[command(flatten)]
         manners: Manners,
     },
@@ -91,7 +98,8 @@ enum Verb {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     match &arguments.verb {
-        Verb::Plan { to, files, recursive, notes, shared } => {
+        Verb::Plan { to, files, recursive, notes, force, shared } => {
+            must_be_known(to, *force, output)?;
             let given = fleet::given(&arguments.which, &paths(files, *recursive)?, shared.profile.as_deref())?;
             plan(&given, to, *notes, shared.output, output)
         }
@@ -100,16 +108,30 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             let (name, text) = fleet::text_of(file)?;
             check(&plans::read(&name, &text)?, profile, shared.output, output)
         }
-        Verb::Apply { to, manners } if manners.dry_run => {
+        Verb::Apply { to, force, manners } if manners.dry_run => {
+            must_be_known(to, *force, output)?;
             plan(&fleet::given(&arguments.which, &[], None)?, to, false, Form::default(), output)
         }
-        Verb::Apply { to, manners } => {
+        Verb::Apply { to, force, manners } => {
+            must_be_known(to, *force, output)?;
             let Given { fleet, profile, .. } = fleet::given(&arguments.which, &[], None)?;
             let target = target(to, &fleet);
             let plan = order(&fleet, &target, profile)?;
             live::upgrade::apply(&arguments.which, manners, &fleet, &plan, (&target, profile), output)
         }
         Verb::Status { shared } => live::upgrade::status(&arguments.which, shared.output, output),
+    }
+}
+
+/// Refuses a version that is newer than every known release; with `force` a note tells the rules that apply.
+fn must_be_known(to: &GardenerVersion, force: bool, output: &mut Output) -> Result<(), Failure> {
+    match unknown_release(to) {
+        Some(text) if !force => Err(Failure::input(text, "plan by these rules with --force")),
+        Some(text) => {
+            output.note(&format!("note: {text}"));
+            Ok(())
+        }
+        None => Ok(()),
     }
 }
 

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which feature gates and admission plugins a Kubernetes version knows.
+//! Feature gates, admission plugins and API versions of Kubernetes versions, as a release of gardener-apiserver knows them.
 //!
-//! Source: pkg/utils/validation/{features,admissionplugins} @ v1.120.0.
+//! The tables are generated (`cargo xtask kubernetes-gates`): an older release does not know the gates of a newer Kubernetes,
+//! and a newer one forgets those of a Kubernetes that it does not support.
+//!
+//! Source: pkg/utils/validation/{features,admissionplugins,apigroups} @ v1.120.0 to v1.149.0.
 
 use std::collections::BTreeMap;
+use std::str::SplitWhitespace;
 use std::sync::LazyLock;
 
+use crate::release::{Release, Releases};
 use crate::versions::Version;
 
-/// The minors of Kubernetes 1.x that have something: from the first, up to and without the second.
+/// Minors of Kubernetes 1.x: from the first, up to and without the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MinorRange {
     added: Option<u64>,
@@ -26,6 +31,38 @@ fn is_at_least(version: &Version, minor: u64) -> bool {
     (version.major, version.minor) >= (1, minor)
 }
 
+/// Rows by name, each with the releases of Gardener that have it.
+type Table<T> = BTreeMap<&'static str, Vec<(Releases, T)>>;
+
+/// Reads a table of lines `NAME COLUMNS SINCE UNTIL`.
+fn read<T>(text: &'static str, row: fn(&mut SplitWhitespace<'static>) -> Option<T>) -> Table<T> {
+    let mut table = Table::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let mut words = line.split_whitespace();
+        let Some(name) = words.next() else { continue };
+        let Some(value) = row(&mut words) else { continue };
+        let mut minor = || words.next().and_then(|word| word.parse().ok());
+        let releases = match (minor(), minor()) {
+            (None, None) => Releases::ALL,
+            (Some(since), None) => Releases::since(since),
+            (None, Some(until)) => Releases::until(until),
+            (Some(since), Some(until)) => Releases::between(since, until),
+        };
+        table.entry(name).or_insert_with(Vec::new).push((releases, value));
+    }
+    table
+}
+
+/// Row of a release; of several rows, that of the newest.
+fn row<T: Copy>(table: &Table<T>, name: &str, release: Release) -> Option<T> {
+    let rows = table.get(name)?;
+    rows.iter().rev().find(|(releases, _)| releases.contain(release)).map(|(_, row)| *row)
+}
+
+fn minor(words: &mut SplitWhitespace<'static>) -> Option<u64> {
+    words.next().and_then(|word| word.parse().ok())
+}
+
 /// A feature gate of Kubernetes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureGate {
@@ -36,161 +73,128 @@ pub struct FeatureGate {
 }
 
 impl FeatureGate {
-    /// Whether a Kubernetes version has the gate.
+    /// True if a Kubernetes version has the gate.
     pub fn is_supported(&self, version: &Version) -> bool {
         self.range.contains(version)
     }
 
-    /// Whether a Kubernetes version refuses another value than the default.
+    /// True if a Kubernetes version refuses another value than the default.
     pub fn is_locked(&self, version: &Version) -> bool {
         self.locked.is_some_and(|minor| is_at_least(version, minor))
     }
 }
 
-/// A feature gate by name; `None` if no Kubernetes version has it.
-pub fn feature_gate(name: &str) -> Option<FeatureGate> {
-    static GATES: LazyLock<BTreeMap<&str, FeatureGate>> =
-        LazyLock::new(|| include_str!("gates.txt").lines().filter_map(read_gate).collect());
-    GATES.get(name).copied()
+/// Feature gate by name; `None` if a release of gardener-apiserver does not know it.
+pub fn feature_gate(name: &str, release: Release) -> Option<FeatureGate> {
+    static GATES: LazyLock<Table<FeatureGate>> = LazyLock::new(|| read(include_str!("gates.txt"), gate));
+    row(&GATES, name, release)
 }
 
-/// A line `NAME ADDED LOCKED REMOVED DEFAULT`; `None` for a comment.
-fn read_gate(line: &'static str) -> Option<(&'static str, FeatureGate)> {
-    let mut words = line.split_whitespace();
-    let name = words.next().filter(|name| *name != "#")?;
-    let mut minor = || words.next().and_then(|word| word.parse().ok());
-    let (added, locked, removed) = (minor(), minor(), minor());
-    let default = words.next() == Some("on");
-    Some((name, FeatureGate { range: MinorRange { added, removed }, locked, default }))
+/// Columns `ADDED LOCKED REMOVED VALUE`.
+fn gate(words: &mut SplitWhitespace<'static>) -> Option<FeatureGate> {
+    let (added, locked, removed) = (minor(words), minor(words), minor(words));
+    let default = words.next()? == "on";
+    Some(FeatureGate { range: MinorRange { added, removed }, locked, default })
 }
 
 /// An admission plugin of the kube-apiserver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdmissionPlugin {
     range: MinorRange,
-    /// Whether it cannot be disabled.
+    /// True if it cannot be disabled.
     pub required: bool,
-    /// Whether it must not be given at all.
+    /// True if it must not be given at all.
     pub forbidden: bool,
+    /// True if it may have a config, in releases that check this ([`CONFIGS_ARE_CHECKED`]).
+    pub allows_config: bool,
 }
 
 impl AdmissionPlugin {
-    /// Whether a Kubernetes version has the plugin.
+    /// True if a Kubernetes version has the plugin.
     pub fn is_supported(&self, version: &Version) -> bool {
         self.range.contains(version)
     }
 }
 
+/// Releases that refuse a config for a plugin that takes none, and say of forbidden plugins in one error that they are.
+pub const CONFIGS_ARE_CHECKED: Releases = Releases::since(127);
+
 /// Names of the admission plugins that must not be given, in order.
 pub const FORBIDDEN_ADMISSION_PLUGINS: [&str; 1] = ["SecurityContextDeny"];
 
-/// An admission plugin by name; `None` if no Kubernetes version has it.
-pub fn admission_plugin(name: &str) -> Option<AdmissionPlugin> {
-    let required = match name {
-        "MutatingAdmissionWebhook"
-        | "NamespaceLifecycle"
-        | "NodeRestriction"
-        | "PodSecurity"
-        | "Priority"
-        | "StorageObjectInUseProtection"
-        | "ValidatingAdmissionWebhook" => true,
-        "AlwaysAdmit"
-        | "AlwaysDeny"
-        | "AlwaysPullImages"
-        | "CertificateApproval"
-        | "CertificateSigning"
-        | "CertificateSubjectRestriction"
-        | "ClusterTrustBundleAttest"
-        | "DefaultIngressClass"
-        | "DefaultStorageClass"
-        | "DefaultTolerationSeconds"
-        | "DenyServiceExternalIPs"
-        | "EventRateLimit"
-        | "ExtendedResourceToleration"
-        | "ImagePolicyWebhook"
-        | "LimitPodHardAntiAffinityTopology"
-        | "LimitRanger"
-        | "MutatingAdmissionPolicy"
-        | "NamespaceAutoProvision"
-        | "NamespaceExists"
-        | "OwnerReferencesPermissionEnforcement"
-        | "PersistentVolumeClaimResize"
-        | "PersistentVolumeLabel"
-        | "PodNodeSelector"
-        | "PodTolerationRestriction"
-        | "ResourceQuota"
-        | "RuntimeClass"
-        | "SecurityContextDeny"
-        | "ServiceAccount"
-        | "TaintNodesByCondition"
-        | "ValidatingAdmissionPolicy" => false,
-        _ => return None,
-    };
-    let (added, removed) = match name {
-        "MutatingAdmissionPolicy" => (Some(32), None),
-        "PersistentVolumeLabel" => (None, Some(31)),
-        "SecurityContextDeny" => (None, Some(30)),
-        _ => (None, None),
-    };
-    let forbidden = FORBIDDEN_ADMISSION_PLUGINS.contains(&name);
-    Some(AdmissionPlugin { range: MinorRange { added, removed }, required, forbidden })
+/// Admission plugin by name; `None` if a release of gardener-apiserver does not know it.
+pub fn admission_plugin(name: &str, release: Release) -> Option<AdmissionPlugin> {
+    static PLUGINS: LazyLock<Table<AdmissionPlugin>> = LazyLock::new(|| read(include_str!("plugins.txt"), plugin));
+    row(&PLUGINS, name, release)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Columns `ADDED REMOVED WORDS`.
+fn plugin(words: &mut SplitWhitespace<'static>) -> Option<AdmissionPlugin> {
+    let (added, removed) = (minor(words), minor(words));
+    let words: Vec<&str> = words.next()?.split(',').collect();
+    Some(AdmissionPlugin {
+        range: MinorRange { added, removed },
+        required: words.contains(&"required"),
+        forbidden: words.contains(&"forbidden"),
+        allows_config: words.contains(&"config"),
+    })
+}
 
-    /// Gate, Kubernetes version, what holds of it there.
-    /// Source: pkg/utils/validation/features/featuregates.go @ v1.120.0.
-    const GATES: &str = "
-AllAlpha                      1.27.0 supported
-APIPriorityAndFairness        1.28.9 supported
-APIPriorityAndFairness        1.29.0 locked on
-APIPriorityAndFairness        1.31.0 unsupported
-AllowDNSOnlyNodeCSR           1.30.9 unsupported
-AllowDNSOnlyNodeCSR           1.31.0 supported
-AllowServiceLBStatusOnNonLB   1.32.1 locked off
-Foo                           1.31.0 unknown
-";
+/// A version of an API group (`batch/v1`), or a resource of one (`batch/v1/jobs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ApiVersion {
+    range: MinorRange,
+    required: bool,
+    required_for_workerless: bool,
+}
 
-    #[test]
-    fn gates_come_get_locked_and_go() {
-        for row in GATES.lines().filter(|row| !row.is_empty()) {
-            let mut words = row.split_whitespace();
-            let name = words.next().expect("gate");
-            let version = words.next().expect("version").parse().expect("semver");
-            let actual = match feature_gate(name) {
-                None => "unknown",
-                Some(gate) if !gate.is_supported(&version) => "unsupported",
-                Some(gate) if gate.is_locked(&version) => {
-                    if gate.default {
-                        "locked on"
-                    } else {
-                        "locked off"
-                    }
-                }
-                Some(_) => "supported",
-            };
-            assert_eq!(actual, words.collect::<Vec<_>>().join(" "), "row: {row}");
+impl ApiVersion {
+    /// True if a Kubernetes version has it.
+    pub fn is_supported(&self, version: &Version) -> bool {
+        self.range.contains(version)
+    }
+
+    /// Kubernetes versions that have it, in upstream's words.
+    pub fn supported_versions(&self) -> String {
+        match (self.range.added, self.range.removed) {
+            (Some(added), None) => format!("versions >= 1.{added}"),
+            (None, Some(removed)) => format!("versions < 1.{removed}"),
+            (Some(added), Some(removed)) => format!("versions >= 1.{added}, < 1.{removed}"),
+            (None, None) => "all kubernetes versions".to_owned(),
         }
     }
 
-    #[test]
-    fn every_line_of_the_table_is_a_gate() {
-        let gates = include_str!("gates.txt").lines().filter_map(read_gate).count();
-        assert_eq!(gates, 249);
-    }
-
-    #[test]
-    fn admission_plugins_come_and_go() {
-        let supported = |name, version: &str| {
-            admission_plugin(name).map(|plugin| plugin.is_supported(&version.parse().expect("semver")))
-        };
-        assert_eq!(supported("MutatingAdmissionPolicy", "1.31.9"), Some(false));
-        assert_eq!(supported("MutatingAdmissionPolicy", "1.32.0"), Some(true));
-        assert_eq!(supported("PersistentVolumeLabel", "1.30.9"), Some(true));
-        assert_eq!(supported("PersistentVolumeLabel", "1.31.0"), Some(false));
-        assert_eq!(supported("Foo", "1.31.0"), None);
-        assert!(admission_plugin("Priority").is_some_and(|plugin| plugin.required && !plugin.forbidden));
+    /// True if it cannot be disabled, in a Shoot with or without workers.
+    pub const fn is_required(&self, workerless: bool) -> bool {
+        if workerless { self.required_for_workerless } else { self.required }
     }
 }
+
+static API_VERSIONS: LazyLock<Table<ApiVersion>> = LazyLock::new(|| read(include_str!("groups.txt"), api));
+
+/// Version of an API group or resource of one; `None` if a release of gardener-apiserver does not know it.
+pub fn api_version(name: &str, release: Release) -> Option<ApiVersion> {
+    row(&API_VERSIONS, name, release)
+}
+
+/// Resources of a version of an API group that a release knows, by name.
+pub fn api_resources(group_version: &str, release: Release) -> impl Iterator<Item = (&'static str, ApiVersion)> {
+    let names = API_VERSIONS.keys().copied();
+    names
+        .filter(move |name| name.strip_prefix(group_version).is_some_and(|rest| rest.starts_with('/')))
+        .filter_map(move |name| Some((name, api_version(name, release)?)))
+}
+
+/// Columns `ADDED REMOVED WORDS`.
+fn api(words: &mut SplitWhitespace<'static>) -> Option<ApiVersion> {
+    let (added, removed) = (minor(words), minor(words));
+    let words: Vec<&str> = words.next()?.split(',').collect();
+    Some(ApiVersion {
+        range: MinorRange { added, removed },
+        required: words.contains(&"required"),
+        required_for_workerless: words.contains(&"workerless"),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@ use api::core::{AdmissionPlugin, KubeletConfig, KubeletConfigReserved, ShootSpec
 use apimachinery::meta::Quantity;
 
 use crate::features::{admission_plugin, feature_gate};
+use crate::release::Release;
 use crate::versions::{ParseError, Version};
 
 const CLIENT_AUTHENTICATION: &str = ".spec.kubernetes.kubeAPIServer.oidcConfig.clientAuthentication is set to nil. \
@@ -24,7 +25,12 @@ const OIDC_CONFIG: &str = ".spec.kubernetes.kubeAPIServer.oidcConfig is set to n
 ///
 /// # Errors
 /// When the version of a pool with its own kubelet configuration does not parse.
-pub fn migrate(spec: &mut ShootSpec, old: &Version, new: &Version) -> Result<Vec<String>, ParseError> {
+pub fn migrate(
+    spec: &mut ShootSpec,
+    old: &Version,
+    new: &Version,
+    release: Release,
+) -> Result<Vec<String>, ParseError> {
     // As in every comparison with a bound, pre-releases count as their release.
     let (old, new) = (old.release(), new.release());
     let crosses = |minor: u64| old < Version::new(1, minor, 0) && new >= Version::new(1, minor, 0);
@@ -41,8 +47,8 @@ pub fn migrate(spec: &mut ShootSpec, old: &Version, new: &Version) -> Result<Vec
         }
     }
 
-    drop_feature_gates(spec, &mut operations);
-    drop_admission_plugins(spec, &mut operations);
+    drop_feature_gates(spec, release, &mut operations);
+    drop_admission_plugins(spec, release, &mut operations);
 
     if crosses(30)
         && let Some(kubelet) = &mut spec.kubernetes.kubelet
@@ -83,7 +89,7 @@ fn for_each_pool_kubelet(
     Ok(())
 }
 
-fn drop_feature_gates(spec: &mut ShootSpec, operations: &mut Vec<String>) {
+fn drop_feature_gates(spec: &mut ShootSpec, release: Release, operations: &mut Vec<String>) {
     let kubernetes = &mut spec.kubernetes;
     let version = &kubernetes.version;
     let mut gates_at = |gates: Option<&mut BTreeMap<String, bool>>, path: &str, version: &str| {
@@ -91,8 +97,9 @@ fn drop_feature_gates(spec: &mut ShootSpec, operations: &mut Vec<String>) {
         let parsed = Version::parse(version);
         let mut dropped = Vec::new();
         gates.retain(|name, _| {
-            let stays =
-                parsed.as_ref().is_ok_and(|version| feature_gate(name).is_some_and(|gate| gate.is_supported(version)));
+            let stays = parsed
+                .as_ref()
+                .is_ok_and(|version| feature_gate(name, release).is_some_and(|gate| gate.is_supported(version)));
             if !stays {
                 dropped.push(name.clone());
             }
@@ -124,11 +131,11 @@ fn drop_feature_gates(spec: &mut ShootSpec, operations: &mut Vec<String>) {
     }
 }
 
-fn drop_admission_plugins(spec: &mut ShootSpec, operations: &mut Vec<String>) {
+fn drop_admission_plugins(spec: &mut ShootSpec, release: Release, operations: &mut Vec<String>) {
     let Some(server) = &mut spec.kubernetes.kube_api_server else { return };
     let version = Version::parse(&spec.kubernetes.version);
     let stays = |plugin: &AdmissionPlugin| {
-        let known = admission_plugin(&plugin.name);
+        let known = admission_plugin(&plugin.name, release);
         version.as_ref().is_ok_and(|version| known.is_some_and(|known| known.is_supported(version)))
     };
     let mut dropped: Vec<String> =

@@ -62,7 +62,8 @@ pub struct PoolOutcome {
 
 /// Decides what maintenance does to a Shoot at an instant.
 ///
-/// `profile_name` is the name in the Shoot's reference, `profile` what that profile offers.
+/// `profile_name` is the name in the Shoot's reference, `profile` the spec of that profile, `release` that of
+/// gardener-controller-manager.
 ///
 /// # Errors
 /// When a Kubernetes version in the Shoot's spec does not parse: then nothing can be decided.
@@ -97,7 +98,7 @@ pub fn plan(shoot: &Shoot, profile_name: &str, profile: &CloudProfileSpec, at: M
     }
 
     let rotations = credentials::due(&maintained, at.now);
-    let mut operations = migration::migrate(&mut maintained.spec, &old, &new)?;
+    let mut operations = migration::migrate(&mut maintained.spec, &old, &new, at.release)?;
     if let Some(operation) = operation::take_over(&mut maintained, &rotations) {
         operations.push(format!("Added {operation:?} operation annotation"));
     }

@@ -7,6 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::*;
 use crate::profile::Profile;
+use crate::release::DOCUMENTED;
 
 /// The instant of the tests by the rules of the documents' release.
 fn at() -> crate::versions::Moment {
@@ -276,8 +277,8 @@ fn feature_gates_and_admission_plugins_that_the_version_lacks_are_removed() {
     shoot.spec.provider.workers = vec![Worker { kubernetes: Some(own), ..Worker::default() }];
     let old: Version = "1.30.9".parse().expect("semver");
     "1.31.2".clone_into(&mut shoot.spec.kubernetes.version);
-    let operations =
-        migration::migrate(&mut shoot.spec, &old, &"1.31.2".parse().expect("semver")).expect("versions parse");
+    let operations = migration::migrate(&mut shoot.spec, &old, &"1.31.2".parse().expect("semver"), DOCUMENTED)
+        .expect("versions parse");
     assert_eq!(
         operations,
         [
@@ -310,7 +311,7 @@ fn kubelets_of_pools_are_migrated_whenever_their_version_asks_for_it() {
     let own = WorkerKubernetes { version: None, kubelet: Some(kubelet) };
     shoot.spec.provider.workers = vec![Worker { kubernetes: Some(own), ..Worker::default() }];
     let version: Version = "1.31.2".parse().expect("semver");
-    let operations = migration::migrate(&mut shoot.spec, &version, &version).expect("versions parse");
+    let operations = migration::migrate(&mut shoot.spec, &version, &version, DOCUMENTED).expect("versions parse");
     assert_eq!(
         operations,
         [
@@ -504,4 +505,27 @@ fn the_next_rotation_is_foretold() {
     assert_eq!(hours("ssh=24 observability=48", 50), None);
     assert_eq!(hours("etcd=24 asleep", 50), Some(50));
     assert_eq!(hours("etcd=24 asleep", 10), Some(24));
+}
+
+/// Release, Kubernetes version, gates that stay of one that Kubernetes 1.34 adds and one that it removes.
+#[test]
+fn gates_are_dropped_by_the_table_of_the_release() {
+    for (minor, kubernetes, expected) in [
+        (120, "1.33.1", &["ElasticIndexedJob"][..]),
+        (132, "1.33.1", &["ElasticIndexedJob"]),
+        (132, "1.34.0", &["DRAConsumableCapacity"]),
+        (149, "1.36.0", &["DRAConsumableCapacity"]),
+    ] {
+        let mut shoot = minimal();
+        shoot.spec.kubernetes.kube_scheduler = Some(KubeSchedulerConfig {
+            feature_gates: ["DRAConsumableCapacity", "ElasticIndexedJob"].map(|name| (name.to_owned(), true)).into(),
+            ..KubeSchedulerConfig::default()
+        });
+        kubernetes.clone_into(&mut shoot.spec.kubernetes.version);
+        let version: Version = kubernetes.parse().expect("semver");
+        let release = crate::release::Release(minor);
+        migration::migrate(&mut shoot.spec, &version, &version, release).expect("versions parse");
+        let gates = shoot.spec.kubernetes.kube_scheduler.map(|scheduler| scheduler.feature_gates).unwrap_or_default();
+        assert!(gates.keys().eq(expected), "1.{minor} {kubernetes}: {gates:?}");
+    }
 }

@@ -14,6 +14,7 @@ use chrono::{DateTime, Utc};
 use super::releases::{MAINTAINED_MINORS, check_gate, kubernetes_minors, newest_release, supports_kubernetes};
 use super::{Component, Distance, GardenerVersion, Instance, Landscape};
 use crate::profile::Profile;
+use crate::release::Releases;
 
 /// How many objects a note names.
 const NAMED: usize = 3;
@@ -33,6 +34,8 @@ pub enum Note {
     LaggardBlocksNext,
     /// `W6`: a component's minor gets no fixes any more.
     OutOfMaintenance,
+    /// `W7`: the upgrade replaces nodes.
+    NodesReplaced,
 }
 
 impl Note {
@@ -45,6 +48,7 @@ impl Note {
             Self::FeatureGateGone => "W4",
             Self::LaggardBlocksNext => "W5",
             Self::OutOfMaintenance => "W6",
+            Self::NodesReplaced => "W7",
         }
     }
 }
@@ -182,8 +186,8 @@ pub fn kubernetes_dropped(gardener: &GardenerVersion, clusters: &[(String, Strin
 pub fn gates_gone(gardener: &GardenerVersion, settings: &[GateSetting]) -> Vec<Noted> {
     let gone = settings.iter().filter_map(|setting| {
         let name = setting.component.name();
-        let short = name.strip_prefix("gardener-").unwrap_or(name);
-        let error = check_gate(gardener, short, &setting.name, setting.on).err()?;
+        let folder = name.strip_prefix("gardener-").unwrap_or(name).replace('-', "");
+        let error = check_gate(gardener, &folder, &setting.name, setting.on).err()?;
         let seed = if setting.owner.is_empty() { String::new() } else { format!(" of Seed {}", setting.owner) };
         let text =
             format!("{name}{seed} sets {}={}, with which {gardener} does not start: {error}", setting.name, setting.on);
@@ -238,6 +242,33 @@ pub fn out_of_maintenance(landscape: &Landscape, now: DateTime<Utc>) -> Vec<Note
         format!("{major}.{minor} gets no fixes any more, since 1.{newest} was released on {date}: {}", names.join(", "))
     });
     texts.map(|text| Noted::new(Note::OutOfMaintenance, text)).collect()
+}
+
+/// Releases with the first form of the hash of worker pools.
+const FIRST_HASH_FORM: Releases = Releases::until(146);
+
+/// W7: worker pools with the first form of the hash, which the target release does not have. Landscapes without a gardenlet of
+/// a release with that form have replaced their nodes already.
+///
+/// Source: extensions/pkg/controller/worker/machines.go @ v1.145.0 and v1.146.0.
+pub fn first_hash_forms(landscape: &Landscape, target: &GardenerVersion, pools: &[String]) -> Option<Noted> {
+    let has_form = |version: GardenerVersion| FIRST_HASH_FORM.contain(version.served_release());
+    if pools.is_empty()
+        || FIRST_HASH_FORM.contain(target.served_release())
+        || !landscape.versions(Component::Gardenlet).any(has_form)
+    {
+        return None;
+    }
+    let subject =
+        if pools.len() == 1 { "1 worker pool has".to_owned() } else { format!("{} worker pools have", pools.len()) };
+    Some(Noted::new(
+        Note::NodesReplaced,
+        format!(
+            "{subject} the first form of the hash, which 1.146 removes: the first reconciliation by gardenlet 1.146 replaces \
+             the nodes: {}",
+            some(pools.to_vec())
+        ),
+    ))
 }
 
 #[cfg(test)]
@@ -297,6 +328,31 @@ mod tests {
         );
     }
 
+    /// Version of the gardenlets, target, pools, number of pools in the note.
+    #[test]
+    fn pools_that_1_146_hashes_anew_are_named() {
+        let pools: Vec<String> = ["a", "b", "c", "d"].map(|name| format!("shoot--p--x/{name}")).to_vec();
+        for (gardenlet, target, count, expected) in [
+            ("v1.120.0", "1.145.3", 4, None),
+            ("v1.120.0", "1.146.0", 0, None),
+            ("v1.146.0", "1.149.0", 4, None),
+            ("v1.120.0", "1.146.0", 1, Some("1 worker pool has")),
+            ("v1.145.0", "1.149.0", 4, Some("4 worker pools have")),
+        ] {
+            let landscape = instances(&[(Component::Gardenlet, "a", gardenlet)]);
+            let noted = first_hash_forms(&landscape, &version(target), &pools[..count]);
+            let named =
+                if count == 1 { "shoot--p--x/a" } else { "shoot--p--x/a, shoot--p--x/b, shoot--p--x/c, and 1 more" };
+            let text = expected.map(|subject| {
+                format!(
+                    "W7 NodesReplaced: {subject} the first form of the hash, which 1.146 removes: the first reconciliation by \
+                     gardenlet 1.146 replaces the nodes: {named}"
+                )
+            });
+            assert_eq!(noted.map(|noted| noted.to_string()), text, "{gardenlet} to {target}");
+        }
+    }
+
     #[test]
     fn clusters_on_dropped_versions_are_named() {
         let cluster = |name: &str, version: &str| (name.to_owned(), version.to_owned());
@@ -321,10 +377,18 @@ mod tests {
         let settings = [
             setting(Component::Gardenlet, "a", "NewWorkerPoolHash", false),
             setting(Component::Apiserver, "", "InPlaceNodeUpdates", true),
+            setting(Component::ControllerManager, "", "DisableNginxIngressInShoot", true),
         ];
-        assert_eq!(gates_gone(&version("1.140.0"), &settings), []);
+        assert_eq!(gates_gone(&version("1.140.0"), &settings[..2]), []);
         assert_eq!(
-            texts(gates_gone(&version("1.141.0"), &settings)),
+            texts(gates_gone(&version("1.140.0"), &settings)),
+            [
+                "W4 FeatureGateGone: gardener-controller-manager sets DisableNginxIngressInShoot=true, with which 1.140.0 \
+              does not start: unrecognized feature gate: DisableNginxIngressInShoot"
+            ]
+        );
+        assert_eq!(
+            texts(gates_gone(&version("1.141.0"), &settings[..2])),
             [
                 "W4 FeatureGateGone: gardenlet of Seed a sets NewWorkerPoolHash=false, with which 1.141.0 does not start: \
               cannot set feature gate NewWorkerPoolHash to false, feature is locked to true"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a release of Gardener knows: Kubernetes versions and its own feature gates; and when it was released.
+//! Facts of a release of Gardener: supported Kubernetes versions, its own feature gates, the date.
 //!
 //! Source: pkg/utils/validation/kubernetesversion/version.go and pkg/features at v1.106.0 to v1.149.0; dates of the tags.
 
@@ -45,14 +45,14 @@ pub fn usual_kubernetes(gardener: &GardenerVersion) -> String {
     format!("1.{}.0", kubernetes_minors(gardener).0)
 }
 
-/// Whether a release supports a Kubernetes version; suffixes of the version do not count.
+/// True if a release supports a Kubernetes version; suffixes of the version do not count.
 pub fn supports_kubernetes(gardener: &GardenerVersion, kubernetes: &str) -> bool {
     let (oldest, newest) = kubernetes_minors(gardener);
     Version::parse(&normalize(kubernetes))
         .is_ok_and(|version| version.major == 1 && (oldest..=newest).contains(&version.minor))
 }
 
-/// What a component makes of the Kubernetes version of a cluster that it connects to, `v1.26.4`: a warning, if a release
+/// Judgement of a component on the Kubernetes version of a cluster that it connects to, `v1.26.4`: a warning, if a release
 /// does not support it and the profile has it work all the same (row 11).
 ///
 /// # Errors
@@ -70,23 +70,70 @@ pub fn judge_cluster(rules: Profile, gardener: &GardenerVersion, kubernetes: &st
     )))
 }
 
-/// Minors of 1.x whose first release has a known date, and that date.
-const RELEASED: [(u64, &str); 12] = [
-    (110, "2024-12-11"),
-    (113, "2025-02-24"),
-    (114, "2025-03-07"),
-    (120, "2025-05-30"),
-    (122, "2025-06-27"),
-    (127, "2025-09-05"),
-    (132, "2025-11-13"),
-    (133, "2025-11-28"),
-    (136, "2026-02-14"),
-    (141, "2026-04-24"),
-    (142, "2026-05-08"),
-    (145, "2026-06-19"),
+/// Minors of 1.x: date of the first release, and newest known patch.
+const RELEASED: [(u64, &str, u64); 44] = [
+    (106, "2024-10-21", 2),
+    (107, "2024-11-04", 3),
+    (108, "2024-11-14", 2),
+    (109, "2024-11-28", 2),
+    (110, "2024-12-11", 5),
+    (111, "2025-01-23", 4),
+    (112, "2025-02-07", 4),
+    (113, "2025-02-24", 3),
+    (114, "2025-03-07", 3),
+    (115, "2025-03-21", 4),
+    (116, "2025-04-04", 4),
+    (117, "2025-04-16", 6),
+    (118, "2025-05-02", 3),
+    (119, "2025-05-19", 2),
+    (120, "2025-05-30", 4),
+    (121, "2025-06-13", 5),
+    (122, "2025-06-27", 3),
+    (123, "2025-07-11", 5),
+    (124, "2025-07-24", 3),
+    (125, "2025-08-08", 4),
+    (126, "2025-08-25", 3),
+    (127, "2025-09-05", 7),
+    (128, "2025-09-19", 7),
+    (129, "2025-10-03", 5),
+    (130, "2025-10-20", 5),
+    (131, "2025-10-31", 5),
+    (132, "2025-11-13", 5),
+    (133, "2025-11-28", 5),
+    (134, "2025-12-11", 5),
+    (135, "2026-01-27", 4),
+    (136, "2026-02-14", 7),
+    (137, "2026-02-26", 7),
+    (138, "2026-03-12", 3),
+    (139, "2026-03-27", 4),
+    (140, "2026-04-10", 5),
+    (141, "2026-04-24", 6),
+    (142, "2026-05-08", 6),
+    (143, "2026-05-24", 4),
+    (144, "2026-06-04", 6),
+    (145, "2026-06-19", 4),
+    (146, "2026-07-03", 6),
+    (147, "2026-07-17", 4),
+    (148, "2026-07-31", 4),
+    (149, "2026-08-13", 3),
 ];
 
-/// How many minors get fixes, the newest one included.
+/// Date of the first release of minor 1.x, and the minor's newest known patch; `None` for a minor without a known release.
+pub fn first_release(minor: u64) -> Option<(NaiveDate, GardenerVersion)> {
+    let (_, date, patch) = RELEASED.iter().find(|(known, ..)| *known == minor)?;
+    Some((date.parse().ok()?, GardenerVersion::release(1, minor, *patch)))
+}
+
+/// Sentence about a release that is newer than every known one: the minor by whose rules it is judged. `None`: its minor is
+/// known, or older than the tables.
+pub fn unknown_release(gardener: &GardenerVersion) -> Option<String> {
+    let (newest, _, patch) = RELEASED.last()?;
+    (gardener.minor() > (1, *newest)).then(|| {
+        format!("Gardener v{gardener} is newer than v1.{newest}.{patch}, the newest known release: rules of v1.{newest} apply")
+    })
+}
+
+/// Number of minors that get fixes, the newest one included.
 ///
 /// Source: docs/deployment/version_skew_policy.md.
 pub const MAINTAINED_MINORS: u64 = 3;
@@ -95,39 +142,64 @@ pub const MAINTAINED_MINORS: u64 = 3;
 /// one whose date is known.
 pub fn newest_release(now: DateTime<Utc>) -> Option<(u64, NaiveDate)> {
     let today = now.date_naive();
-    let dated = RELEASED.iter().rev().filter_map(|(minor, date)| Some((*minor, date.parse::<NaiveDate>().ok()?)));
+    let dated = RELEASED.iter().rev().filter_map(|(minor, date, _)| Some((*minor, date.parse::<NaiveDate>().ok()?)));
     dated.into_iter().find(|(_, date)| *date <= today)
 }
 
-/// What a release makes of a feature gate of its own.
+/// State of a feature gate of Gardener in a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gate {
-    /// Whether it is on if nothing is said.
+    /// True if it is on where nothing is set.
     pub default: bool,
-    /// Whether it cannot be changed.
+    /// True if it cannot be changed.
     pub is_locked: bool,
-    /// The components that know it, as in the table: `apiserver`, `gardenlet`, `operator`, joined by commas.
-    pub components: &'static str,
 }
 
-/// A feature gate of a release; `None` if the release does not know it.
-pub fn feature_gate(gardener: &GardenerVersion, name: &str) -> Option<Gate> {
-    include_str!("gates.txt").lines().find_map(|line| {
+/// Row of the table of gates.
+#[derive(Clone, Copy, Debug)]
+struct GateRow {
+    name: &'static str,
+    /// Components that register the gate, by the names of their folders, joined by commas; `-`: none.
+    components: &'static str,
+    /// Minors of 1.x: alpha, beta, locked, removed.
+    minors: [Option<u64>; 4],
+}
+
+impl GateRow {
+    fn read(line: &'static str) -> Option<Self> {
         let mut words = line.split_whitespace();
-        let components = words.next().filter(|word| *word == name).and_then(|_| words.next())?;
-        let mut reached = || {
-            let minor: Option<u64> = words.next().and_then(|word| word.parse().ok());
-            minor.is_some_and(|minor| gardener.minor() >= (1, minor))
-        };
-        let (is_alpha, is_beta, is_ga, is_removed) = (reached(), reached(), reached(), reached());
-        (is_alpha && !is_removed).then_some(Gate { default: is_beta || is_ga, is_locked: is_ga, components })
-    })
+        let name = words.next().filter(|name| *name != "#")?;
+        let components = words.next()?;
+        let minors = [(); 4].map(|()| words.next().and_then(|word| word.parse().ok()));
+        Some(Self { name, components, minors })
+    }
+
+    fn is_of(&self, component: &str) -> bool {
+        self.components.split(',').any(|known| known == component)
+    }
+
+    fn in_release(&self, gardener: &GardenerVersion) -> Option<Gate> {
+        let [alpha, beta, locked, removed] =
+            self.minors.map(|minor| minor.is_some_and(|minor| gardener.minor() >= (1, minor)));
+        ((alpha || beta || locked) && !removed).then_some(Gate { default: beta || locked, is_locked: locked })
+    }
+}
+
+/// Rows by name. Several rows of a name are of components that register the gate in different minors; the first of them is
+/// the gate's own.
+fn gate_rows() -> impl Iterator<Item = GateRow> {
+    include_str!("gates.txt").lines().filter_map(GateRow::read)
+}
+
+/// Feature gate of a release, whichever components register it; `None` if the release does not know it.
+pub fn feature_gate(gardener: &GardenerVersion, name: &str) -> Option<Gate> {
+    gate_rows().filter(|row| row.name == name).find_map(|row| row.in_release(gardener))
 }
 
 /// Gates that stand for all of a stage; nothing here depends on them.
 const WHOLE_STAGES: [&str; 2] = ["AllAlpha", "AllBeta"];
 
-/// Whether a gate may be set so for a component ([`Gate::components`]) of a release.
+/// Checks a setting of a gate of a component of a release; the component by the name of its folder, `controllermanager`.
 ///
 /// # Errors
 /// Upstream's words.
@@ -137,7 +209,8 @@ pub fn check_gate(gardener: &GardenerVersion, component: &str, name: &str, on: b
     if WHOLE_STAGES.contains(&name) {
         return Ok(());
     }
-    let known = feature_gate(gardener, name).filter(|gate| gate.components.split(',').any(|it| it == component));
+    let mut rows = gate_rows().filter(|row| row.name == name && row.is_of(component));
+    let known = rows.find_map(|row| row.in_release(gardener));
     let known = known.ok_or_else(|| format!("unrecognized feature gate: {name}"))?;
     if known.is_locked && on != known.default {
         return Err(format!("cannot set feature gate {name} to {on}, feature is locked to {}", known.default));
@@ -145,58 +218,63 @@ pub fn check_gate(gardener: &GardenerVersion, component: &str, name: &str, on: b
     Ok(())
 }
 
-/// Whether what a gate guards happens in a release: as it is `set`, else as is the default there. What a release has
-/// before its gate came is off, what stayed when its gate went is on.
+/// True if a release does what a gate guards: as it is `set`, else as is the default there. It is off in releases before
+/// the gate, and on in releases that have removed the gate.
 pub fn gate_is_on(gardener: &GardenerVersion, name: &str, set: Option<bool>) -> bool {
-    let known = feature_gate(gardener, name);
-    match known {
+    match feature_gate(gardener, name) {
         Some(gate) if gate.is_locked => gate.default,
         Some(gate) => set.unwrap_or(gate.default),
-        None => has_gone(gardener, name),
+        None => is_removed(gardener, name),
     }
 }
 
-/// Whether a release has no gate of this name any more.
-fn has_gone(gardener: &GardenerVersion, name: &str) -> bool {
-    let line = include_str!("gates.txt").lines().find(|line| line.split(' ').next() == Some(name));
-    let removed = line.and_then(|line| line.split_whitespace().nth(5)?.parse::<u64>().ok());
-    removed.is_some_and(|minor| gardener.minor() >= (1, minor))
+/// True if a release has removed a gate.
+fn is_removed(gardener: &GardenerVersion, name: &str) -> bool {
+    let row = gate_rows().find(|row| row.name == name);
+    row.and_then(|row| row.minors[3]).is_some_and(|minor| gardener.minor() >= (1, minor))
 }
 
-/// What becomes of a feature gate in a release.
+/// Change of a feature gate in a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GateEvent {
-    /// It comes, and is off.
-    Comes,
-    /// It is on where nothing is said.
+    /// A new gate that is off.
+    Added,
+    /// A new gate that is on where nothing is set.
+    AddedOn,
+    /// It is on where nothing is set.
     TurnsOn,
     /// It is on and cannot be turned off.
     IsLocked,
-    /// It is no gate any more: what it guarded happens.
-    Goes,
+    /// The gate is removed; what it guarded happens.
+    Removed,
 }
 
-/// What becomes of feature gates in minor `1.minor`: name, components ([`Gate::components`]), event; by name.
+/// Changes of feature gates in minor `1.minor`: name, components as in the table, event; by name.
 pub fn gate_events(minor: u64) -> Vec<(&'static str, &'static str, GateEvent)> {
-    let lines = include_str!("gates.txt").lines().filter(|line| !line.starts_with('#'));
-    let events = lines.filter_map(|line| {
-        let mut words = line.split_whitespace();
-        let (name, components) = (words.next()?, words.next()?);
-        let all = [GateEvent::Comes, GateEvent::TurnsOn, GateEvent::IsLocked, GateEvent::Goes];
-        let event = words.zip(all).find(|(word, _)| word.parse() == Ok(minor)).map(|(_, event)| event)?;
-        Some((name, components, event))
+    let registered = gate_rows().filter(|row| row.components != "-");
+    let events = registered.filter_map(|row| {
+        let stage = row.minors.iter().position(|known| *known == Some(minor))?;
+        let is_new = row.minors[..stage].iter().all(Option::is_none);
+        let event = match (stage, is_new) {
+            (0, _) => GateEvent::Added,
+            (1, true) => GateEvent::AddedOn,
+            (1, false) => GateEvent::TurnsOn,
+            (2, _) => GateEvent::IsLocked,
+            _ => GateEvent::Removed,
+        };
+        Some((row.name, row.components, event))
     });
     events.collect()
 }
 
-/// Names of the feature gates that a component knows in some release; see [`Gate::components`].
+/// Names of the feature gates that a component knows in some release; the component as in [`check_gate`].
 pub fn gate_names(component: &str) -> impl Iterator<Item = &'static str> {
-    let lines = include_str!("gates.txt").lines().filter(|line| !line.starts_with('#'));
-    lines.filter_map(move |line| {
-        let (name, rest) = line.split_once(' ')?;
-        let mut components = rest.split(' ').next()?.split(',');
-        components.any(|known| known == component).then_some(name)
-    })
+    gate_rows().filter(move |row| row.is_of(component)).map(|row| row.name)
+}
+
+/// True if some release has a gate of this name.
+pub fn is_gate(name: &str) -> bool {
+    gate_rows().any(|row| row.name == name)
 }
 
 #[cfg(test)]
@@ -259,6 +337,41 @@ mod tests {
                 Err("cannot set feature gate NewWorkerPoolHash to false, feature is locked to true"),
             ),
             ("v1.120.0", "gardenlet", "AllBeta", false, Ok(())),
+            ("v1.121.0", "operator", "DoNotCopyBackupCredentials", false, Ok(())),
+            ("v1.130.0", "operator", "UseUnifiedHTTPProxyPort", true, Ok(())),
+            ("v1.145.0", "gardenlet", "OpenTelemetryCollector", false, Ok(())),
+            (
+                "v1.145.0",
+                "operator",
+                "OpenTelemetryCollector",
+                false,
+                Err("unrecognized feature gate: OpenTelemetryCollector"),
+            ),
+            ("v1.146.0", "operator", "OpenTelemetryCollector", false, Ok(())),
+            (
+                "v1.147.0",
+                "apiserver",
+                "LiveControlPlaneMigration",
+                true,
+                Err("unrecognized feature gate: LiveControlPlaneMigration"),
+            ),
+            ("v1.148.0", "apiserver", "LiveControlPlaneMigration", true, Ok(())),
+            ("v1.142.0", "controllermanager", "DisableNginxIngressInShoot", true, Ok(())),
+            (
+                "v1.141.0",
+                "controllermanager",
+                "DisableNginxIngressInShoot",
+                true,
+                Err("unrecognized feature gate: DisableNginxIngressInShoot"),
+            ),
+            (
+                "v1.132.0",
+                "gardenlet",
+                "CustomDNSServerInNodeLocalDNS",
+                false,
+                Err("unrecognized feature gate: CustomDNSServerInNodeLocalDNS"),
+            ),
+            ("v1.133.0", "gardenlet", "CustomDNSServerInNodeLocalDNS", false, Ok(())),
             ("v1.120.0", "gardenlet", "Nonsense", false, Err("unrecognized feature gate: Nonsense")),
         ] {
             let said = check_gate(&version(gardener), component, name, on);
@@ -291,18 +404,60 @@ mod tests {
             newest_release(instant).map(|(minor, date)| format!("{minor} {date}"))
         };
         assert_eq!(at("2023-07-27"), None);
-        assert_eq!(at("2025-05-29").as_deref(), Some("114 2025-03-07"));
+        assert_eq!(at("2025-05-29").as_deref(), Some("119 2025-05-19"));
         assert_eq!(at("2025-05-30").as_deref(), Some("120 2025-05-30"));
-        assert_eq!(at("2030-01-01").as_deref(), Some("145 2026-06-19"));
+        assert_eq!(at("2026-08-12").as_deref(), Some("148 2026-07-31"));
+        assert_eq!(at("2030-01-01").as_deref(), Some("149 2026-08-13"));
     }
 
     #[test]
-    fn releases_tell_what_becomes_of_gates() {
-        use GateEvent::{Comes, Goes, IsLocked, TurnsOn};
+    fn minors_without_a_release_are_judged_by_the_newest() {
+        for known in ["v1.38.0", "v1.120.0", "v1.149.9", "v1.149.0-dev"] {
+            assert_eq!(unknown_release(&version(known)), None, "{known}");
+        }
+        for (unknown, shown) in [("v1.150.0", "v1.150.0"), ("1.999", "v1.999"), ("v2.0.0", "v2.0.0")] {
+            let text =
+                format!("Gardener {shown} is newer than v1.149.3, the newest known release: rules of v1.149 apply");
+            assert_eq!(unknown_release(&version(unknown)), Some(text));
+        }
+    }
+
+    /// Minors have no gaps, and dates rise with them.
+    #[test]
+    fn every_known_minor_has_a_date() {
+        let minors = RELEASED.iter().map(|(minor, ..)| *minor);
+        assert!(minors.eq(106..=u64::from(crate::release::NEWEST.0)));
+        assert!(RELEASED.iter().filter_map(|(minor, ..)| first_release(*minor)).is_sorted_by_key(|(date, _)| date));
+        let shown = |minor| first_release(minor).map(|(date, newest)| format!("{date} {newest}"));
+        assert_eq!(shown(143).as_deref(), Some("2026-05-24 1.143.4"));
+        assert_eq!(shown(147).as_deref(), Some("2026-07-17 1.147.4"));
+        assert_eq!(shown(105), None);
+    }
+
+    #[test]
+    fn releases_report_changes_of_gates() {
+        use GateEvent::{Added, AddedOn, IsLocked, Removed, TurnsOn};
         assert_eq!(gate_events(126), [("NewWorkerPoolHash", "gardenlet", TurnsOn)]);
         assert_eq!(gate_events(141), [("NewWorkerPoolHash", "gardenlet", IsLocked)]);
-        assert_eq!(gate_events(143), [("NewWorkerPoolHash", "gardenlet", Goes)]);
-        assert_eq!(gate_events(118), [("CloudProfileCapabilities", "apiserver", Comes)]);
+        assert_eq!(gate_events(143), [("NewWorkerPoolHash", "gardenlet", Removed)]);
+        assert_eq!(gate_events(118), [("CloudProfileCapabilities", "apiserver", Added)]);
+        assert_eq!(gate_events(133)[0], ("CustomDNSServerInNodeLocalDNS", "gardenlet", AddedOn));
+        assert_eq!(
+            gate_events(146),
+            [
+                ("CloudProfileCapabilities", "apiserver", TurnsOn),
+                ("OpenTelemetryCollector", "operator", AddedOn),
+                ("VPAInPlaceUpdates", "gardenlet,operator", IsLocked),
+            ]
+        );
+        assert_eq!(
+            gate_events(148),
+            [
+                ("LiveControlPlaneMigration", "apiserver", Added),
+                ("RemoveHTTPProxyLegacyPort", "gardenlet", Added),
+                ("VPAInPlaceUpdates", "gardenlet,operator", Removed),
+            ]
+        );
         assert_eq!(gate_events(150), []);
     }
 

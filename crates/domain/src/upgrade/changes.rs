@@ -1,33 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a minor of Gardener changes by itself: feature gates, Kubernetes versions, components of Shoots.
+//! Changes that a minor of Gardener brings by itself: feature gates, Kubernetes versions, the API, components, nodes.
 //!
-//! Source: imagevector/containers.yaml, pkg/gardenlet/controller/shoot/shoot/reconciler_reconcile.go,
-//! pkg/component/kubernetes/apiserver, pkg/features/features.go, plugin/pkg/shoot/mutator at v1.120.0 to v1.148.0.
+//! **Tour.** [`table`] the rows.
+
+mod table;
 
 use crate::skew::GardenerVersion;
 use crate::skew::notes::ShootVersions;
 use crate::skew::releases::{GateEvent, gate_events, kubernetes_minors};
 use crate::versions::{Version, normalize};
 
-/// What happens to a component or a field of Shoots.
+use table::{FIRST_IMAGES, ROWS};
+
+/// Kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Something comes.
+    /// A new component or ability.
     Added,
-    /// Something goes.
+    /// A component, an API group or an ability that is removed.
     Removed,
-    /// Its configuration is another one.
+    /// A component with another configuration, or a rule with another outcome.
     Configured,
-    /// Its image is another one.
+    /// A component with another image.
     Image,
     /// A field of the API that older gardener-apiservers do not know.
     Field,
-    /// What a Shoot gets that is created from here on; others stay without.
+    /// A field of the API that is removed.
+    FieldRemoved,
+    /// Another default.
+    Default,
+    /// A check that refuses what older releases accept.
+    Check,
+    /// A property of Shoots that are created from here on; others stay without.
     NewShootsOnly,
+    /// Nodes that are replaced.
+    Nodes,
 }
 
 impl Kind {
-    /// As it is shown.
+    /// The word for users.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Added => "added",
@@ -35,166 +46,147 @@ impl Kind {
             Self::Configured => "configured",
             Self::Image => "image",
             Self::Field => "field",
+            Self::FieldRemoved => "field removed",
+            Self::Default => "default",
+            Self::Check => "check",
             Self::NewShootsOnly => "new Shoots only",
+            Self::Nodes => "nodes replaced",
         }
     }
 }
 
-/// Which Shoots a change is about.
+/// Objects that a change is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Every one.
+    /// Every Shoot.
     All,
-    /// Those on Kubernetes 1.x from this minor on.
-    KubernetesFrom(u64),
-    /// Those whose API server has no DNS record.
+    /// Shoots on Kubernetes 1.x from the first to the last of these minors.
+    Kubernetes(u64, u64),
+    /// Shoots whose API server has no DNS record.
     WithoutDns,
-    /// None that exists.
+    /// No Shoot that exists.
     Created,
+    /// Every Seed.
+    Seeds,
+    /// Objects and manifests that set the field or use the kind.
+    Users,
+    /// Others, in these words.
+    Other(&'static str),
 }
 
 impl Scope {
-    /// Whether a Shoot may be meant; what cannot be told from its versions may be.
-    pub fn may_hit(self, shoot: &ShootVersions) -> bool {
+    /// Shoots on this minor of Kubernetes 1.x or a later one.
+    pub const fn kubernetes_from(minor: u64) -> Self {
+        Self::Kubernetes(minor, u64::MAX)
+    }
+
+    /// True if Shoots on a Kubernetes version may be meant; a change that does not depend on versions may be about each.
+    pub fn may_hit_version(self, kubernetes: &str) -> bool {
         match self {
             Self::All | Self::WithoutDns => true,
-            Self::KubernetesFrom(minor) => Version::parse(&normalize(&shoot.kubernetes))
-                .is_ok_and(|version| (version.major, version.minor) >= (1, minor)),
-            Self::Created => false,
+            Self::Kubernetes(first, last) => Version::parse(&normalize(kubernetes))
+                .is_ok_and(|version| version.major == 1 && (first..=last).contains(&version.minor)),
+            Self::Created | Self::Seeds | Self::Users | Self::Other(_) => false,
         }
     }
 
-    /// In words.
+    /// True if a Shoot may be meant.
+    pub fn may_hit(self, shoot: &ShootVersions) -> bool {
+        self.may_hit_version(&shoot.kubernetes)
+    }
+
+    /// The words for users.
     pub fn words(self) -> String {
         match self {
             Self::All => "every Shoot".to_owned(),
-            Self::KubernetesFrom(minor) => format!("Shoots on Kubernetes 1.{minor} or later"),
+            Self::Kubernetes(minor, u64::MAX) => format!("Shoots on Kubernetes 1.{minor} or later"),
+            Self::Kubernetes(first, last) if first == last => format!("Shoots on Kubernetes 1.{first}"),
+            Self::Kubernetes(first, last) => format!("Shoots on Kubernetes 1.{first} to 1.{last}"),
             Self::WithoutDns => "Shoots without a DNS record for their API server".to_owned(),
             Self::Created => "no Shoot that exists".to_owned(),
+            Self::Seeds => "every Seed".to_owned(),
+            Self::Users => "objects and manifests that use it".to_owned(),
+            Self::Other(words) => words.to_owned(),
         }
     }
 }
 
-/// A change of a component.
+/// Row of the table of changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ComponentChange {
-    /// The minor of 1.x that brings it.
+pub struct Change {
+    /// Minor of 1.x that brings it.
     pub since: u64,
-    /// What happens.
+    /// Kind of the change.
     pub kind: Kind,
-    /// The component, or the field.
+    /// The component, field, group or rule.
     pub what: &'static str,
-    /// How it is from then on.
+    /// Its state from then on.
     pub how: &'static str,
-    /// Which Shoots have it.
+    /// Objects that it is about.
     pub scope: Scope,
-    /// Whether the pods of kube-apiserver are replaced for it.
+    /// True if the pods of kube-apiserver are replaced for it.
     pub restarts_kube_apiserver: bool,
-}
-
-const fn row(since: u64, kind: Kind, what: &'static str, how: &'static str, scope: Scope) -> ComponentChange {
-    ComponentChange { since, kind, what, how, scope, restarts_kube_apiserver: false }
-}
-
-const fn image(since: u64, what: &'static str, tag: &'static str) -> ComponentChange {
-    row(since, Kind::Image, what, tag, Scope::All)
 }
 
 /// The extension object that publishes the API server of a Shoot without a DNS record.
 pub const EXPOSURE: &str = "ControlPlane of purpose exposure";
 
-/// Every change with a known release, by minor.
-const COMPONENTS: &[ComponentChange] = &[
-    row(121, Kind::Removed, EXPOSURE, "and its two tasks of the flow", Scope::WithoutDns),
-    ComponentChange {
-        restarts_kube_apiserver: true,
-        ..row(
-            121,
-            Kind::Configured,
-            "kube-apiserver",
-            "anonymous access moves from flag --anonymous-auth to the structured authentication file",
-            Scope::KubernetesFrom(32),
-        )
-    },
-    image(122, "coredns", "v1.12.2"),
-    image(123, "metrics-server", "v0.8.0"),
-    image(127, "coredns", "v1.12.3"),
-    image(128, "coredns", "v1.12.4"),
-    image(131, "coredns", "v1.13.1"),
-    image(135, "coredns", "v1.13.2"),
-    row(135, Kind::Field, "spec.maintenance.autoRotation", "older gardener-apiservers do not know it", Scope::Created),
-    image(136, "coredns", "v1.14.1"),
-    image(136, "metrics-server", "v0.8.1"),
-    row(
-        136,
-        Kind::Added,
-        "opentelemetry-collector",
-        "a Deployment in the control plane, by gate OpenTelemetryCollector",
-        Scope::All,
-    ),
-    image(139, "coredns", "v1.14.2"),
-    row(
-        141,
-        Kind::NewShootsOnly,
-        "spec.maintenance.autoRotation.credentials.etcdEncryptionKey.rotationPeriod",
-        "672h",
-        Scope::Created,
-    ),
-    row(141, Kind::Added, "istio-basic-auth-server", "a Deployment in the control plane", Scope::All),
-    image(146, "coredns", "v1.14.4"),
-    image(147, "metrics-server", "v0.9.0"),
-    image(148, "coredns", "v1.14.6"),
-];
-
-/// Images before the first change of the table.
-const FIRST_IMAGES: [(&str, &str); 2] = [("coredns", "v1.12.1"), ("metrics-server", "v0.7.2")];
-
-fn is_in(change: &ComponentChange, gardener: &GardenerVersion) -> bool {
+fn is_in(change: &Change, gardener: &GardenerVersion) -> bool {
     gardener.minor() >= (1, change.since)
 }
 
-/// Tag of a component's image as a release of Gardener deploys it; `None` if it is not known.
-pub fn image_tag(component: &str, gardener: &GardenerVersion) -> Option<&'static str> {
+/// Tag of a component's image as a release of Gardener deploys it for a Shoot on a Kubernetes version; `None` before the first
+/// known one.
+pub fn image_tag(component: &str, gardener: &GardenerVersion, kubernetes: &str) -> Option<&'static str> {
     let first = FIRST_IMAGES.iter().find(|(name, _)| *name == component).map(|(_, tag)| *tag);
-    let is_image = |change: &&ComponentChange| change.kind == Kind::Image && change.what == component;
-    let changed = COMPONENTS.iter().filter(is_image).rev().find(|change| is_in(change, gardener));
+    let is_image = |change: &&Change| {
+        change.kind == Kind::Image && change.what == component && change.scope.may_hit_version(kubernetes)
+    };
+    let changed = ROWS.iter().filter(is_image).rev().find(|change| is_in(change, gardener));
     changed.map(|change| change.how).or(first)
 }
 
-/// Whether a release of Gardener has what [`Kind::Added`] rows of this name bring; what no row brings was always there.
+/// True if a release of Gardener has a component that a row of [`Kind::Added`] brings; a component without such a row is in
+/// every release until a row removes it.
 pub fn has_component(component: &str, gardener: &GardenerVersion) -> bool {
-    let mut rows = COMPONENTS.iter().filter(|change| change.what == component);
+    let mut rows = ROWS.iter().filter(|change| change.what == component);
     let last = rows.rfind(|change| matches!(change.kind, Kind::Added | Kind::Removed) && is_in(change, gardener));
-    let is_news = COMPONENTS.iter().any(|change| change.what == component && change.kind == Kind::Added);
+    let is_news = ROWS.iter().any(|change| change.what == component && change.kind == Kind::Added);
     last.map_or(!is_news, |change| change.kind == Kind::Added)
 }
 
-/// Whether a release of Gardener configures a component of a Shoot on a Kubernetes version in the way that a
-/// [`Kind::Configured`] row brings.
+/// True if a release of Gardener configures a component of a Shoot on a Kubernetes version as a row of [`Kind::Configured`]
+/// says.
 pub fn is_reconfigured(component: &str, gardener: &GardenerVersion, kubernetes: &str) -> bool {
-    let shoot = ShootVersions { kubernetes: kubernetes.to_owned(), ..ShootVersions::default() };
-    let is_meant = |change: &&ComponentChange| change.kind == Kind::Configured && change.what == component;
-    COMPONENTS.iter().filter(is_meant).any(|change| is_in(change, gardener) && change.scope.may_hit(&shoot))
+    let is_meant = |change: &&Change| change.kind == Kind::Configured && change.what == component;
+    ROWS.iter().filter(is_meant).any(|change| is_in(change, gardener) && change.scope.may_hit_version(kubernetes))
 }
 
-/// What a minor changes, seen from the one before.
+/// Changes of a minor, compared with the minor before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changes {
-    /// Feature gates: name, components, what becomes of it.
+    /// Feature gates: name, components, event.
     pub gates: Vec<(&'static str, &'static str, GateEvent)>,
     /// Minors of Kubernetes 1.x that are supported from here on.
     pub kubernetes_gained: Vec<u64>,
     /// Minors of Kubernetes 1.x that are not supported any more.
     pub kubernetes_dropped: Vec<u64>,
-    /// Components of Shoots.
-    pub components: Vec<ComponentChange>,
+    /// The API, components and nodes.
+    pub rows: Vec<Change>,
 }
 
-/// What every minor changes in every Shoot.
-pub const ALWAYS: &str = "gardener-resource-manager and gardener-node-agent take the version of gardenlet; no node is \
-                          replaced for it";
+impl Changes {
+    /// Change of every minor in every Shoot.
+    pub fn always(&self) -> &'static str {
+        if self.rows.iter().any(|change| change.kind == Kind::Nodes) {
+            "gardener-resource-manager and gardener-node-agent take the version of gardenlet; no other node is replaced"
+        } else {
+            "gardener-resource-manager and gardener-node-agent take the version of gardenlet; no node is replaced for it"
+        }
+    }
+}
 
-/// What minor `1.minor` changes.
+/// Changes of minor `1.minor`.
 pub fn of_minor(minor: u64) -> Changes {
     let supported = |minor| {
         let (oldest, newest) = kubernetes_minors(&GardenerVersion::release(1, minor, 0));
@@ -205,7 +197,7 @@ pub fn of_minor(minor: u64) -> Changes {
         gates: gate_events(minor),
         kubernetes_gained: after.clone().filter(|minor| !before.contains(minor)).collect(),
         kubernetes_dropped: before.filter(|minor| !after.contains(minor)).collect(),
-        components: COMPONENTS.iter().filter(|change| change.since == minor).copied().collect(),
+        rows: ROWS.iter().filter(|change| change.since == minor).copied().collect(),
     }
 }
 
@@ -220,21 +212,22 @@ mod tests {
             changes.gates,
             [
                 ("CredentialsRotationWithoutWorkersRollout", "apiserver", GateEvent::IsLocked),
-                ("NewVPN", "gardenlet", GateEvent::Goes),
+                ("NewVPN", "gardenlet", GateEvent::Removed),
             ]
         );
         assert_eq!((changes.kubernetes_gained, changes.kubernetes_dropped), (vec![], vec![27, 28]));
-        assert_eq!(changes.components, [image(127, "coredns", "v1.12.3")]);
+        assert_eq!(changes.rows.iter().filter(|change| change.kind == Kind::Image).count(), 4);
         let none = of_minor(38);
-        assert!(none.gates.is_empty() && none.components.is_empty());
+        assert!(none.gates.is_empty() && none.rows.is_empty());
         assert!(none.kubernetes_gained.is_empty() && none.kubernetes_dropped.is_empty());
-        assert_eq!(of_minor(0).components, []);
+        assert_eq!(of_minor(0).rows, []);
     }
 
     #[test]
     fn changes_are_about_the_shoots_of_their_scope() {
         let on = |kubernetes: &str| ShootVersions { kubernetes: kubernetes.to_owned(), ..ShootVersions::default() };
-        let restart = of_minor(121).components[1];
+        let rows = of_minor(121).rows;
+        let restart = rows.iter().find(|change| change.what == "kube-apiserver").expect("a row");
         assert!(restart.restarts_kube_apiserver);
         assert!(restart.scope.may_hit(&on("1.32.4")) && !restart.scope.may_hit(&on("1.31.9")));
         assert!(!restart.scope.may_hit(&on("newest")));
@@ -253,7 +246,7 @@ mod tests {
             ("metrics-server", 123, Some("v0.8.0")),
             ("etcd-main", 123, None),
         ] {
-            assert_eq!(image_tag(component, &release(minor)), expected, "{component} in 1.{minor}");
+            assert_eq!(image_tag(component, &release(minor), "1.31.1"), expected, "{component} in 1.{minor}");
         }
         for (component, minor, expected) in [
             (EXPOSURE, 120, true),
@@ -272,8 +265,40 @@ mod tests {
         }
     }
 
+    /// Component, minor of Gardener, Kubernetes version, tag.
+    #[test]
+    fn images_go_by_the_kubernetes_version() {
+        for (component, minor, kubernetes, expected) in [
+            ("metrics-server", 120, "1.32.0", Some("v0.7.2")),
+            ("metrics-server", 123, "1.30.9", Some("v0.7.2")),
+            ("metrics-server", 123, "1.31.0", Some("v0.8.0")),
+            ("metrics-server", 136, "1.30.0", Some("v0.7.2")),
+            ("metrics-server", 136, "1.33.0", Some("v0.8.1")),
+            ("metrics-server", 147, "1.33.9", Some("v0.8.1")),
+            ("metrics-server", 147, "1.34.0", Some("v0.9.0")),
+            ("cluster-autoscaler", 120, "1.32.0", None),
+            ("cluster-autoscaler", 126, "1.33.0", Some("v1.32.1")),
+            ("cluster-autoscaler", 127, "1.33.0", Some("v1.33.0")),
+            ("cluster-autoscaler", 127, "1.32.9", Some("v1.32.1")),
+            ("cluster-autoscaler", 134, "1.34.0", Some("v1.34.0")),
+            ("cluster-autoscaler", 140, "1.30.0", Some("v1.30.3")),
+            ("cluster-autoscaler", 143, "1.34.0", Some("v1.34.2")),
+            ("cluster-autoscaler", 149, "1.36.0", Some("v1.35.1")),
+            ("node-local-dns", 126, "1.31.1", None),
+            ("node-local-dns", 149, "1.36.0", Some("1.26.8")),
+            ("machine-controller-manager", 149, "1.36.0", Some("v0.62.1")),
+        ] {
+            let gardener = GardenerVersion::release(1, minor, 0);
+            assert_eq!(
+                image_tag(component, &gardener, kubernetes),
+                expected,
+                "{component} in 1.{minor} on {kubernetes}"
+            );
+        }
+    }
+
     #[test]
     fn rows_stand_in_the_order_of_minors() {
-        assert!(COMPONENTS.is_sorted_by_key(|change| change.since));
+        assert!(ROWS.is_sorted_by_key(|change| change.since));
     }
 }

@@ -3,6 +3,7 @@
 
 mod odd_values;
 mod properties;
+mod releases;
 mod rollout;
 mod skew;
 mod vectors;

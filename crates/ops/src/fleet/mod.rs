@@ -12,8 +12,10 @@ mod texts;
 
 use std::path::PathBuf;
 
+use api::kubernetes::core::Secret;
 use domain::skew::notes::{GateSetting, ShootVersions};
 use domain::skew::{Component, GardenerVersion, Instance, Landscape};
+use domain::worker_pool::{HashVersion, StoredKeys};
 
 use crate::Error;
 use crate::components::Crash;
@@ -39,6 +41,8 @@ pub struct Fleet {
     pub clusters: Vec<(String, String)>,
     /// Feature gates that components set.
     pub gates: Vec<GateSetting>,
+    /// Worker pools whose hash has the first form, `NAMESPACE OF THE CONTROL PLANE/POOL`.
+    pub first_hash_forms: Vec<String>,
     /// Gardenlets in the cluster of gardener-operator.
     pub gardenlets_of_runtime: Vec<Instance>,
     /// Processes of components that do not start, of a landscape that runs.
@@ -166,6 +170,13 @@ pub fn of_files(paths: &[PathBuf]) -> Result<Fleet, Error> {
         ));
     }
     Ok(fleet)
+}
+
+/// Worker pools whose hash has the first form, by the Secret of a control plane that holds the keys.
+fn first_hash_forms(secret: &Secret) -> Vec<String> {
+    let keys = secret.data.get(StoredKeys::DATA).and_then(|data| yaml::from_slice::<Vec<StoredKeys>>(&data.0).ok());
+    let first = keys.into_iter().flatten().filter(|pool| pool.forms().current == HashVersion::V1);
+    first.map(|pool| format!("{}/{}", secret.metadata.namespace, pool.name)).collect()
 }
 
 /// Whether a text holds objects of Kubernetes.

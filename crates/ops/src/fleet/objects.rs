@@ -10,6 +10,7 @@
 //! | Garden | the version that last operated it; its Kubernetes version; feature gates of the control plane |
 //! | ControllerDeployment, Extension | the library of an extension, by annotation |
 //! | Shoot | its Kubernetes version, and the gardenlet that reconciled it |
+//! | Secret worker-pools-operatingsystemconfig-hashes | pools whose hash has the first form |
 //!
 //! Everything else is left out and counted.
 
@@ -17,11 +18,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use api::constants::annotation;
+use api::kubernetes::core::Secret;
 use domain::skew::notes::{GateSetting, ShootVersions};
 use domain::skew::{Component, Instance, library};
+use domain::worker_pool::StoredKeys;
 use serde_json::Value;
 
-use super::{Fleet, Place};
+use super::{Fleet, Place, first_hash_forms};
 use crate::Error;
 use crate::manifests::{self, Manifest, ManifestError, Origin, Source, Wanted};
 
@@ -54,6 +57,7 @@ pub(super) struct Objects {
     shoots: Vec<ShootVersions>,
     clusters: Vec<(String, String)>,
     gates: Vec<GateSetting>,
+    first_hash_forms: Vec<String>,
     /// How many objects of other kinds there are.
     others: BTreeMap<String, usize>,
     notes: Vec<String>,
@@ -161,6 +165,10 @@ impl Objects {
                 gardener: text(tree, "/status/gardener/version").unwrap_or_default(),
                 kubernetes: text(tree, "/spec/kubernetes/version").unwrap_or_default(),
             }),
+            "Secret" if name == StoredKeys::SECRET => {
+                let secret: Option<Secret> = serde_json::from_value(tree.clone()).ok();
+                self.first_hash_forms.extend(secret.iter().flat_map(first_hash_forms));
+            }
             kind => *self.others.entry(kind.to_owned()).or_default() += 1,
         }
         Ok(())
@@ -250,6 +258,7 @@ impl Objects {
         fleet.shoots.append(&mut self.shoots);
         fleet.clusters.append(&mut self.clusters);
         fleet.gates.append(&mut self.gates);
+        fleet.first_hash_forms.append(&mut self.first_hash_forms);
         fleet.notes.append(&mut self.notes);
         if !self.others.is_empty() {
             let kinds: Vec<String> = self.others.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
@@ -294,6 +303,19 @@ mod tests {
         objects.read("f.yaml", text)?;
         objects.complete(&mut fleet);
         Ok(fleet)
+    }
+
+    /// `data` is a list with pool `old` in the first form and pool `new` in the second.
+    #[test]
+    fn pools_with_the_first_form_of_the_hash_are_read_from_their_secret() {
+        let text = "apiVersion: v1\nkind: Secret\nmetadata: {name: NAME, namespace: shoot--p--a}\ndata: {pools: \
+                    LSB7bmFtZTogb2xkLCBjdXJyZW50VmVyc2lvbjogMSwgaGFzaFZlcnNpb25Ub09TQ0tleTogezE6IGEsIDI6IGJ9fQotIHtuYW1lOiBuZXcsIGN1cnJlbnRWZXJzaW9uOiAyLCBoYXNoVmVyc2lvblRvT1NDS2V5OiB7MjogY319Cg==}\n";
+        let found = fleet(&text.replace("NAME", StoredKeys::SECRET)).expect("a fleet");
+        assert_eq!(found.first_hash_forms, ["shoot--p--a/old"]);
+        assert!(found.notes.is_empty(), "{:?}", found.notes);
+        let other = fleet(&text.replace("NAME", "other")).expect("a fleet");
+        assert!(other.first_hash_forms.is_empty());
+        assert_eq!(other.notes, ["objects that say nothing about versions are left out: Secret (1)"]);
     }
 
     fn deployment(name: &str, image: &str, rest: &str) -> String {

@@ -9,16 +9,17 @@ use api::constants::{annotation, namespace};
 use api::core::Shoot;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::coordination::Lease;
-use api::kubernetes::core::{ConfigMap, Pod};
+use api::kubernetes::core::{ConfigMap, Pod, Secret};
 use controller::{Api, ListOptions};
 use domain::garden::control_plane::CONFIGURATION_KEY;
 use domain::skew::notes::{GateSetting, ShootVersions};
 use domain::skew::{Component, Instance, lease};
+use domain::worker_pool::StoredKeys;
 use process::Context;
 use serde_json::{Value, json};
 
-use super::Fleet;
 use super::objects::{self, gates_of, gates_of_arguments};
+use super::{Fleet, first_hash_forms};
 use crate::components::{Crash, crashes};
 use crate::past::rows::ShootRow;
 use crate::{Error, read};
@@ -37,6 +38,10 @@ pub async fn of_landscape(context: &Context) -> Result<Fleet, Error> {
     let shoots = Api::<Shoot>::all(context, cluster::GARDEN).list(&ListOptions::default()).await;
     fleet.shoots = shoots.map(|(shoots, _)| shoots).unwrap_or_default().iter().map(versions_of).collect();
     fleet.crashes = crashing(context).await?;
+    let keys = ListOptions::with_field(&format!("metadata.name={}", StoredKeys::SECRET));
+    let keys: Vec<Secret> = Api::all(context, "*").list(&keys).await?.0;
+    fleet.first_hash_forms = keys.iter().flat_map(first_hash_forms).collect();
+    fleet.first_hash_forms.sort_unstable();
     Ok(fleet)
 }
 

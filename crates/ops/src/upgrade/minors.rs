@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What each minor on the way changes, and whom that hits.
+//! Changes of each minor on the way, and the objects that they are about.
 
 use domain::skew::notes::{ShootVersions, gates_gone};
-use domain::skew::releases::GateEvent;
+use domain::skew::releases::{GateEvent, first_release};
 use domain::skew::{Component, GardenerVersion};
-use domain::upgrade::changes::{ALWAYS, Changes, ComponentChange, of_minor};
+use domain::upgrade::changes::{Change, Changes, of_minor};
 use domain::versions::{Version, normalize};
 use serde_json::{Value, json};
 
@@ -14,17 +14,17 @@ use crate::spelling::first_of;
 /// Shoots that are named.
 const NAMED: usize = 3;
 
-/// A minor with what it changes.
+/// A minor with its changes.
 #[derive(Clone, Debug)]
 pub struct Minor {
     number: u64,
     changes: Changes,
     /// Clusters on Kubernetes versions that are dropped.
     dropped: Vec<String>,
-    /// Settings with which components do not start any more: each with the component and upstream's words.
+    /// Settings that keep components from starting: each with the component and upstream's words.
     gone: Vec<String>,
-    /// Shoots that a change of a component may hit, of each.
-    hit: Vec<(ComponentChange, Vec<String>)>,
+    /// Changes, each with the Shoots that it may be about.
+    hit: Vec<(Change, Vec<String>)>,
 }
 
 /// The minors above the oldest component, up to the target. Nothing is known of other majors.
@@ -51,24 +51,25 @@ fn of(minor: u64, fleet: &Fleet, clusters: &[(String, String)]) -> Minor {
     let known: Vec<String> = before.iter().map(|note| settings(&note.text)).collect();
     let gone = gates_gone(&release(minor), &fleet.gates).into_iter().map(|note| note.text);
     let gone = gone.filter(|text| !known.contains(&settings(text))).collect();
-    let hit = |change: &ComponentChange| {
+    let hit = |change: &Change| {
         let is_hit = |shoot: &&ShootVersions| change.scope.may_hit(shoot);
         (*change, fleet.shoots.iter().filter(is_hit).map(|shoot| shoot.name.clone()).collect())
     };
-    let hit = changes.components.iter().map(hit).collect();
+    let hit = changes.rows.iter().map(hit).collect();
     Minor { number: minor, changes, dropped, gone, hit }
 }
 
 const fn becomes(event: GateEvent) -> &'static str {
     match event {
-        GateEvent::Comes => "comes, off by default",
+        GateEvent::Added => "new, off by default",
+        GateEvent::AddedOn => "new, on by default",
         GateEvent::TurnsOn => "is on by default",
         GateEvent::IsLocked => "is on and locked",
-        GateEvent::Goes => "is gone; what it guarded happens",
+        GateEvent::Removed => "is removed; what it guarded happens",
     }
 }
 
-/// As scripts read it.
+/// The minor as an object.
 pub fn object(minor: &Minor) -> Value {
     let Minor { number, changes, dropped, gone, hit } = minor;
     let version = |minor: &u64| format!("1.{minor}");
@@ -85,8 +86,11 @@ pub fn object(minor: &Minor) -> Value {
             "shoots": shoots,
         })
     });
+    let released = first_release(*number);
     json!({
         "minor": version(number),
+        "released": released.as_ref().map(|(date, _)| date.to_string()),
+        "newestPatch": released.map(|(_, newest)| newest.to_string()),
         "gates": gates.collect::<Vec<Value>>(),
         "gatesGone": gone,
         "kubernetes": {
@@ -98,12 +102,14 @@ pub fn object(minor: &Minor) -> Value {
     })
 }
 
-/// For a person.
+/// The minor as lines of text.
 pub fn lines(minor: &Minor, fleet: &Fleet) -> Vec<String> {
     let Minor { number, changes, dropped, gone, hit } = minor;
     let names = |names: &[String]| first_of(names.iter().map(String::as_str), NAMED);
     let versions = |minors: &[u64]| minors.iter().map(|minor| format!("1.{minor}")).collect::<Vec<_>>().join(", ");
-    let mut lines = vec![format!("1.{number}")];
+    let released = first_release(*number)
+        .map_or_else(String::new, |(date, newest)| format!(" (released on {date}; newest known patch {newest})"));
+    let mut lines = vec![format!("1.{number}{released}")];
     for (name, components, event) in &changes.gates {
         lines.push(format!("  gate {name} ({}): {}", components.replace(',', ", "), becomes(*event)));
     }
@@ -126,6 +132,6 @@ pub fn lines(minor: &Minor, fleet: &Fleet) -> Vec<String> {
         };
         lines.push(format!("  {} {}: {}{restarts}; hits {whom}", change.kind.as_str(), change.what, change.how));
     }
-    lines.push(format!("  always: {ALWAYS}"));
+    lines.push(format!("  always: {}", changes.always()));
     lines
 }

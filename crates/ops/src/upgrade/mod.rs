@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use domain::profile::Profile;
 use domain::skew::notes::{self, Noted};
+use domain::skew::releases::unknown_release;
 use domain::skew::start_up::violation_text;
 use domain::skew::{Component, GardenerVersion, Instance, Landscape, violations};
 use domain::upgrade::{self, NoPlan, Plan, Step};
@@ -54,7 +55,9 @@ pub struct Planned {
     pub violated: Vec<String>,
     /// What is to be known before.
     pub notes: Vec<Noted>,
-    /// What each minor on the way changes; `None`: nobody asked.
+    /// Note on a target that is newer than every known release.
+    pub unknown_release: Option<String>,
+    /// Changes by minor on the way; `None` if they were not requested.
     pub minors: Option<Vec<Minor>>,
 }
 
@@ -87,9 +90,11 @@ impl Planned {
         noted.extend(notes::gates_gone(&target, &fleet.gates));
         noted.extend(notes::laggards(&end, &target, profile));
         noted.extend(notes::out_of_maintenance(&end, now));
+        noted.extend(notes::first_hash_forms(&fleet.landscape, &target, &fleet.first_hash_forms));
         Ok(Self {
             violated: violated.collect(),
             notes: noted,
+            unknown_release: unknown_release(&target),
             minors: with_minors.then(|| minors::on_the_way(fleet, &target)),
             target,
             plan,
@@ -98,11 +103,12 @@ impl Planned {
 
     /// As scripts, and `upgrade check`, read it.
     pub fn object(&self, fleet: &Fleet) -> Value {
+        let notes = self.notes.iter().map(ToString::to_string);
         let mut object = json!({
             "start": start(fleet),
             "steps": self.plan.steps.iter().map(|step| of_step(step, fleet)).collect::<Vec<Value>>(),
             "stepsBack": self.plan.steps_back,
-            "notes": self.notes.iter().map(ToString::to_string).collect::<Vec<String>>(),
+            "notes": self.unknown_release.iter().cloned().chain(notes).collect::<Vec<String>>(),
         });
         if let Some(minors) = &self.minors {
             object["minors"] = minors.iter().map(minors::object).collect();

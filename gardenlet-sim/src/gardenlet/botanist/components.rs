@@ -191,7 +191,10 @@ impl Botanist {
             match component {
                 Component::GardenerResourceManager => self.gardenlet.context.identity.version.to_string(),
                 _ => {
-                    let tag = self.gardenlet.version().and_then(|version| image_tag(component.name(), &version));
+                    let tag = self
+                        .gardenlet
+                        .version()
+                        .and_then(|version| image_tag(component.name(), &version, &self.shoot.spec.kubernetes.version));
                     tag.unwrap_or("stable").to_owned()
                 }
             }

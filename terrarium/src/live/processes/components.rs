@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use api::cluster;
 use api::constants::{api_version, label, namespace, user};
 use api::kubernetes::apps::Deployment;
-use api::kubernetes::tables;
 use apimachinery::schema::Node;
 use authorizer::Mode;
 use clock::Clock;
@@ -153,10 +152,12 @@ impl Program {
         }
     }
 
-    /// Schema of its configuration file; `None`: it has none, or none of Gardener's.
-    pub(crate) fn schema(self) -> Option<Node> {
+    /// Schema of its configuration file in a version of Gardener; `None`: it has none, or none of Gardener's. A version that
+    /// does not parse is refused for that, not for its keys.
+    pub(crate) fn schema(self, version: &str) -> Option<Node> {
         let (_, kind) = self.configuration()?;
-        tables::node(self.short(), kind)
+        let release = GardenerVersion::parse(version).map_or(Release::UNION, |version| version.served_release());
+        api::configuration::node(self.short(), kind, release)
     }
 
     /// Version and kind of its configuration file; `None`: it has flags only.
@@ -245,7 +246,6 @@ fn start(program: Program, context: Context, assignment: &Assignment) -> Result<
                 let project_quotas = configuration::project_quotas(&flags.config)?;
                 let options = controller_manager::Options {
                     profile,
-                    release: GardenerVersion::parse(version).map_or(usual.release, |version| version.served_release()),
                     config,
                     project_roles,
                     project_quotas,

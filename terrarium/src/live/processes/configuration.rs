@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Configuration files of components: read strictly, by the kinds of Gardener.
 //!
-//! A file is right if its kind is the component's, every field exists and is of its type, and the emulated version knows
-//! its feature gates. Fields on which nothing here depends are accepted; what acts is in the functions below.
+//! A file is right if its kind is the component's, every field exists in the emulated version and is of its type, and that
+//! version knows its feature gates. Fields on which nothing here depends are accepted; what acts is in the functions below.
 //!
 //! Unlike upstream: there a field that does not exist is ignored, and so a typing error is a setting that does nothing.
 //!
-//! Source: pkg/*/apis/config/v1alpha1, cmd/*/app/options.go @ v1.120.0.
+//! Source: pkg/*/apis/config/v1alpha1, cmd/*/app/options.go @ v1.120.0 to v1.149.0.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,9 @@ use crate::live::components::Program;
 pub(in crate::live) fn read(program: Program, text: &str, version: &str) -> Result<Value, String> {
     let failed = |reason: String| format!("error decoding config: {reason}");
     let tree: Value = yaml::from_str(text).map_err(|error| failed(error.to_string()))?;
-    let (Some((api_version, kind)), Some(node)) = (program.configuration(), program.schema()) else { return Ok(tree) };
+    let (Some((api_version, kind)), Some(node)) = (program.configuration(), program.schema(version)) else {
+        return Ok(tree);
+    };
     match (tree["apiVersion"].as_str(), tree["kind"].as_str()) {
         (_, None) => return Err(failed("Object 'Kind' is missing".to_owned())),
         (found, Some(other)) if other != kind || found != Some(api_version) => {
@@ -206,6 +208,26 @@ mod tests {
             "featureGates: {NewWorkerPoolHash: false}",
             "v1.141.0",
             Err("cannot set feature gate NewWorkerPoolHash to false, feature is locked to true"),
+        );
+        let unknown = |field: &str| format!("error decoding config: strict decoding error: unknown field {field:?}");
+        for (rest, field, first) in [
+            ("controllers: {cacheSyncTimeout: 2m}", "controllers.cacheSyncTimeout", "v1.147.0"),
+            ("logging: {victoriaLogs: {enabled: true}}", "logging.victoriaLogs", "v1.137.0"),
+            (
+                "controllers: {tokenRequestorWorkloadIdentity: {tokenExpirationDuration: 6h}}",
+                "controllers.tokenRequestorWorkloadIdentity.tokenExpirationDuration",
+                "v1.137.0",
+            ),
+        ] {
+            check(rest, v120, Err(&unknown(field)));
+            check(rest, first, Ok(()));
+            check(rest, "v1.149.0", Ok(()));
+        }
+        check("gardenClientConnection: {gardenClusterCACert: YQ==}", "v1.142.0", Ok(()));
+        check(
+            "gardenClientConnection: {gardenClusterCACert: YQ==}",
+            "v1.143.0",
+            Err(&unknown("gardenClientConnection.gardenClusterCACert")),
         );
         assert_eq!(
             read(Program::Scheduler, GARDENLET, v120),

@@ -23,7 +23,7 @@ use crate::garden::rotation::{Credential, Step, phased};
 use crate::profile::Profile;
 use crate::rotation::{COMPLETED, PREPARED};
 use crate::skew::GardenerVersion;
-use crate::skew::releases::{feature_gate, gate_names, kubernetes_minors, supports_kubernetes};
+use crate::skew::releases::{feature_gate, is_gate, kubernetes_minors, supports_kubernetes};
 use crate::versions::{Version, normalize};
 
 /// What a Garden can be asked for, sorted.
@@ -368,12 +368,7 @@ fn feature_gates(errors: &mut Errors, gates: &BTreeMap<String, bool>, release: O
         let known = match release {
             Some(release) => feature_gate(release, name),
             // A version that does not parse is refused for that, not for its gates.
-            None if ["apiserver", "gardenlet", "operator"]
-                .iter()
-                .any(|it| gate_names(it).any(|known| known == name)) =>
-            {
-                continue;
-            }
+            None if is_gate(name) => continue,
             None => None,
         };
         match known {

@@ -9,9 +9,10 @@ use super::super::Errors;
 use super::super::common::invalid_duration;
 use super::super::meta;
 use super::shared::feature_gates;
+use crate::release::Release;
 use crate::versions::meets_constraint;
 
-pub(super) fn kubelet(errors: &mut Errors, config: &KubeletConfig, version: &str, path: &Path) {
+pub(super) fn kubelet(errors: &mut Errors, config: &KubeletConfig, version: &str, release: Release, path: &Path) {
     count(errors, config.max_pods, &path.child("maxPods"));
     if let Some(limit) = config.pod_pids_limit
         && limit < 100
@@ -69,7 +70,7 @@ pub(super) fn kubelet(errors: &mut Errors, config: &KubeletConfig, version: &str
         }
     }
     images(errors, config, path);
-    feature_gates(errors, &config.feature_gates, version, &path.child("featureGates"));
+    feature_gates(errors, &config.feature_gates, version, release, &path.child("featureGates"));
     count(errors, config.registry_pull_qps, &path.child("registryPullQPS"));
     count(errors, config.registry_burst, &path.child("registryBurst"));
     if let Some(files) = config.container_log_max_files

@@ -11,15 +11,17 @@ use super::super::Errors;
 use super::super::common::{self, invalid_duration, not_negative_duration, one_of};
 use super::super::meta;
 use super::kubelet;
+use super::runtime_config::runtime_config;
 use super::shared::{feature_gates, forbidden_for_workerless, taint_key, threshold};
-use crate::features::{FORBIDDEN_ADMISSION_PLUGINS, admission_plugin};
+use crate::features::{CONFIGS_ARE_CHECKED, FORBIDDEN_ADMISSION_PLUGINS, admission_plugin};
+use crate::release::Release;
 use crate::versions::{Version, meets_constraint};
 
 const HOUR: i64 = 3600;
 const SIGNING_ALGORITHMS: [&str; 10] =
     ["ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512", "none"];
 
-pub(super) fn kubernetes(errors: &mut Errors, spec: &ShootSpec, workerless: bool, path: &Path) {
+pub(super) fn kubernetes(errors: &mut Errors, spec: &ShootSpec, workerless: bool, release: Release, path: &Path) {
     let kubernetes = &spec.kubernetes;
     let version = kubernetes.version.as_str();
     if version.is_empty() {
@@ -40,11 +42,13 @@ pub(super) fn kubernetes(errors: &mut Errors, spec: &ShootSpec, workerless: bool
         }
     }
     if let Some(server) = &kubernetes.kube_api_server {
-        kube_api_server(errors, server, version, &path.child("kubeAPIServer"));
+        let path = path.child("kubeAPIServer");
+        kube_api_server(errors, server, version, release, &path);
+        runtime_config(errors, &server.runtime_config, version, release, workerless, &path.child("runtimeConfig"));
     }
     if let Some(manager) = &kubernetes.kube_controller_manager {
         let path = path.child("kubeControllerManager");
-        kube_controller_manager(errors, manager, spec.networking.as_ref(), version, workerless, &path);
+        kube_controller_manager(errors, manager, spec.networking.as_ref(), (version, release), workerless, &path);
     }
     if workerless {
         let fields = [
@@ -62,7 +66,7 @@ pub(super) fn kubernetes(errors: &mut Errors, spec: &ShootSpec, workerless: bool
         if let Some(profile) = &scheduler.profile {
             one_of(errors, profile, &["balanced", "bin-packing"], &path.child("profile"));
         }
-        feature_gates(errors, &scheduler.feature_gates, version, &path.child("featureGates"));
+        feature_gates(errors, &scheduler.feature_gates, version, release, &path.child("featureGates"));
     }
     if let Some(proxy) = &kubernetes.kube_proxy {
         let path = path.child("kubeProxy");
@@ -73,10 +77,10 @@ pub(super) fn kubernetes(errors: &mut Errors, spec: &ShootSpec, workerless: bool
             }
             Some(mode) => one_of(errors, mode, &["IPTables", "IPVS"], &path.child("mode")),
         }
-        feature_gates(errors, &proxy.feature_gates, version, &path.child("featureGates"));
+        feature_gates(errors, &proxy.feature_gates, version, release, &path.child("featureGates"));
     }
     if let Some(config) = &kubernetes.kubelet {
-        kubelet::kubelet(errors, config, version, &path.child("kubelet"));
+        kubelet::kubelet(errors, config, version, release, &path.child("kubelet"));
     }
     if let Some(autoscaler) = &kubernetes.cluster_autoscaler {
         cluster_autoscaler(errors, autoscaler, version, &path.child("clusterAutoscaler"));
@@ -86,7 +90,9 @@ pub(super) fn kubernetes(errors: &mut Errors, spec: &ShootSpec, workerless: bool
     }
 }
 
-fn admission_plugins(errors: &mut Errors, plugins: &[AdmissionPlugin], version: &str, path: &Path) {
+fn admission_plugins(errors: &mut Errors, plugins: &[AdmissionPlugin], version: &str, release: Release, path: &Path) {
+    let is_newer = CONFIGS_ARE_CHECKED.contain(release);
+    let mut forbidden = Vec::new();
     for (index, plugin) in plugins.iter().enumerate() {
         let path = path.index(index);
         let name = path.child("name");
@@ -94,7 +100,7 @@ fn admission_plugins(errors: &mut Errors, plugins: &[AdmissionPlugin], version: 
             errors.push(FieldError::required(&name, "must provide a name"));
             return;
         }
-        let Some(known) = admission_plugin(&plugin.name) else {
+        let Some(known) = admission_plugin(&plugin.name, release) else {
             errors.push(FieldError::invalid(
                 &name,
                 &plugin.name,
@@ -110,7 +116,13 @@ fn admission_plugins(errors: &mut Errors, plugins: &[AdmissionPlugin], version: 
                 errors.push(FieldError::forbidden(&name, &text));
             }
             Ok(_) => {
-                if known.forbidden {
+                if is_newer && plugin.config.is_some() && !known.allows_config {
+                    let text = format!("admission plugin {:?} does not allow configuration", plugin.name);
+                    errors.push(FieldError::forbidden(&path.child("config"), &text));
+                }
+                if known.forbidden && is_newer {
+                    forbidden.push(plugin.name.as_str());
+                } else if known.forbidden {
                     let text = format!(
                         "forbidden admission plugin was specified - do not use plugins from the following list: [{}]",
                         FORBIDDEN_ADMISSION_PLUGINS.join(" ")
@@ -130,14 +142,23 @@ fn admission_plugins(errors: &mut Errors, plugins: &[AdmissionPlugin], version: 
             }
         }
     }
+    if !forbidden.is_empty() {
+        let text = format!(
+            "forbidden admission plugin(s) [{}] - do not use plugins from the following list for Kubernetes version \
+             {version}: [{}]",
+            forbidden.join(" "),
+            FORBIDDEN_ADMISSION_PLUGINS.join(" ")
+        );
+        errors.push(FieldError::forbidden(path, &text));
+    }
 }
 
-fn kube_api_server(errors: &mut Errors, server: &KubeAPIServerConfig, version: &str, path: &Path) {
+fn kube_api_server(errors: &mut Errors, server: &KubeAPIServerConfig, version: &str, release: Release, path: &Path) {
     let is_at_least = |minor: &str| meets_constraint(version, &format!(">= {minor}")).unwrap_or(false);
     if let Some(config) = &server.oidc_config {
         oidc(errors, config, is_at_least("1.32"), is_at_least("1.31"), &path.child("oidcConfig"));
     }
-    admission_plugins(errors, &server.admission_plugins, version, &path.child("admissionPlugins"));
+    admission_plugins(errors, &server.admission_plugins, version, release, &path.child("admissionPlugins"));
     let policy = server.audit_config.as_ref().and_then(|config| config.audit_policy.as_ref());
     if let Some(reference) = policy.and_then(|policy| policy.config_map_ref.as_ref()) {
         let path = path.child("auditConfig").child("auditPolicy").child("configMapRef");
@@ -193,7 +214,7 @@ fn kube_api_server(errors: &mut Errors, server: &KubeAPIServerConfig, version: &
         let minima = [("cpu", "20m"), ("memory", "200M")];
         control_plane_autoscaling(errors, autoscaling, &minima, &path.child("autoscaling"));
     }
-    feature_gates(errors, &server.feature_gates, version, &path.child("featureGates"));
+    feature_gates(errors, &server.feature_gates, version, release, &path.child("featureGates"));
 }
 
 fn limits(errors: &mut Errors, server: &KubeAPIServerConfig, path: &Path) {
@@ -361,7 +382,7 @@ fn kube_controller_manager(
     errors: &mut Errors,
     manager: &KubeControllerManagerConfig,
     networking: Option<&Networking>,
-    version: &str,
+    (version, release): (&str, Release),
     workerless: bool,
     path: &Path,
 ) {
@@ -397,7 +418,7 @@ fn kube_controller_manager(
             horizontal_pod_autoscaler(errors, autoscaler, &path.child("horizontalPodAutoscaler"));
         }
     }
-    feature_gates(errors, &manager.feature_gates, version, &path.child("featureGates"));
+    feature_gates(errors, &manager.feature_gates, version, release, &path.child("featureGates"));
 }
 
 fn horizontal_pod_autoscaler(errors: &mut Errors, autoscaler: &HorizontalPodAutoscalerConfig, path: &Path) {

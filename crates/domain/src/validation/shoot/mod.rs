@@ -12,6 +12,7 @@ mod hibernation;
 mod kubelet;
 mod kubernetes;
 mod operation;
+mod runtime_config;
 mod shared;
 mod spec;
 mod status;

@@ -11,6 +11,7 @@ use super::super::common::one_of;
 use super::super::{Errors, meta};
 use crate::cloud_profile::{self, CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE};
 use crate::features::feature_gate;
+use crate::release::Release;
 use crate::versions::Version;
 
 pub(super) const WORKERLESS: &str = "this field should not be set for workerless Shoot clusters";
@@ -32,11 +33,17 @@ pub(super) fn cloud_profile_reference(errors: &mut Errors, spec: &ShootSpec, pat
     }
 }
 
-/// Feature gates of a component: known, present in the version, and not locked to the other value.
-pub(super) fn feature_gates(errors: &mut Errors, gates: &BTreeMap<String, bool>, version: &str, path: &Path) {
+/// Checks feature gates of a component: known to the release, present in the version, and not locked to the other value.
+pub(super) fn feature_gates(
+    errors: &mut Errors,
+    gates: &BTreeMap<String, bool>,
+    version: &str,
+    release: Release,
+    path: &Path,
+) {
     for (name, enabled) in gates {
         let path = path.child(name);
-        let Some(gate) = feature_gate(name) else {
+        let Some(gate) = feature_gate(name, release) else {
             errors.push(FieldError::invalid(&path, name, &format!("unknown feature gate {name}")));
             continue;
         };

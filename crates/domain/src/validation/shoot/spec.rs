@@ -16,6 +16,7 @@ use super::facts::primary_provider;
 use super::gates::Gates;
 use super::shared::{WORKERLESS, cloud_profile_reference, forbidden_for_workerless};
 use super::{hibernation, kubernetes, workers};
+use crate::release::Release;
 use crate::window::Window;
 
 const PURPOSES: [&str; 4] = ["development", "evaluation", "production", "testing"];
@@ -25,12 +26,12 @@ pub(super) fn spec(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     let (spec, path) = (&shoot.spec, Path::new("spec"));
     let workerless = spec.provider.workers.is_empty();
     cloud_profile_reference(errors, spec, &path.child("cloudProfile"));
-    provider(errors, spec, workerless, &path.child("provider"));
+    provider(errors, spec, workerless, gates.release, &path.child("provider"));
     addons(errors, spec, workerless, &path.child("addons"));
     dns(errors, spec.dns.as_ref(), &path.child("dns"));
     common::extensions(errors, spec.extensions.iter().map(|extension| &extension.r#type), &path.child("extensions"));
     common::resources(errors, &spec.resources, &path.child("resources"));
-    kubernetes::kubernetes(errors, spec, workerless, &path.child("kubernetes"));
+    kubernetes::kubernetes(errors, spec, workerless, gates.release, &path.child("kubernetes"));
     networking(errors, spec.networking.as_ref(), workerless, &path.child("networking"));
     maintenance(errors, spec.maintenance.as_ref(), workerless, &path.child("maintenance"));
     monitoring(errors, spec.monitoring.as_ref(), &path.child("monitoring"));
@@ -72,7 +73,7 @@ fn bindings(errors: &mut Errors, spec: &ShootSpec, workerless: bool, path: &Path
     }
 }
 
-fn provider(errors: &mut Errors, spec: &ShootSpec, workerless: bool, path: &Path) {
+fn provider(errors: &mut Errors, spec: &ShootSpec, workerless: bool, release: Release, path: &Path) {
     let provider = &spec.provider;
     if provider.r#type.is_empty() {
         errors.push(FieldError::required(&path.child("type"), "must specify a provider type"));
@@ -87,7 +88,7 @@ fn provider(errors: &mut Errors, spec: &ShootSpec, workerless: bool, path: &Path
     } else {
         let path = path.child("workers");
         for (index, worker) in provider.workers.iter().enumerate() {
-            workers::worker(errors, worker, &spec.kubernetes, &path.index(index));
+            workers::worker(errors, worker, &spec.kubernetes, release, &path.index(index));
         }
         workers::names(errors, &provider.workers, &path);
         workers::system_component_pools(errors, &provider.workers, &path);

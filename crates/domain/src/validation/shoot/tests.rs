@@ -259,3 +259,73 @@ fn credentials_are_rotated_every_half_an_hour_to_ninety_days() {
         assert_eq!(found, expected, "row: {row}");
     }
 }
+
+/// Minor of Gardener, Kubernetes version, fields of kubeAPIServer as JSON, error; none if empty.
+const API_SERVERS: &[(u16, &str, &str, &str)] = &[
+    (
+        120,
+        "1.32.0",
+        r#"{"featureGates": {"DRAConsumableCapacity": true}}"#,
+        "unknown feature gate DRAConsumableCapacity",
+    ),
+    (149, "1.34.3", r#"{"featureGates": {"DRAConsumableCapacity": true}}"#, ""),
+    (
+        149,
+        "1.34.3",
+        r#"{"featureGates": {"MutablePodResourcesForSuspendedJobs": true}}"#,
+        "not supported in Kubernetes version 1.34.3",
+    ),
+    (149, "1.35.4", r#"{"featureGates": {"MutablePodResourcesForSuspendedJobs": true}}"#, ""),
+    (
+        149,
+        "1.36.0",
+        r#"{"featureGates": {"ImageVolume": false}}"#,
+        "cannot set feature gate to false, feature is locked to true",
+    ),
+    (
+        120,
+        "1.32.0",
+        r#"{"admissionPlugins": [{"name": "PodTopologyLabels"}]}"#,
+        "unknown admission plugin \"PodTopologyLabels\"",
+    ),
+    (149, "1.33.0", r#"{"admissionPlugins": [{"name": "PodTopologyLabels"}]}"#, ""),
+    (126, "1.32.0", r#"{"admissionPlugins": [{"name": "AlwaysAdmit", "config": {}}]}"#, ""),
+    (
+        127,
+        "1.32.0",
+        r#"{"admissionPlugins": [{"name": "AlwaysAdmit", "config": {}}]}"#,
+        "admission plugin \"AlwaysAdmit\" does not allow configuration",
+    ),
+    (127, "1.32.0", r#"{"admissionPlugins": [{"name": "PodNodeSelector", "config": {}}]}"#, ""),
+    (
+        126,
+        "1.29.0",
+        r#"{"admissionPlugins": [{"name": "SecurityContextDeny"}]}"#,
+        "forbidden admission plugin was specified - do not use plugins from the following list: [SecurityContextDeny]",
+    ),
+    (
+        127,
+        "1.29.0",
+        r#"{"admissionPlugins": [{"name": "SecurityContextDeny"}]}"#,
+        "forbidden admission plugin(s) [SecurityContextDeny] - do not use plugins from the following list for Kubernetes \
+         version 1.29.0: [SecurityContextDeny]",
+    ),
+    (120, "1.31.1", r#"{"runtimeConfig": {"apps/v1": false}}"#, "api \"apps/v1\" cannot be disabled"),
+    (120, "1.31.1", r#"{"runtimeConfig": {"batch/v1": false}}"#, ""),
+];
+
+/// Errors of gates, plugins and API versions of an API server.
+#[test]
+fn gates_plugins_and_apis_are_those_of_the_release() {
+    for (release, version, fields, expected) in API_SERVERS {
+        let mut shoot = shoot(version, "-", "AutoRollingUpdate");
+        shoot.spec.kubernetes.kube_api_server = Some(serde_json::from_str(fields).expect("fields of an API server"));
+        let gates = Gates { release: crate::release::Release(*release), ..GATES };
+        let errors = super::shoot(&shoot, gates);
+        let of_api_server = errors.iter().filter(|error| error.field.contains("kubeAPIServer"));
+        let found: Vec<String> = of_api_server.map(ToString::to_string).collect();
+        let fits =
+            if expected.is_empty() { found.is_empty() } else { found.len() == 1 && found[0].ends_with(expected) };
+        assert!(fits, "1.{release} {version} {fields}: {found:?}");
+    }
+}

@@ -17,6 +17,7 @@ use super::super::meta;
 use super::gates::is_in_place;
 use super::kubelet;
 use super::shared::{taint_key, threshold};
+use crate::release::Release;
 use crate::versions::{Operator, Version, compare_versions, meets_constraint};
 
 const MAX_NAME_LENGTH: usize = 15;
@@ -25,7 +26,7 @@ const VOLUME_SIZE: &str = r"^(\d)+Gi$";
 static VOLUME_SIZE_REGEX: LazyLock<Regex> =
     LazyLock::new(|| Regex::new("^[0-9]+Gi$").expect("the pattern is a literal of this file"));
 
-pub(super) fn worker(errors: &mut Errors, worker: &Worker, kubernetes: &Kubernetes, path: &Path) {
+pub(super) fn worker(errors: &mut Errors, worker: &Worker, kubernetes: &Kubernetes, release: Release, path: &Path) {
     meta::invalid_each(errors, &path.child("name"), &worker.name, meta::dns_label(&worker.name));
     if worker.name.len() > MAX_NAME_LENGTH {
         errors.push(FieldError::too_long(&path.child("name"), MAX_NAME_LENGTH));
@@ -43,7 +44,7 @@ pub(super) fn worker(errors: &mut Errors, worker: &Worker, kubernetes: &Kubernet
             version = own;
         }
         if let Some(config) = own.kubelet.as_ref().or(kubernetes.kubelet.as_ref()) {
-            kubelet::kubelet(errors, config, version, &path.child("kubelet"));
+            kubelet::kubelet(errors, config, version, release, &path.child("kubelet"));
         }
     }
     common::ca_bundle(errors, worker.ca_bundle.as_deref(), &path.child("caBundle"));

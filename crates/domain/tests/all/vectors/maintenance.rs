@@ -7,6 +7,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use domain::last_operation::OperationType;
 use domain::maintenance::{self, Outcome, Plan, Restarters, Severity};
 use domain::reconcile::{Enqueue, GardenletSettings, NextSync};
+use domain::release::DOCUMENTED;
 use domain::versions::Version;
 use domain::{reconcile, window};
 use serde_json::{Map, Value, json};
@@ -233,7 +234,7 @@ fn migrate(input: &Value) -> Value {
         kube_reserved: reserved(&fields["kubeReservedMemory"]),
         ..KubeletConfig::default()
     });
-    let operations = maintenance::migration::migrate(&mut spec, &old, &new).expect("versions parse");
+    let operations = maintenance::migration::migrate(&mut spec, &old, &new, DOCUMENTED).expect("versions parse");
 
     let mut after = Map::new();
     let oidc = spec.kubernetes.kube_api_server.and_then(|server| server.oidc_config);

@@ -275,7 +275,7 @@ impl Target {
             }
             return Ok(Some(Node::Boolean));
         }
-        let Some(root) = self.program.schema() else {
+        let Some(root) = self.program.schema(&version) else {
             if key == "featureGates" || apiserver::FLAGS.contains(&key) {
                 return Ok(None);
             }

@@ -86,6 +86,12 @@ impl Arguments {
         self.settings.gardener_version.clone().unwrap_or_else(|| landscape::GARDENER_VERSION.to_owned())
     }
 
+    /// Note on an emulated version that is newer than every known release, of a landscape with these facts or a new one.
+    pub(super) fn unknown_release(&self, facts: Option<&Facts>) -> Option<String> {
+        let version = facts.map_or_else(|| self.new_gardener_version(), |facts| facts.gardener().to_owned());
+        releases::unknown_release(&GardenerVersion::parse(&version)?)
+    }
+
     /// The Kubernetes version of a new landscape, without `v`.
     fn new_kubernetes_version(&self) -> String {
         match &self.settings.kubernetes_version {

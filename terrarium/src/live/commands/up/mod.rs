@@ -93,6 +93,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     if let Some(path) = arguments.kubeconfig.path() {
         kubeconfig::check(&path, &arguments.which.name(), &directory.real())?;
     }
+    if let Some(text) = arguments.unknown_release(directory.facts()?.as_ref()) {
+        output.note(&format!("note: {text}"));
+    }
     let began = Clock::wall().now();
     let started = Cell::new(None);
     let (mut client, host, clock, version) = block_on(async {

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Schemas of the configuration files of components, by release.
+//!
+//! Source: pkg/*/apis/config/v1alpha1 (since v1.137.0 pkg/apis/config/*/v1alpha1) @ v1.120.0 to v1.149.0.
+
+use apimachinery::release::{Release, Releases};
+use apimachinery::schema::{self, Node};
+
+use crate::kubernetes::tables;
+
+/// Fields that only some releases have: component, path, releases.
+///
+/// In 1.137 and 1.138 tokenExpirationDuration is a number of nanoseconds; here it is a duration in every release.
+const FIELDS: [(&str, &[&str], Releases); 8] = [
+    (
+        "admissioncontroller",
+        &["server", "resourceAdmissionConfiguration", "limits", schema::EACH, "count"],
+        Releases::since(132),
+    ),
+    ("controllermanager", &["controllers", "cacheSyncTimeout"], Releases::since(147)),
+    ("controllermanager", &["controllers", "controllerDeploymentReference"], Releases::since(147)),
+    ("gardenlet", &["controllers", "cacheSyncTimeout"], Releases::since(147)),
+    ("gardenlet", &["controllers", "tokenRequestorWorkloadIdentity", "tokenExpirationDuration"], Releases::since(137)),
+    ("gardenlet", &["exposureClassHandlers", schema::EACH, "loadBalancerService", "class"], Releases::since(132)),
+    ("gardenlet", &["gardenClientConnection", "gardenClusterCACert"], Releases::until(143)),
+    ("gardenlet", &["logging", "victoriaLogs"], Releases::since(137)),
+];
+
+/// Schema of the configuration kind of a component, by the name of its folder, as a release has it; `None` if no table has the
+/// kind.
+pub fn node(component: &str, kind: &str, release: Release) -> Option<Node> {
+    let unknown = FIELDS.iter().filter(|(of, _, releases)| *of == component && !releases.contain(release));
+    Some(unknown.fold(tables::node(component, kind)?, |node, (_, path, _)| schema::without(node, path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The node at a path.
+    fn at(node: &Node, path: &[&str]) -> Option<Node> {
+        path.iter().try_fold(node.clone(), |node, name| match node {
+            Node::List(inner) | Node::Map(inner) if *name == schema::EACH => Some(*inner),
+            node => Some(node.as_object()?.field(name)?.node.clone()),
+        })
+    }
+
+    const KINDS: [(&str, &str); 3] = [
+        ("admissioncontroller", "AdmissionControllerConfiguration"),
+        ("controllermanager", "ControllerManagerConfiguration"),
+        ("gardenlet", "GardenletConfiguration"),
+    ];
+
+    #[test]
+    fn a_release_has_its_fields_only() {
+        for (component, path, releases) in FIELDS {
+            let (_, kind) = KINDS.iter().find(|(known, _)| *known == component).expect("a kind");
+            for release in (119..=150).map(Release) {
+                let node = node(component, kind, release).expect("a table");
+                let has = at(&node, path).is_some();
+                assert_eq!(has, releases.contain(release), "{component} {path:?} {release:?}");
+            }
+        }
+    }
+}
