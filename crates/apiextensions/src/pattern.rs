@@ -3,6 +3,9 @@
 //!
 //! Source: pkg.go.dev/regexp/syntax: `\d`, `\s` and `\w` are about ASCII; classes have neither parts nor operators.
 
+use std::iter::Peekable;
+use std::str::Chars;
+
 use regex::{Regex, RegexBuilder};
 
 /// Sizes in bytes, one of which is that of a compiled expression.
@@ -63,11 +66,17 @@ fn of_go(text: &str) -> String {
                     }
                     out.push_str(&regex::escape(&quoted));
                 }
+                // Others take these for ends of words.
+                Some(plain @ ('<' | '>')) => out.push(plain),
                 other => {
                     out.push('\\');
                     out.extend(other);
+                    if matches!(other, Some('p' | 'P' | 'x')) && rest.peek() == Some(&'{') {
+                        copy_through('}', &mut rest, &mut out);
+                    }
                 }
             },
+            '{' if !in_class && !is_repetition(rest.clone()) => out.push_str("\\{"),
             '[' if !in_class => {
                 in_class = true;
                 out.push('[');
@@ -79,12 +88,7 @@ fn of_go(text: &str) -> String {
             }
             '[' if rest.peek() == Some(&':') => {
                 out.push('[');
-                for next in rest.by_ref() {
-                    out.push(next);
-                    if next == ']' {
-                        break;
-                    }
-                }
+                copy_through(']', &mut rest, &mut out);
             }
             '[' | '&' | '~' if in_class => out.extend(['\\', character]),
             ']' if in_class => {
@@ -95,6 +99,23 @@ fn of_go(text: &str) -> String {
         }
     }
     out
+}
+
+fn copy_through(end: char, rest: &mut Peekable<Chars<'_>>, out: &mut String) {
+    for next in rest {
+        out.push(next);
+        if next == end {
+            return;
+        }
+    }
+}
+
+/// True if what follows a brace is `n}`, `n,}` or `n,m}`; else the brace is itself.
+fn is_repetition(rest: Peekable<Chars<'_>>) -> bool {
+    let inner: String = rest.take_while(|character| *character != '}').take(16).collect();
+    let (least, most) = inner.split_once(',').unwrap_or((&inner, ""));
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    !least.is_empty() && is_number(least) && is_number(most)
 }
 
 #[cfg(test)]
@@ -121,6 +142,12 @@ mod tests {
             (r"^\Qa.b\E$", "a.b", "axb"),
             (r"^\pL$", "ä", "1"),
             (r"\bä", "aä", "ää"),
+            (r"^\<a\>$", "<a>", "a"),
+            ("^{a}$", "{a}", "a"),
+            ("^a{2,3}$", "aa", "a"),
+            ("^a{2,}$", "aaa", "a"),
+            ("^a{,2}$", "a{,2}", "aa"),
+            (r"^\p{Greek}\x{61}{2}$", "αaa", "a"),
         ] {
             let regex = Pattern::compile(pattern, LARGEST).expect(pattern).regex;
             assert!(regex.is_match(fits) && !regex.is_match(other), "{pattern}");
