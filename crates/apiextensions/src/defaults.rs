@@ -7,9 +7,17 @@ use serde_json::Value;
 
 use crate::schema::{Additional, Schema};
 
+/// Bytes of defaults in one object: twice what an object may have that is stored.
+const MOST: usize = 3 << 20;
+
 impl Schema {
-    /// Fills what is missing, and what is `null` and must not be, where the schema has a default for it.
+    /// Fills what is missing, and what is `null` and must not be, where the schema has a default for it. An object becomes no
+    /// larger by that than what can be stored anyway.
     pub fn fill(&self, value: &mut Value) {
+        self.fill_within(value, &mut MOST.clone());
+    }
+
+    fn fill_within(&self, value: &mut Value, left: &mut usize) {
         match value {
             Value::Object(fields) => {
                 for (name, schema) in &self.properties {
@@ -19,32 +27,56 @@ impl Schema {
                         Some(Value::Null) => !schema.nullable,
                         Some(_) => false,
                     };
-                    if is_missing {
+                    if is_missing && is_paid(default, left) {
                         fields.insert(name.clone(), default.clone());
                     }
                 }
                 if let Some(Additional::Schema(schema)) = &self.additional_properties
                     && let Some(default) = schema.default.as_ref().filter(|_| !schema.nullable)
                 {
-                    fields.values_mut().filter(|value| value.is_null()).for_each(|value| *value = default.clone());
+                    for value in fields.values_mut().filter(|value| value.is_null()) {
+                        if is_paid(default, left) {
+                            *value = default.clone();
+                        }
+                    }
                 }
                 for (name, value) in fields.iter_mut() {
                     if let Some(schema) = self.child(name) {
-                        schema.fill(value);
+                        schema.fill_within(value, left);
                     }
                 }
             }
             Value::Array(items) => {
                 let Some(schema) = &self.items else { return };
                 for item in items {
-                    if let Some(default) = schema.default.as_ref().filter(|_| item.is_null() && !schema.nullable) {
+                    if let Some(default) = schema.default.as_ref().filter(|_| item.is_null() && !schema.nullable)
+                        && is_paid(default, left)
+                    {
                         *item = default.clone();
                     }
-                    schema.fill(item);
+                    schema.fill_within(item, left);
                 }
             }
             _ => {}
         }
+    }
+}
+
+/// True if there is room for one more copy of a default.
+fn is_paid(default: &Value, left: &mut usize) -> bool {
+    let size = size(default);
+    let is_paid = size <= *left;
+    *left = if is_paid { *left - size } else { 0 };
+    is_paid
+}
+
+/// Bytes of a value, about as many as its text has.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => 2 + items.iter().map(|item| size(item) + 1).sum::<usize>(),
+        Value::Object(fields) => 2 + fields.iter().map(|(name, value)| name.len() + size(value) + 4).sum::<usize>(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 4,
     }
 }
 
@@ -58,6 +90,19 @@ mod tests {
     fn check(schema: &Value, mut value: Value, expected: &Value) {
         Schema::of(schema).expect("a schema").fill(&mut value);
         assert_eq!(value, *expected);
+    }
+
+    /// 3 MB of empty items, each of which lacks 100 KB, would be 100 GB.
+    #[test]
+    fn defaults_have_a_limit() {
+        let schema = json!({ "items": { "properties": { "text": { "default": "x".repeat(100_000) } } } });
+        let mut value = Value::Array(vec![json!({}); 1_000_000]);
+        Schema::of(&schema).expect("a schema").fill(&mut value);
+        let filled = value.as_array().into_iter().flatten().filter(|item| item["text"].is_string()).count();
+        assert_eq!(filled, MOST / 100_002);
+        let mut few = Value::Array(vec![json!({}); 10]);
+        Schema::of(&schema).expect("a schema").fill(&mut few);
+        assert!(few.as_array().into_iter().flatten().all(|item| item["text"].is_string()));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::schema::Schema;
+use crate::structural::ALL_PATTERNS;
 
 /// What keeps a definition until its objects are gone.
 pub const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
@@ -244,8 +245,9 @@ impl Definition {
         if names.iter().enumerate().any(|(index, name)| names[..index].contains(name)) {
             errors.push(FieldError::invalid(path, &names, "must contain unique version names"));
         }
+        let mut patterns = ALL_PATTERNS;
         for (index, version) in self.versions.iter().enumerate() {
-            version.look(&path.index(index), is_kept(&version.name), errors);
+            version.look(&path.index(index), is_kept(&version.name), &mut patterns, errors);
         }
     }
 
@@ -340,14 +342,16 @@ impl Version {
         self.deprecated.then(|| self.deprecation_warning.clone().unwrap_or_else(usual))
     }
 
-    fn look(&self, path: &Path, is_schema_kept: bool, errors: &mut Vec<FieldError>) {
+    /// Compiled patterns of a schema that is not kept may take `patterns` bytes, which become fewer.
+    fn look(&self, path: &Path, is_schema_kept: bool, patterns: &mut usize, errors: &mut Vec<FieldError>) {
         for reason in validation::dns1035_label(&self.name) {
             errors.push(FieldError::invalid(&path.child("name"), &self.name, &reason));
         }
         let schema = path.child("schema").child("openAPIV3Schema");
         match self.schema() {
             Some(given) => {
-                let flaws = given.flaws(&schema);
+                let mut unlimited = usize::MAX;
+                let flaws = given.flaws(&schema, if is_schema_kept { &mut unlimited } else { patterns });
                 // Costs are estimated by the types of a schema, which has to be valid for that.
                 let is_valid = flaws.is_empty();
                 let costs = if is_valid { given.excessive_costs(&schema, !is_schema_kept) } else { Vec::new() };

@@ -27,6 +27,7 @@ mod defaults;
 pub mod definition;
 mod intern;
 mod metering;
+mod pattern;
 mod rules;
 pub mod schema;
 mod structural;

@@ -15,7 +15,9 @@ use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, L
 use cel::common::types::{CelBool, CelInt, CelString, DYN_TYPE, INT_TYPE, LIST_TYPE, STRING_TYPE};
 use cel::common::value::{BuiltinRef, CowVal, Val};
 use cel::{DeclarationError, Env, ExecutionError};
-use regex::{Regex, RegexBuilder};
+use regex::Regex;
+
+use crate::pattern::{LARGEST, Pattern};
 
 /// Cost limit of one evaluation of an expression.
 pub(crate) const PER_CALL: u64 = 1_000_000;
@@ -27,7 +29,7 @@ const TRAVERSAL: u64 = 10;
 /// Nodes of an operand above which it pays only when it is evaluated.
 const LAZY: u64 = 8;
 /// Compiled sizes of regular expressions, each with the cost of compiling one and the factor of matching it.
-const REGEX_SIZES: [(usize, u64, u64); 3] = [(64 << 10, 100, 1), (1 << 20, 10_000, 16), (10 << 20, 100_000, 160)];
+const REGEX_SIZES: [(usize, u64, u64); 2] = [(64 << 10, 100, 1), (LARGEST, 10_000, 16)];
 /// Small regular expressions that a thread keeps.
 const KEPT_REGEXES: usize = 16;
 
@@ -161,8 +163,8 @@ fn compiled(pattern: &str) -> Result<(Regex, u64), ExecutionError> {
     };
     for (size, cost, factor) in REGEX_SIZES {
         pay(cost)?;
-        match RegexBuilder::new(pattern).size_limit(size).build() {
-            Ok(regex) => {
+        match Pattern::compile(pattern, size) {
+            Ok(Pattern { regex, .. }) => {
                 if factor == 1 {
                     REGEXES.with_borrow_mut(|known| {
                         if known.len() >= KEPT_REGEXES {

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::pattern::{LARGEST, Pattern};
 use crate::rules::Compiled;
 
 /// What a value has to look like. Fields are those of `JSONSchemaProps`.
@@ -90,7 +90,7 @@ pub struct Schema {
     #[serde(rename = "x-kubernetes-validations")]
     pub rules: Vec<Rule>,
     #[serde(skip)]
-    compiled: OnceLock<Option<Regex>>,
+    compiled: OnceLock<Option<Pattern>>,
 }
 
 /// What other fields than those that are named may be.
@@ -133,8 +133,8 @@ impl Schema {
     }
 
     /// The pattern; `None`: there is none that could be used.
-    pub(crate) fn regex(&self) -> Option<&Regex> {
-        let make = || if self.pattern.is_empty() { None } else { Regex::new(&self.pattern).ok() };
+    pub(crate) fn compiled(&self) -> Option<&Pattern> {
+        let make = || if self.pattern.is_empty() { None } else { Pattern::compile(&self.pattern, LARGEST).ok() };
         self.compiled.get_or_init(make).as_ref()
     }
 

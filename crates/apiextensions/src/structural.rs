@@ -4,11 +4,15 @@
 //! Source: k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation, pkg/apiserver/schema/validation.go.
 
 use apimachinery::field::{FieldError, Path};
-use regex::Regex;
 
+use crate::pattern::{LARGEST, Pattern};
 use crate::schema::{Additional, Schema};
+use crate::validation::STEPS;
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+/// Bytes that the compiled patterns of a definition may take together.
+pub(crate) const ALL_PATTERNS: usize = 16 << 20;
+const TOO_MANY_PATTERNS: &str = "the patterns of the definition are too large together";
 const LIST_TYPES: [&str; 3] = ["atomic", "map", "set"];
 
 /// Where a schema stands.
@@ -20,14 +24,56 @@ enum Place {
 }
 
 impl Schema {
-    /// What is wrong with the schema of a kind.
-    pub fn flaws(&self, path: &Path) -> Vec<FieldError> {
+    /// All that is wrong with the schema of a kind. Compiled patterns may take `left` bytes, which become fewer.
+    pub fn flaws(&self, path: &Path, left: &mut usize) -> Vec<FieldError> {
         let mut errors = Vec::new();
-        self.look_for_flaws(Place::Root, path, &mut errors);
+        self.look_at_patterns(path, left, &mut errors);
+        self.look_for_flaws(Place::Root, path, &mut STEPS.clone(), &mut errors);
         errors
     }
 
-    fn look_for_flaws(&self, place: Place, path: &Path, errors: &mut Vec<FieldError>) {
+    /// Patterns here and below, up to the first for which there is no room.
+    fn look_at_patterns(&self, path: &Path, left: &mut usize, errors: &mut Vec<FieldError>) {
+        if *left == 0 {
+            return;
+        }
+        if !self.pattern.is_empty() {
+            let path = path.child("pattern");
+            match Pattern::compile(&self.pattern, LARGEST) {
+                Ok(pattern) if pattern.size < *left => *left -= pattern.size,
+                Ok(_) => {
+                    *left = 0;
+                    return errors.push(FieldError::forbidden(&path, TOO_MANY_PATTERNS));
+                }
+                Err(error) => {
+                    // To find that out took as much as to compile it.
+                    *left = left.saturating_sub(LARGEST);
+                    let text = format!("must be a valid regular expression, but isn't: {error}");
+                    errors.push(FieldError::invalid(&path, &self.pattern, &text));
+                }
+            }
+        }
+        for (name, schema) in &self.properties {
+            schema.look_at_patterns(&path.child("properties").key(name), left, errors);
+        }
+        if let Some(Additional::Schema(schema)) = &self.additional_properties {
+            schema.look_at_patterns(&path.child("additionalProperties"), left, errors);
+        }
+        if let Some(schema) = &self.items {
+            schema.look_at_patterns(&path.child("items"), left, errors);
+        }
+        for (name, schemas) in [("allOf", &self.all_of), ("anyOf", &self.any_of), ("oneOf", &self.one_of)] {
+            for (index, schema) in schemas.iter().enumerate() {
+                schema.look_at_patterns(&path.child(name).index(index), left, errors);
+            }
+        }
+        if let Some(schema) = &self.not {
+            schema.look_at_patterns(&path.child("not"), left, errors);
+        }
+    }
+
+    /// Validation of all defaults may take `steps`.
+    fn look_for_flaws(&self, place: Place, path: &Path, steps: &mut u64, errors: &mut Vec<FieldError>) {
         let type_ = path.child("type");
         match (self.r#type.as_str(), place) {
             ("", _) if self.int_or_string || self.preserve_unknown => {}
@@ -53,15 +99,11 @@ impl Schema {
             let text = "additionalProperties and properties are mutual exclusive";
             errors.push(FieldError::forbidden(&path.child("additionalProperties"), text));
         }
-        if let Some(error) = Some(&self.pattern).filter(|it| !it.is_empty()).and_then(|it| Regex::new(it).err()) {
-            let text = format!("must be a valid regular expression, but isn't: {error}");
-            errors.push(FieldError::invalid(&path.child("pattern"), &self.pattern, &text));
-        }
         self.look_at_list_type(path, errors);
         if let Some(default) = &self.default {
             let path = path.child("default");
             let at = path.to_string();
-            errors.extend(self.violations(default, &at));
+            errors.extend(self.violations_within(default, &at, steps));
         }
         for (index, rule) in self.rules.iter().enumerate() {
             let path = path.child("x-kubernetes-validations").index(index).child("rule");
@@ -75,14 +117,14 @@ impl Schema {
             // What every object has is the server's.
             let is_type = place == Place::Root && matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
             if !is_type {
-                schema.look_for_flaws(Place::Field, &path.child("properties").key(name), errors);
+                schema.look_for_flaws(Place::Field, &path.child("properties").key(name), steps, errors);
             }
         }
         if let Some(Additional::Schema(schema)) = &self.additional_properties {
-            schema.look_for_flaws(Place::Field, &path.child("additionalProperties"), errors);
+            schema.look_for_flaws(Place::Field, &path.child("additionalProperties"), steps, errors);
         }
         if let Some(schema) = &self.items {
-            schema.look_for_flaws(Place::Item, &path.child("items"), errors);
+            schema.look_for_flaws(Place::Item, &path.child("items"), steps, errors);
         }
     }
 
@@ -125,7 +167,7 @@ mod tests {
 
     #[track_caller]
     fn check(schema: &Value, expected: &[&str]) {
-        let errors = Schema::of(schema).expect("a schema").flaws(&Path::new("s"));
+        let errors = Schema::of(schema).expect("a schema").flaws(&Path::new("s"), &mut ALL_PATTERNS.clone());
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(texts, expected);
     }
@@ -160,6 +202,32 @@ mod tests {
         check_field(&json!({ "x-kubernetes-int-or-string": true }), &[]);
     }
 
+    /// A definition of 1.5 MB may have more than 25,000 patterns, each of which takes 1 MiB when it is compiled.
+    #[test]
+    fn patterns_have_a_limit_together() {
+        let field = |pattern: &str| json!({ "type": "string", "pattern": pattern });
+        let schema = |pattern: &str, count: usize| {
+            let fields: serde_json::Map<String, Value> =
+                (0..count).map(|index| (format!("f{index:05}"), field(pattern))).collect();
+            json!({ "type": "object", "properties": fields })
+        };
+        check(&schema(r"^[\w.-]{1,253}(/[\w-]+)*$", 200), &[]);
+        let large = r"^[\pL\pN]{20}$";
+        check(&schema(large, 3), &[]);
+        let flaws =
+            Schema::of(&schema(large, 20_000)).expect("a schema").flaws(&Path::new("s"), &mut ALL_PATTERNS.clone());
+        assert_eq!(flaws.len(), 1, "{flaws:?}");
+        assert!(flaws[0].to_string().ends_with(": Forbidden: the patterns of the definition are too large together"));
+        // Those of combinations, too.
+        let combined = json!({ "type": "object", "properties": { "x": {
+            "type": "string", "allOf": vec![json!({ "not": { "pattern": large } }); 1000],
+        } } });
+        let flaws = Schema::of(&combined).expect("a schema").flaws(&Path::new("s"), &mut ALL_PATTERNS.clone());
+        assert_eq!(flaws.len(), 1, "{flaws:?}");
+        let flaws = Schema::of(&schema(r"^[\pL\pN]{1000}$", 20_000)).expect("a schema");
+        assert!(flaws.flaws(&Path::new("s"), &mut ALL_PATTERNS.clone()).len() <= ALL_PATTERNS / LARGEST);
+    }
+
     #[test]
     fn what_cannot_be_had_is_refused() {
         check_field(&json!({ "type": "object", "properties": {}, "additionalProperties": { "type": "string" } }), &[]);
@@ -184,7 +252,7 @@ mod tests {
         let schema =
             json!({ "type": "string", "pattern": "(", "x-kubernetes-validations": [{ "rule": "self >" }, {}] });
         let schema = json!({ "type": "object", "properties": { "x": schema } });
-        let errors = Schema::of(&schema).expect("a schema").flaws(&Path::new("s"));
+        let errors = Schema::of(&schema).expect("a schema").flaws(&Path::new("s"), &mut ALL_PATTERNS.clone());
         let heads = [
             r#"s.properties[x].pattern: Invalid value: "(": must be a valid regular expression, but isn't: "#,
             r#"s.properties[x].x-kubernetes-validations[0].rule: Invalid value: "self >": compilation failed: "#,

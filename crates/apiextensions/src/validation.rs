@@ -4,6 +4,8 @@
 //! Source: k8s.io/kube-openapi pkg/validation (errors/schema.go, validate/*.go), k8s.io/apiextensions-apiserver
 //! pkg/apiserver/validation, pkg/apiserver/schema/listtype.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use apimachinery::field::{ErrorType, FieldError, Path};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -27,6 +29,36 @@ const BLOCKING: [ErrorType; 5] =
 const RULES_NOT_CHECKED: &str = "some validation rules were not checked because the object was invalid; correct the \
                                  existing errors to complete validation";
 
+/// Steps that the validation of one object may take, CEL rules aside; each is some 10 to 200 ns. That is more than an object
+/// of 3 MiB and a schema take that know one another, and less than some seconds.
+pub(crate) const STEPS: u64 = 1 << 25;
+/// Steps of one violation.
+const VIOLATION: u64 = 256;
+/// Bytes of a text that are one step.
+const TEXT: u64 = 64;
+const TOO_MANY_STEPS: &str = "validation failed due to running out of cost budget, no further validation will be run";
+
+/// Violations, and the steps that may still be taken to find more.
+struct Findings {
+    errors: Vec<FieldError>,
+    left: u64,
+}
+
+impl Findings {
+    fn push(&mut self, error: FieldError) {
+        self.pay(VIOLATION);
+        self.errors.push(error);
+    }
+
+    fn pay(&mut self, steps: u64) {
+        self.left = self.left.saturating_sub(steps);
+    }
+
+    fn is_over(&self) -> bool {
+        self.left == 0
+    }
+}
+
 impl Schema {
     /// All violations of an object, those of CEL rules among them; `old` is the object before the change.
     pub fn judge(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
@@ -41,13 +73,32 @@ impl Schema {
 
     /// All violations of a value at a path, CEL rules aside.
     pub(crate) fn violations(&self, value: &Value, at: &str) -> Vec<FieldError> {
-        let mut errors = Vec::new();
-        self.look(value, at, &mut errors);
-        self.look_at_lists(value, at, &mut errors);
-        errors
+        self.violations_within(value, at, &mut STEPS.clone())
     }
 
-    fn look(&self, value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    /// As [`Schema::violations`], in `steps` at most, which become fewer.
+    pub(crate) fn violations_within(&self, value: &Value, at: &str, steps: &mut u64) -> Vec<FieldError> {
+        let mut findings = Findings { errors: Vec::new(), left: *steps };
+        self.look(value, at, &mut findings);
+        self.look_at_lists(value, at, &mut findings);
+        if findings.is_over() {
+            findings.errors.push(FieldError::forbidden(&path(at), TOO_MANY_STEPS));
+        }
+        *steps = findings.left;
+        findings.errors
+    }
+
+    fn look(&self, value: &Value, at: &str, errors: &mut Findings) {
+        errors.pay(1 + self.r#enum.len() as u64);
+        if let Value::String(text) = value {
+            errors.pay(text.len() as u64 / TEXT);
+            if let Some(pattern) = self.compiled() {
+                errors.pay((text.len() as u64).saturating_mul(pattern.size as u64 >> 10));
+            }
+        }
+        if errors.is_over() {
+            return;
+        }
         let mut invalid = |value: Value, text: String| {
             errors.push(FieldError::invalid(&path(at), value, &format!("{at} in body should {text}")));
         };
@@ -64,7 +115,7 @@ impl Schema {
                 if let Some(least) = self.min_length.filter(|least| characters < *least) {
                     invalid(value.clone(), format!("be at least {least} chars long"));
                 }
-                if self.regex().is_some_and(|regex| !regex.is_match(text)) {
+                if self.compiled().is_some_and(|pattern| !pattern.regex.is_match(text)) {
                     invalid(value.clone(), format!("match '{}'", self.pattern));
                 }
             }
@@ -147,37 +198,48 @@ impl Schema {
         }
     }
 
-    fn look_at_combinations(&self, value: &Value, at: &str, errors: &mut Vec<FieldError>) {
-        let found = |schema: &Schema| {
-            let mut errors = Vec::new();
-            schema.look(value, at, &mut errors);
-            errors
+    fn look_at_combinations(&self, value: &Value, at: &str, errors: &mut Findings) {
+        let mut left = errors.left;
+        let mut found = |schema: &Schema| {
+            let mut findings = Findings { errors: Vec::new(), left };
+            schema.look(value, at, &mut findings);
+            left = findings.left;
+            findings.errors
         };
-        let mut says = |text: String| errors.push(FieldError::invalid(&path(at), "", &format!("{at:?} {text}")));
+        let mut told = Vec::new();
+        let mut says = |text: &str| told.push(FieldError::invalid(&path(at), "", &format!("{at:?} {text}")));
         if !self.any_of.is_empty() && !self.any_of.iter().any(|schema| found(schema).is_empty()) {
-            says("must validate at least one schema (anyOf)".to_owned());
+            says("must validate at least one schema (anyOf)");
         }
         if !self.one_of.is_empty() {
             let fulfilled = self.one_of.iter().filter(|schema| found(schema).is_empty()).count();
             let text = "must validate one and only one schema (oneOf).";
             match fulfilled {
                 1 => {}
-                0 => says(format!("{text} Found none valid")),
-                more => says(format!("{text} Found {more} valid alternatives")),
+                0 => says(&format!("{text} Found none valid")),
+                more => says(&format!("{text} Found {more} valid alternatives")),
             }
         }
         if self.not.as_ref().is_some_and(|schema| found(schema).is_empty()) {
-            says("must not validate the schema (not)".to_owned());
+            says("must not validate the schema (not)");
         }
-        let violated: Vec<FieldError> = self.all_of.iter().flat_map(found).collect();
+        let violated: Vec<FieldError> = self.all_of.iter().flat_map(&mut found).collect();
         if !violated.is_empty() {
-            errors.push(FieldError::invalid(&path(at), "", &format!("{at:?} must validate all the schemas (allOf)")));
-            errors.extend(violated);
+            says("must validate all the schemas (allOf)");
+        }
+        errors.left = left;
+        // Of what is not looked at nothing is known.
+        if !errors.is_over() {
+            told.into_iter().chain(violated).for_each(|error| errors.push(error));
         }
     }
 
     /// Items of sets, and keys of maps, are there once.
-    fn look_at_lists(&self, value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    fn look_at_lists(&self, value: &Value, at: &str, errors: &mut Findings) {
+        errors.pay(1);
+        if errors.is_over() {
+            return;
+        }
         match value {
             Value::Array(items) => {
                 let key = |item: &Value| match self.list_type.as_str() {
@@ -190,9 +252,10 @@ impl Schema {
                     }
                     _ => None,
                 };
-                let keys: Vec<Option<Value>> = items.iter().map(key).collect();
-                for (index, key) in keys.iter().enumerate() {
-                    if key.is_some() && keys[..index].contains(key) {
+                // As texts: two values are equal whose fields are, in whatever order.
+                let mut seen = BTreeSet::new();
+                for (index, key) in items.iter().enumerate().filter_map(|(index, item)| Some((index, key(item)?))) {
+                    if !seen.insert(canonical(&key)) {
                         errors.push(FieldError::duplicate(&path(&format!("{at}[{index}]")), key));
                     }
                 }
@@ -214,7 +277,20 @@ impl Schema {
     }
 }
 
-fn wrong_type(expected: &str, value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+/// A text that two values share if they are equal.
+fn canonical(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let sorted: BTreeMap<&String, String> =
+                fields.iter().map(|(name, value)| (name, canonical(value))).collect();
+            format!("{sorted:?}")
+        }
+        Value::Array(items) => format!("{:?}", items.iter().map(canonical).collect::<Vec<_>>()),
+        scalar => scalar.to_string(),
+    }
+}
+
+fn wrong_type(expected: &str, value: &Value, at: &str, errors: &mut Findings) {
     // Of a format the value is shown, of a type the type.
     let shown = match (expected, value) {
         ("object" | "array" | "string" | "boolean" | "number" | "integer" | "integer,string", _) => {
@@ -359,6 +435,47 @@ mod tests {
         let one = json!({ "name": "a", "protocol": "TCP" });
         check(&keyed, &json!([one, { "name": "a", "protocol": "UDP" }]), &[]);
         check(&keyed, &json!([one, { "name": "a" }]), &[r#"x[1]: Duplicate value: {"name":"a","protocol":"TCP"}"#]);
+    }
+
+    #[test]
+    fn the_work_of_one_object_has_a_limit() {
+        let of = |schema: Value| Schema::of(&schema).expect("a schema");
+        let check = |schema: &Schema, value: &Value, is_taken: bool| {
+            let errors = schema.violations(value, "x");
+            let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            let refused = "x: Forbidden: validation failed due to running out of cost budget, no further validation will \
+                           be run";
+            let expected: &[&str] = if is_taken { &[] } else { &[refused] };
+            assert_eq!(texts, expected);
+        };
+        // 3 MiB of numbers, and of text.
+        let numbers = of(json!({ "type": "array", "items": { "type": "integer", "minimum": 0 } }));
+        check(&numbers, &json!(vec![1; 1_500_000]), true);
+        let text = of(json!({ "type": "string", "pattern": "^[ab]*$" }));
+        check(&text, &json!("ab".repeat(1_500_000)), true);
+        // One pattern of many states, many of few, many values: each with one step more than there are.
+        let large = of(json!({ "type": "string", "pattern": "^(.*a.{300})?[ab]*$" }));
+        check(&large, &json!("ab".repeat(10)), true);
+        check(&large, &json!("ab".repeat(1_500_000)), false);
+        let many = of(json!({ "type": "string", "allOf": vec![json!({ "pattern": "^[ab]*$" }); 20_000] }));
+        check(&many, &json!("ab".repeat(10)), true);
+        check(&many, &json!("ab".repeat(10_000)), false);
+        let names: Vec<String> = (0..10_000).map(|index| format!("{index}")).collect();
+        let named = of(json!({ "type": "array", "items": { "type": "string", "enum": names } }));
+        check(&named, &json!(["0", "9999"]), true);
+        check(&named, &json!(vec!["9999"; 10_000]), false);
+        // Violations are no less work.
+        let few = of(json!({ "type": "array", "items": { "type": "string" } }));
+        assert!(few.violations_within(&json!(vec![1; 10_000]), "x", &mut (100 * VIOLATION)).len() <= 101);
+    }
+
+    #[test]
+    fn a_set_of_many_items_is_looked_through_once() {
+        let items: Vec<Value> = (0..200_000).map(|index| json!({ "a": index, "b": [index] })).collect();
+        let set = json!({ "type": "array", "x-kubernetes-list-type": "set" });
+        check(&set, &json!(items), &[]);
+        let twice = json!([{ "a": 1, "b": "x" }, { "a": "1", "b": "x" }, { "b": "x", "a": 1 }]);
+        check(&set, &twice, &[r#"x[2]: Duplicate value: {"a":1,"b":"x"}"#]);
     }
 
     #[test]

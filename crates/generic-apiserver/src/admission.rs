@@ -149,7 +149,7 @@ pub trait Plugin: Send + Sync + 'static {
         Ok(())
     }
 
-    /// What the client is warned of once the object is taken; runs after the validating phase.
+    /// Warnings for the client, whatever becomes of the request; runs after the plugin's validating phase, unless that refuses.
     fn warnings(&self, _attributes: &mut Attributes<'_>, _reads: &mut Reads<'_>) -> Vec<String> {
         Vec::new()
     }

@@ -56,5 +56,6 @@ pub use clusters::{Cluster, Clusters, FixedClusters};
 pub use openapi::DescribedRelease;
 pub use owner::controller_of;
 pub use registry::{Generic, RequestContext, ScalePaths, Shape, Strategy};
+pub use request::is_watch;
 pub use server::Server;
 pub use table::AGES_AT;

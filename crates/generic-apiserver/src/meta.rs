@@ -26,8 +26,13 @@ pub(crate) fn resource_version(text: &str) -> Result<u64, Failure> {
     if text.is_empty() {
         return Ok(0);
     }
-    let failed = |why: &str| Status::failure(500, "", format!("strconv.ParseUint: parsing {text:?}: {why}")).into();
-    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+    parse_uint(text).map_err(|why| Status::failure(500, "", why).into())
+}
+
+/// A number of 64 bits, as Go reads it; the error is in Go's words.
+pub(crate) fn parse_uint(text: &str) -> Result<u64, String> {
+    let failed = |why: &str| format!("strconv.ParseUint: parsing {text:?}: {why}");
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(failed("invalid syntax"));
     }
     text.parse().map_err(|_| failed("value out of range"))

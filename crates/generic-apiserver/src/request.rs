@@ -7,7 +7,7 @@ use std::num::IntErrorKind;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::selector::Fields;
 use clock::Instant;
-use http::Method;
+use http::{Method, Uri};
 use percent_encoding::percent_decode_str;
 use process::User;
 
@@ -254,6 +254,15 @@ impl Call {
     }
 }
 
+/// True if a request below a cluster's prefix is for a watch: of a collection with `watch=true`, or in the deprecated form of
+/// anything. Of a named object that parameter asks for nothing, as upstream.
+pub fn is_watch(method: &Method, uri: &Uri) -> bool {
+    match Route::parse(uri.path()).map(|route| route.target) {
+        Some(Target::Resource(path)) => verb(method, &path, &Query::parse(uri.query())) == "watch",
+        _ => false,
+    }
+}
+
 /// The API verb of a request; empty for a method that has none.
 pub(crate) fn verb(method: &Method, path: &ResourcePath, query: &Query) -> &'static str {
     let collection = path.name.is_empty();
@@ -272,7 +281,7 @@ pub(crate) fn verb(method: &Method, path: &ResourcePath, query: &Query) -> &'sta
 
 #[cfg(test)]
 mod tests {
-    use super::{Query, ResourcePath, Route, Target};
+    use super::{Query, ResourcePath, Route, Target, is_watch};
 
     #[track_caller]
     fn check(path: &str, expected: (&str, &str, &str, &str, &str, &str)) {
@@ -298,6 +307,29 @@ mod tests {
         check("/clusters/a/api/v1/namespaces/x/secrets", ("", "v1", "secrets", "x", "", ""));
         check("/clusters/a/apis/g/v1/namespaces/x/shoots/s/status", ("g", "v1", "shoots", "x", "s", "status"));
         check("/clusters/a/apis/g/v1/things/n%3A1/", ("g", "v1", "things", "", "n:1", ""));
+    }
+
+    #[test]
+    fn watches_have_two_forms() {
+        for (request, expected) in [
+            ("GET /clusters/a/api/v1/pods?watch=true", true),
+            ("GET /clusters/a/api/v1/pods?watch", true),
+            ("GET /clusters/a/api/v1/pods?watch=false", false),
+            ("GET /clusters/a/api/v1/watch/pods", true),
+            ("GET /clusters/a/api/v1/watch/namespaces/n/pods/p", true),
+            ("GET /clusters/a/apis/coordination.k8s.io/v1/watch/leases", true),
+            ("GET /clusters/a/apis/coordination.k8s.io/v1/namespaces/watch/leases", false),
+            ("GET /clusters/a/api/v1/namespaces/watch", false),
+            ("GET /clusters/a/api/v1/namespaces/n/pods/p?watch=true", false),
+            ("GET /clusters/a/api/v1/namespaces/n/pods/p/log?watch=true", false),
+            ("POST /clusters/a/api/v1/namespaces/n/pods?watch=true", false),
+            ("GET /clusters/a/apis?watch=true", false),
+            ("GET /log?watch=true", false),
+        ] {
+            let (method, uri) = request.split_once(' ').expect("two parts");
+            let (method, uri) = (method.parse().expect("a method"), uri.parse().expect("an address"));
+            assert_eq!(is_watch(&method, &uri), expected, "{request}");
+        }
     }
 
     #[test]

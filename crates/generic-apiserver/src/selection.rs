@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which objects of a collection a request is about: scope, label selector, field selector.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use apimachinery::selector::{Fields, Labels};
@@ -19,14 +20,16 @@ pub(crate) struct Selection {
     fields: Vec<Term>,
 }
 
+/// What is selected of one field, however often a selector names it.
 #[derive(Clone, Debug)]
 struct Term {
     field: Field,
-    value: String,
-    equal: bool,
+    /// At most two: with more than one nothing is selected.
+    equal: Vec<String>,
+    others: BTreeSet<String>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Field {
     Name,
     Namespace,
@@ -55,9 +58,9 @@ impl Selection {
         };
         let terms =
             if fields.is_empty() { Fields::default() } else { Fields::parse(fields).map_err(Failure::BadRequest)? };
-        let mut own = Vec::new();
+        let mut selection = Self { prefix: prefix.into(), labels, fields: Vec::new() };
         if cluster.is_none() && !namespace.is_empty() {
-            own.push(Term { field: Field::Namespace, value: namespace.to_owned(), equal: true });
+            selection.add(Field::Namespace, namespace.to_owned(), true);
         }
         for (label, value, equal) in terms.terms {
             let field = match label.as_str() {
@@ -68,9 +71,23 @@ impl Selection {
                     None => return Err(Failure::BadRequest(unknown_field(&label, names))),
                 },
             };
-            own.push(Term { field, value, equal });
+            selection.add(field, value, equal);
         }
-        Ok(Self { prefix: prefix.into(), labels, fields: own })
+        Ok(selection)
+    }
+
+    fn add(&mut self, field: Field, value: String, equal: bool) {
+        let known = self.fields.iter().position(|term| term.field == field);
+        let index = known.unwrap_or_else(|| {
+            self.fields.push(Term { field, equal: Vec::new(), others: BTreeSet::new() });
+            self.fields.len() - 1
+        });
+        let term = &mut self.fields[index];
+        if !equal {
+            term.others.insert(value);
+        } else if term.equal.len() < 2 && !term.equal.contains(&value) {
+            term.equal.push(value);
+        }
     }
 
     /// Whether a selector narrows the scope.
@@ -80,7 +97,7 @@ impl Selection {
 
     /// Selects one object only.
     pub(crate) fn narrow_to(&mut self, name: &str) {
-        self.fields.push(Term { field: Field::Name, value: name.to_owned(), equal: true });
+        self.add(Field::Name, name.to_owned(), true);
     }
 
     pub(crate) fn matches(&self, object: &Stored, kind: &dyn Kind) -> bool {
@@ -90,7 +107,7 @@ impl Selection {
                 Field::Namespace => &*object.namespace,
                 Field::Own(index) => object.field(kind, index),
             };
-            if (value == term.value) != term.equal {
+            if term.equal.iter().any(|wanted| wanted != value) || term.others.contains(value) {
                 return false;
             }
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What went wrong, as HTTP code and `metav1.Status`: the only file that chooses a code.
 
-use apimachinery::field::{FieldError, Path};
+use apimachinery::field::FieldError;
 use apimachinery::patch::PatchError;
 use apimachinery::status::{StatusCause, StatusDetails};
 use apimachinery::{GroupKind, GroupResource, Status};
@@ -141,13 +141,6 @@ impl Failure {
     /// 422 for one field.
     pub(crate) fn field(kind: &GroupKind, name: &str, error: FieldError) -> Self {
         Self::Invalid(kind.clone(), name.to_owned(), vec![error])
-    }
-
-    /// A resource version that is no number, on a watch.
-    pub(crate) fn bad_watch_revision(resource: &GroupResource, text: &str) -> Self {
-        let kind = GroupKind { group: resource.group.clone(), kind: resource.resource.clone() };
-        let detail = format!("strconv.ParseUint: parsing {text:?}: invalid syntax");
-        Self::field(&kind, "", FieldError::invalid(&Path::new("resourceVersion"), text, &detail))
     }
 
     /// What the authorizer refused.

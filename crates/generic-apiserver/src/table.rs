@@ -122,7 +122,7 @@ fn definitions(columns: &[Column]) -> Value {
         let type_ = if *type_ == "age" { "string" } else { type_ };
         let format = if *name == "Name" { "name" } else { format };
         let description = match (*name, cell) {
-            (_, Cell::Path(".metadata.creationTimestamp")) => CREATED,
+            (_, Cell::Path(".metadata.creationTimestamp")) if description.is_empty() => CREATED,
             ("Name", _) if description.is_empty() => NAME,
             _ => description,
         };

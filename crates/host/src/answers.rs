@@ -16,6 +16,7 @@ use apimachinery::Status;
 use apimachinery::catalogue::ResourceInfo;
 use apimachinery::schema::Node;
 use bytes::Bytes;
+use generic_apiserver::is_watch;
 use generic_apiserver::protobuf::{MEDIA_TYPE, answer, is_known};
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
@@ -51,7 +52,7 @@ async fn negotiated(host: &Host, mut request: Request) -> Result<Response, Trans
     let Some(accept) = as_json(request.headers()) else { return host.answer(request).await };
     let Some(place) = Place::of(request.uri().path()) else { return host.answer(request).await };
     let asked = Asked {
-        watches: crate::place::is_watch(request.uri()),
+        watches: is_watch(request.method(), request.uri()),
         partial: accept.contains("as=PartialObjectMetadata"),
         known: place.has_messages(),
     };

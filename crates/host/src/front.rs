@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 
 use api::cluster;
 use bytes::Bytes;
-use generic_apiserver::DescribedRelease;
+use generic_apiserver::{DescribedRelease, is_watch};
 use http::Method;
 use http_body_util::BodyExt;
 use process::participant::{PARTICIPANT_HEADER, WATCH_HEADER};
@@ -23,7 +23,7 @@ use process::{Request, Response, TransportError, User};
 use crate::clock_service::ClockService;
 use crate::custom_resources::{self, Look};
 use crate::faults::Asking;
-use crate::place::{Part, Place, is_watch};
+use crate::place::{Part, Place};
 use crate::timekeeper::Timekeeper;
 use crate::{Host, aggregation, clock_object, heartbeats, log_service};
 
@@ -63,7 +63,7 @@ impl Host {
         if let Some(unreachable) = self.inner.faults.answer(&asking, &path, time.now()) {
             return Ok(unreachable);
         }
-        let watches = is_watch(request.uri()) || place == Place::Log;
+        let watches = is_watch(request.method(), request.uri()) || place == Place::Log;
         let response = self.admit(request, place, is_participant).await?;
         Ok(if watches {
             let cut = self.inner.faults.cut(asking, &path, time);
@@ -101,7 +101,7 @@ impl Host {
         clock: &ClockService,
         is_participant: bool,
     ) -> Result<Response, TransportError> {
-        let watches = is_watch(request.uri());
+        let watches = is_watch(request.method(), request.uri());
         let is_component = request.extensions().get::<User>().is_some_and(|user| user.component.is_some());
         let reads = matches!(*request.method(), Method::GET | Method::HEAD);
         let others_write = !reads && !is_participant && !is_component;
@@ -199,7 +199,7 @@ impl Host {
         let query = request.uri().query().unwrap_or_default();
         let of_the_past = query.contains("resourceVersionMatch=Exact");
         let reads = *request.method() == Method::GET && !is_component && !of_the_past;
-        let watches = is_watch(request.uri());
+        let watches = is_watch(request.method(), request.uri());
         let is_participant = request.headers().contains_key(PARTICIPANT_HEADER);
         let uri = request.uri().clone();
         let response = self.inner.server.call(request).await?;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a path asks the host for.
 
-use http::Uri;
 use process::child::JOIN_PATH;
-use process::https;
 use process::participant::CLOCK_PATH;
 
 use crate::aggregation::{self, Handed};
@@ -93,17 +91,6 @@ impl Part {
     }
 }
 
-/// Whether the answer to a request for a path with a query is a watch, in the present form or the deprecated one.
-pub(crate) fn is_watch(uri: &Uri) -> bool {
-    let mut segments = uri.path().split('/').filter(|segment| !segment.is_empty()).skip(2);
-    let version = match segments.next() {
-        Some("api") => 1,
-        Some("apis") => 2,
-        _ => 0,
-    };
-    version > 0 && segments.nth(version) == Some("watch") || https::is_watch(uri.query())
-}
-
 /// Whether a segment of a path ends before `rest`.
 fn ends(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with('/')
@@ -145,20 +132,6 @@ mod tests {
         ("/version", "InCluster(Own)"),
         ("", "InCluster(Own)"),
     ];
-
-    #[test]
-    fn watches_have_two_forms() {
-        for (uri, expected) in [
-            ("/clusters/a/api/v1/pods?watch=true", true),
-            ("/clusters/a/api/v1/pods?watch=false", false),
-            ("/clusters/a/api/v1/watch/pods", true),
-            ("/clusters/a/apis/coordination.k8s.io/v1/watch/leases", true),
-            ("/clusters/a/apis/coordination.k8s.io/v1/namespaces/watch/leases", false),
-            ("/clusters/a/api/v1/namespaces/watch", false),
-        ] {
-            assert_eq!(is_watch(&uri.parse().expect("an address")), expected, "{uri}");
-        }
-    }
 
     #[test]
     fn a_path_asks_for_one_thing() {

@@ -5,6 +5,7 @@
 //! Kubernetes' own. [`serves`] says in which logical clusters a row is served.
 
 mod cells;
+mod columns;
 mod custom;
 mod gardener;
 mod kubernetes;
@@ -29,12 +30,12 @@ static ALL: LazyLock<Vec<ResourceInfo>> = LazyLock::new(|| {
     rows.extend(kubernetes::rows());
     rows.extend(storage::rows());
     rows.extend(unread::rows());
-    rows
+    rows.into_iter().map(columns::described).collect()
 });
 
 static REVIEWS: LazyLock<Vec<ResourceInfo>> = LazyLock::new(unstored::reviews);
-static EVENTS: LazyLock<ResourceInfo> = LazyLock::new(unstored::events);
-static AUTOSCALERS: LazyLock<ResourceInfo> = LazyLock::new(unstored::autoscalers);
+static EVENTS: LazyLock<ResourceInfo> = LazyLock::new(|| columns::described(unstored::events()));
+static AUTOSCALERS: LazyLock<ResourceInfo> = LazyLock::new(|| columns::described(unstored::autoscalers()));
 static CONTROLLER_DEPLOYMENTS: LazyLock<ResourceInfo> = LazyLock::new(gardener::controller_deployments);
 
 /// Rows of reviews: served by every cluster, never stored, only created. Not among [`all`].

@@ -68,7 +68,7 @@ static TEXTS: LazyLock<BTreeMap<&'static str, BTreeMap<&'static str, &'static st
 });
 
 /// What a field of a struct is; the empty name stands for the struct.
-fn told(group: &str, name: &str, field: &str) -> &'static str {
+pub(crate) fn told(group: &str, name: &str, field: &str) -> &'static str {
     let own = TEXTS.get(format!("{group}/{name}").as_str()).and_then(|texts| texts.get(field));
     let common = || TEXTS.get("*").and_then(|texts| texts.get(field)).filter(|_| !field.is_empty());
     own.or_else(common).copied().unwrap_or_default()

@@ -5,6 +5,7 @@ use crate::meta::TextMap;
 use std::collections::BTreeSet;
 use std::fmt;
 
+use super::demand::Demands;
 use crate::field::{FieldError, Path};
 use crate::meta::LabelSelector;
 use crate::validation;
@@ -15,6 +16,7 @@ use crate::validation;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels {
     requirements: Vec<Requirement>,
+    demands: Demands,
 }
 
 /// One requirement of [`Labels`].
@@ -50,9 +52,7 @@ impl Labels {
     /// The text of the real API's parser.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parser = Parser { tokens: tokens(text), at: 0 };
-        let mut requirements = parser.selector()?;
-        requirements.sort_by(|left, right| left.key.cmp(&right.key));
-        Ok(Self { requirements })
+        Ok(Self::of(parser.selector()?))
     }
 
     /// From the structured form.
@@ -76,18 +76,15 @@ impl Labels {
             };
             requirements.push(requirement(&expression.key, kind, expression.values.clone())?);
         }
-        requirements.sort_by(|left, right| left.key.cmp(&right.key));
-        Ok(Self { requirements })
+        Ok(Self::of(requirements))
     }
 
     /// A selector for exact values.
     pub fn exact<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let mut requirements: Vec<Requirement> = pairs
+        let requirements = pairs
             .into_iter()
-            .map(|(key, value)| Requirement { key: key.to_owned(), operator: Operator::In(vec![value.to_owned()]) })
-            .collect();
-        requirements.sort_by(|left, right| left.key.cmp(&right.key));
-        Self { requirements }
+            .map(|(key, value)| Requirement { key: key.to_owned(), operator: Operator::In(vec![value.to_owned()]) });
+        Self::of(requirements.collect())
     }
 
     /// Whether there is no requirement, so that every object matches.
@@ -100,20 +97,14 @@ impl Labels {
         &self.requirements
     }
 
-    /// Whether labels satisfy every requirement.
+    /// True if labels satisfy every requirement.
     pub fn matches(&self, labels: &TextMap) -> bool {
-        self.requirements.iter().all(|requirement| {
-            let value = labels.get(&requirement.key);
-            let number = || value.and_then(|value| value.parse::<i64>().ok());
-            match &requirement.operator {
-                Operator::In(values) => value.is_some_and(|value| values.contains(value)),
-                Operator::NotIn(values) => !value.is_some_and(|value| values.contains(value)),
-                Operator::Exists => value.is_some(),
-                Operator::DoesNotExist => value.is_none(),
-                Operator::GreaterThan(bound) => number().is_some_and(|number| number > *bound),
-                Operator::LessThan(bound) => number().is_some_and(|number| number < *bound),
-            }
-        })
+        self.demands.allow(labels)
+    }
+
+    fn of(mut requirements: Vec<Requirement>) -> Self {
+        requirements.sort_by(|left, right| left.key.cmp(&right.key));
+        Self { demands: Demands::of(&requirements), requirements }
     }
 }
 
@@ -385,6 +376,46 @@ mod tests {
         assert!(matches("a=1") && matches("b!=1") && matches("b notin (1)") && matches("!b") && matches("a"));
         assert!(matches("a>0") && matches("a<2") && !matches("a>1") && !matches("b>0"));
         assert!(!matches("a!=1") && !matches("!a") && !matches("b"));
+    }
+
+    /// Each requirement alone is compared with all of them together, for all labels with few keys and values.
+    #[test]
+    fn requirements_hold_together_as_each_of_them() {
+        let all = ["a", "!a", "a=1", "a!=1", "a in (1,2)", "a notin (1,3)", "a>1", "a<3", "b", "!b", "b=1", "b!=2"];
+        let few = ["", "a=1", "a=2", "a=3", "a=x", "b=1", "b=2", "a=1,b=1", "a=2,b=2", "a=2,b=1,c=1,d=1"];
+        for labels in few {
+            let pairs = labels.split(',').filter_map(|pair| pair.split_once('='));
+            let labels: TextMap = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+            let matches = |text: &str| Labels::parse(text).expect("parses").matches(&labels);
+            for first in all {
+                for second in all {
+                    for third in all {
+                        let expected = [first, second, third].into_iter().all(matches);
+                        assert_eq!(matches(&[first, second, third].join(",")), expected, "{first},{second},{third}");
+                    }
+                }
+            }
+        }
+        assert!(!Labels::parse("a,b,c").expect("parses").matches(&TextMap::new()));
+    }
+
+    /// A selector as long as the head of a request, and as many objects as a landscape has.
+    #[test]
+    fn the_cost_of_a_match_does_not_grow_with_the_selector() {
+        let labels: TextMap = [("a".to_owned(), "x".to_owned())].into();
+        let distinct: Vec<String> = (0..20_000).map(|index| format!("!k{index}")).collect();
+        let same: Vec<String> = (0..20_000).map(|index| format!("a!=v{index}")).collect();
+        let values: Vec<String> = (0..20_000).map(|index| format!("v{index}")).collect();
+        for (text, expected) in [
+            (distinct.join(","), true),
+            (same.join(","), true),
+            (format!("a notin ({})", values.join(",")), true),
+            (format!("a in ({})", values.join(",")), false),
+        ] {
+            let selector = Labels::parse(&text).expect("parses");
+            // With a step for each requirement these would be 4 thousand million steps.
+            assert!((0..200_000).all(|_| selector.matches(&labels) == expected));
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //!
 //! Source: apimachinery pkg/labels/selector.go, pkg/fields/selector.go @ v0.32.
 
+mod demand;
 mod fields;
 mod labels;
 

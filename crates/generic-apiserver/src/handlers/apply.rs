@@ -136,7 +136,8 @@ impl Scope {
         }
         check_name(&text("name"), name)?;
         let draft = Draft { tree: self.decoded_tree(tree)?, warnings: configuration.warnings.clone() };
-        let (mut response, warnings) = self.create_from(draft, name, Some(applied.entries)).await?;
+        let created = self.create_from(draft, name, Some(applied.entries)).await;
+        let (mut response, warnings) = created.map_err(|failure| failure.warned(configuration.warnings.clone()))?;
         warn(&mut response, &warnings);
         Ok(response)
     }

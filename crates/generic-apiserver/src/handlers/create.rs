@@ -66,11 +66,12 @@ impl Scope {
             let generated = given.is_empty();
             let path = self.object_path(&name);
             if self.server.store.get(self.id, &path).is_some() {
-                return Err(if generated {
+                let taken = if generated {
                     Failure::NoFreeName(resource.clone(), name)
                 } else {
                     Failure::AlreadyExists(resource.clone(), name)
-                });
+                };
+                return Err(taken.warned(warnings));
             }
             let encoded = sections(self.kind.encode(&*object));
             let guards = std::mem::take(&mut view.guards);

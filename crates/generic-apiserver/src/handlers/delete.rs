@@ -18,7 +18,7 @@ use crate::kind::AnyObject;
 use crate::output;
 use crate::request::dry_run;
 use crate::snapshot::View;
-use crate::status::{Failure, Result, deleted, json_response};
+use crate::status::{Failure, Result, deleted, json_response, warn};
 use crate::storage::range;
 use crate::storage::stored::{Stored, sections};
 
@@ -39,11 +39,20 @@ impl Scope {
     pub(super) async fn delete(mut self, body: &[u8]) -> Result<Response> {
         let options = self.delete_options(body)?;
         let name = self.path.name.clone();
-        match self.delete_one(&name, &options).await? {
+        let mut warnings = Vec::new();
+        let deleted = self.delete_one(&name, &options, &mut warnings).await;
+        let answered = deleted.and_then(|deleted| self.answer_deleted(&name, deleted, &options));
+        let mut response = answered.map_err(|failure| failure.warned(warnings.clone()))?;
+        warn(&mut response, &warnings);
+        Ok(response)
+    }
+
+    fn answer_deleted(&self, name: &str, done: Deleted, options: &DeleteOptions) -> Result<Response> {
+        match done {
             Deleted::Gone(last) if self.kind.returns_deleted_object() => Ok(json_response(200, last.bytes())),
             Deleted::Gone(last) => {
                 let last = self.decoded(&last)?;
-                Ok(deleted(&self.names().group_resource, &name, &self.kind.metadata(&*last).uid))
+                Ok(deleted(&self.names().group_resource, name, &self.kind.metadata(&*last).uid))
             }
             Deleted::Marked(stored) => {
                 let code = if options.orphan_dependents == Some(false) { 202 } else { 200 };
@@ -63,13 +72,16 @@ impl Scope {
             .filter(|object| selection.matches(object, &*self.kind))
             .cloned()
             .collect();
+        let mut warnings = Vec::new();
         for object in &selected {
-            match self.delete_one(&object.name, &options).await {
+            match self.delete_one(&object.name, &options, &mut warnings).await {
                 Ok(_) | Err(Failure::NotFound(..)) => {}
-                Err(failure) => return Err(failure),
+                Err(failure) => return Err(failure.warned(warnings)),
             }
         }
-        Ok(json_response(200, output::plain_list(&self, &selected, revision)))
+        let mut response = json_response(200, output::plain_list(&self, &selected, revision));
+        warn(&mut response, &warnings);
+        Ok(response)
     }
 
     /// Options from the body or, if it is empty, from the query.
@@ -111,7 +123,8 @@ impl Scope {
         Ok(options)
     }
 
-    async fn delete_one(&self, name: &str, options: &DeleteOptions) -> Result<Deleted> {
+    /// Deletes an object; `warnings` are those of admission, also of one that refuses.
+    async fn delete_one(&self, name: &str, options: &DeleteOptions, warnings: &mut Vec<String>) -> Result<Deleted> {
         let mut tries = Tries::default();
         while tries.go_on() {
             let stored = self.stored(name)?;
@@ -121,9 +134,9 @@ impl Scope {
             let mut seen = self.kind.copy(&*old);
             self.admit(Operation::Delete, name, &mut *seen, Some(&*old), &mut view)?;
             let change = Change { operation: Operation::Delete, name, old: Some(&*old) };
-            self.mutate(change, &mut seen, &mut Vec::new()).await?;
-            self.validate(Operation::Delete, name, &mut *seen, Some(&*old), &mut view)?;
-            self.review(change, &*seen, &mut Vec::new()).await?;
+            self.mutate(change, &mut seen, warnings).await?;
+            self.validate(change, &mut *seen, &mut view, warnings)?;
+            self.review(change, &*seen, warnings).await?;
 
             let mut object = self.kind.copy(&*old);
             let grace = self.kind.deletion_grace_seconds(&*old, options.grace_period_seconds);

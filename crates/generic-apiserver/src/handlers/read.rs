@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use apimachinery::Status;
 use apimachinery::field::{FieldError, Path};
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use base64::{DecodeError, Engine};
@@ -13,6 +14,7 @@ use process::Response;
 use serde::{Deserialize, Serialize};
 
 use super::Scope;
+use crate::meta;
 use crate::output;
 use crate::request::Query;
 use crate::status::{Failure, Result, json_response};
@@ -45,7 +47,9 @@ impl Scope {
             let text = "the export parameter, deprecated since v1.14, is no longer supported";
             return Err(Failure::BadRequest(text.to_owned()));
         }
-        if let Some(revision) = list_revision(query.text("resourceVersion"))? {
+        let revision =
+            self.revision().map_err(|why| if self.is_cached() { unknown(why) } else { bad_revision(&why) })?;
+        if let Some(revision) = revision {
             self.wait_for(revision).await?;
         }
         let stored = self.stored(&self.path.name)?;
@@ -67,7 +71,7 @@ impl Scope {
             }
             return self.list_rest(&selection, limit, token).await;
         }
-        let asked = list_revision(revision_text)?;
+        let asked = self.revision().map_err(|why| bad_revision(&why))?;
         let exact = query.text("resourceVersionMatch") == "Exact";
         let (map, revision) = match asked {
             Some(asked) if exact && asked > 0 => {
@@ -176,6 +180,26 @@ impl Scope {
         Ok(json_response(200, output::list(self, &objects, revision, &end)?))
     }
 
+    /// The resource version that the query asks for.
+    ///
+    /// # Errors
+    /// The text of upstream's storage for one that is no number.
+    pub(super) fn revision(&self) -> std::result::Result<Option<u64>, String> {
+        let text = self.call.query.text("resourceVersion");
+        if text.is_empty() {
+            return Ok(None);
+        }
+        meta::parse_uint(text).map(Some).map_err(|why| {
+            let error = FieldError::invalid(&Path::new("resourceVersion"), text, &why);
+            format!("{}: {}", error.field, error.body)
+        })
+    }
+
+    /// True if kube-apiserver keeps the kind in its watch cache, which answers another error than the storage behind it.
+    fn is_cached(&self) -> bool {
+        self.names().info.plural != "events"
+    }
+
     /// Waits for a revision that is still to come, up to 3 s.
     pub(super) async fn wait_for(&self, revision: u64) -> Result<()> {
         let store = &self.server.store;
@@ -201,16 +225,13 @@ fn encode(token: &Continue) -> String {
     URL_SAFE_NO_PAD.encode(serde_json::to_string(token).unwrap_or_default())
 }
 
-fn list_revision(text: &str) -> Result<Option<u64>> {
-    if text.is_empty() {
-        return Ok(None);
-    }
-    text.parse().map(Some).map_err(|_| {
-        Failure::BadRequest(format!(
-            "invalid resource version: resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: \
-             invalid syntax"
-        ))
-    })
+/// A failure of the storage that upstream does not translate (k8s.io/apiserver pkg/storage/errors/storage.go).
+pub(super) fn unknown(message: String) -> Failure {
+    Status::failure(500, "", message).into()
+}
+
+fn bad_revision(why: &str) -> Failure {
+    Failure::BadRequest(format!("invalid resource version: {why}"))
 }
 
 fn check_list_options(query: &Query) -> Result<()> {

@@ -17,6 +17,7 @@ use process::Response;
 use process::participant::WATCH_HEADER;
 use process::transport::BodyError;
 
+use super::read::unknown;
 use super::{LONGEST, Scope};
 use crate::output;
 use crate::request::Query;
@@ -39,16 +40,14 @@ impl Scope {
         let initial = check_watch_options(query)?;
         let mut selection = self.selection()?;
         if !self.path.name.is_empty() {
+            if !query.text("fieldSelector").is_empty() && query.selected_name().as_ref() != Some(&self.path.name) {
+                let text = "fieldSelector metadata.name doesn't match requested name";
+                return Err(Failure::BadRequest(text.to_owned()));
+            }
             selection.narrow_to(&self.path.name);
         }
         let bookmarks = query.flag("allowWatchBookmarks") == Some(true);
-        let revision = match query.text("resourceVersion") {
-            "" => None,
-            text => match text.parse::<u64>() {
-                Ok(revision) => Some(revision),
-                Err(_) => return Err(Failure::bad_watch_revision(&self.names().group_resource, text)),
-            },
-        };
+        let revision = self.revision().map_err(unknown)?;
         if let Some(revision) = revision {
             self.wait_for(revision).await?;
         }

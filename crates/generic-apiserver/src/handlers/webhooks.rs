@@ -50,8 +50,8 @@ impl Scope {
         let (mut asked, mut overtaken) = (Vec::new(), 0);
         for webhook in all {
             let Some(decision) = self.ask(webhooks, webhook, change, &**object).await? else { continue };
-            warnings.extend(decision.warnings);
-            if let Some(patch) = decision.patch {
+            let patch = decision.taken(warnings)?;
+            if let Some(patch) = patch {
                 self.take_patch(webhook, change, object, &patch)?;
                 overtaken = asked.len();
             }
@@ -59,8 +59,8 @@ impl Scope {
         }
         for webhook in asked.into_iter().take(overtaken).filter(|webhook| webhook.is_reinvoked()) {
             let Some(decision) = self.ask(webhooks, webhook, change, &**object).await? else { continue };
-            warnings.extend(decision.warnings);
-            if let Some(patch) = decision.patch {
+            let patch = decision.taken(warnings)?;
+            if let Some(patch) = patch {
                 self.take_patch(webhook, change, object, &patch)?;
             }
         }
@@ -78,10 +78,15 @@ impl Scope {
         let configurations: Vec<Arc<Configuration>> = webhooks.validating(&self.server.store, &self.call.route.cluster);
         let all = configurations.iter().flat_map(|configuration| &configuration.webhooks);
         let decisions = join_all(all.map(|webhook| self.ask(webhooks, webhook, change, object))).await;
+        let mut reviewed = Ok(());
         for decision in decisions {
-            warnings.extend(decision?.map(|decision| decision.warnings).unwrap_or_default());
+            // All were asked, so all warn.
+            let taken = decision.and_then(|decision| {
+                decision.map_or(Ok(None), |decision| decision.taken(warnings)).map_err(Failure::from)
+            });
+            reviewed = reviewed.and(taken.map(|_| ()));
         }
-        Ok(())
+        reviewed
     }
 
     /// The webhooks, unless the request is about those.
@@ -154,7 +159,6 @@ impl Scope {
             .map_err(|reason| format!("failed to call webhook: {reason}"))
             .and_then(|body| decision(name, &uid, &body));
         match decided {
-            Ok(Decision { denied: Some(status), .. }) => Err(status.into()),
             Ok(decision) => Ok(Some(decision)),
             Err(reason) if webhook.fails_open() => {
                 tracing::warn!(webhook = name, reason, "failing open");

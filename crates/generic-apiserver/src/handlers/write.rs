@@ -9,7 +9,7 @@
 //! ```
 //!
 //! [`pass`] reads from top to bottom: defaults, managed fields, mutating admission, what only the server may set, the
-//! kind's strategy, validation, warnings, validating admission. What the decision rested on is in the [`View`], and goes
+//! kind's strategy, validation, warnings, validating admission with its warnings. What the decision rested on is in the [`View`], and goes
 //! with the change as guards: if it has changed meanwhile, the verb decides again ([`Tries`]).
 //!
 //! [`pass`]: Scope::pass
@@ -141,9 +141,8 @@ impl Scope {
         self.kind.metadata_mut(&mut *object).managed_fields.clone_from(&managed);
         warnings.extend(self.check(&name, &mut *object, old, marks)?);
 
-        self.validate(operation, &name, &mut *object, old, view)?;
+        self.validate(Asked { operation, name: &name, old }, &mut *object, view, warnings)?;
         self.review(Asked { operation, name: &name, old }, &*object, warnings).await?;
-        warnings.extend(self.admission_warnings(operation, &name, &mut *object, old, view));
         Ok((name, object, managed))
     }
 
@@ -253,33 +252,20 @@ impl Scope {
         Ok(())
     }
 
-    /// The validating phase of the admission chain.
+    /// The validating phase of the admission chain, with the warnings of every plugin up to the first refusal.
     pub(super) fn validate(
         &self,
-        operation: Operation,
-        name: &str,
+        Asked { operation, name, old }: Asked<'_>,
         object: &mut AnyObject,
-        old: Option<&AnyObject>,
         view: &mut View<'_>,
+        warnings: &mut Vec<String>,
     ) -> Result<()> {
         let mut attributes = self.attributes(operation, name, object, old);
         for plugin in &self.server.plugins {
             plugin.validate(&mut attributes, &mut Reads(view))?;
+            warnings.extend(plugin.warnings(&mut attributes, &mut Reads(view)));
         }
         Ok(())
-    }
-
-    /// What the admission chain warns of.
-    fn admission_warnings(
-        &self,
-        operation: Operation,
-        name: &str,
-        object: &mut AnyObject,
-        old: Option<&AnyObject>,
-        view: &mut View<'_>,
-    ) -> Vec<String> {
-        let mut attributes = self.attributes(operation, name, object, old);
-        self.server.plugins.iter().flat_map(|plugin| plugin.warnings(&mut attributes, &mut Reads(view))).collect()
     }
 
     /// Appends a change; `None`: what it rested on has changed, decide again.

@@ -24,6 +24,7 @@ use rustls_pki_types::CertificateDer;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
+use super::deadlines::Deadlines;
 use super::heads::{Heads, Noted};
 use super::{OnDrop, Options, Shared};
 use super::{exchange, guard};
@@ -62,7 +63,8 @@ async fn run(shared: Arc<Shared>, acceptor: TlsAcceptor, stream: TcpStream) {
         session.peer_certificates().unwrap_or_default().iter().cloned().collect();
 
     let heads = (!http2).then(Heads::new);
-    let service = TowerToHyperService::new(router(shared.clone(), certificates, heads.clone()));
+    let deadlines = Deadlines::new();
+    let service = TowerToHyperService::new(router(shared.clone(), certificates, heads.clone(), deadlines.clone()));
     let timer = WallTimer(options.wall.clone());
     let mut builder = auto::Builder::new(OnTasks(shared.tasks.clone()));
     // What is taken off the wire is more than what is answered, so that who sends too much hears of it.
@@ -79,13 +81,15 @@ async fn run(shared: Arc<Shared>, acceptor: TlsAcceptor, stream: TcpStream) {
 
     let mut stop = shared.stop.subscribe();
     let stopped = std::pin::pin!(stop.wait_for(|stop| *stop));
-    let overdue = async {
+    let slow_head = async {
         match heads {
             Some(heads) => heads.overdue(options.wall.clone(), options.limits.head).await,
             None => std::future::pending().await,
         }
     };
-    let overdue = std::pin::pin!(overdue);
+    let unread = std::pin::pin!(deadlines.passed(options.wall.clone()));
+    let slow_head = std::pin::pin!(slow_head);
+    let overdue = select(slow_head, unread);
     match select(connection.as_mut(), select(stopped, overdue)).await {
         Either::Left(_) | Either::Right((Either::Right(_), _)) => {}
         Either::Right((Either::Left((_, overdue)), _)) => {
@@ -98,7 +102,12 @@ async fn run(shared: Arc<Shared>, acceptor: TlsAcceptor, stream: TcpStream) {
 }
 
 /// What a connection's requests are handed to. All paths are the API's: it reads them itself.
-fn router(shared: Arc<Shared>, certificates: Arc<[CertificateDer<'static>]>, heads: Option<Heads>) -> axum::Router {
+fn router(
+    shared: Arc<Shared>,
+    certificates: Arc<[CertificateDer<'static>]>,
+    heads: Option<Heads>,
+    deadlines: Deadlines,
+) -> axum::Router {
     axum::Router::new().fallback(|request: axum::extract::Request| async move {
         let answering = heads.map(|heads| heads.complete());
         let what = format!("{} {}", request.method(), request.uri().path());
@@ -106,7 +115,8 @@ fn router(shared: Arc<Shared>, certificates: Arc<[CertificateDer<'static>]>, hea
         let body = body.map_err(|error| BodyError(error.to_string())).boxed_unsync();
         let (body, unread) = Unread::of(parts.version, &parts.headers, body);
         let request = process::Request::from_parts(parts, body);
-        let answer = AssertUnwindSafe(exchange::answer(shared.clone(), certificates, request)).catch_unwind().await;
+        let answer = AssertUnwindSafe(exchange::answer(shared.clone(), certificates, deadlines, request));
+        let answer = answer.catch_unwind().await;
         let mut answer = answer.unwrap_or_else(|panic| guard::panicked(&what, &*panic).response());
         if let Some(unread) = unread {
             let Options { wall, limits, .. } = &shared.options;

@@ -15,6 +15,7 @@ use process::transport::TransportError;
 use process::{Request, Response, User};
 use rustls_pki_types::CertificateDer;
 
+use super::deadlines::Deadlines;
 use super::metrics::Labels;
 use super::{Shared, guard, gzip, heads, held, indent, stream};
 use crate::authentication::{Credentials, Identity, UserDetails, anonymous, authenticated, front_proxy, impersonation};
@@ -34,6 +35,7 @@ static REQUESTS: AtomicU64 = AtomicU64::new(0);
 pub(super) async fn answer(
     shared: Arc<Shared>,
     certificates: Arc<[CertificateDer<'static>]>,
+    deadlines: Deadlines,
     request: Request,
 ) -> Response {
     let options = &shared.options;
@@ -88,7 +90,9 @@ pub(super) async fn answer(
     }
     // What lasts is no more than it has to send at a time.
     if !lasts {
-        response = shared.held.hold(response, options.limits.held).await.unwrap_or_else(|failure| failure.response());
+        let deadline = || deadlines.at(options.wall.now() + options.limits.request);
+        let held = shared.held.hold(response, options.limits.held, deadline).await;
+        response = held.unwrap_or_else(|failure| failure.response());
     }
     if let Ok(audit_id) = HeaderValue::try_from(audit_id) {
         response.headers_mut().insert(AUDIT_ID, audit_id);

@@ -3,7 +3,7 @@
 //!
 //! An answer of any size is made as a whole, so clients that ask for many and read none would fill the memory. Above a limit
 //! of all such bytes, and of those of one user, large answers are refused until others have been read. Small ones are always
-//! given.
+//! given. An answer that is not read in time ends its connection, so that it does not stand in the way of others for longer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use process::Response;
 
+use super::deadlines::Deadline;
 use super::whole;
 use crate::status::{Failure, Result};
 
@@ -31,6 +32,7 @@ struct Share {
     size: u64,
     reader: Arc<str>,
     held: Held,
+    _deadline: Deadline,
 }
 
 /// Bytes that count until the last reference to them is dropped.
@@ -40,12 +42,17 @@ struct Counted {
 }
 
 impl Held {
-    /// The answer, whose bytes count from now on.
+    /// The answer, whose bytes count from now on; one that counts has to be read by the `deadline`.
     ///
     /// # Errors
-    /// All answers together would have more than `most` bytes, or those of the user more than half of it. A single answer
-    /// may have any size.
-    pub(super) async fn hold(&self, response: Response, most: u64) -> Result<Response> {
+    /// All answers together would have more than `most` bytes, or several of the user more than half of what the answers to
+    /// others leave of it. A single answer may have any size.
+    pub(super) async fn hold(
+        &self,
+        response: Response,
+        most: u64,
+        deadline: impl FnOnce() -> Deadline,
+    ) -> Result<Response> {
         let size = whole::size(&response).unwrap_or_default();
         if size <= SMALL {
             return Ok(response);
@@ -55,14 +62,14 @@ impl Held {
             let mut held = self.0.lock();
             let (all, own) = (held.values().sum::<u64>(), held.get(&reader).copied().unwrap_or_default());
             let is_above = |held: u64, most: u64| held > 0 && held.saturating_add(size) > most;
-            if is_above(all, most) || is_above(own, most / 2) {
+            if is_above(all, most) || is_above(own, most.saturating_sub(all - own) / 2) {
                 return Err(Failure::TooMany(
                     "too many large answers are not read yet, please try again later".to_owned(),
                 ));
             }
             *held.entry(reader.clone()).or_default() += size;
         }
-        let share = Share { size, reader, held: self.clone() };
+        let share = Share { size, reader, held: self.clone(), _deadline: deadline() };
         let counted = |bytes: &Bytes| Bytes::from_owner(Counted { bytes: bytes.clone(), _share: share });
         Ok(whole::rewrite(response, |_, body| Some(counted(body))).await)
     }
@@ -87,10 +94,12 @@ impl Drop for Share {
 
 #[cfg(test)]
 mod tests {
+    use clock::Instant;
     use futures::FutureExt;
     use http_body_util::BodyExt;
     use process::transport::full;
 
+    use super::super::deadlines::Deadlines;
     use super::*;
 
     fn answer(reader: &str, size: usize) -> Response {
@@ -103,7 +112,11 @@ mod tests {
     fn large_answers_wait_until_others_are_read() {
         const MOST: u64 = 400 << 10;
         let held = Held::default();
-        let hold = |reader, size| held.hold(answer(reader, size), MOST).now_or_never().expect("no waiting");
+        let deadlines = Deadlines::new();
+        let hold = |reader, size| {
+            let answer = held.hold(answer(reader, size), MOST, || deadlines.at(Instant::UNIX_EPOCH));
+            answer.now_or_never().expect("no waiting")
+        };
         let whole = hold("a", 1 << 20).expect("a single answer may have any size");
         assert!(hold("b", 100 << 10).is_err());
         assert!(hold("b", 1 << 10).is_ok(), "small ones are always given");
@@ -117,5 +130,11 @@ mod tests {
         assert!(hold("a", 150 << 10).is_err(), "a frame that is not sent yet is held");
         drop((bytes, third));
         assert!(hold("a", 150 << 10).is_ok());
+        // Of what the answers to others leave, each further user has half.
+        let [first, second] = [150 << 10, 100 << 10].map(|size| hold("a", size));
+        assert!(first.is_ok() && second.is_err());
+        let [first, second] = [100 << 10, 70 << 10].map(|size| hold("b", size));
+        assert!(first.is_ok() && second.is_err(), "125 KiB of 250");
+        assert!(hold("c", 100 << 10).is_ok());
     }
 }

@@ -17,6 +17,7 @@
 //! behind `/livez` and `/readyz`.
 
 mod connection;
+mod deadlines;
 mod exchange;
 mod guard;
 mod gzip;
@@ -73,7 +74,8 @@ pub struct Limits {
     pub head_bytes: usize,
     /// Fields of a request's head; above it the answer is 431.
     pub fields: usize,
-    /// Until a request that is no watch is answered; a client may ask for less with `timeout`.
+    /// Until a request that is no watch is answered, for which a client may ask for less with `timeout`; and from then until
+    /// its answer, if it is large, is read: without it the connection ends.
     pub request: TimeDelta,
     /// As `request`, for requests that write.
     pub write: TimeDelta,
@@ -88,8 +90,8 @@ pub struct Limits {
     pub long_running: usize,
     /// Other requests at once; above it they are answered with 429.
     pub requests: u64,
-    /// Bytes of large answers that clients have not read yet; above it, and for one user above half of it, more of them
-    /// are answered with 429.
+    /// Bytes of large answers that clients have not read yet; above it, and for one user above half of what others leave of
+    /// it, more of them are answered with 429.
     pub held: u64,
 }
 

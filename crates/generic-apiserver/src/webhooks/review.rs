@@ -25,6 +25,17 @@ pub(crate) struct Decision {
     pub(crate) warnings: Vec<String>,
 }
 
+impl Decision {
+    /// The patch of a webhook that allows the request; its warnings are added to `warnings` in any case.
+    ///
+    /// # Errors
+    /// The denial.
+    pub(crate) fn taken(self, warnings: &mut Vec<String>) -> Result<Option<Vec<u8>>, Status> {
+        warnings.extend(self.warnings);
+        self.denied.map_or(Ok(self.patch), Err)
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Review {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What stands around the text of a refusal: its details, warnings, and what it leaves as it was.
 
+use apimachinery::catalogue::ResourceInfo;
+use apimachinery::{DynamicObject, GroupResource, Status};
+use generic_apiserver::{Attributes, Generic, Plugin, Reads};
 use serde_json::{Value, json};
 
-use crate::support::World;
+use crate::support::{World, row};
 
 const WIDGETS: &str = "/clusters/a/apis/example.com/v1/namespaces/n/widgets";
 const W: &str = "/apis/example.com/v1/namespaces/n/widgets";
@@ -62,6 +65,73 @@ async fn what_there_is_to_warn_of_is_told_with_a_refusal() {
     let path = format!("{WIDGETS}/w");
     let answer = world.patch("merge-patch+json", &path, &json!({"spec": {"size": -1, "sise": 1}})).await;
     assert_eq!((answer.code, answer.headers.contains_key("warning")), (422, true));
+}
+
+/// Source: k8s.io/apiserver pkg/storage/interfaces.go, cacher/delegator.go and etcd3/store.go at v0.33 to v0.36: the error of
+/// the watch cache is not translated for a get and a watch, that of a list and of the storage behind the cache is.
+#[tokio::test]
+async fn a_resource_version_that_is_no_number_is_told_as_the_storage_tells_it() {
+    let events = ResourceInfo { namespaced: true, ..row("", "v1", "Event", "events") };
+    let world = World::with(|builder| builder.resource::<DynamicObject>(&events, Generic)).await;
+    world.send("POST", WIDGETS, &json!({"metadata": {"name": "w"}})).await.expect_code(201);
+    let events = "/clusters/a/api/v1/namespaces/n/events";
+    for (text, why) in
+        [("x", "invalid syntax"), ("+5", "invalid syntax"), ("18446744073709551616", "value out of range")]
+    {
+        let query = format!("resourceVersion={}", text.replace('+', "%2B"));
+        let raw = format!("resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": {why}");
+        let refused = format!("invalid resource version: {raw}");
+        for (path, code, reason, message) in [
+            (format!("{WIDGETS}/w?{query}"), 500, "", &raw),
+            (format!("{WIDGETS}/missing?{query}"), 500, "", &raw),
+            (format!("{WIDGETS}?{query}"), 400, "BadRequest", &refused),
+            (format!("{WIDGETS}?{query}&limit=1"), 400, "BadRequest", &refused),
+            (format!("{WIDGETS}?{query}&watch=true"), 500, "", &raw),
+            (format!("{events}/missing?{query}"), 400, "BadRequest", &refused),
+            (format!("{events}?{query}"), 400, "BadRequest", &refused),
+            (format!("{events}?{query}&watch=true"), 500, "", &raw),
+        ] {
+            world.get(&path).await.expect_failure(code, reason, message);
+        }
+    }
+}
+
+/// Warns of every Widget; refuses those that are called like it.
+struct Warner(&'static str);
+
+impl Plugin for Warner {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn validate(&self, attributes: &mut Attributes<'_>, _: &mut Reads<'_>) -> Result<(), Status> {
+        if attributes.name != self.0 {
+            return Ok(());
+        }
+        let resource = GroupResource { group: "example.com".to_owned(), resource: "widgets".to_owned() };
+        Err(Status::forbidden(&resource, attributes.name, "by name"))
+    }
+
+    fn warnings(&self, _: &mut Attributes<'_>, _: &mut Reads<'_>) -> Vec<String> {
+        vec![self.0.to_owned()]
+    }
+}
+
+#[tokio::test]
+async fn plugins_warn_whatever_becomes_of_the_request() {
+    let world = World::with(|builder| builder.admission(Warner("first")).admission(Warner("second"))).await;
+    let both = ["299 - \"first\"", "299 - \"second\""];
+    let path = |name: &str| format!("{WIDGETS}/{name}");
+    let body = |name: &str| json!({"metadata": {"name": name}});
+    for (what, answer, code, expected) in [
+        ("taken", world.send("POST", WIDGETS, &body("w")).await, 201, &both[..]),
+        ("is there already", world.send("POST", WIDGETS, &body("w")).await, 409, &both[..]),
+        ("refused by the second", world.send("POST", WIDGETS, &body("second")).await, 403, &both[..1]),
+        ("refused by the first", world.send("POST", WIDGETS, &body("first")).await, 403, &[]),
+        ("deleted", world.send("DELETE", &path("w"), &Value::Null).await, 200, &both[..]),
+    ] {
+        assert_eq!((answer.code, &answer.warnings()[..]), (code, expected), "{what}");
+    }
 }
 
 /// Of an object that goes, the marks stay whatever a change says of them.

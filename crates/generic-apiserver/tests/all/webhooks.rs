@@ -42,7 +42,8 @@ impl WebhookCaller for Oracle {
         let patch = |patch: Value| ByteString(patch.to_string().into_bytes()).to_base64();
         let uid = &request["uid"];
         let response = if url.contains("/deny") {
-            json!({ "uid": uid, "allowed": false, "status": { "message": "no gizmos", "code": 403, "reason": "Forbidden" } })
+            let status = json!({ "message": "no gizmos", "code": 403, "reason": "Forbidden" });
+            json!({ "uid": uid, "allowed": false, "status": status, "warnings": ["denied"] })
         } else if url.contains("/label") {
             let labels = json!([{ "op": "add", "path": "/metadata/labels", "value": { "by": "webhook" } }]);
             json!({
@@ -151,6 +152,26 @@ async fn a_webhook_may_change_the_object_but_not_its_name() {
     let answer = world.send("POST", GIZMOS, &json!({ "metadata": { "name": "h" } })).await;
     assert_eq!(answer.code, 500);
     assert!(answer.json()["message"].as_str().is_some_and(|text| text.ends_with("it renames the object")));
+}
+
+#[tokio::test]
+async fn webhooks_warn_whatever_becomes_of_the_request() {
+    let (world, _) = world().await;
+    world.send("POST", GIZMOS, &gizmo()).await.expect_code(201);
+    configure(&world, MUTATING, "label", json!({})).await;
+    let told = ["299 - \"labelled\"", "299 - \"denied\""];
+    let h = json!({ "metadata": { "name": "h" } });
+    configure(&world, VALIDATING, "deny", json!({})).await;
+    let refused = world.send("POST", GIZMOS, &h).await;
+    assert_eq!((refused.code, &refused.warnings()[..]), (403, &told[..]));
+    let refused = world.send("DELETE", &format!("{GIZMOS}/g"), &Value::Null).await;
+    assert_eq!((refused.code, &refused.warnings()[..]), (403, &told[..]));
+    let refused = world.send("DELETE", GIZMOS, &Value::Null).await;
+    assert_eq!((refused.code, &refused.warnings()[..]), (403, &told[..]));
+    configure(&world, MUTATING, "deny-at-once", json!({})).await;
+    let refused = world.send("POST", GIZMOS, &h).await;
+    // Mutating webhooks are asked in the order of their configurations' names.
+    assert_eq!((refused.code, &refused.warnings()[..]), (403, &told[1..]));
 }
 
 #[tokio::test]

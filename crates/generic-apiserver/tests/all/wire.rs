@@ -617,4 +617,39 @@ async fn lists_that_nobody_reads_do_not_fill_the_memory() {
     assert_eq!(read(list(&joe).await).await.0, 200, "another user");
     assert_eq!(read(unread).await.1["items"].as_array().map(Vec::len), Some(30));
     while read(list(&jane).await).await.0 != 200 {}
+    // Without a limit of time a few that read nothing would keep lists from all others.
+    let granted = async |client| loop {
+        let response = list(client).await;
+        if response.status() == 200 {
+            return response;
+        }
+    };
+    let (jim, joan) = (wire.user("jim", &[]), wire.user("joan", &[]));
+    let (unread, joes, more) = (granted(&jane).await, granted(&joe).await, granted(&jim).await);
+    assert_eq!(read(list(&joan).await).await.0, 429);
+    wire.wall.pass(TimeDelta::seconds(60)).await;
+    while read(list(&joan).await).await.0 != 200 {}
+    assert!(unread.into_body().collect().await.is_err(), "it breaks off");
+    assert_eq!(read(joes).await.1["items"].as_array().map(Vec::len), Some(30), "another connection");
+    drop(more);
+}
+
+/// As [`lists_that_nobody_reads_do_not_fill_the_memory`], over a connection of HTTP/1.1 on which nothing more is read.
+#[tokio::test]
+async fn an_answer_that_nobody_reads_ends_its_connection_in_time() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let large = |_: Request| -> ResponseFuture { Box::pin(async { Ok(Response::new(full(vec![b'x'; 16 << 20]))) }) };
+    let wire = Wire::with(large, |options| options.limits.held = 20 << 20).await;
+    let mut stream = by_hand(&wire).await;
+    let request = "GET /clusters/a/api HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer secret\r\n\r\n";
+    stream.write_all(request.as_bytes()).await.expect("room");
+    let mut head = [0; 4];
+    stream.read_exact(&mut head).await.expect("an answer");
+    let jane = wire.user("jane", &[]);
+    assert_eq!(send(&jane, "GET", "/clusters/a/api", &[], Bytes::new()).await.status(), 429);
+    wire.wall.pass(TimeDelta::seconds(60)).await;
+    while send(&jane, "GET", "/clusters/a/api", &[], Bytes::new()).await.status() != 200 {}
+    let mut rest = Vec::new();
+    let read = stream.read_to_end(&mut rest).await;
+    assert!(read.is_err() || rest.len() < 16 << 20, "{} bytes", rest.len());
 }

@@ -23,6 +23,7 @@ use eventlog::EventLog;
 use generic_apiserver::authentication::UserDetails;
 use generic_apiserver::authentication::front_proxy::{self, Stamp};
 use generic_apiserver::http::size_of_head;
+use generic_apiserver::is_watch;
 use http::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, TE, TRANSFER_ENCODING, UPGRADE,
 };
@@ -30,7 +31,6 @@ use http::request::Parts;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use parking_lot::{Mutex, MutexGuard};
-use process::https::is_watch;
 use process::participant::{TOLD_OTHERS_HEADER, Told};
 use process::transport::{BodyError, full};
 use process::watch;
@@ -156,7 +156,7 @@ impl Instances {
     pub(crate) async fn call(&self, request: Request) -> Result<Response, TransportError> {
         let stamp = self.stamp();
         let (mut parts, body) = request.into_parts();
-        let watches = is_watch(parts.uri.query());
+        let watches = is_watch(&parts.method, &parts.uri);
         let reads = matches!(parts.method, Method::GET | Method::HEAD);
         let body = match if reads { Ok(Bytes::new()) } else { read(body).await } {
             Ok(body) => body,
@@ -466,7 +466,7 @@ mod tests {
         ask(4).await;
         ask(4).await;
         let mut request = http::Request::new(full(""));
-        *request.uri_mut() = http::Uri::from_static("/x?watch=true");
+        *request.uri_mut() = http::Uri::from_static("/clusters/garden/apis/g/v1/x?watch=true");
         assert!(instances.call(request).await.is_ok());
         assert_eq!(asked.lock().len(), 5);
     }
@@ -478,7 +478,7 @@ mod tests {
             let mut is_stopped = is_stopped.clone();
             Box::pin(async move {
                 let _ = is_stopped.wait_for(|stopped| !stopped).await;
-                if !is_watch(request.uri().query()) {
+                if !is_watch(request.method(), request.uri()) {
                     let told = serde_json::to_string(&Told::default()).expect("JSON");
                     return Ok(Response::new(full(told)));
                 }
@@ -517,7 +517,7 @@ mod tests {
         instances.insert("a", Release(120), stoppable(&stopped));
         let count = instances.count();
         let mut request = http::Request::new(full(""));
-        *request.uri_mut() = "/x?watch=true".parse().expect("a path");
+        *request.uri_mut() = "/clusters/garden/apis/g/v1/x?watch=true".parse().expect("a path");
         let mut watched = instances.call(request).await.expect("it answers").into_body();
 
         stopped.send_replace(true);

@@ -141,6 +141,26 @@ fn path_of(client: &str) -> &'static str {
     REFLECTORS.iter().find(|row| row.0 == client).expect("a client").1
 }
 
+/// Source: k8s.io/apiserver pkg/endpoints/request/requestinfo.go: only collections are watched by a parameter; the deprecated
+/// path is another route.
+#[tokio::test]
+async fn a_named_lease_is_no_watch() {
+    let (host, ..) = world().await;
+    let lease = get(&host, &format!("{NAMESPACE}/local")).await.json();
+    assert_eq!(lease["spec"]["renewTime"], "2023-07-27T20:00:00.000000Z");
+    assert_eq!(get(&host, &format!("{NAMESPACE}/local?watch=true")).await.json(), lease);
+    let protobuf = [("accept", "application/vnd.kubernetes.protobuf")];
+    let object = send(&host, "GET", &format!("{NAMESPACE}/local"), &protobuf, String::new()).await;
+    let asked = send(&host, "GET", &format!("{NAMESPACE}/local?watch=true"), &protobuf, String::new()).await;
+    assert_eq!((asked.code, &asked.headers["content-type"]), (200, &object.headers["content-type"]));
+    assert!(!asked.body.is_empty() && asked.body == object.body);
+    let path = NAMESPACE.replace("/v1/", "/v1/watch/");
+    let mut body = watch(&host, &format!("{path}/local"), "").await;
+    let seen = waiting(&mut body);
+    assert_eq!(seen.first().map(|(type_, name, ..)| (type_.as_str(), name.as_str())), Some(("ADDED", "local")));
+    assert!(seen.iter().all(|(_, name, ..)| name == "local"), "{seen:?}");
+}
+
 #[tokio::test]
 async fn a_watch_from_long_ago_sees_renewals() {
     let (host, time, wall) = world().await;

@@ -315,6 +315,11 @@ impl Answer {
         self.json()
     }
 
+    /// The `Warning` headers in their order.
+    pub(crate) fn warnings(&self) -> Vec<&str> {
+        self.headers.get_all("warning").iter().filter_map(|value| value.to_str().ok()).collect()
+    }
+
     /// Code, reason and message of a failure.
     #[track_caller]
     pub(crate) fn expect_failure(self, code: u16, reason: &str, message: &str) -> Value {
