@@ -125,16 +125,15 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             let chosen = Chosen::for_shoots(arguments.release.version(), given.shoots());
             (given.world(Reading { random: &random, now: from, rules, release: chosen.release }), chosen)
         }
-        Some(OfLandscape { world, facts, .. }) if world.shoots.is_empty() => {
-            return Err(Failure::input(
-                format!("landscape {} has no Shoot", facts.name),
-                "create one, or give manifests with -f",
-            ));
+        Some(OfLandscape { world, facts, .. }) if world.shoots.is_empty() && arguments.explain.is_none() => {
+            // Nothing is an answer: no row in each form.
+            output.note(&format!("note: landscape {} has no Shoot", facts.name));
+            return print(&Forecast::of(&world, from, until, &random), arguments, output);
         }
         Some(OfLandscape { world, chosen, .. }) => (world, chosen),
     };
     tell(&chosen, output);
-    if world.shoots.is_empty() {
+    if world.shoots.is_empty() && !arguments.files.is_empty() {
         accept(&world, arguments.force, output)?;
         return Err(Failure::input("there is no Shoot among the manifests", "add the Shoots to be looked at"));
     }
