@@ -17,7 +17,7 @@ use domain::reconcile::is_hibernation_enabled;
 use domain::rollout::in_place::{self, Reason};
 use domain::rollout::replicas::Situation;
 use domain::rollout::wanted::{self, Wanted};
-use domain::rollout::worker_wait::{self, Awaited, Wait};
+use domain::rollout::worker_wait::{self, Awaited, Wait, is_updated};
 use domain::worker_pool::{HashInputs, UpdateStrategy};
 use parking_lot::Mutex;
 
@@ -45,8 +45,12 @@ pub(super) fn start(provider: &Arc<Provider>) {
         busy.map(|worker| ObjectKey::of(seed, &**worker)).collect::<Vec<_>>()
     };
     let of = workers.clone();
-    controller
-        .watch_store(&provider.deployment_store, move |change| busy(&of, &change.key.cluster, &change.key.namespace));
+    controller.watch_store(&provider.deployment_store, move |change| {
+        // Machines that replace deleted ones finish a manual update as well as selected nodes do.
+        let workers = of.list_in(&change.key.cluster, &change.key.namespace);
+        let concerned = workers.iter().filter(|worker| has_work(&***worker) || has_manual_pools(worker));
+        concerned.map(|worker| ObjectKey::of(&*change.key.cluster, &**worker)).collect()
+    });
     let of = workers.clone();
     controller.watch_store(&provider.set_store, move |change| busy(&of, &change.key.cluster, &change.key.namespace));
     let of = workers.clone();
@@ -86,7 +90,9 @@ async fn reconcile(
     memory: &Memory,
     key: &ObjectKey,
 ) -> Result<Requeue, Error> {
-    let has_work = |worker: &Arc<Worker>| has_work(&**worker) || is_updated_by_hand(provider, worker);
+    let has_work = |worker: &Arc<Worker>| {
+        has_work(&**worker) || is_updated_by_hand(provider, worker) || has_unrecorded_update(provider, worker)
+    };
     let Some(stored) = ledger.get(key).filter(has_work) else { return Ok(Requeue::OnChange) };
     let api = provider.seed_api::<Worker>(&key.namespace);
     let now = provider.context.clock.now();
@@ -284,6 +290,34 @@ fn is_updated_by_hand(provider: &Provider, worker: &Worker) -> bool {
             .any(|machine| update_reason(machine).is_some_and(Reason::is_under_way))
 }
 
+/// True if the machines of a manual pool are those that its Worker asks for, and the Worker has not recorded the pool's hash:
+/// without a selected node, since new machines replaced those that were deleted by hand.
+///
+/// Unlike upstream, where each new Machine of such a pool starts a reconciliation, it starts with the last one that is needed.
+/// Source: `MachineConditionChangedPredicate` in extensions/pkg/controller/worker/controller.go @ v1.149.0.
+fn has_unrecorded_update(provider: &Provider, worker: &Worker) -> bool {
+    if !has_manual_pools(worker) {
+        return false;
+    }
+    let namespace = &worker.metadata.namespace;
+    let Some(shoot) = provider.shoot(namespace) else { return false };
+    let deployments = provider.deployments.list_in(&provider.seed, namespace);
+    let wanted = wanted::machine_deployments(worker, &shoot);
+    let is_deployed = |pool: &WorkerPool| {
+        wanted.iter().filter(|wanted| wanted.pool.name == pool.name).all(|wanted| {
+            let found = deployments.iter().find(|deployment| deployment.metadata.name == wanted.name);
+            found.is_some_and(|found| found.spec.template.spec.class.name == wanted.class_name)
+        })
+    };
+    let recorded = worker.status.in_place_updates.as_ref().map(|updates| &updates.worker_pool_to_hash_map);
+    worker.spec.pools.iter().filter(|pool| is_manual(pool)).any(|pool| {
+        let hash = HashInputs::of_extension_pool(&shoot, pool).in_place_pool_hash();
+        recorded.and_then(|hashes| hashes.get(&pool.name)) != Some(&hash)
+            && is_deployed(pool)
+            && is_updated(pool, deployments.iter().map(|deployment| &**deployment))
+    })
+}
+
 /// Deletes MachineDeployments and MachineClasses that are not wanted any more; says whether the former are gone.
 async fn clean_up(provider: &Provider, namespace: &str, wanted: &[Wanted<'_>]) -> Result<bool, Error> {
     let names: BTreeSet<&str> = wanted.iter().map(|wanted| wanted.name.as_str()).collect();
@@ -348,22 +382,17 @@ async fn force_deletion(provider: &Provider, namespace: &str) -> Result<(), Erro
     Ok(())
 }
 
-/// Records the hash of in-place pools that reached their state. A manual pool has reached it when all its machines have.
+/// Records the hash of in-place pools whose machines are updated.
 fn record_in_place_hashes(provider: &Provider, draft: &mut Draft<Worker>, shoot: &Shoot) {
     let worker = draft.get();
     let old = worker.status.in_place_updates.clone().unwrap_or_default().worker_pool_to_hash_map;
     let deployments = provider.deployments.list_in(&provider.seed, &worker.metadata.namespace);
     let mut hashes = TextMap::new();
     for pool in &worker.spec.pools {
-        let strategy = UpdateStrategy::of(pool.update_strategy.as_deref());
-        if !strategy.is_in_place() {
+        if !UpdateStrategy::of(pool.update_strategy.as_deref()).is_in_place() {
             continue;
         }
-        let is_reached = strategy == UpdateStrategy::AutoInPlaceUpdate
-            || deployments
-                .iter()
-                .filter(|deployment| deployment.metadata.label(label::WORKER_POOL) == Some(&pool.name))
-                .all(|deployment| deployment.status.updated_replicas >= deployment.status.replicas);
+        let is_reached = is_updated(pool, deployments.iter().map(|deployment| &**deployment));
         let hash = if is_reached {
             Some(HashInputs::of_extension_pool(shoot, pool).in_place_pool_hash())
         } else {

@@ -3,7 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use api::constants::label;
+use api::extensions::WorkerPool;
 use api::machine::{MachineDeployment, MachineSet};
+
+use crate::worker_pool::UpdateStrategy;
 
 /// A MachineDeployment that is waited for, with its MachineSets.
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +102,20 @@ pub fn wait(wanted: &[Awaited<'_>], hibernated: bool) -> Wait {
 fn is_updated_by_hand(deployment: &MachineDeployment) -> bool {
     let strategy = deployment.spec.strategy.in_place_update.as_ref();
     strategy.is_some_and(|strategy| strategy.orchestration_type == "Manual")
+}
+
+/// True if the machines of an in-place pool are updated as far as its Worker waits for: it may record the pool's hash.
+///
+/// A pool that is updated by itself is by the time at which its Worker is ready; one that is updated by hand once no Machine of an
+/// old MachineSet is left, no matter if it was handed over or deleted.
+/// Source: extensions/pkg/controller/worker/genericactuator/actuator_reconcile.go
+/// (`updateWorkerStatusInPlaceUpdateWorkerPoolHash`) @ v1.149.0.
+pub fn is_updated<'a>(pool: &WorkerPool, mut deployments: impl Iterator<Item = &'a MachineDeployment>) -> bool {
+    let is_of_pool = |deployment: &MachineDeployment| deployment.metadata.label(label::WORKER_POOL) == Some(&pool.name);
+    UpdateStrategy::of(pool.update_strategy.as_deref()) == UpdateStrategy::AutoInPlaceUpdate
+        || deployments.all(|deployment| {
+            !is_of_pool(deployment) || deployment.status.updated_replicas >= deployment.status.replicas
+        })
 }
 
 /// Observed, available, progressing, and neither short of machines nor frozen.
@@ -216,6 +234,36 @@ mod tests {
                 let waits = Wait::Waiting("Waiting until 2 old machines are updated...".to_owned());
                 assert_eq!(wait(&[Awaited { selected: 2, ..awaited }], false), waits);
             }
+        }
+    }
+
+    /// Machines of each MachineDeployment as `pool updated/all`.
+    #[test]
+    fn a_manual_pool_is_updated_once_no_old_machine_is_left() {
+        for (strategy, machines, expected) in [
+            ("ManualInPlaceUpdate", "p 0/1", false),
+            ("ManualInPlaceUpdate", "p 1/2", false),
+            ("ManualInPlaceUpdate", "p 1/1", true),
+            // The old Machine was deleted, and the new one is not created yet.
+            ("ManualInPlaceUpdate", "p 0/0", true),
+            ("ManualInPlaceUpdate", "p 2/2, p 0/1", false),
+            ("ManualInPlaceUpdate", "p 2/2, p 1/1", true),
+            ("ManualInPlaceUpdate", "p 2/2, other 0/1", true),
+            ("AutoInPlaceUpdate", "p 0/1", true),
+        ] {
+            let pool = WorkerPool { name: "p".into(), update_strategy: Some(strategy.into()), ..WorkerPool::default() };
+            let deployments: Vec<MachineDeployment> = machines
+                .split(", ")
+                .map(|text| {
+                    let (pool, counts) = text.split_once(' ').expect("pool and counts");
+                    let (updated, all) = counts.split_once('/').expect("two counts");
+                    let [updated, all] = [updated, all].map(|count| count.parse().expect("a number"));
+                    let mut deployment = deployment(all, all, updated);
+                    deployment.metadata.labels.insert(label::WORKER_POOL.to_owned(), pool.to_owned());
+                    deployment
+                })
+                .collect();
+            assert_eq!(is_updated(&pool, deployments.iter()), expected, "{strategy} {machines}");
         }
     }
 

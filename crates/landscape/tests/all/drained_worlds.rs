@@ -151,28 +151,49 @@ impl World {
         world.seen
     }
 
-    /// Lets time pass; nodes that wait for people are selected.
+    /// Lets time pass; nodes that wait for people are selected, also those of a roll-out that has halted.
     fn pass(&mut self, time: TimeDelta) {
         let end = self.audited.landscape.now() + time;
         while self.audited.landscape.now() < end {
             let next = (self.audited.landscape.now() + TimeDelta::minutes(10)).min(end);
             self.audited.until(&next.to_rfc3339());
             if self.strategy == "ManualInPlaceUpdate" {
-                self.select_nodes();
+                self.select_nodes(usize::MAX);
+            } else if self.has_lost_its_surge() {
+                self.audited.disturb();
+                self.select_nodes(1);
+                self.saw("halted");
             }
         }
     }
 
-    fn select_nodes(&mut self) {
+    /// True if a roll-out halts, since a machine that was deleted by hand has used up the surge and none may be unavailable.
+    ///
+    /// Source: `reconcileOldMachineSetsInPlace` in pkg/controller/deployment_inplace.go @ machine-controller-manager v0.62.1
+    /// selects no node if `allMachinesCount - minAvailable <= 0`, and only a new MachineSet is created with the surge.
+    fn has_lost_its_surge(&mut self) -> bool {
+        let shoot = self.audited.shoot("local");
+        let pool = &shoot.spec.provider.workers[0];
+        if !self.seen.contains_key("deleted by hand") || pool.max_unavailable != Some(0.into()) {
+            return false;
+        }
+        let machines = machines(&mut self.audited);
+        let updates: Vec<Update> = all::<Node>(&mut self.audited, SHOOT).iter().map(Update::of).collect();
+        machines.len() == usize::try_from(pool.minimum).expect("positive")
+            && machines.iter().all(|(_, phase)| phase == "Running")
+            && updates.iter().any(|update| update.candidate)
+            && !updates.iter().any(|update| update.selected)
+    }
+
+    fn select_nodes(&mut self, count: usize) {
         let admin = self.audited.admin.clone();
-        for node in all::<Node>(&mut self.audited, SHOOT) {
-            let update = Update::of(&node);
-            if update.candidate && !update.selected {
-                let label = json!({"node.machine.sapcloud.io/selected-for-update": "true"});
-                let patch = Patch::Merge(json!({"metadata": {"labels": label}}));
-                let api = Api::<Node>::all(&admin, SHOOT);
-                self.audited.run(api.patch(&node.metadata.name, &patch)).expect("the node is there");
-            }
+        let nodes = all::<Node>(&mut self.audited, SHOOT).into_iter();
+        let waits = |node: &Node| Update::of(node).candidate && !Update::of(node).selected;
+        for node in nodes.filter(waits).take(count) {
+            let label = json!({"node.machine.sapcloud.io/selected-for-update": "true"});
+            let patch = Patch::Merge(json!({"metadata": {"labels": label}}));
+            let api = Api::<Node>::all(&admin, SHOOT);
+            self.audited.run(api.patch(&node.metadata.name, &patch)).expect("the node is there");
         }
     }
 
@@ -192,7 +213,7 @@ impl World {
         let nodes = 1 + i32::try_from(self.below(4, "nodes", 0)).expect("small");
         (pool.minimum, pool.maximum) = (nodes, nodes);
         let bounds = self.pick(&[(1, 0), (2, 0), (0, 1), (1, 1)], "bounds", 0);
-        // Who updates nodes by hand gets no machines beside them.
+        // A manual update has no surge.
         let (surge, unavailable) = if self.strategy == "ManualInPlaceUpdate" { (0, 1) } else { bounds };
         (pool.max_surge, pool.max_unavailable) = (Some(surge.into()), Some(unavailable.into()));
         let settings = pool.machine_controller_manager.get_or_insert_default();
@@ -361,6 +382,9 @@ impl World {
         let is_old = shoot.status.observed_generation != shoot.metadata.generation;
         if operation != Some("Succeeded") || is_old {
             return Some(format!("the Shoot is not done: {:?}", shoot.status.last_operation));
+        }
+        if let Some(updates) = &shoot.status.in_place_updates {
+            return Some(format!("an update in place is pending: {updates:?}"));
         }
         let machines = machines(&mut self.audited);
         let wanted = usize::try_from(shoot.spec.provider.workers[0].minimum).expect("positive");

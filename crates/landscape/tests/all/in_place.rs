@@ -25,8 +25,12 @@ fn shoots(audited: &Audited) -> Api<Shoot> {
     Api::namespaced(&audited.admin, "garden", preset::NAMESPACE)
 }
 
-/// A Shoot with one pool, whose nodes can be updated in place, `maxSurge` 0.
+/// A Shoot with one pool, whose nodes can be updated in place: `maxSurge` 0.
 fn cluster(seed: u64, strategy: &str, nodes: i32, unavailable: i32) -> Audited {
+    cluster_with_surge(seed, strategy, nodes, (0, unavailable))
+}
+
+fn cluster_with_surge(seed: u64, strategy: &str, nodes: i32, (surge, unavailable): (i32, i32)) -> Audited {
     let gates = Gates { in_place_node_updates: true, ..Gates::default() };
     let mut audited = Audited::start(Options { gates, ..Options::new(seed, evening()) });
     let admin = audited.admin.clone();
@@ -42,7 +46,7 @@ fn cluster(seed: u64, strategy: &str, nodes: i32, unavailable: i32) -> Audited {
     let pool = &mut shoot.spec.provider.workers[0];
     pool.update_strategy = Some(strategy.to_owned());
     (pool.minimum, pool.maximum) = (nodes, nodes);
-    (pool.max_surge, pool.max_unavailable) = (Some(0.into()), Some(unavailable.into()));
+    (pool.max_surge, pool.max_unavailable) = (Some(surge.into()), Some(unavailable.into()));
     let api = shoots(&audited);
     audited.run(api.create(&shoot)).expect("the Shoot is valid");
     let created = wait::for_object(&api, "local", |shoot| is(shoot, "Create", "Succeeded"));
@@ -172,7 +176,73 @@ fn an_agent_tries_again_what_failed() {
     }
 }
 
-/// Whose node is deleted by hand in the middle of an update gets another one, from the new MachineSet.
+fn delete(audited: &mut Audited, machine: &str) {
+    audited.disturb();
+    let admin = audited.admin.clone();
+    let api = Api::<Machine>::namespaced(&admin, SEED, SHOOT);
+    audited.run(api.delete(machine, &DeleteOptions::default())).expect("it is deleted");
+}
+
+fn are_running(audited: &mut Audited, count: usize) -> bool {
+    let machines = machines(audited);
+    machines.len() == count && machines.iter().all(|(_, phase)| phase == "Running")
+}
+
+/// A manual pool whose nodes were all replaced is not pending any more, although nobody selected a node.
+#[test]
+fn deleted_machines_finish_a_manual_update() {
+    let mut audited = cluster(4, "ManualInPlaceUpdate", 2, 1);
+    update_image(&mut audited);
+    audited.until_it_holds(TimeDelta::minutes(30), "the nodes are candidates", |audited| {
+        all::<Node>(audited, SHOOT).iter().all(|node| Update::of(node).candidate)
+    });
+    for (left, (name, _)) in [1, 0].into_iter().zip(machines(&mut audited)) {
+        delete(&mut audited, &name);
+        audited.until_it_holds(TimeDelta::minutes(30), "the machine is replaced", |audited| {
+            outdated(audited) == left && are_running(audited, 2)
+        });
+        let is_pending = |audited: &mut Audited| audited.shoot("local").status.in_place_updates.is_some();
+        if left > 0 {
+            assert!(is_pending(&mut audited), "a node waits for its update");
+            continue;
+        }
+        audited.until_it_holds(TimeDelta::minutes(1), "no pool is pending", |audited| !is_pending(audited));
+    }
+}
+
+/// "maxSurge: 1, maxUnavailable: 0": with a machine that is deleted by hand the surge is used up, and people select nodes.
+#[test]
+fn an_update_without_its_surge_goes_on_by_hand() {
+    let mut audited = cluster_with_surge(5, "AutoInPlaceUpdate", 3, (1, 0));
+    update_image(&mut audited);
+    audited.until_it_holds(TimeDelta::minutes(30), "the surge runs", |audited| are_running(audited, 4));
+    let waits = |node: &Node| Update::of(node).candidate && !Update::of(node).selected;
+    let waiting = |audited: &mut Audited| {
+        let nodes = all::<Node>(audited, SHOOT).into_iter().filter(waits);
+        nodes.map(|node| node.metadata.name).collect::<Vec<_>>()
+    };
+    let gone = waiting(&mut audited).remove(0);
+    delete(&mut audited, &gone);
+    audited.until_it_holds(TimeDelta::minutes(30), "the machine is deleted", |audited| are_running(audited, 3));
+    for _ in 0..3 {
+        let end = audited.landscape.now() + TimeDelta::minutes(30);
+        audited.until(&end.to_rfc3339());
+        let Some(node) = waiting(&mut audited).pop() else { break };
+        let before = outdated(&mut audited);
+        audited.disturb();
+        select(&mut audited, &node);
+        audited.until_it_holds(TimeDelta::minutes(30), "the node is updated", |audited| {
+            outdated(audited) < before && are_running(audited, 3)
+        });
+    }
+    audited.until_it_holds(TimeDelta::minutes(60), "the Shoot is reconciled", |audited| {
+        let shoot = audited.shoot("local");
+        shoot.status.in_place_updates.is_none() && is(&shoot, "Reconcile", "Succeeded")
+    });
+    assert_eq!((outdated(&mut audited), machines(&mut audited).len()), (0, 3));
+}
+
+/// A machine that is deleted by hand in the middle of an update is replaced by the new MachineSet.
 #[test]
 fn a_machine_that_somebody_deletes_during_an_update_is_replaced_by_a_new_one() {
     let mut audited = cluster(3, "ManualInPlaceUpdate", 3, 1);
@@ -181,9 +251,7 @@ fn a_machine_that_somebody_deletes_during_an_update_is_replaced_by_a_new_one() {
         all::<Node>(audited, SHOOT).iter().map(Update::of).all(|update| update.candidate)
     });
     let gone = machines(&mut audited).remove(0).0;
-    let admin = audited.admin.clone();
-    let api = Api::<Machine>::namespaced(&admin, SEED, SHOOT);
-    audited.run(api.delete(&gone, &DeleteOptions::default())).expect("it is deleted");
+    delete(&mut audited, &gone);
     audited.until_it_holds(TimeDelta::minutes(30), "a new machine runs", |audited| {
         let machines = machines(audited);
         machines.len() == 3 && machines.iter().all(|(name, phase)| *name != gone && phase == "Running")

@@ -73,9 +73,10 @@ struct Pool {
     established: bool,
     /// The number of replicas was lowered, and machines are left that it has no room for.
     shrinks: bool,
-    /// The number of replicas changed, or a machine failed, and not all machines ran since.
+    /// The number of replicas changed, or a machine failed, and since then there was no instant at which all machines ran
+    /// and no update in place was under way.
     disturbed: bool,
-    /// Somebody is about to take machines away.
+    /// Machines are about to be deleted, or their nodes selected, by hand.
     expects_trouble: bool,
 }
 
@@ -85,6 +86,8 @@ struct MachineState {
     phase: String,
     node: String,
     terminating: bool,
+    /// Its node is selected for an update in place, which is not over.
+    updates: bool,
 }
 
 impl Auditor {
@@ -125,7 +128,13 @@ impl Auditor {
         }
     }
 
-    /// Somebody interferes: the numbers of machines say nothing until all of them run again.
+    /// Announces an interference by hand: the numbers of machines say nothing until all of them run again.
+    ///
+    /// A node that is selected for an update in place is drained and updated however many machines are deleted meanwhile:
+    /// machine-controller-manager counts before it selects a node, and never takes a selection back. Its machine is in phase
+    /// `Running` during the drain, so the interference lasts until such updates are over, too.
+    /// Source: `reconcileOldMachineSetsInPlace` in pkg/controller/deployment_inplace.go, `drainNodeForInPlace` in
+    /// pkg/util/provider/machinecontroller/machine_util.go @ machine-controller-manager v0.62.1.
     pub fn disturb(&mut self) {
         self.deployments.values_mut().for_each(|pool| pool.expects_trouble = true);
     }
@@ -147,8 +156,10 @@ impl Auditor {
                 pool.disturbed = true;
             }
             pool.shrinks &= total > pool.replicas + pool.surge;
-            if running >= pool.replicas && total == running && !pool.shrinks {
-                pool.established = true;
+            let updates = machines.iter().any(|machine| machine.updates);
+            let all_run = running >= pool.replicas && total == running && !pool.shrinks;
+            pool.established |= all_run;
+            if all_run && !updates {
                 pool.disturbed = false;
             } else if std::mem::take(&mut pool.expects_trouble) {
                 pool.disturbed = true;
@@ -271,6 +282,10 @@ impl Auditor {
             phase: machine.status.current_status.phase.clone(),
             node: label("node"),
             terminating: machine.metadata.deletion_timestamp.is_some(),
+            updates: machine.status.conditions.iter().any(|condition| {
+                let is_over = matches!(&*condition.reason, "CandidateForUpdate" | "UpdateSuccessful");
+                condition.r#type == STEPS && !is_over
+            }),
         };
         // One that failed may be replaced at the same instant.
         let of = (key.0.clone(), state.deployment.clone());
@@ -396,6 +411,69 @@ mod tests {
         check("0", "34%", "Running Running Terminating!", &[]);
         // A machine that failed by itself is not the roll-out's doing.
         check("1", "0", "Running Running Failed", &[]);
+    }
+
+    /// A machine is deleted by hand while the node of another one is drained for its update in place, which follows.
+    #[test]
+    fn an_interference_lasts_until_updates_in_place_are_over() {
+        let counts = "shoot--demo--local/pool: 2 of 3 machines run, 0 may be unavailable";
+        for (reason, is_disturbed, expected) in [
+            ("SelectedForUpdate", true, &[][..]),
+            ("SelectedForUpdate", false, &[counts]),
+            ("CandidateForUpdate", true, &[counts]),
+            ("UpdateSuccessful", true, &[counts]),
+        ] {
+            let mut auditor = Auditor::new();
+            let mut deployment = MachineDeployment::default();
+            deployment.metadata.namespace = "shoot--demo--local".to_owned();
+            deployment.metadata.name = "pool".to_owned();
+            deployment.spec.replicas = 3;
+            let mut revision = 0;
+            let mut next = || {
+                revision += 1;
+                revision
+            };
+            let limits = api::machine::InPlaceUpdateMachineDeployment {
+                max_surge: Some(IntOrString::Int(1)),
+                ..Default::default()
+            };
+            deployment.spec.strategy.in_place_update = Some(limits);
+            auditor.observe(next(), "seed--local", Observed::MachineDeployment(&deployment), false);
+            let machine = |name: &str, phase: &str, reason: &str| {
+                let mut machine = Machine::default();
+                machine.metadata.namespace = "shoot--demo--local".to_owned();
+                machine.metadata.name = name.to_owned();
+                machine.metadata.labels.insert("name".to_owned(), "pool".to_owned());
+                machine.status.current_status.phase = phase.to_owned();
+                let condition = api::kubernetes::core::NodeCondition {
+                    r#type: STEPS.to_owned(),
+                    reason: reason.to_owned(),
+                    ..Default::default()
+                };
+                machine.status.conditions = vec![condition];
+                machine
+            };
+            for name in ["a", "b", "c", "surge"] {
+                let machine = machine(name, "Running", "CandidateForUpdate");
+                auditor.observe(next(), "seed--local", Observed::Machine(&machine), false);
+            }
+            auditor.end_of_step();
+            auditor.observe(next(), "seed--local", Observed::Machine(&machine("a", "Running", reason)), false);
+            auditor.end_of_step();
+            let mut deleted = machine("b", "Terminating", "CandidateForUpdate");
+            if is_disturbed {
+                auditor.disturb();
+            }
+            deleted.metadata.deletion_timestamp = Some(Time::default());
+            auditor.observe(next(), "seed--local", Observed::Machine(&deleted), false);
+            auditor.end_of_step();
+            auditor.observe(next(), "seed--local", Observed::Machine(&deleted), true);
+            auditor.end_of_step();
+            let updating = machine("a", "InPlaceUpdating", "ReadyForUpdate");
+            auditor.observe(next(), "seed--local", Observed::Machine(&updating), false);
+            auditor.end_of_step();
+            assert_eq!(auditor.violations(), expected, "{reason} {is_disturbed}");
+        }
     }
 
     #[test]

@@ -9,6 +9,10 @@
 //!
 //! By hand (`manual`) only the user selects nodes, any number at a time.
 //!
+//! The surge is given once, with the new MachineSet. If as many machines of old sets are deleted by hand while it is updated, the
+//! surge makes up for them: with an unavailability of 0 the roll-out then halts, as upstream's does, until people label
+//! nodes as selected, or delete further machines, which the new set replaces.
+//!
 //! Source: pkg/controller/deployment_inplace.go of machine-controller-manager v0.62; what differs from v0.58 follows v0.62.
 
 use super::{Deployment, Pass, Set, Step, create_set, finish, mark_nodes, scale_down_old};
@@ -244,6 +248,40 @@ mod tests {
         let short = Set { machines: 2, available: 2, ..set("old", 3) };
         check(&deployment(3, 0, 1, true), &set("new", 0), &short, &[scale("old", 2)]);
         check(&deployment(3, 0, 1, true), &set("new", 0), &set("old", 2), &[scale("new", 1)]);
+    }
+
+    /// Of four machines of the old set one is deleted by hand after the surge has joined: no node can be spared any more.
+    #[test]
+    fn a_deleted_machine_takes_the_surge() {
+        let scale = |set: &str, replicas| Step::Scale { set: set.into(), replicas };
+        let (new, old) = (set("new", 1), candidates(set("old", 3), &["b", "c", "d"]));
+        let with_surge = deployment(4, 1, 0, false);
+        check(&with_surge, &new, &candidates(set("old", 4), &["a", "b", "c", "d"]), &[select("a")]);
+        // It still drains: it counts neither as available nor as deleted.
+        let going = Set { available: 3, terminating: 1, ..candidates(set("old", 4), &["b", "c", "d"]) };
+        check(&with_surge, &new, &going, &[]);
+        let deleted = Set { machines: 3, available: 3, ..candidates(set("old", 4), &["b", "c", "d"]) };
+        check(&with_surge, &new, &deleted, &[scale("old", 3)]);
+        check(&with_surge, &new, &old, &[]);
+        let waiting_on = pass(&with_surge, Some(&new), std::slice::from_ref(&old)).waiting_on;
+        assert_eq!(waiting_on, Some(WaitingOn::UserSelection { candidates: 3 }));
+        check(&deployment(4, 1, 1, false), &new, &old, &[select("b")]);
+        check(&deployment(4, 2, 0, false), &set("new", 2), &old, &[select("b")]);
+        // A node that people selected is handed over all the same.
+        let mut updated = candidates(set("old", 3), &["c", "d"]);
+        updated.in_place.updated = vec!["b".into()];
+        let hand_over = Step::HandOver { set: "old".into(), machines: vec!["b".into()] };
+        check(&with_surge, &new, &updated, &[hand_over]);
+        // So is a further machine that people delete replaced.
+        check(&with_surge, &new, &candidates(set("old", 2), &["c", "d"]), &[scale("new", 2)]);
+    }
+
+    /// A node that was selected stays so when a machine is deleted by hand while it is drained, and no other one is selected.
+    #[test]
+    fn a_deleted_machine_withdraws_no_selection() {
+        let mut old = candidates(set("old", 3), &["b", "c"]);
+        old.in_place.undergoing = 1;
+        check(&deployment(4, 1, 0, false), &set("new", 1), &old, &[]);
     }
 
     #[test]

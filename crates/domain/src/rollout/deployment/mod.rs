@@ -312,7 +312,16 @@ fn waiting_on(deployment: &Deployment, new: &Set, old: &[&Set]) -> WaitingOn {
     }
     let (_, unavailable) = deployment.limits();
     let have = new.available + old.iter().map(|set| set.available).sum::<i32>();
-    WaitingOn::Availability { have: count(have), need: count(deployment.replicas - unavailable) }
+    let need = deployment.replicas - unavailable;
+    if let Strategy::InPlace { .. } = deployment.strategy
+        && have == need
+        && old.iter().all(|set| set.in_place.undergoing == 0)
+    {
+        // None can be spared, and none is on its way.
+        let candidates = old.iter().map(|set| count(set.replicas)).sum();
+        return WaitingOn::UserSelection { candidates };
+    }
+    WaitingOn::Availability { have: count(have), need: count(need) }
 }
 
 fn by_age(sets: &[Set]) -> Vec<&Set> {

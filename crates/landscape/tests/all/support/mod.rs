@@ -112,7 +112,7 @@ impl Audited {
         self.run(Api::all(&admin, "runtime").create(&fault)).expect("the fault is created");
     }
 
-    /// Somebody is about to take machines away: until all run again, there may be fewer.
+    /// Announces that machines are deleted, or nodes selected, by hand: until all run again, there may be fewer.
     pub(crate) fn disturb(&mut self) {
         self.auditor.disturb();
     }
