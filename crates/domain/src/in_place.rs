@@ -211,7 +211,7 @@ mod tests {
             certificate_authorities: Some(authorities),
             ..ShootCredentialsRotation::default()
         };
-        rotated.status.credentials = Some(ShootCredentials { rotation: Some(rotation) });
+        rotated.status.credentials = Some(ShootCredentials { rotation: Some(rotation), ..ShootCredentials::default() });
         assert_eq!(enter(&rotated, Some(&worker)), pending(&["auto"], &["manual"]));
     }
 
@@ -250,7 +250,7 @@ mod tests {
                 certificate_authorities: Some(authorities),
                 ..ShootCredentialsRotation::default()
             };
-            shoot.status.credentials = Some(ShootCredentials { rotation: Some(rotation) });
+            shoot.status.credentials = Some(ShootCredentials { rotation: Some(rotation), ..ShootCredentials::default() });
         };
         for (auto, manual, rotation, operation, expected) in [
             (&[][..], &[][..], "", "", Operation::Keep),

@@ -145,7 +145,7 @@ mod tests {
             }),
             ..ShootCredentialsRotation::default()
         };
-        shoot.status.credentials = Some(ShootCredentials { rotation: Some(rotation) });
+        shoot.status.credentials = Some(ShootCredentials { rotation: Some(rotation), ..ShootCredentials::default() });
         let found = warnings(&shoot, Some(&shoot), "2024-04-02T00:00:00Z");
         assert_eq!(found.len(), 4, "{found:?}");
         assert_eq!(

@@ -125,10 +125,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             let chosen = Chosen::for_shoots(arguments.release.version(), given.shoots());
             (given.world(Reading { random: &random, now: from, rules, release: chosen.release }), chosen)
         }
-        Some(OfLandscape { world, facts, .. }) if world.shoots.is_empty() && arguments.explain.is_none() => {
+        Some(OfLandscape { world, facts, chosen, .. }) if world.shoots.is_empty() && arguments.explain.is_none() => {
             // Nothing is an answer: no row in each form.
             output.note(&format!("note: landscape {} has no Shoot", facts.name));
-            return print(&Forecast::of(&world, from, until, &random), arguments, output);
+            return print(&Forecast::of(&world, from, until, &random), arguments, &chosen, output);
         }
         Some(OfLandscape { world, chosen, .. }) => (world, chosen),
     };

@@ -109,7 +109,7 @@ fn status(text: &str) -> ShootStatus {
             _ => panic!("{name} is no credential"),
         }
     }
-    let credentials = ShootCredentials { rotation: Some(rotation) };
+    let credentials = ShootCredentials { rotation: Some(rotation), ..ShootCredentials::default() };
     ShootStatus { credentials: (text != "-").then_some(credentials), ..ShootStatus::default() }
 }
 

@@ -106,7 +106,7 @@ mod tests {
         let shoot = |names: &[&str]| {
             let mut shoot = Shoot::default();
             let address =
-                |name: &&str| ShootAdvertisedAddress { name: (*name).to_owned(), url: "https://x".to_owned() };
+                |name: &&str| ShootAdvertisedAddress { name: (*name).to_owned(), url: "https://x".to_owned(), ..ShootAdvertisedAddress::default() };
             shoot.status.advertised_addresses = names.iter().map(address).collect();
             shoot
         };

@@ -7,7 +7,6 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::defaulting;
 use domain::forecast::{self, Change, Offer, Settings};
 use domain::maintenance::{self, Restarters, kubernetes_update, machine_image_update};
-use domain::release::DOCUMENTED;
 use domain::validation::shoot::Gates;
 use domain::versions::{Moment, Version};
 use domain::worker_pool::HashVersion;

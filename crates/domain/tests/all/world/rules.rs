@@ -138,6 +138,7 @@ fn pool(input: &Value) -> HashInputs {
             }),
             ..Default::default()
         }),
+        ..api::core::ShootCredentials::default()
     });
     HashInputs::of_shoot(&shoot, &worker)
 }

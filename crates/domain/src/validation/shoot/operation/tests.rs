@@ -39,7 +39,7 @@ fn shoot(words: &str) -> Shoot {
             _ => panic!("{word} is no word"),
         }
     }
-    shoot.status.credentials = Some(ShootCredentials { rotation: Some(rotation) });
+    shoot.status.credentials = Some(ShootCredentials { rotation: Some(rotation), ..ShootCredentials::default() });
     let is_pending = pending != PendingWorkerUpdates::default();
     shoot.status.in_place_updates =
         is_pending.then_some(InPlaceUpdatesStatus { pending_worker_updates: Some(pending) });
