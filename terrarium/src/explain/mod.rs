@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium explain`: what a word means that a landscape uses, where it is set, and what to do.
 //!
-//! Needs no landscape. Words of Gardener are in [`ops::words`] and [`fields`], a row each; tasks come from the flows themselves.
+//! Needs no landscape. Words of Gardener are in [`ops::words`], [`fields`] and [`releases`], a row each; tasks come from the flows themselves.
 
 mod fields;
+mod releases;
 
 use clap::Args;
 use gardenlet_sim::gardenlet;
@@ -14,6 +15,7 @@ use crate::output::{Form, Output};
 use fields::FIELDS;
 use ops::spelling::distance;
 use ops::words::{WORDS, Word};
+use releases::RELEASES;
 
 /// Words that are offered for one that is not known.
 const OFFERED: usize = 3;
@@ -78,7 +80,7 @@ fn records(words: &[&Word], tasks: &[gardenlet::TaskInfo], form: Form, output: &
 }
 
 fn words() -> impl Iterator<Item = &'static Word> {
-    WORDS.iter().chain(FIELDS)
+    WORDS.iter().chain(FIELDS).chain(RELEASES)
 }
 
 /// The words with a name, whatever its case; a field is named by the end of its path, too, and by a path that ends with its
@@ -252,6 +254,22 @@ mod tests {
             "reconcileInMaintenanceOnly",
             "PodDisruptionBudget",
             "CoreDNS",
+            "unavailable",
+            "lifecycle",
+            "spec.kubernetes.versions[].lifecycle",
+            "autoRotation",
+            "machineCapabilities",
+            "capabilityFlavors",
+            "manualWorkerPoolRollout",
+            "rollout-workers",
+            "gardener.cloud/operation=rollout-workers",
+            "encryptionAtRest",
+            "encryptionConfig.provider",
+            ".spec.kubernetes.kubeAPIServer.encryptionConfig.provider",
+            "credentialsRef",
+            "node.machine.sapcloud.io/preserve",
+            "AutomaticCredentialsRotationPossible",
+            "SelfHostedShootExposure",
         ] {
             assert!(!found(word).is_empty(), "{word}");
         }

@@ -45,6 +45,8 @@ pub const SHOOT_SKIP_READINESS: &str = "shoot.gardener.cloud/skip-readiness";
 pub const SHOOT_CLOUD_CONFIG_MAX_DELAY: &str = "shoot.gardener.cloud/cloud-config-execution-max-delay-seconds";
 /// Uid of the Shoot that a control plane's namespace belongs to.
 pub const SHOOT_UID: &str = "shoot.gardener.cloud/uid";
+/// Intent of a live migration of a Shoot's control plane (since v1.148).
+pub const LIVE_MIGRATE: &str = "migration.gardener.cloud/live-migrate";
 /// Set while a Shoot failed with its roll-out confined to the maintenance time window.
 pub const NEEDS_RETRY_OPERATION: &str = "maintenance.shoot.gardener.cloud/needs-retry-operation";
 /// Overrides whether the VPN of a Shoot is highly available; otherwise it is if the control plane is. Users set it.
@@ -84,6 +86,8 @@ pub const PREFER_NO_SCHEDULE: &str = "deployment.machine.sapcloud.io/prefer-no-s
 pub const NODE_LAST_APPLIED: &str = "node.machine.sapcloud.io/last-applied-anno-labels-taints";
 /// Why the update in place of a Node failed.
 pub const UPDATE_FAILED_REASON: &str = "node.machine.sapcloud.io/update-failed-reason";
+/// Preservation of a Machine or of a Node's Machine: now, when-failed, false, auto-preserved.
+pub const NODE_PRESERVE: &str = "node.machine.sapcloud.io/preserve";
 /// Version of the operating system that gardener-node-agent is trying to bring to a Node.
 pub const UPDATING_OPERATING_SYSTEM: &str = "node-agent.gardener.cloud/updating-operating-system-version";
 /// Checksum of the OperatingSystemConfig that a Node applied last.

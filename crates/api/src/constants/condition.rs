@@ -24,6 +24,16 @@ pub const CA_CERTIFICATE_VALIDITIES_ACCEPTABLE: &str = "CACertificateValiditiesA
 pub const CRDS_WITH_PROBLEMATIC_CONVERSION_WEBHOOKS: &str = "CRDsWithProblematicConversionWebhooks";
 /// Shoot, constraint.
 pub const MANUAL_IN_PLACE_WORKERS_UPDATED: &str = "ManualInPlaceWorkersUpdated";
+/// Shoot, constraint; since v1.127.
+pub const DNS_SERVICE_MIGRATION_READY: &str = "DNSServiceMigrationReady";
+/// Shoot, constraint; since v1.130.
+pub const USES_UNIFIED_HTTP_PROXY_PORT: &str = "UsesUnifiedHTTPProxyPort";
+/// Shoot, constraint; since v1.146.
+pub const HAS_IGNORED_MANAGED_RESOURCES: &str = "HasIgnoredManagedResources";
+/// Shoot, constraint; since v1.147.
+pub const PRESERVED_FAILED_MACHINES_ABSENT: &str = "PreservedFailedMachinesAbsent";
+/// Shoot, constraint; since v1.149.
+pub const AUTOMATIC_CREDENTIALS_ROTATION_POSSIBLE: &str = "AutomaticCredentialsRotationPossible";
 /// Seed: gardenlet sends heartbeats.
 pub const SEED_GARDENLET_READY: &str = "GardenletReady";
 /// Seed: the system components run.

@@ -19,6 +19,8 @@ pub const DISCOVERY_PUBLIC: &str = "discovery.gardener.cloud/public";
 pub const SHOOT_STATUS: &str = "shoot.gardener.cloud/status";
 /// Uid of the Shoot that an object belongs to.
 pub const SHOOT_UID: &str = "shoot.gardener.cloud/uid";
+/// `true` on objects of a self-hosted Shoot (since v1.132).
+pub const SELF_HOSTED: &str = "shoot.gardener.cloud/self-hosted";
 /// Name of the Shoot.
 pub const SHOOT_NAME: &str = "shoot.gardener.cloud/name";
 /// Provider type of the Shoot that a namespace belongs to.

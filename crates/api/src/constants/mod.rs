@@ -207,6 +207,8 @@ pub mod update_strategy {
 
 /// Classifications of versions.
 pub mod classification {
+    /// Before its first stage; computed from the life cycle.
+    pub const UNAVAILABLE: &str = "unavailable";
     /// Not yet for production.
     pub const PREVIEW: &str = "preview";
     /// For production.

@@ -49,7 +49,9 @@ pub const ROTATE_ETCD_ENCRYPTION_KEY_COMPLETE: &str = "rotate-etcd-encryption-ke
 pub const ROTATE_WORKLOAD_IDENTITY_KEY_START: &str = "rotate-workload-identity-key-start";
 /// Complete the rotation of the key that signs tokens of workload identities.
 pub const ROTATE_WORKLOAD_IDENTITY_KEY_COMPLETE: &str = "rotate-workload-identity-key-complete";
-/// Deploy a gardenlet anew.
+/// Followed by `=` and comma-separated worker pools or `*`: replaces their nodes (since v1.132).
+pub const ROLLOUT_WORKERS: &str = "rollout-workers";
+/// Deploys a gardenlet again.
 pub const FORCE_REDEPLOY: &str = "force-redeploy";
 /// Rotate the credentials of observability.
 pub const ROTATE_OBSERVABILITY_CREDENTIALS: &str = "rotate-observability-credentials";

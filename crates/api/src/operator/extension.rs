@@ -38,7 +38,8 @@ pub struct Deployment {
     /// Its admission controller.
     pub admission: Option<AdmissionDeploymentSpec>,
     /// Secrets and ConfigMaps of namespace garden that values of the charts refer to, by names.
-    pub resources: Vec<crate::core::NamedResourceReference>,
+    #[schema(merge_key = "name", patch_strategy = "merge")]
+    pub resources: Vec<crate::core_v1::NamedResourceReference>,
 }
 
 /// A chart.

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Words for what releases 1.121 to 1.149 add and remove: fields, conditions, operations.
+//!
+//! Each says since which release it exists. What is served and not emulated says so in `set`.
+//!
+//! Source: pkg/apis/core/v1beta1/types_*.go, docs/usage/shoot/shoot_operations.md, docs/operations/cloudprofile_capabilities.md
+//! @ v1.149.0.
+
+use api::constants::{annotation, classification, condition, label, operation};
+use api::joined;
+
+use ops::words::{Word, word};
+
+const SHOOT: &str = "field of a Shoot";
+const STATUS: &str = "field of a Shoot's status";
+const PROFILE: &str = "field of a CloudProfile";
+const SEED: &str = "field of a Seed";
+const CONSTRAINT: &str = "constraint of a Shoot";
+const OWNER: &str = "by the Shoot's owner";
+const OPERATOR: &str = "by the operator, in the CloudProfile";
+const SEED_OPERATOR: &str = "by the operator, in the Seed";
+const ONLY_SERVED: &str = "served; not emulated";
+
+/// All of them.
+#[rustfmt::skip]
+pub(super) const RELEASES: &[Word] = &[
+    word(&["versions[].lifecycle"], PROFILE, "stages of a version's life cycle, each with a classification and a start time; since 1.137, with feature gate VersionClassificationLifecycle; excludes classification and expirationDate", OPERATOR,
+        "`terrarium explain unavailable`"),
+    word(&["lifecycle[].classification", "lifecycle[].startTime"], PROFILE, "classification of a version from an instant on; leading stages may lack the start time", OPERATOR, "nothing"),
+    word(&[classification::UNAVAILABLE], "classification of a version", "its first stage has not begun: the version cannot be used yet; since 1.137", "computed from versions[].lifecycle", "wait, or move the start time in the CloudProfile"),
+    word(&["status.kubernetes.versions", "status.machineImages"], "field of a CloudProfile's status", "current classification of each version; field since 1.137, written since 1.149", "by gardener-controller-manager", "`terrarium versions` shows the same"),
+    word(&["spec.machineCapabilities"], PROFILE, "capabilities that machine types and images may have, with their values in order of preference; since 1.128, before that spec.capabilities", OPERATOR, "name the capabilities in machineTypes[].capabilities and in capabilityFlavors"),
+    word(&["versions[].capabilityFlavors"], PROFILE, "combinations of capabilities that a version of a machine image provides; since 1.128, before that capabilitySets", OPERATOR, "nothing"),
+    word(&["spec.capabilities", "versions[].capabilitySets"], PROFILE, "capabilities of 1.118 to 1.127", OPERATOR, "from 1.128 on: machineCapabilities and capabilityFlavors"),
+    word(&["machineTypes[].machineControllerManager"], PROFILE, "default of machineCreationTimeout for pools of the machine type; since 1.137", OPERATOR, "nothing"),
+    word(&["machineControllerManager.autoPreserveFailedMachineMax"], SHOOT, "maximum number of failed machines of a pool that are kept instead of replaced; since 1.147", OWNER, "nothing"),
+    word(&["machineControllerManager.machinePreserveTimeout"], SHOOT, "time for which a failed machine is kept [default: 96h]; since 1.147", OWNER, "nothing"),
+    word(&[annotation::NODE_PRESERVE], "annotation of a Node or Machine", "keeps the machine although it fails: now, when-failed, false, auto-preserved; that of the Node wins; since 1.147", "by a user, or by machine-controller-manager", "remove it to have the machine replaced"),
+    word(&["status.manualWorkerPoolRollout"], STATUS, "pools whose roll-out a user has started and that are not done; since 1.132", "by gardenlet", "`terrarium status --rollouts` shows the nodes"),
+    word(&[operation::ROLLOUT_WORKERS, joined!(annotation::OPERATION, "=", operation::ROLLOUT_WORKERS)], "value of gardener.cloud/operation", "replaces the nodes of the named pools, `rollout-workers=POOL,…` or `rollout-workers=*`; since 1.132", "by a user", "`kubectl annotate shoot NAME gardener.cloud/operation=rollout-workers=*`"),
+    word(&["encryptionConfig.provider"], SHOOT, "provider with which etcd's content is encrypted: aescbc (default), since 1.141 also aesgcm and secretbox; field since 1.136", OWNER, "aesgcm needs spec.maintenance.autoRotation of the etcd encryption key"),
+    word(&["status.credentials.encryptionAtRest"], STATUS, "resources that are encrypted in etcd (since 1.133), and the provider (since 1.136); replaces status.encryptedResources", "by gardenlet", "nothing"),
+    word(&["status.encryptedResources"], STATUS, "resources that are encrypted in etcd; until 1.138", "by gardenlet", "from 1.139 on: status.credentials.encryptionAtRest.resources"),
+    word(&["spec.maintenance.autoRotation"], SHOOT, "credentials that maintenance rotates by itself, each with a rotationPeriod; since 1.135", OWNER, "a period of 0 switches it off"),
+    word(&["clusterAutoscaler.maxScaleDownParallelism", "clusterAutoscaler.maxDrainParallelism"], SHOOT, "maximum number of nodes that are removed, and drained, at once [default: 10 and 1]; since 1.121, in place of maxEmptyBulkDelete", OWNER, "nothing"),
+    word(&["clusterAutoscaler.initialNodeGroupBackoffDuration", "clusterAutoscaler.maxNodeGroupBackoffDuration", "clusterAutoscaler.nodeGroupBackoffResetTimeout"], SHOOT, "back-off after new nodes failed to start [default: 5m, 30m and 3h]; since 1.132", OWNER, "nothing"),
+    word(&["spec.dns.providers[].credentialsRef"], SHOOT, "Secret or WorkloadIdentity for the DNS provider; since 1.135, in place of secretName", OWNER, "from Kubernetes 1.35 on secretName is refused (since 1.139)"),
+    word(&["spec.dns.provider.credentialsRef"], SEED, "Secret or WorkloadIdentity for the DNS provider; since 1.135, in place of secretRef, which ended with 1.138", SEED_OPERATOR, "set it before the update to 1.139"),
+    word(&["spec.dns.internal", "spec.dns.defaults"], SEED, "internal domain (since 1.127) and default domains (since 1.131) of the Seed", SEED_OPERATOR, "nothing"),
+    word(&["loadBalancerServices.zonalIngress"], SEED, "a load balancer for the ingress of each zone [default: true]; since 1.131", SEED_OPERATOR, "nothing"),
+    word(&["settings.persistentVolumeClaimAutoscaler"], SEED, "autoscaler of PersistentVolumeClaims in the Seed [default: off]; since 1.145", SEED_OPERATOR, "nothing"),
+    word(&["settings.zoneSelection"], SEED, "zones of control planes follow those of the worker pools; since 1.139", ONLY_SERVED, "nothing"),
+    word(&["status.liveMigration", annotation::LIVE_MIGRATE], STATUS, "progress of a live migration of the control plane; since 1.142, its annotation since 1.148", ONLY_SERVED, "nothing"),
+    word(&[label::SELF_HOSTED, "SelfHostedShootExposure", "controlPlane.exposure"], "self-hosted Shoot", "a Shoot whose control plane runs on its own nodes; label since 1.132, exposure since 1.136, the kind since 1.138", ONLY_SERVED, "nothing"),
+    word(&["image.ref"], "field of a Gardenlet or ManagedSeed", "whole reference of gardenlet's image; since 1.140", "by the operator", "nothing"),
+    word(&["deployment.enableHealthProbes"], "field of a Gardenlet or ManagedSeed", "liveness and readiness probes of gardenlet's pods [default: true]; since 1.149", "by the operator", "nothing"),
+    word(&[condition::DNS_SERVICE_MIGRATION_READY], CONSTRAINT, "the DNS service can be migrated; since 1.127", ONLY_SERVED, "nothing"),
+    word(&[condition::USES_UNIFIED_HTTP_PROXY_PORT], CONSTRAINT, "the cluster uses the unified port of the HTTP proxy; since 1.130", ONLY_SERVED, "nothing"),
+    word(&[condition::HAS_IGNORED_MANAGED_RESOURCES], CONSTRAINT, "ManagedResources of the control plane are ignored; since 1.146", ONLY_SERVED, "nothing"),
+    word(&[condition::PRESERVED_FAILED_MACHINES_ABSENT], CONSTRAINT, "no failed machine is preserved; since 1.147", "by gardenlet, in .status.constraints", "`terrarium explain node.machine.sapcloud.io/preserve`"),
+    word(&[condition::AUTOMATIC_CREDENTIALS_ROTATION_POSSIBLE], CONSTRAINT, "False if the next window meets hibernation while a rotation of the etcd encryption key is overdue; since 1.149", "by gardenlet, in .status.constraints", "wake the Shoot up before its maintenance time window"),
+];
