@@ -250,7 +250,8 @@ mod tests {
                 certificate_authorities: Some(authorities),
                 ..ShootCredentialsRotation::default()
             };
-            shoot.status.credentials = Some(ShootCredentials { rotation: Some(rotation), ..ShootCredentials::default() });
+            shoot.status.credentials =
+                Some(ShootCredentials { rotation: Some(rotation), ..ShootCredentials::default() });
         };
         for (auto, manual, rotation, operation, expected) in [
             (&[][..], &[][..], "", "", Operation::Keep),

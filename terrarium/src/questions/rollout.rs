@@ -10,7 +10,6 @@ use clock::{Clock, Random};
 use domain::profile::Profile;
 use domain::release::Release;
 use domain::skew::GardenerVersion;
-use domain::skew::releases::unknown_release;
 use domain::worker_pool::Effect;
 use ops::apply;
 use ops::given::{Given, Reading};

@@ -215,8 +215,6 @@ pub mod classification {
     pub const SUPPORTED: &str = "supported";
     /// To be left behind.
     pub const DEPRECATED: &str = "deprecated";
-    /// Not to be used yet: before its first stage.
-    pub const UNAVAILABLE: &str = "unavailable";
     /// No longer to be used: after its expiration date, or a stage.
     pub const EXPIRED: &str = "expired";
 }

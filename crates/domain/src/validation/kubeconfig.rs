@@ -105,8 +105,11 @@ mod tests {
     fn only_addresses_of_the_api_server_count() {
         let shoot = |names: &[&str]| {
             let mut shoot = Shoot::default();
-            let address =
-                |name: &&str| ShootAdvertisedAddress { name: (*name).to_owned(), url: "https://x".to_owned(), ..ShootAdvertisedAddress::default() };
+            let address = |name: &&str| ShootAdvertisedAddress {
+                name: (*name).to_owned(),
+                url: "https://x".to_owned(),
+                ..ShootAdvertisedAddress::default()
+            };
             shoot.status.advertised_addresses = names.iter().map(address).collect();
             shoot
         };

@@ -12,6 +12,7 @@ use clock::Clock;
 use controller::leadership::{self, Election};
 use domain::garden::control_plane;
 use domain::profile::Profile;
+use domain::release::Release;
 use domain::skew::GardenerVersion;
 use futures::future::BoxFuture;
 use gardenlet_sim::{gardenlet, provider_local};
@@ -244,13 +245,7 @@ fn start(program: Program, context: Context, assignment: &Assignment) -> Result<
                 let project_roles = apiserver::authorization(assignment)? == Mode::Rbac;
                 let usual = controller_manager::Options::default();
                 let project_quotas = configuration::project_quotas(&flags.config)?;
-                let options = controller_manager::Options {
-                    profile,
-                    config,
-                    project_roles,
-                    project_quotas,
-                    ..usual
-                };
+                let options = controller_manager::Options { profile, config, project_roles, project_quotas, ..usual };
                 Box::pin(controller_manager::run(context, options))
             }
             Program::Scheduler => {
