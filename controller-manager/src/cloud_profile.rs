@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! CloudProfiles stay while they are referenced; NamespacedCloudProfiles also show what they make of their parent.
+//! CloudProfiles stay while they are referenced and show the states of their versions; NamespacedCloudProfiles show what they
+//! make of their parent.
 //!
 //! Source: pkg/controllermanager/controller/{cloudprofile,namespacedcloudprofile} @ v1.120.0.
 
@@ -7,11 +8,12 @@ use api::constants::finalizer;
 use api::core::{CloudProfile, NamespacedCloudProfile, Shoot};
 use controller::{Api, Controller, Error, EventType, ObjectKey, Requeue};
 use domain::cloud_profile;
+use domain::versions::Moment;
 use process::Context;
 
 use crate::protection::{Protection, garden_key, own_key, released_keys};
 use crate::stores::{Stores, list_names};
-use crate::{Config, GARDEN};
+use crate::{Config, GARDEN, moment};
 
 /// Name of the controller of CloudProfiles.
 pub const CLOUD_PROFILE: &str = "cloudprofile";
@@ -39,7 +41,13 @@ fn parent_of(profile: &NamespacedCloudProfile) -> Vec<ObjectKey> {
 /// Runs the controller of CloudProfiles.
 pub async fn run(context: Context, stores: Stores, config: Config) {
     let mut controller = Controller::new(CLOUD_PROFILE, &context);
-    controller.watch_store(&stores.cloud_profiles, own_key);
+    controller.watch_store(&stores.cloud_profiles, |change| {
+        if change.differs(|profile| profile.spec.clone()) && change.new.is_some() {
+            vec![change.key.clone()]
+        } else {
+            own_key(change)
+        }
+    });
     controller.watch_store(&stores.shoots, |change| released_keys(change, profile_of));
     controller.watch_store(&stores.namespaced_cloud_profiles, |change| released_keys(change, parent_of));
     let profiles = stores.cloud_profiles.clone();
@@ -66,12 +74,27 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
     };
     let protection =
         Protection::new(&context, &profiles, finalizer::GARDENER, "cloudprofile-controller", EventType::Normal, kept);
+    let api = Api::<CloudProfile>::all(&context, GARDEN);
     controller
         .run(config.concurrent_syncs, move |key| {
-            let protection = protection.clone();
-            async move { protection.pass(&key).await.map(|_| Requeue::OnChange) }
+            let (protection, api, context) = (protection.clone(), api.clone(), context.clone());
+            async move {
+                match protection.pass(&key).await? {
+                    Some(profile) => show_states(&api, &profile, moment(&context)).await,
+                    None => Ok(Requeue::OnChange),
+                }
+            }
         })
         .await;
+}
+
+/// Writes the states of a profile's versions into its status, again when one of them changes.
+async fn show_states(api: &Api<CloudProfile>, profile: &CloudProfile, at: Moment) -> Result<Requeue, Error> {
+    let Some(status) = cloud_profile::status(&profile.spec, at) else { return Ok(Requeue::OnChange) };
+    if status != profile.status {
+        api.update_status(profile, &CloudProfile { status, ..profile.clone() }).await?;
+    }
+    Ok(cloud_profile::next_change(&profile.spec, at).map_or(Requeue::OnChange, Requeue::At))
 }
 
 /// Runs the controller of NamespacedCloudProfiles.

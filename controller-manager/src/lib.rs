@@ -46,7 +46,10 @@ use domain::hibernation;
 use domain::lifetime::RetryPeriods;
 use domain::maintenance::Restarters;
 use domain::profile::Profile;
+use domain::release::DOCUMENTED;
 use domain::seed_lifecycle::Periods;
+use domain::skew::GardenerVersion;
+use domain::versions::Moment;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use process::{Context, Exit};
@@ -66,6 +69,12 @@ pub struct Options {
     pub project_quotas: Vec<ProjectQuotaConfiguration>,
     /// Whether members of Projects are given roles: where nobody asks for roles, nobody needs them.
     pub project_roles: bool,
+}
+
+/// The present instant by the rules of the component's release.
+fn moment(context: &Context) -> Moment {
+    let version = GardenerVersion::parse(&context.identity.version);
+    Moment::new(context.clock.now(), version.map_or(DOCUMENTED, |version| version.served_release()))
 }
 
 /// What the configuration file says (`ControllerManagerConfiguration`); the defaults are those of a landscape.

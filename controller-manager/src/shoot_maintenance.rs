@@ -12,15 +12,12 @@ use chrono::{DateTime, Utc};
 use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Patch, Recorder, Requeue};
 use domain::cloud_profile::{self, Resolved, Unresolved};
 use domain::maintenance::{self, Plan, Restarters, Severity, agenda, report};
-use domain::release::DOCUMENTED;
-use domain::skew::GardenerVersion;
-use domain::versions::Moment;
 use parking_lot::{Mutex, MutexGuard};
 use process::Context;
 use serde_json::{Value, json};
 
 use crate::stores::Stores;
-use crate::{GARDEN, Options};
+use crate::{GARDEN, Options, moment};
 
 /// Name of the controller.
 pub const NAME: &str = "shoot-maintenance";
@@ -101,9 +98,7 @@ impl Reconciler {
     async fn maintain(&self, shoot: &Shoot, now: DateTime<Utc>) -> Result<(), Error> {
         let profile = self.cloud_profile(shoot).await?;
         let (name, offered) = profile.as_ref().map(|one| (one.name(), one.spec().clone())).unwrap_or_default();
-        let version = GardenerVersion::parse(&self.context.identity.version);
-        let release = version.map_or(DOCUMENTED, |version| version.served_release());
-        let plan = maintenance::plan(shoot, name, &offered, Moment::new(now, release));
+        let plan = maintenance::plan(shoot, name, &offered, moment(&self.context).at(now));
         let plan = plan.map_err(|error| Error::Failed(error.to_string()))?;
         let shoots = self.shoots.in_namespace_of(shoot);
         let mut stored = shoot.clone();

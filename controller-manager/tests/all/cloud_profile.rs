@@ -120,3 +120,32 @@ fn a_namespaced_profile_stays_while_shoots_refer_to_it() {
     world.pass();
     assert_eq!(world.get::<NamespacedCloudProfile>("garden-dev", "mine"), None, "the Shoot went over to another");
 }
+
+#[test]
+fn a_cloud_profile_shows_the_stages_of_its_versions() {
+    let mut profile = profile(&json!({"finalizers": ["gardener"]}));
+    profile.spec.kubernetes.versions[0].lifecycle = serde_json::from_value(json!([
+        {"classification": "preview"},
+        {"classification": "supported", "startTime": "2026-09-02T12:00:00Z"},
+    ]))
+    .expect("stages");
+    let state = |world: &World| {
+        let profile = world.get::<CloudProfile>("", "local").expect("it is there");
+        profile.status.kubernetes.map(|status| status.versions[0].classification.clone())
+    };
+    let at = |version| {
+        let world = World::at("2026-09-01T12:00:00Z").component("gardener-controller-manager", version);
+        world.with(profile.clone())
+    };
+    let mut older = at("v1.148.0");
+    assert_eq!(older.start(only("cloudprofile")).writes, [] as [&str; 0]);
+    assert_eq!(state(&older), None);
+
+    let mut world = at("v1.149.0");
+    world.start(only("cloudprofile"));
+    assert_eq!(state(&world).as_deref(), Some("preview"));
+    world.advance_to("2026-09-02T12:00:00Z");
+    assert_eq!(state(&world).as_deref(), Some("preview"), "a stage begins after its start");
+    world.advance_to("2026-09-02T12:00:01Z");
+    assert_eq!(state(&world).as_deref(), Some("supported"));
+}

@@ -5,6 +5,7 @@
 //! Source: pkg/apis/core/v1beta1/helper/cloudprofile.go, pkg/utils/gardener/cloudprofile.go @ v1.120.0.
 
 mod merge;
+mod status;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ use api::core::{
 };
 
 pub use self::merge::{merge, without_lost_versions};
+pub use self::status::{next_change, status};
 use crate::maintenance::decision::unsuitable;
 use crate::validation::shoot::is_in_place;
 use crate::versions::{Moment, State, Version};
