@@ -152,7 +152,7 @@ mod tests {
             let regex = Pattern::compile(pattern, LARGEST).expect(pattern).regex;
             assert!(regex.is_match(fits) && !regex.is_match(other), "{pattern}");
         }
-        for pattern in ["(", "[a", r"a\", "a**", "["] {
+        for pattern in ["(", "[a", r"a\", "["] {
             assert!(Pattern::compile(pattern, LARGEST).is_err(), "{pattern}");
         }
     }

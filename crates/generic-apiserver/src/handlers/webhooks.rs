@@ -81,10 +81,14 @@ impl Scope {
         let mut reviewed = Ok(());
         for decision in decisions {
             // All were asked, so all warn.
-            let taken = decision.and_then(|decision| {
-                decision.map_or(Ok(None), |decision| decision.taken(warnings)).map_err(Failure::from)
-            });
-            reviewed = reviewed.and(taken.map(|_| ()));
+            let taken = match decision {
+                Ok(Some(decision)) => decision.taken(warnings).map(|_| ()).map_err(Failure::from),
+                Ok(None) => Ok(()),
+                Err(failure) => Err(failure),
+            };
+            if reviewed.is_ok() {
+                reviewed = taken;
+            }
         }
         reviewed
     }

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! [`pass`] reads from top to bottom: defaults, managed fields, mutating admission, what only the server may set, the
-//! kind's strategy, validation, warnings, validating admission with its warnings. What the decision rested on is in the [`View`], and goes
-//! with the change as guards: if it has changed meanwhile, the verb decides again ([`Tries`]).
+//! kind's strategy, validation, warnings, validating admission with its warnings. What the decision rested on is in the
+//! [`View`], and goes with the change as guards: if it has changed meanwhile, the verb decides again ([`Tries`]).
 //!
 //! [`pass`]: Scope::pass
 //! [`append`]: Scope::append
