@@ -215,7 +215,7 @@ fn deleted_machines_finish_a_manual_update() {
 fn an_update_without_its_surge_goes_on_by_hand() {
     let mut audited = cluster_with_surge(5, "AutoInPlaceUpdate", 3, (1, 0));
     update_image(&mut audited);
-    audited.until_it_holds(TimeDelta::minutes(30), "the surge runs", |audited| are_running(audited, 4));
+    audited.until_it_holds(TimeDelta::minutes(30), "the surge is made", |audited| machines(audited).len() == 4);
     let waits = |node: &Node| Update::of(node).candidate && !Update::of(node).selected;
     let waiting = |audited: &mut Audited| {
         let nodes = all::<Node>(audited, SHOOT).into_iter().filter(waits);
@@ -224,15 +224,15 @@ fn an_update_without_its_surge_goes_on_by_hand() {
     let gone = waiting(&mut audited).remove(0);
     delete(&mut audited, &gone);
     audited.until_it_holds(TimeDelta::minutes(30), "the machine is deleted", |audited| are_running(audited, 3));
-    for _ in 0..3 {
+    for left in [1, 0] {
         let end = audited.landscape.now() + TimeDelta::minutes(30);
         audited.until(&end.to_rfc3339());
-        let Some(node) = waiting(&mut audited).pop() else { break };
-        let before = outdated(&mut audited);
+        let mut halted = waiting(&mut audited);
+        assert_eq!((halted.len(), outdated(&mut audited)), (left + 1, left + 1), "no node is selected");
         audited.disturb();
-        select(&mut audited, &node);
+        select(&mut audited, &halted.remove(0));
         audited.until_it_holds(TimeDelta::minutes(30), "the node is updated", |audited| {
-            outdated(audited) < before && are_running(audited, 3)
+            outdated(audited) == left && are_running(audited, 3)
         });
     }
     audited.until_it_holds(TimeDelta::minutes(60), "the Shoot is reconciled", |audited| {

@@ -250,38 +250,38 @@ mod tests {
         check(&deployment(3, 0, 1, true), &set("new", 0), &set("old", 2), &[scale("new", 1)]);
     }
 
-    /// Of four machines of the old set one is deleted by hand after the surge has joined: no node can be spared any more.
+    /// Of three machines of the old set one is deleted by hand after the surge has joined: no node can be spared any more.
     #[test]
     fn a_deleted_machine_takes_the_surge() {
         let scale = |set: &str, replicas| Step::Scale { set: set.into(), replicas };
-        let (new, old) = (set("new", 1), candidates(set("old", 3), &["b", "c", "d"]));
-        let with_surge = deployment(4, 1, 0, false);
-        check(&with_surge, &new, &candidates(set("old", 4), &["a", "b", "c", "d"]), &[select("a")]);
-        // It still drains: it counts neither as available nor as deleted.
-        let going = Set { available: 3, terminating: 1, ..candidates(set("old", 4), &["b", "c", "d"]) };
+        let (new, old) = (set("new", 1), candidates(set("old", 2), &["b", "c"]));
+        let with_surge = deployment(3, 1, 0, false);
+        check(&with_surge, &new, &candidates(set("old", 3), &["a", "b", "c"]), &[select("a")]);
+        // It drains: the old set counts it, and has fewer available.
+        let going = Set { available: 2, terminating: 1, ..candidates(set("old", 3), &["b", "c"]) };
         check(&with_surge, &new, &going, &[]);
-        let deleted = Set { machines: 3, available: 3, ..candidates(set("old", 4), &["b", "c", "d"]) };
-        check(&with_surge, &new, &deleted, &[scale("old", 3)]);
+        let deleted = Set { machines: 2, available: 2, ..candidates(set("old", 3), &["b", "c"]) };
+        check(&with_surge, &new, &deleted, &[scale("old", 2)]);
         check(&with_surge, &new, &old, &[]);
         let waiting_on = pass(&with_surge, Some(&new), std::slice::from_ref(&old)).waiting_on;
-        assert_eq!(waiting_on, Some(WaitingOn::UserSelection { candidates: 3 }));
-        check(&deployment(4, 1, 1, false), &new, &old, &[select("b")]);
-        check(&deployment(4, 2, 0, false), &set("new", 2), &old, &[select("b")]);
+        assert_eq!(waiting_on, Some(WaitingOn::UserSelection { candidates: 2 }));
+        check(&deployment(3, 1, 1, false), &new, &old, &[select("b")]);
+        check(&deployment(3, 2, 0, false), &set("new", 2), &old, &[select("b")]);
         // A node that people selected is handed over all the same.
-        let mut updated = candidates(set("old", 3), &["c", "d"]);
+        let mut updated = candidates(set("old", 2), &["c"]);
         updated.in_place.updated = vec!["b".into()];
         let hand_over = Step::HandOver { set: "old".into(), machines: vec!["b".into()] };
         check(&with_surge, &new, &updated, &[hand_over]);
-        // So is a further machine that people delete replaced.
-        check(&with_surge, &new, &candidates(set("old", 2), &["c", "d"]), &[scale("new", 2)]);
+        // A further machine that people delete is replaced.
+        check(&with_surge, &new, &candidates(set("old", 1), &["c"]), &[scale("new", 2)]);
     }
 
     /// A node that was selected stays so when a machine is deleted by hand while it is drained, and no other one is selected.
     #[test]
     fn a_deleted_machine_withdraws_no_selection() {
-        let mut old = candidates(set("old", 3), &["b", "c"]);
+        let mut old = candidates(set("old", 2), &["c"]);
         old.in_place.undergoing = 1;
-        check(&deployment(4, 1, 0, false), &set("new", 1), &old, &[]);
+        check(&deployment(3, 1, 0, false), &set("new", 1), &old, &[]);
     }
 
     #[test]
