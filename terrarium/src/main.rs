@@ -3,8 +3,9 @@
 //!
 //! **Tour.** [`live`] landscapes of processes; [`simulate`] a whole landscape in one process;
 //! [`questions`] questions before acting; [`explain`] words; [`usage`] the order of its words and what is wrong with
-//! them; [`output`] the one door to the terminal. What commands compute is in [`ops`].
+//! them; [`completion`] of words in a shell; [`output`] the one door to the terminal. What commands compute is in [`ops`].
 
+mod completion;
 mod explain;
 mod failure;
 mod live;
@@ -90,9 +91,13 @@ enum Command {
         joining: Box<live::joining::Arguments>,
     },
     Explain(explain::Arguments),
-    /// Print a script that completes commands in a shell
+    /// Print a script that completes commands, flags and names in a shell
+    ///
+    /// Load it when the shell starts: `source <(terrarium completion bash)` in ~/.bashrc, the same with zsh in ~/.zshrc,
+    /// `terrarium completion fish | source` in ~/.config/fish/config.fish. Names of Shoots, Seeds and faults are those of
+    /// the landscape that the words name, if it runs.
     Completion {
-        /// Which shell
+        /// Shell that reads the script
         #[arg(value_enum)]
         shell: Shell,
     },
@@ -105,8 +110,12 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if completion::answer(&words) {
+        return ExitCode::SUCCESS;
+    }
     let mut output = Output::standard();
-    let words: Vec<OsString> = usage::in_order(std::env::args_os().collect());
+    let words = usage::in_order(words);
     let arguments = match Arguments::try_parse_from(&words) {
         Ok(arguments) => arguments,
         // Help and version are answers, in clap's own form.
@@ -132,7 +141,9 @@ fn main() -> ExitCode {
         Command::Events(arguments) => live::events::run(arguments, &mut output),
         Command::Logs(arguments) => live::logs::run(arguments, &mut output),
         Command::Explain(arguments) => explain::run(arguments, &mut output),
-        Command::Completion { shell } => completion(*shell, &mut output),
+        Command::Completion { shell } => {
+            completion::script(*shell, words.first()).and_then(|script| output.line(&script))
+        }
         Command::Config(arguments) => live::config::run(arguments, &mut output),
         Command::Clock(arguments) => live::clock::run(arguments, &mut output),
         Command::Log(arguments) => live::log::run(arguments, &mut output),
@@ -168,12 +179,6 @@ fn version(form: Form, output: &mut Output) -> Result<(), Failure> {
         Form::Text => output.line(&format!("terrarium {own} (emulates Gardener {gardener})")),
         _ => output.record(form, &serde_json::json!({ "terrarium": own, "gardener": gardener })),
     }
-}
-
-fn completion(shell: Shell, output: &mut Output) -> Result<(), Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "terrarium", &mut script);
-    output.line(String::from_utf8_lossy(&script).trim_end())
 }
 
 fn component(

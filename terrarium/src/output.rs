@@ -14,9 +14,9 @@ pub(crate) enum Form {
     /// Lines for people
     #[default]
     Text,
-    /// JSON, each record on a line of its own
+    /// JSON, each record on a line of its own; of no record no line
     Json,
-    /// YAML, each record a document of its own
+    /// YAML, each record a document of its own; of no record none
     Yaml,
 }
 

@@ -14,10 +14,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::TypedValueParser;
 
-use self::commands::demo;
 pub(crate) use self::commands::{
-    ask, at, clock, config, credential, dashboard, doctor, down, dump, events, fault, get, history, kubeconfig_command,
-    kubectl, landscapes, log, logs, replay, status, up, upgrade,
+    ask, at, clock, config, credential, dashboard, demo, doctor, down, dump, events, fault, get, history,
+    kubeconfig_command, kubectl, landscapes, log, logs, replay, status, up, upgrade,
 };
 pub(crate) use self::landscape::client;
 pub(crate) use self::landscape::directory::{Directory, Facts};

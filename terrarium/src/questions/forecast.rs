@@ -119,15 +119,14 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             &paths(&arguments.files, arguments.recursive)?,
             Reading { random: &random, now: from, rules },
         )?,
-        Some(OfLandscape { world, facts, .. }) if world.shoots.is_empty() => {
-            return Err(Failure::input(
-                format!("landscape {} has no Shoot", facts.name),
-                "create one, or give manifests with -f",
-            ));
+        Some(OfLandscape { world, facts, .. }) if world.shoots.is_empty() && arguments.explain.is_none() => {
+            // Nothing is an answer: no row in each form.
+            output.note(&format!("note: landscape {} has no Shoot", facts.name));
+            return print(&Forecast::of(&world, from, until, &random), arguments, output);
         }
         Some(landscape) => landscape.world,
     };
-    if world.shoots.is_empty() {
+    if world.shoots.is_empty() && !arguments.files.is_empty() {
         accept(&world, arguments.force, output)?;
         return Err(Failure::input("there is no Shoot among the manifests", "add the Shoots to be looked at"));
     }

@@ -75,11 +75,11 @@ pub(crate) enum Form {
     /// Columns, for a person
     #[default]
     Table,
-    /// Comma-separated values with a header
+    /// Comma-separated values with a header; of no row the header
     Csv,
-    /// One JSON object a line
+    /// One JSON object a line; of no row no line
     Json,
-    /// A YAML list
+    /// A YAML list; of no row `[]`
     Yaml,
 }
 
@@ -104,6 +104,9 @@ pub(crate) fn print_objects(
             })
         }
         Form::Table => {
+            if objects.is_empty() {
+                return Ok(());
+            }
             let headers: Vec<String> = columns.iter().map(|key| words(key)).collect();
             let mut table = Table::new(&headers.iter().map(String::as_str).collect::<Vec<_>>());
             for object in objects {

@@ -74,6 +74,12 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         output.note(&format!("note: {note}"));
     }
     let found = versions::offered(&world, arguments.name.as_deref(), now, profile);
+    let is_empty = found.is_none() && arguments.name.is_none() && arguments.files.is_empty();
+    if is_empty {
+        output.note("note: the landscape has no CloudProfile: `kubectl apply` one");
+    }
+    // Nothing is an answer: no row in each form.
+    let found = if is_empty { Some(Offered::default()) } else { found };
     let Some(Offered { mut rows, warnings }) = found else {
         let names: Vec<String> = world.offers().keys().map(ProfileKey::shown).collect();
         let what = match &arguments.name {
@@ -81,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             None => "there is no CloudProfile".to_owned(),
         };
         let hint = match &names[..] {
-            [] if arguments.files.is_empty() => "`kubectl apply` one".to_owned(),
+            [] if arguments.files.is_empty() => "`kubectl apply` it".to_owned(),
             [] => "add the CloudProfile to the manifests".to_owned(),
             [one] => format!("there is {one}"),
             names => format!("there are {}", names.join(", ")),

@@ -9,7 +9,7 @@ pub(crate) mod clock;
 pub(crate) mod config;
 pub(crate) mod credential;
 pub(crate) mod dashboard;
-pub(in crate::live) mod demo;
+pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod down;
 pub(crate) mod dump;

@@ -79,6 +79,11 @@ impl Play {
         })
     }
 
+    /// Names of all stories, and of the list.
+    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+        Self::ALL.into_iter().map(Self::name).chain([Self::LIST])
+    }
+
     /// A line for each.
     pub(crate) fn list() -> impl Iterator<Item = String> {
         Self::ALL.into_iter().map(|play| format!("{:<13}{}", play.name(), play.about()))
