@@ -9,6 +9,7 @@ mod cloud_profile;
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::constants::{api_version, namespace};
+use domain::admission::shoot::TWO_CLOUD_PROFILES;
 use serde_json::{Value, json};
 
 use ops::manifests::{Manifest, Origin};
@@ -89,6 +90,21 @@ pub(crate) fn plan(manifests: Vec<Manifest>, registered: &BTreeSet<ExtensionType
         }
     }
     plan
+}
+
+/// The line to delete from a Shoot that was refused because it names a CloudProfile twice; None: refused for another reason.
+pub(crate) fn removal(manifest: &Manifest, refusal: &str) -> Option<String> {
+    if !refusal.contains(TWO_CLOUD_PROFILES) {
+        return None;
+    }
+    let spec = &manifest.object["spec"];
+    let (old, new) = (string(&spec["cloudProfileName"]), &spec["cloudProfile"]);
+    let kind = new["kind"].as_str().unwrap_or("CloudProfile");
+    Some(format!(
+        "delete the line `cloudProfileName: {old}` of its spec, which is deprecated, and run again: then {kind} {} is used; or \
+         delete `cloudProfile` if CloudProfile {old} is meant",
+        string(&new["name"])
+    ))
 }
 
 struct Completion {

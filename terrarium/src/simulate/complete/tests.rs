@@ -128,3 +128,21 @@ fn a_shoot_as_a_server_prints_it_is_taken() {
     assert_eq!(left("big"), (Value::Null, 1));
     assert_eq!(left("other"), (json!("other"), 0), "the server refuses it");
 }
+
+#[test]
+fn a_shoot_with_two_cloud_profiles_is_told_what_to_delete() {
+    let text = SHOOT.replace(
+        "cloudProfile: {name: big}",
+        "cloudProfile: {kind: NamespacedCloudProfile, name: big}\n  cloudProfileName: other",
+    );
+    let plan = plan(parse("f.yaml", &text).expect("valid manifests"), &registered());
+    let hint = removal(&plan.shoots[0], &format!("Internal error occurred: {TWO_CLOUD_PROFILES}"));
+    assert_eq!(
+        hint.as_deref(),
+        Some(
+            "delete the line `cloudProfileName: other` of its spec, which is deprecated, and run again: then \
+             NamespacedCloudProfile big is used; or delete `cloudProfile` if CloudProfile other is meant"
+        )
+    );
+    assert_eq!(removal(&plan.shoots[0], "the region is unknown"), None);
+}

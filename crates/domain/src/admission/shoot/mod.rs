@@ -58,6 +58,9 @@ pub struct Context<'a> {
     pub now: DateTime<Utc>,
 }
 
+/// Refusal of a new Shoot with both fields that name a CloudProfile.
+pub const TWO_CLOUD_PROFILES: &str = "new shoot can only specify either cloudProfileName or cloudProfile reference";
+
 /// What can be said before anything is looked up. `Ok(true)`: the rest need not be asked.
 ///
 /// # Errors
@@ -82,8 +85,7 @@ pub fn precheck(
             shoot.metadata.annotations.insert(annotation::CREATED_BY.to_owned(), user.to_owned());
             let named = shoot.spec.cloud_profile_name.as_deref().is_some_and(|name| !name.is_empty());
             if named && shoot.spec.cloud_profile.is_some() {
-                let text = "new shoot can only specify either cloudProfileName or cloudProfile reference";
-                return Err(Refusal::Plain(text.to_owned()));
+                return Err(Refusal::Plain(TWO_CLOUD_PROFILES.to_owned()));
             }
             Ok(false)
         }
