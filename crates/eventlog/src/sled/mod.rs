@@ -27,7 +27,7 @@
 //!
 //! **Tour.** [`SledLog`] the handle; `writer` and `keeper` the threads; `state` what expectations and guards are judged
 //! by; `journal`, `reached`, `store`, `checkpoint`, `record`, `directory` what is on the disk; `recovery` opening; `history`
-//! reading; `shared` what readers see.
+//! reading; `recent` the last entries; `shared` what readers see.
 
 mod checkpoint;
 mod directory;
@@ -36,6 +36,7 @@ mod journal;
 mod keeper;
 mod outcome;
 mod reached;
+mod recent;
 mod record;
 mod recovery;
 mod repair;
@@ -450,21 +451,15 @@ impl SledLog {
     fn snapshot(&self, revision: Revision, resource: Option<Arc<str>>) -> BoxFuture<Result<Snapshot, ReadError>> {
         let shared = self.0.shared.clone();
         Box::pin(async move {
-            let (head, objects, heartbeats) = {
+            let heartbeats = {
                 let published = shared.published();
                 published.check(revision)?;
-                (published.head, published.objects.clone(), published.heartbeats.clone())
+                if let Some(state) = published.recent.state(&published.objects, revision, resource.as_deref()) {
+                    return Ok(state);
+                }
+                published.heartbeats.clone()
             };
             let mut snapshot = Vec::new();
-            if revision == head {
-                for (key, live) in &objects {
-                    if resource.as_ref().is_some_and(|resource| *resource != key.resource) {
-                        continue;
-                    }
-                    snapshot.push(((**key).clone(), live.revision, live.sections.clone()));
-                }
-                return Ok(snapshot);
-            }
             let beats: BTreeMap<&Key, &Arc<Entry>> =
                 heartbeats.range(..=revision).map(|(_, entry)| (&entry.key, entry)).collect();
             let (_, mut base) = shared.store(revision)?;
@@ -548,8 +543,11 @@ impl EventLog for SledLog {
         let shared = &self.0.shared;
         let mut published = shared.published();
         published.check(from)?;
-        let past = Cursor::new(from, published.head, cluster, &published.heartbeats);
         let head = published.head;
+        if let Some(missed) = published.recent.entries(from, cluster) {
+            return Ok(published.subscribers.subscribe(missed, head, cluster));
+        }
+        let past = Cursor::new(from, head, cluster, &published.heartbeats);
         let live = published.subscribers.subscribe(Vec::new(), head, cluster);
         drop(published);
         Ok(history::follow(shared.clone(), past, live))

@@ -14,6 +14,7 @@ use crate::subscribers::Subscribers;
 
 use super::checkpoint::Base;
 use super::directory::Directory;
+use super::recent::Recent;
 use super::state::{Fold, Heartbeats, Objects};
 use super::store::{Broken, Store};
 use super::trouble::Trouble;
@@ -39,6 +40,7 @@ pub(super) struct Published {
     pub(super) time: DateTime<Utc>,
     pub(super) objects: Objects,
     pub(super) heartbeats: Heartbeats,
+    pub(super) recent: Recent,
     pub(super) base: Arc<Base>,
     pub(super) subscribers: Subscribers,
     /// None once the log is closed.
@@ -58,6 +60,7 @@ impl Shared {
             time: fold.time,
             objects: fold.objects.clone(),
             heartbeats: fold.heartbeats.clone(),
+            recent: Recent::after(fold.head),
             base: Arc::new(base),
             subscribers: Subscribers::default(),
             store: Some(store),
@@ -83,8 +86,10 @@ impl Shared {
         published.time = fold.time;
         published.objects = fold.objects.clone();
         published.heartbeats = fold.heartbeats.clone();
-        if published.subscribers.any() {
-            for entry in entries {
+        let has_subscribers = published.subscribers.any();
+        for entry in entries {
+            published.recent.push(entry);
+            if has_subscribers {
                 published.subscribers.publish(entry);
             }
         }

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The last entries, in memory: what a follower needs that is a moment behind the head.
+//!
+//! A follower asks for the head, then for the state at it, then for what comes after it; meanwhile the head moves on. The
+//! store answers both, too, but sled takes a time to open that grows with all of history, and a state of the past is a walk
+//! over every object that ever was.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use crate::entry::{Entry, Key, Revision, Sections};
+use crate::log::Snapshot;
+
+use super::state::Objects;
+
+/// Maximum number of entries. Few in tests, which read the past of short histories from the store, too.
+const MAX_ENTRIES: usize = if cfg!(test) { 64 } else { 1024 };
+/// Maximum bytes of the objects in the entries; the last entry is always kept.
+const MAX_BYTES: usize = 4 << 20;
+
+/// All entries after a revision.
+#[derive(Debug, Default)]
+pub(super) struct Recent {
+    floor: Revision,
+    entries: VecDeque<Arc<Entry>>,
+    bytes: usize,
+}
+
+impl Recent {
+    /// No entries; those after a revision will be pushed.
+    pub(super) fn after(floor: Revision) -> Self {
+        Self { floor, ..Self::default() }
+    }
+
+    /// Adds the next entry, and drops the oldest ones if there are too many.
+    pub(super) fn push(&mut self, entry: &Arc<Entry>) {
+        self.bytes += bytes_of(entry);
+        self.entries.push_back(entry.clone());
+        while self.entries.len() > MAX_ENTRIES || (self.bytes > MAX_BYTES && self.entries.len() > 1) {
+            let Some(oldest) = self.entries.pop_front() else { break };
+            self.bytes -= bytes_of(&oldest);
+            self.floor = oldest.revision;
+        }
+    }
+
+    /// The entries after a revision, newest first; `None`: some of them are not here any more.
+    fn newest_first(&self, from: Revision) -> Option<impl Iterator<Item = &Arc<Entry>>> {
+        let entries = self.entries.iter().rev();
+        (from >= self.floor).then(|| entries.take_while(move |entry| entry.revision > from))
+    }
+
+    /// The entries after a revision, in order; `None`: some of them are not here any more.
+    pub(super) fn entries(&self, from: Revision, cluster: Option<&str>) -> Option<Vec<Arc<Entry>>> {
+        let is_wanted = |entry: &&Arc<Entry>| cluster.is_none_or(|cluster| *cluster == *entry.key.cluster);
+        let mut entries: Vec<Arc<Entry>> = self.newest_first(from)?.filter(is_wanted).cloned().collect();
+        entries.reverse();
+        Some(entries)
+    }
+
+    /// The objects at a revision, in key order, of one resource or of all: those of the head, without what the entries
+    /// since have changed. `None`: some of these entries are not here any more.
+    pub(super) fn state(&self, head: &Objects, at: Revision, resource: Option<&str>) -> Option<Snapshot> {
+        let mut before: BTreeMap<&Key, Option<&(Revision, Sections)>> = BTreeMap::new();
+        for entry in self.newest_first(at)? {
+            before.insert(&entry.key, entry.previous.as_ref());
+        }
+        let is_wanted = |key: &Key| resource.is_none_or(|resource| *resource == *key.resource);
+        let mut snapshot = Snapshot::new();
+        for (key, live) in head.iter().filter(|(key, _)| is_wanted(key)) {
+            match before.remove(&**key) {
+                None => snapshot.push(((**key).clone(), live.revision, live.sections.clone())),
+                Some(None) => {}
+                Some(Some((revision, sections))) => snapshot.push(((**key).clone(), *revision, sections.clone())),
+            }
+        }
+        let deleted = before.into_iter().filter(|(key, _)| is_wanted(key));
+        let deleted = deleted.filter_map(|(key, before)| before.map(|(revision, object)| (key, *revision, object)));
+        let existing = snapshot.len();
+        snapshot.extend(deleted.map(|(key, revision, object)| (key.clone(), revision, object.clone())));
+        if snapshot.len() > existing {
+            snapshot.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+        }
+        Some(snapshot)
+    }
+}
+
+fn bytes_of(entry: &Entry) -> usize {
+    entry.object.parts.iter().map(bytes::Bytes::len).sum()
+}
