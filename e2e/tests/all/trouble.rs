@@ -209,9 +209,6 @@ fn words_of_a_landscape_are_explained() {
     let (code, error) = sandbox.terrarium_refused(&["explain", "EveryNodesReady"]);
     assert_eq!(code, 2, "{error}");
     in_order(&error, &["`EveryNodesReady` is not known", "hint: near it are `EveryNodeReady`"]);
-    for shell in ["bash", "zsh", "fish"] {
-        assert!(sandbox.terrarium(&["completion", shell]).contains("terrarium"), "{shell}");
-    }
 }
 
 /// Forms in which people name a Shoot and a component.
@@ -296,4 +293,32 @@ fn processes_are_heard_with_both_times() {
     in_order(&sandbox.terrarium(&["status"]), &["gardener-scheduler"]);
     let (code, _) = sandbox.terrarium_refused(&["logs", "gardener-scheduler/nobody"]);
     assert_eq!(code, 2);
+}
+
+/// A disk of one mebibyte, in a mount namespace of the command's own. Where the system allows none, nothing is tried.
+#[test]
+fn a_start_on_a_full_disk_names_the_disk() {
+    let sandbox = sandbox("full-disk");
+    let disk = sandbox.folder().join("disk");
+    fs::create_dir_all(&disk).expect("a folder");
+    let unshared = |text: &str| Command::new("unshare").args(["-Urm", "sh", "-c", text]).output();
+    let mount = format!("mount -t tmpfs -o size=1m none {}", disk.display());
+    if !unshared(&mount).is_ok_and(|output| output.status.success()) {
+        return;
+    }
+    let program = binaries().join("terrarium");
+    for place in ["", "/not/there/yet"] {
+        let place = format!("{}{place}", disk.display());
+        let up = format!(
+            "{} up --data-dir {place} --kubeconfig ''; code=$?; ls -A {}; exit $code",
+            program.display(),
+            disk.display()
+        );
+        let output = unshared(&format!("{mount} && {up}")).expect("it runs");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        let what = format!("error: the disk of `{}` is full: 1024 KiB are free, 8192 KiB are needed", disk.display());
+        in_order(&error, &[&what, "hint: make room and try again: nothing is lost"]);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "nothing is left behind");
+    }
 }

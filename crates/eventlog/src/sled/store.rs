@@ -29,6 +29,7 @@ use crate::entry::{Key, Revision, Verb};
 use crate::splice::checksum;
 
 use super::record::Record;
+use super::trouble::is_full;
 
 /// Bytes of a value at most.
 pub(super) const MAX_VALUE: usize = 4096;
@@ -50,6 +51,8 @@ pub(super) struct Broken(pub(super) String);
 impl From<sled::Error> for Broken {
     fn from(error: sled::Error) -> Self {
         match error {
+            // A copy of sled's error has Rust's form of it as its text.
+            sled::Error::Io(error) if is_full(&error) => Self("no space is left on the disk".to_owned()),
             // As the system words it; sled shows what Rust calls it.
             sled::Error::Io(error) => Self(error.to_string()),
             error => Self(error.to_string()),

@@ -38,6 +38,12 @@ impl Arguments {
         Ok(found)
     }
 
+    /// True if the landscape has its log in memory, or will have.
+    pub(super) fn is_in_memory(&self, directory: &Directory) -> Result<bool, Failure> {
+        let wanted = || if self.ephemeral { Some("memory".to_owned()) } else { self.settings.log.clone() };
+        Ok(directory.facts()?.map(|facts| facts.log).or_else(wanted).is_some_and(|log| log == "memory"))
+    }
+
     /// Whether a landscape of which it is not known yet gets a gardener-operator.
     fn has_operator(&self) -> bool {
         self.settings.operator.unwrap_or(true)

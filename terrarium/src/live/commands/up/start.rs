@@ -83,6 +83,9 @@ pub(super) async fn bring_up(
             }
         }
         let holder = directory.holder()?;
+        if holder.is_none() && ours.is_none() && !arguments.is_in_memory(directory)? {
+            must_have_room(directory)?;
+        }
         if directory.facts()?.is_some() || holder.is_none() {
             match arguments.facts(directory)? {
                 Some((facts, made)) if holder.is_none() && ours.is_none() => {
@@ -124,6 +127,14 @@ pub(super) async fn bring_up(
         }
         wall.sleep(LOOK, TimerClass::Work).await;
     }
+}
+
+/// Refuses to start on a full disk: the log would take no writes, so that the landscape would never be ready.
+fn must_have_room(directory: &Directory) -> Result<(), Failure> {
+    let path = std::path::absolute(directory.path()).unwrap_or_else(|_| directory.path().to_owned());
+    // A new landscape has no directory yet.
+    let full = path.ancestors().find(|path| path.exists()).and_then(SledLog::no_room);
+    full.map_or(Ok(()), |full| Err(Failure::input(full.to_string(), "make room and try again: nothing is lost")))
 }
 
 /// What the landscape lacks whose host is there, as it says itself; it may be about to end, or have ended.
