@@ -22,7 +22,7 @@ pub(super) async fn done(log: &SledLog, append: Append) -> Revision {
     log.append(append).await.expect("an append that holds").revision
 }
 
-fn heartbeat(name: &str, at: Revision, status: u64) -> Append {
+pub(super) fn heartbeat(name: &str, at: Revision, status: u64) -> Append {
     Append { volatile: true, ..update_status(name, at, status) }
 }
 
