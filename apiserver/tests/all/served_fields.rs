@@ -22,7 +22,11 @@ fn options(minor: u64) -> Options {
 
 async fn garden(minor: u64) -> Garden {
     let garden = Garden::new(&options(minor));
-    garden.apply(include_str!("manifests/garden.yaml")).await;
+    let secret = "secretRef: {name: dns, namespace: garden}";
+    let both = format!("{secret}, credentialsRef: {{apiVersion: v1, kind: Secret, name: dns, namespace: garden}}");
+    let manifests = include_str!("manifests/garden.yaml");
+    assert!(manifests.contains(secret), "the Seed has a DNS provider");
+    garden.apply(&manifests.replace(secret, &both)).await;
     garden
 }
 
@@ -277,5 +281,40 @@ fn an_older_release_keeps_the_status_of_a_cloud_profile() {
         older.send("PUT", PROFILE, JSON, &whole).await.accepted();
         let shown = newer.get(PROFILE).await;
         assert_eq!((&shown["metadata"]["labels"]["a"], &shown["status"]), (&json!("b"), &status));
+    });
+}
+
+/// Which of the two references to credentials a Seed has, by release.
+#[test]
+fn references_to_credentials_of_a_seed_follow_the_release() {
+    const SEED: &str = "/apis/core.gardener.cloud/v1beta1/seeds/local";
+    let secret = json!({ "name": "dns", "namespace": "garden" });
+    let reference = json!({ "apiVersion": "v1", "kind": "Secret", "name": "dns", "namespace": "garden" });
+    support::run(async {
+        // Release, the reference that is given, and those of the DNS provider and of the backup that are stored.
+        for (minor, given, of_dns, of_backup) in [
+            (120, "secretRef", [true, false], [true, true]),
+            (122, "secretRef", [true, false], [true, true]),
+            (134, "secretRef", [true, false], [false, true]),
+            (135, "secretRef", [true, true], [false, true]),
+            (138, "credentialsRef", [true, true], [false, true]),
+            (139, "credentialsRef", [false, true], [false, true]),
+            (149, "credentialsRef", [false, true], [false, true]),
+        ] {
+            let garden = garden(minor).await;
+            let mut seed = garden.get(SEED).await;
+            let provider = &mut seed["spec"]["dns"]["provider"];
+            provider["secretRef"] = if given == "secretRef" { secret.clone() } else { Value::Null };
+            provider["credentialsRef"] = if given == "credentialsRef" { reference.clone() } else { Value::Null };
+            seed["spec"]["backup"] = json!({ "provider": "local", "credentialsRef": reference });
+            let stored = garden.send("PUT", SEED, JSON, &seed).await.accepted();
+            let found = |parent: &Value| ["secretRef", "credentialsRef"].map(|name| parent[name].is_object());
+            assert_eq!(found(&stored["spec"]["dns"]["provider"]), of_dns, "1.{minor}: {stored:#}");
+            assert_eq!(found(&stored["spec"]["backup"]), of_backup, "1.{minor}: {stored:#}");
+
+            // What the server fills in is no change.
+            let again = garden.send("PUT", SEED, JSON, &stored).await.accepted();
+            assert_eq!(again["metadata"]["resourceVersion"], stored["metadata"]["resourceVersion"], "1.{minor}");
+        }
     });
 }
