@@ -132,7 +132,7 @@ fn decoding_follows_the_release() {
                     let is_warned = warnings.iter().any(|warning| warning.contains(&text));
                     assert_eq!(is_warned, warns && !case.is_served(minor), "{place} {validation}: {warnings:?}");
                 }
-                // What is unknown is pruned: it is neither answered nor stored.
+                // An unknown field is pruned: it is neither answered nor stored.
                 let created = garden.send("POST", SHOOTS, JSON, &shoot).await.accepted();
                 let expected = case.is_served(minor).then_some(&case.value);
                 assert_eq!(created.pointer(case.pointer), expected, "{place}");
@@ -237,7 +237,7 @@ fn a_newer_release_hides_a_removed_field_and_keeps_it_in_the_log() {
         assert_eq!(found(&older).await.as_ref(), Some(&case.value));
         assert_eq!(found(&newer).await, None);
 
-        // What the newer one writes leaves it.
+        // Writes of the newer one leave it.
         newer.send("PATCH", SHOOT, MERGE, &json!({ "spec": { "purpose": "testing" } })).await.accepted();
         let mut whole = newer.get(SHOOT).await;
         whole["spec"]["purpose"] = json!("evaluation");
@@ -284,7 +284,7 @@ fn an_older_release_keeps_the_status_of_a_cloud_profile() {
     });
 }
 
-/// Which of the two references to credentials a Seed has, by release.
+/// The two references to credentials: one in some releases, both in others.
 #[test]
 fn references_to_credentials_of_a_seed_follow_the_release() {
     const SEED: &str = "/apis/core.gardener.cloud/v1beta1/seeds/local";
@@ -312,7 +312,7 @@ fn references_to_credentials_of_a_seed_follow_the_release() {
             assert_eq!(found(&stored["spec"]["dns"]["provider"]), of_dns, "1.{minor}: {stored:#}");
             assert_eq!(found(&stored["spec"]["backup"]), of_backup, "1.{minor}: {stored:#}");
 
-            // What the server fills in is no change.
+            // A value that the server fills in is no change.
             let again = garden.send("PUT", SEED, JSON, &stored).await.accepted();
             assert_eq!(again["metadata"]["resourceVersion"], stored["metadata"]["resourceVersion"], "1.{minor}");
         }
