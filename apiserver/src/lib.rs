@@ -142,7 +142,7 @@ pub fn register(builder: Builder, options: &Options, random: Random, authorizer:
             catalogue::of::<NamespacedCloudProfile>(),
             strategy::NamespacedCloudProfileStrategy(options.judging_gates()),
         )
-        .resource::<Seed>(catalogue::of::<Seed>(), strategy::seed())
+        .resource::<Seed>(catalogue::of::<Seed>(), strategy::seed(options.version.served_release()))
         .resource::<Project>(catalogue::of::<Project>(), strategy::project())
         .resource::<SecretBinding>(catalogue::of::<SecretBinding>(), strategy::secret_binding())
         .resource::<CredentialsBinding>(catalogue::of::<CredentialsBinding>(), strategy::credentials_binding())
@@ -150,7 +150,10 @@ pub fn register(builder: Builder, options: &Options, random: Random, authorizer:
         .resource::<ExposureClass>(catalogue::of::<ExposureClass>(), strategy::exposure_class())
         .resource::<InternalSecret>(catalogue::of::<InternalSecret>(), strategy::internal_secret())
         .resource::<ShootState>(catalogue::of::<ShootState>(), strategy::shoot_state())
-        .resource::<BackupBucket>(catalogue::of::<BackupBucket>(), strategy::backup_bucket())
+        .resource::<BackupBucket>(
+            catalogue::of::<BackupBucket>(),
+            strategy::backup_bucket(options.version.served_release()),
+        )
         .resource::<BackupEntry>(catalogue::of::<BackupEntry>(), strategy::backup_entry())
         .resource::<ControllerRegistration>(
             catalogue::of::<ControllerRegistration>(),

@@ -7,6 +7,7 @@ use api::constants::{annotation, label, namespace, role};
 use api::core::Shoot;
 use api::kubernetes::core::Secret;
 use api::seedmanagement::{Gardenlet, ManagedSeed as Object};
+use apimachinery::release::{Release, Releases};
 use apimachinery::{Resource, Status};
 use domain::admission::bindings::check_seed_deletion;
 use domain::admission::managed_seed as rules;
@@ -16,8 +17,13 @@ use serde_json::{Value, json};
 
 use super::{Verdict, refused, stored, writes};
 
+/// Releases whose Seeds name the credentials of their DNS provider by `credentialsRef`.
+const CREDENTIALS_REF: Releases = Releases::since(135);
+
 /// A ManagedSeed is judged by its Shoot and completed from it.
-pub(super) struct ManagedSeed;
+pub(super) struct ManagedSeed {
+    pub(super) release: Release,
+}
 
 impl Plugin for ManagedSeed {
     fn name(&self) -> &'static str {
@@ -38,14 +44,14 @@ impl Plugin for ManagedSeed {
         };
         let other = others.iter().find(is_other);
         let other = other.map(|other| format!("{}/{}", other.metadata.namespace, other.metadata.name));
-        let provider = dns_provider(shoot.as_deref(), reads);
+        let provider = dns_provider(shoot.as_deref(), self.release, reads);
         let result = rules::admit(seed, old, shoot.as_deref(), other.as_deref(), &provider);
         result.map_err(|refusal| refused::<Object>(attributes, refusal))
     }
 }
 
 /// The provider of the default domain that a Shoot's domain belongs to; null: it belongs to none.
-fn dns_provider(shoot: Option<&Shoot>, reads: &Reads<'_>) -> Value {
+fn dns_provider(shoot: Option<&Shoot>, release: Release, reads: &Reads<'_>) -> Value {
     let domain = shoot.and_then(|shoot| shoot.spec.dns.as_ref()?.domain.clone()).unwrap_or_default();
     let secrets = reads.list::<Secret>(Some(namespace::GARDEN));
     let of_domain = |secret: &&Arc<Secret>| {
@@ -55,10 +61,15 @@ fn dns_provider(shoot: Option<&Shoot>, reads: &Reads<'_>) -> Value {
             && domain.strip_suffix(own).is_some_and(|rest| rest.ends_with('.'))
     };
     secrets.iter().find(of_domain).map_or(Value::Null, |secret| {
-        json!({
-            "type": secret.metadata.annotation(annotation::DNS_PROVIDER),
-            "secretRef": { "name": secret.metadata.name, "namespace": namespace::GARDEN },
-        })
+        let mut provider = json!({ "type": secret.metadata.annotation(annotation::DNS_PROVIDER) });
+        let name = &secret.metadata.name;
+        if CREDENTIALS_REF.contain(release) {
+            provider["credentialsRef"] =
+                json!({ "apiVersion": "v1", "kind": Secret::KIND, "name": name, "namespace": namespace::GARDEN });
+        } else {
+            provider["secretRef"] = json!({ "name": name, "namespace": namespace::GARDEN });
+        }
+        provider
     })
 }
 

@@ -54,7 +54,7 @@ pub fn chain(options: &Options, authorizer: Arc<dyn Authorizer>) -> Vec<Arc<dyn 
         Arc::new(lifecycle::FinalizerRemoval),
         Arc::new(access::CustomVerbAuthorizer(access)),
         Arc::new(shoot::ShootResourceReservation),
-        Arc::new(managed_seed::ManagedSeed),
+        Arc::new(managed_seed::ManagedSeed { release }),
         Arc::new(managed_seed::ManagedSeedShoot),
         Arc::new(resource_quota::ResourceQuotas),
     ]

@@ -13,6 +13,7 @@ use api::core::*;
 use api::core_v1;
 use api::security::CredentialsBinding;
 use api::seedmanagement::{Gardenlet, ManagedSeed};
+use apimachinery::release::{Release, Releases};
 use domain::validation::{
     bindings, extensibility, gardenlet as gardenlets, gardenlet_configuration as configuration, objects,
     project as projects, seed as seeds,
@@ -20,13 +21,32 @@ use domain::validation::{
 use domain::{defaulting, generation};
 use generic_apiserver::registry::Generation;
 
+/// Releases in which a Seed's backup has both references to its credentials.
+const SEED_BACKUP_SYNC: Releases = Releases::between(118, 123);
+/// Releases in which a Seed's DNS provider has both references to its credentials.
+const SEED_DNS_SYNC: Releases = Releases::between(135, 139);
+/// Releases in which a BackupBucket has both references to its credentials.
+const BUCKET_SYNC: Releases = Releases::until(124);
+
 /// Strategy of Seeds.
-pub fn seed() -> Rules<Seed> {
-    fn sync(seed: &mut Seed) {
+pub fn seed(release: Release) -> Rules<Seed> {
+    fn sync_backup(seed: &mut Seed) {
         if let Some(backup) = &mut seed.spec.backup {
             defaulting::sync_backup_references(&mut backup.secret_ref, &mut backup.credentials_ref);
         }
     }
+    fn sync_dns(seed: &mut Seed) {
+        if let Some(provider) = &mut seed.spec.dns.provider {
+            defaulting::sync_backup_references(&mut provider.secret_ref, &mut provider.credentials_ref);
+        }
+    }
+    let sync = if SEED_BACKUP_SYNC.contain(release) {
+        sync_backup
+    } else if SEED_DNS_SYNC.contain(release) {
+        sync_dns
+    } else {
+        |_: &mut Seed| {}
+    };
     Rules::new(seeds::seed, seeds::seed_update)
         .default(defaulting::seed)
         .prepare(sync)
@@ -83,10 +103,11 @@ pub fn shoot_state() -> Rules<ShootState> {
 }
 
 /// Strategy of BackupBuckets.
-pub fn backup_bucket() -> Rules<BackupBucket> {
-    fn sync(bucket: &mut BackupBucket) {
+pub fn backup_bucket(release: Release) -> Rules<BackupBucket> {
+    fn sync_both(bucket: &mut BackupBucket) {
         defaulting::sync_backup_references(&mut bucket.spec.secret_ref, &mut bucket.spec.credentials_ref);
     }
+    let sync = if BUCKET_SYNC.contain(release) { sync_both } else { |_: &mut BackupBucket| {} };
     Rules::new(objects::backup_bucket, objects::backup_bucket_update)
         .prepare(sync)
         .raises(generation::backup_bucket_update)

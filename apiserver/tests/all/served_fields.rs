@@ -22,7 +22,11 @@ fn options(minor: u64) -> Options {
 
 async fn garden(minor: u64) -> Garden {
     let garden = Garden::new(&options(minor));
-    garden.apply(include_str!("manifests/garden.yaml")).await;
+    let secret = "secretRef: {name: dns, namespace: garden}";
+    let both = format!("{secret}, credentialsRef: {{apiVersion: v1, kind: Secret, name: dns, namespace: garden}}");
+    let manifests = include_str!("manifests/garden.yaml");
+    assert!(manifests.contains(secret), "the Seed has a DNS provider");
+    garden.apply(&manifests.replace(secret, &both)).await;
     garden
 }
 
@@ -128,7 +132,7 @@ fn decoding_follows_the_release() {
                     let is_warned = warnings.iter().any(|warning| warning.contains(&text));
                     assert_eq!(is_warned, warns && !case.is_served(minor), "{place} {validation}: {warnings:?}");
                 }
-                // What is unknown is pruned: it is neither answered nor stored.
+                // An unknown field is pruned: it is neither answered nor stored.
                 let created = garden.send("POST", SHOOTS, JSON, &shoot).await.accepted();
                 let expected = case.is_served(minor).then_some(&case.value);
                 assert_eq!(created.pointer(case.pointer), expected, "{place}");
@@ -233,7 +237,7 @@ fn a_newer_release_hides_a_removed_field_and_keeps_it_in_the_log() {
         assert_eq!(found(&older).await.as_ref(), Some(&case.value));
         assert_eq!(found(&newer).await, None);
 
-        // What the newer one writes leaves it.
+        // Writes of the newer one leave it.
         newer.send("PATCH", SHOOT, MERGE, &json!({ "spec": { "purpose": "testing" } })).await.accepted();
         let mut whole = newer.get(SHOOT).await;
         whole["spec"]["purpose"] = json!("evaluation");
@@ -277,5 +281,40 @@ fn an_older_release_keeps_the_status_of_a_cloud_profile() {
         older.send("PUT", PROFILE, JSON, &whole).await.accepted();
         let shown = newer.get(PROFILE).await;
         assert_eq!((&shown["metadata"]["labels"]["a"], &shown["status"]), (&json!("b"), &status));
+    });
+}
+
+/// The two references to credentials: one in some releases, both in others.
+#[test]
+fn references_to_credentials_of_a_seed_follow_the_release() {
+    const SEED: &str = "/apis/core.gardener.cloud/v1beta1/seeds/local";
+    let secret = json!({ "name": "dns", "namespace": "garden" });
+    let reference = json!({ "apiVersion": "v1", "kind": "Secret", "name": "dns", "namespace": "garden" });
+    support::run(async {
+        // Release, the reference that is given, and those of the DNS provider and of the backup that are stored.
+        for (minor, given, of_dns, of_backup) in [
+            (120, "secretRef", [true, false], [true, true]),
+            (122, "secretRef", [true, false], [true, true]),
+            (134, "secretRef", [true, false], [false, true]),
+            (135, "secretRef", [true, true], [false, true]),
+            (138, "credentialsRef", [true, true], [false, true]),
+            (139, "credentialsRef", [false, true], [false, true]),
+            (149, "credentialsRef", [false, true], [false, true]),
+        ] {
+            let garden = garden(minor).await;
+            let mut seed = garden.get(SEED).await;
+            let provider = &mut seed["spec"]["dns"]["provider"];
+            provider["secretRef"] = if given == "secretRef" { secret.clone() } else { Value::Null };
+            provider["credentialsRef"] = if given == "credentialsRef" { reference.clone() } else { Value::Null };
+            seed["spec"]["backup"] = json!({ "provider": "local", "credentialsRef": reference });
+            let stored = garden.send("PUT", SEED, JSON, &seed).await.accepted();
+            let found = |parent: &Value| ["secretRef", "credentialsRef"].map(|name| parent[name].is_object());
+            assert_eq!(found(&stored["spec"]["dns"]["provider"]), of_dns, "1.{minor}: {stored:#}");
+            assert_eq!(found(&stored["spec"]["backup"]), of_backup, "1.{minor}: {stored:#}");
+
+            // A value that the server fills in is no change.
+            let again = garden.send("PUT", SEED, JSON, &stored).await.accepted();
+            assert_eq!(again["metadata"]["resourceVersion"], stored["metadata"]["resourceVersion"], "1.{minor}");
+        }
     });
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use api::core::{Seed, SeedDNS, SeedDNSProvider, SeedNetworks, SeedProvider, ShootNetworks};
+use api::kubernetes::core::{ObjectReference, SecretReference};
 use apimachinery::meta::ObjectMeta;
 use clock::Instant;
 use domain::profile::Profile;
@@ -97,14 +98,19 @@ pub fn local_seed() -> Seed {
         domain: "ingress.local.seed.example.org".to_owned(),
         controller: api::core::IngressController { kind: "nginx".to_owned(), ..Default::default() },
     });
+    let secret = ObjectReference {
+        api_version: "v1".to_owned(),
+        kind: "Secret".to_owned(),
+        name: "internal-domain".to_owned(),
+        namespace: "garden".to_owned(),
+        ..ObjectReference::default()
+    };
     seed.spec.dns = SeedDNS {
         provider: Some(SeedDNSProvider {
             r#type: "local".to_owned(),
-            secret_ref: api::kubernetes::core::SecretReference {
-                name: "internal-domain".to_owned(),
-                namespace: "garden".to_owned(),
-            },
-            ..SeedDNSProvider::default()
+            // Each release reads the one that it knows.
+            secret_ref: SecretReference { name: secret.name.clone(), namespace: secret.namespace.clone() },
+            credentials_ref: Some(secret),
         }),
         ..SeedDNS::default()
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Words for what releases 1.121 to 1.149 add and remove: fields, conditions, operations.
+//! Words of releases 1.121 to 1.149: fields, conditions and operations that they add or remove.
 //!
-//! Each says since which release it exists. What is served and not emulated says so in `set`.
+//! Each says since which release it exists; `set` says if it is served only.
 //!
 //! Source: pkg/apis/core/v1beta1/types_*.go, docs/usage/shoot/shoot_operations.md, docs/operations/cloudprofile_capabilities.md
 //! @ v1.149.0.

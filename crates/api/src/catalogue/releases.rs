@@ -71,7 +71,7 @@ const DEFAULTED: &[&str] = &[
     "verbosity",
 ];
 
-/// Below `status.credentials` of Shoots and Gardens.
+/// Fields below `status.credentials` of Shoots and Gardens.
 const CREDENTIALS: &[Row] = &[
     ("encryptionAtRest", since(133)),
     ("encryptionAtRest.provider", since(136)),
@@ -80,7 +80,7 @@ const CREDENTIALS: &[Row] = &[
     ("rotation.serviceAccountKey.pendingWorkersRollouts", since(112)),
 ];
 
-/// Below the settings of a kube-apiserver, those of a Shoot or of a virtual cluster.
+/// Fields below the settings of a kube-apiserver, those of a Shoot or of a virtual cluster.
 const KUBE_API_SERVER: &[Row] = &[
     ("autoscaling", since(114)),
     ("encryptionConfig", since(86)),
@@ -92,10 +92,10 @@ const KUBE_API_SERVER: &[Row] = &[
     ("tlsMinVersion", since(149)),
 ];
 
-/// Below the settings of a kube-controller-manager.
+/// Fields below the settings of a kube-controller-manager.
 const KUBE_CONTROLLER_MANAGER: &[Row] = &[("nodeCIDRMaskSizeIPv6", since(138))];
 
-/// Below the settings of kubelets, those of a Shoot or of a worker pool.
+/// Fields below the settings of kubelets, those of a Shoot or of a worker pool.
 const KUBELET: &[Row] = &[
     ("imageMaximumGCAge", since(120)),
     ("imageMinimumGCAge", since(120)),
@@ -106,16 +106,16 @@ const KUBELET: &[Row] = &[
     ("systemReserved", until(141)),
 ];
 
-/// Below the settings of machine-controller-manager for a worker pool.
+/// Fields below the settings of machine-controller-manager for a worker pool.
 const PRESERVATION: &[Row] = &[("autoPreserveFailedMachineMax", since(147)), ("machinePreserveTimeout", since(147))];
 
-/// Below the settings of a vertical pod autoscaler.
+/// Fields below the settings of a vertical pod autoscaler.
 const AUTOSCALER_LIMITS: &[Row] = &[("featureGates", since(124)), ("maxAllowed", since(125))];
 
-/// Below the settings of backups.
+/// Fields below the settings of backups.
 const BACKUP: &[Row] = &[("secretRef", until(123))];
 
-/// Below `spec` of a Shoot.
+/// Fields below `spec` of a Shoot.
 const SHOOT: &[Row] = &[
     ("accessRestrictions", since(107)),
     ("credentialsBindingName", since(98)),
@@ -158,7 +158,7 @@ const SHOOT: &[Row] = &[
     ("provider.workers.[].updateStrategy", since(113)),
 ];
 
-/// In the status of a Shoot, in addition to [`CREDENTIALS`].
+/// Fields in the status of a Shoot, in addition to [`CREDENTIALS`].
 const SHOOT_STATUS: &[Row] = &[
     ("advertisedAddresses.[].application", since(138)),
     ("credentials.rotation.kubeconfig", until(129)),
@@ -170,7 +170,7 @@ const SHOOT_STATUS: &[Row] = &[
     ("networking.egressCIDRs", since(107)),
 ];
 
-/// Below `spec` of a CloudProfile or NamespacedCloudProfile, and of the result of both.
+/// Fields below `spec` of a CloudProfile or NamespacedCloudProfile, and of the result of both.
 const OFFERS: &[Row] = &[
     ("kubernetes.versions.[].lifecycle", since(137)),
     ("machineImages.[].versions.[].capabilityFlavors", since(128)),
@@ -181,7 +181,7 @@ const OFFERS: &[Row] = &[
     ("machineTypes.[].machineControllerManager", since(137)),
 ];
 
-/// As [`OFFERS`], but not of a NamespacedCloudProfile's own specification.
+/// Fields below `spec` of a CloudProfile that a NamespacedCloudProfile's own specification does not have.
 const PROFILE: &[Row] = &[
     ("bastion", since(101)),
     ("capabilities", between(118, 128)),
@@ -191,17 +191,17 @@ const PROFILE: &[Row] = &[
     ("regions.[].accessRestrictions", since(107)),
 ];
 
-/// Below each resource of an extension.
+/// Fields below each resource of an extension.
 const RESPONSIBILITY: &[Row] = &[("continuousEndpointUpdate", since(148)), ("globallyEnabled", until(123))];
 
-/// Below the deployment of a gardenlet.
+/// Fields below the deployment of a gardenlet.
 const GARDENLET_DEPLOYMENT: &[Row] =
     &[("enableHealthProbes", since(149)), ("image.ref", since(140)), ("tolerations", since(136))];
 
-/// Below the place of a chart in a registry.
+/// Fields below the place of a chart in a registry.
 const REGISTRY: &[Row] = &[("caBundleSecretRef", since(136))];
 
-/// In a Garden, in addition to the tables that it shares.
+/// Fields of a Garden, in addition to the tables that it shares.
 const GARDEN: &[Row] = &[
     ("spec.resources", since(133)),
     ("spec.runtimeCluster.networking.ipFamilies", since(129)),
@@ -223,17 +223,17 @@ const GARDEN: &[Row] = &[
     ("status.encryptedResources", until(139)),
 ];
 
-/// In a Worker of group extensions.
+/// Fields of a Worker of group extensions.
 const WORKER: &[Row] = &[("status.machineDeployments.[].autoPreserveFailedMachineMax", since(147))];
 
-/// In an OperatingSystemConfig.
+/// Fields of an OperatingSystemConfig.
 const OPERATING_SYSTEM_CONFIG: &[Row] = &[
     ("spec.criConfig.containerd.registries.[].hosts.[].overridePath", since(129)),
     ("spec.files.[].hostName", since(137)),
     ("status.extensionFiles.[].hostName", since(137)),
 ];
 
-/// Below `spec` of a Seed.
+/// Fields below `spec` of a Seed.
 const SEED: &[Row] = &[
     ("accessRestrictions", since(107)),
     ("backup.credentialsRef", since(118)),
@@ -364,7 +364,7 @@ pub(super) fn fields(group: &str, version: &str, kind: &str) -> &'static [Releas
     made([("", tables)])
 }
 
-/// The rows of tables, each below the path of its group; they live as long as the process.
+/// Returns the rows of tables, each below the path of its group. They live as long as the process.
 fn made<const N: usize>(groups: [(&str, &[Table]); N]) -> &'static [ReleasedField] {
     let tables = groups.iter().flat_map(|(outer, tables)| tables.iter().map(move |table| (outer, table)));
     let fields = tables.flat_map(|(outer, (before, rows))| {

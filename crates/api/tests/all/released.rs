@@ -26,7 +26,7 @@ fn collect(node: &Node, before: &str, paths: &mut BTreeSet<String>) {
     }
 }
 
-/// What a release serves, as `GROUP/VERSION KIND PATH`; the kind itself has the path `-`.
+/// Kinds and fields of a release, as `GROUP/VERSION KIND PATH`; the kind itself has the path `-`.
 fn served(release: Release) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     let rows = catalogue::all().iter().chain([catalogue::controller_deployments_view()]);
@@ -68,8 +68,8 @@ fn each_release_adds_and_removes_what_the_facts_say() {
         let now = served(Release(minor));
         let added = tops(&now.difference(&before).cloned().collect());
         let removed = tops(&before.difference(&now).cloned().collect());
-        assert_eq!(added, facts("since", minor), "what 1.{minor} adds");
-        assert_eq!(removed, facts("until", minor), "what 1.{minor} removes");
+        assert_eq!(added, facts("since", minor), "added by 1.{minor}");
+        assert_eq!(removed, facts("until", minor), "removed by 1.{minor}");
         count += added.len() + removed.len();
         before = now;
     }

@@ -135,7 +135,9 @@ pub(super) fn backup_references(
     let Some(reference) = credentials_ref else { return };
     common::credentials_reference(errors, reference, &path.child("credentialsRef"));
     if reference.api_version == "v1" && reference.kind == "Secret" {
-        if secret_ref.namespace != reference.namespace || secret_ref.name != reference.name {
+        // A release that has both references has filled the empty one.
+        let is_empty = *secret_ref == SecretReference::default();
+        if !is_empty && (secret_ref.namespace != reference.namespace || secret_ref.name != reference.name) {
             let text = format!("must refer to the same secret as `{name}`");
             errors.push(FieldError::forbidden(&path.child("secretRef"), &text));
         }

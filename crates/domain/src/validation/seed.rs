@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use api::constants::{annotation, operation};
 use api::core::*;
+use api::kubernetes::core::SecretReference;
 use apimachinery::field::{FieldError, Path};
 
 use super::common::{self, one_of};
@@ -277,9 +278,11 @@ fn ingress(errors: &mut Errors, spec: &SeedSpec, path: &Path, in_template: bool)
         (&provider.secret_ref.name, secret.child("name"), "secret reference name must be set"),
         (&provider.secret_ref.namespace, secret.child("namespace"), "secret reference namespace must be set"),
     ];
-    for (value, path, text) in required {
+    // A credentialsRef of another kind, or of a release without secretRef, stands alone.
+    let is_alone = provider.credentials_ref.is_some() && provider.secret_ref == SecretReference::default();
+    for (value, path, text) in &required[..if is_alone { 1 } else { required.len() }] {
         if value.is_empty() {
-            errors.push(FieldError::required(&path, text));
+            errors.push(FieldError::required(path, *text));
         }
     }
 }

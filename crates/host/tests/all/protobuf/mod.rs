@@ -8,6 +8,7 @@ use api::catalogue;
 use api::kubernetes::tables;
 use apimachinery::catalogue::ResourceInfo;
 use apimachinery::meta::DeleteOptions;
+use apimachinery::release::Release;
 use apimachinery::schema::{Node, Schema as _};
 use apimachinery::{decode, opaque};
 use base64::Engine as _;
@@ -194,10 +195,12 @@ fn nodes() -> Vec<Node> {
     kinds.chain(of_gardener()).chain([DeleteOptions::node()]).collect()
 }
 
-/// The kinds that gardener-apiserver serves, of which clients with Gardener's scheme send protobuf.
+/// The kinds that gardener-apiserver serves, of which clients with Gardener's scheme send protobuf, in two releases: a field
+/// may have the number of one that an earlier release had.
 fn of_gardener() -> impl Iterator<Item = Node> {
     let rows = catalogue::all().iter().filter(|row| row.group.ends_with(".gardener.cloud") && !row.custom);
-    rows.map(ResourceInfo::node)
+    let of_release = |row: &ResourceInfo| [Release(120), Release(149)].map(|release| row.at(release));
+    rows.flat_map(of_release).filter(ResourceInfo::is_served).map(|row| row.node())
 }
 
 #[test]
@@ -250,7 +253,7 @@ fn a_shoot_in_protobuf_is_the_one_in_json() {
     assert_eq!(without_zeros(&read), without_zeros(&expected));
 }
 
-/// Go's generator cannot repeat a map: each is field 1 of a message (`CapabilitySet`).
+/// Go's generator cannot repeat a map: each is field 1 of a message (`CapabilitySet`, later `MachineImageFlavor`).
 #[test]
 fn a_list_of_maps_is_a_list_of_messages() {
     let row = catalogue::find_kind("core.gardener.cloud", "v1beta1", "CloudProfile").expect("a row");
@@ -271,11 +274,15 @@ fn a_list_of_maps_is_a_list_of_messages() {
     let mut unknown = Vec::new();
     put(&mut unknown, 2, &profile);
     let body = [b"k8s\0", &unknown[..]].concat();
-    let tree = Envelope::open(&body).expect("an envelope").tree(&row.node()).expect("a body");
-    assert_eq!(
-        tree["spec"]["machineImages"][0]["versions"][0]["capabilitySets"],
-        json!([{"architecture": ["amd64"]}, {"architecture": ["arm64"]}, {}])
-    );
+    for (release, name) in [(127, "capabilitySets"), (128, "capabilityFlavors")] {
+        let node = row.at(Release(release)).node();
+        let tree = Envelope::open(&body).expect("an envelope").tree(&node).expect("a body");
+        assert_eq!(
+            tree["spec"]["machineImages"][0]["versions"][0][name],
+            json!([{"architecture": ["amd64"]}, {"architecture": ["arm64"]}, {}]),
+            "{release}"
+        );
+    }
 }
 
 proptest! {
