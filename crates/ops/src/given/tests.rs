@@ -237,9 +237,9 @@ fn ten_unknown_fields_of_an_object_are_noted_and_nothing_is_refused() {
     assert_eq!((world.cloud_profiles.len(), world.shoots.len(), world.notes.len()), (1, 2, 20));
     let told = |note: &str| assert!(world.notes.iter().any(|told| told == note), "{note}: {:#?}", world.notes);
     told("unknown field spec.a1 in 1 CloudProfile (f.yaml:6); ignored");
-    told("unknown field spec.machineTypes[].b1 in 1 CloudProfile (f.yaml:21); ignored");
-    told("unknown field spec.provider.workers[].d2 in 2 Shoots (first: f.yaml:46); ignored");
-    told("unknown field status.f1 in 2 Shoots (first: f.yaml:52); ignored");
+    told("unknown field spec.machineTypes[].b1 in 1 CloudProfile (f.yaml:20); ignored");
+    told("unknown field spec.provider.workers[].d2 in 2 Shoots (first: f.yaml:44); ignored");
+    told("unknown field status.f1 in 2 Shoots (first: f.yaml:50); ignored");
 }
 
 #[test]
