@@ -112,9 +112,12 @@ impl Chosen {
         Self { release: rules_of(&version), version, reason, said: Vec::new(), unreadable: None }
     }
 
-    /// Which release answers and why, as notes; what is odd about it as well.
+    /// Which release answers and why, as notes; what is odd about it as well. Nothing for a landscape's own known release.
     pub fn notes(&self) -> Vec<String> {
-        let mut lines = vec![format!("{self}")];
+        if matches!(self.reason, Reason::Landscape(_)) && self.is_known() {
+            return Vec::new();
+        }
+        let mut lines = vec![self.to_string()];
         if let Some((count, first)) = &self.unreadable {
             let more = if *count > 1 { format!(" and of {} more", count - 1) } else { String::new() };
             lines
@@ -134,6 +137,11 @@ impl Chosen {
         });
     }
 
+    /// True if the rules are those of the version itself.
+    fn is_known(&self) -> bool {
+        self.version.minor() == (1, u64::from(self.release.0))
+    }
+
     /// What Shoots say, where that is more than the chosen version.
     fn other(&self) -> Option<String> {
         let is_chosen = |version: &GardenerVersion| *version == self.version;
@@ -150,8 +158,7 @@ impl Chosen {
 impl fmt::Display for Chosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { version, release, .. } = self;
-        let own = version.served_release();
-        if own == *release && version.minor().0 == 1 {
+        if self.is_known() {
             write!(f, "rules of Gardener v{version}")?;
         } else {
             write!(f, "Gardener v{version} is not known here: rules of {release} apply")?;
@@ -265,6 +272,20 @@ mod tests {
                 "status.gardener.version \"banana\" of Shoot p/s0 and of 1 more is no version of Gardener, and is not looked at",
             ],
         );
+    }
+
+    #[test]
+    fn a_landscape_has_its_own_release_without_a_word() {
+        let of = |asked: Option<&str>, own: &str| {
+            let asked = asked.map(|text| parse(text).expect("a version"));
+            let chosen = Chosen::for_landscape(asked.as_ref(), "lab", parse(own).expect("a version"));
+            (chosen.release.0, chosen.notes())
+        };
+        assert_eq!(of(None, "v1.120.3"), (120, Vec::new()));
+        let unknown = "Gardener v1.150.0 is not known here: rules of v1.149 apply, that of landscape lab";
+        assert_eq!(of(None, "v1.150.0"), (149, vec![unknown.to_owned()]));
+        let asked = "rules of Gardener v1.149.0, as --gardener-version says";
+        assert_eq!(of(Some("newest"), "v1.120.3"), (149, vec![asked.to_owned()]));
     }
 
     #[test]

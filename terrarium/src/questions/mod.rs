@@ -73,20 +73,33 @@ pub(crate) fn tell(chosen: &Chosen, output: &mut Output) {
 /// # Errors
 /// There is something, and it matters.
 fn accept(world: &World, force: bool, output: &mut Output) -> Result<(), Failure> {
-    let Refusals { warnings, mut errors } = world.refusals(force);
+    let Refusals { warnings, errors } = world.refusals(force);
     for line in &warnings {
         output.note(&format!("warning: {line}"));
     }
+    refuse(
+        errors,
+        if force { UNDECIDED } else { "the API server refuses this; correct it, or go on with --force" },
+        output,
+    )
+}
+
+/// What to do about a field that may decide the answer.
+const UNDECIDED: &str = "no release that is known here has this field, so --force does not ignore it: correct it, or take it out if it changes nothing";
+
+/// Prints unknown fields of manifests that may decide the answer.
+///
+/// # Errors
+/// There is one.
+fn decide(world: &World, output: &mut Output) -> Result<(), Failure> {
+    refuse(world.refusals(true).errors, UNDECIDED, output)
+}
+
+/// Prints errors; the last one is the failure.
+fn refuse(mut errors: Vec<String>, hint: &str, output: &mut Output) -> Result<(), Failure> {
     let Some(last) = errors.pop() else { return Ok(()) };
     for line in &errors {
         output.note(&format!("error: {line}"));
     }
-    let hint = match (force, world.is_undecided()) {
-        (false, false) => "the API server refuses this; correct it, or go on with --force",
-        (false, true) => {
-            "the API server refuses this; correct it, or go on with --force, which does not ignore what may decide"
-        }
-        (true, _) => "no release that is known here has this field: correct it, or take it out if it changes nothing",
-    };
     Err(Failure::input(last, hint))
 }

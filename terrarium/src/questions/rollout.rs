@@ -20,7 +20,7 @@ use ops::world::{World, name_of};
 use serde_json::Value;
 
 use super::skew::Form;
-use super::{AskedRelease, accept, paths, tell};
+use super::{AskedRelease, accept, decide, paths, tell};
 use crate::failure::Failure;
 use crate::live::ask::table::Table;
 use crate::live::client::Client;
@@ -142,6 +142,10 @@ fn of_files(arguments: &Arguments, output: &mut Output) -> Result<(Change, Hashi
             new.add_profiles(&profiles);
             new.add_profiles(std::slice::from_ref(&old));
             new.complete(now);
+            // What the new state has of the old one is told already.
+            let is_told = |note: &String| old.notes.iter().any(|told| what_of(told) == what_of(note));
+            new.notes.retain(|note| !is_told(note));
+            old.notes.append(&mut new.notes);
             let shoot = new.shoots.remove(0);
             if name_of(&shoot) != name_of(&old.shoots[0]) {
                 return Err(Failure::input(
@@ -156,6 +160,11 @@ fn of_files(arguments: &Arguments, output: &mut Output) -> Result<(Change, Hashi
     let nodes = BTreeMap::new();
     let change = Change { old: old_shoot, new, world: old, nodes, now, is_of_landscape: false, answer: None };
     Ok((change, hashing(arguments, &chosen.version, Vec::new())?, chosen))
+}
+
+/// A note without the place in a file.
+fn what_of(note: &str) -> &str {
+    note.split(" (").next().unwrap_or_default()
 }
 
 /// Applies the manifests of a Shoot to the first one.
@@ -192,6 +201,7 @@ fn worlds(given: Vec<Given>, now: DateTime<Utc>, release: Release, output: &mut 
         if world.lacks_objects() {
             accept(&world, false, output)?;
         }
+        decide(&world, output)?;
         worlds.push(world);
     }
     Ok(worlds)
@@ -237,6 +247,7 @@ fn of_landscape(
     for one in &mut given {
         one.add_profiles(std::slice::from_ref(&world));
         one.complete(now);
+        world.notes.append(&mut one.notes);
         shoots.append(&mut one.shoots);
     }
     let mut new = match (shoots.pop(), shoots.is_empty()) {

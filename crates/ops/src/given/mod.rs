@@ -259,11 +259,6 @@ impl World {
         let is_error = |violation: &Violation| !force || violation.kind == Kind::Decides;
         Refusals { warnings: lines(&|violation| !is_error(violation)), errors: lines(&is_error) }
     }
-
-    /// True if something is refused that `--force` does not take.
-    pub fn is_undecided(&self) -> bool {
-        self.remarks.violations.iter().any(|violation| violation.kind == Kind::Decides)
-    }
 }
 
 /// The field in Go's words for a value of a wrong type: `… struct field Kubernetes.spec.kubernetes.version of type …`.

@@ -49,9 +49,14 @@ spec:
 /// A world, and the lines that an accepting reader would be warned by.
 #[track_caller]
 fn world(text: &str) -> World {
+    world_at(text, DOCUMENTED)
+}
+
+#[track_caller]
+fn world_at(text: &str, release: Release) -> World {
     let random = Random::new(1);
     let now = "2025-06-01T00:00:00Z".parse().expect("RFC 3339");
-    let reading = Reading { random: &random, now, rules: Profile::Documents, release: DOCUMENTED };
+    let reading = Reading { random: &random, now, rules: Profile::Documents, release };
     let mut world = Given::of_texts(vec![Text::new("f.yaml", text)], &mut |_| {}).expect("YAML").world(reading);
     world.complete(now);
     world
@@ -211,4 +216,89 @@ fn violations_that_are_alike_are_told_once() {
     let (first, second) = (text("workers[0].a[key]: x"), text("workers[12].a[key]: x"));
     assert_eq!(first.likeness(), second.likeness());
     assert_ne!(first.likeness(), text("workers[0].a[other]: x").likeness());
+}
+
+#[test]
+fn ten_unknown_fields_of_an_object_are_noted_and_nothing_is_refused() {
+    let profile = with(
+        &with(PROFILE, "  type: aws\n", "  type: aws\n  a1: 1\n  a2: {b: 1}\n  a3: [1]\n  a4: null\n  a5: x\n"),
+        "memory: 1Gi}",
+        "memory: 1Gi, b1: 1, b2: 2, b3: 3}, {name: large, cpu: \"2\", gpu: \"0\", memory: 1Gi, b1: 1, b4: 4, b5: 5}",
+    );
+    let shoot = with(
+        &with(SHOOT, "  region: here\n", "  region: here\n  c1: 1\n  c2: 2\n  c3: 3\n  c4: {}\n"),
+        "minimum: 1\n",
+        "minimum: 1\n      d1: 1\n      d2: {e: []}\n      d3: 3\n      d4: 4\n      d5: 5\n",
+    );
+    let shoot = format!("{shoot}status: {{f1: 1}}\n");
+    let other = with(&shoot, "name: a, namespace: b", "name: z, namespace: b");
+    let world = world_at(&format!("{profile}---\n{shoot}---\n{other}"), Release(149));
+    assert_eq!(world.refusals(false), Refusals::default());
+    assert_eq!((world.cloud_profiles.len(), world.shoots.len(), world.notes.len()), (1, 2, 20));
+    let told = |note: &str| assert!(world.notes.iter().any(|told| told == note), "{note}: {:#?}", world.notes);
+    told("unknown field spec.a1 in 1 CloudProfile (f.yaml:6); ignored");
+    told("unknown field spec.machineTypes[].b1 in 1 CloudProfile (f.yaml:20); ignored");
+    told("unknown field spec.provider.workers[].d2 in 2 Shoots (first: f.yaml:44); ignored");
+    told("unknown field status.f1 in 2 Shoots (first: f.yaml:50); ignored");
+}
+
+#[test]
+fn an_unknown_field_that_may_decide_is_refused_whoever_insists() {
+    for (text, part, other, line, field) in [
+        (PROFILE, "{version: 1.31.2}", "{version: 1.31.2, stages: []}", 8, "spec.kubernetes.versions[0].stages"),
+        (PROFILE, "{version: 2.0.0}", "{version: 2.0.0, ends: x}", 13, "spec.machineImages[0].versions[0].ends"),
+        (SHOOT, "{begin: 220000+0000,", "{days: [1], begin: 220000+0000,", 11, "spec.maintenance.timeWindow.days"),
+        (SHOOT, "  maintenance:\n", "  maintenance:\n    autoUpdates: {}\n", 11, "spec.maintenance.autoUpdates"),
+        (SHOOT, "minimum: 1", "updateStrategie: x", 15, "spec.provider.workers[0].updateStrategie"),
+    ] {
+        let text = with(text, part, other);
+        let kind = if text.contains("kind: Shoot") { "Shoot b/a" } else { "CloudProfile aws" };
+        let expected = format!("f.yaml:{line}: {kind}: unknown field \"{field}\", which may decide the answer");
+        for release in [120, 149] {
+            let world = world_at(&text, Release(release));
+            for force in [false, true] {
+                assert_eq!(world.refusals(force).errors.first(), Some(&expected), "{field} {release} {force}");
+            }
+        }
+    }
+}
+
+#[test]
+fn who_insists_gets_warnings_for_all_else() {
+    let odd = with(PROFILE, "{version: 1.31.2}", "{version: 1.31.2, classification: stable}");
+    let (refused, insisted) = (world(&odd).refusals(false), world(&odd).refusals(true));
+    assert_eq!((refused.warnings.len(), refused.errors.len()), (0, 1));
+    assert_eq!((insisted.warnings, insisted.errors.len()), (refused.errors, 0));
+}
+
+#[test]
+fn a_release_has_its_own_fields_only() {
+    let rotated = with(
+        SHOOT,
+        "  maintenance:\n",
+        "  maintenance:\n    autoRotation: {credentials: {sshKeypair: {rotationPeriod: 240h}}}\n",
+    );
+    let both = format!("{PROFILE}---\n{rotated}");
+    let period = |world: &World| {
+        let maintenance = world.shoots[0].spec.maintenance.as_ref().expect("it is there");
+        maintenance.auto_rotation.is_some()
+    };
+    let (documented, newest) = (world(&both), world_at(&both, Release(149)));
+    assert_eq!((period(&documented), period(&newest)), (false, true));
+    assert_eq!(documented.refusals(false), Refusals::default());
+    assert_eq!(newest.notes, [] as [&str; 0]);
+    assert_eq!(
+        documented.notes,
+        [
+            "field spec.maintenance.autoRotation in 1 Shoot (f.yaml:28) is of v1.135 and later; ignored by v1.120; it may decide \
+             the answer: --gardener-version v1.135 reads it"
+        ]
+    );
+}
+
+#[test]
+fn the_shoots_tell_their_release_before_anything_is_judged() {
+    let text = format!("{PROFILE}---\n{SHOOT}status: {{gardener: {{id: a, name: b, version: v1.136.2}}}}\n");
+    let given = Given::of_texts(vec![Text::new("f.yaml", &text)], &mut |_| {}).expect("YAML");
+    assert_eq!(given.shoots().map(|shoot| shoot.status.gardener.version.as_str()).collect::<Vec<_>>(), ["v1.136.2"]);
 }

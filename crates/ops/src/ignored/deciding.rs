@@ -54,7 +54,7 @@ pub(super) fn decides(kind: &str, path: &str) -> bool {
         _ => return false,
     };
     let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
-    table.iter().any(|known| is_below(path, known) && !OPEN.contains(known) || is_misspelt(known, parent, name))
+    table.iter().any(|known| (!OPEN.contains(known) && is_below(path, known)) || is_misspelt(known, parent, name))
 }
 
 /// True if a path leads to a part of a known one, or further.

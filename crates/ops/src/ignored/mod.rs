@@ -159,9 +159,9 @@ fn first_place(tree: &Value, path: &[&str]) -> Option<String> {
     let Some((name, rest)) = path.split_first() else {
         return (!tree.is_null()).then(String::new);
     };
-    let join = |step: String, below: String| match below.starts_with('[') || below.is_empty() {
-        true => format!("{step}{below}"),
-        false => format!("{step}.{below}"),
+    let join = |step: String, below: String| {
+        let dot = if below.is_empty() || below.starts_with('[') { "" } else { "." };
+        format!("{step}{dot}{below}")
     };
     match tree {
         Value::Array(items) if *name == EACH => items
