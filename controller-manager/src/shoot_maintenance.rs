@@ -35,6 +35,7 @@ struct Reconciler {
     shoots: Api<Shoot>,
     recorder: Recorder,
     restarters: Restarters,
+    disable_nginx_ingress_in_shoot: bool,
     /// The timer of each Shoot, which is all that a restart forgets.
     planned: Mutex<BTreeMap<ObjectKey, DateTime<Utc>>>,
 }
@@ -45,6 +46,7 @@ pub async fn run(context: Context, stores: Stores, options: Options) {
         shoots: Api::all(&context, GARDEN),
         recorder: Recorder::named(&context, GARDEN, "shoot-maintenance-controller"),
         restarters: options.config.shoot_maintenance,
+        disable_nginx_ingress_in_shoot: options.config.disable_nginx_ingress_in_shoot,
         planned: Mutex::default(),
         stores: stores.clone(),
         context: context.clone(),
@@ -112,6 +114,9 @@ impl Reconciler {
         if let Some(secret_binding) = plan.migrated_secret_binding(shoot) {
             let bound = self.credentials_binding(&shoot.metadata.namespace, secret_binding).await;
             plan.bind(shoot, bound);
+        }
+        if self.disable_nginx_ingress_in_shoot {
+            plan.disable_nginx_ingress();
         }
         let shoots = self.shoots.in_namespace_of(shoot);
         let mut stored = shoot.clone();

@@ -4,11 +4,12 @@
 use api::core::{LastOperation, NamespacedCloudProfile, SecretBinding, Shoot};
 use api::security::CredentialsBinding;
 use apimachinery::Status;
+use controller_manager::{Config, Options};
 use serde_json::json;
 use testkit::objects::{CloudProfileBuilder, ShootBuilder, cloud_profile, shoot};
 use testkit::{Pass, World, instant, object};
 
-use super::{only, world};
+use super::{ALL, only, world};
 
 /// A Shoot that is maintained between 22:00 and 23:00.
 fn maintained() -> ShootBuilder {
@@ -273,5 +274,28 @@ fn a_secret_binding_that_cannot_be_migrated_stays_and_it_is_told() {
         assert_eq!((secret.as_deref(), credentials), (Some("mine"), None));
         let expected = format!("Failed to migrate from secretBindingName to credentialsBindingName: {expected}");
         assert!(told.contains(&expected), "{told}");
+    }
+}
+
+#[test]
+fn the_addon_nginx_ingress_is_turned_off_where_the_gate_is_on() {
+    for (is_on, expected) in [(true, false), (false, true)] {
+        let shoot = maintained().auto_update(false, false).with(|shoot| {
+            let addons = object::<Shoot>(json!({"spec": {"addons": {"nginxIngress": {"enabled": true}}}})).spec.addons;
+            shoot.spec.addons = addons;
+        });
+        let mut world = World::at(WITHIN).component("gardener-controller-manager", "v1.142.0");
+        world = world.with(shoot.build()).with(profile().build());
+        let config = Config { disable_nginx_ingress_in_shoot: is_on, ..Config::default() };
+        let disabled = ALL.into_iter().filter(|name| *name != "shoot-maintenance").collect();
+        let options = Options { config, disabled, ..Options::default() };
+        world.start(|context| controller_manager::run(context, options));
+        let shoot = stored(&world);
+        let addon = shoot.spec.addons.and_then(|addons| addons.nginx_ingress).expect("there is one");
+        assert_eq!(addon.enabled, expected);
+        let told = shoot.status.last_maintenance.map(|last| last.description);
+        let text = "All maintenance operations successful. , .spec.addons.nginxIngress was disabled. Reason: nginx ingress \
+                    addon disallowed by landscape operator";
+        assert_eq!(told.as_deref(), is_on.then_some(text));
     }
 }
