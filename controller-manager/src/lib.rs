@@ -84,6 +84,8 @@ pub struct Config {
     pub concurrent_syncs: usize,
     /// `controllers.shootMaintenance`
     pub shoot_maintenance: Restarters,
+    /// Feature gate `DisableNginxIngressInShoot`: maintenance turns the addon off.
+    pub disable_nginx_ingress_in_shoot: bool,
     /// `controllers.shootHibernation.triggerDeadlineDuration`: how long after its activation a schedule still counts.
     pub shoot_hibernation_deadline: TimeDelta,
     /// `controllers.shootRetry`
@@ -99,6 +101,7 @@ impl Default for Config {
         Self {
             concurrent_syncs: 20,
             shoot_maintenance: Restarters::default(),
+            disable_nginx_ingress_in_shoot: false,
             shoot_hibernation_deadline: hibernation::TRIGGER_DEADLINE,
             shoot_retry: RetryPeriods::default(),
             seed_threshold: TimeDelta::minutes(1),

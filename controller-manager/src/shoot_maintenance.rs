@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Takes each Shoot through its maintenance once a day, in its time window.
 //!
-//! Source: pkg/controllermanager/controller/shoot/maintenance @ v1.120.0.
+//! Source: pkg/controllermanager/controller/shoot/maintenance, v1.120.0 to v1.149.0.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use api::constants::annotation;
-use api::core::{CloudProfile, LastMaintenance, NamespacedCloudProfile, Shoot};
+use api::core::{CloudProfile, LastMaintenance, NamespacedCloudProfile, SecretBinding, Shoot};
+use api::security::CredentialsBinding;
 use chrono::{DateTime, Utc};
-use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Patch, Recorder, Requeue};
+use controller::{
+    Api, Change, Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Patch, Recorder, Requeue,
+};
 use domain::cloud_profile::{self, Resolved, Unresolved};
+use domain::maintenance::binding::{self, Choice};
 use domain::maintenance::{self, Plan, Restarters, Severity, agenda, report};
 use parking_lot::{Mutex, MutexGuard};
 use process::Context;
@@ -28,6 +32,7 @@ struct Reconciler {
     shoots: Api<Shoot>,
     recorder: Recorder,
     restarters: Restarters,
+    disable_nginx_ingress_in_shoot: bool,
     /// The timer of each Shoot, which is all that a restart forgets.
     planned: Mutex<BTreeMap<ObjectKey, DateTime<Utc>>>,
 }
@@ -38,6 +43,7 @@ pub async fn run(context: Context, stores: Stores, options: Options) {
         shoots: Api::all(&context, GARDEN),
         recorder: Recorder::named(&context, GARDEN, "shoot-maintenance-controller"),
         restarters: options.config.shoot_maintenance,
+        disable_nginx_ingress_in_shoot: options.config.disable_nginx_ingress_in_shoot,
         planned: Mutex::default(),
         stores: stores.clone(),
         context: context.clone(),
@@ -99,7 +105,14 @@ impl Reconciler {
         let profile = self.cloud_profile(shoot).await?;
         let (name, offered) = profile.as_ref().map(|one| (one.name(), one.spec().clone())).unwrap_or_default();
         let plan = maintenance::plan(shoot, name, &offered, moment(&self.context).at(now));
-        let plan = plan.map_err(|error| Error::Failed(error.to_string()))?;
+        let mut plan = plan.map_err(|error| Error::Failed(error.to_string()))?;
+        if let Some(secret_binding) = plan.migrated_secret_binding(shoot) {
+            let bound = self.credentials_binding(&shoot.metadata.namespace, secret_binding).await;
+            plan.bind(shoot, bound);
+        }
+        if self.disable_nginx_ingress_in_shoot {
+            plan.disable_nginx_ingress();
+        }
         let shoots = self.shoots.in_namespace_of(shoot);
         let mut stored = shoot.clone();
         if plan.has_findings() {
@@ -122,6 +135,31 @@ impl Reconciler {
             write_result(&shoots, &written, &result, false).await?;
         }
         self.publish_all(&written, &plan).await
+    }
+
+    /// Name of the CredentialsBinding that takes the place of a SecretBinding, or the failure that users are told of. It is
+    /// created if there is none.
+    async fn credentials_binding(&self, namespace: &str, secret_binding: &str) -> Result<String, String> {
+        let secret_bindings = Api::<SecretBinding>::namespaced(&self.context, GARDEN, namespace);
+        let secret_binding = secret_bindings
+            .get(secret_binding)
+            .await
+            .map_err(|error| format!("failed to get SecretBinding {namespace}/{secret_binding}: {error}"))?;
+        let bindings = Api::<CredentialsBinding>::namespaced(&self.context, GARDEN, namespace);
+        let (present, _) = bindings
+            .list(&ListOptions::default())
+            .await
+            .map_err(|error| format!("failed to list CredentialsBindings in namespace {namespace}: {error}"))?;
+        match binding::choose(&secret_binding, &present)? {
+            Choice::Existing(name) => Ok(name),
+            Choice::New(new) => match bindings.create(&new).await {
+                Ok(created) => Ok(created.metadata.name),
+                Err(error) => {
+                    let name = &new.metadata.name;
+                    Err(format!("failed to create CredentialsBinding {namespace}/{name}: {error}"))
+                }
+            },
+        }
     }
 
     /// The profile of a Shoot; `None` for a Shoot that refers to none. One that the stores do not have yet is read from

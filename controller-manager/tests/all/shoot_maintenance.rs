@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Cases of pkg/controllermanager/controller/shoot/maintenance @ v1.120.0.
 
-use api::core::{LastOperation, NamespacedCloudProfile, Shoot};
+use api::core::{LastOperation, NamespacedCloudProfile, SecretBinding, Shoot};
+use api::security::CredentialsBinding;
 use apimachinery::Status;
+use controller_manager::{Config, Options};
 use serde_json::json;
 use testkit::objects::{CloudProfileBuilder, ShootBuilder, cloud_profile, shoot};
 use testkit::{Pass, World, instant, object};
 
-use super::{only, world};
+use super::{ALL, only, world};
 
 /// A Shoot that is maintained between 22:00 and 23:00.
 fn maintained() -> ShootBuilder {
@@ -208,4 +210,92 @@ fn another_window_is_planned_for() {
     world.put(&maintained().window("020000+0000", "030000+0000").build());
     let next = world.pass().next.expect("a run is planned");
     assert!(next <= instant("2025-06-03T02:45:00Z"), "{next}");
+}
+
+/// A Shoot with SecretBinding `mine` that is forced to Kubernetes 1.34, for gardener-controller-manager v1.127.0.
+fn before_1_34() -> World {
+    let shoot = shoot("s").kubernetes("1.33.1").window("220000+0000", "230000+0000").auto_update(true, true);
+    let shoot = shoot.with(|shoot| shoot.spec.secret_binding_name = Some("mine".to_owned()));
+    let world = World::at(WITHIN).component("gardener-controller-manager", "v1.127.0");
+    world.with(shoot.build()).with(cloud_profile("local").kubernetes("1.34.0").build())
+}
+
+fn secret_binding() -> SecretBinding {
+    object(json!({
+        "metadata": {"name": "mine", "namespace": "garden-dev"},
+        "secretRef": {"name": "credentials", "namespace": "garden-dev"},
+        "provider": {"type": "local"},
+    }))
+}
+
+/// The names of both bindings, and the description of the maintenance.
+fn bindings(world: &World) -> (Option<String>, Option<String>, String) {
+    let shoot = stored(world);
+    assert_eq!(shoot.spec.kubernetes.version, "1.34.0");
+    let told = shoot.status.last_maintenance.expect("it is told").description;
+    (shoot.spec.secret_binding_name, shoot.spec.credentials_binding_name, told)
+}
+
+#[test]
+fn a_credentials_binding_is_made_of_the_secret_binding() {
+    let mut world = before_1_34().with(secret_binding());
+    world.start(only("shoot-maintenance"));
+    let (secret, credentials, told) = bindings(&world);
+    assert_eq!((secret, credentials.as_deref()), (None, Some("force-migrated-mine")));
+    assert!(told.contains(".spec.secretBindingName was migrated to .spec.credentialsBindingName. Reason: "), "{told}");
+    let made: CredentialsBinding = world.get("garden-dev", "force-migrated-mine").expect("it is created");
+    assert_eq!(made.metadata.label("credentialsbinding.gardener.cloud/status"), Some("force-migrated"));
+    assert_eq!((&*made.credentials_ref.kind, &*made.credentials_ref.name), ("Secret", "credentials"));
+    assert_eq!(made.provider.r#type, "local");
+}
+
+#[test]
+fn a_credentials_binding_with_the_same_credentials_is_taken() {
+    let own: CredentialsBinding = object(json!({
+        "metadata": {"name": "own", "namespace": "garden-dev"},
+        "credentialsRef": {"apiVersion": "v1", "kind": "Secret", "name": "credentials", "namespace": "garden-dev"},
+        "provider": {"type": "local"},
+    }));
+    let mut world = before_1_34().with(secret_binding()).with(own);
+    world.start(only("shoot-maintenance"));
+    let (secret, credentials, _) = bindings(&world);
+    assert_eq!((secret, credentials.as_deref()), (None, Some("own")));
+    assert_eq!(world.get::<CredentialsBinding>("garden-dev", "force-migrated-mine"), None);
+}
+
+#[test]
+fn a_secret_binding_that_cannot_be_migrated_stays_and_it_is_told() {
+    let missing = "failed to get SecretBinding garden-dev/mine: ";
+    let refused = "failed to create CredentialsBinding garden-dev/force-migrated-mine: ";
+    for (mut world, expected) in [(before_1_34(), missing), (before_1_34().with(secret_binding()), refused)] {
+        world.refuse("create credentialsbindings", Status::failure(403, "Forbidden", "no"));
+        world.start(only("shoot-maintenance"));
+        let (secret, credentials, told) = bindings(&world);
+        assert_eq!((secret.as_deref(), credentials), (Some("mine"), None));
+        let expected = format!("Failed to migrate from secretBindingName to credentialsBindingName: {expected}");
+        assert!(told.contains(&expected), "{told}");
+    }
+}
+
+#[test]
+fn the_addon_nginx_ingress_is_turned_off_where_the_gate_is_on() {
+    for (is_on, expected) in [(true, false), (false, true)] {
+        let shoot = maintained().auto_update(false, false).with(|shoot| {
+            let addons = object::<Shoot>(json!({"spec": {"addons": {"nginxIngress": {"enabled": true}}}})).spec.addons;
+            shoot.spec.addons = addons;
+        });
+        let mut world = World::at(WITHIN).component("gardener-controller-manager", "v1.142.0");
+        world = world.with(shoot.build()).with(profile().build());
+        let config = Config { disable_nginx_ingress_in_shoot: is_on, ..Config::default() };
+        let disabled = ALL.into_iter().filter(|name| *name != "shoot-maintenance").collect();
+        let options = Options { config, disabled, ..Options::default() };
+        world.start(|context| controller_manager::run(context, options));
+        let shoot = stored(&world);
+        let addon = shoot.spec.addons.and_then(|addons| addons.nginx_ingress).expect("there is one");
+        assert_eq!(addon.enabled, expected);
+        let told = shoot.status.last_maintenance.map(|last| last.description);
+        let text = "All maintenance operations successful. , .spec.addons.nginxIngress was disabled. Reason: nginx ingress \
+                    addon disallowed by landscape operator";
+        assert_eq!(told.as_deref(), is_on.then_some(text));
+    }
 }

@@ -220,12 +220,14 @@ impl Forecast {
     }
 }
 
-/// Gates of a gardener-apiserver of a release, all of them on: objects that a landscape has taken may need each.
+/// Gates of a gardener-apiserver of a release, all of them on that allow something: objects that a landscape has taken may
+/// need each.
 pub fn gates_for(release: Release) -> Gates {
     Gates {
         in_place_node_updates: true,
         credentials_rotation_without_workers_rollout: true,
         version_classification_lifecycle: true,
+        disable_nginx_ingress_in_shoot: false,
         release,
     }
 }

@@ -6,7 +6,9 @@ use api::core::*;
 use apimachinery::meta::IntOrString;
 
 use super::{HOUR, MINUTE, add_toleration, fill};
+use crate::release::{Release, Releases};
 use crate::skew::GardenerVersion;
+use crate::versions::Version;
 use crate::window;
 
 /// Fills the defaults of a Shoot.
@@ -235,23 +237,44 @@ fn pool_max_pods(worker: &Worker) -> Option<i32> {
     worker.kubernetes.as_ref()?.kubelet.as_ref()?.max_pods
 }
 
-/// Keeps the two ways to name a CloudProfile equal.
+/// Shoots of Kubernetes 1.33 and later do not get `cloudProfileName`, and those of 1.34 and later lose it.
+const CLOUD_PROFILE_NAME_FADES: Releases = Releases::since(124);
+
+/// Keeps the two ways to name a CloudProfile equal; `old` is the stored Shoot of an update.
 ///
 /// `cloudProfile` counts; `cloudProfileName` fills it when it is absent, mirrors it for kind `CloudProfile` and is
-/// empty for others. A Shoot in deletion is left alone. Source: plugin/pkg/utils/cloudprofile.go @ v1.120.0.
-pub fn sync_cloud_profile_reference(shoot: &mut Shoot) {
+/// empty for others. Since 1.124 the Kubernetes version counts: from 1.33 on only a name that is there mirrors it; from
+/// 1.34 on neither fills the other, and a name that an update leaves as it was and that says the same is emptied. A Shoot in
+/// deletion is left alone.
+///
+/// Source: pkg/utils/gardener/cloudprofile.go, v1.123.0 to v1.149.0.
+pub fn sync_cloud_profile_reference(shoot: &mut Shoot, old: Option<&Shoot>, release: Release) {
     if shoot.metadata.is_being_deleted() {
         return;
     }
     let spec = &mut shoot.spec;
+    let version = Version::parse(&spec.kubernetes.version).ok().map(|version| version.release());
+    let is_from = |minor: u64| {
+        let is_reached = version.as_ref().is_some_and(|version| *version >= Version::new(1, minor, 0));
+        is_reached && CLOUD_PROFILE_NAME_FADES.contain(release)
+    };
     match (&mut spec.cloud_profile, &mut spec.cloud_profile_name) {
-        (Some(reference), name) => {
-            *name = (reference.kind == "CloudProfile").then(|| reference.name.clone());
+        (Some(reference), name) if is_from(34) => {
+            let says_the_same = reference.kind == "CloudProfile" && name.as_ref() == Some(&reference.name);
+            if says_the_same && old.is_some_and(|old| old.spec.cloud_profile_name == *name) {
+                *name = None;
+            }
         }
-        (reference @ None, Some(name)) => {
+        (Some(reference), name) if reference.kind != "CloudProfile" => *name = None,
+        (Some(reference), name) => {
+            if !is_from(33) || name.as_ref().is_some_and(|name| !name.is_empty()) {
+                *name = Some(reference.name.clone());
+            }
+        }
+        (reference @ None, Some(name)) if !is_from(34) => {
             *reference = Some(CloudProfileReference { kind: "CloudProfile".to_owned(), name: name.clone() });
         }
-        (None, None) => {}
+        (None, _) => {}
     }
 }
 
@@ -412,24 +435,72 @@ mod tests {
         assert_eq!(once, twice);
     }
 
+    /// Release, Kubernetes version, `cloudProfile` (`n:` for a NamespacedCloudProfile) and `cloudProfileName` of a Shoot,
+    /// then both of them as a new Shoot has them, and after an update that leaves them as they were; `-` stands for nothing.
+    /// Source: pkg/utils/gardener/cloudprofile.go @ v1.123.0 and v1.124.0.
+    const CLOUD_PROFILES: &str = "
+120 1.32.1 -   a => a a     a a
+120 1.32.1 a   - => a a     a a
+120 1.32.1 a   b => a a     a a
+120 1.32.1 n:a b => n:a -   n:a -
+120 1.32.1 -   - => - -     - -
+123 1.34.0 a   - => a a     a a
+123 1.34.0 a   a => a a     a a
+123 1.34.0 -   a => a a     a a
+124 1.32.9 a   - => a a     a a
+124 1.32.9 -   a => a a     a a
+124 1.33.0 a   - => a -     a -
+124 1.33.0 a   a => a a     a a
+124 1.33.0 a   b => a a     a a
+124 1.33.0 -   a => a a     a a
+124 1.33.0 n:a b => n:a -   n:a -
+124 1.34.0 a   - => a -     a -
+124 1.34.0 a   a => a a     a -
+124 1.34.0 a   b => a b     a b
+124 1.34.0 -   a => - a     - a
+124 1.34.0 n:a a => n:a a   n:a a
+149 1.35.4 a   a => a a     a -
+124 broken a   - => a a     a a
+";
+
     #[test]
     fn a_cloud_profile_is_named_twice_or_once() {
-        let reference =
-            |kind: &str, name: &str| Some(CloudProfileReference { kind: kind.to_owned(), name: name.to_owned() });
-        let sync = |profile: Option<CloudProfileReference>, name: Option<&str>| {
-            let mut shoot = Shoot::default();
-            shoot.spec.cloud_profile = profile;
-            shoot.spec.cloud_profile_name = name.map(str::to_owned);
-            sync_cloud_profile_reference(&mut shoot);
-            (shoot.spec.cloud_profile, shoot.spec.cloud_profile_name)
+        let reference = |word: &str| {
+            let (kind, name) = match word.split_once(':') {
+                Some((_, name)) => ("NamespacedCloudProfile", name),
+                None => ("CloudProfile", word),
+            };
+            (word != "-").then(|| CloudProfileReference { kind: kind.to_owned(), name: name.to_owned() })
         };
-        let both = (reference("CloudProfile", "a"), Some("a".to_owned()));
-        assert_eq!(sync(None, Some("a")), both);
-        assert_eq!(sync(reference("CloudProfile", "a"), None), both);
-        assert_eq!(sync(reference("CloudProfile", "a"), Some("b")), both);
-        let namespaced = (reference("NamespacedCloudProfile", "a"), None);
-        assert_eq!(sync(reference("NamespacedCloudProfile", "a"), Some("b")), namespaced);
-        assert_eq!(sync(None, None), (None, None));
+        let named = |word: &str| (word != "-").then(|| word.to_owned());
+        for row in CLOUD_PROFILES.lines().filter(|row| !row.is_empty()) {
+            let words: Vec<&str> = row.split_whitespace().filter(|word| *word != "=>").collect();
+            let [release, version, profile, name, new_profile, new_name, profile_after, name_after] = words[..] else {
+                panic!("eight words: {row}");
+            };
+            let mut shoot = Shoot::default();
+            version.clone_into(&mut shoot.spec.kubernetes.version);
+            shoot.spec.cloud_profile = reference(profile);
+            shoot.spec.cloud_profile_name = named(name);
+            let release = Release(release.parse().expect("a minor"));
+            for (old, profile, name) in [(None, new_profile, new_name), (Some(&shoot), profile_after, name_after)] {
+                let mut synced = shoot.clone();
+                sync_cloud_profile_reference(&mut synced, old, release);
+                let actual = (synced.spec.cloud_profile, synced.spec.cloud_profile_name);
+                assert_eq!(actual, (reference(profile), named(name)), "{row}, update: {}", old.is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_that_an_update_changes_is_not_emptied() {
+        let mut old = Shoot::default();
+        "1.34.0".clone_into(&mut old.spec.kubernetes.version);
+        old.spec.cloud_profile = Some(CloudProfileReference { kind: "CloudProfile".to_owned(), name: "a".to_owned() });
+        let mut new = old.clone();
+        new.spec.cloud_profile_name = Some("a".to_owned());
+        sync_cloud_profile_reference(&mut new, Some(&old), Release(149));
+        assert_eq!(new.spec.cloud_profile_name.as_deref(), Some("a"));
     }
 
     #[test]

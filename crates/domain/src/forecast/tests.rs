@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A Shoot on its way through the windows.
 
-use crate::release::DOCUMENTED;
+use crate::release::{DOCUMENTED, Release};
 use crate::versions::Moment;
 use api::core::{CloudProfile, CloudProfileSpec};
 use serde_json::json;
@@ -499,4 +499,37 @@ fn a_change_says_where_the_documents_read_otherwise() {
     ] {
         assert_eq!(readings(&kubernetes, &image, strategy), expected, "{kubernetes} {image} {strategy}");
     }
+}
+
+/// Sentences of migrations by the release of the landscape.
+#[test]
+fn each_migration_of_the_release_is_told_before_it_happens() {
+    let told = |given: &Shoot, offered: &str, minor: u16| {
+        let offer = Offer { name: "local".to_owned(), first: profile(offered, "1.0.0", "major"), ..Offer::default() };
+        let gates = Gates { release: Release(minor), ..Gates::default() };
+        let course = course(given, &offer, &Settings { gates, ..settings() });
+        let migrations = course.changes.iter().filter(|change| change.subject == Subject::Migration);
+        let migrations =
+            migrations.map(|change| change.reason.split_once(' ').map_or("", |(field, _)| field).to_owned());
+        (course.last.spec.kubernetes.version.clone(), migrations.collect::<Vec<_>>())
+    };
+    let mut given = shoot("1.34.3", "1.0.0", false);
+    given.spec.kubernetes.kube_api_server.get_or_insert_default().enable_anonymous_authentication = Some(false);
+    given.spec.kubernetes.kube_scheduler.get_or_insert_default().kube_max_pd_vols = Some("30".to_owned());
+    given.spec.addons = None;
+    let offered = "1.34.3@2025-06-17 1.35.4";
+    assert_eq!(told(&given, offered, 135), ("1.35.4".to_owned(), vec![]));
+    let expected = [
+        ".spec.kubernetes.kubeAPIServer.enableAnonymousAuthentication",
+        ".spec.kubernetes.kubeScheduler.kubeMaxPDVols",
+    ];
+    assert_eq!(told(&given, offered, 149), ("1.35.4".to_owned(), expected.map(str::to_owned).to_vec()));
+
+    let mut given = shoot("1.33.5", "1.0.0", false);
+    given.spec.credentials_binding_name = None;
+    given.spec.secret_binding_name = Some("mine".to_owned());
+    let offered = "1.33.5@2025-06-17 1.34.3";
+    assert_eq!(told(&given, offered, 126), ("1.34.3".to_owned(), vec![]));
+    let (version, migrations) = told(&given, offered, 127);
+    assert_eq!((&*version, migrations), ("1.34.3", vec![".spec.secretBindingName".to_owned()]));
 }

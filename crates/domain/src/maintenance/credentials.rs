@@ -5,11 +5,11 @@
 //! | --- | --- | --- |
 //! | SSH key pair | `rotate-ssh-keypair` | without SSH access |
 //! | passwords of observability | `rotate-observability-credentials` | |
-//! | key that encrypts etcd | `rotate-etcd-encryption-key` | while the Shoot is hibernated |
+//! | key that encrypts etcd | `rotate-etcd-encryption-key` | since 1.149 while hibernation is enabled |
 //!
-//! They are due when the last rotation ended, or else the Shoot was created, longer ago than the period. Source:
-//! pkg/controllermanager/controller/shoot/maintenance/reconciler.go @ v1.141.0; that a hibernated Shoot keeps its key: a
-//! later release.
+//! They are due when the last rotation ended, or else the Shoot was created, longer ago than the period. Before 1.149 the
+//! key of a hibernated Shoot is due as well, and the run is refused. Source:
+//! pkg/controllermanager/controller/shoot/maintenance/reconciler.go, v1.135.0 to v1.149.0.
 
 use api::constants::operation;
 use api::core::{MaintenanceRotationConfig, Shoot, ShootCredentialsRotation};
@@ -17,7 +17,12 @@ use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::reconcile::{has_ssh_access, is_hibernation_enabled};
+use crate::release::Releases;
 use crate::rotation;
+use crate::versions::Moment;
+
+/// The key that encrypts etcd waits until the Shoot is awake.
+const ETCD_ENCRYPTION_KEY_WAITS: Releases = Releases::since(149);
 
 /// Credentials that are rotated by themselves, in the order in which they are told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +72,8 @@ impl Credentials {
         (is_there && !period.is_zero()).then_some(period)
     }
 
-    /// Whether they wait until the Shoot is awake.
-    fn is_held_back(self, shoot: &Shoot) -> bool {
+    /// True if they cannot be rotated before the Shoot is awake.
+    fn needs_awake(self, shoot: &Shoot) -> bool {
         self == Self::EtcdEncryptionKey && is_hibernation_enabled(&shoot.spec)
     }
 
@@ -102,10 +107,10 @@ pub struct RotationOutcome {
     pub reason: &'static str,
 }
 
-/// The rotations that are due at an instant.
-pub fn due(shoot: &Shoot, now: DateTime<Utc>) -> Vec<RotationOutcome> {
-    let is_due =
-        |one: &Credentials| !one.is_held_back(shoot) && one.due_after(shoot).is_some_and(|instant| instant < now);
+/// Rotations that are due at an instant.
+pub fn due(shoot: &Shoot, at: Moment) -> Vec<RotationOutcome> {
+    let waits = |one: &Credentials| ETCD_ENCRYPTION_KEY_WAITS.contain(at.release) && one.needs_awake(shoot);
+    let is_due = |one: &Credentials| !waits(one) && one.due_after(shoot).is_some_and(|instant| instant < at.now);
     Credentials::ALL.into_iter().filter(is_due).map(|one| outcome(one, shoot)).collect()
 }
 
@@ -122,13 +127,13 @@ fn outcome(credentials: Credentials, shoot: &Shoot) -> RotationOutcome {
     RotationOutcome { operation, is_started: true, description, reason }
 }
 
-/// The first instant after another at which a run may find a rotation that it did not find before: one becomes due, or one
-/// that is due may be held back no longer.
+/// First instant after another at which a run may find a rotation that it did not find before: one becomes due, or one
+/// that is due may wait, or be refused, no longer.
 pub fn next_due(shoot: &Shoot, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let soonest = after + TimeDelta::nanoseconds(1);
     let first = |one: Credentials| {
         let instant = one.due_after(shoot)? + TimeDelta::nanoseconds(1);
-        if one.is_held_back(shoot) { Some(instant.max(soonest)) } else { Some(instant).filter(|at| *at >= soonest) }
+        if one.needs_awake(shoot) { Some(instant.max(soonest)) } else { Some(instant).filter(|at| *at >= soonest) }
     };
     Credentials::ALL.into_iter().filter_map(first).min()
 }

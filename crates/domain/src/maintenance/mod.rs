@@ -6,13 +6,15 @@
 //! A version that cannot be raised is an outcome, not an error.
 //!
 //! **Tour.** [`agenda`] when a Shoot is looked at, [`upcoming`] by which window; [`decision`] whether and to what a
-//! version is raised; [`migration`]
-//! what a new Kubernetes version forbids in the spec; [`credentials`] which ones are rotated; [`operation`] annotations and
-//! tasks; [`report`] texts.
+//! version is raised; [`migration`] changes of the spec that a new Kubernetes version asks for, [`binding`] the
+//! CredentialsBinding among them; [`credentials`] which ones are rotated; [`operation`] annotations and tasks; [`report`]
+//! texts.
 //!
-//! Source: pkg/controllermanager/controller/shoot/maintenance @ v1.120.0; docs/usage/shoot/shoot_maintenance.md.
+//! Source: pkg/controllermanager/controller/shoot/maintenance, v1.120.0 to v1.149.0;
+//! docs/usage/shoot/shoot_maintenance.md.
 
 pub mod agenda;
+pub mod binding;
 pub mod credentials;
 pub mod decision;
 pub mod migration;
@@ -32,6 +34,7 @@ pub use self::decision::{Outcome, kubernetes_update, machine_image_update, says_
 pub use self::operation::Restarters;
 pub use self::report::{Event, Severity};
 use crate::annotations;
+use crate::release::Release;
 use crate::versions::{Moment, ParseError, Version};
 
 /// What one run of maintenance makes of a Shoot.
@@ -49,6 +52,8 @@ pub struct Plan {
     pub rotations: Vec<RotationOutcome>,
     /// What else was done, a sentence each.
     pub operations: Vec<String>,
+    /// Release of gardener-controller-manager, whose words are used.
+    pub release: Release,
 }
 
 /// What maintenance made of one version of a worker pool.
@@ -62,8 +67,9 @@ pub struct PoolOutcome {
 
 /// Decides what maintenance does to a Shoot at an instant.
 ///
-/// `profile_name` is the name in the Shoot's reference, `profile` the spec of that profile, `release` that of
-/// gardener-controller-manager.
+/// `profile_name` is the name in the Shoot's reference, `profile` the spec of that profile; the release of `at` is that of
+/// gardener-controller-manager. Objects of the Shoot's namespace and gates are deliberately absent: [`Plan::bind`] and
+/// [`Plan::disable_nginx_ingress`] put into the plan how they change it.
 ///
 /// # Errors
 /// When a Kubernetes version in the Shoot's spec does not parse: then nothing can be decided.
@@ -97,12 +103,27 @@ pub fn plan(shoot: &Shoot, profile_name: &str, profile: &CloudProfileSpec, at: M
         }
     }
 
-    let rotations = credentials::due(&maintained, at.now);
+    let rotations = credentials::due(&maintained, at);
     let mut operations = migration::migrate(&mut maintained.spec, &old, &new, at.release)?;
     if let Some(operation) = operation::take_over(&mut maintained, &rotations) {
         operations.push(format!("Added {operation:?} operation annotation"));
     }
-    Ok(Plan { shoot: maintained, control_plane, pool_versions, pool_images, rotations, operations })
+    let release = at.release;
+    Ok(Plan { shoot: maintained, control_plane, pool_versions, pool_images, rotations, operations, release })
+}
+
+impl Plan {
+    /// Turns the addon nginx ingress off and tells it, as gate `DisableNginxIngressInShoot` of gardener-controller-manager
+    /// wants it.
+    pub fn disable_nginx_ingress(&mut self) {
+        let addon = self.shoot.spec.addons.as_mut().and_then(|addons| addons.nginx_ingress.as_mut());
+        if let Some(addon) = addon.filter(|addon| addon.enabled) {
+            addon.enabled = false;
+            let text =
+                ".spec.addons.nginxIngress was disabled. Reason: nginx ingress addon disallowed by landscape operator";
+            self.operations.push(text.to_owned());
+        }
+    }
 }
 
 /// Raises the machine images of all pools.

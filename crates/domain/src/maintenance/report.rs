@@ -7,6 +7,10 @@ use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 
 use super::{Outcome, Plan, RotationOutcome};
+use crate::release::Releases;
+
+/// Operations are pieces of the description as the others, and blanks at its end are cut.
+const OPERATIONS_ARE_PIECES: Releases = Releases::since(147);
 
 /// Type of an Event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,14 +84,19 @@ impl Plan {
 
     fn description(&self) -> String {
         let rotations = self.rotations.iter().map(describe_rotation);
-        let pieces: Vec<String> =
+        let mut pieces: Vec<String> =
             self.outcomes().map(|(subject, outcome)| subject.describe(outcome)).chain(rotations).collect();
         let failed = self.outcomes().filter(|(_, outcome)| outcome.result.is_err()).count()
             + self.rotations.iter().filter(|rotation| !rotation.is_started).count();
         let prefix =
             if failed == 0 { "All".to_owned() } else { format!("({}/{})", pieces.len() - failed, pieces.len()) };
-        let mut description = format!("{prefix} maintenance operations successful. {}", pieces.join(", "));
-        // With operations alone this leaves ". , ", as upstream does.
+        let told = |pieces: &[String]| format!("{prefix} maintenance operations successful. {}", pieces.join(", "));
+        if OPERATIONS_ARE_PIECES.contain(self.release) {
+            pieces.extend(self.operations.iter().cloned());
+            return told(&pieces).trim_end_matches(' ').to_owned();
+        }
+        let mut description = told(&pieces);
+        // With operations alone this leaves ". , ", as these releases do.
         for operation in &self.operations {
             description.push_str(", ");
             description.push_str(operation);

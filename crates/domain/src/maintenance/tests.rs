@@ -7,11 +7,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::*;
 use crate::profile::Profile;
-use crate::release::DOCUMENTED;
+use crate::release::{DOCUMENTED, Release};
+use crate::versions::Moment;
 
 /// The instant of the tests by the rules of the documents' release.
-fn at() -> crate::versions::Moment {
-    crate::versions::Moment::new(now(), crate::release::DOCUMENTED)
+fn at() -> Moment {
+    Moment::new(now(), DOCUMENTED)
 }
 
 fn now() -> DateTime<Utc> {
@@ -444,7 +445,6 @@ ssh=168 ssh@10                        | 179 | reconcile;rotate-ssh-keypair
 ssh=168 observability@10              | 169 | reconcile;rotate-ssh-keypair
 ssh=24 observability=24 etcd=24       | 25  | reconcile;rotate-ssh-keypair;rotate-observability-credentials;rotate-etcd-encryption-key
 observability=24 asleep               | 25  | reconcile;rotate-observability-credentials
-etcd=24 asleep                        | 25  | reconcile
 etcd=24 etcd@0 etcd:Completed         | 25  | reconcile;rotate-etcd-encryption-key
 etcd=24 etcd:Prepared                 | 25  | reconcile
 ssh=24 waiting=rotate-ca-start        | 25  | rotate-ca-start;reconcile;rotate-ssh-keypair
@@ -463,6 +463,63 @@ ssh=24 failed                         | 25  | -
         let plan = plan(&rotating(words), "local", &only_the_present_version(), at).expect("versions parse");
         let written = plan.shoot.metadata.annotation("gardener.cloud/operation").unwrap_or("-");
         assert_eq!(written, expected, "{row}");
+    }
+}
+
+/// Source: pkg/controllermanager/controller/shoot/maintenance/reconciler.go @ v1.148.0 and v1.149.0.
+#[test]
+fn the_key_of_a_hibernated_shoot_waits_since_1_149() {
+    for (minor, words, expected) in [
+        (148, "etcd=24 asleep", "reconcile;rotate-etcd-encryption-key"),
+        (149, "etcd=24 asleep", "reconcile"),
+        (149, "etcd=24", "reconcile;rotate-etcd-encryption-key"),
+    ] {
+        let at = Moment::new(now() + TimeDelta::hours(25), Release(minor));
+        let plan = plan(&rotating(words), "local", &only_the_present_version(), at).expect("versions parse");
+        assert_eq!(plan.shoot.metadata.annotation("gardener.cloud/operation"), Some(expected), "1.{minor} {words}");
+    }
+}
+
+/// Words of [`rotating`], and the description until 1.146 and since 1.147.
+/// Source: pkg/controllermanager/controller/shoot/maintenance/reconciler.go @ v1.146.0 and v1.147.0.
+#[test]
+fn operations_are_pieces_of_the_description_since_1_147() {
+    let rotated = "All maintenance operations successful. Credentials \"rotate-ssh-keypair\": SSH keypair rotation started. \
+                   Reason: Automatic rotation of SSH keypair configured, Added \"reconcile;rotate-ssh-keypair\" operation \
+                   annotation";
+    for (words, until, since) in [
+        (
+            "waiting=rotate-ca-start",
+            "All maintenance operations successful. , Added \"rotate-ca-start\" operation annotation",
+            "All maintenance operations successful. Added \"rotate-ca-start\" operation annotation",
+        ),
+        ("ssh=24", rotated, rotated),
+        ("", "All maintenance operations successful. ", "All maintenance operations successful."),
+    ] {
+        for (minor, expected) in [(146, until), (147, since)] {
+            let at = Moment::new(now() + TimeDelta::hours(25), Release(minor));
+            let plan = plan(&rotating(words), "local", &only_the_present_version(), at).expect("versions parse");
+            assert_eq!(plan.processing(at.now).description, expected, "1.{minor} {words}");
+        }
+    }
+}
+
+/// Source: pkg/controllermanager/controller/shoot/maintenance/reconciler.go @ v1.142.0.
+#[test]
+fn the_addon_nginx_ingress_is_turned_off_once() {
+    let mut shoot = minimal();
+    let ingress = NginxIngress { enabled: true, ..NginxIngress::default() };
+    shoot.spec.addons = Some(Addons { nginx_ingress: Some(ingress), ..Addons::default() });
+    let at = Moment::new(now(), Release(142));
+    let mut plan = plan(&shoot, "local", &only_the_present_version(), at).expect("versions parse");
+    assert!(!plan.has_findings());
+    for _ in 0..2 {
+        plan.disable_nginx_ingress();
+        let text =
+            ".spec.addons.nginxIngress was disabled. Reason: nginx ingress addon disallowed by landscape operator";
+        assert_eq!(plan.operations, [text]);
+        let addon = plan.shoot.spec.addons.as_ref().and_then(|addons| addons.nginx_ingress.as_ref());
+        assert_eq!(addon.map(|addon| addon.enabled), Some(false));
     }
 }
 
@@ -523,7 +580,7 @@ fn gates_are_dropped_by_the_table_of_the_release() {
         });
         kubernetes.clone_into(&mut shoot.spec.kubernetes.version);
         let version: Version = kubernetes.parse().expect("semver");
-        let release = crate::release::Release(minor);
+        let release = Release(minor);
         migration::migrate(&mut shoot.spec, &version, &version, release).expect("versions parse");
         let gates = shoot.spec.kubernetes.kube_scheduler.map(|scheduler| scheduler.feature_gates).unwrap_or_default();
         assert!(gates.keys().eq(expected), "1.{minor} {kubernetes}: {gates:?}");

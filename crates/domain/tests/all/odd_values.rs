@@ -190,6 +190,7 @@ const GATES: Gates = Gates {
     in_place_node_updates: true,
     credentials_rotation_without_workers_rollout: true,
     version_classification_lifecycle: true,
+    disable_nginx_ingress_in_shoot: false,
     release: Release(149),
 };
 

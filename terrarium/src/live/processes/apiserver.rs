@@ -146,6 +146,7 @@ fn set_gate(options: &mut Options, gate: &str, version: &str) -> Result<(), Stri
     match name {
         "InPlaceNodeUpdates" => options.gates.in_place_node_updates = on,
         "CredentialsRotationWithoutWorkersRollout" => options.gates.credentials_rotation_without_workers_rollout = on,
+        "DisableNginxIngressInShoot" => options.gates.disable_nginx_ingress_in_shoot = on,
         _ => {}
     }
     Ok(())

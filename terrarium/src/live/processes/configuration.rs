@@ -131,6 +131,7 @@ pub(in crate::live) fn controller_manager(tree: &Value) -> controller_manager::C
     let Restarters { control_plane, core_addons } = &mut config.shoot_maintenance;
     put(control_plane, maintenance["enableShootControlPlaneRestarter"].as_bool());
     put(core_addons, maintenance["enableShootCoreAddonRestarter"].as_bool());
+    put(&mut config.disable_nginx_ingress_in_shoot, tree["featureGates"]["DisableNginxIngressInShoot"].as_bool());
     let (hibernation, retry) = (&tree["controllers"]["shootHibernation"], &tree["controllers"]["shootRetry"]);
     put(&mut config.shoot_hibernation_deadline, duration(&hibernation["triggerDeadlineDuration"]));
     put(&mut config.shoot_retry.period, duration(&retry["retryPeriod"]));
@@ -268,6 +269,12 @@ mod tests {
         let retry = RetryPeriods { period: TimeDelta::minutes(1), jitter: TimeDelta::seconds(10) };
         assert_eq!(config.shoot_retry, retry);
         assert_eq!(config.seed_periods.shoot_monitor, TimeDelta::seconds(200));
+
+        assert!(!config.disable_nginx_ingress_in_shoot);
+        let text = "apiVersion: controllermanager.config.gardener.cloud/v1alpha1\nkind: \
+                    ControllerManagerConfiguration\nfeatureGates: {DisableNginxIngressInShoot: true}\n";
+        let tree = read(Program::ControllerManager, text, "v1.142.0").expect("a configuration");
+        assert!(controller_manager(&tree).disable_nginx_ingress_in_shoot);
 
         let text = "apiVersion: scheduler.config.gardener.cloud/v1alpha1\nkind: SchedulerConfiguration\nschedulers: {shoot: \
                     {candidateDeterminationStrategy: SameRegion}}";

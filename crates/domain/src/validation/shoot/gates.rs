@@ -2,7 +2,7 @@
 //! What validation asks of a gardener-apiserver: feature gates, and what its release knows.
 
 use api::constants::update_strategy;
-use api::core::Worker;
+use api::core::{ShootSpec, Worker};
 use apimachinery::field::{FieldError, Path};
 
 use super::super::Errors;
@@ -19,6 +19,8 @@ pub struct Gates {
     pub credentials_rotation_without_workers_rollout: bool,
     /// `VersionClassificationLifecycle`
     pub version_classification_lifecycle: bool,
+    /// `DisableNginxIngressInShoot`
+    pub disable_nginx_ingress_in_shoot: bool,
     /// Release of the gardener-apiserver.
     pub release: Release,
 }
@@ -35,6 +37,7 @@ impl Default for Gates {
             in_place_node_updates: false,
             credentials_rotation_without_workers_rollout: false,
             version_classification_lifecycle: false,
+            disable_nginx_ingress_in_shoot: false,
             release: DOCUMENTED,
         }
     }
@@ -51,6 +54,7 @@ impl Gates {
                 None,
             ),
             version_classification_lifecycle: gate_is_on(version, "VersionClassificationLifecycle", None),
+            disable_nginx_ingress_in_shoot: gate_is_on(version, "DisableNginxIngressInShoot", None),
             release: version.served_release(),
         }
     }
@@ -71,6 +75,18 @@ pub(super) fn in_place_gate(errors: &mut Errors, worker: &Worker, gates: Gates, 
         let text = "can not configure `AutoInPlaceUpdate` or `ManualInPlaceUpdate` update strategies when the \
                     `InPlaceNodeUpdates` feature gate is disabled.";
         errors.push(FieldError::invalid(&path.child("updateStrategy"), &worker.update_strategy, text));
+    }
+}
+
+/// Refuses the addon nginx ingress, unless the stored Shoot has it.
+pub(super) fn nginx_ingress_gate(errors: &mut Errors, new: &ShootSpec, old: Option<&ShootSpec>, gates: Gates) {
+    let is_enabled = |spec: &ShootSpec| {
+        let addon = spec.addons.as_ref().and_then(|addons| addons.nginx_ingress.as_ref());
+        addon.is_some_and(|addon| addon.enabled)
+    };
+    if gates.disable_nginx_ingress_in_shoot && is_enabled(new) && !old.is_some_and(is_enabled) {
+        let path = Path::new("spec").child("addons").child("nginxIngress").child("enabled");
+        errors.push(FieldError::forbidden(&path, "nginx ingress addon disallowed by landscape operator"));
     }
 }
 

@@ -30,7 +30,7 @@ use api::constants::{annotation, finalizer};
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
-use self::gates::in_place_gate;
+use self::gates::{in_place_gate, nginx_ingress_gate};
 use super::Errors;
 use super::common::{consecutive_hyphens, one_of};
 use super::meta::{NameRule, object_meta, object_meta_update};
@@ -39,6 +39,7 @@ use crate::annotations::is_true;
 /// A new Shoot.
 pub fn shoot(shoot: &Shoot, gates: Gates) -> Errors {
     let mut errors = every_shoot(shoot, gates);
+    nginx_ingress_gate(&mut errors, &shoot.spec, None, gates);
     force_deletion(&mut errors, shoot, None);
     for (index, finalizer) in shoot.metadata.finalizers.iter().enumerate() {
         if finalizer == finalizer::GARDENER || finalizer == finalizer::REFERENCE_PROTECTION {
@@ -61,6 +62,7 @@ pub fn shoot_update(new: &Shoot, old: &Shoot, gates: Gates) -> Errors {
     update::spec(&mut errors, new, old, gates);
     update::encryption(&mut errors, new, old);
     errors.extend(every_shoot(new, gates));
+    nginx_ingress_gate(&mut errors, &new.spec, Some(&old.spec), gates);
     update::high_availability(&mut errors, new, old);
     hibernation::update(&mut errors, new, old);
     force_deletion(&mut errors, new, Some(old));

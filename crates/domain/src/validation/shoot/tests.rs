@@ -18,6 +18,7 @@ const GATES: Gates = Gates {
     in_place_node_updates: true,
     credentials_rotation_without_workers_rollout: false,
     version_classification_lifecycle: false,
+    disable_nginx_ingress_in_shoot: false,
     release: crate::release::DOCUMENTED,
 };
 
@@ -257,6 +258,39 @@ fn credentials_are_rotated_every_half_an_hour_to_ninety_days() {
                 .to_vec(),
         };
         assert_eq!(found, expected, "row: {row}");
+    }
+}
+
+/// The addon nginx ingress in the stored Shoot (`None`: a new Shoot) and in the new one; whether it is refused with the gate.
+/// Source: pkg/api/core/validation/shoot.go @ v1.142.0.
+#[test]
+fn the_addon_nginx_ingress_is_not_turned_on_where_the_gate_is_on() {
+    let with_addon = |enabled| {
+        let mut shoot = Shoot::default();
+        shoot.spec.provider.workers.push(Worker::default());
+        shoot.spec.addons.get_or_insert_default().nginx_ingress =
+            Some(NginxIngress { enabled, ..NginxIngress::default() });
+        shoot
+    };
+    for (old, new, is_refused) in [
+        (None, true, true),
+        (None, false, false),
+        (Some(false), true, true),
+        (Some(true), true, false),
+        (Some(true), false, false),
+    ] {
+        for is_on in [true, false] {
+            let gates = Gates { disable_nginx_ingress_in_shoot: is_on, ..GATES };
+            let errors = match old {
+                None => super::shoot(&with_addon(new), gates),
+                Some(old) => shoot_update(&with_addon(new), &with_addon(old), gates),
+            };
+            let found: Vec<_> = errors.iter().filter(|error| error.field.starts_with("spec.addons")).collect();
+            let found: Vec<_> = found.iter().map(ToString::to_string).collect();
+            let text =
+                "spec.addons.nginxIngress.enabled: Forbidden: nginx ingress addon disallowed by landscape operator";
+            assert_eq!(found, if is_refused && is_on { vec![text] } else { vec![] }, "{old:?} {new} {is_on}");
+        }
     }
 }
 
