@@ -60,7 +60,7 @@ impl Strategy<Shoot> for ShootStrategy {
     }
 
     fn prepare_for_create(&self, object: &mut Shoot, _: &RequestContext) {
-        defaulting::sync_cloud_profile_reference(object);
+        defaulting::sync_cloud_profile_reference(object, None, self.gates.release);
         object.metadata.annotations.remove(annotation::UPCOMING_TIME_WINDOW);
         defaulting::new_shoot(object, &self.version);
     }
@@ -77,7 +77,7 @@ impl Strategy<Shoot> for ShootStrategy {
                 object.spec.seed_name.clone_from(&old.spec.seed_name);
                 let change = reconcile::generation_on_update(old, object);
                 annotations::set_operation(&mut object.metadata.annotations, change.operation);
-                defaulting::sync_cloud_profile_reference(object);
+                defaulting::sync_cloud_profile_reference(object, Some(old), self.gates.release);
                 change.increase
             }
         };

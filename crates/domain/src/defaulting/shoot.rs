@@ -6,7 +6,10 @@ use api::core::*;
 use apimachinery::meta::IntOrString;
 
 use super::{HOUR, MINUTE, add_toleration, fill};
+use crate::cloud_profile::CLOUD_PROFILE;
+use crate::release::{Release, Releases};
 use crate::skew::GardenerVersion;
+use crate::versions::Version;
 use crate::window;
 
 /// Fills the defaults of a Shoot.
@@ -235,21 +238,42 @@ fn pool_max_pods(worker: &Worker) -> Option<i32> {
     worker.kubernetes.as_ref()?.kubelet.as_ref()?.max_pods
 }
 
-/// Keeps the two ways to name a CloudProfile equal.
+/// `cloudProfileName` is no longer filled for Kubernetes 1.33 and later, and left alone for 1.34 and later.
+const CLOUD_PROFILE_NAME_ENDS: Releases = Releases::since(124);
+
+/// Keeps the two ways to name a CloudProfile equal, on creation (without `old`) and on update.
 ///
 /// `cloudProfile` counts; `cloudProfileName` fills it when it is absent, mirrors it for kind `CloudProfile` and is
-/// empty for others. A Shoot in deletion is left alone. Source: plugin/pkg/utils/cloudprofile.go @ v1.120.0.
-pub fn sync_cloud_profile_reference(shoot: &mut Shoot) {
+/// empty for others. A Shoot in deletion is left alone.
+///
+/// Since 1.124, for Kubernetes 1.33 the name is only corrected where it differs; for 1.34 and later nothing is kept equal,
+/// and an update removes a name that did not change and is that of `cloudProfile`.
+///
+/// Source: pkg/utils/gardener/cloudprofile.go @ v1.120.0 and v1.124.0.
+pub fn sync_cloud_profile_reference(shoot: &mut Shoot, old: Option<&Shoot>, release: Release) {
     if shoot.metadata.is_being_deleted() {
         return;
     }
     let spec = &mut shoot.spec;
-    match (&mut spec.cloud_profile, &mut spec.cloud_profile_name) {
-        (Some(reference), name) => {
-            *name = (reference.kind == "CloudProfile").then(|| reference.name.clone());
+    let version = Version::parse(&spec.kubernetes.version).ok().filter(|_| CLOUD_PROFILE_NAME_ENDS.contain(release));
+    let is_at_least = |minor: u64| version.as_ref().is_some_and(|version| (version.major, version.minor) >= (1, minor));
+    if is_at_least(34) {
+        let names = spec.cloud_profile.as_ref().filter(|reference| reference.kind == CLOUD_PROFILE);
+        let before = old.and_then(|old| old.spec.cloud_profile_name.as_deref());
+        if let (Some(reference), Some(name)) = (names, spec.cloud_profile_name.as_deref())
+            && before == Some(name)
+            && reference.name == name
+        {
+            spec.cloud_profile_name = None;
         }
+        return;
+    }
+    match (&mut spec.cloud_profile, &mut spec.cloud_profile_name) {
+        (Some(reference), name) if reference.kind != CLOUD_PROFILE => *name = None,
+        (Some(_), None) if is_at_least(33) => {}
+        (Some(reference), name) => *name = Some(reference.name.clone()),
         (reference @ None, Some(name)) => {
-            *reference = Some(CloudProfileReference { kind: "CloudProfile".to_owned(), name: name.clone() });
+            *reference = Some(CloudProfileReference { kind: CLOUD_PROFILE.to_owned(), name: name.clone() });
         }
         (None, None) => {}
     }
@@ -271,6 +295,7 @@ pub fn canonicalize_shoot(shoot: &mut Shoot) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::release::DOCUMENTED;
 
     fn with_pool(change: impl FnOnce(&mut Shoot, &mut Worker)) -> Shoot {
         let mut shoot = Shoot::default();
@@ -420,7 +445,7 @@ mod tests {
             let mut shoot = Shoot::default();
             shoot.spec.cloud_profile = profile;
             shoot.spec.cloud_profile_name = name.map(str::to_owned);
-            sync_cloud_profile_reference(&mut shoot);
+            sync_cloud_profile_reference(&mut shoot, None, DOCUMENTED);
             (shoot.spec.cloud_profile, shoot.spec.cloud_profile_name)
         };
         let both = (reference("CloudProfile", "a"), Some("a".to_owned()));
@@ -430,6 +455,41 @@ mod tests {
         let namespaced = (reference("NamespacedCloudProfile", "a"), None);
         assert_eq!(sync(reference("NamespacedCloudProfile", "a"), Some("b")), namespaced);
         assert_eq!(sync(None, None), (None, None));
+    }
+
+    /// Release, Kubernetes version, kind, name before (`!` for a creation), name given, name after; `-` stands for none.
+    const NAMES: &[(u16, &str, &str, &str, &str, &str)] = &[
+        (123, "1.34.0", "CloudProfile", "!", "-", "a"),
+        (124, "1.32.0", "CloudProfile", "!", "-", "a"),
+        (124, "1.33.0", "CloudProfile", "!", "-", "-"),
+        (124, "1.33.0", "CloudProfile", "!", "b", "a"),
+        (124, "1.33.0", "CloudProfile", "a", "a", "a"),
+        (124, "1.33.0", "NamespacedCloudProfile", "!", "b", "-"),
+        (124, "1.34.0", "CloudProfile", "!", "-", "-"),
+        (124, "1.34.0", "CloudProfile", "!", "a", "a"),
+        (124, "1.34.0", "CloudProfile", "a", "a", "-"),
+        (124, "1.34.0", "CloudProfile", "-", "a", "a"),
+        (124, "1.34.0", "CloudProfile", "b", "b", "b"),
+        (149, "1.34.0", "CloudProfile", "a", "a", "-"),
+        (124, "odd", "CloudProfile", "!", "-", "a"),
+    ];
+
+    #[test]
+    fn the_second_name_of_a_cloud_profile_ends_with_kubernetes_1_33() {
+        let name = |text: &str| (text != "-").then(|| text.to_owned());
+        for row @ (release, version, kind, before, given, after) in NAMES {
+            let with = |given: &str| {
+                let mut shoot = Shoot::default();
+                (*version).clone_into(&mut shoot.spec.kubernetes.version);
+                shoot.spec.cloud_profile =
+                    Some(CloudProfileReference { kind: (*kind).to_owned(), name: "a".to_owned() });
+                shoot.spec.cloud_profile_name = name(given);
+                shoot
+            };
+            let (mut shoot, old) = (with(given), with(before));
+            sync_cloud_profile_reference(&mut shoot, Some(&old).filter(|_| *before != "!"), Release(*release));
+            assert_eq!(shoot.spec.cloud_profile_name, name(after), "{row:?}");
+        }
     }
 
     #[test]

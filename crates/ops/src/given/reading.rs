@@ -244,7 +244,8 @@ impl Judge<'_> {
         }
         let key = format!("garden/{}/{}", shoot.metadata.namespace, shoot.metadata.name);
         defaulting::shoot(&mut shoot, self.reading.random.draw("default-maintenance-time-window", &key, 0));
-        defaulting::sync_cloud_profile_reference(&mut shoot);
+        let stored = shoot.clone();
+        defaulting::sync_cloud_profile_reference(&mut shoot, Some(&stored), self.reading.release);
         let open = open_fields(&shoot);
         if !open.is_empty() {
             self.open.push(place.number);
