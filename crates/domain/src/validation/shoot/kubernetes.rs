@@ -10,14 +10,26 @@ use apimachinery::meta::{Duration, Quantity};
 use super::super::Errors;
 use super::super::common::{self, invalid_duration, not_negative_duration, one_of};
 use super::super::meta;
+use super::autoscalers::{cluster_autoscaler, vertical_pod_autoscaler};
 use super::kubelet;
+use super::refused::{Field, refusal, refuse};
 use super::runtime_config::runtime_config;
-use super::shared::{feature_gates, forbidden_for_workerless, taint_key, threshold};
+use super::shared::{feature_gates, forbidden_for_workerless};
 use crate::features::{CONFIGS_ARE_CHECKED, FORBIDDEN_ADMISSION_PLUGINS, admission_plugin};
-use crate::release::Release;
+use crate::release::{Release, Releases};
 use crate::versions::{Version, meets_constraint};
 
 const HOUR: i64 = 3600;
+
+/// Events live for a day at most; before, for a week.
+const EVENTS_LIVE_FOR_A_DAY: Releases = Releases::since(136);
+
+/// kube-proxy has the mode `NFTables`.
+const NFTABLES: Releases = Releases::since(135);
+
+/// The mode `NFTables` needs its feature gate for Kubernetes versions in which the gate is off by default.
+const NFTABLES_KNOWS_ALPHA: Releases = Releases::until(141);
+
 const SIGNING_ALGORITHMS: [&str; 10] =
     ["ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512", "none"];
 
@@ -66,27 +78,50 @@ pub(super) fn kubernetes(errors: &mut Errors, spec: &ShootSpec, workerless: bool
         if let Some(profile) = &scheduler.profile {
             one_of(errors, profile, &["balanced", "bin-packing"], &path.child("profile"));
         }
+        if scheduler.kube_max_pd_vols.is_some() {
+            refuse(errors, Field::KubeMaxPdVols, version, release, &path.child("kubeMaxPDVols"));
+        }
         feature_gates(errors, &scheduler.feature_gates, version, release, &path.child("featureGates"));
     }
     if let Some(proxy) = &kubernetes.kube_proxy {
         let path = path.child("kubeProxy");
-        match &proxy.mode {
-            None => {
-                let text = "must be set when .spec.kubernetes.kubeProxy is set";
-                errors.push(FieldError::required(&path.child("mode"), text));
-            }
-            Some(mode) => one_of(errors, mode, &["IPTables", "IPVS"], &path.child("mode")),
-        }
+        proxy_mode(errors, proxy, version, release, &path.child("mode"));
         feature_gates(errors, &proxy.feature_gates, version, release, &path.child("featureGates"));
     }
     if let Some(config) = &kubernetes.kubelet {
         kubelet::kubelet(errors, config, version, release, &path.child("kubelet"));
     }
     if let Some(autoscaler) = &kubernetes.cluster_autoscaler {
-        cluster_autoscaler(errors, autoscaler, version, &path.child("clusterAutoscaler"));
+        cluster_autoscaler(errors, autoscaler, version, release, &path.child("clusterAutoscaler"));
     }
     if let Some(autoscaler) = &kubernetes.vertical_pod_autoscaler {
         vertical_pod_autoscaler(errors, autoscaler, &path.child("verticalPodAutoscaler"));
+    }
+}
+
+/// Checks the mode of kube-proxy.
+fn proxy_mode(errors: &mut Errors, proxy: &KubeProxyConfig, version: &str, release: Release, path: &Path) {
+    let Some(mode) = &proxy.mode else {
+        errors.push(FieldError::required(path, "must be set when .spec.kubernetes.kubeProxy is set"));
+        return;
+    };
+    let has_nftables = NFTABLES.contain(release);
+    let modes: &[&str] = if has_nftables { &["IPTables", "IPVS", "NFTables"] } else { &["IPTables", "IPVS"] };
+    one_of(errors, mode, modes, path);
+    if mode != "NFTables" || !has_nftables {
+        return;
+    }
+    let gate = proxy.feature_gates.get("NFTablesProxyMode").copied();
+    let is_alpha = meets_constraint(version, "< 1.31").unwrap_or(false);
+    let text = if NFTABLES_KNOWS_ALPHA.contain(release) && is_alpha {
+        (gate != Some(true))
+            .then_some("NFTables mode requires feature gate NFTablesProxyMode=true for Kubernetes < 1.31")
+    } else {
+        (gate == Some(false))
+            .then_some("NFTables mode cannot be used when feature gate NFTablesProxyMode is explicitly set to false")
+    };
+    if let Some(text) = text {
+        errors.push(FieldError::invalid(path, mode, text));
     }
 }
 
@@ -154,6 +189,10 @@ fn admission_plugins(errors: &mut Errors, plugins: &[AdmissionPlugin], version: 
 }
 
 fn kube_api_server(errors: &mut Errors, server: &KubeAPIServerConfig, version: &str, release: Release, path: &Path) {
+    if server.enable_anonymous_authentication.is_some() {
+        let path = path.child("enableAnonymousAuthentication");
+        refuse(errors, Field::EnableAnonymousAuthentication, version, release, &path);
+    }
     let is_at_least = |minor: &str| meets_constraint(version, &format!(">= {minor}")).unwrap_or(false);
     if let Some(config) = &server.oidc_config {
         oidc(errors, config, is_at_least("1.32"), is_at_least("1.31"), &path.child("oidcConfig"));
@@ -195,7 +234,7 @@ fn kube_api_server(errors: &mut Errors, server: &KubeAPIServerConfig, version: &
             errors.push(FieldError::required(&own.child("kubeconfigs"), text));
         }
     }
-    limits(errors, server, path);
+    limits(errors, server, version, release, path);
     if let Some(config) = &server.encryption_config {
         encryption(errors, config, &path.child("encryptionConfig").child("resources"));
     }
@@ -206,8 +245,10 @@ fn kube_api_server(errors: &mut Errors, server: &KubeAPIServerConfig, version: &
     if let Some(ttl) = server.event_ttl {
         let path = path.child("eventTTL");
         not_negative_duration(errors, Some(ttl), &path, "can not be negative");
-        if ttl > Duration::from_seconds(7 * 24 * HOUR) {
-            errors.push(invalid_duration(&path, ttl, "can not be longer than 7d"));
+        let is_short = EVENTS_LIVE_FOR_A_DAY.contain(release);
+        let (days, text) = if is_short { (1, "can not be longer than 24h") } else { (7, "can not be longer than 7d") };
+        if ttl > Duration::from_seconds(days * 24 * HOUR) {
+            errors.push(invalid_duration(&path, ttl, text));
         }
     }
     if let Some(autoscaling) = &server.autoscaling {
@@ -217,11 +258,14 @@ fn kube_api_server(errors: &mut Errors, server: &KubeAPIServerConfig, version: &
     feature_gates(errors, &server.feature_gates, version, release, &path.child("featureGates"));
 }
 
-fn limits(errors: &mut Errors, server: &KubeAPIServerConfig, path: &Path) {
+fn limits(errors: &mut Errors, server: &KubeAPIServerConfig, version: &str, release: Release, path: &Path) {
     if let Some(sizes) = &server.watch_cache_sizes {
         let path = path.child("watchCacheSizes");
         if let Some(size) = sizes.default {
-            meta::non_negative(errors, i64::from(size), &path.child("default"));
+            let path = path.child("default");
+            if !refuse(errors, Field::DefaultWatchCacheSize, version, release, &path) {
+                meta::non_negative(errors, i64::from(size), &path);
+            }
         }
         for (index, resource) in sizes.resources.iter().enumerate() {
             let path = path.child("resources").index(index);
@@ -407,11 +451,16 @@ fn kube_controller_manager(
             ("nodeMonitorGracePeriod", manager.node_monitor_grace_period),
         ];
         for (field, period) in periods {
-            if let Some(period) = period
-                && period.nanoseconds <= 0
-            {
-                let text = format!("{field} must be larger than 0");
-                errors.push(invalid_duration(&path.child(field), period, &text));
+            let (Some(period), path) = (period, path.child(field)) else { continue };
+            let is_eviction = field == "podEvictionTimeout";
+            match refusal(Field::PodEvictionTimeout, version, release).filter(|_| is_eviction) {
+                Some(refusal) if refusal.is_invalid => errors.push(invalid_duration(&path, period, refusal.text)),
+                Some(refusal) => errors.push(FieldError::forbidden(&path, refusal.text)),
+                None if period.nanoseconds <= 0 => {
+                    let text = format!("{field} must be larger than 0");
+                    errors.push(invalid_duration(&path, period, &text));
+                }
+                None => {}
             }
         }
         if let Some(autoscaler) = &manager.horizontal_pod_autoscaler {
@@ -472,90 +521,6 @@ fn control_plane_autoscaling(
             errors.push(FieldError::invalid(&path, value, &format!("value must be bigger than >= {least}")));
         }
         meta::quantity(errors, value, &path);
-    }
-}
-
-fn cluster_autoscaler(errors: &mut Errors, autoscaler: &ClusterAutoscaler, version: &str, path: &Path) {
-    let negative = "can not be negative";
-    threshold(errors, autoscaler.scale_down_utilization_threshold, &path.child("scaleDownUtilizationThreshold"));
-    not_negative_duration(errors, autoscaler.max_node_provision_time, &path.child("maxNodeProvisionTime"), negative);
-    let count = |errors: &mut Errors, field: &str, value: Option<i32>| {
-        if let Some(value) = value
-            && value < 0
-        {
-            errors.push(FieldError::invalid(&path.child(field), value, negative));
-        }
-    };
-    count(errors, "maxGracefulTerminationSeconds", autoscaler.max_graceful_termination_seconds);
-    if let Some(expander) = &autoscaler.expander {
-        let supported = ["least-waste", "most-pods", "priority", "random"];
-        for _ in expander.split(',').filter(|part| !supported.contains(part)) {
-            errors.push(FieldError::not_supported(&path.child("expander"), expander, &supported));
-        }
-    }
-    let taints = [
-        ("StartupTaints", "startupTaints", &autoscaler.startup_taints, ">= 1.29"),
-        ("StatusTaints", "statusTaints", &autoscaler.status_taints, ">= 1.29"),
-        ("IgnoreTaints", "ignoreTaints", &autoscaler.ignore_taints, ">= 1.14, < 1.32"),
-    ];
-    for (option, field, taints, range) in taints {
-        if taints.is_empty() {
-            continue;
-        }
-        let path = path.child(field);
-        match meets_constraint(version, range) {
-            Ok(true) => {}
-            Ok(false) => {
-                let text = format!("not supported in Kubernetes version {version}");
-                errors.push(FieldError::forbidden(&path.child(option), &text));
-            }
-            Err(error) => errors.push(FieldError::invalid(&path.child(option), option, &error.to_string())),
-        }
-        let mut seen = BTreeSet::new();
-        for (index, taint) in taints.iter().enumerate() {
-            let path = path.index(index);
-            taint_key(errors, taint, &path);
-            if !seen.insert(taint) {
-                errors.push(FieldError::duplicate(&path, taint));
-            }
-        }
-    }
-    not_negative_duration(errors, autoscaler.new_pod_scale_up_delay, &path.child("newPodScaleUpDelay"), negative);
-    count(errors, "maxEmptyBulkDelete", autoscaler.max_empty_bulk_delete);
-}
-
-fn vertical_pod_autoscaler(errors: &mut Errors, autoscaler: &VerticalPodAutoscaler, path: &Path) {
-    let duration = |errors: &mut Errors, field: &str, value: Option<Duration>| {
-        if let Some(value) = value
-            && value.nanoseconds < 0
-        {
-            errors.push(FieldError::invalid(&path.child(field), value, "must be non-negative"));
-        }
-    };
-    duration(errors, "evictAfterOOMThreshold", autoscaler.evict_after_oom_threshold);
-    duration(errors, "updaterInterval", autoscaler.updater_interval);
-    duration(errors, "recommenderInterval", autoscaler.recommender_interval);
-    let percentiles = [
-        ("targetCPUPercentile", autoscaler.target_cpu_percentile),
-        ("recommendationLowerBoundCPUPercentile", autoscaler.recommendation_lower_bound_cpu_percentile),
-        ("recommendationUpperBoundCPUPercentile", autoscaler.recommendation_upper_bound_cpu_percentile),
-        ("targetMemoryPercentile", autoscaler.target_memory_percentile),
-        ("recommendationLowerBoundMemoryPercentile", autoscaler.recommendation_lower_bound_memory_percentile),
-        ("recommendationUpperBoundMemoryPercentile", autoscaler.recommendation_upper_bound_memory_percentile),
-    ];
-    for (field, value) in percentiles {
-        if let Some(value) = value
-            && !(0.0..=1.0).contains(&value)
-        {
-            let text = "percentile value must be in the range [0, 1]";
-            errors.push(FieldError::invalid(&path.child(field), value, text));
-        }
-    }
-    duration(errors, "cpuHistogramDecayHalfLife", autoscaler.cpu_histogram_decay_half_life);
-    duration(errors, "memoryHistogramDecayHalfLife", autoscaler.memory_histogram_decay_half_life);
-    duration(errors, "memoryAggregationInterval", autoscaler.memory_aggregation_interval);
-    if let Some(count) = autoscaler.memory_aggregation_interval_count {
-        meta::non_negative(errors, count, &path.child("memoryAggregationIntervalCount"));
     }
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Shoots (pkg/apis/core/validation/shoot.go @ v1.120.0).
 //!
-//! This file composes; each part of a Shoot has a file: [`spec`], [`kubernetes`], [`kubelet`], [`workers`],
-//! [`hibernation`], [`operation`], [`status`], and [`update`] for what may not change. What several of them ask is in
-//! [`gates`], [`facts`], [`differences`] and [`shared`], which import none of them.
+//! This file composes; each part of a Shoot has a file: [`spec`], [`kubernetes`], [`autoscalers`], [`kubelet`], [`workers`],
+//! [`hibernation`], [`operation`], [`status`], and [`update`] for what may not change. Questions of several of them are in
+//! [`gates`], [`facts`], [`differences`], [`refused`] and [`shared`], which import none of them.
 
+mod autoscalers;
 mod differences;
 mod facts;
 mod gates;
@@ -12,6 +13,9 @@ mod hibernation;
 mod kubelet;
 mod kubernetes;
 mod operation;
+mod refused;
+#[cfg(test)]
+mod release_tests;
 mod runtime_config;
 mod shared;
 mod spec;
@@ -61,7 +65,11 @@ pub fn shoot_update(new: &Shoot, old: &Shoot, gates: Gates) -> Errors {
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
     update::spec(&mut errors, new, old, gates);
     update::encryption(&mut errors, new, old);
-    errors.extend(every_shoot(new, gates));
+    let mut every = every_shoot(new, gates);
+    if update::keeps_event_ttl(new, old, gates.release) {
+        every.retain(|error| error.field != update::EVENT_TTL);
+    }
+    errors.extend(every);
     nginx_ingress_gate(&mut errors, &new.spec, Some(&old.spec), gates);
     update::high_availability(&mut errors, new, old);
     hibernation::update(&mut errors, new, old);

@@ -9,6 +9,7 @@ use apimachinery::field::{FieldError, Path};
 
 use super::super::common::one_of;
 use super::super::{Errors, meta};
+use super::refused::{Field, refuse};
 use crate::cloud_profile::{self, CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE};
 use crate::features::feature_gate;
 use crate::release::Release;
@@ -23,8 +24,13 @@ pub(super) fn forbidden_for_workerless(errors: &mut Errors, fields: &[(&str, boo
     }
 }
 
-/// The CloudProfile must be named; `cloudProfileName` alone is enough.
-pub(super) fn cloud_profile_reference(errors: &mut Errors, spec: &ShootSpec, path: &Path) {
+/// Checks the name of the CloudProfile below the path of the spec; `cloudProfileName` alone is enough.
+pub(super) fn cloud_profile_reference(errors: &mut Errors, spec: &ShootSpec, release: Release, path: &Path) {
+    if spec.cloud_profile_name.as_deref().is_some_and(|name| !name.is_empty()) {
+        let path = path.child("cloudProfileName");
+        refuse(errors, Field::CloudProfileName, &spec.kubernetes.version, release, &path);
+    }
+    let path = path.child("cloudProfile");
     let reference = cloud_profile::reference(spec).unwrap_or_default();
     if reference.name.is_empty() {
         errors.push(FieldError::required(&path.child("name"), "must specify a cloud profile"));

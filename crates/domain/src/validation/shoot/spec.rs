@@ -14,6 +14,7 @@ use super::super::meta::{self, invalid_unquoted};
 use super::super::network::{Cidr, ip_families, primary_family};
 use super::facts::primary_provider;
 use super::gates::Gates;
+use super::refused::{Field, refuse};
 use super::shared::{WORKERLESS, cloud_profile_reference, forbidden_for_workerless};
 use super::{hibernation, kubernetes, workers};
 use crate::release::Release;
@@ -25,10 +26,10 @@ const GARDEN_PURPOSES: [&str; 5] = ["development", "evaluation", "infrastructure
 pub(super) fn spec(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     let (spec, path) = (&shoot.spec, Path::new("spec"));
     let workerless = spec.provider.workers.is_empty();
-    cloud_profile_reference(errors, spec, &path.child("cloudProfile"));
+    cloud_profile_reference(errors, spec, gates.release, &path);
     provider(errors, spec, workerless, gates.release, &path.child("provider"));
-    addons(errors, spec, workerless, &path.child("addons"));
-    dns(errors, spec.dns.as_ref(), &path.child("dns"));
+    addons(errors, spec, workerless, gates.release, &path.child("addons"));
+    dns(errors, spec, gates.release, &path.child("dns"));
     common::extensions(errors, spec.extensions.iter().map(|extension| &extension.r#type), &path.child("extensions"));
     common::resources(errors, &spec.resources, &path.child("resources"));
     kubernetes::kubernetes(errors, spec, workerless, gates.release, &path.child("kubernetes"));
@@ -39,7 +40,7 @@ pub(super) fn spec(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     if spec.region.is_empty() {
         errors.push(FieldError::required(&path.child("region"), "must specify a region"));
     }
-    bindings(errors, spec, workerless, &path);
+    bindings(errors, spec, workerless, gates.release, &path);
     if spec.seed_name.as_deref() == Some("") {
         let text = "seed name must not be empty when providing the key";
         errors.push(FieldError::invalid(&path.child("seedName"), "", text));
@@ -56,7 +57,7 @@ pub(super) fn spec(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     system_components(errors, spec.system_components.as_ref(), workerless, &path.child("systemComponents"));
 }
 
-fn bindings(errors: &mut Errors, spec: &ShootSpec, workerless: bool, path: &Path) {
+fn bindings(errors: &mut Errors, spec: &ShootSpec, workerless: bool, release: Release, path: &Path) {
     if workerless {
         let fields = [
             ("secretBindingName", spec.secret_binding_name.is_some()),
@@ -70,6 +71,9 @@ fn bindings(errors: &mut Errors, spec: &ShootSpec, workerless: bool, path: &Path
         (false, false) => errors.push(FieldError::required(&path, "must be set when credentialsBindingName is not")),
         (true, true) => errors.push(FieldError::forbidden(&path, "is incompatible with credentialsBindingName")),
         _ => {}
+    }
+    if is_set(&spec.secret_binding_name) {
+        refuse(errors, Field::SecretBindingName, &spec.kubernetes.version, release, &path);
     }
 }
 
@@ -122,10 +126,13 @@ fn node_cidr_mask(errors: &mut Errors, spec: &ShootSpec) {
     }
 }
 
-fn addons(errors: &mut Errors, spec: &ShootSpec, workerless: bool, path: &Path) {
+fn addons(errors: &mut Errors, spec: &ShootSpec, workerless: bool, release: Release, path: &Path) {
     let Some(addons) = &spec.addons else { return };
     if workerless {
         errors.push(FieldError::forbidden(path, "addons cannot be enabled for Workerless Shoot clusters"));
+        return;
+    }
+    if refuse(errors, Field::Addons, &spec.kubernetes.version, release, path) {
         return;
     }
     let ingress = addons.nginx_ingress.as_ref().filter(|addon| addon.enabled);
@@ -144,8 +151,8 @@ fn addons(errors: &mut Errors, spec: &ShootSpec, workerless: bool, path: &Path) 
     }
 }
 
-fn dns(errors: &mut Errors, dns: Option<&DNS>, path: &Path) {
-    let Some(dns) = dns else { return };
+fn dns(errors: &mut Errors, spec: &ShootSpec, release: Release, path: &Path) {
+    let Some(dns) = &spec.dns else { return };
     if let Some(domain) = &dns.domain {
         meta::invalid_each(errors, &path.child("domain"), domain, meta::dns_subdomain(domain));
     }
@@ -158,6 +165,10 @@ fn dns(errors: &mut Errors, dns: Option<&DNS>, path: &Path) {
     let mut primary_found = false;
     for (index, provider) in dns.providers.iter().enumerate() {
         let path = path.child("providers").index(index);
+        if provider.secret_name.is_some() {
+            let path = path.child("secretName");
+            refuse(errors, Field::DnsSecretName, &spec.kubernetes.version, release, &path);
+        }
         if let (Some(secret), Some(kind)) = (&provider.secret_name, &provider.r#type) {
             let name = if secret.is_empty() || kind.is_empty() {
                 format!("{kind}{secret}")

@@ -14,7 +14,22 @@ use super::facts::{encrypted_resources, is_in_hibernation, primary_provider, rot
 use super::gates::{Gates, in_place_gate, is_in_place};
 use super::shared::cloud_profile_reference;
 use crate::reconcile::is_hibernation_enabled;
+use crate::release::{Release, Releases};
 use crate::versions::{Operator, Version, compare_versions};
+
+/// Path of the time to live of Events.
+pub(super) const EVENT_TTL: &str = "spec.kubernetes.kubeAPIServer.eventTTL";
+
+/// An update may keep a time to live of Events that is not valid.
+const EVENT_TTL_IS_KEPT: Releases = Releases::between(136, 143);
+
+/// True if an update leaves the time to live of Events as it is, and the release does not judge it then.
+pub(super) fn keeps_event_ttl(new: &Shoot, old: &Shoot, release: Release) -> bool {
+    match (&new.spec.kubernetes.kube_api_server, &old.spec.kubernetes.kube_api_server) {
+        (Some(new), Some(old)) => EVENT_TTL_IS_KEPT.contain(release) && new.event_ttl == old.event_ttl,
+        _ => false,
+    }
+}
 
 pub(super) fn spec(errors: &mut Errors, new_shoot: &Shoot, old_shoot: &Shoot, gates: Gates) {
     let (new, old, path) = (&new_shoot.spec, &old_shoot.spec, Path::new("spec"));
@@ -23,7 +38,7 @@ pub(super) fn spec(errors: &mut Errors, new_shoot: &Shoot, old_shoot: &Shoot, ga
         return;
     }
     keep(errors, &new.region, &old.region, &path, "region");
-    cloud_profile_reference(errors, new, &path.child("cloudProfile"));
+    cloud_profile_reference(errors, new, gates.release, &path);
     bindings(errors, new, old, &path);
     keep(errors, &new.exposure_class_name, &old.exposure_class_name, &path, "exposureClassName");
     dns(errors, new, old, &path.child("dns"));

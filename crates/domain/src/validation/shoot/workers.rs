@@ -17,10 +17,20 @@ use super::super::meta;
 use super::gates::is_in_place;
 use super::kubelet;
 use super::shared::{taint_key, threshold};
-use crate::release::Release;
+use crate::release::{Release, Releases};
 use crate::versions::{Operator, Version, compare_versions, meets_constraint};
 
 const MAX_NAME_LENGTH: usize = 15;
+
+/// The timeout of in-place updates is judged.
+const IN_PLACE_TIMEOUT_IS_JUDGED: Releases = Releases::since(126);
+
+/// `maxSurge` and `maxUnavailable` of a pool with strategy `ManualInPlaceUpdate` are judged as those of other pools.
+const MANUAL_HAS_COUNTS: Releases = Releases::until(125);
+
+/// A pool with strategy `ManualInPlaceUpdate` has no `maxSurge` and no `maxUnavailable`.
+const MANUAL_REFUSES_COUNTS: Releases = Releases::since(129);
+
 const VOLUME_SIZE: &str = r"^(\d)+Gi$";
 
 static VOLUME_SIZE_REGEX: LazyLock<Regex> =
@@ -32,7 +42,7 @@ pub(super) fn worker(errors: &mut Errors, worker: &Worker, kubernetes: &Kubernet
         errors.push(FieldError::too_long(&path.child("name"), MAX_NAME_LENGTH));
     }
     machine(errors, worker, &path.child("machine"));
-    counts(errors, worker, path);
+    counts(errors, worker, release, path);
     meta::labels(errors, &worker.labels, &path.child("labels"));
     meta::annotations(errors, &worker.annotations, &path.child("annotations"));
     taints(errors, &worker.taints, &path.child("taints"));
@@ -58,7 +68,20 @@ pub(super) fn worker(errors: &mut Errors, worker: &Worker, kubernetes: &Kubernet
     if let Some(options) = &worker.cluster_autoscaler {
         autoscaler_options(errors, options, &path.child("autoscaler"));
     }
-    let disabled = worker.machine_controller_manager.as_ref().and_then(|settings| settings.disable_health_timeout);
+    let settings = worker.machine_controller_manager.as_ref();
+    let timeout = settings.and_then(|settings| settings.in_place_update_timeout);
+    if IN_PLACE_TIMEOUT_IS_JUDGED.contain(release)
+        && let Some(timeout) = timeout
+    {
+        let path = path.child("machineControllerManagerSettings").child("inPlaceUpdateTimeout");
+        if !is_in_place(worker) {
+            let text = "can only be set when the update strategy is `AutoInPlaceUpdate` or `ManualInPlaceUpdate`";
+            errors.push(FieldError::forbidden(&path, text));
+        } else if timeout.nanoseconds < 0 {
+            errors.push(FieldError::invalid(&path, timeout, "must be non-negative"));
+        }
+    }
+    let disabled = settings.and_then(|settings| settings.disable_health_timeout);
     if disabled == Some(true) && !is_in_place(worker) {
         let path = path.child("machineControllerManagerSettings").child("disableHealthTimeout");
         let text = "can only be set to true when the update strategy is `AutoInPlaceUpdate` or `ManualInPlaceUpdate`";
@@ -84,7 +107,7 @@ fn machine(errors: &mut Errors, worker: &Worker, path: &Path) {
     }
 }
 
-fn counts(errors: &mut Errors, worker: &Worker, path: &Path) {
+fn counts(errors: &mut Errors, worker: &Worker, release: Release, path: &Path) {
     if worker.minimum < 0 {
         let text = "minimum value must not be negative";
         errors.push(FieldError::invalid(&path.child("minimum"), worker.minimum, text));
@@ -104,9 +127,20 @@ fn counts(errors: &mut Errors, worker: &Worker, path: &Path) {
         errors.push(invalid_int_or_percent(&unavailable_path, unavailable, "must not be greater than 100%"));
     }
     let is_manual = worker.update_strategy.as_deref() == Some(update_strategy::MANUAL_IN_PLACE);
-    if is_manual && surge.is_some_and(|surge| int_or_percent(surge) != 0) {
+    if is_manual && MANUAL_HAS_COUNTS.contain(release) && surge.is_some_and(|surge| int_or_percent(surge) != 0) {
         let text = "must be 0 when `updateStrategy` is `ManualInPlaceUpdate`";
         errors.push(invalid_int_or_percent(&surge_path, surge, text));
+    }
+    if is_manual && MANUAL_REFUSES_COUNTS.contain(release) {
+        for (value, path) in [(surge, &surge_path), (unavailable, &unavailable_path)] {
+            if value.is_some() {
+                let text = "should not be set when `updateStrategy` is `ManualInPlaceUpdate`";
+                errors.push(invalid_int_or_percent(path, value, text));
+            }
+        }
+    }
+    if is_manual && !MANUAL_HAS_COUNTS.contain(release) {
+        return;
     }
     let none_unavailable = unavailable.is_none_or(|value| int_or_percent(value) == 0);
     if none_unavailable && surge.is_some_and(|surge| int_or_percent(surge) == 0) {

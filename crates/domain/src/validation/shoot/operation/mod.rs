@@ -12,11 +12,11 @@ use apimachinery::field::{FieldError, Path};
 use super::super::Errors;
 use super::super::common::one_of;
 use super::facts::{encrypted_resources, is_in_hibernation, rotation_phases};
-use super::gates::Gates;
-use crate::release::Release;
+use super::gates::{Gates, is_in_place};
+use crate::release::{Release, Releases};
 use crate::rotation::is_always_whole;
 
-/// Operations that a hibernated Shoot refuses, beside `rotate-rollout-workers`.
+/// Operations that a hibernated Shoot refuses, apart from those that name worker pools.
 pub(super) const FORBIDDEN_WHEN_HIBERNATED: [&str; 9] = [
     operation::ROTATE_CREDENTIALS_START,
     operation::ROTATE_CREDENTIALS_START_WITHOUT_WORKERS,
@@ -55,14 +55,15 @@ const MAINTENANCE: [&str; 15] = [
     operation::ROTATE_SSH_KEYPAIR,
 ];
 
-/// Whether a release has an operation.
+/// True if a release has an operation.
 fn exists(operation: &str, release: Release) -> bool {
     let since = match operation {
+        operation if replaces_nodes(operation) => 132,
         operation::FORCE_IN_PLACE_UPDATE => 118,
         operation if rolls_workers(operation) || WITHOUT_WORKERS_ROLLOUT.contains(&operation) => 112,
         _ => 0,
     };
-    release.0 >= since
+    Releases::since(since).contain(release)
 }
 
 /// Operations of the maintenance annotation, sorted.
@@ -72,6 +73,7 @@ pub fn maintenance_operations(gates: Gates) -> Vec<&'static str> {
     if gates.etcd_encryption_key_rotates_as_a_whole() {
         operations.push(operation::ROTATE_ETCD_ENCRYPTION_KEY);
     }
+    operations.extend(Some(operation::ROLLOUT_WORKERS).filter(|operation| exists(operation, gates.release)));
     operations.sort_unstable();
     operations
 }
@@ -85,9 +87,19 @@ fn immediate_operations(gates: Gates) -> Vec<&'static str> {
     operations
 }
 
-/// Whether an operation names worker pools.
+/// True if an operation names worker pools whose nodes a rotation waits for.
 fn rolls_workers(operation: &str) -> bool {
     operation.starts_with(operation::ROTATE_ROLLOUT_WORKERS)
+}
+
+/// True if an operation names worker pools whose nodes are replaced at any time.
+fn replaces_nodes(operation: &str) -> bool {
+    operation.starts_with(operation::ROLLOUT_WORKERS)
+}
+
+/// True if an operation names worker pools.
+fn names_pools(operation: &str) -> bool {
+    rolls_workers(operation) || replaces_nodes(operation)
 }
 
 /// Whether an operation begins what a change of the encrypted resources has under way already.
@@ -145,11 +157,13 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
         if operation.is_empty() {
             continue;
         }
-        if !rolls_workers(operation) || !exists(operation, gates.release) {
+        if !names_pools(operation) || !exists(operation, gates.release) {
             one_of(errors, operation, &supported, path);
         }
         halves_are_gone(errors, shoot, gates, operation, path);
-        if is_in_hibernation(shoot) && (rolls_workers(operation) || FORBIDDEN_WHEN_HIBERNATED.contains(&operation)) {
+        let replaces_nodes = replaces_nodes(operation) && exists(operation, gates.release);
+        let needs_nodes = replaces_nodes || rolls_workers(operation) || FORBIDDEN_WHEN_HIBERNATED.contains(&operation);
+        if is_in_hibernation(shoot) && needs_nodes {
             let text = "operation is not permitted when shoot is hibernated or is waking up";
             errors.push(FieldError::forbidden(path, text));
         }
@@ -228,6 +242,8 @@ pub fn operation_context(errors: &mut Errors, shoot: &Shoot, operation: &str, pa
         | operation::ROTATE_ETCD_ENCRYPTION_KEY_COMPLETE => ("ETCD encryption key rotation", &[etcd]),
         _ => {
             if rolls_workers(operation) {
+                rotate_rollout_workers(errors, shoot, operation, path);
+            } else if replaces_nodes(operation) {
                 rollout_workers(errors, shoot, operation, path);
             }
             return;
@@ -277,7 +293,7 @@ fn is_ready_for_rotation(last_operation: Option<&LastOperation>) -> bool {
     })
 }
 
-fn rollout_workers(errors: &mut Errors, shoot: &Shoot, operation: &str, path: &Path) {
+fn rotate_rollout_workers(errors: &mut Errors, shoot: &Shoot, operation: &str, path: &Path) {
     let phases = rotation_phases(&shoot.status);
     let waiting = "WaitingForWorkersRollout";
     if phases.certificate_authorities != waiting && phases.service_account_key != waiting {
@@ -292,16 +308,45 @@ fn rollout_workers(errors: &mut Errors, shoot: &Shoot, operation: &str, path: &P
         let text = "must provide at least one pool name via rotate-rollout-workers=<poolName1>[,<poolName2>,...]";
         errors.push(FieldError::required(path, text));
     }
+    pool_names(errors, shoot, &pools, true, path);
+}
+
+/// Judges the pools whose nodes are to be replaced: a list of names, or `*` for all.
+fn rollout_workers(errors: &mut Errors, shoot: &Shoot, operation: &str, path: &Path) {
+    let pools = operation.strip_prefix("rollout-workers=").unwrap_or(operation);
+    let mut pools: Vec<&str> = pools.split(',').collect();
+    if pools.contains(&"") {
+        let text =
+            "must provide either '*' or at least one pool name via rollout-workers=<poolName1>[,<poolName2>,...]";
+        errors.push(FieldError::required(path, text));
+    }
+    if pools == ["*"] {
+        pools = shoot.spec.provider.workers.iter().map(|worker| worker.name.as_str()).collect();
+    }
+    if pools.contains(&"*") {
+        errors.push(FieldError::forbidden(path, "if '*' is provided, no other pool names are allowed"));
+    }
+    pool_names(errors, shoot, &pools, false, path);
+}
+
+/// Names of pools are told once, and each is that of a pool.
+fn pool_names(errors: &mut Errors, shoot: &Shoot, pools: &[&str], in_place_is_allowed: bool, path: &Path) {
     let mut seen = BTreeSet::new();
     for pool in pools {
         if !seen.insert(pool) {
             let text = format!("pool name {pool} was specified multiple times");
             errors.push(FieldError::duplicate(path, &text));
         }
-        if !shoot.spec.provider.workers.iter().any(|worker| worker.name == pool) {
-            let text = format!("worker pool name {pool} does not exist in .spec.provider.workers[]");
-            errors.push(FieldError::invalid(path, pool, &text));
-        }
+        let worker = shoot.spec.provider.workers.iter().find(|worker| worker.name == *pool);
+        let text = match worker {
+            None => format!("worker pool name {pool} does not exist in .spec.provider.workers[]"),
+            Some(worker) if !in_place_is_allowed && is_in_place(worker) => format!(
+                "worker pool {pool} is using in-place update strategy; manual worker pool rollout is not supported for \
+                 such pools"
+            ),
+            Some(_) => continue,
+        };
+        errors.push(FieldError::invalid(path, *pool, &text));
     }
 }
 

@@ -11,7 +11,7 @@ use apimachinery::field::{FieldError, Path};
 
 use super::{
     ENCRYPTION_CHANGES, FORBIDDEN_WHEN_HIBERNATED, covers, encryption_changes, halves_are_gone, immediate_operations,
-    maintenance_operations, operation_context, rolls_workers, waits_for_encryption,
+    maintenance_operations, names_pools, operation_context, waits_for_encryption,
 };
 use crate::annotations;
 use crate::validation::Errors;
@@ -45,7 +45,7 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates, both:
     let supported = immediate_operations(gates);
     let parallel = maintenance_operations(gates);
     for (asked, path) in [(&now, now_path), (&later, later_path)] {
-        for one in asked.iter().filter(|one| !rolls_workers(one)) {
+        for one in asked.iter().filter(|one| !names_pools(one)) {
             if !supported.contains(one) {
                 one_of(errors, one, &supported, path);
                 return;
@@ -73,7 +73,7 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates, both:
                 );
                 errors.push(FieldError::forbidden(path, &text));
             }
-            if is_in_hibernation(shoot) && (rolls_workers(one) || FORBIDDEN_WHEN_HIBERNATED.contains(one)) {
+            if is_in_hibernation(shoot) && (names_pools(one) || FORBIDDEN_WHEN_HIBERNATED.contains(one)) {
                 let text = format!("operation '{one}' is not permitted when shoot is hibernated or is waking up");
                 errors.push(FieldError::forbidden(path, &text));
             }

@@ -10,7 +10,7 @@ use crate::skew::GardenerVersion;
 const NOW: &str = "metadata.annotations[gardener.cloud/operation]";
 const LATER: &str = "metadata.annotations[maintenance.gardener.cloud/operation]";
 
-/// A Shoot with pools a and b as words describe it: `TYPE/STATE` of the last operation, `CREDENTIAL=PHASE`, and what a
+/// Shoot with pools a and b as words describe it: `TYPE/STATE` of the last operation, `CREDENTIAL=PHASE`, and what a
 /// word says.
 fn shoot(words: &str) -> Shoot {
     let mut shoot = Shoot::default();
@@ -30,6 +30,9 @@ fn shoot(words: &str) -> Shoot {
             ("etcd", phase) => rotation.etcd_encryption_key.get_or_insert_default().phase = phase.to_owned(),
             ("auto", pool) => pending.auto_in_place_update.push(pool.to_owned()),
             ("manual", pool) => pending.manual_in_place_update.push(pool.to_owned()),
+            ("in-place", _) => {
+                shoot.spec.provider.workers[1].update_strategy = Some("AutoInPlaceUpdate".to_owned());
+            }
             ("hibernated", _) => shoot.spec.hibernation.get_or_insert_default().enabled = Some(true),
             ("waking", _) => shoot.status.hibernated = true,
             ("encrypting", _) => shoot.status.encrypted_resources.push("configmaps".to_owned()),
@@ -382,6 +385,7 @@ fn an_operation_exists_from_its_release_on() {
         ("rotate-ca-start-without-workers-rollout", 112),
         ("rotate-rollout-workers=a", 112),
         ("force-in-place-update", 118),
+        ("rollout-workers=a", 132),
         ("rotate-etcd-encryption-key", 128),
     ] {
         let said = |minor: u16| said_by(&format!("1.{minor}.0"), "1.30.0", words, [operation, ""]);
@@ -390,4 +394,64 @@ fn an_operation_exists_from_its_release_on() {
         assert_eq!(before.len(), 1, "{before:?}");
         assert!(!said(since).iter().any(|text| text.contains("Unsupported value")), "{:?}", said(since));
     }
+}
+
+/// Nodes are replaced by name of pool or all of them, since 1.132, alone or, since 1.133, with other operations.
+#[test]
+fn nodes_of_pools_are_replaced_at_any_time() {
+    let (ready, in_place) = ("Reconcile/Succeeded", "Reconcile/Succeeded in-place");
+    let unknown = "worker pool name * does not exist in .spec.provider.workers[]";
+    let no_in_place = "worker pool b is using in-place update strategy; manual worker pool rollout is not supported for such \
+                       pools";
+    let nobody = "must provide either '*' or at least one pool name via rollout-workers=<poolName1>[,<poolName2>,...]";
+    let rows: Vec<(&str, &str, Vec<String>)> = vec![
+        (ready, "rollout-workers=a", vec![]),
+        (ready, "rollout-workers=b,a", vec![]),
+        (ready, "rollout-workers=*", vec![]),
+        (
+            ready,
+            "rollout-workers=a,*",
+            vec![
+                "Forbidden: if '*' is provided, no other pool names are allowed".to_owned(),
+                format!("Invalid value: \"*\": {unknown}"),
+            ],
+        ),
+        (
+            ready,
+            "rollout-workers=c",
+            vec!["Invalid value: \"c\": worker pool name c does not exist in .spec.provider.workers[]".to_owned()],
+        ),
+        (
+            ready,
+            "rollout-workers=a,a",
+            vec!["Duplicate value: \"pool name a was specified multiple times\"".to_owned()],
+        ),
+        (
+            ready,
+            "rollout-workers=",
+            vec![
+                format!("Required value: {nobody}"),
+                "Invalid value: \"\": worker pool name  does not exist in .spec.provider.workers[]".to_owned(),
+            ],
+        ),
+        (in_place, "rollout-workers=a", vec![]),
+        (in_place, "rollout-workers=b", vec![format!("Invalid value: \"b\": {no_in_place}")]),
+        (in_place, "rollout-workers=*", vec![format!("Invalid value: \"b\": {no_in_place}")]),
+    ];
+    for release in ["1.132.0", "1.133.0", "1.149.0"] {
+        for (words, operation, bodies) in &rows {
+            for (path, both) in [(NOW, [*operation, ""]), (LATER, ["", *operation])] {
+                let expected: Vec<String> = bodies.iter().map(|body| format!("{path}: {body}")).collect();
+                assert_eq!(said_by(release, "1.32.0", words, both), expected, "{release} {words} {both:?}");
+            }
+        }
+    }
+    let hibernated =
+        |release: &str| said_by(release, "1.32.0", "Reconcile/Succeeded hibernated", ["rollout-workers=a", ""]);
+    let text = "is not permitted when shoot is hibernated or is waking up";
+    assert_eq!(hibernated("1.132.0"), [format!("{NOW}: Forbidden: operation {text}")]);
+    assert_eq!(hibernated("1.133.0"), [format!("{NOW}: Forbidden: operation 'rollout-workers=a' {text}")]);
+    assert_eq!(hibernated("1.131.0").len(), 1, "unknown only");
+    let several = ["rollout-workers=a;rotate-ssh-keypair", "reconcile"];
+    assert_eq!(said_by("1.133.0", "1.32.0", ready, several), [""; 0]);
 }

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Settings of the autoscalers of nodes and of pods.
+
+use std::collections::BTreeSet;
+
+use api::core::*;
+use apimachinery::field::{FieldError, Path};
+use apimachinery::meta::Duration;
+
+use super::super::Errors;
+use super::super::common::not_negative_duration;
+use super::super::meta;
+use super::refused::{Field, refuse};
+use super::shared::{taint_key, threshold};
+use crate::release::Release;
+use crate::versions::meets_constraint;
+
+/// Checks settings of cluster-autoscaler.
+pub(super) fn cluster_autoscaler(
+    errors: &mut Errors,
+    autoscaler: &ClusterAutoscaler,
+    version: &str,
+    release: Release,
+    path: &Path,
+) {
+    let negative = "can not be negative";
+    threshold(errors, autoscaler.scale_down_utilization_threshold, &path.child("scaleDownUtilizationThreshold"));
+    not_negative_duration(errors, autoscaler.max_node_provision_time, &path.child("maxNodeProvisionTime"), negative);
+    let count = |errors: &mut Errors, field: &str, value: Option<i32>| {
+        if let Some(value) = value
+            && value < 0
+        {
+            errors.push(FieldError::invalid(&path.child(field), value, negative));
+        }
+    };
+    count(errors, "maxGracefulTerminationSeconds", autoscaler.max_graceful_termination_seconds);
+    if let Some(expander) = &autoscaler.expander {
+        let supported = ["least-waste", "most-pods", "priority", "random"];
+        for _ in expander.split(',').filter(|part| !supported.contains(part)) {
+            errors.push(FieldError::not_supported(&path.child("expander"), expander, &supported));
+        }
+    }
+    let taints = [
+        ("StartupTaints", "startupTaints", &autoscaler.startup_taints, ">= 1.29"),
+        ("StatusTaints", "statusTaints", &autoscaler.status_taints, ">= 1.29"),
+        ("IgnoreTaints", "ignoreTaints", &autoscaler.ignore_taints, ">= 1.14, < 1.32"),
+    ];
+    for (option, field, taints, range) in taints {
+        if taints.is_empty() {
+            continue;
+        }
+        let path = path.child(field);
+        match meets_constraint(version, range) {
+            Ok(true) => {}
+            Ok(false) => {
+                let text = format!("not supported in Kubernetes version {version}");
+                errors.push(FieldError::forbidden(&path.child(option), &text));
+            }
+            Err(error) => errors.push(FieldError::invalid(&path.child(option), option, &error.to_string())),
+        }
+        let mut seen = BTreeSet::new();
+        for (index, taint) in taints.iter().enumerate() {
+            let path = path.index(index);
+            taint_key(errors, taint, &path);
+            if !seen.insert(taint) {
+                errors.push(FieldError::duplicate(&path, taint));
+            }
+        }
+    }
+    not_negative_duration(errors, autoscaler.new_pod_scale_up_delay, &path.child("newPodScaleUpDelay"), negative);
+    if autoscaler.max_empty_bulk_delete.is_some() {
+        refuse(errors, Field::MaxEmptyBulkDelete, version, release, &path.child("maxEmptyBulkDelete"));
+    }
+    count(errors, "maxEmptyBulkDelete", autoscaler.max_empty_bulk_delete);
+    scale_down_parallelism(errors, autoscaler, path);
+}
+
+/// Checks fields that releases before 1.121 do not have.
+fn scale_down_parallelism(errors: &mut Errors, autoscaler: &ClusterAutoscaler, path: &Path) {
+    let non_negative = |errors: &mut Errors, field: &str, value: Option<i32>| {
+        if let Some(value) = value {
+            meta::non_negative(errors, i64::from(value), &path.child(field));
+        }
+    };
+    non_negative(errors, "maxScaleDownParallelism", autoscaler.max_scale_down_parallelism);
+    if let (Some(most), Some(empty)) = (autoscaler.max_scale_down_parallelism, autoscaler.max_empty_bulk_delete)
+        && most != empty
+    {
+        let text = format!("must equal maxScaleDownParallelism {most}");
+        errors.push(FieldError::invalid(&path.child("maxEmptyBulkDelete"), empty, &text));
+    }
+    non_negative(errors, "maxDrainParallelism", autoscaler.max_drain_parallelism);
+}
+
+/// Checks settings of the vertical pod autoscaler.
+pub(super) fn vertical_pod_autoscaler(errors: &mut Errors, autoscaler: &VerticalPodAutoscaler, path: &Path) {
+    let duration = |errors: &mut Errors, field: &str, value: Option<Duration>| {
+        if let Some(value) = value
+            && value.nanoseconds < 0
+        {
+            errors.push(FieldError::invalid(&path.child(field), value, "must be non-negative"));
+        }
+    };
+    duration(errors, "evictAfterOOMThreshold", autoscaler.evict_after_oom_threshold);
+    duration(errors, "updaterInterval", autoscaler.updater_interval);
+    duration(errors, "recommenderInterval", autoscaler.recommender_interval);
+    let percentiles = [
+        ("targetCPUPercentile", autoscaler.target_cpu_percentile),
+        ("recommendationLowerBoundCPUPercentile", autoscaler.recommendation_lower_bound_cpu_percentile),
+        ("recommendationUpperBoundCPUPercentile", autoscaler.recommendation_upper_bound_cpu_percentile),
+        ("targetMemoryPercentile", autoscaler.target_memory_percentile),
+        ("recommendationLowerBoundMemoryPercentile", autoscaler.recommendation_lower_bound_memory_percentile),
+        ("recommendationUpperBoundMemoryPercentile", autoscaler.recommendation_upper_bound_memory_percentile),
+    ];
+    for (field, value) in percentiles {
+        if let Some(value) = value
+            && !(0.0..=1.0).contains(&value)
+        {
+            let text = "percentile value must be in the range [0, 1]";
+            errors.push(FieldError::invalid(&path.child(field), value, text));
+        }
+    }
+    duration(errors, "cpuHistogramDecayHalfLife", autoscaler.cpu_histogram_decay_half_life);
+    duration(errors, "memoryHistogramDecayHalfLife", autoscaler.memory_histogram_decay_half_life);
+    duration(errors, "memoryAggregationInterval", autoscaler.memory_aggregation_interval);
+    if let Some(count) = autoscaler.memory_aggregation_interval_count {
+        meta::non_negative(errors, count, &path.child("memoryAggregationIntervalCount"));
+    }
+}

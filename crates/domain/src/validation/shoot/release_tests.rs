@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rules of Shoots that differ between releases, as tables.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::release::{NEWEST, Release};
+
+/// Shoot of a Kubernetes version with a change of its spec as a merge patch.
+fn shoot_with(version: &str, change: &str) -> Shoot {
+    let mut spec = json!({
+        "cloudProfile": { "kind": "CloudProfile", "name": "local" },
+        "credentialsBindingName": "local",
+        "region": "r",
+        "kubernetes": { "version": version },
+        "networking": { "type": "calico", "nodes": "10.250.0.0/16" },
+        "provider": { "type": "local", "workers": [{
+            "name": "a", "minimum": 1, "maximum": 2, "maxSurge": 1, "maxUnavailable": 0,
+            "machine": { "type": "small", "image": { "name": "os", "version": "1.0.0" } },
+        }] },
+    });
+    merge(&mut spec, &serde_json::from_str(change).expect("a change"));
+    serde_json::from_value(json!({ "metadata": { "name": "s", "namespace": "garden-p" }, "spec": spec }))
+        .expect("a Shoot")
+}
+
+fn merge(value: &mut Value, change: &Value) {
+    let (Value::Object(fields), Value::Object(changes)) = (&mut *value, change) else {
+        value.clone_from(change);
+        return;
+    };
+    for (name, change) in changes {
+        if change.is_null() {
+            fields.remove(name);
+        } else {
+            merge(fields.entry(name.clone()).or_insert_with(|| json!({})), change);
+        }
+    }
+}
+
+const fn gates(release: u16) -> Gates {
+    Gates {
+        in_place_node_updates: true,
+        credentials_rotation_without_workers_rollout: false,
+        version_classification_lifecycle: false,
+        release: Release(release),
+    }
+}
+
+/// Errors that a release has because of a change.
+fn errors(release: u16, version: &str, change: &str) -> Vec<String> {
+    let said = |change: &str| {
+        let errors = super::shoot(&shoot_with(version, change), gates(release));
+        errors.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let always = said("{}");
+    said(change).into_iter().filter(|error| !always.contains(error)).collect()
+}
+
+/// Change, path of the field, minor of Kubernetes from which on it is refused, bodies and their first releases.
+type Refused = (&'static str, &'static str, u64, &'static [(u16, &'static str)]);
+
+const REFUSED: &[Refused] = &[
+    (
+        r#"{"kubernetes": {"clusterAutoscaler": {"maxEmptyBulkDelete": 5}}}"#,
+        "spec.kubernetes.clusterAutoscaler.maxEmptyBulkDelete",
+        33,
+        &[
+            (121, "Forbidden: is not supported for kubernetes v1.33 and above, use maxScaleDownParallelism instead"),
+            (
+                136,
+                "Forbidden: for Kubernetes versions >= 1.33, maxEmptyBulkDelete field is no longer supported, use \
+                 maxScaleDownParallelism instead",
+            ),
+        ],
+    ),
+    (
+        r#"{"kubernetes": {"kubeControllerManager": {"podEvictionTimeout": "2m"}}}"#,
+        "spec.kubernetes.kubeControllerManager.podEvictionTimeout",
+        33,
+        &[
+            (
+                122,
+                "Invalid value: 2m0s: podEvictionTimeout is no longer supported by Gardener starting from Kubernetes 1.33",
+            ),
+            (136, "Forbidden: for Kubernetes versions >= 1.33, podEvictionTimeout field is no longer supported"),
+        ],
+    ),
+    (
+        r#"{"cloudProfileName": "local"}"#,
+        "spec.cloudProfileName",
+        34,
+        &[
+            (
+                124,
+                "Forbidden: starting with k8s v1.34, cloudProfileName must not be set. Instead, use spec.cloudProfile.name",
+            ),
+            (
+                136,
+                "Forbidden: for Kubernetes version >= 1.34, cloudProfileName field is no longer supported, use \
+                 spec.cloudProfile.name instead",
+            ),
+        ],
+    ),
+    (
+        r#"{"credentialsBindingName": null, "secretBindingName": "local"}"#,
+        "spec.secretBindingName",
+        34,
+        &[
+            (127, "Forbidden: is no longer supported for Kubernetes >= 1.34, use spec.credentialsBindingName instead"),
+            (
+                136,
+                "Forbidden: for Kubernetes versions >= 1.34, secretBindingName field is no longer supported, use \
+                 spec.credentialsBindingName instead",
+            ),
+        ],
+    ),
+    (
+        r#"{"kubernetes": {"kubeAPIServer": {"enableAnonymousAuthentication": false}}}"#,
+        "spec.kubernetes.kubeAPIServer.enableAnonymousAuthentication",
+        35,
+        &[(
+            136,
+            "Forbidden: for Kubernetes versions >= 1.35, enableAnonymousAuthentication field is no longer supported",
+        )],
+    ),
+    (
+        r#"{"addons": {"kubernetesDashboard": {"enabled": false}}}"#,
+        "spec.addons",
+        35,
+        &[(136, "Forbidden: for Kubernetes versions >= 1.35, addons field is no longer supported")],
+    ),
+    (
+        r#"{"kubernetes": {"kubeScheduler": {"kubeMaxPDVols": "3"}}}"#,
+        "spec.kubernetes.kubeScheduler.kubeMaxPDVols",
+        35,
+        &[(136, "Forbidden: for Kubernetes version >= 1.35, kubeMaxPDVols field is no longer supported")],
+    ),
+    (
+        r#"{"kubernetes": {"kubeAPIServer": {"watchCacheSizes": {"default": 3}}}}"#,
+        "spec.kubernetes.kubeAPIServer.watchCacheSizes.default",
+        35,
+        &[(
+            136,
+            "Forbidden: for Kubernetes versions >= 1.35, configuring the default watch cache size is no longer supported",
+        )],
+    ),
+    (
+        r#"{"dns": {"domain": "a.example", "providers": [{"type": "t", "secretName": "s", "primary": true}]}}"#,
+        "spec.dns.providers[0].secretName",
+        35,
+        &[(139, "Forbidden: for Kubernetes versions >= 1.35, secretName field is no longer supported")],
+    ),
+];
+
+#[test]
+fn fields_are_refused_from_a_kubernetes_version_on() {
+    for (change, path, minor, bodies) in REFUSED {
+        let (before, version) = (format!("1.{}.9", minor - 1), format!("1.{minor}.0"));
+        let none: [&str; 0] = [];
+        assert_eq!(errors(bodies[0].0 - 1, &version, change), none, "{path}");
+        for (index, (since, body)) in bodies.iter().enumerate() {
+            let last = bodies.get(index + 1).map_or(NEWEST.0, |(next, _)| next - 1);
+            for release in [*since, last] {
+                assert_eq!(errors(release, &version, change), [format!("{path}: {body}")], "1.{release}");
+                assert_eq!(errors(release, &before, change), none, "1.{release} {path}");
+            }
+        }
+    }
+}
+
+/// Release, Kubernetes version, change, errors.
+type Rule = (u16, &'static str, &'static str, &'static [&'static str]);
+
+const WEEK: &str = r#"{"kubernetes": {"kubeAPIServer": {"eventTTL": "168h"}}}"#;
+const DAY: &str = r#"{"kubernetes": {"kubeAPIServer": {"eventTTL": "24h"}}}"#;
+const LONGER_THAN_A_DAY: &str =
+    "spec.kubernetes.kubeAPIServer.eventTTL: Invalid value: 168h0m0s: can not be longer than 24h";
+const NFTABLES: &str = r#"{"kubernetes": {"kubeProxy": {"mode": "NFTables"}}}"#;
+const NFTABLES_ON: &str =
+    r#"{"kubernetes": {"kubeProxy": {"mode": "NFTables", "featureGates": {"NFTablesProxyMode": true}}}}"#;
+const NFTABLES_OFF: &str =
+    r#"{"kubernetes": {"kubeProxy": {"mode": "NFTables", "featureGates": {"NFTablesProxyMode": false}}}}"#;
+const NEEDS_GATE: &str = "spec.kubernetes.kubeProxy.mode: Invalid value: \"NFTables\": NFTables mode requires feature gate \
+                          NFTablesProxyMode=true for Kubernetes < 1.31";
+const PARALLELISM: &str =
+    r#"{"kubernetes": {"clusterAutoscaler": {"maxEmptyBulkDelete": 5, "maxScaleDownParallelism": 6}}}"#;
+
+const RULES: &[Rule] = &[
+    (135, "1.32.0", WEEK, &[]),
+    (136, "1.32.0", DAY, &[]),
+    (136, "1.32.0", WEEK, &[LONGER_THAN_A_DAY]),
+    (149, "1.32.0", WEEK, &[LONGER_THAN_A_DAY]),
+    (
+        134,
+        "1.32.0",
+        NFTABLES,
+        &["spec.kubernetes.kubeProxy.mode: Unsupported value: \"NFTables\": supported values: \"IPTables\", \"IPVS\""],
+    ),
+    (135, "1.32.0", NFTABLES, &[]),
+    (135, "1.30.0", NFTABLES, &[NEEDS_GATE]),
+    (135, "1.30.0", NFTABLES_ON, &[]),
+    (140, "1.30.0", NFTABLES, &[NEEDS_GATE]),
+    (141, "1.30.0", NFTABLES, &[]),
+    (
+        135,
+        "1.32.0",
+        NFTABLES_OFF,
+        &[
+            "spec.kubernetes.kubeProxy.mode: Invalid value: \"NFTables\": NFTables mode cannot be used when feature gate \
+           NFTablesProxyMode is explicitly set to false",
+        ],
+    ),
+    (
+        121,
+        "1.32.0",
+        PARALLELISM,
+        &[
+            "spec.kubernetes.clusterAutoscaler.maxEmptyBulkDelete: Invalid value: 5: must equal maxScaleDownParallelism 6",
+        ],
+    ),
+];
+
+#[test]
+fn rules_hold_from_their_release_on() {
+    for (release, version, change, expected) in RULES {
+        assert_eq!(errors(*release, version, change), *expected, "1.{release} {version} {change}");
+    }
+}
+
+/// Release, fields of a pool, errors below the pool.
+const POOLS: &[(u16, &str, &[&str])] = &[
+    (125, r#"{"machineControllerManager": {"inPlaceUpdateTimeout": "1h"}}"#, &[]),
+    (
+        126,
+        r#"{"machineControllerManager": {"inPlaceUpdateTimeout": "1h"}}"#,
+        &[
+            "machineControllerManagerSettings.inPlaceUpdateTimeout: Forbidden: can only be set when the update strategy is \
+           `AutoInPlaceUpdate` or `ManualInPlaceUpdate`",
+        ],
+    ),
+    (
+        126,
+        r#"{"updateStrategy": "AutoInPlaceUpdate", "machineControllerManager": {"inPlaceUpdateTimeout": "1h"}}"#,
+        &[],
+    ),
+    (
+        126,
+        r#"{"updateStrategy": "AutoInPlaceUpdate", "machineControllerManager": {"inPlaceUpdateTimeout": "-1h"}}"#,
+        &["machineControllerManagerSettings.inPlaceUpdateTimeout: Invalid value: \"-1h0m0s\": must be non-negative"],
+    ),
+    (
+        120,
+        r#"{"machineControllerManager": {"disableHealthTimeout": true}}"#,
+        &["machineControllerManagerSettings.disableHealthTimeout: Forbidden: can only be set to true when the update \
+           strategy is `AutoInPlaceUpdate` or `ManualInPlaceUpdate`"],
+    ),
+    (
+        126,
+        r#"{"machineControllerManager": {"disableHealthTimeout": true}}"#,
+        &["machineControllerManagerSettings.disableHealthTimeout: Forbidden: can only be set to true when the update \
+           strategy is `AutoInPlaceUpdate` or `ManualInPlaceUpdate`"],
+    ),
+    (
+        124,
+        r#"{"updateStrategy": "ManualInPlaceUpdate", "maxSurge": 1, "maxUnavailable": 1}"#,
+        &[
+            "maxSurge: Invalid value: intstr.IntOrString{Type:0, IntVal:1, StrVal:\"\"}: must be 0 when `updateStrategy` is `ManualInPlaceUpdate`",
+        ],
+    ),
+    (124, r#"{"updateStrategy": "ManualInPlaceUpdate", "maxSurge": 0, "maxUnavailable": 1}"#, &[]),
+    (
+        124,
+        r#"{"updateStrategy": "ManualInPlaceUpdate", "maxSurge": 0, "maxUnavailable": 0}"#,
+        &[
+            "maxUnavailable: Invalid value: intstr.IntOrString{Type:0, IntVal:0, StrVal:\"\"}: may not be 0 when `maxSurge` is 0",
+        ],
+    ),
+    (125, r#"{"updateStrategy": "ManualInPlaceUpdate", "maxSurge": 1, "maxUnavailable": 1}"#, &[]),
+    (125, r#"{"updateStrategy": "ManualInPlaceUpdate", "maxSurge": 0, "maxUnavailable": 0}"#, &[]),
+    (128, r#"{"updateStrategy": "ManualInPlaceUpdate", "maxSurge": 0, "maxUnavailable": 1}"#, &[]),
+    (
+        129,
+        r#"{"updateStrategy": "ManualInPlaceUpdate", "maxSurge": 0, "maxUnavailable": 1}"#,
+        &[
+            "maxSurge: Invalid value: intstr.IntOrString{Type:0, IntVal:0, StrVal:\"\"}: should not be set when `updateStrategy` is `ManualInPlaceUpdate`",
+            "maxUnavailable: Invalid value: intstr.IntOrString{Type:0, IntVal:1, StrVal:\"\"}: should not be set when `updateStrategy` is `ManualInPlaceUpdate`",
+        ],
+    ),
+    (129, r#"{"updateStrategy": "ManualInPlaceUpdate", "maxSurge": null, "maxUnavailable": null}"#, &[]),
+];
+
+#[test]
+fn rules_of_pools_hold_from_their_release_on() {
+    let base = shoot_with("1.32.0", "{}").spec.provider.workers[0].clone();
+    for (release, fields, expected) in POOLS {
+        let mut pool = serde_json::to_value(&base).expect("a pool");
+        merge(&mut pool, &serde_json::from_str(fields).expect("fields"));
+        let change = json!({ "provider": { "workers": [pool] } }).to_string();
+        let expected: Vec<String> = expected.iter().map(|error| format!("spec.provider.workers[0].{error}")).collect();
+        assert_eq!(errors(*release, "1.32.0", &change), expected, "1.{release} {fields}");
+    }
+}
+
+/// A time to live of Events that is too long stays valid while it does not change, in the releases 1.136 to 1.142.
+#[test]
+fn a_long_time_to_live_of_events_may_stay() {
+    for (release, old, new, is_refused) in [
+        (135, WEEK, WEEK, false),
+        (136, WEEK, WEEK, false),
+        (136, DAY, WEEK, true),
+        (136, "{}", WEEK, true),
+        (142, WEEK, WEEK, false),
+        (143, WEEK, WEEK, true),
+    ] {
+        let (new, old) = (shoot_with("1.32.0", new), shoot_with("1.32.0", old));
+        let errors = shoot_update(&new, &old, gates(release));
+        let found: Vec<String> =
+            errors.iter().map(ToString::to_string).filter(|error| error.contains("eventTTL")).collect();
+        let expected = if is_refused { vec![LONGER_THAN_A_DAY] } else { vec![] };
+        assert_eq!(found, expected, "1.{release}");
+    }
+}
