@@ -294,7 +294,6 @@ pub fn canonicalize_shoot(shoot: &mut Shoot) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::release::DOCUMENTED;
 
     fn with_pool(change: impl FnOnce(&mut Shoot, &mut Worker)) -> Shoot {
         let mut shoot = Shoot::default();

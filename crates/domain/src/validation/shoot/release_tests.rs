@@ -43,6 +43,7 @@ const fn gates(release: u16) -> Gates {
         in_place_node_updates: true,
         credentials_rotation_without_workers_rollout: false,
         version_classification_lifecycle: false,
+        disable_nginx_ingress_in_shoot: false,
         release: Release(release),
     }
 }
