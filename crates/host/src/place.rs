@@ -93,7 +93,7 @@ impl Part {
     }
 }
 
-/// Whether the answer to a request for a path with a query is a watch, in the present form or the deprecated one.
+/// True if a request for a path with a query is a watch, in the current or the deprecated form.
 pub(crate) fn is_watch(uri: &Uri) -> bool {
     let mut segments = uri.path().split('/').filter(|segment| !segment.is_empty()).skip(2);
     let version = match segments.next() {

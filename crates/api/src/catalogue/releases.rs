@@ -40,14 +40,14 @@ const DEFAULTED: [&str; 18] = [
     "verbosity",
 ];
 
-/// In the status of Shoots and Gardens.
+/// Fields in the status of Shoots and Gardens.
 const CREDENTIALS: [Row; 3] = [
     ("status.credentials.rotation.certificateAuthorities.pendingWorkersRollouts", since(112)),
     ("status.credentials.rotation.etcdEncryptionKey.autoCompleteAfterPrepared", since(128)),
     ("status.credentials.rotation.serviceAccountKey.pendingWorkersRollouts", since(112)),
 ];
 
-/// Below `spec` of a Shoot.
+/// Fields below `spec` of a Shoot.
 const SHOOT: [Row; 37] = [
     ("accessRestrictions", since(107)),
     ("credentialsBindingName", since(98)),
@@ -88,7 +88,7 @@ const SHOOT: [Row; 37] = [
     ("provider.workers.[].updateStrategy", since(113)),
 ];
 
-/// In the status of a Shoot, beside [`CREDENTIALS`].
+/// Fields in the status of a Shoot, in addition to [`CREDENTIALS`].
 const SHOOT_STATUS: [Row; 4] = [
     ("status.encryptedResources", since(86)),
     ("status.inPlaceUpdates", since(118)),
@@ -96,7 +96,7 @@ const SHOOT_STATUS: [Row; 4] = [
     ("status.networking.egressCIDRs", since(107)),
 ];
 
-/// Below `spec` of a CloudProfile, and of what a NamespacedCloudProfile makes of it.
+/// Fields below `spec` of a CloudProfile, and below the merged profile in the status of a NamespacedCloudProfile.
 const PROFILE: [Row; 8] = [
     ("bastion", since(101)),
     ("capabilities", since(118)),
@@ -198,7 +198,7 @@ mod tests {
     use super::super::{all, controller_deployments_view, find, is_aggregated};
 
     #[test]
-    fn a_release_serves_what_it_has() {
+    fn a_release_serves_its_own_resources() {
         let served = |release: u16| {
             let rows = all().iter().chain([controller_deployments_view()]).filter(|row| is_aggregated(row));
             let rows = rows.filter(|row| row.at(Release(release)).is_served());

@@ -86,7 +86,7 @@ pub(super) async fn answer(
     if zipped {
         response = gzip::compress(response).await;
     }
-    // What lasts is no more than it has to send at a time.
+    // Of a long-running answer, only the current chunk is in memory.
     if !lasts {
         response = shared.held.hold(response, options.limits.held).await.unwrap_or_else(|failure| failure.response());
     }

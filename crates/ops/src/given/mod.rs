@@ -113,7 +113,7 @@ impl World {
         Self::of_files_with(files, reading, &mut |_| {})
     }
 
-    /// As [`World::of_files`], where each Shoot is read as `adjust` leaves it.
+    /// Reads files as [`World::of_files`] does, and applies `adjust` to each Shoot.
     ///
     /// # Errors
     /// As [`World::of_files`].
@@ -247,7 +247,7 @@ impl World {
         }
     }
 
-    /// Puts profiles of others in the place of its own of the same name, or adds them.
+    /// Adds profiles; each replaces its own profile of the same name.
     pub fn replace_profiles(&mut self, others: &[Self]) {
         let id = |meta: &ObjectMeta| (meta.namespace.clone(), meta.name.clone());
         for other in others {
