@@ -94,9 +94,9 @@ impl Only {
 pub struct Forecast {
     /// In the order of time, then of Shoots.
     pub rows: Vec<Row>,
-    /// Shoots to which nothing happens until the end.
+    /// Shoots without a change until the end.
     pub unmoved: Vec<Unmoved>,
-    /// The end.
+    /// End of the forecast.
     pub until: DateTime<Utc>,
     /// How many Shoots there are.
     pub shoots: usize,

@@ -399,7 +399,7 @@ mod tests {
     use super::super::{all, controller_deployments_view, find, is_aggregated};
 
     #[test]
-    fn a_release_serves_what_it_has() {
+    fn a_release_serves_its_own_resources() {
         let served = |release: u16| {
             let rows = all().iter().chain([controller_deployments_view()]).filter(|row| is_aggregated(row));
             let rows = rows.filter(|row| row.at(Release(release)).is_served());

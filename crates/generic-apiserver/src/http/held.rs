@@ -16,18 +16,18 @@ use super::deadlines::Deadline;
 use super::whole;
 use crate::status::{Failure, Result};
 
-/// Bytes of an answer up to which it is not counted.
+/// Maximum size in bytes of an answer that is not counted.
 const SMALL: u64 = 64 << 10;
 
-/// Name of the user to whom an answer is given; an extension of the answer.
+/// Name of the user that gets an answer; an extension of the answer.
 #[derive(Clone, Debug)]
 pub(super) struct Reader(pub(super) Arc<str>);
 
-/// Bytes of the answers that are held.
+/// Bytes of the held answers, by user.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Held(Arc<Mutex<BTreeMap<Arc<str>, u64>>>);
 
-/// Size of an answer, which counts until this is dropped.
+/// Share of an answer in the held bytes, until it is dropped.
 struct Share {
     size: u64,
     reader: Arc<str>,
