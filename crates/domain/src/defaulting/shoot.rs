@@ -12,16 +12,48 @@ use crate::skew::GardenerVersion;
 use crate::versions::Version;
 use crate::window;
 
-/// Fills the defaults of a Shoot.
+/// `kubeAPIServer.enableAnonymousAuthentication` is `false`.
+const ANONYMOUS_AUTHENTICATION: Releases = Releases::until(121);
+
+/// cluster-autoscaler removes as many nodes in parallel as `maxScaleDownParallelism` and `maxDrainParallelism` say; before,
+/// `maxEmptyBulkDelete` has a default.
+const SCALE_DOWN_PARALLELISM: Releases = Releases::since(121);
+
+/// Pools with in-place updates have defaults of their own for `maxSurge` and `maxUnavailable`: 0 and 1 for
+/// `AutoInPlaceUpdate`, none for `ManualInPlaceUpdate`.
+const IN_PLACE_COUNTS: Releases = Releases::since(125);
+
+/// cluster-autoscaler backs off from pools whose nodes failed to start.
+const AUTOSCALER_BACK_OFF: Releases = Releases::since(132);
+
+/// `verticalPodAutoscaler.recommenderUpdateWorkerCount` is 10.
+const RECOMMENDER_WORKERS: Releases = Releases::since(135);
+
+/// The provider that encrypts etcd is written into every Shoot.
+const ENCRYPTION_PROVIDER: Releases = Releases::since(136);
+
+/// Every Shoot with workers has addons.
+const ADDONS_ARE_MADE_UP: Releases = Releases::until(136);
+
+/// `kubeControllerManager.nodeCIDRMaskSizeIPv6` of Shoots with two IP families is 64.
+const NODE_CIDR_MASK_SIZE_IPV6: Releases = Releases::since(138);
+
+/// `clusterAutoscaler.emitPerNodeGroupMetrics` is `false`.
+const NODE_GROUP_METRICS: Releases = Releases::since(141);
+
+/// `clusterAutoscaler.maxBinpackingTime` is five minutes.
+const BINPACKING_TIME: Releases = Releases::since(142);
+
+/// Fills the defaults of a Shoot, those of a release of gardener-apiserver.
 ///
 /// `window_draw` is any random number: it chooses the maintenance time window of a Shoot without one, a full hour
 /// that begins between 00:00 and 22:00 UTC inclusive.
-pub fn shoot(shoot: &mut Shoot, window_draw: u64) {
+pub fn shoot(shoot: &mut Shoot, window_draw: u64, release: Release) {
     let in_garden = shoot.metadata.namespace == "garden";
     let spec = &mut shoot.spec;
     let has_workers = !spec.provider.workers.is_empty();
 
-    kube_api_server(spec.kubernetes.kube_api_server.get_or_insert_default());
+    kube_api_server(spec.kubernetes.kube_api_server.get_or_insert_default(), release);
     spec.purpose.get_or_insert_with(|| "evaluation".to_owned());
     if in_garden {
         add_toleration(&mut spec.tolerations, taint::SEED_PROTECTED);
@@ -37,16 +69,16 @@ pub fn shoot(shoot: &mut Shoot, window_draw: u64) {
         "CloudProfile".clone_into(&mut reference.kind);
     }
     for each in &mut spec.provider.workers {
-        worker(each);
+        worker(each, release);
     }
     if has_workers {
-        with_workers(spec);
+        with_workers(spec, release);
     }
     if let Some(autoscaler) = &mut spec.kubernetes.cluster_autoscaler {
-        cluster_autoscaler(autoscaler);
+        cluster_autoscaler(autoscaler, release);
     }
     if let Some(autoscaler) = &mut spec.kubernetes.vertical_pod_autoscaler {
-        vertical_pod_autoscaler(autoscaler);
+        vertical_pod_autoscaler(autoscaler, release);
     }
     if let Some(ingress) = spec.addons.as_mut().and_then(|addons| addons.nginx_ingress.as_mut()) {
         ingress.external_traffic_policy.get_or_insert_with(|| "Cluster".to_owned());
@@ -105,8 +137,9 @@ fn maintenance(maintenance: &mut Maintenance, has_workers: bool, window_draw: u6
     }
 }
 
-/// The defaults that make sense only for a Shoot with workers.
-fn with_workers(spec: &mut ShootSpec) {
+/// Fills defaults of Shoots with workers.
+fn with_workers(spec: &mut ShootSpec, release: Release) {
+    let is_dual_stack = spec.networking.as_ref().is_some_and(|networking| networking.ip_families.len() == 2);
     let node_cidr_mask_size = default_node_cidr_mask_size(spec);
     let server = spec.kubernetes.kube_api_server.get_or_insert_default();
     server.default_not_ready_toleration_seconds.get_or_insert(300);
@@ -114,6 +147,9 @@ fn with_workers(spec: &mut ShootSpec) {
 
     let manager = spec.kubernetes.kube_controller_manager.get_or_insert_default();
     manager.node_cidr_mask_size = manager.node_cidr_mask_size.or(Some(node_cidr_mask_size));
+    if is_dual_stack && NODE_CIDR_MASK_SIZE_IPV6.contain(release) {
+        manager.node_cidr_mask_size_ipv6.get_or_insert(64);
+    }
     fill(&mut manager.node_monitor_grace_period, 40);
 
     let scheduler = spec.kubernetes.kube_scheduler.get_or_insert_default();
@@ -123,8 +159,13 @@ fn with_workers(spec: &mut ShootSpec) {
     proxy.mode.get_or_insert_with(|| "IPTables".to_owned());
     proxy.enabled.get_or_insert(true);
 
-    let dashboard = spec.addons.get_or_insert_default().kubernetes_dashboard.get_or_insert_default();
-    dashboard.authentication_mode.get_or_insert_with(|| "token".to_owned());
+    if ADDONS_ARE_MADE_UP.contain(release) {
+        spec.addons.get_or_insert_default().kubernetes_dashboard.get_or_insert_default();
+    }
+    let dashboard = spec.addons.as_mut().and_then(|addons| addons.kubernetes_dashboard.as_mut());
+    if let Some(dashboard) = dashboard.filter(|dashboard| dashboard.enabled || ADDONS_ARE_MADE_UP.contain(release)) {
+        dashboard.authentication_mode.get_or_insert_with(|| "token".to_owned());
+    }
 
     let kubelet = spec.kubernetes.kubelet.get_or_insert_default();
     swap(kubelet);
@@ -145,15 +186,13 @@ fn with_workers(spec: &mut ShootSpec) {
     }
 }
 
-/// Defaults of one worker pool, in upstream's order; the manual in-place strategy overwrites what the user gave.
-fn worker(worker: &mut Worker) {
+/// Fills defaults of one worker pool. Before 1.125 the manual in-place strategy overwrites given numbers.
+fn worker(worker: &mut Worker, release: Release) {
     worker.machine.architecture.get_or_insert_with(|| "amd64".to_owned());
     worker.cri.get_or_insert_with(|| CRI { name: "containerd".to_owned(), container_runtimes: Vec::new() });
     if let Some(kubelet) = worker.kubernetes.as_mut().and_then(|kubernetes| kubernetes.kubelet.as_mut()) {
         swap(kubelet);
     }
-    worker.max_surge.get_or_insert(IntOrString::Int(1));
-    worker.max_unavailable.get_or_insert(IntOrString::Int(0));
     worker.system_components.get_or_insert(WorkerSystemComponents { allow: true });
     let strategy = worker.update_strategy.get_or_insert_with(|| update_strategy::ROLLING.to_owned());
     let (automatic, manual) =
@@ -161,6 +200,13 @@ fn worker(worker: &mut Worker) {
     if automatic || manual {
         worker.machine_controller_manager.get_or_insert_default().disable_health_timeout.get_or_insert(true);
     }
+    let (surge, unavailable) = match IN_PLACE_COUNTS.contain(release) {
+        true if manual => return,
+        true if automatic => (0, 1),
+        _ => (1, 0),
+    };
+    worker.max_surge.get_or_insert(IntOrString::Int(surge));
+    worker.max_unavailable.get_or_insert(IntOrString::Int(unavailable));
     if manual {
         worker.max_surge = Some(IntOrString::Int(0));
         worker.max_unavailable = Some(IntOrString::Int(1));
@@ -175,16 +221,22 @@ fn swap(kubelet: &mut KubeletConfig) {
     }
 }
 
-fn kube_api_server(server: &mut KubeAPIServerConfig) {
+fn kube_api_server(server: &mut KubeAPIServerConfig, release: Release) {
     let requests = server.requests.get_or_insert_default();
     requests.max_non_mutating_inflight.get_or_insert(400);
     requests.max_mutating_inflight.get_or_insert(200);
-    server.enable_anonymous_authentication.get_or_insert(false);
+    if ANONYMOUS_AUTHENTICATION.contain(release) {
+        server.enable_anonymous_authentication.get_or_insert(false);
+    }
     fill(&mut server.event_ttl, HOUR);
     server.logging.get_or_insert_default().verbosity.get_or_insert(2);
+    if ENCRYPTION_PROVIDER.contain(release) {
+        let provider = &mut server.encryption_config.get_or_insert_default().provider;
+        provider.r#type.get_or_insert_with(|| "aescbc".to_owned());
+    }
 }
 
-fn cluster_autoscaler(autoscaler: &mut ClusterAutoscaler) {
+fn cluster_autoscaler(autoscaler: &mut ClusterAutoscaler, release: Release) {
     fill(&mut autoscaler.scale_down_delay_after_add, HOUR);
     fill(&mut autoscaler.scale_down_delay_after_delete, 0);
     fill(&mut autoscaler.scale_down_delay_after_failure, 3 * MINUTE);
@@ -197,10 +249,27 @@ fn cluster_autoscaler(autoscaler: &mut ClusterAutoscaler) {
     autoscaler.ignore_daemonsets_utilization.get_or_insert(false);
     autoscaler.verbosity.get_or_insert(2);
     fill(&mut autoscaler.new_pod_scale_up_delay, 0);
-    autoscaler.max_empty_bulk_delete.get_or_insert(10);
+    if SCALE_DOWN_PARALLELISM.contain(release) {
+        let most = autoscaler.max_empty_bulk_delete.unwrap_or(10);
+        autoscaler.max_scale_down_parallelism.get_or_insert(most);
+        autoscaler.max_drain_parallelism.get_or_insert(1);
+    } else {
+        autoscaler.max_empty_bulk_delete.get_or_insert(10);
+    }
+    if AUTOSCALER_BACK_OFF.contain(release) {
+        fill(&mut autoscaler.initial_node_group_backoff_duration, 5 * MINUTE);
+        fill(&mut autoscaler.max_node_group_backoff_duration, 30 * MINUTE);
+        fill(&mut autoscaler.node_group_backoff_reset_timeout, 3 * HOUR);
+    }
+    if NODE_GROUP_METRICS.contain(release) {
+        autoscaler.emit_per_node_group_metrics.get_or_insert(false);
+    }
+    if BINPACKING_TIME.contain(release) {
+        fill(&mut autoscaler.max_binpacking_time, 5 * MINUTE);
+    }
 }
 
-fn vertical_pod_autoscaler(autoscaler: &mut VerticalPodAutoscaler) {
+fn vertical_pod_autoscaler(autoscaler: &mut VerticalPodAutoscaler, release: Release) {
     fill(&mut autoscaler.evict_after_oom_threshold, 10 * MINUTE);
     autoscaler.eviction_rate_burst.get_or_insert(1);
     autoscaler.eviction_rate_limit.get_or_insert(-1.0);
@@ -218,6 +287,9 @@ fn vertical_pod_autoscaler(autoscaler: &mut VerticalPodAutoscaler) {
     fill(&mut autoscaler.memory_histogram_decay_half_life, 24 * HOUR);
     fill(&mut autoscaler.memory_aggregation_interval, 24 * HOUR);
     autoscaler.memory_aggregation_interval_count.get_or_insert(8);
+    if RECOMMENDER_WORKERS.contain(release) {
+        autoscaler.recommender_update_worker_count.get_or_insert(10);
+    }
 }
 
 /// The size of a node's pod network that a Shoot gets by default: twice the addresses of the largest `maxPods`.
@@ -295,19 +367,23 @@ pub fn canonicalize_shoot(shoot: &mut Shoot) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::release::DOCUMENTED;
+    use crate::release::{DOCUMENTED, NEWEST};
 
     fn with_pool(change: impl FnOnce(&mut Shoot, &mut Worker)) -> Shoot {
+        with_pool_at(DOCUMENTED, change)
+    }
+
+    fn with_pool_at(release: Release, change: impl FnOnce(&mut Shoot, &mut Worker)) -> Shoot {
         let mut shoot = Shoot::default();
         shoot.metadata.namespace = "garden-dev".to_owned();
         let mut pool = Worker { name: "pool".to_owned(), ..Worker::default() };
         change(&mut shoot, &mut pool);
         shoot.spec.provider.workers.push(pool);
-        super::shoot(&mut shoot, 0);
+        super::shoot(&mut shoot, 0, release);
         shoot
     }
 
-    /// What a Shoot says, and what it then has; `-` stands for nothing.
+    /// Checks fields of the spec by their JSON pointers; `-` stands for none.
     #[track_caller]
     fn check(shoot: &Shoot, expected: &[(&str, &str)]) {
         let tree = serde_json::to_value(&shoot.spec).unwrap();
@@ -351,7 +427,7 @@ mod tests {
     #[test]
     fn a_workerless_shoot_gets_little() {
         let mut workerless = Shoot::default();
-        shoot(&mut workerless, 22);
+        shoot(&mut workerless, 22, DOCUMENTED);
         check(
             &workerless,
             &[
@@ -383,27 +459,39 @@ mod tests {
         check(&shoot, &[("/tolerations", "[{\"key\":\"seed.gardener.cloud/protected\"}]")]);
     }
 
-    /// node-rollout 1.2: the manual strategy overwrites what the user gave, the automatic one does not.
+    /// node-rollout 1.2: before 1.125 the manual strategy overwrites given numbers, the automatic one does not; since then
+    /// both have defaults of their own.
     #[test]
     fn surge_and_unavailable_depend_on_the_update_strategy() {
-        let pool = |strategy: &str, surge: Option<i32>| {
-            let shoot = with_pool(|_, pool| {
+        let pool = |release: u16, strategy: &str, surge: Option<i32>| {
+            let shoot = with_pool_at(Release(release), |_, pool| {
                 pool.update_strategy = (!strategy.is_empty()).then(|| strategy.to_owned());
                 pool.max_surge = surge.map(IntOrString::Int);
             });
             let pool = &shoot.spec.provider.workers[0];
             let number = |value: &Option<IntOrString>| match value {
-                Some(IntOrString::Int(number)) => *number,
+                Some(IntOrString::Int(number)) => Some(*number),
+                None => None,
                 other => panic!("{other:?}"),
             };
             let settings = pool.machine_controller_manager.as_ref();
             let disabled = settings.and_then(|settings| settings.disable_health_timeout);
             (number(&pool.max_surge), number(&pool.max_unavailable), disabled)
         };
-        assert_eq!(pool("", None), (1, 0, None));
-        assert_eq!(pool("AutoRollingUpdate", Some(3)), (3, 0, None));
-        assert_eq!(pool("AutoInPlaceUpdate", None), (1, 0, Some(true)));
-        assert_eq!(pool("ManualInPlaceUpdate", Some(3)), (0, 1, Some(true)));
+        for release in [120, 124, 125, 149] {
+            let pool = |strategy: &str, surge: Option<i32>| pool(release, strategy, surge);
+            assert_eq!(pool("", None), (Some(1), Some(0), None));
+            assert_eq!(pool("AutoRollingUpdate", Some(3)), (Some(3), Some(0), None));
+            let (automatic, manual) = if release < 125 {
+                ((Some(1), Some(0), Some(true)), (Some(0), Some(1), Some(true)))
+            } else {
+                ((Some(0), Some(1), Some(true)), (None, None, Some(true)))
+            };
+            assert_eq!(pool("AutoInPlaceUpdate", None), automatic, "1.{release}");
+            assert_eq!(pool("ManualInPlaceUpdate", None), manual, "1.{release}");
+            let given = if release < 125 { manual } else { (Some(3), None, Some(true)) };
+            assert_eq!(pool("ManualInPlaceUpdate", Some(3)), given, "1.{release}");
+        }
     }
 
     #[test]
@@ -427,14 +515,100 @@ mod tests {
 
     #[test]
     fn defaulting_twice_changes_nothing() {
-        let once = with_pool(|shoot, pool| {
-            shoot.spec.kubernetes.cluster_autoscaler = Some(ClusterAutoscaler::default());
-            shoot.spec.kubernetes.vertical_pod_autoscaler = Some(VerticalPodAutoscaler::default());
-            pool.update_strategy = Some("ManualInPlaceUpdate".to_owned());
-        });
-        let mut twice = once.clone();
-        super::shoot(&mut twice, 7);
-        assert_eq!(once, twice);
+        for release in [DOCUMENTED, NEWEST] {
+            let once = with_pool_at(release, |shoot, pool| {
+                shoot.spec.kubernetes.cluster_autoscaler = Some(ClusterAutoscaler::default());
+                shoot.spec.kubernetes.vertical_pod_autoscaler = Some(VerticalPodAutoscaler::default());
+                pool.update_strategy = Some("ManualInPlaceUpdate".to_owned());
+            });
+            let mut twice = once.clone();
+            super::shoot(&mut twice, 7, release);
+            assert_eq!(once, twice, "{release}");
+        }
+    }
+
+    /// Manifest as JSON, field of the defaulted spec, releases with its value: the last row before a release counts.
+    type Default = (&'static str, &'static str, &'static [(u16, &'static str)]);
+
+    const AUTOSCALERS: &str = r#"{"kubernetes": {"clusterAutoscaler": {}, "verticalPodAutoscaler": {}}}"#;
+
+    const DEFAULTS: &[Default] = &[
+        ("{}", "/kubernetes/kubeAPIServer/enableAnonymousAuthentication", &[(120, "false"), (121, "-")]),
+        (
+            r#"{"kubernetes": {"kubeAPIServer": {"enableAnonymousAuthentication": true}}}"#,
+            "/kubernetes/kubeAPIServer/enableAnonymousAuthentication",
+            &[(120, "true"), (121, "true")],
+        ),
+        (AUTOSCALERS, "/kubernetes/clusterAutoscaler/maxEmptyBulkDelete", &[(120, "10"), (121, "-")]),
+        (AUTOSCALERS, "/kubernetes/clusterAutoscaler/maxScaleDownParallelism", &[(120, "-"), (121, "10")]),
+        (AUTOSCALERS, "/kubernetes/clusterAutoscaler/maxDrainParallelism", &[(120, "-"), (121, "1")]),
+        (
+            r#"{"kubernetes": {"clusterAutoscaler": {"maxEmptyBulkDelete": 4}}}"#,
+            "/kubernetes/clusterAutoscaler/maxScaleDownParallelism",
+            &[(120, "-"), (121, "4")],
+        ),
+        (
+            AUTOSCALERS,
+            "/kubernetes/clusterAutoscaler/initialNodeGroupBackoffDuration",
+            &[(131, "-"), (132, "\"5m0s\"")],
+        ),
+        (AUTOSCALERS, "/kubernetes/clusterAutoscaler/maxNodeGroupBackoffDuration", &[(131, "-"), (132, "\"30m0s\"")]),
+        (AUTOSCALERS, "/kubernetes/clusterAutoscaler/nodeGroupBackoffResetTimeout", &[(131, "-"), (132, "\"3h0m0s\"")]),
+        (AUTOSCALERS, "/kubernetes/clusterAutoscaler/emitPerNodeGroupMetrics", &[(140, "-"), (141, "false")]),
+        (AUTOSCALERS, "/kubernetes/clusterAutoscaler/maxBinpackingTime", &[(141, "-"), (142, "\"5m0s\"")]),
+        (AUTOSCALERS, "/kubernetes/verticalPodAutoscaler/recommenderUpdateWorkerCount", &[(134, "-"), (135, "10")]),
+        (
+            "{}",
+            "/kubernetes/kubeAPIServer/encryptionConfig",
+            &[(135, "-"), (136, "{\"provider\":{\"type\":\"aescbc\"}}")],
+        ),
+        ("{}", "/addons/kubernetesDashboard/authenticationMode", &[(135, "\"token\""), (136, "-")]),
+        ("{}", "/addons", &[(136, "-")]),
+        (
+            r#"{"addons": {"kubernetesDashboard": {"enabled": true}}}"#,
+            "/addons/kubernetesDashboard/authenticationMode",
+            &[(135, "\"token\""), (136, "\"token\"")],
+        ),
+        (
+            r#"{"addons": {"kubernetesDashboard": {"enabled": false}}}"#,
+            "/addons/kubernetesDashboard/authenticationMode",
+            &[(135, "\"token\""), (136, "-")],
+        ),
+        ("{}", "/kubernetes/kubeControllerManager/nodeCIDRMaskSizeIPv6", &[(137, "-"), (138, "-")]),
+        (
+            r#"{"networking": {"ipFamilies": ["IPv4", "IPv6"]}}"#,
+            "/kubernetes/kubeControllerManager/nodeCIDRMaskSizeIPv6",
+            &[(137, "-"), (138, "64")],
+        ),
+    ];
+
+    #[test]
+    fn defaults_are_those_of_the_release() {
+        for (manifest, pointer, values) in DEFAULTS {
+            for (index, (since, value)) in values.iter().enumerate() {
+                let last = values.get(index + 1).map_or(NEWEST.0, |(next, _)| next - 1);
+                for release in [*since, last].map(Release) {
+                    let shoot = with_pool_at(release, |shoot, _| {
+                        shoot.spec = serde_json::from_str(manifest).expect("a spec");
+                    });
+                    let tree = serde_json::to_value(&shoot.spec).expect("a tree");
+                    let found = tree.pointer(pointer).map_or_else(|| "-".to_owned(), ToString::to_string);
+                    assert_eq!(found, *value, "{release} {pointer} {manifest}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_workerless_shoot_is_encrypted_since_1_136() {
+        for (release, expected) in [(135, "-"), (136, "\"aescbc\"")] {
+            let mut workerless = Shoot::default();
+            shoot(&mut workerless, 0, Release(release));
+            check(
+                &workerless,
+                &[("/kubernetes/kubeAPIServer/encryptionConfig/provider/type", expected), ("/addons", "-")],
+            );
+        }
     }
 
     #[test]

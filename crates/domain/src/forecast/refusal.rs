@@ -8,10 +8,10 @@ use api::core::{CloudProfileSpec, Shoot};
 use apimachinery::{GroupKind, GroupResource, Status};
 
 use crate::admission::{aggregate, shoot as admission};
-use crate::annotations;
 use crate::reconcile::generation_on_update;
 use crate::validation::shoot::{Gates, shoot_update};
 use crate::versions::Moment;
+use crate::{annotations, defaulting};
 
 const GROUP: &str = "core.gardener.cloud";
 
@@ -33,6 +33,7 @@ pub fn of_validation(maintained: &Shoot, stored: &Shoot, gates: Gates) -> Option
     let mut maintained = with_resource_version(maintained);
     let operation = generation_on_update(&stored, &maintained).operation;
     annotations::set_operation(&mut maintained.metadata.annotations, operation);
+    defaulting::sync_cloud_profile_reference(&mut maintained, Some(&stored), gates.release);
     let errors = shoot_update(&maintained, &stored, gates);
     if errors.is_empty() {
         return None;
