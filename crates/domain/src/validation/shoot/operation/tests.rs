@@ -242,7 +242,7 @@ fn a_shoot_that_goes_is_not_judged_by_what_waits_for_its_window() {
     assert_eq!(said("Delete/Processing leaving", "rotate-ca-complete", "", false), [format!("{NOW}: {text}")]);
 }
 
-/// Without the gate no_name starts what only its operations can end; what does not exist is not supported in any case.
+/// Without the gate no operation is accepted that only gated ones can end; one that does not exist is not supported in any case.
 #[test]
 fn operations_behind_the_gate_and_unknown_ones_are_refused() {
     let words = "Reconcile/Succeeded ca=WaitingForWorkersRollout";
