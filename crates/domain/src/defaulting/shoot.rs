@@ -6,7 +6,6 @@ use api::core::*;
 use apimachinery::meta::IntOrString;
 
 use super::{HOUR, MINUTE, add_toleration, fill};
-use crate::cloud_profile::CLOUD_PROFILE;
 use crate::release::{Release, Releases};
 use crate::skew::GardenerVersion;
 use crate::versions::Version;
@@ -313,44 +312,44 @@ fn pool_max_pods(worker: &Worker) -> Option<i32> {
     worker.kubernetes.as_ref()?.kubelet.as_ref()?.max_pods
 }
 
-/// `cloudProfileName` is no longer filled for Kubernetes 1.33 and later, and left alone for 1.34 and later.
-const CLOUD_PROFILE_NAME_ENDS: Releases = Releases::since(124);
+/// Shoots of Kubernetes 1.33 and later do not get `cloudProfileName`, and those of 1.34 and later lose it.
+const CLOUD_PROFILE_NAME_FADES: Releases = Releases::since(124);
 
-/// Keeps the two ways to name a CloudProfile equal, on creation (without `old`) and on update.
+/// Keeps the two ways to name a CloudProfile equal; `old` is the stored Shoot of an update.
 ///
 /// `cloudProfile` counts; `cloudProfileName` fills it when it is absent, mirrors it for kind `CloudProfile` and is
-/// empty for others. A Shoot in deletion is left alone.
+/// empty for others. Since 1.124 the Kubernetes version counts: from 1.33 on only a name that is there mirrors it; from
+/// 1.34 on neither fills the other, and a name that an update leaves as it was and that says the same is emptied. A Shoot in
+/// deletion is left alone.
 ///
-/// Since 1.124, for Kubernetes 1.33 the name is only corrected where it differs; for 1.34 and later nothing is kept equal,
-/// and an update removes a name that did not change and is that of `cloudProfile`.
-///
-/// Source: pkg/utils/gardener/cloudprofile.go @ v1.120.0 and v1.124.0.
+/// Source: pkg/utils/gardener/cloudprofile.go, v1.123.0 to v1.149.0.
 pub fn sync_cloud_profile_reference(shoot: &mut Shoot, old: Option<&Shoot>, release: Release) {
     if shoot.metadata.is_being_deleted() {
         return;
     }
     let spec = &mut shoot.spec;
-    let version = Version::parse(&spec.kubernetes.version).ok().filter(|_| CLOUD_PROFILE_NAME_ENDS.contain(release));
-    let is_at_least = |minor: u64| version.as_ref().is_some_and(|version| (version.major, version.minor) >= (1, minor));
-    if is_at_least(34) {
-        let names = spec.cloud_profile.as_ref().filter(|reference| reference.kind == CLOUD_PROFILE);
-        let before = old.and_then(|old| old.spec.cloud_profile_name.as_deref());
-        if let (Some(reference), Some(name)) = (names, spec.cloud_profile_name.as_deref())
-            && before == Some(name)
-            && reference.name == name
-        {
-            spec.cloud_profile_name = None;
-        }
-        return;
-    }
+    let version = Version::parse(&spec.kubernetes.version).ok().map(|version| version.release());
+    let is_from = |minor: u64| {
+        let is_reached = version.as_ref().is_some_and(|version| *version >= Version::new(1, minor, 0));
+        is_reached && CLOUD_PROFILE_NAME_FADES.contain(release)
+    };
     match (&mut spec.cloud_profile, &mut spec.cloud_profile_name) {
-        (Some(reference), name) if reference.kind != CLOUD_PROFILE => *name = None,
-        (Some(_), None) if is_at_least(33) => {}
-        (Some(reference), name) => *name = Some(reference.name.clone()),
-        (reference @ None, Some(name)) => {
-            *reference = Some(CloudProfileReference { kind: CLOUD_PROFILE.to_owned(), name: name.clone() });
+        (Some(reference), name) if is_from(34) => {
+            let says_the_same = reference.kind == "CloudProfile" && name.as_ref() == Some(&reference.name);
+            if says_the_same && old.is_some_and(|old| old.spec.cloud_profile_name == *name) {
+                *name = None;
+            }
         }
-        (None, None) => {}
+        (Some(reference), name) if reference.kind != "CloudProfile" => *name = None,
+        (Some(reference), name) => {
+            if !is_from(33) || name.as_ref().is_some_and(|name| !name.is_empty()) {
+                *name = Some(reference.name.clone());
+            }
+        }
+        (reference @ None, Some(name)) if !is_from(34) => {
+            *reference = Some(CloudProfileReference { kind: "CloudProfile".to_owned(), name: name.clone() });
+        }
+        (None, _) => {}
     }
 }
 

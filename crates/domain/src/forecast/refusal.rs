@@ -8,10 +8,11 @@ use api::core::{CloudProfileSpec, Shoot};
 use apimachinery::{GroupKind, GroupResource, Status};
 
 use crate::admission::{aggregate, shoot as admission};
+use crate::annotations;
+use crate::defaulting;
 use crate::reconcile::generation_on_update;
 use crate::validation::shoot::{Gates, shoot_update};
 use crate::versions::Moment;
-use crate::{annotations, defaulting};
 
 const GROUP: &str = "core.gardener.cloud";
 

@@ -241,58 +241,72 @@ fn a_workerless_shoot_is_encrypted_since_1_136() {
     }
 }
 
+/// Release, Kubernetes version, `cloudProfile` (`n:` for a NamespacedCloudProfile) and `cloudProfileName` of a Shoot,
+/// then both of them as a new Shoot has them, and after an update that leaves them as they were; `-` stands for nothing.
+/// Source: pkg/utils/gardener/cloudprofile.go @ v1.123.0 and v1.124.0.
+const CLOUD_PROFILES: &str = "
+120 1.32.1 -   a => a a     a a
+120 1.32.1 a   - => a a     a a
+120 1.32.1 a   b => a a     a a
+120 1.32.1 n:a b => n:a -   n:a -
+120 1.32.1 -   - => - -     - -
+123 1.34.0 a   - => a a     a a
+123 1.34.0 a   a => a a     a a
+123 1.34.0 -   a => a a     a a
+124 1.32.9 a   - => a a     a a
+124 1.32.9 -   a => a a     a a
+124 1.33.0 a   - => a -     a -
+124 1.33.0 a   a => a a     a a
+124 1.33.0 a   b => a a     a a
+124 1.33.0 -   a => a a     a a
+124 1.33.0 n:a b => n:a -   n:a -
+124 1.34.0 a   - => a -     a -
+124 1.34.0 a   a => a a     a -
+124 1.34.0 a   b => a b     a b
+124 1.34.0 -   a => - a     - a
+124 1.34.0 n:a a => n:a a   n:a a
+149 1.35.4 a   a => a a     a -
+124 broken a   - => a a     a a
+";
+
 #[test]
 fn a_cloud_profile_is_named_twice_or_once() {
-    let reference =
-        |kind: &str, name: &str| Some(CloudProfileReference { kind: kind.to_owned(), name: name.to_owned() });
-    let sync = |profile: Option<CloudProfileReference>, name: Option<&str>| {
-        let mut shoot = Shoot::default();
-        shoot.spec.cloud_profile = profile;
-        shoot.spec.cloud_profile_name = name.map(str::to_owned);
-        sync_cloud_profile_reference(&mut shoot, None, DOCUMENTED);
-        (shoot.spec.cloud_profile, shoot.spec.cloud_profile_name)
+    let reference = |word: &str| {
+        let (kind, name) = match word.split_once(':') {
+            Some((_, name)) => ("NamespacedCloudProfile", name),
+            None => ("CloudProfile", word),
+        };
+        (word != "-").then(|| CloudProfileReference { kind: kind.to_owned(), name: name.to_owned() })
     };
-    let both = (reference("CloudProfile", "a"), Some("a".to_owned()));
-    assert_eq!(sync(None, Some("a")), both);
-    assert_eq!(sync(reference("CloudProfile", "a"), None), both);
-    assert_eq!(sync(reference("CloudProfile", "a"), Some("b")), both);
-    let namespaced = (reference("NamespacedCloudProfile", "a"), None);
-    assert_eq!(sync(reference("NamespacedCloudProfile", "a"), Some("b")), namespaced);
-    assert_eq!(sync(None, None), (None, None));
+    let named = |word: &str| (word != "-").then(|| word.to_owned());
+    for row in CLOUD_PROFILES.lines().filter(|row| !row.is_empty()) {
+        let words: Vec<&str> = row.split_whitespace().filter(|word| *word != "=>").collect();
+        let [release, version, profile, name, new_profile, new_name, profile_after, name_after] = words[..] else {
+            panic!("eight words: {row}");
+        };
+        let mut shoot = Shoot::default();
+        version.clone_into(&mut shoot.spec.kubernetes.version);
+        shoot.spec.cloud_profile = reference(profile);
+        shoot.spec.cloud_profile_name = named(name);
+        let release = Release(release.parse().expect("a minor"));
+        for (old, profile, name) in [(None, new_profile, new_name), (Some(&shoot), profile_after, name_after)] {
+            let mut synced = shoot.clone();
+            sync_cloud_profile_reference(&mut synced, old, release);
+            let actual = (synced.spec.cloud_profile, synced.spec.cloud_profile_name);
+            assert_eq!(actual, (reference(profile), named(name)), "{row}, update: {}", old.is_some());
+        }
+    }
 }
 
-/// Release, Kubernetes version, kind, name before (`!` for a creation), name given, name after; `-` stands for none.
-const NAMES: &[(u16, &str, &str, &str, &str, &str)] = &[
-    (123, "1.34.0", "CloudProfile", "!", "-", "a"),
-    (124, "1.32.0", "CloudProfile", "!", "-", "a"),
-    (124, "1.33.0", "CloudProfile", "!", "-", "-"),
-    (124, "1.33.0", "CloudProfile", "!", "b", "a"),
-    (124, "1.33.0", "CloudProfile", "a", "a", "a"),
-    (124, "1.33.0", "NamespacedCloudProfile", "!", "b", "-"),
-    (124, "1.34.0", "CloudProfile", "!", "-", "-"),
-    (124, "1.34.0", "CloudProfile", "!", "a", "a"),
-    (124, "1.34.0", "CloudProfile", "a", "a", "-"),
-    (124, "1.34.0", "CloudProfile", "-", "a", "a"),
-    (124, "1.34.0", "CloudProfile", "b", "b", "b"),
-    (149, "1.34.0", "CloudProfile", "a", "a", "-"),
-    (124, "odd", "CloudProfile", "!", "-", "a"),
-];
-
 #[test]
-fn the_second_name_of_a_cloud_profile_ends_with_kubernetes_1_33() {
-    let name = |text: &str| (text != "-").then(|| text.to_owned());
-    for row @ (release, version, kind, before, given, after) in NAMES {
-        let with = |given: &str| {
-            let mut shoot = Shoot::default();
-            (*version).clone_into(&mut shoot.spec.kubernetes.version);
-            shoot.spec.cloud_profile = Some(CloudProfileReference { kind: (*kind).to_owned(), name: "a".to_owned() });
-            shoot.spec.cloud_profile_name = name(given);
-            shoot
-        };
-        let (mut shoot, old) = (with(given), with(before));
-        sync_cloud_profile_reference(&mut shoot, Some(&old).filter(|_| *before != "!"), Release(*release));
-        assert_eq!(shoot.spec.cloud_profile_name, name(after), "{row:?}");
-    }
+fn a_name_that_an_update_changes_is_not_emptied() {
+    let mut old = Shoot::default();
+    "1.34.0".clone_into(&mut old.spec.kubernetes.version);
+    old.spec.cloud_profile = Some(CloudProfileReference { kind: "CloudProfile".to_owned(), name: "a".to_owned() });
+    let mut new = old.clone();
+    new.spec.cloud_profile_name = Some("a".to_owned());
+    sync_cloud_profile_reference(&mut new, Some(&old), Release(149));
+    assert_eq!(new.spec.cloud_profile_name.as_deref(), Some("a"));
 }
 
 #[test]
