@@ -56,7 +56,8 @@ impl Strategy<Shoot> for ShootStrategy {
         let meta = &object.metadata;
         let name = if meta.name.is_empty() { &meta.generate_name } else { &meta.name };
         let key = format!("{GARDEN}/{}/{name}", meta.namespace);
-        defaulting::shoot(object, self.random.draw("default-maintenance-time-window", &key, 0));
+        let draw = self.random.draw("default-maintenance-time-window", &key, 0);
+        defaulting::shoot(object, draw, self.gates.release);
     }
 
     fn prepare_for_create(&self, object: &mut Shoot, _: &RequestContext) {

@@ -11,16 +11,48 @@ use crate::skew::GardenerVersion;
 use crate::versions::Version;
 use crate::window;
 
-/// Fills the defaults of a Shoot.
+/// `kubeAPIServer.enableAnonymousAuthentication` is `false`.
+const ANONYMOUS_AUTHENTICATION: Releases = Releases::until(121);
+
+/// cluster-autoscaler removes as many nodes in parallel as `maxScaleDownParallelism` and `maxDrainParallelism` say; before,
+/// `maxEmptyBulkDelete` has a default.
+const SCALE_DOWN_PARALLELISM: Releases = Releases::since(121);
+
+/// Pools with in-place updates have defaults of their own for `maxSurge` and `maxUnavailable`: 0 and 1 for
+/// `AutoInPlaceUpdate`, none for `ManualInPlaceUpdate`.
+const IN_PLACE_COUNTS: Releases = Releases::since(125);
+
+/// cluster-autoscaler backs off from pools whose nodes failed to start.
+const AUTOSCALER_BACK_OFF: Releases = Releases::since(132);
+
+/// `verticalPodAutoscaler.recommenderUpdateWorkerCount` is 10.
+const RECOMMENDER_WORKERS: Releases = Releases::since(135);
+
+/// The provider that encrypts etcd is written into every Shoot.
+const ENCRYPTION_PROVIDER: Releases = Releases::since(136);
+
+/// Every Shoot with workers has addons.
+const ADDONS_ARE_MADE_UP: Releases = Releases::until(136);
+
+/// `kubeControllerManager.nodeCIDRMaskSizeIPv6` of Shoots with two IP families is 64.
+const NODE_CIDR_MASK_SIZE_IPV6: Releases = Releases::since(138);
+
+/// `clusterAutoscaler.emitPerNodeGroupMetrics` is `false`.
+const NODE_GROUP_METRICS: Releases = Releases::since(141);
+
+/// `clusterAutoscaler.maxBinpackingTime` is five minutes.
+const BINPACKING_TIME: Releases = Releases::since(142);
+
+/// Fills the defaults of a Shoot, those of a release of gardener-apiserver.
 ///
 /// `window_draw` is any random number: it chooses the maintenance time window of a Shoot without one, a full hour
 /// that begins between 00:00 and 22:00 UTC inclusive.
-pub fn shoot(shoot: &mut Shoot, window_draw: u64) {
+pub fn shoot(shoot: &mut Shoot, window_draw: u64, release: Release) {
     let in_garden = shoot.metadata.namespace == "garden";
     let spec = &mut shoot.spec;
     let has_workers = !spec.provider.workers.is_empty();
 
-    kube_api_server(spec.kubernetes.kube_api_server.get_or_insert_default());
+    kube_api_server(spec.kubernetes.kube_api_server.get_or_insert_default(), release);
     spec.purpose.get_or_insert_with(|| "evaluation".to_owned());
     if in_garden {
         add_toleration(&mut spec.tolerations, taint::SEED_PROTECTED);
@@ -36,16 +68,16 @@ pub fn shoot(shoot: &mut Shoot, window_draw: u64) {
         "CloudProfile".clone_into(&mut reference.kind);
     }
     for each in &mut spec.provider.workers {
-        worker(each);
+        worker(each, release);
     }
     if has_workers {
-        with_workers(spec);
+        with_workers(spec, release);
     }
     if let Some(autoscaler) = &mut spec.kubernetes.cluster_autoscaler {
-        cluster_autoscaler(autoscaler);
+        cluster_autoscaler(autoscaler, release);
     }
     if let Some(autoscaler) = &mut spec.kubernetes.vertical_pod_autoscaler {
-        vertical_pod_autoscaler(autoscaler);
+        vertical_pod_autoscaler(autoscaler, release);
     }
     if let Some(ingress) = spec.addons.as_mut().and_then(|addons| addons.nginx_ingress.as_mut()) {
         ingress.external_traffic_policy.get_or_insert_with(|| "Cluster".to_owned());
@@ -104,15 +136,22 @@ fn maintenance(maintenance: &mut Maintenance, has_workers: bool, window_draw: u6
     }
 }
 
-/// The defaults that make sense only for a Shoot with workers.
-fn with_workers(spec: &mut ShootSpec) {
+/// Fills defaults of Shoots with workers.
+fn with_workers(spec: &mut ShootSpec, release: Release) {
+    let families = spec.networking.as_ref().map(|networking| networking.ip_families.as_slice()).unwrap_or_default();
+    let (is_ipv6, is_dual_stack) = (families == ["IPv6"], families.len() == 2);
     let node_cidr_mask_size = default_node_cidr_mask_size(spec);
     let server = spec.kubernetes.kube_api_server.get_or_insert_default();
     server.default_not_ready_toleration_seconds.get_or_insert(300);
     server.default_unreachable_toleration_seconds.get_or_insert(300);
 
     let manager = spec.kubernetes.kube_controller_manager.get_or_insert_default();
-    manager.node_cidr_mask_size = manager.node_cidr_mask_size.or(Some(node_cidr_mask_size));
+    if is_dual_stack && NODE_CIDR_MASK_SIZE_IPV6.contain(release) {
+        manager.node_cidr_mask_size_ipv6.get_or_insert(64);
+    }
+    if !is_ipv6 || manager.node_cidr_mask_size_ipv6.is_none() {
+        manager.node_cidr_mask_size.get_or_insert(node_cidr_mask_size);
+    }
     fill(&mut manager.node_monitor_grace_period, 40);
 
     let scheduler = spec.kubernetes.kube_scheduler.get_or_insert_default();
@@ -122,8 +161,13 @@ fn with_workers(spec: &mut ShootSpec) {
     proxy.mode.get_or_insert_with(|| "IPTables".to_owned());
     proxy.enabled.get_or_insert(true);
 
-    let dashboard = spec.addons.get_or_insert_default().kubernetes_dashboard.get_or_insert_default();
-    dashboard.authentication_mode.get_or_insert_with(|| "token".to_owned());
+    if ADDONS_ARE_MADE_UP.contain(release) {
+        spec.addons.get_or_insert_default().kubernetes_dashboard.get_or_insert_default();
+    }
+    let dashboard = spec.addons.as_mut().and_then(|addons| addons.kubernetes_dashboard.as_mut());
+    if let Some(dashboard) = dashboard.filter(|dashboard| dashboard.enabled || ADDONS_ARE_MADE_UP.contain(release)) {
+        dashboard.authentication_mode.get_or_insert_with(|| "token".to_owned());
+    }
 
     let kubelet = spec.kubernetes.kubelet.get_or_insert_default();
     swap(kubelet);
@@ -144,15 +188,13 @@ fn with_workers(spec: &mut ShootSpec) {
     }
 }
 
-/// Defaults of one worker pool, in upstream's order; the manual in-place strategy overwrites what the user gave.
-fn worker(worker: &mut Worker) {
+/// Fills defaults of one worker pool. Before 1.125 the manual in-place strategy overwrites given numbers.
+fn worker(worker: &mut Worker, release: Release) {
     worker.machine.architecture.get_or_insert_with(|| "amd64".to_owned());
     worker.cri.get_or_insert_with(|| CRI { name: "containerd".to_owned(), container_runtimes: Vec::new() });
     if let Some(kubelet) = worker.kubernetes.as_mut().and_then(|kubernetes| kubernetes.kubelet.as_mut()) {
         swap(kubelet);
     }
-    worker.max_surge.get_or_insert(IntOrString::Int(1));
-    worker.max_unavailable.get_or_insert(IntOrString::Int(0));
     worker.system_components.get_or_insert(WorkerSystemComponents { allow: true });
     let strategy = worker.update_strategy.get_or_insert_with(|| update_strategy::ROLLING.to_owned());
     let (automatic, manual) =
@@ -160,6 +202,13 @@ fn worker(worker: &mut Worker) {
     if automatic || manual {
         worker.machine_controller_manager.get_or_insert_default().disable_health_timeout.get_or_insert(true);
     }
+    let (surge, unavailable) = match IN_PLACE_COUNTS.contain(release) {
+        true if manual => return,
+        true if automatic => (0, 1),
+        _ => (1, 0),
+    };
+    worker.max_surge.get_or_insert(IntOrString::Int(surge));
+    worker.max_unavailable.get_or_insert(IntOrString::Int(unavailable));
     if manual {
         worker.max_surge = Some(IntOrString::Int(0));
         worker.max_unavailable = Some(IntOrString::Int(1));
@@ -174,16 +223,22 @@ fn swap(kubelet: &mut KubeletConfig) {
     }
 }
 
-fn kube_api_server(server: &mut KubeAPIServerConfig) {
+fn kube_api_server(server: &mut KubeAPIServerConfig, release: Release) {
     let requests = server.requests.get_or_insert_default();
     requests.max_non_mutating_inflight.get_or_insert(400);
     requests.max_mutating_inflight.get_or_insert(200);
-    server.enable_anonymous_authentication.get_or_insert(false);
+    if ANONYMOUS_AUTHENTICATION.contain(release) {
+        server.enable_anonymous_authentication.get_or_insert(false);
+    }
     fill(&mut server.event_ttl, HOUR);
     server.logging.get_or_insert_default().verbosity.get_or_insert(2);
+    if ENCRYPTION_PROVIDER.contain(release) {
+        let provider = &mut server.encryption_config.get_or_insert_default().provider;
+        provider.r#type.get_or_insert_with(|| "aescbc".to_owned());
+    }
 }
 
-fn cluster_autoscaler(autoscaler: &mut ClusterAutoscaler) {
+fn cluster_autoscaler(autoscaler: &mut ClusterAutoscaler, release: Release) {
     fill(&mut autoscaler.scale_down_delay_after_add, HOUR);
     fill(&mut autoscaler.scale_down_delay_after_delete, 0);
     fill(&mut autoscaler.scale_down_delay_after_failure, 3 * MINUTE);
@@ -196,10 +251,27 @@ fn cluster_autoscaler(autoscaler: &mut ClusterAutoscaler) {
     autoscaler.ignore_daemonsets_utilization.get_or_insert(false);
     autoscaler.verbosity.get_or_insert(2);
     fill(&mut autoscaler.new_pod_scale_up_delay, 0);
-    autoscaler.max_empty_bulk_delete.get_or_insert(10);
+    if SCALE_DOWN_PARALLELISM.contain(release) {
+        let most = autoscaler.max_empty_bulk_delete.unwrap_or(10);
+        autoscaler.max_scale_down_parallelism.get_or_insert(most);
+        autoscaler.max_drain_parallelism.get_or_insert(1);
+    } else {
+        autoscaler.max_empty_bulk_delete.get_or_insert(10);
+    }
+    if AUTOSCALER_BACK_OFF.contain(release) {
+        fill(&mut autoscaler.initial_node_group_backoff_duration, 5 * MINUTE);
+        fill(&mut autoscaler.max_node_group_backoff_duration, 30 * MINUTE);
+        fill(&mut autoscaler.node_group_backoff_reset_timeout, 3 * HOUR);
+    }
+    if NODE_GROUP_METRICS.contain(release) {
+        autoscaler.emit_per_node_group_metrics.get_or_insert(false);
+    }
+    if BINPACKING_TIME.contain(release) {
+        fill(&mut autoscaler.max_binpacking_time, 5 * MINUTE);
+    }
 }
 
-fn vertical_pod_autoscaler(autoscaler: &mut VerticalPodAutoscaler) {
+fn vertical_pod_autoscaler(autoscaler: &mut VerticalPodAutoscaler, release: Release) {
     fill(&mut autoscaler.evict_after_oom_threshold, 10 * MINUTE);
     autoscaler.eviction_rate_burst.get_or_insert(1);
     autoscaler.eviction_rate_limit.get_or_insert(-1.0);
@@ -217,6 +289,9 @@ fn vertical_pod_autoscaler(autoscaler: &mut VerticalPodAutoscaler) {
     fill(&mut autoscaler.memory_histogram_decay_half_life, 24 * HOUR);
     fill(&mut autoscaler.memory_aggregation_interval, 24 * HOUR);
     autoscaler.memory_aggregation_interval_count.get_or_insert(8);
+    if RECOMMENDER_WORKERS.contain(release) {
+        autoscaler.recommender_update_worker_count.get_or_insert(10);
+    }
 }
 
 /// The size of a node's pod network that a Shoot gets by default: twice the addresses of the largest `maxPods`.
@@ -292,224 +367,4 @@ pub fn canonicalize_shoot(shoot: &mut Shoot) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn with_pool(change: impl FnOnce(&mut Shoot, &mut Worker)) -> Shoot {
-        let mut shoot = Shoot::default();
-        shoot.metadata.namespace = "garden-dev".to_owned();
-        let mut pool = Worker { name: "pool".to_owned(), ..Worker::default() };
-        change(&mut shoot, &mut pool);
-        shoot.spec.provider.workers.push(pool);
-        super::shoot(&mut shoot, 0);
-        shoot
-    }
-
-    /// What a Shoot says, and what it then has; `-` stands for nothing.
-    #[track_caller]
-    fn check(shoot: &Shoot, expected: &[(&str, &str)]) {
-        let tree = serde_json::to_value(&shoot.spec).unwrap();
-        for (pointer, value) in expected {
-            let found = tree.pointer(pointer).map_or_else(|| "-".to_owned(), ToString::to_string);
-            assert_eq!(found, *value, "{pointer}");
-        }
-    }
-
-    #[test]
-    fn a_shoot_with_workers_gets_everything() {
-        check(
-            &with_pool(|_, _| {}),
-            &[
-                ("/purpose", "\"evaluation\""),
-                ("/schedulerName", "\"default-scheduler\""),
-                ("/tolerations", "-"),
-                ("/networking/ipFamilies", "[\"IPv4\"]"),
-                ("/maintenance/autoUpdate", "{\"kubernetesVersion\":true,\"machineImageVersion\":true}"),
-                ("/maintenance/timeWindow", "{\"begin\":\"000000+0000\",\"end\":\"010000+0000\"}"),
-                ("/maintenance/confineSpecUpdateRollout", "-"),
-                ("/kubernetes/kubeAPIServer/requests", "{\"maxMutatingInflight\":200,\"maxNonMutatingInflight\":400}"),
-                ("/kubernetes/kubeAPIServer/eventTTL", "\"1h0m0s\""),
-                ("/kubernetes/kubeAPIServer/enableAnonymousAuthentication", "false"),
-                ("/kubernetes/kubeAPIServer/defaultNotReadyTolerationSeconds", "300"),
-                ("/kubernetes/kubeControllerManager/nodeCIDRMaskSize", "24"),
-                ("/kubernetes/kubeControllerManager/nodeMonitorGracePeriod", "\"40s\""),
-                ("/kubernetes/kubeScheduler/profile", "\"balanced\""),
-                ("/kubernetes/kubeProxy", "{\"enabled\":true,\"mode\":\"IPTables\"}"),
-                ("/kubernetes/kubelet/failSwapOn", "true"),
-                ("/kubernetes/kubelet/imageGCHighThresholdPercent", "50"),
-                ("/kubernetes/kubelet/serializeImagePulls", "true"),
-                ("/kubernetes/clusterAutoscaler", "-"),
-                ("/provider/workersSettings/sshAccess/enabled", "true"),
-                ("/systemComponents/coreDNS/autoscaling/mode", "\"horizontal\""),
-                ("/addons/kubernetesDashboard/authenticationMode", "\"token\""),
-            ],
-        );
-    }
-
-    #[test]
-    fn a_workerless_shoot_gets_little() {
-        let mut workerless = Shoot::default();
-        shoot(&mut workerless, 22);
-        check(
-            &workerless,
-            &[
-                ("/kubernetes/kubeAPIServer/eventTTL", "\"1h0m0s\""),
-                ("/kubernetes/kubeAPIServer/defaultNotReadyTolerationSeconds", "-"),
-                ("/kubernetes/kubelet", "-"),
-                ("/kubernetes/kubeProxy", "-"),
-                ("/addons", "-"),
-                ("/systemComponents", "-"),
-                ("/provider/workersSettings", "-"),
-                ("/maintenance/autoUpdate", "{\"kubernetesVersion\":true}"),
-                ("/maintenance/timeWindow", "{\"begin\":\"220000+0000\",\"end\":\"230000+0000\"}"),
-            ],
-        );
-    }
-
-    #[test]
-    fn an_auto_update_without_kubernetes_version_means_no() {
-        let shoot = with_pool(|shoot, _| {
-            let update = MaintenanceAutoUpdate::default();
-            shoot.spec.maintenance = Some(Maintenance { auto_update: Some(update), ..Maintenance::default() });
-        });
-        check(&shoot, &[("/maintenance/autoUpdate", "{\"kubernetesVersion\":false,\"machineImageVersion\":true}")]);
-    }
-
-    #[test]
-    fn shoots_of_the_garden_may_use_protected_seeds() {
-        let shoot = with_pool(|shoot, _| shoot.metadata.namespace = "garden".to_owned());
-        check(&shoot, &[("/tolerations", "[{\"key\":\"seed.gardener.cloud/protected\"}]")]);
-    }
-
-    /// node-rollout 1.2: the manual strategy overwrites what the user gave, the automatic one does not.
-    #[test]
-    fn surge_and_unavailable_depend_on_the_update_strategy() {
-        let pool = |strategy: &str, surge: Option<i32>| {
-            let shoot = with_pool(|_, pool| {
-                pool.update_strategy = (!strategy.is_empty()).then(|| strategy.to_owned());
-                pool.max_surge = surge.map(IntOrString::Int);
-            });
-            let pool = &shoot.spec.provider.workers[0];
-            let number = |value: &Option<IntOrString>| match value {
-                Some(IntOrString::Int(number)) => *number,
-                other => panic!("{other:?}"),
-            };
-            let settings = pool.machine_controller_manager.as_ref();
-            let disabled = settings.and_then(|settings| settings.disable_health_timeout);
-            (number(&pool.max_surge), number(&pool.max_unavailable), disabled)
-        };
-        assert_eq!(pool("", None), (1, 0, None));
-        assert_eq!(pool("AutoRollingUpdate", Some(3)), (3, 0, None));
-        assert_eq!(pool("AutoInPlaceUpdate", None), (1, 0, Some(true)));
-        assert_eq!(pool("ManualInPlaceUpdate", Some(3)), (0, 1, Some(true)));
-    }
-
-    #[test]
-    fn node_networks_hold_twice_the_pods() {
-        let size = |shoot_wide: Option<i32>, of_pool: Option<i32>, families: &[&str]| {
-            let kubelet = |pods| Some(KubeletConfig { max_pods: pods, ..KubeletConfig::default() });
-            let shoot = with_pool(|shoot, pool| {
-                shoot.spec.kubernetes.kubelet = kubelet(shoot_wide);
-                pool.kubernetes = Some(WorkerKubernetes { kubelet: kubelet(of_pool), version: None });
-                let ip_families = families.iter().map(|family| (*family).to_owned()).collect();
-                shoot.spec.networking = Some(Networking { ip_families, ..Networking::default() });
-            });
-            shoot.spec.kubernetes.kube_controller_manager.unwrap().node_cidr_mask_size
-        };
-        assert_eq!(size(None, None, &[]), Some(24));
-        assert_eq!(size(Some(32), None, &[]), Some(26));
-        assert_eq!(size(Some(33), None, &[]), Some(25));
-        assert_eq!(size(Some(32), Some(250), &[]), Some(23));
-        assert_eq!(size(None, None, &["IPv6"]), Some(64));
-    }
-
-    #[test]
-    fn defaulting_twice_changes_nothing() {
-        let once = with_pool(|shoot, pool| {
-            shoot.spec.kubernetes.cluster_autoscaler = Some(ClusterAutoscaler::default());
-            shoot.spec.kubernetes.vertical_pod_autoscaler = Some(VerticalPodAutoscaler::default());
-            pool.update_strategy = Some("ManualInPlaceUpdate".to_owned());
-        });
-        let mut twice = once.clone();
-        super::shoot(&mut twice, 7);
-        assert_eq!(once, twice);
-    }
-
-    /// Release, Kubernetes version, `cloudProfile` (`n:` for a NamespacedCloudProfile) and `cloudProfileName` of a Shoot,
-    /// then both of them as a new Shoot has them, and after an update that leaves them as they were; `-` stands for nothing.
-    /// Source: pkg/utils/gardener/cloudprofile.go @ v1.123.0 and v1.124.0.
-    const CLOUD_PROFILES: &str = "
-120 1.32.1 -   a => a a     a a
-120 1.32.1 a   - => a a     a a
-120 1.32.1 a   b => a a     a a
-120 1.32.1 n:a b => n:a -   n:a -
-120 1.32.1 -   - => - -     - -
-123 1.34.0 a   - => a a     a a
-123 1.34.0 a   a => a a     a a
-123 1.34.0 -   a => a a     a a
-124 1.32.9 a   - => a a     a a
-124 1.32.9 -   a => a a     a a
-124 1.33.0 a   - => a -     a -
-124 1.33.0 a   a => a a     a a
-124 1.33.0 a   b => a a     a a
-124 1.33.0 -   a => a a     a a
-124 1.33.0 n:a b => n:a -   n:a -
-124 1.34.0 a   - => a -     a -
-124 1.34.0 a   a => a a     a -
-124 1.34.0 a   b => a b     a b
-124 1.34.0 -   a => - a     - a
-124 1.34.0 n:a a => n:a a   n:a a
-149 1.35.4 a   a => a a     a -
-124 broken a   - => a a     a a
-";
-
-    #[test]
-    fn a_cloud_profile_is_named_twice_or_once() {
-        let reference = |word: &str| {
-            let (kind, name) = match word.split_once(':') {
-                Some((_, name)) => ("NamespacedCloudProfile", name),
-                None => ("CloudProfile", word),
-            };
-            (word != "-").then(|| CloudProfileReference { kind: kind.to_owned(), name: name.to_owned() })
-        };
-        let named = |word: &str| (word != "-").then(|| word.to_owned());
-        for row in CLOUD_PROFILES.lines().filter(|row| !row.is_empty()) {
-            let words: Vec<&str> = row.split_whitespace().filter(|word| *word != "=>").collect();
-            let [release, version, profile, name, new_profile, new_name, profile_after, name_after] = words[..] else {
-                panic!("eight words: {row}");
-            };
-            let mut shoot = Shoot::default();
-            version.clone_into(&mut shoot.spec.kubernetes.version);
-            shoot.spec.cloud_profile = reference(profile);
-            shoot.spec.cloud_profile_name = named(name);
-            let release = Release(release.parse().expect("a minor"));
-            for (old, profile, name) in [(None, new_profile, new_name), (Some(&shoot), profile_after, name_after)] {
-                let mut synced = shoot.clone();
-                sync_cloud_profile_reference(&mut synced, old, release);
-                let actual = (synced.spec.cloud_profile, synced.spec.cloud_profile_name);
-                assert_eq!(actual, (reference(profile), named(name)), "{row}, update: {}", old.is_some());
-            }
-        }
-    }
-
-    #[test]
-    fn a_name_that_an_update_changes_is_not_emptied() {
-        let mut old = Shoot::default();
-        "1.34.0".clone_into(&mut old.spec.kubernetes.version);
-        old.spec.cloud_profile = Some(CloudProfileReference { kind: "CloudProfile".to_owned(), name: "a".to_owned() });
-        let mut new = old.clone();
-        new.spec.cloud_profile_name = Some("a".to_owned());
-        sync_cloud_profile_reference(&mut new, Some(&old), Release(149));
-        assert_eq!(new.spec.cloud_profile_name.as_deref(), Some("a"));
-    }
-
-    #[test]
-    fn images_are_pulled_one_by_one_unless_two_may_be_pulled_at_once() {
-        for (most, expected) in [(None, "true"), (Some(1), "true"), (Some(2), "false")] {
-            let shoot = with_pool(|shoot, _| {
-                shoot.spec.kubernetes.kubelet.get_or_insert_default().max_parallel_image_pulls = most;
-            });
-            check(&shoot, &[("/kubernetes/kubelet/serializeImagePulls", expected)]);
-        }
-    }
-}
+mod tests;

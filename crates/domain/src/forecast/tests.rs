@@ -69,7 +69,7 @@ fn shoot(version: &str, image: &str, auto: bool) -> Shoot {
         },
     }))
     .expect("a Shoot");
-    defaulting::shoot(&mut shoot, 0);
+    defaulting::shoot(&mut shoot, 0, crate::release::DOCUMENTED);
     shoot
 }
 

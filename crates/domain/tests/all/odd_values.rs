@@ -232,8 +232,8 @@ proptest! {
         let profile = cloud_profile(&spec).spec;
         let (mut new, mut old) = (new, old);
         let raw = new.clone();
-        defaulting::shoot(&mut new, 7);
-        defaulting::shoot(&mut old, 7);
+        defaulting::shoot(&mut new, 7, domain::release::DOCUMENTED);
+        defaulting::shoot(&mut old, 7, domain::release::DOCUMENTED);
         for shoot in [&raw, &new] {
             let errors = shoots::shoot(shoot, GATES);
             prop_assert_eq!(&errors, &shoots::shoot(shoot, GATES));

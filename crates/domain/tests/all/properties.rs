@@ -89,7 +89,7 @@ fn shoots() -> impl Strategy<Value = Shoot> {
                 },
             }))
             .expect("a Shoot");
-            defaulting::shoot(&mut shoot, 0);
+            defaulting::shoot(&mut shoot, 0, domain::release::DOCUMENTED);
             shoot
         },
     )

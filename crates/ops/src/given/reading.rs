@@ -243,8 +243,10 @@ impl Judge<'_> {
             windowless.push(name_of(&shoot));
         }
         let key = format!("garden/{}/{}", shoot.metadata.namespace, shoot.metadata.name);
-        defaulting::shoot(&mut shoot, self.reading.random.draw("default-maintenance-time-window", &key, 0));
-        defaulting::sync_cloud_profile_reference(&mut shoot, None, self.reading.release);
+        let draw = self.reading.random.draw("default-maintenance-time-window", &key, 0);
+        defaulting::shoot(&mut shoot, draw, self.reading.release);
+        let stored = shoot.clone();
+        defaulting::sync_cloud_profile_reference(&mut shoot, Some(&stored), self.reading.release);
         let open = open_fields(&shoot);
         if !open.is_empty() {
             self.open.push(place.number);

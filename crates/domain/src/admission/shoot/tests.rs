@@ -307,7 +307,7 @@ fn shoot(version: &str, pools: &Value) -> Shoot {
         "provider": {"type": "local", "workers": pools},
     }}))
     .expect("a Shoot");
-    crate::defaulting::shoot(&mut shoot, 0);
+    crate::defaulting::shoot(&mut shoot, 0, crate::release::DOCUMENTED);
     shoot
 }
 

@@ -65,17 +65,16 @@ pub fn shoot_update(new: &Shoot, old: &Shoot, gates: Gates) -> Errors {
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
     update::spec(&mut errors, new, old, gates);
     update::encryption(&mut errors, new, old);
-    let mut every = every_shoot(new, gates);
-    if update::keeps_event_ttl(new, old, gates.release) {
-        every.retain(|error| error.field != update::EVENT_TTL);
-    }
-    errors.extend(every);
+    errors.extend(every_shoot(new, gates));
     nginx_ingress_gate(&mut errors, &new.spec, Some(&old.spec), gates);
     update::high_availability(&mut errors, new, old);
     hibernation::update(&mut errors, new, old);
     force_deletion(&mut errors, new, Some(old));
     update::node_local_dns(&mut errors, &new.spec, &old.spec);
     update::pending_in_place_updates(&mut errors, new, old);
+    if update::keeps_event_ttl(new, old, gates.release) {
+        errors.retain(|error| error.field != update::EVENT_TTL);
+    }
     errors
 }
 

@@ -38,14 +38,8 @@ fn merge(value: &mut Value, change: &Value) {
     }
 }
 
-const fn gates(release: u16) -> Gates {
-    Gates {
-        in_place_node_updates: true,
-        credentials_rotation_without_workers_rollout: false,
-        version_classification_lifecycle: false,
-        disable_nginx_ingress_in_shoot: false,
-        release: Release(release),
-    }
+fn gates(release: u16) -> Gates {
+    Gates { in_place_node_updates: true, release: Release(release), ..Gates::default() }
 }
 
 /// Errors that a release has because of a change.

@@ -70,7 +70,7 @@ pub(crate) fn shoot(value: &Value) -> Shoot {
         }),
         ..Maintenance::default()
     });
-    defaulting::shoot(&mut shoot, 0);
+    defaulting::shoot(&mut shoot, 0, domain::release::DOCUMENTED);
     shoot
 }
 

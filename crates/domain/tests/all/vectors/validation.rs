@@ -99,7 +99,7 @@ fn valid_shoot(version: &str, workers: Vec<Worker>) -> Shoot {
         nodes: Some("10.250.0.0/16".to_owned()),
         ..Networking::default()
     });
-    defaulting::shoot(&mut shoot, 0);
+    defaulting::shoot(&mut shoot, 0, domain::release::DOCUMENTED);
     let errors = validation::shoot::shoot(&shoot, GATES);
     // What follows from the version itself is none of the Shoot's other fields.
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();

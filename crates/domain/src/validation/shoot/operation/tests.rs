@@ -242,7 +242,7 @@ fn a_shoot_that_goes_is_not_judged_by_what_waits_for_its_window() {
     assert_eq!(said("Delete/Processing leaving", "rotate-ca-complete", "", false), [format!("{NOW}: {text}")]);
 }
 
-/// Without the gate nobody starts what only its operations can end; what does not exist is not supported in any case.
+/// Without the gate no operation is accepted that only gated ones can end; one that does not exist is not supported in any case.
 #[test]
 fn operations_behind_the_gate_and_unknown_ones_are_refused() {
     let words = "Reconcile/Succeeded ca=WaitingForWorkersRollout";
@@ -403,7 +403,7 @@ fn nodes_of_pools_are_replaced_at_any_time() {
     let unknown = "worker pool name * does not exist in .spec.provider.workers[]";
     let no_in_place = "worker pool b is using in-place update strategy; manual worker pool rollout is not supported for such \
                        pools";
-    let nobody = "must provide either '*' or at least one pool name via rollout-workers=<poolName1>[,<poolName2>,...]";
+    let no_name = "must provide either '*' or at least one pool name via rollout-workers=<poolName1>[,<poolName2>,...]";
     let rows: Vec<(&str, &str, Vec<String>)> = vec![
         (ready, "rollout-workers=a", vec![]),
         (ready, "rollout-workers=b,a", vec![]),
@@ -430,7 +430,7 @@ fn nodes_of_pools_are_replaced_at_any_time() {
             ready,
             "rollout-workers=",
             vec![
-                format!("Required value: {nobody}"),
+                format!("Required value: {no_name}"),
                 "Invalid value: \"\": worker pool name  does not exist in .spec.provider.workers[]".to_owned(),
             ],
         ),
