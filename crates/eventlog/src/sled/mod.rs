@@ -451,14 +451,15 @@ impl SledLog {
     fn snapshot(&self, revision: Revision, resource: Option<Arc<str>>) -> BoxFuture<Result<Snapshot, ReadError>> {
         let shared = self.0.shared.clone();
         Box::pin(async move {
-            let heartbeats = {
+            let (recent, heartbeats) = {
                 let published = shared.published();
                 published.check(revision)?;
-                if let Some(state) = published.recent.state(&published.objects, revision, resource.as_deref()) {
-                    return Ok(state);
-                }
-                published.heartbeats.clone()
+                let before = published.recent.before(revision);
+                (before.map(|before| (before, published.objects.clone())), published.heartbeats.clone())
             };
+            if let Some((before, objects)) = recent {
+                return Ok(before.state(&objects, resource.as_deref()));
+            }
             let mut snapshot = Vec::new();
             let beats: BTreeMap<&Key, &Arc<Entry>> =
                 heartbeats.range(..=revision).map(|(_, entry)| (&entry.key, entry)).collect();

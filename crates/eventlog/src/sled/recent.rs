@@ -57,30 +57,41 @@ impl Recent {
         Some(entries)
     }
 
-    /// The objects at a revision, in key order, of one resource or of all: those of the head, without what the entries
-    /// since have changed. `None`: some of these entries are not here any more.
-    pub(super) fn state(&self, head: &Objects, at: Revision, resource: Option<&str>) -> Option<Snapshot> {
-        let mut before: BTreeMap<&Key, Option<&(Revision, Sections)>> = BTreeMap::new();
+    /// The objects that the entries after a revision have changed, as they were; `None`: some of these entries are not here
+    /// any more.
+    pub(super) fn before(&self, at: Revision) -> Option<Before> {
+        let mut before = BTreeMap::new();
         for entry in self.newest_first(at)? {
-            before.insert(&entry.key, entry.previous.as_ref());
+            // An older entry knows what was there before a newer one.
+            before.insert(entry.key.clone(), entry.previous.clone());
         }
+        Some(Before(before))
+    }
+}
+
+/// Objects as they were at a revision; `None`: there was none.
+#[derive(Debug)]
+pub(super) struct Before(BTreeMap<Key, Option<(Revision, Sections)>>);
+
+impl Before {
+    /// All objects at the revision, in key order, of one resource or of all: `now` with what has changed put back.
+    pub(super) fn state(mut self, now: &Objects, resource: Option<&str>) -> Snapshot {
         let is_wanted = |key: &Key| resource.is_none_or(|resource| *resource == *key.resource);
         let mut snapshot = Snapshot::new();
-        for (key, live) in head.iter().filter(|(key, _)| is_wanted(key)) {
-            match before.remove(&**key) {
+        for (key, live) in now.iter().filter(|(key, _)| is_wanted(key)) {
+            match self.0.remove(&**key) {
                 None => snapshot.push(((**key).clone(), live.revision, live.sections.clone())),
                 Some(None) => {}
-                Some(Some((revision, sections))) => snapshot.push(((**key).clone(), *revision, sections.clone())),
+                Some(Some((revision, sections))) => snapshot.push(((**key).clone(), revision, sections)),
             }
         }
-        let deleted = before.into_iter().filter(|(key, _)| is_wanted(key));
-        let deleted = deleted.filter_map(|(key, before)| before.map(|(revision, object)| (key, *revision, object)));
         let existing = snapshot.len();
-        snapshot.extend(deleted.map(|(key, revision, object)| (key.clone(), revision, object.clone())));
+        let deleted = self.0.into_iter().filter(|(key, _)| is_wanted(key));
+        snapshot.extend(deleted.filter_map(|(key, before)| before.map(|(revision, object)| (key, revision, object))));
         if snapshot.len() > existing {
             snapshot.sort_by(|(one, ..), (other, ..)| one.cmp(other));
         }
-        Some(snapshot)
+        snapshot
     }
 }
 
