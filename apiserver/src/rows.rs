@@ -46,7 +46,7 @@ pub(crate) fn known(builder: Builder) -> Builder {
         .known::<kubernetes::ResourceQuota>(catalogue::of::<kubernetes::ResourceQuota>())
 }
 
-/// Folds the kinds that say which webhooks are asked and where Services lead, and the Leases by which processes are found.
+/// Folds the kinds that configure webhooks, the kinds that resolve Services, and the Leases that locate processes.
 pub(crate) fn webhooks(builder: Builder) -> Builder {
     let rows = catalogue::all().iter().filter(|row| webhooks::is_read(row.group, row.plural));
     rows.fold(builder, Builder::known::<DynamicObject>)

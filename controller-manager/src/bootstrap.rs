@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Credentials that the garden needs from the first start on: those of observability, which every Seed gets a copy of.
+//! Credentials that the garden needs from its first start: those of observability, which are copied to every Seed.
 //!
 //! Source: pkg/controllermanager/bootstrappers @ v1.120.0.
 
@@ -16,7 +16,7 @@ use crate::{Config, GARDEN};
 /// Name of the controller.
 pub const NAME: &str = "bootstrap";
 
-/// Looks once, after each start.
+/// Runs the controller: one check after each start.
 pub async fn run(context: Context, stores: Stores, _: Config) {
     let mut controller = Controller::new(NAME, &context);
     controller.watch_store(&stores.secrets, |_| Vec::new());

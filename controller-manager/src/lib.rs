@@ -9,11 +9,11 @@
 //!
 //! **Tour.** [`shoot_maintenance`] the daily maintenance of Shoots, [`shoot_hibernation`] their sleep by schedule,
 //! [`shoot_quota`] the end of their life, [`shoot_retry`] another try; [`project`] namespaces of Projects and roles of
-//! their members, [`project_activity`] when something was done in them;
+//! their members, [`project_activity`] time of the last activity in them;
 //! [`cloud_profile`] CloudProfiles and what NamespacedCloudProfiles make of them; [`binding`] SecretBindings and
 //! CredentialsBindings; [`protection`] kinds that stay while they are referenced; [`controller_installation`] which
 //! extensions a Seed needs; [`seed_checks`] whether they work; [`seed_lifecycle`] whether its gardenlet lives;
-//! [`seed_secrets`] what it knows of the garden, [`bootstrap`] credentials of observability among that;
+//! [`seed_secrets`] copies of the garden's Secrets for it, [`bootstrap`] the credentials of observability among them;
 //! [`shoot_status_label`] health of Shoots in one word.
 //!
 //! Source: pkg/controllermanager @ v1.120.0.

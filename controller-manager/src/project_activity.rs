@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Notes in each Project when something was done in it last.
+//! Records the time of the last activity in the status of each Project.
 //!
 //! Source: pkg/controllermanager/controller/project/activity @ v1.120.0.
 
@@ -19,7 +19,8 @@ use crate::{Config, GARDEN};
 /// Name of the controller.
 pub const NAME: &str = "project-activity";
 
-/// Age above which an object that is seen first is no news: the controller was not there when it was made.
+/// Age up to which an object seen for the first time counts as new; older objects were created while the controller was
+/// not running.
 const NEWS: TimeDelta = TimeDelta::hours(1);
 
 /// Runs the controller.
@@ -47,7 +48,7 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
         .await;
 }
 
-/// Counts new objects, deletions, and what `counts` says of other changes as activity of the Project of the namespace.
+/// Counts creations, deletions, and the updates that `counts` accepts as activity of the namespace's Project.
 fn watch<K: Resource>(
     controller: &mut Controller,
     context: &Context,
@@ -72,7 +73,7 @@ fn has_new_generation<K: Resource>(change: &Change<K>) -> bool {
     }
 }
 
-/// Only what a binding refers to is used.
+/// True if a binding refers to the object.
 fn is_referenced<K: Resource>(change: &Change<K>) -> bool {
     let is_labelled = |meta: &ObjectMeta| {
         [label::REFERENCE_SECRET_BINDING, label::REFERENCE_CREDENTIALS_BINDING]

@@ -65,7 +65,7 @@ use crate::upgrades::Upgrades;
 
 /// Where pages begin.
 pub const PREFIX: &str = "/dashboard/";
-/// Forecasts at a time.
+/// Maximum number of concurrent forecasts.
 const FORECASTS: usize = 2;
 
 /// What a dashboard shows, and how it asks for it.
@@ -118,7 +118,7 @@ struct Inner {
     walks: steps::Walks,
     /// The last forecast without a what-if that somebody has asked about, and of what it is.
     without: Mutex<Option<(String, Arc<Forecast>)>>,
-    /// Where forecasts are made, a few at a time: as many as pages ask for would keep the landscape from everything else.
+    /// Offload of forecasts with a limit, so that they do not block other work of the landscape.
     forecasts: OnceLock<Offload>,
     /// API servers that do not answer, by where they are, and since when in landscape time.
     silent: Mutex<BTreeMap<String, DateTime<Utc>>>,
@@ -156,7 +156,7 @@ impl Dashboard {
         &self.0.sessions
     }
 
-    /// Where forecasts are made.
+    /// Offload of forecasts.
     pub(crate) fn forecasts(&self) -> &Offload {
         let threads = || if self.0.options.has_threads { Offload::threads(FORECASTS) } else { Offload::inline() };
         self.0.forecasts.get_or_init(threads)

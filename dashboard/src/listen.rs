@@ -30,7 +30,7 @@ use crate::access::Entrance;
 
 /// Wall time in which the head of a request must come, and between two requests.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Wall time in which the rest of a body that nobody has read must come.
+/// Wall time in which the rest of an unread body must arrive.
 const REST: TimeDelta = TimeDelta::seconds(1);
 /// Wall time between two attempts to take a connection, where that fails.
 const PAUSE: TimeDelta = TimeDelta::milliseconds(100);

@@ -409,7 +409,7 @@ async fn act(state: Given, Path(action): Path<String>, request: Request<Body>) -
             }
             see_other(&link)
         }
-        // Reloading the answer, or going back to it, must not send the form again.
+        // Reloading the answer or navigating back to it must not send the form again.
         Ok(Outcome::Page(page)) => {
             let query =
                 Fields::of([("answer".to_owned(), session.keep(*page).to_string()), ("back".to_owned(), view.here())]);
@@ -419,7 +419,7 @@ async fn act(state: Given, Path(action): Path<String>, request: Request<Body>) -
     }
 }
 
-/// The page in answer to a form; without one, or when it is kept no longer, the page that has the form.
+/// Serves the page in answer to a form; if there is none, or it is no longer kept, the page with the form.
 async fn answered(state: Given, Path(action): Path<String>, request: Request<Body>) -> Response {
     let dashboard = state.0.dashboard();
     let (mut parts, _) = request.into_parts();

@@ -97,7 +97,7 @@ impl Sandbox {
     /// Runs `terrarium` and gives its standard output.
     ///
     /// # Panics
-    /// It fails.
+    /// The command fails.
     #[track_caller]
     pub fn terrarium(&self, words: &[&str]) -> String {
         let output = self.command("terrarium", words).output().expect("our own program");
@@ -107,17 +107,17 @@ impl Sandbox {
     /// Runs `terrarium` with a variable in its environment and gives its standard output.
     ///
     /// # Panics
-    /// It fails.
+    /// The command fails.
     #[track_caller]
     pub fn terrarium_with(&self, (name, value): (&str, &str), words: &[&str]) -> String {
         let output = self.command("terrarium", words).env(name, value).output().expect("our own program");
         succeeded("terrarium", words, &output)
     }
 
-    /// Runs `terrarium` in a folder of the sandbox, which is made, and gives its standard output.
+    /// Runs `terrarium` in a new folder of the sandbox; returns its standard output.
     ///
     /// # Panics
-    /// It fails.
+    /// The command fails.
     #[track_caller]
     pub fn terrarium_in(&self, folder: &str, words: &[&str]) -> String {
         let folder = self.folder.join(folder);
@@ -139,7 +139,7 @@ impl Sandbox {
     /// Runs `terrarium` and gives its standard output and its standard error.
     ///
     /// # Panics
-    /// It fails.
+    /// The command fails.
     #[track_caller]
     pub fn terrarium_with_notes(&self, words: &[&str]) -> (String, String) {
         let output = self.command("terrarium", words).output().expect("our own program");
@@ -149,17 +149,16 @@ impl Sandbox {
     /// Runs `terrarium`, which is to be refused, and gives its exit code and its standard error.
     ///
     /// # Panics
-    /// It does not fail, it is killed, or it says more than three lines.
+    /// The command succeeds, is killed, or prints more than three lines.
     #[track_caller]
     pub fn terrarium_refused(&self, words: &[&str]) -> (i32, String) {
         self.terrarium_refused_with(("NO_COLOR", "1"), words)
     }
 
-    /// Runs `terrarium` with a variable in its environment, which is to be refused, and gives its exit code and its standard
-    /// error.
+    /// Runs `terrarium` with an environment variable and expects a refusal; returns exit code and standard error.
     ///
     /// # Panics
-    /// It does not fail, it is killed, or it says more than three lines.
+    /// The command succeeds, is killed, or prints more than three lines.
     #[track_caller]
     pub fn terrarium_refused_with(&self, (name, value): (&str, &str), words: &[&str]) -> (i32, String) {
         let output = self.command("terrarium", words).env(name, value).output().expect("our own program");
@@ -262,7 +261,7 @@ impl Sandbox {
     /// The process of a component.
     ///
     /// # Panics
-    /// None runs.
+    /// The component does not run.
     pub fn process_of(&self, component: &str) -> u32 {
         let words = |pid: u32| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let is_it = |pid: &u32| words(*pid).split(|byte| *byte == 0).any(|word| word == component.as_bytes());
@@ -324,10 +323,10 @@ impl Running {
         (output.status.code(), text)
     }
 
-    /// True once it has ended.
+    /// True once the process has ended.
     ///
     /// # Panics
-    /// Its state cannot be read.
+    /// The state of the process cannot be read.
     pub fn has_ended(&mut self) -> bool {
         self.0.try_wait().expect("it is a child").is_some()
     }
@@ -349,7 +348,7 @@ impl Running {
         self.signal("INT")
     }
 
-    /// Sends a signal, `HUP`, and waits for the end; its exit code, and everything that it printed.
+    /// Sends a signal, such as `HUP`, and waits for the end; returns exit code and output.
     ///
     /// # Panics
     /// `kill` cannot be run.

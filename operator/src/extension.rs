@@ -104,7 +104,7 @@ impl Installer {
             new.metadata.finalizers.retain(|name| name != finalizer::OPERATOR);
             api.update(&written, &new).await?;
         }
-        // What failed is tried again, however long nothing changes.
+        // A failed attempt is repeated even if nothing changes.
         failure.map_or(Ok(Requeue::OnChange), Err)
     }
 

@@ -24,7 +24,7 @@ pub(crate) fn root() -> PathBuf {
 }
 
 /// Runs every check; `long` explores more schedules, compares forecasts with more landscapes, drains nodes in more of them,
-/// has every file operation of a log fail, and kills landscapes more often.
+/// injects a fault into every file operation of a log, and kills landscapes more often.
 pub(crate) fn test(long: bool) -> Result<(), String> {
     step("format", cargo(&["fmt", "--all", "--check"]))?;
     step(

@@ -100,8 +100,8 @@ impl Plugin for ExtensionLabels {
     }
 }
 
-/// Labels an object whatever the request writes of it. A write of the status cannot change what the labels are made of, but it
-/// can take labels away.
+/// Labels an object in requests for the object and for its status. A write of the status cannot change the fields from
+/// which the labels are derived, but it can remove labels.
 fn label<K: Resource>(attributes: &mut Attributes<'_>, labels: impl FnOnce(&K) -> Labels) {
     if attributes.operation == Operation::Delete || !attributes.is::<K>() {
         return;

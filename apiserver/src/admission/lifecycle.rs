@@ -29,7 +29,7 @@ fn check<K: Resource>(attributes: &mut Attributes<'_>, reads: &Reads<'_>) -> Ver
     check_deletion(meta, K::PLURAL, project.as_deref(), user).map_err(|refusal| refused::<K>(attributes, refusal))
 }
 
-/// As [`check`], for everything of the collection whatever is selected: upstream is asked about none by name.
+/// Checks, as [`check`], every object of the collection regardless of selectors: upstream's plugin gets no name.
 fn check_all<K: Resource>(attributes: &mut Attributes<'_>, reads: &Reads<'_>) -> Verdict {
     let namespace = Some(attributes.namespace).filter(|namespace| !namespace.is_empty());
     let user = &attributes.request.user.name;

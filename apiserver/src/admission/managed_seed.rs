@@ -62,7 +62,7 @@ fn dns_provider(shoot: Option<&Shoot>, reads: &Reads<'_>) -> Value {
     })
 }
 
-/// Configurations that Gardenlets and ManagedSeeds carry can be read. Upstream reads them with the object, before admission.
+/// Refuses Gardenlets and ManagedSeeds whose configuration cannot be read. Upstream reads it with the object, before admission.
 pub(super) struct Configurations;
 
 impl Plugin for Configurations {

@@ -54,13 +54,13 @@ impl<K> Rules<K> {
         self
     }
 
-    /// What is normalised after validation.
+    /// Sets the function that normalises objects after validation.
     pub fn canonicalize(mut self, canonicalize: fn(&mut K)) -> Self {
         self.canonicalize = canonicalize;
         self
     }
 
-    /// What clients are warned of.
+    /// Sets the function that returns the warnings for clients.
     pub fn warnings(mut self, warnings: fn(&K) -> Vec<String>) -> Self {
         self.warnings = warnings;
         self

@@ -82,10 +82,10 @@ fn a_new_owner_takes_the_role_from_the_old_one() {
         let garden = Garden::furnished().await;
         let path = "/apis/core.gardener.cloud/v1beta1/projects/demo";
         let owner = |name: &str| json!({"kind": "User", "name": name});
-        // One that is no member yet.
+        // An owner that is not a member yet.
         let patched = garden.merge(path, &json!({"spec": {"owner": owner("bob")}})).await.accepted();
         assert_eq!(members(&patched), [("alice", vec!["admin"]), ("bob", vec!["admin", "owner"])]);
-        // One that is a member, also where the client says that the old one has the role still.
+        // An owner that is a member, also if the request still gives the role to the old owner.
         let mut project = garden.get(path).await;
         project["spec"]["owner"] = owner("alice");
         project["spec"]["owner"]["apiGroup"] = json!("rbac.authorization.k8s.io");

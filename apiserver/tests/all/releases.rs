@@ -143,7 +143,7 @@ fn a_field_is_unknown_before_the_release_that_brought_it() {
     });
 }
 
-/// Path of a resource, the first release that has it, and the first that has it no more.
+/// Path of a resource, first release that has it, and first later release without it.
 const RESOURCES: [(&str, u64, u64); 9] = [
     ("core.gardener.cloud/v1beta1/namespaces/garden-demo/namespacedcloudprofiles", 92, 999),
     ("core.gardener.cloud/v1/controllerdeployments", 96, 999),

@@ -8,7 +8,7 @@ use crate::support::{Garden, path, run, shoot};
 const LOCAL: &str = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/shoots/local";
 
 #[test]
-fn what_is_dropped_is_warned_of_first() {
+fn warnings_name_dropped_fields() {
     run(async {
         let garden = Garden::furnished().await;
         let mut sent = shoot("local", "1.26.4");
@@ -191,7 +191,7 @@ fn deletion_must_be_confirmed() {
 
 /// Upstream's plugin is asked about the collection, not about one object of it.
 #[test]
-fn a_deletion_of_all_names_every_shoot_that_is_not_confirmed() {
+fn a_collection_deletion_names_every_unconfirmed_shoot() {
     run(async {
         let garden = Garden::furnished().await;
         for name in ["a", "b", "c"] {

@@ -12,7 +12,7 @@ use super::{only, world};
 const STARTED: &str = "2025-06-02T12:00:00Z";
 const LATER: &str = "2025-06-02T13:00:00Z";
 
-/// What is made in the Project's namespace at an instant.
+/// Metadata of an object that was created in the Project's namespace at an instant.
 fn metadata(name: &str, created: &str, labels: &Value) -> Value {
     json!({"name": name, "namespace": "garden-dev", "creationTimestamp": created, "generation": 1, "labels": labels})
 }
@@ -36,7 +36,7 @@ fn last_activity(world: &World) -> Option<Time> {
     world.get::<Project>("", "dev").expect("the Project stays").status.last_activity_timestamp
 }
 
-/// What is noted after a change at [`LATER`].
+/// True if a change at [`LATER`] is recorded as activity.
 fn noted(mut world: World, change: impl FnOnce(&World)) -> bool {
     world.advance_to(LATER);
     let before = last_activity(&world);
@@ -48,7 +48,7 @@ fn noted(mut world: World, change: impl FnOnce(&World)) -> bool {
 }
 
 #[test]
-fn what_is_new_is_activity_unless_it_is_seen_an_hour_later() {
+fn new_objects_up_to_an_hour_old_are_activity() {
     let at = |text: &str| Some(Time::from(instant(text)));
     assert_eq!(last_activity(&started(world(STARTED).with(shoot("2025-06-02T11:00:00Z")))), at(STARTED));
     assert_eq!(last_activity(&started(world(STARTED).with(shoot("2025-06-02T10:59:59Z")))), None);

@@ -54,7 +54,7 @@ impl Declared {
         Self { kind, most, smallest, fields: BTreeMap::new(), items: None }
     }
 
-    /// The type of a schema; None if rules do not see its values.
+    /// Returns the type of a schema; None if rules cannot access its values.
     pub(crate) fn of(schema: &Schema, is_root: bool) -> Option<Self> {
         if schema.int_or_string {
             let most = schema.max_length.map_or(REQUEST - 2, |most| most as u64 * 4);

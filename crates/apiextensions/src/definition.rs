@@ -119,7 +119,7 @@ pub struct PrinterColumn {
     pub r#type: String,
     /// `name`, `int32`, …
     pub format: String,
-    /// What clients are told of it.
+    /// Description for clients.
     pub description: String,
     /// Where the value is.
     pub json_path: String,
@@ -185,8 +185,8 @@ impl Definition {
         self.versions.iter().find(|version| version.storage)
     }
 
-    /// All violations; `name` is the object's, `annotation` finds an annotation of it by its key. Expressions of a
-    /// version whose schema `is_kept` have no cost limit of their own.
+    /// Returns all violations; `name` is the object's, `annotation` finds its annotation by key. Each expression of a version
+    /// has a cost limit of its own unless the schema `is_kept`.
     pub fn violations(
         &self,
         name: &str,

@@ -10,8 +10,8 @@
 //!
 //! **Tour.** [`definition`] the object itself; [`schema`] OpenAPI v3 as far as a schema is structural; `structural` when
 //! it is not; [`version`] what a server needs to serve a version; `defaults`, `validation` and `rules` what happens to
-//! objects. What rules may cost: `cost` estimates it of a definition, `metering` limits it for an object; `declared` are the sizes
-//! that a schema allows.
+//! objects. Cost of rules: `cost` estimates it for a definition, `metering` limits it for an object; `declared` has the
+//! sizes that a schema allows.
 //!
 //! **Invariants.** No input panics. What is served of a definition depends on its specification alone: two that are equal
 //! are served by one row.

@@ -43,7 +43,7 @@ thread_local! {
     static REGEXES: RefCell<BTreeMap<String, Regex>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Evaluates something with a cost limit; returns its cost, too, or None if it exceeded the limit.
+/// Evaluates with a cost limit; returns the result and its cost, or None if the cost exceeded the limit.
 pub(crate) fn measured<T>(limit: u64, evaluate: impl FnOnce() -> T) -> (T, Option<u64>) {
     LEFT.set(Some(limit));
     let result = evaluate();
@@ -88,7 +88,7 @@ fn yes_or_no<'b, 'v>(value: bool) -> CowVal<'b, 'v> {
     CowVal::Owned(Box::new(CelBool::from(value)))
 }
 
-/// Pays the number of its first argument, and for the copy of a loop's item, its second; true.
+/// Charges the number in its first argument and the copy of its second argument, a loop's item; returns true.
 fn step<'b, 'v>(arguments: Arguments<'b, 'v>) -> Evaluated<'b, 'v> {
     let mut arguments = arguments.into_iter();
     let nodes = whole(arguments.next().as_ref()).and_then(|nodes| u64::try_from(nodes).ok()).unwrap_or_default();
@@ -97,7 +97,7 @@ fn step<'b, 'v>(arguments: Arguments<'b, 'v>) -> Evaluated<'b, 'v> {
     Ok(yes_or_no(true))
 }
 
-/// Its argument, which pays `cost` of its weight.
+/// Returns its argument and charges `cost` of it.
 fn paid<'b, 'v>(mut arguments: Arguments<'b, 'v>, cost: impl FnOnce(&dyn Val) -> u64) -> Evaluated<'b, 'v> {
     let value = arguments.pop().ok_or_else(|| ExecutionError::invalid_argument_count(1, 0))?;
     pay(cost(value.as_ref()))?;
@@ -108,7 +108,7 @@ fn weigh<'b, 'v>(arguments: Arguments<'b, 'v>) -> Evaluated<'b, 'v> {
     paid(arguments, weight)
 }
 
-/// For a count of characters or items.
+/// Charges a count of characters or items.
 fn glance<'b, 'v>(arguments: Arguments<'b, 'v>) -> Evaluated<'b, 'v> {
     paid(arguments, |value| match value.as_builtin() {
         BuiltinRef::String(text) => traversal(text.inner().len()) / TRAVERSAL,
@@ -116,17 +116,17 @@ fn glance<'b, 'v>(arguments: Arguments<'b, 'v>) -> Evaluated<'b, 'v> {
     })
 }
 
-/// For a function that makes a value of each character.
+/// Charges a function that makes a value of each character.
 fn letters<'b, 'v>(arguments: Arguments<'b, 'v>) -> Evaluated<'b, 'v> {
     paid(arguments, |value| weight(value).saturating_mul(TRAVERSAL))
 }
 
-/// For a text that is looked for at each character of another.
+/// Charges a search for a text at each character of another.
 fn needle<'b, 'v>(arguments: Arguments<'b, 'v>) -> Evaluated<'b, 'v> {
     paid(arguments, |value| weight(value).saturating_mul(weight(value)))
 }
 
-/// For a list whose items are compared in pairs.
+/// Charges the comparison of all pairs of a list's items.
 fn pairs<'b, 'v>(arguments: Arguments<'b, 'v>) -> Evaluated<'b, 'v> {
     paid(arguments, |value| {
         let count = value.as_sizer().map_or(0, |sizer| u64::try_from(*sizer.size().inner()).unwrap_or_default());
@@ -134,7 +134,7 @@ fn pairs<'b, 'v>(arguments: Arguments<'b, 'v>) -> Evaluated<'b, 'v> {
     })
 }
 
-/// For a number of values to make.
+/// Charges the creation of a number of values.
 fn amount<'b, 'v>(arguments: Arguments<'b, 'v>) -> Evaluated<'b, 'v> {
     paid(arguments, |value| {
         value.downcast_ref::<CelInt>().map_or(0, |it| u64::try_from(*it.inner()).unwrap_or_default())
@@ -182,7 +182,7 @@ fn compiled(pattern: &str) -> Result<(Regex, u64), ExecutionError> {
     Err(invalid(&"it is too large"))
 }
 
-/// All occurrences of a text, or the first so many, become another.
+/// Replaces all occurrences of a text, or a number of the first ones, by another text.
 fn replace<'b, 'v>(arguments: Arguments<'b, 'v>) -> Evaluated<'b, 'v> {
     let mut arguments = arguments.into_iter();
     let (value, old, new) = (arguments.next(), arguments.next(), arguments.next());
@@ -236,7 +236,7 @@ pub(crate) fn functions(environment: &mut Env) -> Result<(), DeclarationError> {
 /// Functions that are replaced as a whole.
 const REPLACED: [(&str, &str); 3] = [("matches", "@matches"), ("replace", "@replace"), ("join", "@join")];
 
-/// An error's text with the names that the author of the expression knows, and no longer than a message may be.
+/// Text of an error with the names that the author of the expression used, cut to the maximum length of a message.
 pub(crate) fn readable(error: &ExecutionError) -> String {
     const LONGEST: usize = 1024;
     let mut text = error.to_string();
@@ -316,7 +316,7 @@ impl Meter {
         entries.map(cost).sum()
     }
 
-    /// As [`Self::rewrite`], for an operand that may not be evaluated.
+    /// Rewrites, as [`Self::rewrite`], an operand that may not be evaluated.
     fn rewrite_lazy(&mut self, operand: &mut IdedExpr) -> u64 {
         let cost = self.rewrite(operand);
         if cost < LAZY {
@@ -426,7 +426,7 @@ impl Meter {
         after(pay(nodes), loop_step, accumulator);
     }
 
-    /// As [`Self::rewrite`], for what a loop adds to its accumulator: the accumulator itself is not copied.
+    /// Rewrites, as [`Self::rewrite`], the addition to a loop's accumulator: the accumulator itself is not copied.
     fn rewrite_addition(&mut self, addition: &mut IdedExpr, accumulator: &str) -> u64 {
         if let Expr::Call(call) = &mut addition.expr
             && let [left, right] = call.args.as_mut_slice()

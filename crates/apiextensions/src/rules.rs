@@ -55,7 +55,7 @@ pub(crate) struct Compiled {
     pub(crate) rule: IdedExpr,
     /// The expression of its text as it is written.
     pub(crate) message: Option<IdedExpr>,
-    /// Both as they are evaluated.
+    /// Rule and message with payments, for evaluation.
     metered: (IdedExpr, Option<IdedExpr>),
     /// Length of the longer expression.
     length: usize,
@@ -112,7 +112,7 @@ struct Activation<'a> {
     schema: &'a Schema,
     value: &'a Value,
     old: Option<&'a Value>,
-    /// For rules to which the old value is optional, and for the others.
+    /// Contexts for rules with an optional old value, and for other rules.
     contexts: [Option<Context<'static, 'static>>; 2],
 }
 

@@ -88,7 +88,7 @@ pub struct Column {
     pub type_: &'static str,
     /// `name`, or nothing.
     pub format: &'static str,
-    /// What clients are told of it; that of an object's name and of its age is always the same.
+    /// Description for clients; the descriptions of an object's name and age are the same for all kinds.
     pub description: &'static str,
     /// Where the cell comes from.
     pub cell: Cell,

@@ -252,12 +252,12 @@ pub fn validate_update(fields: &Map<String, Value>, old: &Map<String, Value>) ->
     errors
 }
 
-/// True if a request's subject is read when it is created: only that of clients of the API server is.
+/// True if a request's subject is checked at creation: only requests for clients of the API server are.
 pub fn is_restricted(fields: &Map<String, Value>) -> bool {
     fields.get("spec").is_some_and(|spec| text(spec, "signerName") == CLIENT)
 }
 
-/// Why a request that [`is_restricted`] is not created, given the organisations of its subject.
+/// Reason for refusing a request that [`is_restricted`], given the organisations of its subject; None if it is allowed.
 ///
 /// Source: k8s.io/kubernetes plugin/pkg/admission/certificates/subjectrestriction/admission.go @ v1.31.
 pub fn restriction(groups: &[String]) -> Option<String> {
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_for_masters_are_restricted_for_clients_of_the_api_server() {
+    fn client_certificates_for_masters_are_restricted() {
         let of_signer = |signer: &str| of(json!({ "signerName": signer }), json!({}));
         let groups = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert!(is_restricted(&of_signer("kubernetes.io/kube-apiserver-client")));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Error codes that the extension of a provider finds in the text of an error of its infrastructure.
 //!
-//! Only what an extension reports is read so: an error of gardenlet's own has no code. A provider without a published
-//! extension, as `local`, has the words that all have, and those of the documents.
+//! Only errors of extensions are searched: an error of gardenlet itself has no code. A provider without a published
+//! extension, such as `local`, has the expressions common to all providers, and those of the documents.
 //!
 //! Source: pkg/apis/*/helper/error_codes.go of gardener-extension-provider-{alicloud,aws,azure,gcp,openstack}.
 
@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use regex::bytes::{RegexSet, RegexSetBuilder};
 
-/// Providers whose tables are known.
+/// Providers with a table of their own.
 const PROVIDERS: [&str; 5] = ["alicloud", "aws", "azure", "gcp", "openstack"];
 /// Any other provider.
 const OTHER: &str = "";
@@ -20,7 +20,7 @@ const ALL: &[&str] = &["alicloud", "aws", "azure", "gcp", "openstack", OTHER];
 const ALL_BUT_AWS: &[&str] = &["alicloud", "azure", "gcp", "openstack", OTHER];
 const ALL_BUT_OPENSTACK: &[&str] = &["alicloud", "aws", "azure", "gcp", OTHER];
 
-/// A code, and what yields it.
+/// A code and the expressions that yield it.
 struct Row {
     code: &'static str,
     /// Expressions, compared without regard to case, and the providers that have them.
@@ -59,7 +59,7 @@ const TABLE: [Row; 9] = [
         words: &[
             (
                 ALL,
-                // What limits requests is no quota, although the longer word holds the shorter one.
+                // A rate limit is not a quota, although the longer expression contains the shorter one.
                 &[
                     "(?:^|[^t]|(?:^|[^s])t|(?:^|[^e])st|(?:^|[^u])est|(?:^|[^q])uest|(?:^|[^e])quest|(?:^|[^r])equest)\
                      LimitExceeded",
@@ -201,7 +201,7 @@ static EXPRESSIONS: LazyLock<BTreeMap<&'static str, RegexSet>> = LazyLock::new(|
             let own = row.words.iter().filter(|(providers, _)| providers.contains(&provider));
             own.flat_map(|(_, words)| *words).copied().collect::<Vec<_>>().join("|")
         };
-        // Bytes, so that case means that of ASCII, as all words have it.
+        // Matches bytes, so that case folding is that of ASCII: all expressions are ASCII.
         let set = RegexSetBuilder::new(TABLE.iter().map(row)).case_insensitive(true).unicode(false).build();
         (provider, set.expect("the table has valid expressions"))
     };

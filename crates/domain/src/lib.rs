@@ -15,7 +15,7 @@
 //! - [`cloud_profile`] what a CloudProfile offers, and the merge of a NamespacedCloudProfile with its parent.
 //! - [`conditions`] how a condition is made and changed.
 //! - [`defaulting`] what the API server fills in.
-//! - [`error_codes`] what the extension of a provider finds in the text of an error.
+//! - [`error_codes`] codes that the extension of a provider finds in the text of an error.
 //! - [`event_expiry`] how long Events of Kubernetes are kept.
 //! - [`fault`] what goes wrong on purpose.
 //! - [`features`] feature gates and admission plugins of Kubernetes versions.

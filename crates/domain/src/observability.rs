@@ -26,17 +26,17 @@ const MANAGED_BY: (&str, &str) = ("managed-by", "secrets-manager");
 const IDENTITY: (&str, &str) = ("manager-identity", "controller-manager");
 const ISSUED_AT: &str = "issued-at-time";
 
-/// What is to be done with the Secrets of namespace `garden`.
+/// Changes to the Secrets of namespace `garden`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
-    /// The Secret as it has to be; `None` where the landscape has credentials of its own.
+    /// Desired state of the Secret; `None` if the landscape has credentials of its own.
     pub wanted: Option<Secret>,
-    /// Names of Secrets of this manager that nobody needs.
+    /// Names of Secrets of this manager that are no longer needed.
     pub stale: Vec<String>,
 }
 
-/// Decides about the credentials: those of an operator of the landscape stay the only ones, else there is one Secret. What is
-/// stored keeps its password, and when that was made.
+/// Decides about the credentials: those of an operator of the landscape remain the only ones, else there is one Secret.
+/// A stored Secret keeps its password and the password's creation time.
 pub fn decide<'a>(stored: impl Iterator<Item = &'a Secret> + Clone, password: &str, now: DateTime<Utc>) -> Decision {
     let is_ours = |secret: &Secret| {
         [MANAGED_BY, IDENTITY].into_iter().all(|(key, value)| secret.metadata.label(key) == Some(value))

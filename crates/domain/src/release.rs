@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Releases of Gardener by which rules are chosen.
 //!
-//! A rule that only some releases have names them in a constant of type [`Releases`] beside it, or in a row of its table,
+//! A rule that only some releases have names them in a constant of type [`Releases`] next to it, or in a row of its table,
 //! and takes the [`Release`] of the component that applies it as an argument:
 //!
 //! ```

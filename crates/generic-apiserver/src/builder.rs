@@ -42,12 +42,12 @@ pub struct Foundation {
     pub random: Random,
     /// Id of the writer; two servers on one log have different ones.
     pub writer: u64,
-    /// Bytes of objects in recent changes that the server remembers: a list that is continued and a watch from a revision of
-    /// the past are quicker with them. Usually [`RECENT_BYTES`].
+    /// Bytes of objects in recent changes that the server keeps in memory, which speeds up continued lists and watches from
+    /// past revisions. Usually [`RECENT_BYTES`].
     pub recent_bytes: usize,
 }
 
-/// Bytes of objects in recent changes that a server with many clients remembers.
+/// Bytes of objects in recent changes that a server with many clients keeps in memory.
 pub const RECENT_BYTES: usize = 16 << 20;
 
 /// A server under construction.
@@ -105,7 +105,7 @@ impl Builder {
         }
     }
 
-    /// Where upstream's server has its registry of kinds, as refusals show it; without this, as a kube-apiserver.
+    /// Sets the source location of upstream's scheme, which refusals show. Default: that of kube-apiserver.
     pub fn scheme(mut self, place: &'static str) -> Self {
         self.scheme = place;
         self
@@ -186,8 +186,8 @@ impl Builder {
         self
     }
 
-    /// Describes a resource that somebody else serves behind this server in the OpenAPI documents of the clusters that
-    /// serve it, as the release has it that the request names ([`DescribedRelease`](crate::DescribedRelease)).
+    /// Describes a resource of another server behind this one in the OpenAPI documents of the clusters that
+    /// serve it, in the form of the release that the request names ([`DescribedRelease`](crate::DescribedRelease)).
     pub fn described(mut self, info: &ResourceInfo) -> Self {
         self.described.push(info.clone());
         self

@@ -18,10 +18,10 @@ pub(crate) fn name_mismatch(given: &str, url: &str) -> Failure {
     Failure::BadRequest(format!("the name of the object ({given}) does not match the name on the URL ({url})"))
 }
 
-/// The number that a resource version of an object is; 0 for none.
+/// Parses the resource version of an object; 0 if it is empty.
 ///
 /// # Errors
-/// 500 in Go's words, as upstream.
+/// Status 500 with Go's message, as upstream.
 pub(crate) fn resource_version(text: &str) -> Result<u64, Failure> {
     if text.is_empty() {
         return Ok(0);
@@ -77,7 +77,7 @@ pub(crate) fn validate_create(meta: &ObjectMeta, names: &Names) -> Vec<FieldErro
     errors
 }
 
-/// Marks of deletion that a change sets: only the server sets them, and whatever a change says of those that are set, they stay.
+/// Violations of a change that sets marks of deletion: only the server sets them, and marks that are set do not change.
 pub(crate) fn changed_marks(meta: &ObjectMeta, old: &ObjectMeta) -> Vec<FieldError> {
     let path = Path::new("metadata");
     let mut errors = Vec::new();
@@ -89,7 +89,7 @@ pub(crate) fn changed_marks(meta: &ObjectMeta, old: &ObjectMeta) -> Vec<FieldErr
         });
     };
     if let Some(time) = meta.deletion_timestamp.filter(|_| old.deletion_timestamp.is_none()) {
-        // As Go writes an instant.
+        // Go's format of an instant.
         immutable("deletionTimestamp", time.0.format("%Y-%m-%d %H:%M:%S +0000 UTC").to_string());
     }
     let grace = meta.deletion_grace_period_seconds;
@@ -99,7 +99,7 @@ pub(crate) fn changed_marks(meta: &ObjectMeta, old: &ObjectMeta) -> Vec<FieldErr
     errors
 }
 
-/// What is wrong with a changed object's metadata; `marks` is what [`changed_marks`] has found.
+/// Violations in a changed object's metadata; `marks`: result of [`changed_marks`].
 pub(crate) fn validate_update(
     meta: &ObjectMeta,
     old: &ObjectMeta,

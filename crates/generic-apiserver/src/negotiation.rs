@@ -123,8 +123,8 @@ fn satisfy(clause: &str) -> Option<Form> {
     }
 }
 
-/// What the router of typed kinds says of a request's media types before anything looks at it: it knows neither `application/*`
-/// nor weights.
+/// Checks a request's media types as the router of typed kinds does before any handler: it supports neither
+/// `application/*` nor weights.
 ///
 /// Source: github.com/emicklei/go-restful jsr311.go, k8s.io/apiserver pkg/endpoints/installer.go.
 pub(crate) fn route(call: &Call, verb: &str, body: usize) -> Result<()> {
@@ -184,7 +184,7 @@ pub(crate) fn not_acceptable(has_messages: bool) -> Failure {
     Failure::NotAcceptable(text)
 }
 
-/// The refusal of a watch in another form.
+/// Refusal of a watch in an unsupported media type.
 pub(crate) fn no_such_stream(has_messages: bool) -> Failure {
     let streams = &STREAMS[..if has_messages { 2 } else { 1 }];
     Failure::NotAcceptable(format!("only the following media types are accepted: {}", streams.join(", ")))

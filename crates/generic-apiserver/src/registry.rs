@@ -31,7 +31,7 @@ pub struct RequestContext {
     pub subresource: Arc<str>,
     /// Whether nothing will be stored.
     pub dry_run: bool,
-    /// Whether a whole collection is being deleted.
+    /// True if a whole collection is being deleted.
     pub collection: bool,
 }
 

@@ -239,7 +239,7 @@ pub(crate) struct Call {
     pub(crate) now: Instant,
     /// What is to be said of keys that are there twice in a body of YAML.
     pub(crate) duplicates: Vec<String>,
-    /// Release of what is described and served elsewhere.
+    /// Release of the resources that are described here and served by another server.
     pub(crate) described: DescribedRelease,
 }
 

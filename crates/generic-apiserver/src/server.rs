@@ -41,7 +41,7 @@ use crate::yaml;
 const LONG: usize = 64 << 10;
 /// As [`LONG`], for YAML.
 const LONG_YAML: usize = 4 << 10;
-/// Objects of a kind above which its lists are made beside the threads that serve.
+/// Number of objects of a kind above which its lists are made on other threads than those that serve.
 const LONG_LIST: usize = 500;
 
 pub(crate) struct Inner {
@@ -49,7 +49,7 @@ pub(crate) struct Inner {
     pub(crate) backend: Arc<Backend>,
     pub(crate) routes: Routes,
     pub(crate) documents: Documents,
-    /// The release that is served.
+    /// Served release.
     pub(crate) release: Release,
     pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
@@ -117,7 +117,7 @@ impl Server {
         })
     }
 
-    /// The release that it serves.
+    /// Returns the served release.
     pub fn release(&self) -> Release {
         self.0.release
     }
@@ -192,7 +192,7 @@ impl Server {
         Reads(&mut Snapshot::new(&self.0.backend.store, cluster)).list(None)
     }
 
-    /// As [`Server::object`], as far as this server has folded.
+    /// Returns the object, as [`Server::object`], from the state that this server has folded so far.
     pub fn folded_object<K: Resource>(&self, cluster: &str, namespace: &str, name: &str) -> Option<Arc<K>> {
         Reads(&mut Snapshot::new(&self.0.backend.store, cluster)).get(namespace, name)
     }
@@ -294,7 +294,7 @@ impl Inner {
         }
     }
 
-    /// Kind of the work of a request, if it is long; `body` is the length of its body.
+    /// Kind of work of a request that takes long, else None; `body`: length of its body.
     fn work(&self, call: &Call, path: &ResourcePath, served: &Served, body: usize) -> Option<Work> {
         let (Served::Row(row) | Served::View(_, row)) = served else { return (body > LONG).then_some(Work::Body) };
         if reads(&call.method) {
@@ -362,7 +362,7 @@ impl Inner {
         Some((delegate, served))
     }
 
-    /// The answer to a request for what is not there: below a group of typed kinds their router gives it.
+    /// Answer to a request for an unknown resource: below a group of typed kinds their router answers.
     fn missing(&self, route: &Route) -> Failure {
         let mut segments = route.path.split('/').skip(1);
         let group = match segments.next() {
@@ -381,13 +381,13 @@ impl Inner {
         self.routes.find(path, |info| self.shows(cluster, info, all))
     }
 
-    /// Whether a cluster serves a resource; `all`: also one that the release does not have.
+    /// True if a cluster serves a resource; `all`: also if the release does not have it.
     pub(crate) fn shows(&self, cluster: &str, info: &ResourceInfo, all: bool) -> bool {
         (all || info.is_served()) && self.clusters.serves(cluster, info)
     }
 
-    /// Whether components or commands of the landscape itself ask. They are written for the newest release, and use its resources
-    /// whatever release is served.
+    /// True if the client is a component or a command of the landscape itself. These are written for the newest release and
+    /// use its resources regardless of the served release.
     pub(crate) fn is_asked_by_own(&self, call: &Call) -> bool {
         let agent = call.header(USER_AGENT).split('/').next().unwrap_or_default();
         call.user.component.is_some()

@@ -31,7 +31,7 @@ const PANICKED: &str = "This request caused apiserver to panic. Look in the logs
 pub(crate) enum Failure {
     /// Nothing is served under the path.
     NoSuchPath,
-    /// As `NoSuchPath`, below a group that is served.
+    /// Like `NoSuchPath`, below a group that is served.
     NoSuchResource,
     /// The path exists, but not for this method.
     NoSuchMethod,
@@ -50,7 +50,7 @@ pub(crate) enum Failure {
     /// The namespace is going away.
     NamespaceTerminating(GroupResource, String, String),
     NotAcceptable(String),
-    /// What the router of typed kinds says of media types: code, reason, text.
+    /// Refusal of media types by the router of typed kinds: code, reason, text.
     Routed(u16, &'static str, String),
     UnsupportedMediaType(Vec<&'static str>),
     /// The body is above what the server reads.
@@ -77,7 +77,7 @@ pub(crate) enum Failure {
     TooMany(String),
     /// What admission or a hook answered.
     Refused(Box<Status>),
-    /// A failure, and what there was to warn of until then.
+    /// A failure and the warnings until then.
     Warned(Box<Self>, Vec<String>),
 }
 
@@ -211,7 +211,7 @@ impl Failure {
         }
     }
 
-    /// The failure with warnings, unless it has some.
+    /// Adds warnings to the failure unless it has some.
     pub(crate) fn warned(self, warnings: Vec<String>) -> Self {
         match self {
             Self::Warned(..) => self,

@@ -98,7 +98,7 @@ fn names_itself(columns: &[Column]) -> bool {
     columns.iter().enumerate().any(|(place, column)| column.name == "Name" && (place == 0 || is_own(column)))
 }
 
-/// What Kubernetes says of `metadata.name` and `metadata.creationTimestamp`.
+/// Descriptions of `metadata.name` and `metadata.creationTimestamp`, as Kubernetes has them.
 const NAME: &str = "Name must be unique within a namespace. Is required when creating resources, although some resources may \
 allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation \
 idempotence and configuration definition. Cannot be updated. More info: \

@@ -118,7 +118,7 @@ fn show_lines(clock: &ClockService, lines: &Bytes) -> Bytes {
             continue;
         };
         fill(clock, &mut tree["object"]);
-        // The type comes first, as everywhere.
+        // `type` is the first field, as in all watches.
         let frame = format!("{{\"type\":{},\"object\":{}}}\n", tree["type"], tree["object"]);
         out.extend_from_slice(frame.as_bytes());
     }

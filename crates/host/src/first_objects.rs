@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Objects that a cluster has from its beginning and that its own components need not: PriorityClasses of the system,
 //! ConfigMaps `kube-system/extension-apiserver-authentication` and `kube-system/cluster-identity`, ComponentStatuses,
-//! Endpoints of the API server. They get into the log with the first request from outside of the landscape for their kind
-//! there, so that a cluster without requests costs nothing.
+//! Endpoints of the API server. They are written to the log at the first request from outside of the landscape for their
+//! kind, so that a cluster without requests costs nothing.
 //!
 //! As with a kube-apiserver that starts, what is missing is there again after each start of the host.
 //!
@@ -13,8 +13,8 @@
 //! | ComponentStatuses | those of a cluster whose control plane is healthy |
 //! | Endpoints or EndpointSlices of `default`, or of all namespaces | `default/kubernetes` of both kinds |
 //!
-//! Unlike upstream: nothing listens at the address of the Endpoints. The host listens at one of this machine, which Kubernetes
-//! does not allow there, and serves a cluster below a path.
+//! Unlike upstream: nothing listens at the address of the Endpoints. The host listens at an address of this machine, which
+//! Kubernetes does not allow in Endpoints, and serves a cluster below a path.
 //!
 //! Source: k8s.io/kubernetes pkg/registry/scheduling/rest/storage_scheduling.go,
 //! pkg/controlplane/{controller/clusterauthenticationtrust,reconcilers}, pkg/registry/core/componentstatus @ v1.32; gardener
@@ -41,7 +41,7 @@ const SYSTEM: &str = "kube-system";
 const DEFAULT: &str = "default";
 /// Name of the Service of the API server, and of its Endpoints.
 const KUBERNETES: &str = "kubernetes";
-/// Where the Endpoints say that the API server listens.
+/// Address of the API server in the Endpoints.
 const API_SERVER: &str = "172.18.0.2";
 /// What a client of ComponentStatuses is warned of.
 pub(crate) const DEPRECATED: &str = "299 - \"v1 ComponentStatus is deprecated in v1.19+\"";

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Renewals of Leases that are not written: the Leases by which gardenlets show that they run.
+//! Renewals of gardenlets' Leases, which are shown to clients and not written.
 //!
 //! ```text
 //! stored without renewTime   its owner runs: a read shows that it was renewed now
 //! stored with renewTime      its owner has ended, as an annotation says, too: that was its last renewal
 //! ```
 //!
-//! So a day in which a gardenlet runs costs no entry, and its end costs one. What starts and ends processes says when an
-//! owner comes ([`crate::Host::start_renewing`]) and when it has gone ([`crate::Host::stop_renewing`]); several processes may
-//! be owners of one Lease while one of them replaces another.
+//! So a day in which a gardenlet runs costs no entry, and its end costs one. The code that starts and ends processes reports
+//! the start of an owner ([`crate::Host::start_renewing`]) and its end ([`crate::Host::stop_renewing`]); several processes
+//! may own one Lease while one of them replaces another.
 //!
-//! Components get what is stored, and so see the end of an owner in their watches. All other clients read the renewal, and a watch
-//! of theirs gets one every 10 seconds of wall time, or of landscape time while that runs faster ([`renewed`]), wherever the
-//! watch began: it has landscape time as it is then, and the resource
-//! version up to which the watch has sent everything, so that a watch from there misses nothing. No entry is
-//! written for it, and the clock takes no step for it.
+//! Components get the stored Lease, and so observe the end of an owner in their watches. All other clients read the renewal,
+//! and each of their watches gets one every 10 seconds of wall time, or of landscape time while that runs faster
+//! ([`renewed`]). It has the current landscape time, and the resource version up to which the watch has sent everything, so
+//! that a watch from there misses nothing. No entry is written for it, and the clock takes no step for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
@@ -43,7 +42,7 @@ const GROUP: &str = "/apis/coordination.k8s.io/v1/";
 /// Time between two renewals in a watch, as gardenlets and kubelets renew.
 const PERIOD: TimeDelta = TimeDelta::seconds(10);
 
-/// Wall time between two looks at the clocks.
+/// Wall time between two checks of the clocks.
 const TICK: TimeDelta = TimeDelta::seconds(1);
 
 /// Path of the Leases of gardenlets.
@@ -113,7 +112,7 @@ fn fill(lease: &mut Value, now: Instant) -> bool {
     is_renewed
 }
 
-/// Whether the owner of a stored Lease runs.
+/// True if the owner of a stored Lease runs.
 fn is_renewed(lease: &Value) -> bool {
     let is_seeds = lease["metadata"]["namespace"] == namespace::SEED_LEASE;
     is_seeds && lease["spec"].is_object() && lease["spec"]["renewTime"].is_null()
@@ -123,8 +122,8 @@ fn name(lease: &Value) -> String {
     lease["metadata"]["name"].as_str().unwrap_or_default().to_owned()
 }
 
-/// The Leases that a watch on a path with this query selects and whose owners run, by name. Asked for when the watch is open, so
-/// that it is sent what becomes of them.
+/// Leases that a watch on a path with this query selects and whose owners run, by name. They are read once the watch is
+/// open, so that it misses no later change of them.
 pub(crate) async fn running(
     transport: &Transport,
     path: &str,
@@ -139,7 +138,7 @@ pub(crate) async fn running(
         _ => tree["items"].as_array().cloned().unwrap_or_default(),
     };
     let running = items.into_iter().filter(is_renewed).map(|mut lease| {
-        // Items of a list say neither.
+        // Items of a list have neither field.
         lease["apiVersion"] = json!("coordination.k8s.io/v1");
         lease["kind"] = json!("Lease");
         (name(&lease), lease)
@@ -147,8 +146,8 @@ pub(crate) async fn running(
     Ok(running.collect())
 }
 
-/// The body of a watch in JSON with the renewals of the Leases that it shows, `leases` among them from its beginning;
-/// `position`: up to where the watch has sent the log.
+/// Body of a watch in JSON with the renewals of the Leases that it shows; `leases`: those at its beginning; `position`:
+/// revision up to which the watch has sent the log.
 pub(crate) fn renewed(
     body: Body,
     leases: BTreeMap<String, Value>,
@@ -170,7 +169,7 @@ struct Renewed {
     sleep: Sleep,
     /// Wall time and landscape time of the last renewals.
     sent: (Instant, Instant),
-    /// By name, the Leases that the watch shows and whose owners live.
+    /// Leases that the watch shows and whose owners run, by name.
     leases: BTreeMap<String, Value>,
 }
 
@@ -200,7 +199,7 @@ impl Renewed {
         out.into()
     }
 
-    /// Whether the Leases are to be sent once nothing else waits.
+    /// True if renewals are due.
     fn is_due(&self) -> bool {
         self.wall.now() - self.sent.0 >= PERIOD || self.time.now() - self.sent.1 >= PERIOD
     }
@@ -333,7 +332,7 @@ mod tests {
         use clock::{SimulatedClock, TimeSource};
         use http_body_util::StreamBody;
 
-        /// Passes time, and the timers in it.
+        /// Advances time and fires the timers until then.
         fn pass(clock: &SimulatedClock, to: Instant) {
             clock.advance_to(to);
             while clock.now() < to {

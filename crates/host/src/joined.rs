@@ -64,7 +64,7 @@ struct Inner {
 struct Process {
     /// Name among the instances.
     name: String,
-    /// The release that it serves.
+    /// Served release.
     release: Release,
     /// Where requests are handed on to; `None`: it is not ready.
     serves: Option<String>,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Networks of clusters: the addresses that their pods and Services have.
 //!
-//! | cluster | said by |
+//! | cluster | source |
 //! | --- | --- |
 //! | `runtime` | the Garden's `spec.runtimeCluster.networking` |
 //! | any other | its object, `spec.podCIDR` and `spec.serviceCIDR`; else, for that of a Seed, the Seed |
 //!
-//! Where nothing is said, networks are those that Shoots have by default.
+//! Without any of these, networks are the defaults of Shoots.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,18 +18,18 @@ use domain::validation::network::Network;
 use generic_apiserver::Server;
 use kube_controllers::workload::NetworkOf;
 
-/// Network of Services where nothing is said: `100.64.0.0/13`.
+/// Default network of Services: `100.64.0.0/13`.
 const SERVICES: (u32, u32) = (u32::from_be_bytes([100, 64, 0, 0]), 1 << 19);
 
-/// Networks of the pods and of the Services of a cluster, in CIDR form; empty: nothing is said.
+/// Networks of the pods and of the Services of a cluster, in CIDR form; empty if unknown.
 type Pair = (String, String);
 
-/// Knows the networks of all clusters, once it knows where to look. Cheap to clone.
+/// Networks of all clusters, once the server with their objects is set. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Networks(Arc<OnceLock<Server>>);
 
 impl Networks {
-    /// Where objects are.
+    /// Sets the server with the objects.
     pub(crate) fn look_at(&self, server: Server) {
         let _ = self.0.set(server);
     }
@@ -58,10 +58,10 @@ impl Networks {
         Arc::new(move |cluster| Some(networks.of(cluster).0).filter(|network| !network.is_empty()))
     }
 
-    /// The first address of the network of a cluster's Services, and how many there are.
+    /// First address and number of addresses of the network of a cluster's Services.
     pub(crate) fn of_services(&self, cluster: &str) -> (u32, u32) {
         let network = Network::parse(&self.of(cluster).1).and_then(Network::ipv4);
-        // The first is the network's, the second that of the API server, the last nobody's.
+        // Reserved: the network address, the address of the API server and the last address.
         network.filter(|(_, count)| *count > 3).unwrap_or(SERVICES)
     }
 }

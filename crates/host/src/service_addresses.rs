@@ -98,7 +98,7 @@ impl Plugin for ServiceAddresses {
                 let own = own.filter(|own| !taken.contains(own.as_str()));
                 let address = own.or_else(|| {
                     free(&name, count, |number| {
-                        // The first is the network's, the second that of the API server, the last nobody's.
+                        // Reserved: the network address, the address of the API server and the last address.
                         let address = Ipv4Addr::from(first + number).to_string();
                         let is_free = (2..count - 1).contains(&number) && !taken.contains(address.as_str());
                         is_free.then_some(address)

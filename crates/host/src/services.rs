@@ -2,8 +2,8 @@
 //! Where the names of processes lead: `NAME.NAMESPACE` and `NAME.NAMESPACE.svc` mean a process that serves, runs in a pod
 //! of that namespace with label `role: NAME`, and is in the cluster that asks or in `runtime`.
 //!
-//! Unlike upstream: the label stands for the selector of a Service. Where the Services of a cluster lead,
-//! [`generic_apiserver::webhooks`] finds out; a pod that is one of these processes is found by its name.
+//! Unlike upstream: the label stands for the selector of a Service. [`generic_apiserver::webhooks`] resolves the Services of
+//! a cluster; a pod that is one of these processes is found by its name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Certificates that nobody may ask for: Kubernetes' admission plugin `CertificateSubjectRestriction`. The rule is in
-//! [`domain::certificates`].
+//! Kubernetes' admission plugin `CertificateSubjectRestriction`, which refuses requests for certificates of forbidden
+//! subjects. The rule is in [`domain::certificates`].
 
 use apimachinery::{DynamicObject, GroupResource, Status};
 use base64::Engine as _;
@@ -33,7 +33,7 @@ impl Plugin for SubjectRestriction {
         }
         let text = request.get(&["spec", "request"]).and_then(Value::as_str).unwrap_or_default();
         let pem = STANDARD.decode(text).unwrap_or_default();
-        // What is no signing request is refused, or never signed, for that.
+        // An invalid signing request is refused by validation, or never signed.
         let Ok((_, groups)) = pki::subject(&String::from_utf8_lossy(&pem)) else { return Ok(()) };
         match certificates::restriction(&groups) {
             None => Ok(()),

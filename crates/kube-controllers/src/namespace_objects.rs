@@ -109,7 +109,7 @@ impl Objects {
     }
 }
 
-/// The Service of the API server, whose address the API server knows.
+/// Service of the API server, which sets the Service's address itself.
 fn kubernetes() -> Service {
     let mut metadata = ObjectMeta::named(DEFAULT_NAMESPACE, KUBERNETES);
     for (name, value) in [("component", "apiserver"), ("provider", KUBERNETES)] {

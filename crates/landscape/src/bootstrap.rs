@@ -49,7 +49,7 @@ pub async fn prepare_extensions(admin: &Context, options: &Options) -> Result<()
     for extension in EXTENSIONS {
         create(&deployments, extension.deployment(&options.gardener_version)).await?;
         match create(&registrations, extension.registration()).await {
-            // A user's registration controls what it is for.
+            // A user's registration controls the kinds already.
             Err(Failure::Refused(_, error)) if error.reason() == reason::FORBIDDEN => {
                 tracing::info!(
                     extension = extension.name,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A manifest against the object that is stored, as `kubectl apply` takes it: three states make a JSON merge patch.
+//! JSON merge patch of a manifest and a stored object, made from three states as `kubectl apply` does.
 //!
 //! ```text
 //! last applied ─► manifest   fields that are missing now are deleted
@@ -12,8 +12,8 @@
 use api::constants::annotation;
 use serde_json::{Map, Value, json};
 
-/// The merge patch that `kubectl apply` sends for a manifest. An object that was taken from a server (`is_served`) says
-/// itself what was applied last; any other is a manifest, and was applied as it is.
+/// Returns the merge patch that `kubectl apply` sends for a manifest. An object from a server (`is_served`) has an
+/// annotation with the manifest that was applied last; any other object is itself that manifest.
 pub fn patch(stored: &Value, is_served: bool, manifest: &Value) -> Value {
     let annotations = &stored["metadata"]["annotations"];
     let last = annotations[annotation::KUBECTL_LAST_APPLIED].as_str();
@@ -24,14 +24,14 @@ pub fn patch(stored: &Value, is_served: bool, manifest: &Value) -> Value {
     patch
 }
 
-/// The stored object with a manifest applied.
+/// Returns the stored object with a manifest applied.
 pub fn applied(stored: &Value, is_served: bool, manifest: &Value) -> Value {
     let mut object = stored.clone();
     apimachinery::patch::merge_patch(&mut object, &patch(stored, is_served, manifest));
     object
 }
 
-/// Fields of `new` that are missing or different in `old`; None: there are none.
+/// Fields of `new` that are missing or different in `old`; None if there are none.
 fn changed(old: &Value, new: &Value) -> Option<Value> {
     match (old, new) {
         // A null in a manifest deletes the field.
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manifest_sets_its_fields_and_deletes_those_that_were_applied_before() {
+    fn a_manifest_sets_fields_and_deletes_previously_applied_ones() {
         let last = json!({ "spec": { "a": 1, "b": { "c": 1, "d": 2 }, "list": [{ "x": 1 }] } });
         let stored = json!({
             "metadata": { "annotations": { annotation::KUBECTL_LAST_APPLIED: last.to_string() } },
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_last_applied_state_a_server_keeps_and_a_manifest_gives_up() {
+    fn without_last_applied_state_only_manifests_lose_fields() {
         let manifest = json!({ "spec": { "a": 2 } });
         let served = json!({ "metadata": { "name": "n" }, "spec": { "a": 1, "b": 1 } });
         assert_eq!(applied(&served, true, &manifest)["spec"], json!({ "a": 2, "b": 1 }));

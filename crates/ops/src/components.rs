@@ -41,7 +41,7 @@ pub fn pods_of(deployment: &Deployment, pods: &[Arc<Pod>]) -> Vec<Arc<Pod>> {
 
 /// Exit code of a process that is refused because of its version.
 const REFUSED: i32 = 3;
-/// Ends of a process after which it is not waited for any longer.
+/// Number of ends of a process after which a command no longer waits for it.
 const ENDS: i32 = 3;
 
 /// The tag of an image.
@@ -104,20 +104,20 @@ pub struct Crash {
     pub component: String,
     /// The cluster that it is in.
     pub cluster: String,
-    /// Its version.
+    /// Version of the process.
     pub version: String,
-    /// The rule about versions that refuses it, if that is why.
+    /// Version rule that refuses it; None for another reason.
     pub rule: Option<Rule>,
-    /// Its exit code.
+    /// Exit code of the process.
     pub exit_code: i32,
-    /// Its last line.
+    /// Last line of the process.
     pub line: String,
     /// Number of its restarts.
     pub restarts: i32,
 }
 
 impl Crash {
-    /// Of the process of a pod that has ended with an error and is not ready again.
+    /// Crash of a pod's process that ended with an error and is not ready again; None for any other pod.
     fn of(component: &str, pod: &Pod) -> Option<Self> {
         let container = pod.status.container_statuses.first()?;
         let end = container.last_state.terminated.as_ref().filter(|end| end.exit_code != 0)?;
@@ -142,13 +142,12 @@ impl Crash {
         deployment.spec.template.spec.containers.first().is_some_and(|container| tag(&container.image) == self.version)
     }
 
-    /// True if its version is the reason.
+    /// True if the process was refused because of its version.
     pub const fn is_refused(&self) -> bool {
         self.exit_code == REFUSED
     }
 
-    /// True if a restart among the instances that run now ends the same way. A refusal ends when the instance that caused it
-    /// has gone.
+    /// True if a restart among the instances that run now fails again. A refusal ends with the instance that caused it.
     pub fn is_lasting(&self, running: &Landscape, profile: Profile) -> bool {
         let seed = cluster::seed(&self.cluster).unwrap_or_default();
         match (self.rule, lease::instance(&self.component, seed, &self.version)) {
@@ -157,7 +156,7 @@ impl Crash {
         }
     }
 
-    /// As scripts read it.
+    /// Formats the crash as JSON for scripts.
     pub fn object(&self) -> Value {
         let Self { component, cluster, version, rule, exit_code, line, restarts } = self;
         json!({
@@ -177,13 +176,13 @@ impl fmt::Display for Crash {
     }
 }
 
-/// True for the Deployments of components that the rules about versions know, false for a user's with the same labels.
+/// True for the Deployments of components with version rules, false for those of a user with the same labels.
 fn is_known(name: &str) -> bool {
     Component::named(name).is_some() || library::of_component(name).is_some()
 }
 
-/// Processes of Gardener's components that do not start, in the versions that their Deployments ask for; `deployments` and
-/// `pods` are those of all.
+/// Processes of Gardener's components that do not start in the versions of their Deployments; `deployments` and `pods`:
+/// those of all components.
 pub fn crashes(deployments: &[Arc<Deployment>], pods: &[Arc<Pod>]) -> Vec<Crash> {
     let of = |deployment: &Arc<Deployment>| -> Vec<Crash> {
         let own = pods_of(deployment, pods);
@@ -193,12 +192,12 @@ pub fn crashes(deployments: &[Arc<Deployment>], pods: &[Arc<Pod>]) -> Vec<Crash>
     deployments.iter().filter(|one| is_known(&one.metadata.name)).flat_map(of).collect()
 }
 
-/// A component that is not as an upgrade to a version leaves it.
+/// Difference of a component from its state after an upgrade to a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Defect {
-    /// It may be ready in a moment.
+    /// May be resolved without a user.
     Passing(String),
-    /// It stays until a user acts.
+    /// Lasts until a user acts.
     Lasting(String),
 }
 
@@ -221,7 +220,7 @@ pub struct Row {
     pub restarts: i64,
     /// What the one that ended last said last; empty: none ended.
     pub last_words: String,
-    /// Its process that does not start.
+    /// Process that does not start.
     pub crash: Option<Crash>,
     /// True if its Deployment keeps a version of its own.
     pub is_pinned: bool,
@@ -235,7 +234,7 @@ impl Row {
         [component, cluster, runs, wanted, ready, state]
     }
 
-    /// The reason why not all its instances are ready at a version; `None`: they are. `running` are all instances that run.
+    /// Reason for which not all instances are ready at a version; `None` if all are. `running`: all running instances.
     pub fn defect(&self, to: &GardenerVersion, running: &Landscape, profile: Profile) -> Option<Defect> {
         let Self { component, cluster, wanted, state, .. } = self;
         if !is_known(component) {
@@ -254,7 +253,7 @@ impl Row {
         (state != "ready").then(|| Defect::Passing(format!("{component} ({cluster}): {state}")))
     }
 
-    /// As scripts read it.
+    /// Formats the row as JSON for scripts.
     pub fn object(&self) -> Value {
         let Self { component, cluster, runs, wanted, ready, state, restarts, last_words, crash, .. } = self;
         let rule = crash.as_ref().and_then(|crash| crash.rule).map(|rule| rule.to_string());
@@ -379,7 +378,7 @@ mod tests {
             format!("gardener-scheduler v1.146.0 (runtime) does not start: {}", LINE.trim_start_matches("Error: "));
         let defect = |row: &Row, apiserver| row.defect(&target, &running(apiserver), Profile::Documents);
         assert_eq!(defect(&row, "1.148.0"), Some(Defect::Lasting(text.clone())));
-        // It starts as soon as the one that it was too old for has gone.
+        // The process starts as soon as the gardener-apiserver that refused it has ended.
         assert_eq!(defect(&row, "1.147.0"), Some(Defect::Passing(text)));
     }
 
@@ -394,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_component_is_at_a_version_when_every_instance_is_ready_there() {
+    fn a_component_needs_every_instance_ready_at_the_version() {
         let target = GardenerVersion::parse("1.148.0").expect("a version");
         let name = "gardener-scheduler";
         let defect = |version: &str, annotations: &Value, pod: Arc<Pod>| {

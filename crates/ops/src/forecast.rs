@@ -94,9 +94,9 @@ impl Only {
 pub struct Forecast {
     /// In the order of time, then of Shoots.
     pub rows: Vec<Row>,
-    /// Shoots to which nothing happens until the end.
+    /// Shoots without a change until the end.
     pub unmoved: Vec<Unmoved>,
-    /// The end.
+    /// End of the forecast.
     pub until: DateTime<Utc>,
     /// How many Shoots there are.
     pub shoots: usize,
@@ -236,7 +236,7 @@ pub fn hash_version(release: Release) -> HashVersion {
     if gate_is_on(&version, "NewWorkerPoolHash", None) { HashVersion::V2 } else { HashVersion::V1 }
 }
 
-/// Why nothing happens to a Shoot until an instant.
+/// Reason for which a Shoot does not change until an instant.
 fn standing(shoot: &Shoot, offer: &Offer, course: &Course, until: Moment) -> String {
     if shoot.metadata.is_being_deleted() {
         return "being deleted".to_owned();

@@ -10,13 +10,12 @@
 //!
 //! **Invariants.** Nothing reads the wall clock or writes to a landscape. The same objects, instant and seed give the same answer.
 //!
-//! **Tour.** [`world`] CloudProfiles and Shoots, [`given`] those of [`manifests`], without what is [`ignored`]; [`release`] by whose
-//! rules an answer is made; [`forecast`] what maintenance will do,
-//! in [`rows`], counted by [`summary`], with the Shoots that are [`unmoved`], with other dates and classifications
-//! ([`what_if`]); [`explain`] why a version is
-//! chosen or left; [`outlook`] how grave that is; [`versions`] what is offered and who uses it, [`users`] what happens to whom;
-//! [`why`] what one Shoot waits
-//! for; [`rollout`] what a change does to nodes, [`apply`] what `kubectl apply` makes of a manifest.
+//! **Tour.** [`world`] CloudProfiles and Shoots, [`given`] those of [`manifests`], without [`ignored`] fields; [`release`]
+//! that governs an answer; [`forecast`] future maintenance, in [`rows`], counted by [`summary`], with the Shoots that are
+//! [`unmoved`], with other dates and classifications
+//! ([`what_if`]); [`explain`] reasons for choosing or rejecting a version; [`outlook`] their severity; [`versions`] offered
+//! versions and their users, [`users`] effects on each user; [`why`] reasons for which a Shoot waits; [`rollout`] effects of
+//! a change on nodes, [`apply`] the patch of `kubectl apply` for a manifest.
 //! [`fleet`] the versions of Gardener's components, [`components`] how far their Deployments are, [`skew`]
 //! whether they may run beside each other, [`upgrade`] the
 //! order in which they change. [`faults`] as they are listed; [`history`] entries of the log for people; [`past`] what

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a change of a Shoot does to the nodes of each of its worker pools.
 //!
-//! The effect is that of [`domain::worker_pool::effects`], by which the forecast and gardenlet's own hashes go, too. Whether
-//! the API takes the change at all says the API server of a landscape, or else [`domain::forecast::refusal`].
+//! The effect is that of [`domain::worker_pool::effects`], which the forecast and gardenlet's own hashes use, too. The API
+//! server of a landscape, or else [`domain::forecast::refusal`], decides if the change is accepted.
 
 use domain::versions::Moment;
 use std::collections::BTreeMap;
@@ -50,18 +50,18 @@ pub struct Change {
     pub now: DateTime<Utc>,
     /// Whether the pools are hashed as the given objects say, and not as new ones are.
     pub is_of_landscape: bool,
-    /// Answer of the landscape's API server, a refusal or none; None: it was not asked, and the rules answer.
+    /// Answer of the landscape's API server, a refusal or none; None if it was not asked, and the rules decide.
     pub answer: Option<Option<String>>,
 }
 
 /// Result of a change for a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Its nodes get the change.
+    /// The nodes get the change.
     Changed(Effect),
     /// The pool is removed, and its nodes with it.
     Removed,
-    /// The API server refuses what was to be changed of it.
+    /// The API server refuses the change of the pool.
     Rejected,
 }
 
@@ -70,7 +70,7 @@ pub enum Outcome {
 pub struct Pool {
     /// Its name.
     pub name: String,
-    /// What happens to its nodes.
+    /// Outcome for its nodes.
     pub outcome: Outcome,
     /// Fields by which that happens.
     pub triggers: Vec<String>,
@@ -81,7 +81,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// The outcome by its name: that of the effect, `removed` or `rejected`.
+    /// Name of the outcome: that of the effect, `removed` or `rejected`.
     pub fn effect(&self) -> &'static str {
         match self.outcome {
             Outcome::Changed(effect) => effect.as_str(),
@@ -99,7 +99,7 @@ impl Pool {
         object
     }
 
-    /// True if nodes that are there are replaced or removed.
+    /// True if existing nodes are replaced or removed.
     pub fn is_replaced(&self) -> bool {
         self.nodes > 0 && matches!(self.outcome, Outcome::Removed | Outcome::Changed(Effect::Rolling | Effect::Moving))
     }
@@ -174,7 +174,7 @@ pub async fn nodes_of(context: &Context, shoot: &Shoot) -> Result<BTreeMap<Strin
     Ok(counts)
 }
 
-/// A Shoot as the API server of a landscape gives it.
+/// Reads a Shoot from the API server of a landscape.
 ///
 /// # Errors
 /// The server's words.
@@ -186,8 +186,8 @@ pub async fn tree_of(context: &Context, shoot: &Shoot) -> Result<Value, Error> {
     read::tree(&context.transport, &path, "application/json").await
 }
 
-/// Asks the API server of a landscape what `kubectl apply` of a manifest makes of a Shoot, without storing it: the Shoot with
-/// all defaults, or the server's refusal. `tree` is the Shoot as the server gives it.
+/// Requests `kubectl apply` of a manifest from the API server of a landscape as a dry run; returns the Shoot with all
+/// defaults, or the server's refusal. `tree`: the stored Shoot.
 ///
 /// # Errors
 /// The server does not answer.
@@ -325,8 +325,7 @@ impl Change {
         pools
     }
 
-    /// Marks the pools that a refused change would have touched, or that the refusal names. If it concerns no pool at all,
-    /// nothing of the pools was to be changed.
+    /// Marks the pools that a refused change would have changed, or that the refusal names.
     fn reject(&self, pools: &mut [Pool], refused: &str) {
         for pool in pools {
             let index = self.new.spec.provider.workers.iter().position(|worker| worker.name == pool.name);
@@ -391,7 +390,7 @@ mod tests {
         shoot
     }
 
-    /// Pools as `NAME EFFECT`, each with an exclamation mark if its nodes go.
+    /// Pools as `NAME EFFECT`, each with an exclamation mark if its nodes are replaced or removed.
     fn pools(old: &[(&str, &str)], new: &[(&str, &str)], answer: Option<&str>) -> Vec<String> {
         let change = Change {
             old: shoot(old),

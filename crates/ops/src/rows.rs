@@ -94,7 +94,7 @@ pub fn nodes(change: &Change) -> String {
     }
 }
 
-/// Why a change happens; where the requirements documents read otherwise than upstream's code, that as well.
+/// Reason of a change, with the difference of the requirements documents from upstream's code if there is one.
 pub fn reason(change: &Change) -> String {
     match &change.reading {
         Some(reading) => format!("{} ({reading})", change.reason),

@@ -90,7 +90,7 @@ fn pools<'a>(rows: impl Iterator<Item = &'a Row>, is_counted: impl Fn(Effect) ->
     runs.iter().filter(|(.., pool)| pool.is_some()).count() + alone.count()
 }
 
-/// Counts of a forecast in one line: Shoots that move, by force, that fail, and worker pools that roll.
+/// Counts of a forecast in one line: Shoots with changes, with forced changes, with failures, and rolled worker pools.
 pub fn moved(rows: &[Row], shoots: usize) -> String {
     let with = |holds: &dyn Fn(&Row) -> bool| {
         rows.iter().filter(|row| holds(row)).map(|row| row.shoot.as_str()).collect::<BTreeSet<_>>().len()
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_line_says_only_what_there_is() {
+    fn a_summary_without_changes_has_no_breakdown() {
         assert_eq!(moved(&[], 2), "2 Shoots: 0 move, no worker pool rolls");
     }
 }

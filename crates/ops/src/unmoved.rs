@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Shoots to which nothing happens until the end of a forecast: why, and the first change after that end.
+//! Shoots without a change until the end of a forecast: the reason, and the first change after the end.
 
 use std::collections::BTreeMap;
 
@@ -14,25 +14,25 @@ use crate::spelling::{counted, first_of};
 pub struct Unmoved {
     /// `NAMESPACE/NAME` of the Shoot.
     pub shoot: String,
-    /// Its future.
+    /// Future of the Shoot.
     pub prospect: Prospect,
 }
 
-/// Future of a Shoot after the end of a forecast in which nothing happens to it.
+/// Future of an unmoved Shoot after the end of the forecast.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Prospect {
-    /// Its first change lies after the end.
+    /// First change after the end.
     Later(Box<Change>),
-    /// No change until this instant, the end of what is computed.
+    /// No change until this instant, the end of the computation.
     NotBefore(DateTime<Utc>),
     /// No change at all, with the reason.
     Never(String),
-    /// Something that decides about it is missing, with the reason.
+    /// Undecided since an object is missing, with the reason.
     Unknown(String),
 }
 
 impl Prospect {
-    /// Prospect by the next change; `reason`: why no run before the end changes anything.
+    /// Prospect of a Shoot by its next change; `reason`: reason for which no run before the end changes it.
     pub fn of(next: Next, reason: String) -> Self {
         match next {
             Next::Never => Self::Never(reason),

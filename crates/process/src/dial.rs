@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What time it is, where every process can read it: the dial of the landscape's clock.
+//! The dial of the landscape's clock: landscape time, readable by every process.
 //!
-//! The host turns the dial *before* it grants the new instant to a participant. So a process that reads
-//! of something that follows from it finds at least that instant, without a message: a step of the clock costs nothing for
-//! processes that have no timer then.
+//! The host turns the dial *before* it grants the new instant to a participant. So a process that observes a consequence of
+//! it reads at least that instant, without a message: a step of the clock costs nothing for processes without a timer then.
 //!
 //! Between processes the dial is a file of one line that is overwritten in place: the instant and its CRC-32. A reader that
-//! meets half of a write finds that they do not fit, and looks again.
+//! finds a mismatch has read a partial write, and reads again.
 //!
 //! **Invariants.** The dial is not turned back.
 
@@ -65,14 +64,14 @@ impl fmt::Debug for Dial {
     }
 }
 
-/// The instant that a dial's line shows; `None` if it was not written whole, or is damaged.
+/// Parses a dial's line; `None` if it was written partially or is damaged.
 pub fn parse(line: &str) -> Option<DateTime<Utc>> {
     let (now, sum) = line.strip_suffix('\n')?.split_once(' ')?;
     let is_whole = u32::from_str_radix(sum, 16) == Ok(crc32fast::hash(now.as_bytes()));
     now.parse().ok().filter(|_| is_whole)
 }
 
-/// As [`parse`], of a line of an earlier version: the instant, twice.
+/// Parses a line of an earlier version: the instant, twice.
 pub fn parse_earlier(line: &str) -> Option<DateTime<Utc>> {
     let (one, other) = line.strip_suffix('\n')?.split_once(' ')?;
     if one == other { one.parse().ok() } else { None }

@@ -6,9 +6,9 @@
 //!
 //! **Invariants.** No noun of Gardener. Nothing here ends a process: a component returns an [`Exit`].
 //!
-//! **Tour.** [`Context`] and what it holds; [`transport`] requests to API servers; [`unread`] bodies that nobody has read;
+//! **Tour.** [`Context`] and its fields; [`transport`] requests to API servers; [`unread`] unread bodies of requests;
 //! [`tasks`] spawning and stopping;
-//! [`panics`] what is said when one panics; [`offload`] long work beside the threads that serve; [`watch`] values that
+//! [`panics`] messages of panics; [`offload`] long work on separate threads; [`watch`] values that
 //! others wait on; [`https`] the transport between processes; [`pki`] keys and certificates;
 //! [`child`] the contract of a process, [`logging`] what it says, [`live`] a component outside of a simulation,
 //! [`attempts`] what it tries before it is ready,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Long work beside the threads that serve.
+//! Long work on other threads than those that serve requests.
 //!
-//! A server gets this with a request: what reads requests from the network gives long work to threads of its own, a few at
-//! a time of each [`Work`], so that the work of one client keeps nobody else from another kind of it. A request without it, as
-//! in a simulation, is worked on by its own thread, and time waits for it.
+//! A server gets an [`Offload`] with a request: the network listener runs long work on separate threads, with a limit for
+//! each kind of [`Work`], so that one kind of work does not delay another. Work of a request without it, as in a simulation,
+//! runs on the request's own thread, and time waits for it.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -19,18 +19,18 @@ pub struct Offload(Option<Threads>);
 #[derive(Clone, Debug)]
 struct Threads {
     runtime: Handle,
-    /// Free places, for each kind of work.
+    /// Free places of each kind of work.
     free: [Arc<Semaphore>; 3],
 }
 
 /// Kinds of long work, which have places of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// As long as the body of the request.
+    /// Work proportional to the body of the request.
     Body,
     /// Answers about many objects.
     List,
-    /// As long as a client chose in another object: rules and patterns.
+    /// Evaluation of rules and patterns that clients define in objects.
     Rules,
 }
 
@@ -49,7 +49,8 @@ impl Offload {
         Self::default()
     }
 
-    /// Work is done on threads of the present runtime that serve no requests, at most `count` of each kind at a time.
+    /// Creates an offload to threads of the current runtime that serve no requests, at most `count` works of each kind at a
+    /// time.
     ///
     /// # Panics
     /// Outside of a tokio runtime.

@@ -138,7 +138,7 @@ pub struct Grant {
 pub struct Join {
     /// It reads the landscape's dial: it needs no grants of instants at which it has no timer.
     pub reads_dial: bool,
-    /// It is a command: it does not join again after its connection has ended.
+    /// True for a command, which does not join again after its connection has ended.
     pub is_command: bool,
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bodies of requests that are answered before they were read, as refusals are.
+//! Bodies of requests that are answered before the body was read, such as refusals.
 //!
-//! A connection of HTTP/1.1 cannot go on behind a body that nobody has read: the server would close it, and its client, which
-//! believes that it may be used again, would fail at its next request. So the rest of such a body is read before the answer
-//! is sent, or the answer says that the connection ends.
+//! A connection of HTTP/1.1 cannot be reused after an unread body: the server would close it, and the client's next request
+//! on it would fail. So the rest of such a body is read before the answer is sent, or the answer has `Connection: close`.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,38 +18,38 @@ use parking_lot::Mutex;
 
 use crate::transport::{Body, BodyError};
 
-/// Bytes of a body that are read for nothing.
+/// Maximum number of bytes of a body that are read and discarded.
 const MOST: usize = 8 << 20;
 
 #[derive(Debug, Default)]
 enum State {
-    /// A handler has the body.
+    /// The handler has the body.
     #[default]
     Taken,
-    /// It was read to its end.
+    /// The body was read to its end.
     Read,
-    /// It was dropped before its end; `was_asked_for`: the client knows that it is read.
+    /// The body was dropped before its end; `was_asked_for`: the handler had begun to read, so the client sends it.
     Left { body: Body, was_asked_for: bool },
 }
 
-/// The rest of a request's body, for the connection that it comes on.
+/// Rest of a request's body.
 #[derive(Debug)]
 pub struct Unread {
     state: Arc<Mutex<State>>,
-    /// The client waits until it is asked for the body.
+    /// True if the client waits for `100 Continue`.
     is_expectant: bool,
 }
 
 struct Watched {
-    /// None once it was read.
+    /// Body; None once it was read.
     body: Option<Body>,
     was_polled: bool,
     state: Arc<Mutex<State>>,
 }
 
 impl Unread {
-    /// A body for a handler, and what tells its rest. None for requests whose rest does not matter: those without a body,
-    /// and those of HTTP/2, whose streams end alone.
+    /// Returns a body for the handler and its rest. The rest is None for requests without a body and those of HTTP/2, where
+    /// only the stream ends.
     pub fn of(version: Version, headers: &HeaderMap, body: Body) -> (Body, Option<Self>) {
         if version > Version::HTTP_11 || body.is_end_stream() {
             return (body, None);
@@ -60,12 +59,12 @@ impl Unread {
         (watched.boxed_unsync(), Some(Self { state, is_expectant: headers.contains_key(EXPECT) }))
     }
 
-    /// Reads what is left of the body, as far as it comes before `patience` ends, or lets the answer end the connection.
+    /// Reads the rest of the body; if it does not arrive before `patience` ends, the answer ends the connection.
     pub async fn settle<B>(self, response: &mut Response<B>, patience: impl Future<Output = ()>) {
         let state = std::mem::take(&mut *self.state.lock());
         let is_read = match state {
             State::Read => true,
-            // It may be dropped at any time from now on.
+            // The handler may drop the body at any time.
             State::Taken => false,
             State::Left { was_asked_for: false, .. } if self.is_expectant => false,
             State::Left { body, .. } => {
@@ -131,14 +130,14 @@ mod tests {
 
     use super::*;
 
-    /// A body in frames of 1 MiB, after which nothing comes, or its end.
+    /// Body in frames of 1 MiB, followed by its end or by nothing.
     fn body(frames: usize, ends: bool) -> Body {
         let frame = || Ok(Frame::data(Bytes::from(vec![0; 1 << 20])));
         let rest = if ends { futures::stream::empty().boxed() } else { futures::stream::pending().boxed() };
         http_body_util::StreamBody::new(futures::stream::repeat_with(frame).take(frames).chain(rest)).boxed_unsync()
     }
 
-    /// True if the connection goes on behind an answer to a request whose handler has read so many frames.
+    /// True if the connection stays open after the answer to a request whose handler has read that number of frames.
     fn goes_on(body: Body, expects: bool, read: usize) -> bool {
         let mut headers = HeaderMap::new();
         if expects {
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_goes_on_behind_a_body_that_can_be_read() {
+    fn a_connection_stays_open_after_a_readable_body() {
         assert!(goes_on(body(2, true), false, 0));
         assert!(goes_on(body(2, true), false, 1));
         assert!(goes_on(body(2, true), true, 1), "its client was asked for the body");

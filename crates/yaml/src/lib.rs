@@ -37,8 +37,8 @@ pub fn read(text: &[u8], limits: Limits) -> Result<Document, Error> {
     tree::read(text, limits)
 }
 
-/// The tree of a configuration or of one manifest, in which no key may be given twice; one that is merged (`<<`) may be set
-/// otherwise, as kubectl takes it.
+/// Reads the tree of a configuration or of one manifest without duplicate keys; a merged key (`<<`) may be overridden, as in
+/// kubectl.
 ///
 /// # Errors
 /// As [`read`], and a duplicate.
@@ -50,10 +50,10 @@ pub fn value(text: &str) -> Result<Value, Error> {
     }
 }
 
-/// The first document of a text as nodes with lines, whose scalars are what is written.
+/// Reads the first document of a text as nodes with lines and literal scalars.
 ///
 /// # Errors
-/// It is no YAML, or larger than the limits of a file.
+/// The text is not YAML, or exceeds the limits of a file.
 pub fn nodes(text: &str) -> Result<Node, Error> {
     nodes::read(text, Limits::FILE)
 }

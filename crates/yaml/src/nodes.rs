@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A text as nodes with their lines, in which every scalar is what is written: `1.120` is no number here.
+//! Nodes of a text with their lines and literal scalars: `1.120` is not a number here.
 
 use std::collections::BTreeMap;
 
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn scalars_are_what_is_written_and_nodes_have_lines() {
+    fn scalars_are_literal_and_nodes_have_lines() {
         check("a: 1.120\nb:\n- yes\n- '1.0'\nc:\n", "1{1:a=1:1.120 2:b=3[3:yes 4:1.0] 5:c=5:~}");
         check("# note\n---\n{a: [x,\n y]}\n", "3{3:a=3[3:x 4:y]}");
         assert_eq!(read("", Limits::FILE).map(|node| node.content), Ok(Content::Null));

@@ -268,7 +268,7 @@ impl<'a> Reader<'a> {
         .map_err(failed)
     }
 
-    /// Sets a key; if it is there already, it is this duplicate.
+    /// Sets a key; records `duplicate` if the key exists.
     fn set(&mut self, map: &mut Map<String, Value>, key: String, value: Value, duplicate: Duplicate) {
         if map.insert(key, value).is_some() {
             self.duplicates.push(duplicate);
@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(of("a:\n  <<: [{x: 7}, *b]\n"), json!({"x": 7, "y1": 2}), "the first of a list counts");
         assert_eq!(of("a:\n  <<: {x: 4}\n"), json!({"x": 4}));
         assert_eq!(of("a:\n  '<<': *b\n"), json!({"<<": {"x": 1, "y1": 2}}), "in quotes it is a key");
-        // What is written twice is told, and what was merged as such.
+        // Duplicates with a flag for merged keys.
         let duplicates = |text: &str| -> Vec<(usize, bool)> {
             let document = read(format!("{base}{text}").as_bytes(), Limits::FILE).expect("YAML");
             document.duplicates.iter().map(|duplicate| (duplicate.line, duplicate.is_merged)).collect()

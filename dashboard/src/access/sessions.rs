@@ -35,7 +35,7 @@ const MOST_CODES: usize = 64;
 const MOST_STREAMS: usize = 4;
 /// Messages that wait for their page.
 const MOST_MESSAGES: usize = 16;
-/// Answers to forms that a session keeps.
+/// Maximum number of answers to forms that a session keeps.
 const MOST_ANSWERS: usize = 8;
 
 type Hash = [u8; 32];
@@ -154,7 +154,7 @@ impl Session {
         self.state().messages.drain(..).collect()
     }
 
-    /// Keeps a page in answer to a form, to be shown at an address of its own: its number.
+    /// Stores a page in answer to a form, shown at an address of its own; returns its number.
     pub fn keep(&self, page: Page) -> u64 {
         let mut state = self.state();
         let number = state.next_answer;
@@ -166,7 +166,7 @@ impl Session {
         number
     }
 
-    /// The page in answer to a form with a number; None if it is kept no longer.
+    /// Returns the page with a number in answer to a form; None if it is no longer kept.
     pub fn kept(&self, number: u64) -> Option<Arc<Page>> {
         let state = self.state();
         state.answers.iter().find(|(known, _)| *known == number).map(|(_, page)| page.clone())

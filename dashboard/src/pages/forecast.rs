@@ -161,7 +161,7 @@ impl Question {
         Ok(())
     }
 
-    /// Makes the forecasts beside the threads that serve.
+    /// Makes the forecasts on other threads than those that serve requests.
     async fn answered(self, view: &View) -> (Self, Answer) {
         let (view, dashboard) = (view.clone(), view.dashboard.clone());
         let work = async move {
@@ -584,7 +584,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_has_the_shape_of_its_effect_and_is_filled_when_forced() {
+    fn marks_show_the_effect_and_forced_ones_are_filled() {
         let at: DateTime<Utc> = "2025-06-01T00:00:00Z".parse().expect("an instant");
         let change = |effect: Effect, is_forced: bool, failure: Option<&str>| Change {
             time: at,

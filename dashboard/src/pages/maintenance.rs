@@ -28,7 +28,7 @@ pub fn changes_with(view: &View, shoot: &Shoot, offer: &Offer, until: DateTime<U
     with_course(view, shoot, offer, until, |course, _| course.changes)
 }
 
-/// What maintenance changes up to an instant, and a sentence about the first change after that if there is none.
+/// Changes by maintenance up to an instant; if there are none, a sentence about the first change after it.
 pub fn changes_and_next(
     view: &View,
     shoot: &Shoot,

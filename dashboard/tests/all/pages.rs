@@ -199,7 +199,7 @@ async fn a_refused_creation_shows_the_words_of_the_api_at_the_field() {
 }
 
 #[tokio::test]
-async fn the_answer_to_a_form_has_an_address_of_its_own() {
+async fn answers_to_forms_have_their_own_address() {
     let mut api = landscape();
     api.refusal = Some(failure(403, "Forbidden", "no"));
     let stage = Stage::new(api);
@@ -215,7 +215,7 @@ async fn the_answer_to_a_form_has_an_address_of_its_own() {
         assert!(page.text.contains("value=\"late\""), "{location}");
     }
     assert_eq!(stage.writes().len(), writes);
-    // An answer that is kept no longer, or was none, leads to the form.
+    // An unknown or no longer kept answer leads to the form.
     for number in 0..8 {
         stage.post_only("create", &format!("{form}&number={number}")).await;
     }

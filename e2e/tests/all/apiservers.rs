@@ -345,7 +345,7 @@ fn a_version_out_of_skew_crash_loops_while_the_old_instance_serves() {
 }
 
 #[test]
-fn an_extension_whose_library_is_newer_than_any_gardenlet_crash_loops() {
+fn an_extension_newer_than_the_oldest_gardenlet_crash_loops() {
     let sandbox = sandbox("extension-out-of-skew");
     sandbox.terrarium(&["up", "--operator=false", "--preset=demo", "--seeds=2"]);
     let seed = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "seed-local", &[&["-n", "garden"], words].concat());

@@ -30,7 +30,7 @@ fn configuration_is_read_changed_and_edited() {
         "featureGates.NewWorkerPoolHash=true",
     ]);
     in_order(&set, &["gardenlet runs with the new configuration"]);
-    // As gardener-apiserver stores what a Gardenlet carries.
+    // gardener-apiserver stores a Gardenlet's configuration in this form.
     assert_eq!(get("gardenlet", "controllers.shoot.syncPeriod"), "30m0s");
     in_order(&get("gardenlet", "featureGates"), &["NewWorkerPoolHash: true\n"]);
     assert_ne!(pods("seed-local", "gardenlet"), before, "it was restarted");

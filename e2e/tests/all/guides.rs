@@ -57,7 +57,7 @@ fn every_guide_is_run() {
     assert_eq!(found, named);
 }
 
-/// A reader's kubeconfig has a current context: of a production cluster, perhaps.
+/// The current context of a reader's kubeconfig may be that of a production cluster.
 #[test]
 fn no_guide_reaches_a_cluster_of_its_reader() {
     let names_context = |line: &str| line.contains("--context ") || line.contains("terrarium kubectl");

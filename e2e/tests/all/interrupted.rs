@@ -39,12 +39,12 @@ metadata: {name: web, namespace: default}
 spec: {minAvailable: 3, selector: {matchLabels: {app: web}}}
 ";
 
-/// What is under way when the landscape is killed.
+/// Operation during which the landscape is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// A day of landscape time.
     Advance,
-    /// The same, with a roll-out of the nodes of [`WORKLOAD`].
+    /// A day of landscape time with a roll-out of the nodes of [`WORKLOAD`].
     RollOut,
     /// An upgrade of Gardener by a patch version.
     Upgrade,
@@ -145,7 +145,7 @@ fn kills_skip_and_repeat_no_maintenance() {
         } else {
             sandbox.kill_host();
         }
-        // It says that the landscape is gone, or had ended before.
+        // The command reports the end of the landscape, or has ended before.
         running.wait();
         sandbox.terrarium(&["up"]);
         restarts.push(now(&sandbox));

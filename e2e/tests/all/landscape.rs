@@ -74,9 +74,9 @@ fn a_landscape_reports_the_version_that_it_was_given() {
     assert_eq!(identity, "garden");
 }
 
-/// Groups, resources and fields that came later are not there; components live on all the same.
+/// Groups, resources and fields of later releases do not exist; components run nevertheless.
 #[test]
-fn a_landscape_of_an_older_release_has_what_that_has() {
+fn a_landscape_of_an_older_release_lacks_later_resources() {
     let sandbox = sandbox("release-80");
     sandbox.terrarium(&["up", "--gardener-version", "v1.80.0", "--start-time", "2023-07-27T20:00:00Z"]);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
@@ -96,7 +96,7 @@ fn a_landscape_of_an_older_release_has_what_that_has() {
     assert!(services.contains("v1beta1.core.gardener.cloud") && !services.contains("security.gardener.cloud"));
     let refused = sandbox.kubectl_refused(Kubectl::Newest, "garden", &["get", "credentialsbindings", "-A"]);
     in_order(&refused, &["the server doesn't have a resource type \"credentialsbindings\""]);
-    // Fields that came later are dropped with a warning.
+    // Fields of later releases are dropped with a warning.
     garden(&["apply", "--validate=false", "-f", &manifest("garden")]);
     garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
     garden(&["apply", "--validate=false", "-f", &manifest("shoot")]);
@@ -382,7 +382,7 @@ fn webhook(request: Request) -> ResponseFuture {
     })
 }
 
-/// Every instance of gardener-apiserver asks webhooks about Gardener's kinds, at a URL and through a Service.
+/// Every instance of gardener-apiserver calls webhooks for Gardener's kinds, at a URL and through a Service.
 #[test]
 fn webhooks_are_asked_about_shoots_by_every_instance() {
     let sandbox = sandbox("webhooks-shoots");

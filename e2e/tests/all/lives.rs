@@ -152,7 +152,7 @@ fn every_end_of_a_component_leaves_its_reason() {
     in_order(&log, &["the landscape stops: SIGTERM", "a process has ended as it was asked to", "the kubelet stops"]);
 }
 
-/// A landscape whose time stands, with a Shoot: there is something to do on every day of a hundred years.
+/// A landscape with stopped time and a Shoot, which has timers on every day of a hundred years.
 fn with_much_to_do(name: &str) -> Sandbox {
     let sandbox = sandbox(name);
     sandbox.terrarium(&["up", "--log", "memory", "--clock", "stepped", "--start-time", "2023-07-27T20:00:00Z"]);
@@ -169,7 +169,7 @@ fn until(sandbox: &Sandbox, has_come: impl Fn(&str) -> bool) {
     }
 }
 
-/// However a client ends, its advance ends with it; one that is detached is known and can be stopped.
+/// An advance ends with its client, for every kind of end; a detached one is shown and can be stopped.
 #[test]
 fn an_advance_ends_with_its_client_unless_detached() {
     let sandbox = with_much_to_do("killed-client");
@@ -209,7 +209,7 @@ fn an_advance_ends_with_its_client_unless_detached() {
     assert!(!moves(&output), "{output}");
 }
 
-/// A component that hangs stops the command; time goes on without it where that is asked for, and both are said.
+/// An unresponsive component stops the command; with `--ignore-absence` time continues; both are reported.
 #[test]
 fn an_advance_stops_for_a_component_that_hangs() {
     let sandbox = with_much_to_do("hung");
@@ -265,7 +265,7 @@ fn a_landscape_elsewhere_is_named_by_the_environment_and_listed() {
     sandbox.terrarium(&["up", "--log", "memory"]);
     let list = sandbox.terrarium(&["landscape", "list", "-o", "name"]);
     assert_eq!(list, "default\naway\n");
-    // A directory holds one landscape: the name of another one is refused, whatever says it. A flag wins over the environment.
+    // A directory holds one landscape: another name is refused, from any source. A flag overrides the environment.
     for words in [&["status", "--landscape", "default"][..], &["up", "--landscape", "b"], &["down", "--landscape", "b"]]
     {
         let (code, error) = sandbox.terrarium_refused_with(("TERRARIUM_DATA_DIR", &place), words);
@@ -305,7 +305,7 @@ fn contexts_of_one_name_are_of_one_directory() {
     assert!(!sandbox.kubeconfig().exists());
 }
 
-/// What cannot be merged is found before anything is started.
+/// An invalid kubeconfig is detected before any process is started.
 #[test]
 fn a_bad_kubeconfig_starts_no_landscape() {
     let sandbox = sandbox("bad-kubeconfig");
@@ -320,9 +320,9 @@ fn a_bad_kubeconfig_starts_no_landscape() {
     assert!(!sandbox.directory().exists());
 }
 
-/// Ctrl-C says what runs and how to go on.
+/// Ctrl-C prints the running processes and the commands to resume or stop.
 #[test]
-fn an_interrupted_start_says_what_runs() {
+fn an_interrupted_start_names_the_running_processes() {
     let sandbox = sandbox("interrupted");
     let up = sandbox.start_terrarium(&["up", "--demo", "--pace", "10m"]);
     let holder = || std::fs::read_to_string(sandbox.directory().join("lock")).unwrap_or_default();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files of a landscape that are lost: what they held is not replaced without a word. And files that several processes make
-//! at once.
+//! Lost files of a landscape, which are not replaced silently, and files that several processes create at once.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -21,7 +20,7 @@ fn journals(sandbox: &Sandbox) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_journal_lost_after_a_crash_is_refused_until_given_up() {
+fn a_lost_journal_is_refused_until_discarded() {
     let sandbox = sandbox("lost-journal");
     sandbox.terrarium(&["up", "--seed", "5"]);
     let mut maps = String::new();

@@ -135,14 +135,14 @@ fn the_doctor_finds_what_is_wrong_and_repairs_what_can_be() {
     );
 }
 
-/// A directory means what it means to the process that names it.
+/// A relative directory is resolved by the working directory of its process.
 #[test]
 fn the_doctor_ends_no_landscape_of_others() {
     let sandbox = sandbox("doctor-of-others");
     let mine = sandbox.folder().join("mine").to_string_lossy().into_owned();
     sandbox.terrarium(&["up", "--landscape", "mine", "--data-dir", "mine", "--kubeconfig", ""]);
     sandbox.terrarium(&["down", "--kubeconfig", "", "--data-dir", &mine]);
-    // As earlier versions started it: the directory is relative.
+    // Earlier versions started it with a relative directory.
     let host = sandbox.start_terrarium(&["component", "host", "--data-dir", "mine"]);
     while sandbox.try_terrarium(&["status", "--data-dir", &mine]).is_err() {
         std::thread::yield_now();
@@ -211,7 +211,7 @@ fn words_of_a_landscape_are_explained() {
     in_order(&error, &["`EveryNodesReady` is not known", "hint: near it are `EveryNodeReady`"]);
 }
 
-/// Forms in which people name a Shoot and a component.
+/// Forms of a Shoot's and a component's name.
 #[test]
 fn one_address_of_a_shoot_goes_everywhere() {
     let sandbox = sandbox("addresses");

@@ -66,7 +66,7 @@ fn an_upgrade_over_several_minors_reaches_the_shoots() {
         &["gardenlet of seed local-2", "Gardenlet garden/local-2 pins spec.deployment.image.tag to v1.120.0"],
     );
     gardenlet(r#"{"spec":{"deployment":{"image":null}}}"#);
-    // An extension is released on its own: what its manifest says stays.
+    // An extension is released separately: the version in its manifest stays.
     let declared = sandbox.file(
         "extension.yaml",
         "apiVersion: core.gardener.cloud/v1\nkind: ControllerDeployment\nmetadata:\n  name: mine\n  annotations: \
@@ -205,7 +205,7 @@ fn an_upgrade_is_not_over_while_a_component_crash_loops() {
         &["nothing to do: every component is at v1.120.0"],
     );
 
-    // A gate with which a component would not start is said before the first step.
+    // A gate with which a component would not start is reported before the first step.
     sandbox.terrarium(&["config", "set", "gardenlet", "featureGates.NewVPN=true"]);
     let gone = "W4 FeatureGateGone: gardenlet of Seed local sets NewVPN=true, with which 1.127.0 does not start";
     in_order(&sandbox.terrarium(&["upgrade", "plan", "--to", "1.126"]), &["gardenlet"]);
@@ -214,7 +214,7 @@ fn an_upgrade_is_not_over_while_a_component_crash_loops() {
     in_order(&text, &[gone.trim_start_matches("W4 FeatureGateGone: "), "config set"]);
     sandbox.terrarium(&["config", "set", "gardenlet", "featureGates.NewVPN="]);
 
-    // The host is gone: the upgrade cannot go on.
+    // The host has ended: the upgrade cannot continue.
     let sandbox = &sandbox;
     let running = sandbox.start_terrarium(&["upgrade", "apply", "--to", "1.130"]);
     sandbox.terrarium(&["down"]);

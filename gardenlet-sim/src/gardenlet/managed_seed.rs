@@ -110,14 +110,14 @@ impl Deployer {
             let error = deployed.as_ref().err().map(ToString::to_string);
             let registered = rules::seed_registered(&seed, error.as_deref(), now);
             let known = conditions::get(&seed.status.conditions, &registered.r#type);
-            // An attempt that fails as the last one did has nothing to tell.
+            // A repeated error is not reported again.
             if let Some(error) = error.filter(|_| known.is_none_or(|known| known.message != registered.message)) {
                 self.recorder.publish(&about, EventType::Warning, "ReconcileError", &error).await?;
             }
             conditions::merge(&mut new.status.conditions, [registered]);
         }
         self.api().update_status(&seed, &new).await?;
-        // What failed is tried again, however long nothing changes.
+        // A failed attempt is repeated even if nothing changes.
         deployed.map(|()| Requeue::OnChange)
     }
 

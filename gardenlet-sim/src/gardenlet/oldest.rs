@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The oldest gardenlet of the landscape, whose version provider-local follows on every Seed (rule E1).
 //!
-//! The registry of instances says which gardenlets run; a Seed without one counts with the version that reconciled it last.
+//! The registry of instances has the running gardenlets; a Seed without one counts with the version that reconciled it last.
 
 use api::constants::{annotation, label, namespace};
 use api::core::Seed;
@@ -22,14 +22,14 @@ pub(crate) struct Oldest {
 }
 
 impl Oldest {
-    /// Reads the registry, and keeps what was read up to date.
+    /// Reads the registry and watches it.
     pub(crate) fn new(gardenlet: &Gardenlet) -> Self {
         let api = Api::<Lease>::namespaced(&gardenlet.context, GARDEN, namespace::INSTANCES);
         let gardenlets = ListOptions::labelled(&format!("{}={NAME}", label::COMPONENT));
         Self { leases: Reflector::new(api, gardenlets).start() }
     }
 
-    /// Looks at objects again whenever a gardenlet comes, goes, or has another version.
+    /// Enqueues objects when a gardenlet is registered, is removed, or changes its version.
     pub(crate) fn watch(&self, controller: &mut Controller, keys: impl Fn() -> Vec<ObjectKey> + Send + Sync + 'static) {
         controller.watch_store(&self.leases, move |change| {
             let is_news =
@@ -38,7 +38,7 @@ impl Oldest {
         });
     }
 
-    /// The version that provider-local may have: that of the oldest gardenlet.
+    /// Version of provider-local: that of the oldest gardenlet.
     pub(crate) async fn version(&self, gardenlet: &Gardenlet) -> Result<String, Error> {
         self.leases.synced().await;
         let leases = self.leases.list();
@@ -48,7 +48,7 @@ impl Oldest {
         Ok(library::followed(&gardenlet.identity.version, &gardenlets).to_owned())
     }
 
-    /// Gives provider-local of a Seed's cluster the version that it may have, unless it has one of its own.
+    /// Sets the version of provider-local in a Seed's cluster unless it has a version of its own.
     pub(crate) async fn follow(&self, gardenlet: &Gardenlet, cluster: &str) -> Result<(), Error> {
         let deployments = Api::<Deployment>::namespaced(&gardenlet.context, cluster, namespace::GARDEN);
         let Some(held) = deployments.get_opt(provider_local::DEPLOYMENT).await? else { return Ok(()) };

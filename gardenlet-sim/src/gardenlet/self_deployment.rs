@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! gardenlet deploys itself: the Gardenlet object named like its Seed says in which version and with which configuration.
+//! Deployment of gardenlet by itself, in the version and with the configuration of the Gardenlet object named like its Seed.
 //!
 //! It acts at its start, whenever the object's generation changes, and after a failure until it has succeeded; it writes
-//! only what is not there. What people change of the Deployment is put back at the next full hour after the last roll-out,
-//! as upstream's look every hour does; without such a change there is no look. A version that must not run does no harm: its
-//! process refuses to start, and this one goes on.
+//! only differences. A user's change of the Deployment is reverted at the next full hour after the last roll-out, as by
+//! upstream's hourly sync; without such a change nothing is synced. A version that must not run does no harm: its process
+//! refuses to start, and the current one continues.
 //!
-//! Unlike upstream: there is no chart to be pulled. provider-local, which has no ControllerDeployment of its own to be
-//! updated by, follows the oldest gardenlet of the landscape (rule E1).
+//! Unlike upstream: no chart is pulled. provider-local, which has no ControllerDeployment that updates it, follows the
+//! oldest gardenlet of the landscape (rule E1).
 //!
 //! Source: pkg/gardenlet/controller/gardenlet @ v1.120.0.
 
@@ -28,20 +28,20 @@ use parking_lot::Mutex;
 use super::oldest::Oldest;
 use super::shared::{GARDEN, Gardenlet, garden_key};
 
-/// Time between two looks at what was deployed: `syncPeriod` of upstream's controller.
+/// Time between two syncs of the deployment: `syncPeriod` of upstream's controller.
 const SYNC_PERIOD: TimeDelta = TimeDelta::hours(1);
 
-/// What this process has deployed last.
+/// Last deployment by this process.
 #[derive(Clone, Copy, Debug)]
 struct Deployed {
     /// Generation of the object.
     generation: i64,
-    /// When.
+    /// Instant of the deployment.
     at: DateTime<Utc>,
 }
 
 impl Deployed {
-    /// The next look at what was deployed that is not before an instant.
+    /// First sync of the deployment that is not before an instant.
     fn next_look(self, now: DateTime<Utc>) -> DateTime<Utc> {
         let period = SYNC_PERIOD.num_milliseconds();
         let passed = (now - self.at).num_milliseconds().max(1);
@@ -51,7 +51,7 @@ impl Deployed {
     }
 }
 
-/// What the passes share.
+/// State that the passes share.
 struct Deployer {
     gardenlet: Arc<Gardenlet>,
     objects: Store<GardenletObject>,
@@ -59,7 +59,7 @@ struct Deployer {
     oldest: Oldest,
     recorder: Recorder,
     deployed: Mutex<Option<Deployed>>,
-    /// When a change of the Deployment is undone.
+    /// Instant at which a change of the Deployment is reverted.
     due: Mutex<Option<DateTime<Utc>>>,
 }
 
@@ -141,7 +141,7 @@ impl Deployer {
         self.gardenlet.garden::<GardenletObject>(namespace::GARDEN).update_status(&object, &new).await?;
         match outcome {
             Ok(()) => {}
-            // A change of the object mends it.
+            // Only a change of the object can resolve the error.
             Err(_) if wanted.is_err() => return Ok(Requeue::OnChange),
             Err(error) => return Err(error),
         }
@@ -150,7 +150,7 @@ impl Deployer {
         Ok(Requeue::OnChange)
     }
 
-    /// When an object is looked at again whose generation has been deployed; `None`: now is the time.
+    /// Next pass for an object whose generation was deployed; `None` if it has to be deployed now.
     fn later(&self, object: &GardenletObject, wanted: Option<&Wanted>, now: DateTime<Utc>) -> Option<Requeue> {
         let deployed = (*self.deployed.lock()).filter(|it| it.generation == object.metadata.generation)?;
         let held = self.deployments.list().into_iter().next();

@@ -81,7 +81,7 @@ fn a_deployment_that_failed_is_tried_until_it_succeeds() {
     assert_eq!(condition(&world), Some(("False".to_owned(), "no seed".to_owned())));
     let told = |pass: &Pass, text: &str| of_gardenlet(pass).iter().filter(|line| line.starts_with(text)).count();
     assert!(told(&pass, "Warning ReconcileError") <= 1, "{:?}", pass.events);
-    // 5 ms, doubled up to 1000 s: the twenty-first attempt comes within three hours.
+    // 5 ms, doubled up to 1000 s: the twenty-first attempt is made within three hours.
     let pass = world.advance_to("2025-06-02T15:00:00Z");
     assert!(image(&world).is_some_and(|image| image.ends_with(":v1.121.0")), "{:?}", image(&world));
     assert_eq!(condition(&world).map(|(status, _)| status).as_deref(), Some("True"));
@@ -89,7 +89,7 @@ fn a_deployment_that_failed_is_tried_until_it_succeeds() {
 }
 
 #[test]
-fn what_people_change_of_the_deployment_is_put_back_within_the_hour() {
+fn user_changes_of_the_deployment_are_reverted_hourly() {
     let mut world = world().with(wanted("local", "charts/gardenlet:v1.121.0"));
     start_gardenlet_with_pods(&mut world);
     let pass = world.advance_to(SOON);

@@ -35,7 +35,7 @@ pub(crate) const DEFAULT: &str = "default";
 /// Which landscape.
 ///
 /// A directory holds one landscape, which has a name. Without a directory, a landscape is in the folder of its name where
-/// landscapes usually are; a name that is given beside a directory must be that of the landscape in it.
+/// landscapes usually are; a name that is given with a directory must be that of the landscape in it.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Which {
     /// Name of the landscape [default: that of the landscape in --data-dir, else default]
@@ -73,7 +73,7 @@ impl Which {
         ))
     }
 
-    /// Its directory, whatever is in it.
+    /// Directory of the landscape, regardless of its content.
     fn place(&self) -> Result<Directory, Failure> {
         let name = self.given().unwrap_or(DEFAULT);
         let is_label = !name.is_empty()

@@ -161,7 +161,7 @@ fn check(given: &Given, form: Form, output: &mut Output) -> Result<(), Failure> 
     Err(Failure::Failed(format!("{violated} of the rules about versions (profile {})", name_of(*profile))))
 }
 
-/// Says which processes do not start: they are not among those that the rules were asked about.
+/// Prints the processes that do not start, which the rules have not checked.
 fn not_started(fleet: &Fleet, output: &mut Output) -> Result<(), Failure> {
     fleet.crashes.iter().try_for_each(|crash| output.line(&format!("not among them: {crash}")))
 }

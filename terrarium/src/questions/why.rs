@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     why.lines(&name, now).iter().try_for_each(|line| output.line(&line.to_string()))
 }
 
-/// A line with the fields and objects that it is about.
+/// Record of a line with its fields and objects.
 fn record(line: &Line) -> Value {
     let text: String = line.words.iter().map(|words| words.text.as_str()).collect();
     let about = line.words.iter().filter_map(|words| {

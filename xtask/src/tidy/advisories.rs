@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Advisories that concern a crate of the tree, by the table in `docs/development/advisories.toml`: there is no network here.
+//! Check of the tree's crates against the advisories in `docs/development/advisories.toml`, without network access.
 //!
-//! An advisory that concerns a version in the tree and that nobody has decided about fails, and so does a decision about
-//! nothing. Of crates that the table does not know it cannot tell, and says so. `advisories.ignore` of `deny.toml`, which
-//! cargo-deny reads, names the advisories that were decided about, and no others.
+//! An advisory for a version in the tree without a decision is an error, and so is a decision without such an advisory. A
+//! crate that is missing in the table is a warning. `advisories.ignore` of `deny.toml`, which cargo-deny reads, names
+//! exactly the advisories with a decision.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,19 +21,19 @@ const FILE: &str = "docs/development/advisories.toml";
 struct Advisory {
     crate_: String,
     kind: String,
-    /// Versions that it does not concern.
+    /// Unaffected versions.
     fixed: Vec<VersionReq>,
 }
 
-/// What the table says.
+/// Content of the table.
 #[derive(Clone, Debug, Default)]
 struct Snapshot {
     as_of: String,
-    /// By id.
+    /// Advisories by id.
     advisories: BTreeMap<String, Advisory>,
-    /// Ids of advisories that are lived with.
+    /// Ids of accepted advisories.
     decided: BTreeSet<String>,
-    /// Crates of which all advisories are known.
+    /// Crates whose advisories are all in the table.
     looked_up: BTreeSet<String>,
 }
 
@@ -41,7 +41,7 @@ impl Snapshot {
     /// Reads the table.
     ///
     /// # Errors
-    /// It is no TOML, something is missing in it, or a version is none.
+    /// The document is not TOML, a field is missing, or a version is invalid.
     fn parse(document: &str) -> Result<Self, String> {
         let document: DocumentMut =
             document.parse().map_err(|error: toml_edit::TomlError| format!("{FILE}: {error}"))?;
@@ -73,7 +73,7 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// Looks at crates of the tree, each with its version.
+    /// Checks crates of the tree, each with its version.
     fn judge(&self, crates: &[(&str, Version)], findings: &mut Findings) {
         let mut met = BTreeSet::new();
         for (name, version) in crates {
@@ -129,7 +129,7 @@ pub(super) fn check(root: &Path, metadata: &Value, findings: &mut Findings) -> R
     Ok(())
 }
 
-/// Ids that cargo-deny passes over.
+/// Ids that cargo-deny ignores.
 fn ignored(deny: &str) -> Result<BTreeSet<String>, String> {
     let document: DocumentMut = deny.parse().map_err(|error: toml_edit::TomlError| format!("deny.toml: {error}"))?;
     let list = document.get("advisories").and_then(|table| table.get("ignore")).and_then(Item::as_array);
@@ -148,7 +148,7 @@ mod tests {
                          \"^0.9.4\"] }\nA-2 = { crate = \"b\", kind = \"unmaintained\", fixed = [] }\n[decisions]\nA-2 = \"why\"\n\
                          [looked_up]\ncrates = [\"a\", \"b\"]\n";
 
-    /// Crates of the tree; how many errors and warnings there are, and the first.
+    /// Number of errors, number of warnings and first text for crates of a tree.
     fn judged(table: &str, crates: &[(&str, &str)]) -> (usize, usize, String) {
         let crates: Vec<(&str, Version)> =
             crates.iter().map(|(name, version)| (*name, version.parse().expect("a version"))).collect();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_advisory_that_nobody_decided_about_fails() {
+    fn an_advisory_without_a_decision_fails() {
         for (a, errors) in [("1.2.0", 0), ("0.9.5", 0), ("1.1.9", 1), ("0.9.3", 1)] {
             let (found, warnings, first) = judged(TABLE, &[("a", a), ("b", "0.1.0")]);
             assert_eq!((found, warnings), (errors, 0), "{a}: {first}");
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_about_nothing_fails_and_an_unknown_crate_is_told() {
+    fn superfluous_decisions_fail_and_unknown_crates_are_reported() {
         let (errors, warnings, first) = judged(TABLE, &[("a", "1.2.0")]);
         assert_eq!((errors, warnings), (1, 0));
         assert!(first.contains("decides about A-2"), "{first}");
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_read_of_what_is_passed_over() {
+    fn ignored_ids_are_read() {
         let ids = ignored("[advisories]\nignore = [{ id = \"A-1\", reason = \"b\" }]\n").expect("a list");
         assert_eq!(ids, BTreeSet::from(["A-1".to_owned()]));
         assert!(ignored("[advisories]\n").is_err());

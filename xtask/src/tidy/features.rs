@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What may come with a dependency: the licences, bans and features of `deny.toml`, checked against `cargo metadata`.
+//! Check of `cargo metadata` against the licences, bans and features of `deny.toml`.
 //!
-//! The file is cargo-deny's, which takes minutes to build, so CI has this check. What is read of the file: `licenses.allow`,
-//! `bans.deny`, `bans.features`, and that no crate comes from a Git repository.
+//! The file is cargo-deny's, which takes minutes to build, so CI has this check. It reads `licenses.allow`, `bans.deny` and
+//! `bans.features`, and refuses crates from Git repositories.
 
 use std::iter::Peekable;
 use std::path::Path;

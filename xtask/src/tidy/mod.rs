@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the compiler does not check: who imports whom, which features are resolved, headers, docs, sizes,
-//! and who writes out a key.
+//! Checks in addition to the compiler's: imports between rooms, resolved features, headers, docs, sizes, and literal keys.
 //!
 //! **Tour.** [`imports`] the table of rooms; [`docs`] names, links and numbers in documents; [`features`] licences, bans and
-//! features of `deny.toml`; [`advisories`] what is known against a crate; [`files`] what every source file must begin with
-//! and must not contain; [`vocabulary`] keys that `api` alone writes out.
+//! features of `deny.toml`; [`advisories`] advisories about crates; [`files`] required headers and forbidden content of
+//! source files; [`vocabulary`] keys that only `api` writes out.
 
 mod advisories;
 mod docs;

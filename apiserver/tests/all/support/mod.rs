@@ -232,7 +232,7 @@ impl Garden {
         (parts.status.as_u16(), String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// What is warned of in the answer to a request.
+    /// Warnings in the answer to a request.
     pub(crate) async fn warnings(&self, method: &str, path: &str, type_: &str, body: &Value) -> Vec<String> {
         let (parts, _) = self.exchange(method, path, type_, body.to_string()).await;
         let texts = parts.headers.get_all("warning").into_iter().filter_map(|value| value.to_str().ok());

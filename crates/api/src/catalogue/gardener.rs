@@ -18,7 +18,7 @@ const fn column(name: &'static str, cell: Cell) -> Column {
     Column { format: "name", ..super::column(name, cell) }
 }
 
-/// As [`column`], only with `-o wide`.
+/// A column as [`column`], shown only with `-o wide`.
 const fn wide(name: &'static str, cell: Cell) -> Column {
     Column { format: "name", ..super::wide(name, cell) }
 }
@@ -28,7 +28,7 @@ const fn path(name: &'static str, path: &'static str) -> Column {
     column(name, Path(path))
 }
 
-/// A column with what clients are told of it.
+/// A column with a description.
 const fn about(description: &'static str, column: Column) -> Column {
     Column { description, ..column }
 }
@@ -65,7 +65,7 @@ const SEED: &[Column] = &[
     column("K8S Version", Function(|object| cells::text(object, "/status/kubernetesVersion", "<unknown>"))),
 ];
 
-/// What Kubernetes says of `metadata.namespace`.
+/// Description of `metadata.namespace`, as Kubernetes has it.
 const NAMESPACE: &str = "Namespace defines the space within which each name must be unique. An empty namespace is equivalent \
 to the \"default\" namespace, but \"default\" is the canonical representation. Not all objects are required to be scoped to a \
 namespace - the value of this field for those objects will be empty.\n\nMust be a DNS_LABEL. Cannot be updated. More info: \

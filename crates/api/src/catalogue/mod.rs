@@ -124,7 +124,7 @@ pub fn serves(cluster: &str, row: &ResourceInfo) -> bool {
 /// Column `Age`.
 const AGE: Column = Column::new("Age", "date", Cell::Path(".metadata.creationTimestamp"), 0);
 
-/// Column `Age` of Kubernetes' own kinds, whose printers make a text of it.
+/// Column `Age` of Kubernetes' own kinds, whose printers format the age as text.
 const PRINTED_AGE: Column = Column::new("Age", "age", Cell::Path(".metadata.creationTimestamp"), 0);
 
 /// A column of texts that is always shown.

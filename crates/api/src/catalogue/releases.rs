@@ -7,9 +7,9 @@
 //!
 //! A server that has no release, as that of the kinds of CustomResourceDefinitions, serves the union of all releases.
 //!
-//! Source: pkg/apis/{core/v1beta1,core/v1,extensions/v1alpha1,operator/v1alpha1,seedmanagement/v1alpha1,settings/v1alpha1}/types_*.go
-//! of v1.80.0 to v1.149.0: the first release that has the path from the kind to the field, and the first one after it that does
-//! not.
+//! Source: types_*.go of v1.80.0 to v1.149.0 in pkg/apis/{core/v1beta1,core/v1,extensions/v1alpha1,operator/v1alpha1,
+//! seedmanagement/v1alpha1,settings/v1alpha1}: the first release that has the path from the kind to the field, and the first
+//! one after it that does not.
 
 use apimachinery::catalogue::{FieldDefault, Life, ReleasedField};
 use apimachinery::release::Releases;
@@ -115,7 +115,7 @@ const AUTOSCALER_LIMITS: &[Row] = &[("featureGates", since(124)), ("maxAllowed",
 /// Below the settings of backups.
 const BACKUP: &[Row] = &[("secretRef", until(123))];
 
-/// Below `spec` of a Shoot.
+/// Fields below `spec` of a Shoot.
 const SHOOT: &[Row] = &[
     ("accessRestrictions", since(107)),
     ("credentialsBindingName", since(98)),
@@ -170,7 +170,7 @@ const SHOOT_STATUS: &[Row] = &[
     ("networking.egressCIDRs", since(107)),
 ];
 
-/// Below `spec` of a CloudProfile or NamespacedCloudProfile, and of the result of both.
+/// Fields below `spec` of a CloudProfile or NamespacedCloudProfile, and of their merged profile.
 const OFFERS: &[Row] = &[
     ("kubernetes.versions.[].lifecycle", since(137)),
     ("machineImages.[].versions.[].capabilityFlavors", since(128)),
@@ -181,7 +181,7 @@ const OFFERS: &[Row] = &[
     ("machineTypes.[].machineControllerManager", since(137)),
 ];
 
-/// As [`OFFERS`], but not of a NamespacedCloudProfile's own specification.
+/// Fields as [`OFFERS`] that a NamespacedCloudProfile's own specification does not have.
 const PROFILE: &[Row] = &[
     ("bastion", since(101)),
     ("capabilities", between(118, 128)),
@@ -399,7 +399,7 @@ mod tests {
     use super::super::{all, controller_deployments_view, find, is_aggregated};
 
     #[test]
-    fn a_release_serves_what_it_has() {
+    fn a_release_serves_its_own_resources() {
         let served = |release: u16| {
             let rows = all().iter().chain([controller_deployments_view()]).filter(|row| is_aggregated(row));
             let rows = rows.filter(|row| row.at(Release(release)).is_served());

@@ -29,10 +29,10 @@ pub struct ClusterSpec {
     /// taken everywhere. Without it the landscape has made one for the cluster.
     #[schema(rename = "clientCA")]
     pub client_ca: String,
-    /// Network of the pods, in CIDR form. Without it that which Shoots have by default: `100.96.0.0/11`.
+    /// Network of the pods, in CIDR form. Default: that of Shoots, `100.96.0.0/11`.
     #[schema(rename = "podCIDR")]
     pub pod_cidr: String,
-    /// Network of the Services, in CIDR form. Without it that which Shoots have by default: `100.64.0.0/13`.
+    /// Network of the Services, in CIDR form. Default: that of Shoots, `100.64.0.0/13`.
     #[schema(rename = "serviceCIDR")]
     pub service_cidr: String,
 }

@@ -241,7 +241,7 @@ impl<'a> Node<'a> {
         self.size.unwrap_or(Size::UNKNOWN)
     }
 
-    /// Fills the size from the place, or the type, if nothing else has told it.
+    /// Fills the size from the place or the type if it is not known yet.
     fn sized(mut self) -> Self {
         self.size = self.size.or_else(|| match self.place {
             Place::At(declared) => Some(Size { least: 0, most: declared.most }),
@@ -386,7 +386,7 @@ impl<'a> Estimator<'a> {
         let cost = costs.into_iter().fold(0, u64::saturating_add);
         let mut node = Node::new(cost, result.type_.clone());
         match &comprehension.accu_init.expr {
-            // A name for a value: the loop is never entered.
+            // A binding of a name to a value: the loop is never entered.
             _ if is_binding(comprehension) => {
                 (node.size, node.value, node.key) = (result.size, result.value, result.key);
             }

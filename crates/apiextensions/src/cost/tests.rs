@@ -44,7 +44,7 @@ fn text(_: &str, most: Option<u64>) -> Value {
     with(json!({ "type": "string" }), "maxLength", most)
 }
 
-/// Costs that kube-apiserver computes, without a limit of the value's size and with one.
+/// Costs computed by kube-apiserver, without and with a limit of the value's size.
 #[test]
 fn estimates_are_those_of_kubernetes() {
     type Make = fn(&str, Option<u64>) -> Value;

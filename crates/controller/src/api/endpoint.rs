@@ -218,7 +218,7 @@ impl Endpoint {
         }
     }
 
-    /// As [`Self::patch`], as a dry run that takes no unknown field.
+    /// Patches as [`Self::patch`], as a dry run that refuses unknown fields.
     pub(crate) fn patch_dry_run(&self, path: &str, patch: &Patch) -> Answering<'_, Shared> {
         let path = format!("{path}?dryRun=All&fieldValidation=Strict");
         match patch.body() {

@@ -239,7 +239,7 @@ impl<K: Readable> Api<K> {
         TypedAnswer::new(self.endpoint.patch(self.endpoint.path_of_name(name), patch))
     }
 
-    /// As [`Api::patch`], as a dry run that takes no unknown field.
+    /// Patches as [`Api::patch`], as a dry run that refuses unknown fields.
     pub fn patch_dry_run(&self, name: &str, patch: &Patch) -> impl Future<Output = Result<K, Error>> + Send {
         TypedAnswer::new(self.endpoint.patch_dry_run(&self.endpoint.path_of_name(name), patch))
     }

@@ -192,8 +192,8 @@ pub fn is_built_in(deployment: &ControllerDeployment) -> bool {
     chart.is_some_and(|chart| chart.starts_with(BUILT_IN_CHARTS))
 }
 
-/// A hint for a registration whose kinds an extension of the landscape's own controls; `None`: the conflict is with a user's
-/// registration. Upstream has no extensions that are there without being installed.
+/// Hint for a registration whose kinds a built-in extension of the landscape controls; `None`: the conflict is with a
+/// user's registration. Upstream has no built-in extensions.
 pub fn way_out(
     registration: &ControllerRegistration,
     others: &[Arc<ControllerRegistration>],

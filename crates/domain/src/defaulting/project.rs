@@ -10,7 +10,7 @@ use super::add_toleration;
 const OWNER: &str = "owner";
 
 /// Fills the defaults of a Project and brings its members' roles into their stored form: `role` is the first,
-/// `roles` the others, without repetition; the owner has role `owner`, and nobody else has.
+/// `roles` the others, without repetition; only the owner has role `owner`.
 pub fn project(project: &mut Project) {
     let spec = &mut project.spec;
     if let Some(owner) = &mut spec.owner {
@@ -59,7 +59,7 @@ fn roles(member: &ProjectMember) -> Vec<String> {
     roles
 }
 
-/// A member without a role may look.
+/// Sets the roles of a member; a member without a role becomes a viewer.
 fn set_roles(member: &mut ProjectMember, roles: Vec<String>) {
     let mut roles = roles.into_iter();
     member.role = roles.next().unwrap_or_else(|| "viewer".to_owned());
@@ -132,10 +132,10 @@ mod tests {
             &[("alice", &["admin", "owner"]), ("bob", &["viewer"])],
             &[("alice", &["admin"]), ("bob", &["viewer", "owner"])],
         );
-        // One that is no member yet becomes one by admission; the old one loses the role at once.
+        // Admission adds an owner that is not a member yet; the old owner loses the role at once.
         check("carol", &[("alice", &["owner", "uam"])], &[("alice", &["uam"])]);
         check("carol", &[("alice", &["owner"])], &[("alice", &["viewer"])]);
-        // The role alone makes nobody the owner.
+        // The role alone does not make a member the owner.
         check(
             "alice",
             &[("alice", &["admin", "owner"]), ("bob", &["admin", "owner"])],

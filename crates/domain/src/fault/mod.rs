@@ -345,7 +345,7 @@ pub fn stops_heartbeats(fault: &Fault, gardenlet: Process<'_>, now: DateTime<Utc
             && gardenlet.seed == Some(fault.spec.seed_name.as_str()))
 }
 
-/// How a task of a Shoot ends: with the fault's code before those that the extension of its provider finds in the text.
+/// Failure of a Shoot's task: the fault's code, then the codes that the provider's extension finds in the text.
 pub fn task_failure(fault: &Fault, task: &str, provider: &str) -> TaskFailure {
     let settings = &fault.spec.settings;
     let given = settings.get(MESSAGE).filter(|message| !message.is_empty()).cloned();

@@ -158,16 +158,16 @@ pub struct Course {
     pub last: Shoot,
     /// The first run after the end that can find something; None: no later run finds anything.
     next: Option<(DateTime<Utc>, Span)>,
-    /// Changes of the last run, to tell a repeated failure once.
+    /// Changes of the last run, so that a repeated failure is reported once.
     told: Vec<Change>,
 }
 
 /// The first change of a Shoot after the end of its [`Course`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// No later run changes anything, as far as today's offer and Shoot go.
+    /// No change at any later run, given today's offer and Shoot.
     Never,
-    /// No change until this instant, which is the end of what is computed ([`AHEAD`]).
+    /// No change until this instant, the end of the computation ([`AHEAD`]).
     NotBefore(DateTime<Utc>),
     /// This change, or this failure if no later run changes anything.
     Change(Box<Change>),
@@ -218,7 +218,7 @@ impl Course {
         course.changes.into_iter().next().map_or(Next::Never, |failure| Next::Change(Box::new(failure)))
     }
 
-    /// Carries one run of maintenance out and finds the next.
+    /// Carries out one run of maintenance and finds the next.
     fn run(&mut self, now: DateTime<Utc>, span: Span, offer: &Offer, settings: &Settings<'_>) {
         self.next = None;
         let offered = offer.at(now);

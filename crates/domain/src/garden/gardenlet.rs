@@ -137,8 +137,8 @@ pub fn wanted(gardenlet: &Gardenlet, profile: &str) -> Result<Wanted, String> {
     Ok(Wanted { config_map, configuration, deployment })
 }
 
-/// The image of an extension's Deployment that follows the gardenlets, in a version; `None`: it has it already, or an
-/// annotation gives it a version of its own.
+/// Image, in a version, for the Deployment of an extension that follows the gardenlets; `None`: it has that image already,
+/// or an annotation pins another version.
 pub fn followed(extension: &Deployment, version: &str) -> Option<String> {
     if extension.metadata.annotation(annotation::COMPONENT_VERSION).is_some() {
         return None;

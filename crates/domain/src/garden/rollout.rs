@@ -85,7 +85,7 @@ fn last_end(container: &ContainerStatus) -> Option<(i32, String)> {
     Some((ended.exit_code, line.trim_start_matches("Error: ").trim_start_matches("error: ").to_owned()))
 }
 
-/// Why a process ended, in a line that is never empty: the last that it said, but for the hint that follows a panic.
+/// Reason for the end of a process, never empty: its last line, without the hint that follows a panic.
 pub fn last_words(ended: &ContainerStateTerminated) -> String {
     let lines = ended.message.lines().map(str::trim);
     let mut said = lines.rev().filter(|line| !line.is_empty() && !line.starts_with("note: run with `RUST_BACKTRACE"));

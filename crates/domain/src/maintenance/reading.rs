@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Updates that upstream's code makes and the documents read otherwise.
+//! Updates on which upstream's code and the documents differ.
 //!
 //! | upstream, and here | the documents |
 //! | --- | --- |
@@ -40,7 +40,7 @@ pub fn of_machine_image(
         return None;
     }
     let (from, to) = (Version::parse(from).ok()?, Version::parse(to).ok()?);
-    // A patch of the minor comes first in both readings.
+    // Both readings update to a patch of the minor first.
     if (from.major, from.minor) == (to.major, to.minor) {
         return None;
     }

@@ -11,13 +11,14 @@
 //!
 //! forced           delete all (grace 0), wait for nobody
 //!
-//! nothing left     pods that came since begin at the top, as often as a pod is asked; without any, the node is drained
+//! nothing left     new pods start at the top, in at most as many rounds as a pod has retries; without new pods the node
+//!                  is drained
 //! ```
 //!
 //! An attempt that fails is repeated after 5 s, with the pods that are there then and all retries anew. Attempts live in
 //! memory, as upstream's do: after a restart the next one begins. The time-out counts from the Machine's deletion and
-//! survives. Unlike upstream an attempt looks at the node again before it ends: a scheduler that had not seen yet that the
-//! node is cordoned may have put pods there.
+//! survives. Unlike upstream an attempt checks the node again before it ends: a scheduler that had not yet observed the
+//! cordon may have placed pods there.
 //! Source: pkg/util/provider/drain/drain.go of machine-controller-manager v0.58.0.
 
 use std::collections::BTreeMap;
@@ -191,7 +192,7 @@ pub struct Attempt {
     round: u32,
     /// Those with claims that were refused in this round.
     refused: Vec<usize>,
-    /// How often pods came meanwhile.
+    /// Number of times that new pods were added.
     looks: u32,
 }
 
@@ -204,8 +205,8 @@ impl Attempt {
         attempt
     }
 
-    /// Goes on with pods that came to the node since it began; `false`: there are none, or they come without end, as those
-    /// of a template that names the node.
+    /// Adds pods that were placed on the node since the attempt began; `false` if there are none, or if the limit of rounds
+    /// is reached, as with a pod template that names the node.
     pub fn take_up(&mut self, mut pods: Vec<Pod>, now: DateTime<Utc>) -> bool {
         pods.retain(|pod| self.pods.iter().all(|(known, _)| known.uid != pod.uid));
         if pods.is_empty() || self.looks >= self.terms.retries.max(1) {
@@ -514,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_came_meanwhile_is_asked_as_all_others_are() {
+    fn pods_added_during_a_drain_are_evicted() {
         let mut attempt = Attempt::begin("n", terms(false, 10, 7200), vec![pod("a")], at(0));
         assert!(!attempt.take_up(vec![pod("a")], at(0)), "it is known");
         let ask = |attempt: &mut Attempt, present: &[&str], now: i64| {
@@ -537,7 +538,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_that_come_without_end_do_not_hold_a_drain_up() {
+    fn endless_new_pods_do_not_block_a_drain() {
         for (is_forced, retries, looks) in [(false, 3, 3), (true, 1, 1)] {
             let mut attempt = Attempt::begin("n", terms(is_forced, retries, 7200), Vec::new(), at(0));
             let taken = (0..9).take_while(|number| attempt.take_up(vec![pod(&number.to_string())], at(0)));

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// Type of the condition that says whether the kubelet is ready.
 pub const READY: &str = "Ready";
-/// Type of the condition that says that a Node is going.
+/// Type of the condition of a Node whose Machine is being deleted.
 pub const TERMINATING: &str = "Terminating";
 
 /// Whether condition Ready is `True`.

@@ -6,8 +6,8 @@ use apimachinery::meta::ObjectMeta;
 
 use super::{Component, Instance, Landscape, library};
 
-/// The instance of a component by its name. Of extensions only those are known whose version is that of their library; they
-/// have the same name on each seed.
+/// Returns the instance of a component by its name. The only extensions known are those released with Gardener, whose
+/// version is that of their library; they have the same name on each seed.
 pub fn instance(component: &str, owner: &str, version: &str) -> Option<Instance> {
     if let Some(extension) = library::of_component(component) {
         return Some(Instance::owned(Component::Extension, extension, version));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rule E1: which library an extension has, and which gardenlets it is compared with.
+//! Rule E1: the library of an extension and the gardenlets with which it is compared.
 //!
 //! The library is declared: annotation `terrarium.dev/extensions-library-version` of its ControllerDeployment. An extension
 //! that is released with Gardener, as provider-local is, has the library of its own version ([`of_component`]).
@@ -28,21 +28,21 @@ pub const TOO_NEW: &str = "ExtensionLibraryTooNew";
 /// Prefix of the names of the Deployments of extensions.
 const DEPLOYMENT_PREFIX: &str = "gardener-extension-";
 
-/// The name of an extension whose Deployment has this name, if it is released with Gardener: its version is that of its
+/// Name of the extension with this Deployment if the extension is released with Gardener: its version is that of its
 /// library.
 pub fn of_component(deployment: &str) -> Option<&str> {
     let name = deployment.strip_prefix(DEPLOYMENT_PREFIX)?;
     (deployment == PROVIDER_LOCAL).then_some(name)
 }
 
-/// The Deployment of an extension that is released with Gardener; `None`: the extension is none of these.
+/// Deployment of an extension that is released with Gardener; `None` for any other extension.
 pub fn deployment_of(extension: &str) -> Option<String> {
     let name = format!("{DEPLOYMENT_PREFIX}{extension}");
     of_component(&name).is_some().then_some(name)
 }
 
-/// The gardenlets of a landscape: those that run, and for a Seed without one the gardenlet that reconciled it last. That one
-/// comes back in its version.
+/// Gardenlets of a landscape: the running ones, and for a Seed without a running one the gardenlet that reconciled it
+/// last, which keeps its version when it restarts.
 pub fn gardenlets<'a>(running: &Landscape, seeds: impl IntoIterator<Item = &'a Seed>) -> Vec<Instance> {
     let is_gardenlet = |instance: &&Instance| instance.component == Component::Gardenlet;
     let mut all: Vec<Instance> = running.instances.iter().filter(is_gardenlet).cloned().collect();
@@ -51,8 +51,8 @@ pub fn gardenlets<'a>(running: &Landscape, seeds: impl IntoIterator<Item = &'a S
     all
 }
 
-/// The version of an extension that follows the gardenlets of a landscape: that of the oldest. `own` is the one of the
-/// gardenlet that asks.
+/// Version of an extension that follows the gardenlets of a landscape: that of the oldest. `own`: version of the
+/// requesting gardenlet.
 pub fn followed<'a>(own: &'a str, gardenlets: &'a [Instance]) -> &'a str {
     let Some(version) = GardenerVersion::parse(own) else { return own };
     let others = gardenlets.iter().filter_map(|one| Some((GardenerVersion::parse(&one.version)?, &*one.version)));
@@ -121,9 +121,9 @@ odd      | 1.120.0         => failed parsing version of extension \"odd\": Inval
         };
         let version = |own, seeds: &[Seed]| followed(own, &gardenlets(&running, seeds)).to_owned();
         assert_eq!(version("v1.135.0", &[]), "v1.134.2");
-        // A gardenlet that runs counts, not what it did last.
+        // The version of a running gardenlet counts, not the one recorded in the Seed.
         assert_eq!(version("v1.135.0", &[seed("b", "v1.133.0"), seed("c", "odd")]), "v1.134.2");
-        // One that does not run comes back in its version.
+        // A gardenlet that does not run keeps its version when it restarts.
         assert_eq!(version("v1.135.0", &[seed("c", "v1.134.0")]), "v1.134.0");
         assert_eq!(version("v1.134.2-dev", &[]), "v1.134.2-dev", "equal versions are the same");
         assert_eq!(version("latest", &[]), "latest");

@@ -255,7 +255,7 @@ impl Landscape {
         own.filter_map(|instance| GardenerVersion::parse(&instance.version))
     }
 
-    /// The version of Gardener that a landscape is said to have: the one that last operated the Garden, else that of the newest
+    /// Gardener version that is reported for a landscape: the version that last operated the Garden, else that of the newest
     /// gardener-apiserver.
     pub fn gardener(&self) -> Option<&str> {
         let apiservers = self.instances.iter().filter(|instance| instance.component == Component::Apiserver);
@@ -311,7 +311,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// All of them, in their order.
+    /// All rules in their order.
     pub const ALL: [Self; 14] = [
         Self::V0,
         Self::A1,

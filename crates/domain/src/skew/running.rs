@@ -7,7 +7,7 @@
 //! | gardener-controller-manager, gardener-scheduler, gardener-admission-controller | C1, C2 |
 //! | gardenlet | G1, G2 |
 //! | gardener-operator | O1, O2, as far as it is itself too far from the others |
-//! | an extension whose version is that of its library | E1 |
+//! | an extension that is released with Gardener | E1 |
 //!
 //! What others violate beside it is told to them. Steps (T1, T2) and versions that were recorded (O3a, O3b, P1) are for
 //! starts. Without a gardener-apiserver there is nobody to be newer or older than.

@@ -136,9 +136,8 @@ pub fn allowed_downgrade(landscape: &Landscape, candidate: &Candidate, profile: 
     }
 }
 
-/// The mark from which a component that starts skips a minor. An instance of gardener-apiserver that joins others is compared
-/// with them: rule A1 says how far from them it may be. The first one that comes back after all have gone is compared with
-/// what ran.
+/// Recorded version from which a starting component skips a minor. An instance of gardener-apiserver that joins others is
+/// compared with them by rule A1. The first instance after all have ended is compared with the recorded version.
 fn skips_since_mark(
     landscape: &Landscape,
     instance: &Instance,
@@ -217,7 +216,7 @@ fn left_behind_text(left: &Instance, version: &GardenerVersion) -> String {
     format!("cannot roll out gardener-apiserver {version}: {name} {old} would be too old")
 }
 
-/// Rule E1 of an extension.
+/// Refusal of an extension by rule E1.
 pub(super) fn library_refused(landscape: &Landscape, instance: &Instance, violation: &Violation) -> Refused {
     let oldest = violation.against.first();
     let text = extension_text(landscape, instance, oldest);
@@ -321,14 +320,14 @@ pub fn refusal_line(instance: &Instance, refused: &Refused) -> String {
     )
 }
 
-/// The rule that the last line of a component names.
+/// Rule that is named in the last line of a component.
 pub fn rule_of_line(line: &str) -> Option<Rule> {
     let (_, tail) = line.rsplit_once("[rule=")?;
     Rule::named(tail.split(',').next()?)
 }
 
-/// True if a component that was refused for a rule is refused with the instances that run now, too. The versions that ran
-/// before do not change, so a downgrade stays one; an instance that ran at the same time may have gone meanwhile.
+/// True if a component that was refused by a rule is refused by the instances that run now, too. Recorded versions do not
+/// change, so a downgrade stays refused; an instance that ran at the same time may have ended since.
 pub fn stays_refused(running: &Landscape, instance: &Instance, rule: Rule, profile: Profile) -> bool {
     if matches!(rule, Rule::V0 | Rule::T1 | Rule::T2 | Rule::O3a | Rule::O3b) {
         return true;
@@ -435,9 +434,9 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
         }
     }
 
-    /// Instances that run, the refused one, its rule, the answer.
+    /// Running instances, refused instance, its rule, expected result.
     #[test]
-    fn a_refusal_ends_when_who_caused_it_has_gone() {
+    fn a_refusal_ends_with_the_instance_that_caused_it() {
         for (running, (name, version), rule, expected) in [
             (&[("api", "1.121.0")][..], ("gcm", "1.121.0"), Rule::C1, false),
             (&[("api", "1.121.0"), ("api", "1.120.0")], ("gcm", "1.121.0"), Rule::C1, true),
@@ -455,7 +454,7 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
         }
     }
 
-    /// All instances were scaled away: the highest version that ran, who comes back, what it is told.
+    /// All instances were scaled down: highest recorded version, version of the starting instance, expected rule.
     #[test]
     fn the_first_apiserver_to_come_back_skips_no_minor() {
         for (mark, version, expected) in [

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Gardenlets and ManagedSeeds.
 //!
-//! Unlike upstream: a configuration that an object has already is not judged again, so that one that an earlier release has
-//! taken can stay.
+//! Unlike upstream: an unchanged configuration is not validated again, so that a configuration accepted by an earlier
+//! release can stay.
 //!
 //! Source: pkg/apis/seedmanagement/{v1alpha1/defaults_*.go,validation} @ v1.120.0.
 
@@ -171,17 +171,17 @@ fn bootstrap(gardenlet: &GardenletConfig) -> Bootstrap {
     }
 }
 
-/// What stands in the configuration of a Gardenlet is stored as gardenlet reads it.
+/// Brings the configuration of a Gardenlet into the form in which gardenlet reads it.
 pub fn canonicalize_gardenlet(gardenlet: &mut Gardenlet) {
     configuration::canonical(&mut gardenlet.spec.config);
 }
 
-/// As [`canonicalize_gardenlet`], of a ManagedSeed.
+/// Brings the configuration of a ManagedSeed into the form in which gardenlet reads it.
 pub fn canonicalize_managed_seed(seed: &mut ManagedSeed) {
     configuration::canonical(&mut seed.spec.gardenlet.config);
 }
 
-/// What is judged of how a gardenlet is deployed.
+/// Validated fields of a gardenlet's deployment.
 struct Deployed<'a> {
     replicas: Option<i32>,
     history: Option<i32>,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! GardenletConfigurations that Gardenlets and ManagedSeeds carry.
+//! GardenletConfigurations in Gardenlets and ManagedSeeds.
 //!
-//! Unlike upstream: feature gates are gardenlet's own business there, too, but fields that do not exist are warned of before
-//! they are dropped.
+//! Feature gates are left to gardenlet, as upstream. Unlike upstream: a warning names each unknown field before it is
+//! dropped.
 //!
 //! Source: pkg/gardenlet/apis/config/v1alpha1/validation, pkg/apis/seedmanagement/{encoding,validation},
 //! k8s.io/component-base/config/validation @ v1.120.0.
@@ -21,25 +21,25 @@ use super::{Errors, meta, seed as seeds};
 
 /// Kind of a configuration.
 const KIND: &str = "GardenletConfiguration";
-/// What upstream says of the list of kinds that a configuration may be of.
+/// Source location that upstream's message about an unknown kind names.
 const SCHEME: &str = "pkg/apis/seedmanagement/encoding/encoding.go:25";
 const LOG_LEVELS: [&str; 3] = ["debug", "info", "error"];
 const LOG_FORMATS: [&str; 2] = ["json", "text"];
 const PURPOSES: [&str; 5] = ["development", "evaluation", "infrastructure", "production", "testing"];
 
-/// How gardenlet gets its first credentials.
+/// Source of gardenlet's first credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bootstrap {
-    /// By a bootstrap token or a ServiceAccount.
+    /// A bootstrap token or a ServiceAccount.
     Given,
-    /// Not at all; whether the configuration of another gardenlet is merged in.
+    /// No bootstrap credentials.
     None {
         /// `spec.gardenlet.mergeWithParent`
         merges: bool,
     },
 }
 
-/// A configuration that could be read.
+/// A parsed configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Configuration {
     tree: Value,
@@ -47,10 +47,10 @@ pub struct Configuration {
     pub unknown: Vec<String>,
 }
 
-/// Reads a configuration; one that is not there is empty.
+/// Reads a configuration; a missing one is empty.
 ///
 /// # Errors
-/// It is of another kind, or a value is of a wrong type: in upstream's words.
+/// The configuration is of another kind, or a value has a wrong type; the text is upstream's.
 pub fn read(config: &RawExtension) -> Result<Configuration, String> {
     let mut tree = config.value();
     if tree.is_null() {
@@ -69,7 +69,7 @@ pub fn read(config: &RawExtension) -> Result<Configuration, String> {
     Ok(Configuration { tree: decoded.tree, unknown: decoded.unknown })
 }
 
-/// Fills in what upstream does: a Seed is described, even if by nothing.
+/// Fills in upstream's default: an empty `seedConfig`.
 pub fn default(config: &mut RawExtension) {
     let mut tree = config.value();
     if tree.is_null() {
@@ -83,7 +83,7 @@ pub fn default(config: &mut RawExtension) {
     }
 }
 
-/// The configuration as it is stored: of the fields that there are, with its kind. One that cannot be read stays.
+/// Brings the configuration into its stored form: known fields and the kind. An unreadable configuration is unchanged.
 pub fn canonical(config: &mut RawExtension) {
     if let Ok(Configuration { tree, .. }) = read(config)
         && tree != config.value()
@@ -92,7 +92,7 @@ pub fn canonical(config: &mut RawExtension) {
     }
 }
 
-/// What to warn of: fields that do not exist.
+/// Warnings about unknown fields.
 pub fn warnings(config: &RawExtension, path: &str) -> Vec<String> {
     let unknown = read(config).map(|read| read.unknown).unwrap_or_default();
     unknown.iter().map(|field| format!("unknown field \"{path}.{field}\"")).collect()
@@ -101,7 +101,7 @@ pub fn warnings(config: &RawExtension, path: &str) -> Vec<String> {
 /// All violations of the configuration of an object.
 pub fn validate(config: &RawExtension, bootstrap: Bootstrap, path: &Path) -> Errors {
     let mut errors = Errors::new();
-    // Who reads the object has said so already.
+    // Admission has already reported an unreadable configuration.
     let Ok(Configuration { tree, .. }) = read(config) else { return errors };
     let seed = template(&tree);
     if seed.as_ref().is_some_and(|seed| !seed.metadata.name.is_empty()) {
@@ -173,12 +173,12 @@ fn list(tree: &Value) -> impl Iterator<Item = &Value> {
     tree.as_array().into_iter().flatten()
 }
 
-/// A number.
+/// Adds an error if a number is negative.
 fn not_negative(errors: &mut Errors, tree: &Value, field: &str, path: &Path) {
     meta::non_negative(errors, tree[field].as_i64().unwrap_or_default(), &path.child(field));
 }
 
-/// A duration, which upstream prints as a number; it may have another name there.
+/// Adds an error if a duration is negative. Upstream prints it as a number, some under another field name.
 fn no_negative_time(errors: &mut Errors, tree: &Value, path: &Path) {
     let duration = typed::<Duration>(tree).map_or(0, |duration| duration.nanoseconds);
     meta::non_negative(errors, duration, path);
@@ -228,7 +228,7 @@ fn leader_election(errors: &mut Errors, tree: &Value, path: &Path) {
 
 fn controllers(errors: &mut Errors, tree: &Value, path: &Path) {
     backup_entry(errors, &tree["backupEntry"], &path.child("backupEntry"));
-    // Field, and the name by which upstream tells it.
+    // Field, and its name in upstream's message.
     let timed: [(&str, &[(&str, &str)]); 5] = [
         ("bastion", &[]),
         (
@@ -323,7 +323,7 @@ fn external_address(errors: &mut Errors, tree: &Value, path: &Path) {
     }
 }
 
-/// How gardenlet reaches the garden.
+/// Validates the connection of gardenlet to the garden.
 fn connection(errors: &mut Errors, tree: &Value, bootstrap: Bootstrap, path: &Path) {
     if tree.is_null() {
         return;
@@ -356,7 +356,7 @@ fn connection(errors: &mut Errors, tree: &Value, bootstrap: Bootstrap, path: &Pa
 mod tests {
     use super::*;
 
-    /// What stands in a configuration, and what is said of it.
+    /// Asserts the errors of a configuration.
     #[track_caller]
     fn check(tree: Value, bootstrap: Bootstrap, expected: &[&str]) {
         let found = validate(&RawExtension::from(tree.clone()), bootstrap, &Path::new("c"));
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_has_its_kind_and_known_fields() {
+    fn stored_configurations_have_their_kind_and_known_fields() {
         let mut config = RawExtension::from(json!({"logLevel": "info", "foo": 1}));
         assert_eq!(warnings(&config, "spec.config"), ["unknown field \"spec.config.foo\""]);
         canonical(&mut config);
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_of_a_configuration_is_a_template_without_a_name() {
+    fn a_seed_template_has_no_name() {
         check(json!({"seedConfig": {"spec": {}}}), Bootstrap::Given, &[]);
         check(
             json!({"seedConfig": {"metadata": {"name": "a", "labels": {"-": "b"}}, "spec": {

@@ -49,19 +49,19 @@ impl Network {
         self.prefix
     }
 
-    /// The first address and the number of addresses; `None`: they are not IPv4. Of the widest network the last address is
-    /// left out.
+    /// First address and number of addresses; `None` if they are not IPv4. The last address of the widest network is left
+    /// out.
     pub fn ipv4(self) -> Option<(u32, u32)> {
         let first = u32::try_from(self.base(self.prefix).checked_shl(self.width - self.prefix)?).ok()?;
         let count = 1_u64.checked_shl(self.width - self.prefix)?;
         self.is_ipv4().then(|| (first, u32::try_from(count).unwrap_or(u32::MAX)))
     }
 
-    /// An address made of a text: equal texts have equal addresses; different ones mostly have different ones. `None`: the
-    /// addresses are not IPv4, or there is no room.
+    /// Derives an address from a text: equal texts have equal addresses, different texts mostly different ones. `None` if the
+    /// network is not IPv4 or too small.
     pub fn address(self, text: &str) -> Option<Ipv4Addr> {
         let (first, count) = self.ipv4()?;
-        // The first is the network's, the second that of its gateway, the last for everybody.
+        // Reserved: the network address, the gateway and the broadcast address.
         let room = u64::from(count).checked_sub(3).filter(|room| *room > 0)?;
         let number = u64::from(first) + 2 + fnv64(text.bytes()) % room;
         u32::try_from(number).ok().map(Ipv4Addr::from)

@@ -84,7 +84,7 @@ impl Directory {
         Ok((directory, Lock(lock)))
     }
 
-    /// Removes what a process that was killed wrote aside: of a checkpoint it may be as long as the whole state.
+    /// Removes temporary files of a process that was killed: that of a checkpoint may be as large as the whole state.
     fn tidy(&self) -> io::Result<()> {
         for file in fs::read_dir(&self.root)? {
             let name = file?.file_name();

@@ -127,11 +127,11 @@ pub(super) fn run(shared: &Shared, jobs: &mpsc::Receiver<Job>, busy: &AtomicBool
     }
 }
 
-/// Has sled open the store if the start has not done so.
+/// Opens the store in sled if the start has not done so.
 fn open_store(shared: &Shared) {
     let head = shared.published().head;
     let Ok((store, _)) = shared.store(head) else { return };
-    // sled panics on some of what it cannot read.
+    // sled panics on some files that it cannot read.
     let opened = catch_unwind(AssertUnwindSafe(|| store.ready()));
     match opened.unwrap_or_else(|_| Err(Broken("sled gave up".to_owned()))) {
         Ok(_) => {}

@@ -15,8 +15,8 @@
 //!            checkpoint-REVISION…  every object at a revision: the base and the last
 //! ```
 //!
-//! **Start-up** is the last checkpoint and the journal behind it, and sled is opened behind the start; a log that was not
-//! left cleanly compares its store with the journals first. One that ends before `REACHED` is healed or refused.
+//! **Start-up** reads the last checkpoint and the journal after it; sled is opened after the start, except that a log that
+//! was not closed cleanly first compares its store with the journals. A log that ends before `REACHED` is healed or refused.
 //! **Heartbeats** (volatile entries) are not written: they are in memory and, after a clean
 //! stop, in the checkpoint. So that their revisions are not given out again after a crash, some thousand of them are
 //! reserved with one write; a crash skips the rest.
@@ -261,7 +261,7 @@ impl SledLog {
         repair::repair(directory.as_ref(), discard)
     }
 
-    /// Why a log in this directory would take no writes: the disk is full.
+    /// Reason for which a log in this directory would accept no writes: a full disk.
     pub fn no_room(directory: impl AsRef<Path>) -> Option<Trouble> {
         trouble::no_room(directory.as_ref())
     }

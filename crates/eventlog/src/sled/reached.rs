@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The file `REACHED`: the end of the journal, kept apart from it.
 //!
-//! A journal that was cut short looks like one whose last write a crash has torn. This file tells them apart. It is
-//! overwritten in place after each group was synced, and is not synced itself: after the end of the process it names the
-//! last group, after a power failure that group or an earlier one, and never one that the journal did not have.
+//! A truncated journal looks like one whose last write was torn by a crash. This file distinguishes them. It is overwritten
+//! in place after each group was synced, and is not synced itself: after the end of the process it names the last group,
+//! after a power failure that group or an earlier one, and never a group that the journal did not have.
 //!
 //! ```text
 //! file = revision of the last record (8 bytes) · ceiling (8) · checksum of both (8)
@@ -35,14 +35,14 @@ pub(super) struct Reach {
 pub(super) enum Found {
     /// The end of the journal.
     Reach(Reach),
-    /// No file: the log is of an earlier version, or the file was removed.
+    /// The file does not exist: the log is of an earlier version, or the file was removed.
     Missing,
     /// The checksum is wrong.
     Damaged,
 }
 
 impl Found {
-    /// The end of the journal, if the file tells it.
+    /// Returns the end of the journal if the file is intact.
     pub(super) fn reach(self) -> Option<Reach> {
         match self {
             Self::Reach(reach) => Some(reach),
@@ -92,7 +92,7 @@ impl Reached {
         File::options().write(true).open(directory.path(REACHED)).map(Self)
     }
 
-    /// Names another end. An error is none of the log's: the file then names an earlier end, or is found damaged.
+    /// Writes another end. An error does not affect the log: the file then names an earlier end, or is detected as damaged.
     pub(super) fn set(&self, reach: Reach) {
         let _ = self.0.write_all_at(&encode(reach), 0);
     }
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_is_read_as_written_and_a_flipped_bit_is_found() {
+    fn an_end_round_trips_and_flipped_bits_are_detected() {
         let reach = Reach { link: Revision(7), ceiling: Revision(4103) };
         let bytes = encode(reach);
         assert_eq!(decode(&bytes), Some(reach));

@@ -76,7 +76,7 @@ fn unmarked(directory: &Directory) -> Result<Opened, OpenError> {
     let mut recovery = Recovery::default();
     let base = base(directory, None)?;
     let (mut fold, checkpoint, end, marks) = fold(directory, &base, &mut recovery)?;
-    // Nothing is changed in a log that lacks something: what is left of it may be all that there is.
+    // An incomplete log is not changed: its remaining files may be the only copy.
     marks.must_be_reached(directory, fold.link)?;
     let mut journal = Journal::resume(directory, fold.head, end, fold.ceiling).map_err(io)?;
     let was_clean = marks.clean == Some(fold.link);
@@ -89,12 +89,12 @@ fn unmarked(directory: &Directory) -> Result<Opened, OpenError> {
     };
     let reach = Reach { link: fold.link, ceiling: fold.ceiling };
     let reached = Reached::create(directory, reach).map_err(io)?;
-    // What heartbeats may have used is not used again.
+    // Revisions that heartbeats may have used are not used again.
     fold.head = fold.head.max(fold.ceiling);
     Ok(Opened { fold, journal, reached, store, base, checkpoint, recovery })
 }
 
-/// A store that was left cleanly. What sled takes to open it grows with all of history, so a start does not wait for it.
+/// Store that was closed cleanly. The time in which sled opens it grows with the history, so a start does not wait for it.
 fn later(directory: &Directory, base: Head, link: Revision) -> Store {
     let opened = directory.clone();
     let open = move || {
@@ -104,16 +104,16 @@ fn later(directory: &Directory, base: Head, link: Revision) -> Store {
             Ok((_, last)) => format!("it ends at revision {last}, and was left at {link}"),
             Err(reason) => reason.0,
         };
-        // The journals go on meanwhile: what comes now is given to the store as usual.
+        // The journals are appended to meanwhile: new records are given to the store as usual.
         let rebuilt = rebuild(directory, &base, link).map_err(|error| Broken(error.to_string()))?;
-        // A read gives sled what is gathered: sled alone is handed on.
+        // A read flushes the gathered records to sled: only sled is passed on.
         rebuilt.last(END)?;
         Ok(Ready { rebuilt: Some(reason), ..rebuilt.ready()? })
     };
     Store::later(directory.store(), Box::new(open))
 }
 
-/// A store that is held against the journals, and has what they have.
+/// Store that was compared with the journals and has their records.
 fn checked(
     directory: &Directory,
     base: &Base,
@@ -176,7 +176,7 @@ pub(super) fn open_read_only(directory: &Directory) -> Result<ReadOnly, OpenErro
     Ok(ReadOnly { fold, store, base, recovery })
 }
 
-/// The end of a log, as files apart from its journals have it.
+/// The end of a log according to files other than its journals.
 #[derive(Debug)]
 struct Marks {
     /// The last record at a clean stop.
@@ -195,7 +195,7 @@ impl Marks {
         Ok(Self { clean, reached: found.reach() })
     }
 
-    /// A log is as long as it was at its clean stop, and as its last acknowledged group left it, or longer.
+    /// Checks that a log reaches at least its clean stop and its last acknowledged group.
     fn must_be_reached(&self, directory: &Directory, link: Revision) -> Result<(), OpenError> {
         let known = self.clean.max(self.reached.map(|reach| reach.link)).unwrap_or_default();
         if known <= link {
@@ -225,7 +225,7 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The last checkpoint and the journal behind it; where the log must end.
+/// Folds the last checkpoint and the journal after it; returns also where the log must end.
 fn fold(
     directory: &Directory,
     base: &Base,
@@ -314,7 +314,7 @@ enum Trouble {
     Store(Broken),
 }
 
-/// Opens sled; the last record in it.
+/// Opens sled; returns also the revision of its last record.
 fn open_sled(directory: &Directory) -> Result<(Store, Revision), Broken> {
     // sled panics on some of what it cannot read.
     let opened = catch_unwind(AssertUnwindSafe(|| {
@@ -325,7 +325,7 @@ fn open_sled(directory: &Directory) -> Result<(Store, Revision), Broken> {
     opened.unwrap_or_else(|_| Err(Broken("sled gave up".to_owned())))
 }
 
-/// True if a store ends where a clean stop left it.
+/// True if a store ends at the revision of the clean stop.
 fn is_as_left(last: Revision, link: Revision, base: &Head) -> bool {
     last == if link > base.revision { link } else { last.min(base.revision) }
 }

@@ -48,8 +48,8 @@ pub enum Remedy {
     Heal,
     /// Every object is there; the history up to the revision is given up.
     Forget(Revision),
-    /// Everything after the first revision is given up, at least up to the second. If both are the same, the log may have
-    /// gone on, and nothing tells how far.
+    /// Everything after the first revision is given up, at least up to the second. If both are equal, the log may have had
+    /// more revisions, and their number is unknown.
     Cut(Revision, Revision),
 }
 
@@ -107,7 +107,7 @@ struct Survey {
     is_left: bool,
     /// The highest revision that heartbeats may have used.
     ceiling: Revision,
-    /// True if journals are missing and no other file tells how far they went.
+    /// True if journals are missing and no other file names their end.
     is_open_ended: bool,
 }
 
@@ -341,7 +341,7 @@ impl Survey {
         Ok((mended, holes))
     }
 
-    /// Says what a remedy would lose, as an error.
+    /// Returns an error that names the losses of a remedy, if it has any.
     fn must_lose_nothing(&self, root: &Path, remedy: Remedy) -> Result<(), OpenError> {
         if remedy.loses() {
             return Err(OpenError::corrupt(root, format!("{}: {remedy}", self.what.join("; "))));
@@ -353,7 +353,7 @@ impl Survey {
     fn remedy(&self, holes: &[(Revision, Revision)]) -> Remedy {
         let last = holes.iter().map(|(_, to)| *to).max().unwrap_or_default();
         if self.is_open_ended && !self.base_is_lost {
-            // What is lost before that is found out when the end is known.
+            // Earlier losses are determined once the end is known.
             return Remedy::Cut(self.known, self.known);
         }
         if holes.is_empty() && !self.base_is_lost {
@@ -443,10 +443,10 @@ pub(super) fn examine(root: &Path) -> Result<Option<Damage>, OpenError> {
     Ok(Some(Damage { what: survey.what, remedy }))
 }
 
-/// Makes good what can be made good without a loss, in a log that is being opened; `None`: nothing is damaged.
+/// Repairs, without a loss, a log that is being opened; `None`: nothing is damaged.
 ///
 /// # Errors
-/// Something would be lost by it.
+/// A repair would lose something.
 pub(super) fn heal(directory: &Directory) -> Result<Option<Vec<String>>, OpenError> {
     let root = directory.root();
     let store = store_of(root);
@@ -582,7 +582,7 @@ fn cut(directory: &Directory, survey: &Survey, mended: &[Mended], after: Revisio
         journal::replace(root, *name, true, numbers.clone(), *ceiling, records).map_err(failed(root))?;
     }
     let mut records = Vec::new();
-    // What the store had of it is here, too.
+    // The store's records of it are here, too.
     if let Some(found) = mended.iter().find(|file| file.name == kept) {
         number = *found.numbers.start();
         let revision = |bytes: &[u8]| Record::decode(bytes).map(|record| record.revision);

@@ -86,7 +86,7 @@ struct Inner {
 #[derive(Clone)]
 pub(super) struct Ready {
     pub(super) db: Db,
-    /// Why the store was made again from the journals, if it was.
+    /// Reason for which the store was rebuilt from the journals; None if it was not.
     pub(super) rebuilt: Option<String>,
 }
 
@@ -134,8 +134,8 @@ impl Store {
         Ok(store)
     }
 
-    /// A store that a function opens when something reads it, or [`Store::ready`] is called. What sled takes for that grows
-    /// with all of history; records are gathered until then.
+    /// Store that is opened by a function at the first read or by [`Store::ready`], since the time that sled needs grows with
+    /// the history; records are gathered until then.
     pub(super) fn later(path: &Path, open: Box<dyn Fn() -> Result<Ready> + Send + Sync>) -> Self {
         let (db, gathered) = (OnceLock::new(), Mutex::default());
         Self(Arc::new(Inner { path: path.to_owned(), db, open, gathered }))
@@ -146,7 +146,7 @@ impl Store {
         self.0.db.get_or_init(|| (self.0.open)()).clone()
     }
 
-    /// Why the store was made again from the journals when it was opened later.
+    /// Reason for which the store was rebuilt from the journals when it was opened after the start.
     pub(super) fn rebuilt(&self) -> Option<String> {
         self.0.db.get()?.as_ref().ok()?.rebuilt.clone()
     }

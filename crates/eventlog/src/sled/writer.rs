@@ -333,7 +333,7 @@ impl Writer {
             Image::of(&self.fold).write(directory).map_err(io)?;
             prune(&self.shared, head).map_err(io)?;
         }
-        // The last checkpoint knows what heartbeats have used.
+        // The last checkpoint has the revisions that heartbeats used.
         self.reached.set(Reach { link: self.fold.link, ceiling: head });
         // While the store still has what a journal may have lost.
         let healed = super::repair::heal_open(directory, &self.store);

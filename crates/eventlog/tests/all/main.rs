@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A log on disk whose process is killed, or whose files fail.
+//! Tests of a log on disk: kills of its process, and failing file operations.
 
 #[cfg(target_os = "linux")]
 mod faults;

@@ -70,7 +70,7 @@ pub(super) struct Subresource<'a> {
     pub(super) verbs: &'a [&'a str],
 }
 
-/// What a cluster serves: `server` itself, and one behind it; `all`: also what their releases do not have.
+/// Groups that a cluster serves, by `server` itself and the server behind it; `all`: also those that their releases lack.
 pub(super) fn groups<'a>(server: &'a Inner, delegate: Option<&'a Inner>, cluster: &str, all: bool) -> Vec<Group<'a>> {
     let served = |server: &'a Inner| {
         let verbs = |info: &ResourceInfo| if info.read_only { READ_VERBS } else { VERBS };

@@ -9,7 +9,7 @@ use crate::builder::Foundation;
 use crate::storage::{CollectionId, Store};
 use crate::webhooks::Webhooks;
 
-/// The kinds that bodies may be of, whatever is expected.
+/// The kinds that the server can decode.
 pub(crate) struct Scheme {
     /// See [`crate::Builder::scheme`].
     pub(crate) place: &'static str,
@@ -18,7 +18,7 @@ pub(crate) struct Scheme {
 }
 
 impl Scheme {
-    /// Whether a typed kind is known.
+    /// True if the typed kind is registered.
     pub(crate) fn knows(&self, group: &str, version: &str, kind: &str) -> bool {
         self.kinds.contains(&(group, version, kind))
     }

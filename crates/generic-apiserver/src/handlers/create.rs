@@ -97,7 +97,7 @@ impl Scope {
     fn take_identity(&self, object: &mut AnyObject, name: &str) -> Result<()> {
         let names = self.names();
         let meta = self.kind.metadata_mut(object);
-        // What is no number is none, as upstream.
+        // A resource version that is not a number counts as none, as upstream.
         if meta::resource_version(&meta.resource_version).is_ok_and(|version| version > 0) {
             return Err(Failure::RevisionOnCreate);
         }

@@ -206,7 +206,7 @@ fn unrecognized(kind: &str, body: &[u8], error: &str) -> String {
     format!("the object provided is unrecognized (must be of type {kind}): {error} ({summary})")
 }
 
-/// Why it cannot be told which version and kind a body is of, in Go's words; `None`: it can.
+/// Go's error if the version and kind of a body cannot be read; `None` if they can.
 fn untyped(body: &[u8]) -> Option<String> {
     let name = |value: &Value| match value {
         Value::Array(_) => "array",

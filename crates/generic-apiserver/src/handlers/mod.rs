@@ -70,7 +70,7 @@ pub(crate) async fn handle(
     let names = row.kind.names();
     let is_custom = names.info.custom;
     if !path.subresource.is_empty() && hook.is_none() && !names.has_part(&path.subresource) {
-        // The handler of what clusters define for themselves has found the kind by then.
+        // The handler of custom resources has found the kind by then.
         let resource = names.group_resource.clone();
         return Err(if is_custom { Failure::NotFound(resource, path.name) } else { Failure::NoSuchResource });
     }

@@ -215,7 +215,7 @@ impl Scope {
     }
 }
 
-/// Whether a key has no segment that leads elsewhere.
+/// True if a key has no empty segment, `.` or `..`.
 fn is_clean(key: &str) -> bool {
     let mut segments = key.strip_prefix('/').unwrap_or(key).split('/');
     segments.all(|segment| !matches!(segment, "" | "." | ".."))

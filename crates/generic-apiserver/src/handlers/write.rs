@@ -9,8 +9,8 @@
 //! ```
 //!
 //! [`pass`] reads from top to bottom: defaults, managed fields, mutating admission, what only the server may set, the
-//! kind's strategy, validation, warnings, validating admission with its warnings. What the decision rested on is in the [`View`], and goes
-//! with the change as guards: if it has changed meanwhile, the verb decides again ([`Tries`]).
+//! kind's strategy, validation, warnings, validating admission with its warnings. The objects that the decision read are in
+//! the [`View`], and are guards of the change: if one has changed meanwhile, the verb decides again ([`Tries`]).
 //!
 //! [`pass`]: Scope::pass
 //! [`append`]: Scope::append
@@ -105,12 +105,12 @@ impl Scope {
         let Made { object, mut warnings, given, entries } = made;
         match self.pass_warning(name, object, (given, entries), old, view, &mut warnings).await {
             Ok((name, object, managed)) => Ok(Passed { name, object, managed, warnings }),
-            // What there was to warn of is told all the same.
+            // A refusal carries the warnings, too.
             Err(failure) => Err(failure.warned(warnings)),
         }
     }
 
-    /// As [`Scope::pass`]; answers name, object and managed fields.
+    /// Does the work of [`Scope::pass`] and collects warnings; returns name, object and managed fields.
     async fn pass_warning(
         &self,
         name: &str,
@@ -164,8 +164,8 @@ impl Scope {
         managed
     }
 
-    /// The kind's strategy and static validation; `marks` is what is wrong with marks of deletion. The warnings are about the
-    /// object as it is before it is normalised.
+    /// Applies the kind's strategy and static validation; `marks`: violations of marks of deletion. The warnings concern the
+    /// object before it is normalised.
     fn check(
         &self,
         name: &str,

@@ -88,7 +88,7 @@ pub(super) async fn answer(
     if zipped {
         response = gzip::compress(response).await;
     }
-    // What lasts is no more than it has to send at a time.
+    // Of a long-running answer, only the current chunk is in memory.
     if !lasts {
         let deadline = || deadlines.at(options.wall.now() + options.limits.request);
         let held = shared.held.hold(response, options.limits.held, deadline).await;

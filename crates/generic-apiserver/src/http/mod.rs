@@ -79,8 +79,7 @@ pub struct Limits {
     pub request: TimeDelta,
     /// As `request`, for requests that write.
     pub write: TimeDelta,
-    /// Until the rest of a request's body that its handler has not read is there; without it the answer ends the
-    /// connection.
+    /// Time for the rest of a request's body that its handler has not read; after it the answer ends the connection.
     pub rest: TimeDelta,
     /// Between the wish to stop and the end of all connections.
     pub grace: TimeDelta,
@@ -90,8 +89,8 @@ pub struct Limits {
     pub long_running: usize,
     /// Other requests at once; above it they are answered with 429.
     pub requests: u64,
-    /// Bytes of large answers that clients have not read yet; above it, and for one user above half of what others leave of
-    /// it, more of them are answered with 429.
+    /// Maximum bytes of large answers that clients have not read yet, one user's at most half of the bytes that other users
+    /// leave; further requests are answered with 429.
     pub held: u64,
 }
 
@@ -187,7 +186,7 @@ struct Shared {
     stop: watch::Sender<bool>,
     /// Connections that are open; `None` once no more are taken.
     open: watch::Sender<Open>,
-    /// Answers that are not read yet.
+    /// Answers that clients have not read yet.
     held: held::Held,
     /// Where long requests are answered.
     offload: Offload,

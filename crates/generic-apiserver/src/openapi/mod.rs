@@ -10,7 +10,7 @@
 //! Documents are made from the schema trees of the rows, once per set of rows and not once per cluster, when they are
 //! first asked for; they live as long as the server. A document's hash is the SHA-512 of its bytes.
 //!
-//! What another server serves behind this one is described as the release has it that runs there ([`DescribedRelease`]).
+//! Resources of another server behind this one are described in the form of that server's release ([`DescribedRelease`]).
 //!
 //! Version 3 comes as protobuf, too, for who takes nothing else; the hash in URLs is that of the JSON.
 //!
@@ -129,8 +129,8 @@ enum Which {
     V3Protobuf,
 }
 
-/// Of a request, as an extension: the release of the server whose resources are only described here
-/// ([`Builder::described`](crate::Builder::described)).
+/// Release of the server whose resources are only described here ([`Builder::described`](crate::Builder::described)); an
+/// extension of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DescribedRelease(pub Release);
 
@@ -147,7 +147,7 @@ struct Places {
     delegated: Vec<usize>,
 }
 
-/// Documents by the rows in them and the release of those that somebody else serves.
+/// Documents by their rows and the release of the rows of another server.
 type Made = BTreeMap<(Which, Places, Release), Arc<Document>>;
 
 /// A row, and what can be done with its objects.
@@ -158,7 +158,7 @@ pub(crate) struct Described {
     node: Option<Node>,
     /// Whether objects are created and never stored.
     created_only: bool,
-    /// Whether somebody else serves it, in a release of its own.
+    /// True if another server serves it, in a release of its own.
     is_elsewhere: bool,
 }
 
@@ -168,12 +168,12 @@ impl Described {
         Self { info, node, created_only: false, is_elsewhere: false }
     }
 
-    /// A row of objects that somebody else serves.
+    /// A row of objects of another server.
     pub(crate) fn elsewhere(info: ResourceInfo) -> Self {
         Self { is_elsewhere: true, ..Self::new(info, None) }
     }
 
-    /// The row as a release has it, if somebody else serves it.
+    /// The row in the form of a release if another server serves it, else the row itself.
     fn at(&self, release: Release) -> Self {
         let info = if self.is_elsewhere { self.info.at(release) } else { self.info.clone() };
         Self { info, ..self.clone() }
@@ -199,12 +199,12 @@ type Versions = BTreeMap<(&'static str, &'static str), Places>;
 struct Sources<'a> {
     own: &'a Documents,
     delegated: Option<&'a Documents>,
-    /// Release of the rows that somebody else serves.
+    /// Release of the rows of another server.
     release: Release,
 }
 
 impl Documents {
-    /// Documents of rows, which may be served by somebody else: of those with objects, and of those whose objects are
+    /// Documents of rows, which another server may serve: of those with objects, and of those whose objects are
     /// created and never stored.
     pub(crate) fn new(
         stored: impl IntoIterator<Item = Described>,
@@ -257,7 +257,7 @@ impl Sources<'_> {
             Which::V3Protobuf => gnostic_v3::document(&v3(&rows)),
         };
         let document = Document::new(bytes);
-        // Nobody asks for those of the release before.
+        // Documents of the previous release are not requested any more.
         made.retain(|(_, _, known), _| *known == release || *known == Release::UNION || release == Release::UNION);
         made.insert(key, document.clone());
         document

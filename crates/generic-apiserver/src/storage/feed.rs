@@ -132,7 +132,7 @@ impl Store {
     fn subscribe(&self) -> Source {
         let (position, head) = (self.position(), self.log.head());
         if position == Revision(0) && head.0 > REPLAYED {
-            // A start is not to cost what history costs. Nobody watches yet; watches of the past read the log.
+            // A start must not read the whole history. There are no watches yet; later watches of the past read the log.
             return Source::Loading(head, self.log.state_at(head));
         }
         match self.log.subscribe(self.position(), self.cluster) {

@@ -41,11 +41,11 @@ use crate::observer::{Observed, Observer};
 /// Changes that a collection remembers: the log has what is older.
 const RING: usize = 1024;
 
-/// Bits of an ordinal that count lives of a key; the others are the revision at which counting began, so that servers that
-/// began elsewhere give out other ones.
+/// Bits of an ordinal that count creations of a key; the others are the revision at which counting began, so that servers
+/// that began at another revision return other ordinals.
 const LIVES: u32 = 24;
 
-/// Keys whose lives are counted, at most.
+/// Maximum number of keys whose creations are counted.
 const COUNTED: usize = 1 << 17;
 
 /// Revisions that a fold replays when it begins; it loads the state of a longer log.
@@ -95,9 +95,9 @@ impl From<ReadError> for StoreError {
 struct State {
     position: Revision,
     collections: Vec<Collection>,
-    /// What the rings of all collections take, in bytes.
+    /// Size of the rings of all collections, in bytes.
     recent: usize,
-    /// Revision at which counting began: what was created before has a lower ordinal, whatever became of it.
+    /// Revision at which counting began: objects that were created before have lower ordinals.
     base: Revision,
     /// How often each key was created since, by the key's hash.
     creations: FxHashMap<u64, u64>,
@@ -124,7 +124,7 @@ pub(crate) struct Store {
     state: Mutex<State>,
     feed: Feed,
     lately: Lately,
-    /// What the rings of all collections may take, in bytes.
+    /// Maximum size of the rings of all collections, in bytes.
     recent_bytes: usize,
 }
 
@@ -264,8 +264,8 @@ impl Store {
         Ok(map)
     }
 
-    /// The ordinal of the next uid of a key, which none of its earlier lives had: how often it was created since counting
-    /// began, and the revision at which it began.
+    /// Ordinal of a key's next UID, different from all earlier ones of the key: the number of its creations since counting
+    /// began, and the revision at which counting began.
     pub(crate) fn ordinal(&self, id: CollectionId, path: &str) -> u64 {
         let state = lock(&self.state);
         (state.base.0 << LIVES) + state.creations.get(&hash(id, path)).copied().unwrap_or(0)
@@ -441,7 +441,7 @@ impl Store {
         } else {
             if entry.verb == Verb::Create {
                 if state.creations.len() >= COUNTED {
-                    // Most keys, those of Events, come once. Counting begins again, above all ordinals so far.
+                    // Most keys, those of Events, are created once. Counting restarts above all ordinals so far.
                     state.base = entry.revision;
                     state.creations.clear();
                 }
@@ -509,8 +509,8 @@ impl Store {
 }
 
 impl State {
-    /// Forgets the oldest changes of all collections until those that are left take no more than this. Each collection keeps
-    /// its last one.
+    /// Drops the oldest changes of all collections until the remaining ones have at most this size. Each collection keeps its
+    /// last change.
     fn forget_oldest(&mut self, limit: usize) {
         while self.recent > limit {
             let rings = self.collections.iter_mut().filter(|collection| collection.ring.len() > 1);
@@ -542,7 +542,7 @@ impl Collection {
         told_others
     }
 
-    /// Forgets the oldest change of the ring; the bytes that it took.
+    /// Drops the oldest change of the ring; returns its size in bytes.
     fn forget_oldest(&mut self) -> Option<usize> {
         let oldest = self.ring.pop_front()?;
         let bytes = oldest.size();

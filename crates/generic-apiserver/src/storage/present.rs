@@ -14,10 +14,9 @@ use eventlog::{EventLog, Key, Sections};
 use super::view::{self, Lens};
 use crate::kind::Kind;
 
-/// The log as a server of these kinds sees it: the log itself if all are as they always were.
+/// The log as a server of these kinds sees it; the log itself if no kind changes stored objects.
 ///
-/// Entries of `writer`, the server itself, are taken as they are: a write is decoded, defaulted and pruned before it is
-/// stored.
+/// Entries of `writer`, the server itself, are not changed: a write is decoded, defaulted and pruned before it is stored.
 pub(crate) fn view(log: Arc<dyn EventLog>, kinds: &[Arc<dyn Kind>], writer: u64) -> Arc<dyn EventLog> {
     let shown = kinds.iter().filter(|kind| {
         let info = &kind.names().info;

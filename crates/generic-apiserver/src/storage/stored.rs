@@ -164,7 +164,8 @@ impl Stored {
         self.write_with(out, &self.sections.parts[0], Some(annotation));
     }
 
-    /// As [`Stored::write`], without kind and version, and with an annotation that names the cluster if there is one.
+    /// Writes the object as [`Stored::write`] does, without kind and version, and with an annotation that names the cluster if
+    /// there is one.
     pub(crate) fn write_item(&self, out: &mut Vec<u8>, annotation: Option<&str>) {
         const METADATA: &[u8] = b"\"metadata\":";
         let identity = &self.sections.parts[0];

@@ -20,7 +20,7 @@ pub(crate) trait Lens: Send + Sync + 'static {
     /// Whether objects of a resource may be shown otherwise than they are stored.
     fn concerns(&self, resource: &str) -> bool;
 
-    /// True if a writer stores objects exactly as this lens shows them, so that its entries need no look.
+    /// True if a writer stores objects exactly as this lens shows them, so that its entries need no conversion.
     fn is_shown_by(&self, _writer: u64) -> bool {
         false
     }
@@ -157,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    /// Number of the writer whose objects are stored as they are shown.
+    /// Number of the writer that stores objects as they are shown.
     const OWN: u64 = 1;
 
     /// Shows another identity of each object, so that a test sees which versions it was given.
@@ -221,7 +221,7 @@ mod tests {
         let past = log.read(Revision(0), Revision(3), None).await.expect("retained");
         let objects: Vec<&str> = past.iter().map(|entry| text(&entry.object)).collect();
         assert_eq!(objects, told);
-        // A previous version does not say who wrote it.
+        // The writer of a previous version is unknown.
         let previous: Vec<&str> =
             past.iter().filter_map(|entry| entry.previous.as_ref().map(|(_, object)| text(object))).collect();
         assert_eq!(previous, ["shown", "shown"]);

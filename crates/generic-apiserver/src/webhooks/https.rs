@@ -21,27 +21,27 @@ use process::transport::full;
 use super::{ClientConfig, Endpoint, WebhookCaller};
 use crate::status::BODY_LIMIT;
 
-/// Ways to webhooks that are kept open.
+/// Maximum number of open transports to webhooks.
 const MOST_OPEN: usize = 64;
 
-/// What may lead to a process of the landscape.
+/// Name that may resolve to a process of the landscape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name<'a> {
     /// A host of a cluster's network.
     Host(&'a str),
     /// A pod of a cluster.
     Pod {
-        /// Its namespace.
+        /// Namespace of the pod.
         namespace: &'a str,
-        /// Its name.
+        /// Name of the pod.
         name: &'a str,
     },
 }
 
-/// Knows where a name in a cluster leads: `host:port`.
+/// Resolver of a name in a cluster to `host:port`.
 pub type Names = Arc<dyn Fn(&str, Name<'_>) -> Option<String> + Send + Sync>;
 
-/// Where, at which addresses, and whom to believe.
+/// Server, its addresses, and the trusted authorities.
 type Place = (String, Vec<SocketAddr>, String);
 
 /// Sends reviews over HTTPS. The server's certificate is judged by the webhook's `caBundle` only.
@@ -58,12 +58,12 @@ impl fmt::Debug for HttpsCaller {
 }
 
 impl HttpsCaller {
-    /// A caller that looks names up by `names` first.
+    /// Creates a caller that resolves names by `names` first.
     pub fn new(user_agent: &str, names: Names) -> Self {
         Self { names, user_agent: user_agent.to_owned(), open: Mutex::default() }
     }
 
-    /// The way to a webhook.
+    /// Transport to a webhook.
     async fn way(
         &self,
         cluster: &str,
@@ -74,7 +74,7 @@ impl HttpsCaller {
         let host = url.host().unwrap_or_default();
         let (server, addresses) = match ((self.names)(cluster, Name::Host(host)), endpoint) {
             (Some(server), _) => (server, Vec::new()),
-            // The certificate is the Service's, wherever that leads.
+            // The certificate is that of the Service, regardless of the endpoint.
             (None, Some(endpoint)) => {
                 let addresses = self.addresses(cluster, endpoint.as_ref().map_err(Clone::clone)?).await?;
                 let port = addresses.first().map_or(443, SocketAddr::port);
@@ -103,7 +103,7 @@ impl HttpsCaller {
             ..https::Options::default()
         };
         let transport = https::transport(&options).map_err(|error| error.reason)?;
-        // Places come and go with objects that anybody may write.
+        // Users can create any number of places by writing objects.
         if open.len() >= MOST_OPEN {
             open.clear();
         }

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A webhook is chosen by rules and selectors ([`configuration`]), is sent an AdmissionReview and answers one
-//! ([`review`]); where a Service of the cluster leads, [`services`] says; what it is reached by is the [`WebhookCaller`]'s.
-//! Time-outs are wall time.
+//! ([`review`]); [`services`] resolves Services of the cluster; a [`WebhookCaller`] is the transport. Time-outs are wall
+//! time.
 //!
 //! **Invariants.** Webhooks are never asked about webhook configurations, or a wrong one could not be repaired. A webhook
 //! that is asked again after a lost race sees the new object. A cluster without configurations costs nothing.
@@ -44,19 +44,19 @@ pub use services::Endpoint;
 /// Group of the configurations.
 pub(crate) const GROUP: &str = "admissionregistration.k8s.io";
 
-/// Whether a server reads a resource to know which webhooks are asked, and where.
+/// True if a server reads the resource to select webhooks or to resolve their Services.
 pub fn is_read(group: &str, plural: &str) -> bool {
     group == GROUP || matches!((group, plural), ("", "services" | "endpoints") | ("discovery.k8s.io", "endpointslices"))
 }
 
 /// Reaches webhooks.
 pub trait WebhookCaller: Send + Sync + fmt::Debug + 'static {
-    /// Sends a review to where a webhook of a cluster is; the body of the answer. `url` is where upstream would have sent
-    /// it; `endpoint` what the Service leads to that it names, or why it leads nowhere. The caller is dropped when `timeout`
-    /// of wall time has passed.
+    /// Sends a review to a webhook of a cluster; returns the body of the answer. `url`: address that upstream would use;
+    /// `endpoint`: endpoint of the webhook's Service, or the reason for which it has none. The caller is dropped when
+    /// `timeout` of wall time has passed.
     ///
     /// # Errors
-    /// Why there is no answer, as it goes behind `failed to call webhook: `.
+    /// The reason for a missing answer, in the form that follows `failed to call webhook: `.
     fn call<'a>(
         &'a self,
         cluster: &'a str,
@@ -92,7 +92,7 @@ impl Webhooks {
         }
     }
 
-    /// Where the Service leads that a webhook of a cluster names; `None`: it names none.
+    /// Endpoint of the Service that a webhook of a cluster names; `None` if it names no Service.
     pub(crate) fn endpoint(
         &self,
         store: &Store,

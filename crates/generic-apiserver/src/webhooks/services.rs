@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where the Services of a cluster lead that webhooks name.
+//! Endpoints of the Services that webhooks of a cluster name.
 //!
 //! ```text
 //! Service ─┬▶ ExternalName: that host, with the port of the webhook
@@ -7,7 +7,7 @@
 //!             that the Service's port has
 //! ```
 //!
-//! Unlike upstream: nothing forwards from a cluster's address, so the endpoint is called itself.
+//! Unlike upstream: nothing forwards traffic from a Service's address, so the endpoint is called directly.
 //!
 //! Source: k8s.io/apiserver pkg/util/proxy/proxy.go, k8s.io/kube-proxy.
 
@@ -23,11 +23,11 @@ pub struct Endpoint {
     pub host: String,
     /// Port.
     pub port: u16,
-    /// Namespace and name of the pod that has the address, if one has.
+    /// Namespace and name of the pod with the address; None if no pod has it.
     pub pod: Option<(String, String)>,
 }
 
-/// The collections of a server that say it.
+/// Collections with the Services and endpoints of a server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Services {
     own: Option<CollectionId>,
@@ -44,10 +44,10 @@ impl Services {
         }
     }
 
-    /// The endpoint behind a reference.
+    /// Finds the endpoint of a reference.
     ///
     /// # Errors
-    /// Why there is none, as upstream says it.
+    /// The reason for which there is none, in upstream's words.
     pub(super) fn find(self, store: &Store, cluster: &str, reference: &ServiceReference) -> Result<Endpoint, String> {
         let ServiceReference { namespace, name, port, .. } = reference;
         let port = port.unwrap_or(443);
@@ -98,7 +98,7 @@ fn in_namespace(store: &Store, id: Option<CollectionId>, cluster: &str, namespac
     objects.filter_map(|stored| store.decoded(stored, &*kind).map(|object| kind.to_tree(&*object))).collect()
 }
 
-/// The port of a name among those of a slice or subset.
+/// Port with a name among those of a slice or subset.
 fn port_of(ports: &Value, name: &str) -> Option<u16> {
     let port = list(ports).find(|port| port["name"].as_str().unwrap_or_default() == name)?;
     u16::try_from(port["port"].as_u64()?).ok()
@@ -111,7 +111,7 @@ fn pod_of(target: &Value) -> Option<(String, String)> {
 
 fn of_slice(slice: &Value, port: &str) -> Option<Endpoint> {
     let port = port_of(&slice["ports"], port)?;
-    // What says nothing is ready.
+    // An endpoint without the condition is ready.
     let ready = list(&slice["endpoints"]).find(|endpoint| endpoint["conditions"]["ready"] != false)?;
     let host = list(&ready["addresses"]).next()?.as_str()?.to_owned();
     Some(Endpoint { host, port, pod: pod_of(&ready["targetRef"]) })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What stands around the text of a refusal: its details, warnings, and what it leaves as it was.
+//! Tests of refusals: details, warnings, and unchanged objects.
 
 use apimachinery::catalogue::ResourceInfo;
 use apimachinery::{DynamicObject, GroupResource, Status};
@@ -12,9 +12,9 @@ const WIDGETS: &str = "/clusters/a/apis/example.com/v1/namespaces/n/widgets";
 const W: &str = "/apis/example.com/v1/namespaces/n/widgets";
 const WW: &str = "/apis/example.com/v1/namespaces/n/widgets/w";
 
-/// The router of typed kinds answers below their groups, with details that say nothing.
+/// The router of typed kinds answers below their groups, with empty details.
 #[tokio::test]
-async fn what_typed_groups_do_not_have_is_told_by_a_status() {
+async fn unknown_resources_of_typed_groups_get_a_status() {
     let world = World::new().await;
     world.send("POST", WIDGETS, &json!({"metadata": {"name": "w"}})).await.expect_code(201);
     let missing = "the server could not find the requested resource";
@@ -45,14 +45,14 @@ async fn what_typed_groups_do_not_have_is_told_by_a_status() {
         let status = answer.expect_failure(code, reason, message);
         assert_eq!(status["details"], json!({}), "{verb} {path}");
     }
-    // A patch that does not fit says no more.
+    // The refusal of a patch that does not apply has no details.
     let patch = json!([{"op": "test", "path": "/spec/size", "value": 7}]);
     let refused = world.patch("json-patch+json", &format!("{WIDGETS}/w"), &patch).await.expect_code(422);
     assert_eq!(refused["details"], json!({}));
 }
 
 #[tokio::test]
-async fn what_there_is_to_warn_of_is_told_with_a_refusal() {
+async fn refusals_carry_warnings() {
     let world = World::new().await;
     let body = json!({"metadata": {"name": "w"}, "spec": {"size": -1, "sise": 1}});
     let answer = world.send("POST", WIDGETS, &body).await;
@@ -70,7 +70,7 @@ async fn what_there_is_to_warn_of_is_told_with_a_refusal() {
 /// Source: k8s.io/apiserver pkg/storage/interfaces.go, cacher/delegator.go and etcd3/store.go at v0.33 to v0.36: the error of
 /// the watch cache is not translated for a get and a watch, that of a list and of the storage behind the cache is.
 #[tokio::test]
-async fn a_resource_version_that_is_no_number_is_told_as_the_storage_tells_it() {
+async fn invalid_resource_versions_get_the_error_of_the_storage() {
     let events = ResourceInfo { namespaced: true, ..row("", "v1", "Event", "events") };
     let world = World::with(|builder| builder.resource::<DynamicObject>(&events, Generic)).await;
     world.send("POST", WIDGETS, &json!({"metadata": {"name": "w"}})).await.expect_code(201);
@@ -134,7 +134,7 @@ async fn plugins_warn_whatever_becomes_of_the_request() {
     }
 }
 
-/// Of an object that goes, the marks stay whatever a change says of them.
+/// A change cannot alter the marks of an object that is being deleted.
 #[tokio::test]
 async fn marks_of_deletion_are_the_servers() {
     let world = World::new().await;
@@ -147,6 +147,6 @@ async fn marks_of_deletion_are_the_servers() {
         let patched = world.patch("merge-patch+json", &path, &patch).await.expect_code(200);
         assert_eq!(patched["metadata"]["deletionTimestamp"], before);
     }
-    // What is no number is no resource version of a new object either.
+    // A new object may have a resource version that is not a number.
     world.send("POST", WIDGETS, &json!({"metadata": {"name": "v", "resourceVersion": "x"}})).await.expect_code(201);
 }

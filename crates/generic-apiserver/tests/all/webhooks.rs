@@ -236,7 +236,7 @@ async fn namespaces_are_chosen_by_their_labels() {
     assert!(oracle.0.lock().is_empty());
 }
 
-/// Where a webhook's Service leads: name, its spec, the port of the webhook, and what is found.
+/// Endpoints of a webhook's Service: name, spec, port of the webhook, expected result.
 const SERVICES: [(&str, &str, u16, &str); 7] = [
     ("sliced", r#"{"ports":[{"name":"a","port":443},{"name":"b","port":8443}]}"#, 443, "10.0.0.2 9443 hook-1"),
     ("sliced", r#"{"ports":[{"name":"a","port":443},{"name":"b","port":8443}]}"#, 8443, "10.0.0.2 9444 hook-1"),

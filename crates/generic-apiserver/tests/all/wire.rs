@@ -535,7 +535,7 @@ async fn half_a_head_is_waited_for_less_long_than_the_next_request() {
     assert!(!String::from_utf8_lossy(&rest).contains("HTTP/1.1 "), "it is closed without an answer");
 }
 
-/// One answer on a connection, head and body.
+/// Reads one answer of a connection, head and body.
 async fn one_answer(stream: &mut tokio_rustls::client::TlsStream<tokio::net::TcpStream>) -> String {
     use tokio::io::AsyncReadExt;
     let mut answer = Vec::new();
@@ -574,7 +574,7 @@ async fn a_connection_goes_on_behind_a_refusal() {
     ] {
         stream.write_all(head.as_bytes()).await.expect("room");
         stream.flush().await.expect("room");
-        // The answer may be there before the body: time enough for it.
+        // Time in which the answer may arrive before the body is sent.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
@@ -597,9 +597,9 @@ async fn a_connection_goes_on_behind_a_refusal() {
 }
 
 #[tokio::test]
-async fn lists_that_nobody_reads_do_not_fill_the_memory() {
+async fn unread_lists_do_not_fill_the_memory() {
     let (world, wire) = served(|options| options.limits.held = 20 << 20).await;
-    // More than a client takes before it is read.
+    // More than the buffers of a connection take.
     let note = "x".repeat(200_000);
     for name in 0..30 {
         let widget = json!({"metadata": {"name": format!("w-{name}"), "annotations": {"note": note}}});
@@ -634,9 +634,9 @@ async fn lists_that_nobody_reads_do_not_fill_the_memory() {
     drop(more);
 }
 
-/// As [`lists_that_nobody_reads_do_not_fill_the_memory`], over a connection of HTTP/1.1 on which nothing more is read.
+/// As [`unread_lists_do_not_fill_the_memory`], over a connection of HTTP/1.1 on which nothing more is read.
 #[tokio::test]
-async fn an_answer_that_nobody_reads_ends_its_connection_in_time() {
+async fn an_unread_answer_ends_its_connection_in_time() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let large = |_: Request| -> ResponseFuture { Box::pin(async { Ok(Response::new(full(vec![b'x'; 16 << 20]))) }) };
     let wire = Wire::with(large, |options| options.limits.held = 20 << 20).await;

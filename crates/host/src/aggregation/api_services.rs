@@ -30,7 +30,7 @@ const PATH: &str = "/clusters/garden/apis/apiregistration.k8s.io/v1/apiservices"
 /// The Service behind them: name and namespace, as in the field.
 const SERVICE: (&str, &str) = ("gardener-apiserver", "garden");
 
-/// Groups and versions that are handed on, in order, and whether a release has them.
+/// Aggregated groups and versions, in order; true for those that a release has.
 fn group_versions(release: Release) -> BTreeMap<(&'static str, &'static str), bool> {
     let mut all = BTreeMap::new();
     for row in catalogue::all().iter().filter(|row| catalogue::is_aggregated(row)) {
@@ -39,10 +39,10 @@ fn group_versions(release: Release) -> BTreeMap<(&'static str, &'static str), bo
     all
 }
 
-/// Creates those of a release that are not there.
+/// Creates the missing APIServices of a release.
 ///
 /// # Errors
-/// What the API server says, or why it says nothing.
+/// The refusal of the API server, or the reason for a missing answer.
 pub fn create(transport: &Transport, release: Release) -> BoxFuture<'_, Result<(), String>> {
     Box::pin(async move {
         for ((group, version), _) in group_versions(release).into_iter().filter(|(_, is_served)| *is_served) {
@@ -68,10 +68,10 @@ pub fn create(transport: &Transport, release: Release) -> BoxFuture<'_, Result<(
     })
 }
 
-/// Makes them those of another release.
+/// Replaces the APIServices by those of another release.
 ///
 /// # Errors
-/// What the API server says, or why it says nothing.
+/// The refusal of the API server, or the reason for a missing answer.
 pub fn change(transport: &Transport, release: Release) -> BoxFuture<'_, Result<(), String>> {
     Box::pin(async move {
         create(transport, release).await?;

@@ -68,7 +68,7 @@ struct State {
 #[derive(Debug)]
 pub(super) struct Instance {
     pub(super) name: String,
-    /// The release whose kinds it serves.
+    /// Release whose kinds the instance serves.
     pub(super) release: Release,
     pub(super) transport: Transport,
     state: watch::Sender<State>,

@@ -65,7 +65,7 @@ struct Inner {
     all: Mutex<BTreeMap<String, Arc<Instance>>>,
     next: AtomicUsize,
     count: watch::Sender<usize>,
-    /// The release whose kinds are described.
+    /// Release whose kinds are described.
     release: Mutex<Option<Release>>,
     news: News,
 }
@@ -78,7 +78,7 @@ impl Instances {
         Self(Arc::new(Inner { tasks, log, clock, limit, all, next, count, release, news }))
     }
 
-    /// An instance of a release is ready; it is reached by a transport with the host's certificate.
+    /// Adds a ready instance of a release; `transport` uses the host's certificate.
     pub fn insert(&self, name: &str, release: Release, transport: Transport) {
         self.all().insert(name.to_owned(), Instance::new(name, release, transport));
         self.counted();
@@ -122,7 +122,7 @@ impl Instances {
         self.0.count.send_replace(asked.len());
     }
 
-    /// The oldest release among those that answer, or that last did; `None`: none has been there yet.
+    /// Oldest release of the instances that answer, or of the last ones that did; `None` before the first instance.
     pub(crate) fn release(&self) -> Option<Release> {
         *self.0.release.lock()
     }

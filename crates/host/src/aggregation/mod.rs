@@ -51,7 +51,7 @@ impl Backend {
         }
     }
 
-    /// The release whose kinds they have; `None`: none has been there yet.
+    /// Release of the instances; `None` before the first instance.
     pub(crate) fn release(&self) -> Option<Release> {
         match self {
             Self::Server(server) => Some(server.release()),

@@ -40,7 +40,7 @@ pub(super) struct By {
     pub(super) who: String,
     /// Their name as a participant in landscape time.
     pub(super) participant: Option<String>,
-    /// The command goes on when a component is dropped.
+    /// True if the command continues when a component is dropped.
     pub(super) ignore_absence: bool,
 }
 
@@ -101,7 +101,7 @@ pub struct ClockState {
     pub participants: BTreeMap<String, Option<Instant>>,
     /// Participants that were dropped because they reported nothing.
     pub dropped: Vec<String>,
-    /// Components without which time has gone on, the latest ones, the oldest first.
+    /// Latest absences of components, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absences: Vec<Absence>,
     /// What time was stopped for: writers that answer one another without end.

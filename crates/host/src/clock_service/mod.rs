@@ -9,18 +9,18 @@
 //! GET  /terrarium/clock/               → ClockState
 //! POST /terrarium/clock/advance {to, settleMilliseconds?, orNow?, by?, participant?, ignoreAbsence?} → ClockState; its
 //!                              `target` is there until time has come; with `orNow` an instant that has passed is the
-//!                              present one; `by` is the user who commands it; with `participant`, their name in
-//!                              landscape time, the command ends with the participant's connection; with
-//!                              `ignoreAbsence` it goes on when a component does not answer
+//!                              present one; `by`: name of the user; with `participant`, the user's name in landscape
+//!                              time, the command ends with the participant's connection; with `ignoreAbsence` it
+//!                              continues when a component does not answer
 //! POST /terrarium/clock/halt           ends the command at the instant that it has reached, once all has settled there
 //! POST /terrarium/clock/cancel         ends the command at once, from any user
 //! POST /terrarium/clock/leave {participant} → ClockState
 //! ```
 //!
 //! The first two are for components and administrators, and carry the participant's name in a header; the rest is for
-//! administrators. How time goes by itself is the spec of an object ([`crate::clock_object`]). A component whose
-//! connection breaks has not left: it joins again, or is dropped because it reported nothing; the kubelet says when a process
-//! has ended. A command whose connection breaks has left.
+//! administrators. The mode of time is the spec of an object ([`crate::clock_object`]). A component whose connection breaks
+//! remains a participant: it joins again, or is dropped because it reports nothing; the kubelet reports the end of a
+//! process. A command ends when its connection breaks.
 //!
 //! **Invariants.** One driver decides; a grant reaches its participant, at the latest as the answer to the next report,
 //! and the dial shows its instant before. Nothing is guessed from wall time: it is read for time that runs by itself
@@ -307,7 +307,7 @@ impl ClockService {
         self.0.state().waiting.remove(name);
     }
 
-    /// A participant's connection begins; its number.
+    /// Registers a connection of a participant; returns its number.
     fn connect(&self, name: &str) -> u64 {
         let (latest, count) = &mut self.0.state().connections;
         *count += 1;
@@ -315,7 +315,7 @@ impl ClockService {
         *count
     }
 
-    /// A participant's connection has ended: a command has left, and what it commanded ends, unless it has a later one.
+    /// Unregisters a connection of a participant. If it was the latest one of a command, the command and its advance end.
     fn disconnect(&self, name: &str, connection: u64) {
         let leaves = {
             let mut state = self.0.state();
@@ -480,7 +480,7 @@ impl ClockService {
                 if gone.iter().any(|name| state.commands(name)) {
                     state.keeper.cancel(wall);
                 }
-                // Not done, but for want of a component or of its client.
+                // Ended before its goal, since a component or the client is missing.
                 if was_commanded && state.keeper.target().is_none() && decision != Decision::Done {
                     state.commands_ended += 1;
                     self.0.moved.notify_waiters();

@@ -62,7 +62,7 @@ pub trait Launch: Send + Sync + 'static {
     /// Whether pods with this image become processes.
     fn names(&self, image: &str) -> bool;
 
-    /// The release whose aggregated groups the process of such an image serves; `None`: it serves none.
+    /// Release whose aggregated groups a process of this image serves; `None` if it serves none.
     fn served_release(&self, _image: &str) -> Option<Release> {
         None
     }

@@ -136,7 +136,7 @@ pub(crate) fn status(
     }
 }
 
-/// Gives a pod an address of its cluster's network, unless it has one of it. Nothing listens there: its process does at an
+/// Gives a pod an address in its cluster's network unless it has one. Nothing listens there: the process listens at an
 /// address of this machine.
 pub(crate) fn set_address(pod: &mut Pod, cluster: &str, network: Option<&str>) {
     let network =
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_has_an_address_of_its_network_and_keeps_it() {
+    fn a_pod_keeps_an_address_of_its_network() {
         let mut pod = pod();
         "127.0.0.1".clone_into(&mut pod.status.pod_ip);
         set_address(&mut pod, "seed--a", Some("10.1.0.0/16"));

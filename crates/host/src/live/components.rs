@@ -98,7 +98,7 @@ impl Live {
     }
 }
 
-/// APIServices as the release has them that is served, and their condition.
+/// Updates the APIServices to the served release, and their condition.
 async fn keep_once(
     transport: &Transport,
     clock: &Clock,

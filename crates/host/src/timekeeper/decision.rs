@@ -48,14 +48,14 @@ pub enum Decision {
     },
 }
 
-/// A stretch of landscape time that passed without a component that did not answer: it has missed what was to be done then.
+/// Span of landscape time that passed without an unresponsive component, which missed its timers in that span.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absence {
     /// Name of the participant.
     pub name: String,
-    /// Landscape time when it was dropped.
+    /// Landscape time at which it was dropped.
     pub since: Instant,
-    /// Landscape time when it joined again, or had ended; `None`: it is still absent.
+    /// Landscape time at which it joined again or ended; `None` while it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Instant>,
 }

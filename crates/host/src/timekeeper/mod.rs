@@ -26,7 +26,7 @@
 //! **Invariants.** Time never goes back. No timer is passed before its owner has carried out the grant of its instant.
 //! Of every watch that a participant has open an API server has said what it was told before time moves.
 //! Time does not move while a participant works, lags behind the log, or while a hold is set; a participant that has
-//! not answered for [`REPORT_LIMIT`] of wall time is dropped, and named; a command ends there unless it goes on without it.
+//! not answered for [`REPORT_LIMIT`] of wall time is dropped and reported; a command ends then unless it ignores absences.
 //!
 //! **Deliberately absent.** Sockets, the log and the wall clock: the caller passes the head and the wall's time.
 
@@ -61,7 +61,7 @@ struct Command {
     to: Instant,
     /// Wall time that others have to act after a step that reached them.
     settle: TimeDelta,
-    /// Goes on when a component is dropped.
+    /// True if the command continues when a component is dropped.
     ignores_absence: bool,
 }
 
@@ -91,7 +91,7 @@ pub struct Timekeeper {
     live_lock: Option<LiveLock>,
     holds: BTreeMap<String, Instant>,
     dropped: BTreeSet<String>,
-    /// The latest ones, the oldest first.
+    /// Latest absences, oldest first.
     absences: VecDeque<Absence>,
 }
 
@@ -182,7 +182,7 @@ impl Timekeeper {
         Ok(())
     }
 
-    /// The command at work goes on when a component is dropped.
+    /// Lets the current command continue when a component is dropped.
     pub fn ignore_absence(&mut self) {
         if let Some(command) = &mut self.command {
             command.ignores_absence = true;
@@ -297,7 +297,7 @@ impl Timekeeper {
         });
     }
 
-    /// Components without which time has gone on, the latest ones, the oldest first.
+    /// Latest absences of components, oldest first.
     pub fn absences(&self) -> impl Iterator<Item = &Absence> {
         self.absences.iter()
     }
@@ -550,7 +550,7 @@ impl Timekeeper {
                 if self.absences.len() > ABSENCES {
                     self.absences.pop_front();
                 }
-                // What is to happen from now on would be missing.
+                // The effects of the component would be missing from now on.
                 if self.command.is_some_and(|command| !command.ignores_absence) {
                     self.cancel(wall);
                 }

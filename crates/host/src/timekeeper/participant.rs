@@ -14,7 +14,7 @@ pub(super) struct Participant {
     pub(super) reads_dial: bool,
     /// Its last report.
     pub(super) idle: Option<Idle>,
-    /// It is a command, which ends with its connection.
+    /// True for a command, which ends with its connection.
     pub(super) is_command: bool,
     /// Since when it owes an answer, in wall time.
     pub(super) owes_since: Option<Instant>,

@@ -401,7 +401,7 @@ fn objects_go_with_their_owners() {
 
 /// Three loops over one list stopped a whole landscape.
 #[tokio::test]
-async fn a_rule_that_costs_too_much_is_refused_with_its_definition() {
+async fn definitions_with_too_expensive_rules_are_refused() {
     let host = host().await;
     let ruled = |most: Option<u32>, rule: &str| {
         definition(|tree| {

@@ -38,8 +38,8 @@ const REFLECTORS: [(&str, &str, &str, &str); 6] = [
     ("by labels", EVERYWHERE, "labelSelector=seed%3Dlocal", "labelSelector=seed%3Dlocal&watch=true"),
 ];
 
-/// A host with a Lease of gardenlet `local`, which runs, one of `gone`, which does not, and one of somebody else; landscape time
-/// and wall time.
+/// A host with a Lease of gardenlet `local`, which runs, one of gardenlet `gone`, which has ended, and one of another owner;
+/// landscape time and wall time.
 async fn world() -> (Host, SimulatedClock, SimulatedClock) {
     let start: Instant = "2023-07-27T20:00:00Z".parse().expect("an instant");
     let (time, wall) = (SimulatedClock::new(start), SimulatedClock::new(start));
@@ -61,7 +61,7 @@ async fn world() -> (Host, SimulatedClock, SimulatedClock) {
     (host, time, wall)
 }
 
-/// Passes time, and the timers in it.
+/// Advances time and fires the timers until then.
 fn pass(clock: &SimulatedClock, to: Instant) {
     clock.advance_to(to);
     while clock.now() < to {
@@ -119,7 +119,7 @@ async fn a_list_and_a_watch_see_an_hour_of_renewals() {
             let seen = waiting(&mut body);
             let expected = ("MODIFIED".to_owned(), "local".to_owned(), last, renewed);
             assert_eq!(seen, [expected], "{client}, {step}");
-            // Something else is written, and the watch may go on from there.
+            // Another object is written, and a watch can resume from there.
             if step % 20 == 0 {
                 let map = json!({"metadata": {"generateName": "m-"}});
                 let path = "/clusters/garden/api/v1/namespaces/default/configmaps";

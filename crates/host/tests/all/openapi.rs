@@ -368,9 +368,9 @@ async fn maintenance(host: &Host) -> (String, String) {
     (of(&v3["apis/core.gardener.cloud/v1beta1"]["components"]["schemas"]), of(&v2["definitions"]))
 }
 
-/// As `kubectl explain` asks: at the door of the cluster.
+/// Requests as of `kubectl explain`, at the path of the cluster.
 #[tokio::test]
-async fn a_landscape_describes_what_its_release_serves() {
+async fn openapi_documents_are_those_of_the_served_release() {
     let host = host().await;
     let of = |release| {
         let shoots = catalogue::find("core.gardener.cloud", "v1beta1", "shoots").expect("a row");
@@ -386,6 +386,6 @@ async fn a_landscape_describes_what_its_release_serves() {
         assert_eq!(v3.contains("autoRotation"), expected, "{release}: {v3}");
         assert_eq!(v2.contains("autoRotation"), expected, "{release}: {v2}");
     }
-    // What the host serves itself is the same for all.
+    // The host's own documents do not depend on the release.
     assert_eq!(documents(&host, "runtime").await, (before, own));
 }

@@ -177,7 +177,7 @@ async fn an_older_version_may_come_back_where_downgrades_are_allowed() {
     assert_eq!(register(&host, "gardener-scheduler", "s", "v1.3.0").await.0, 403, "all other rules hold");
 }
 
-/// All instances of gardener-apiserver were scaled away.
+/// All instances of gardener-apiserver were scaled down.
 #[tokio::test]
 async fn the_first_apiserver_that_comes_back_skips_no_minor() {
     let host = host(Profile::Documents).await;

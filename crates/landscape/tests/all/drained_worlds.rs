@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Drains keep their promises, whatever makes them: a roll-out, an update in place, a pool that shrinks, a Machine that
-//! people delete. No pod comes to a cordoned node or ends without a grace period, and budgets hold; the auditor says so.
+//! Invariants of drains, for every cause: a roll-out, an update in place, a smaller pool, a Machine that a user deletes. No
+//! pod is placed on a cordoned node or ends without a grace period, and budgets hold; the auditor checks it.
 //!
-//! Each seed makes a world of its own: a Shoot, its pool, Deployments with budgets, and what people do to them in the middle
-//! of one another's roll-outs. `TERRARIUM_TEST_DRAINS=200` looks at the worlds 1 to 200, `TERRARIUM_TEST_DRAINS=17-17` at
-//! one.
+//! Each seed makes a world of its own: a Shoot, its pool, Deployments with budgets, and changes by users during roll-outs.
+//! `TERRARIUM_TEST_DRAINS=200` runs the worlds 1 to 200, `TERRARIUM_TEST_DRAINS=17-17` one world.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,7 +30,7 @@ use crate::support::{Audited, evening, is, seeds_of};
 
 const WORLDS: &str = "TERRARIUM_TEST_DRAINS";
 const CREATED: &str = "2023-07-27T21:00:00Z";
-/// Things that people do in a world.
+/// Number of actions of users in a world.
 const DEEDS: u64 = 8;
 
 /// Deployment `web` of eight pods, of which seven have to be healthy, on as many nodes.
@@ -50,7 +49,7 @@ fn assert_all_run(audited: &mut Audited) {
 }
 
 #[test]
-fn a_roll_out_keeps_a_budget_that_one_pod_may_be_missing_of() {
+fn a_roll_out_keeps_a_budget_of_one_unavailable_pod() {
     for seed in 1..=3 {
         let mut audited = with_budget(seed, 2);
         change(&mut audited, |pool| pool.machine_image.version = "1096.1.0".into());
@@ -83,7 +82,7 @@ fn a_machine_that_people_delete_keeps_budgets() {
     assert_all_run(&mut audited);
 }
 
-/// What worlds have shown, so that silence means something.
+/// Number of occurrences of each event, so that a test without events fails.
 type Seen = BTreeMap<&'static str, usize>;
 
 struct World {
@@ -151,7 +150,7 @@ impl World {
         world.seen
     }
 
-    /// Lets time pass; nodes that wait for people are selected, also those of a roll-out that has halted.
+    /// Advances time and selects the nodes that wait for a user, also those of a roll-out that has halted.
     fn pass(&mut self, time: TimeDelta) {
         let end = self.audited.landscape.now() + time;
         while self.audited.landscape.now() < end {
@@ -258,7 +257,7 @@ impl World {
                 1 => json!({"minAvailable": replicas.saturating_sub(1)}),
                 2 => json!({"maxUnavailable": 1}),
                 3 => json!({"minAvailable": "50%"}),
-                // None may go: only force helps.
+                // No pod may be evicted: only force drains the node.
                 _ => json!({"minAvailable": replicas}),
             };
             let mut spec = bound;
@@ -271,7 +270,7 @@ impl World {
         self.pass(TimeDelta::minutes(1));
     }
 
-    /// Something that people do.
+    /// Carries out an action of a user.
     fn act(&mut self, deed: u64) {
         match self.below(8, "deed", deed) {
             0 | 1 => self.roll(),
@@ -293,7 +292,7 @@ impl World {
         }
     }
 
-    /// Another image, then another minor version; nothing after that.
+    /// Changes the image, then the minor version, then nothing.
     fn roll(&mut self) {
         let shoot = self.audited.shoot("local");
         let image = shoot.spec.provider.workers[0].machine.image.as_ref().and_then(|image| image.version.clone());
@@ -349,7 +348,7 @@ impl World {
         self.audited.run(api.delete(&pod.metadata.name, &DeleteOptions::default())).expect("it is there");
     }
 
-    /// A component ends in the middle of its work, and another process goes on.
+    /// Ends a component during its work and starts another process of it.
     fn restart(&mut self, deed: u64) {
         let component = if self.below(2, "component", deed) == 0 {
             Component::ProviderLocal("local".into())
@@ -362,7 +361,7 @@ impl World {
         self.saw("restarted");
     }
 
-    /// In the end all is as it is wanted, however often a drain had to be forced.
+    /// Waits until the desired state is reached; drains may have to be forced.
     fn settle(&mut self) {
         let mut missing = String::new();
         for _ in 0..48 * 6 {
@@ -375,7 +374,7 @@ impl World {
         panic!("{missing}\n{}", self.audited.tail(60));
     }
 
-    /// What is not as it is wanted.
+    /// First difference from the desired state.
     fn missing(&mut self) -> Option<String> {
         let shoot = self.audited.shoot("local");
         let operation = shoot.status.last_operation.as_ref().map(|operation| operation.state.as_str());
@@ -403,7 +402,7 @@ impl World {
         lost.map(|pod| format!("pod {} is on {:?}", pod.metadata.name, pod.spec.node_name))
     }
 
-    /// Whether a drain was refused by a budget, so that budgets meant something.
+    /// Records whether a budget has refused a drain.
     fn look_back(&mut self) {
         let is_refused = self.audited.entries().iter().any(|entry| {
             let is_machine = &*entry.key.resource == "machine.sapcloud.io/machines";

@@ -111,7 +111,7 @@ pub async fn gates(context: &Context) -> Vec<GateSetting> {
     gates_in(&deployments.unwrap_or_default(), &maps.unwrap_or_default())
 }
 
-/// Feature gates of Deployments; a ConfigMap that none of them mounts is of a time that has passed.
+/// Feature gates of Deployments; a ConfigMap that none of them mounts is obsolete.
 fn gates_in(deployments: &[Deployment], maps: &[ConfigMap]) -> Vec<GateSetting> {
     let mut gates = Vec::new();
     for deployment in deployments {
@@ -184,9 +184,9 @@ mod tests {
         }))
     }
 
-    /// gardener-operator and gardenlet name a ConfigMap for what is in it, and keep older ones.
+    /// gardener-operator and gardenlet name a ConfigMap by a hash of its content, and keep older ones.
     #[test]
-    fn gates_are_those_of_what_deployments_mount() {
+    fn gates_are_those_of_mounted_config_maps() {
         let deployments = [
             deployment("gardener-apiserver", "runtime", &["--profile=documents", "--feature-gates=A=true,B=false"], ""),
             deployment("gardener-scheduler", "runtime", &[], "gardener-scheduler-config"),

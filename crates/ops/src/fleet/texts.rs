@@ -63,7 +63,7 @@ impl<'a> Document<'a> {
             let line = error.line().unwrap_or(1);
             ManifestError::at(&Origin { file: file.to_owned(), line }, error.text())
         };
-        // What is no file, has a key twice or several documents is refused here.
+        // Invalid YAML, duplicate keys and several documents are refused here.
         yaml::value(text).map_err(failed)?;
         let root = Node::of(&yaml::nodes(text).map_err(failed)?)
             .map_err(|line| ManifestError::at(&Origin { file: file.to_owned(), line }, "a tag has no meaning here"))?;

@@ -67,7 +67,7 @@ enum Kind {
     Refused,
     /// Nothing is known about the object, since it could not be read.
     LeftOut,
-    /// What it means is not known, and it may decide the answer.
+    /// The value is unknown and may decide the answer.
     Decides,
 }
 
@@ -151,7 +151,7 @@ impl World {
         }
     }
 
-    /// Puts profiles of others in the place of its own of the same name, or adds them.
+    /// Adds profiles; each replaces its own profile of the same name.
     pub fn replace_profiles(&mut self, others: &[Self]) {
         let id = |meta: &ObjectMeta| (meta.namespace.clone(), meta.name.clone());
         for other in others {

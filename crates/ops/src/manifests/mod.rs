@@ -46,7 +46,7 @@ pub struct Manifest {
     pub object: Value,
     /// Whether the object was being deleted when it was taken from a server.
     pub is_being_deleted: bool,
-    /// True if the object was taken from a server: it has a UID there.
+    /// True if the object was read from a server, which gave it a UID.
     pub is_served: bool,
 }
 
@@ -123,7 +123,7 @@ pub fn read_each(paths: &[PathBuf], wanted: &mut Wanted, each: &mut Each<'_>) ->
     each_text(paths, &mut |text| text.read_each(wanted, each))
 }
 
-/// The texts of files, folders and standard input, for those who read them more than once.
+/// Reads the texts of files, folders and standard input, for repeated reading.
 ///
 /// # Errors
 /// A file or folder that cannot be read.
@@ -417,7 +417,7 @@ fn flatten(origin: &Origin, value: Value, source: &Source<'_>, each: &mut EachFo
         let kind = object["kind"].as_str().and_then(|kind| kind.strip_suffix("List")).filter(|kind| !kind.is_empty());
         let mut items = items.into_iter().enumerate();
         return items.try_for_each(|(index, mut item)| {
-            // As a server sends a list: it says what its items are.
+            // Items of a list from a server get their kind from the list.
             if let (Some(kind), Value::Object(fields)) = (kind, &mut item) {
                 fields.entry("apiVersion").or_insert_with(|| api_version.clone());
                 fields.entry("kind").or_insert_with(|| kind.into());

@@ -107,7 +107,7 @@ fn steps_of(path: &str) -> Vec<Step> {
     steps
 }
 
-/// Goes to a field of JSON and fails there: the error of the parser tells where that was.
+/// Visitor that fails at a field of JSON, so that the parser's error has the field's position.
 struct Seek<'a>(&'a [Step]);
 
 fn found<T, E: serde::de::Error>() -> Result<T, E> {

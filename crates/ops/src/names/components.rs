@@ -20,12 +20,13 @@ const SHORT: [(&str, &str); 15] = [
     ("dwd", "dependency-watchdog"),
 ];
 
-/// The whole name of a component; a name that is no abbreviation is itself.
+/// Returns the full name of a component; a name that is not an abbreviation is unchanged.
 pub fn full(name: &str) -> &str {
     SHORT.iter().find(|(short, _)| *short == name).map_or(name, |(_, full)| full)
 }
 
-/// True if a component is meant: by its name, its abbreviation, or what stands behind `gardener-` or `gardener-extension-`.
+/// True if `wanted` is the name of the component, its abbreviation, or its name without `gardener-` or
+/// `gardener-extension-`.
 pub fn is_meant(wanted: &str, component: &str) -> bool {
     let wanted = full(wanted);
     let rest = component.strip_prefix("gardener-");

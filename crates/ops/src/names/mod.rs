@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How people name things of a landscape: [`clusters`], [`components`], [`shoots`].
+//! Names of a landscape's objects on the command line: [`clusters`], [`components`], [`shoots`].
 
 pub mod clusters;
 pub mod components;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Shoots as people name them: `shoot/PROJECT/NAME`. Other forms are taken as well: the Project's namespace in place of its
-//! name, and the kind in any case, with `shoot/` or without.
+//! Names of Shoots on the command line: `shoot/PROJECT/NAME`. Other accepted forms: the Project's namespace in place of its
+//! name, the kind in upper or lower case, and no `shoot/`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -54,7 +54,7 @@ impl ShootName {
         NamedCluster::Shoot(self.clone())
     }
 
-    /// The usual form, where a Project's namespace is given in place of its name.
+    /// Returns the usual form of a name that may have a Project's namespace in place of its name.
     ///
     /// # Errors
     /// The Projects cannot be read.

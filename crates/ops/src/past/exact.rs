@@ -91,7 +91,7 @@ async fn only(response: Response, collection: &str, name: &str) -> Result<Respon
     let (code, text) = match tree["items"].get(0) {
         Some(object) => {
             let mut object = object.clone();
-            // Items of a list leave to it what they are.
+            // Items of a list have no kind and version of their own.
             object["apiVersion"] = tree["apiVersion"].clone();
             object["kind"] = tree["kind"].as_str().map(|kind| kind.trim_end_matches("List")).into();
             (StatusCode::OK, object.to_string())

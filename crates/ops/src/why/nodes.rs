@@ -30,7 +30,7 @@ const NAMES: usize = 5;
 pub struct Cluster {
     /// Its name in paths.
     name: String,
-    /// The instant of the look.
+    /// Instant of the examination.
     now: DateTime<Utc>,
     nodes: BTreeMap<String, Node>,
     pods: Vec<Pod>,
@@ -122,7 +122,7 @@ impl Cluster {
             Removal::Deletion => return "deleted without eviction: the drain is forced".to_owned(),
             Removal::WithNode => return "not evicted: the drain is over, they end with the node".to_owned(),
         }
-        // A pod that does not run yet or any more counts for no budget.
+        // A pod that is not running counts for no budget.
         if matches!(pod.status.phase.as_str(), "Pending" | "Succeeded" | "Failed") {
             return "to be evicted".to_owned();
         }
@@ -150,18 +150,18 @@ impl Cluster {
     }
 }
 
-/// The way in which the pods of a Machine's node go.
+/// Way in which pods are removed from a Machine's node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Removal {
     Eviction,
     /// Deleted with grace period 0.
     Deletion,
-    /// After the drain: with the VM.
+    /// Removal with the VM, after the drain.
     WithNode,
 }
 
 impl Removal {
-    /// Removal at the step at which a Machine's deletion is; a Machine that is updated in place stays.
+    /// Removal at the current step of a Machine's deletion; a Machine that is updated in place stays.
     fn of(machine: &Machine, now: DateTime<Utc>) -> Self {
         let Some(since) = machine.metadata.deletion_timestamp else { return Self::Eviction };
         let timeout = Arguments::of(Profile::default()).settings(&machine.spec).drain_timeout;
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cause_names_what_keeps_a_pod_on_its_node() {
+    fn the_cause_names_the_blocker_of_a_pod() {
         let drain = "Initiate node drain";
         let running = || json!({ "metadata": { "name": "p" }, "status": { "phase": "Running" } });
         let ending = |at: &str, finalizers: Value| json!({ "metadata": { "name": "p", "deletionTimestamp": at, "finalizers": finalizers } });

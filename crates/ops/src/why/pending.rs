@@ -18,10 +18,10 @@ use super::seed_cluster;
 use crate::Error;
 use crate::lines::Line;
 
-/// Changes of the spec that are not rolled out.
+/// Changes of the spec that were not rolled out.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pending {
-    /// A line for each field, then one for each pool whose nodes are concerned.
+    /// Lines of the fields, then of the pools with affected nodes.
     pub(super) lines: Vec<Line>,
     /// Number of fields that wait for the maintenance time window.
     pub(super) confined: usize,

@@ -102,7 +102,7 @@ pub enum Reach {
 pub struct Options {
     /// `host:port`.
     pub server: String,
-    /// Where the host of `server` is, if no name service knows that.
+    /// Addresses of the host of `server`; empty: those of the name service.
     pub addresses: Vec<SocketAddr>,
     /// Certificates, as PEM, of which the server's must be one or be signed by one.
     pub authorities: String,

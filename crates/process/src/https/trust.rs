@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which certificates of servers are believed.
+//! Verification of servers' certificates.
 //!
-//! Beside what chains lead to, as Go does (crypto/x509 `Certificate.Verify`): a server's certificate that is itself one of the
-//! authorities, also one that may sign others, as `openssl req -x509` makes it. Its validity, its name and its purpose
-//! count all the same.
+//! In addition to certificates with a chain to an authority, a server's certificate that is itself one of the authorities is
+//! trusted, as in Go (crypto/x509 `Certificate.Verify`), also one that may sign others, as `openssl req -x509` makes it. Its
+//! validity, name and purpose are checked.
 
 use std::sync::Arc;
 
@@ -24,10 +24,10 @@ pub(super) struct Trusted {
 }
 
 impl Trusted {
-    /// The authorities that a text has, as PEM.
+    /// Reads the authorities of a PEM text.
     ///
     /// # Errors
-    /// There is none, or one that cannot be read.
+    /// The text has no authority, or an invalid one.
     pub(super) fn new(authorities: &str, provider: Arc<CryptoProvider>) -> Result<Self, String> {
         let mut roots = RootCertStore::empty();
         let mut all = Vec::new();
@@ -82,7 +82,7 @@ impl ServerCertVerifier for Trusted {
     }
 }
 
-/// What must hold of a server's certificate that is an authority.
+/// Verifies a server's certificate that is itself an authority.
 fn verify_authority(
     certificate: &CertificateDer<'_>,
     server_name: &ServerName<'_>,
@@ -121,7 +121,7 @@ mod tests {
         params.self_signed(&KeyPair::generate().expect("a key")).expect("a certificate")
     }
 
-    /// Whether a server with this certificate is believed by who trusts `authority`.
+    /// True if a client that trusts `authority` accepts a server with this certificate.
     fn is_believed(certificate: &rcgen::Certificate, authority: &rcgen::Certificate, name: &str, at: &str) -> bool {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let trusted = Trusted::new(&authority.pem(), provider).expect("an authority");

@@ -96,7 +96,7 @@ impl Auditor {
         Self::default()
     }
 
-    /// Says when and by which user the changes that follow were made.
+    /// Sets the instant and the user of the following changes.
     pub fn made(&mut self, at: DateTime<Utc>, by: &str) {
         self.workload.made(at, by);
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Pods of nodes that are drained.
 //!
-//! A drain may do without asking budgets when it is forced: by a label of the Machine, by a Node that has been lost for more
-//! than 5 minutes, or by time. The earliest time is that at which a pod that was refused from the beginning has been asked
-//! as often as it may be.
+//! A drain may ignore budgets when it is forced: by a label of the Machine, by a Node that has been lost for more than 5
+//! minutes, or by time. The earliest time is that at which the evictions of a pod that was refused from the beginning have
+//! reached the limit of retries.
 
 use std::collections::BTreeMap;
 
@@ -15,25 +15,25 @@ use apimachinery::meta::Duration;
 use apimachinery::selector::Labels;
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// How often a pod is asked where the Machine does not say it: the fewer of the profiles.
+/// Number of evictions of a pod if the Machine does not set it: the minimum of the profiles.
 const RETRIES: i32 = 10;
-/// How long a pod that was refused is left alone.
+/// Time between two evictions of a refused pod.
 const RETRY: TimeDelta = TimeDelta::seconds(20);
 const DRAIN_TIMEOUT: Duration = Duration::from_minutes(120);
-/// How long a Node may be lost until its pods are deleted without asking.
+/// Time after which the pods of a lost Node are deleted without eviction.
 const LOST: TimeDelta = TimeDelta::minutes(5);
 
 /// Cluster, namespace (empty for Nodes) and name.
 type Place = (String, String, String);
 
-/// What is known of pods, their nodes and their budgets.
+/// State of pods, their nodes and their budgets.
 #[derive(Debug, Default)]
 pub(super) struct Workload {
     at: DateTime<Utc>,
     by: String,
     pods: BTreeMap<Place, PodState>,
     nodes: BTreeMap<Place, NodeState>,
-    /// By the name of their Nodes; those that are gone, too.
+    /// Machines by the name of their Nodes, deleted ones included.
     machines: BTreeMap<Place, MachineState>,
     budgets: BTreeMap<Place, PodDisruptionBudget>,
 }
@@ -47,25 +47,25 @@ struct PodState {
 #[derive(Debug, Default)]
 struct NodeState {
     is_cordoned: bool,
-    /// Since when it is not Ready.
+    /// Instant since which the Node is not Ready.
     lost: Option<DateTime<Utc>>,
-    /// Since when it is selected for an update in place.
+    /// Instant since which the Node is selected for an update in place.
     selected: Option<DateTime<Utc>>,
 }
 
 #[derive(Debug, Default)]
 struct MachineState {
     deleting: Option<DateTime<Utc>>,
-    /// A label says that nobody is asked.
+    /// True if a label forces the drain.
     is_forced: bool,
-    /// It was unhealthy when it was deleted, or its Node went before it did.
+    /// True if the Machine was unhealthy at its deletion, or its Node was deleted first.
     is_lost: bool,
-    /// How long budgets are respected.
+    /// Duration for which budgets are respected.
     patience: TimeDelta,
 }
 
 impl Workload {
-    /// When and by whom the changes that follow were made.
+    /// Sets the instant and the user of the following changes.
     pub(super) fn made(&mut self, at: DateTime<Utc>, by: &str) {
         self.at = at;
         by.clone_into(&mut self.by);
@@ -119,7 +119,7 @@ impl Workload {
         }
     }
 
-    /// What a change of a pod breaks.
+    /// Invariants that a change of a pod violates.
     pub(super) fn pod(&mut self, cluster: &str, pod: &Pod, deleted: bool) -> Vec<String> {
         let key = place(cluster, &pod.metadata.namespace, &pod.metadata.name);
         let old = self.pods.remove(&key);
@@ -138,7 +138,7 @@ impl Workload {
         }
         let is_drain = self.by.starts_with(user::PROVIDER_LOCAL_PREFIX);
         let is_sudden = deleted && !pod.metadata.is_being_deleted();
-        // A pod without a grace period is gone as soon as it is asked to go.
+        // A pod without a grace period is deleted at its eviction.
         let is_asked = pod.spec.termination_grace_period_seconds == Some(0) && self.nodes.contains_key(&node);
         let is_swept = is_sudden && !is_asked && self.is_leaving(&node) && !self.is_by_people();
         if is_swept && !matches!(&*pod.status.phase, "Succeeded" | "Failed") {
@@ -151,7 +151,7 @@ impl Workload {
         found
     }
 
-    /// A scheduler chose a cordoned node. Who names a node himself is not asked.
+    /// True if a scheduler chose a cordoned node; false for pods that are created with a node.
     fn is_put_on_cordoned(&self, old: Option<&Pod>, pod: &Pod, node: &Place) -> bool {
         let is_bound = old.is_some_and(|old| old.metadata.uid == pod.metadata.uid);
         let had_node = is_bound && old.is_some_and(|old| !old.spec.node_name.is_empty());
@@ -161,7 +161,7 @@ impl Workload {
         is_cordoned && is_chosen && !had_node && !is_tolerated && !stays(pod)
     }
 
-    /// The Node is gone or drained, and its Machine is known.
+    /// True if the Node was deleted or is drained, and its Machine is known.
     fn is_leaving(&self, node: &Place) -> bool {
         self.machines.contains_key(node) && self.nodes.get(node).is_none_or(|node| node.is_cordoned)
     }
@@ -170,7 +170,7 @@ impl Workload {
         !self.by.starts_with("system:") && !self.by.starts_with(user::PROVIDER_LOCAL_PREFIX)
     }
 
-    /// Whether the drain of a node is forced by now, or nothing is left to be drained.
+    /// True if the drain of a node is forced by now, or there is nothing to drain.
     fn may_go_without_asking(&self, node: &Place) -> bool {
         let Some(machine) = self.machines.get(node) else { return true };
         let known = self.nodes.get(node);
@@ -181,7 +181,7 @@ impl Workload {
             || begin.is_some_and(|begin| self.at >= begin + machine.patience)
     }
 
-    /// The budgets of a pod that has just left that have too few healthy pods now.
+    /// Budgets of a removed pod that have too few healthy pods now.
     fn broken_budgets(&self, cluster: &str, pod: &Pod, node: &str) -> Vec<String> {
         let (namespace, mut broken) = (&pod.metadata.namespace, Vec::new());
         let near = |key: &Place| key.0 == cluster && key.1 == *namespace;
@@ -208,7 +208,7 @@ fn place(cluster: &str, namespace: &str, name: &str) -> Place {
     (cluster.to_owned(), namespace.to_owned(), name.to_owned())
 }
 
-/// Drains leave mirror pods and those of DaemonSets.
+/// True for pods that drains leave: mirror pods and those of DaemonSets.
 fn stays(pod: &Pod) -> bool {
     let owners = &pod.metadata.owner_references;
     pod.metadata.annotations.contains_key(annotation::MIRROR_POD)
@@ -336,7 +336,7 @@ mod tests {
             pods.machine(&machine(phase));
         }
         assert_eq!(pods.pod(SHOOT, &pod("a"), true), [""; 0]);
-        // People do as they like.
+        // Users may delete pods.
         let mut pods = draining();
         pods.made(at(0), "admin");
         assert_eq!(pods.pod(SHOOT, &pod("a"), true), [""; 0]);

@@ -330,7 +330,7 @@ impl Failure {
         Self::Text(text.into())
     }
 
-    /// As the failure of a task: what an extension reports has the codes of its provider, a request has none.
+    /// Converts the error into the failure of a task: errors of an extension have the codes of its provider, requests none.
     fn of_task(&self, task: &str, provider: &str) -> TaskFailure {
         match self {
             Self::Request(error) => TaskFailure::new(task, error.to_string()),

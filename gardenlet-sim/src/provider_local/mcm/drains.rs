@@ -23,7 +23,7 @@ use super::family::Family;
 /// How long a forced drain may take: upstream's time-out, which nothing here comes near.
 const FORCED: TimeDelta = TimeDelta::minutes(1);
 
-/// The attempts that are under way, by cluster and Node; `None`: a pass has it.
+/// Current attempts by cluster and Node; `None` while a pass has taken the attempt.
 #[derive(Debug, Default)]
 pub(super) struct Drains(Mutex<BTreeMap<(String, String), Option<Running>>>);
 
@@ -32,7 +32,7 @@ struct Running {
     attempt: Attempt,
     /// When it failed.
     failed: Option<DateTime<Utc>>,
-    /// The Machine is being deleted; otherwise its Node is to be updated in place.
+    /// True if the Machine is being deleted; false if its Node is updated in place.
     is_deletion: bool,
 }
 
@@ -41,7 +41,7 @@ impl Drains {
         self.0.lock()
     }
 
-    /// The attempt that is under way, for a pass. What happens to pods from now on brings another pass.
+    /// Takes the current attempt for a pass. Later changes of pods trigger another pass.
     fn take(&self, key: &(String, String)) -> Option<Running> {
         self.lock().insert(key.clone(), None).flatten()
     }
@@ -117,15 +117,15 @@ impl Family<'_> {
         Ok(step)
     }
 
-    /// Whether the watch has told that a Node is cordoned. Until then its pods stay: whoever is told of a pod that goes has
-    /// been told before that no other one may come to its node.
+    /// True if the watch has delivered the cordon of a Node. Until then its pods stay, so that each watcher of pods observes the
+    /// cordon before the removal of a pod.
     fn is_cordon_seen(&self, node: &str) -> bool {
         let has_node = self.individual(node).is_some_and(|individual| individual.node.is_some());
         let seen = self.provider.node_store.get(&ObjectKey::new(&self.namespace, "", node));
         !has_node || seen.is_some_and(|node| node.spec.unschedulable)
     }
 
-    /// The pods of a Node that have to go.
+    /// Pods of a Node that have to be evicted.
     fn pods_of(&self, node: &str) -> Vec<Pod> {
         let pods = self.provider.pods_by_node.get(&place(&self.namespace, node));
         pods.into_iter().filter_map(|pod| Some(Pod::of(&pod)?.with_volumes(self.volumes(&pod)))).collect()

@@ -56,7 +56,7 @@ impl Individual {
         );
     }
 
-    /// The update is over: pods come again once the critical components run, unless the Machine is going.
+    /// Ends the update: pods are scheduled again once the critical components run, unless the Machine is being deleted.
     fn clear_update(&mut self) {
         let is_going = self.machine.get().metadata.is_being_deleted();
         self.edit_node(

@@ -184,7 +184,7 @@ impl Individual {
         Observed { machine: observed, node: self.node.as_ref().map(|draft| observe_node(draft.get(), &unhealthy_if)) }
     }
 
-    /// Writes the Machine that is going to be drained, then its Node.
+    /// Writes the Machine that will be drained, then its Node.
     async fn save_for_drain(&mut self, provider: &Provider, cluster: &str) -> Result<(), Error> {
         self.save_machine(provider, cluster).await?;
         match &mut self.node {
@@ -363,7 +363,7 @@ impl Family<'_> {
             Action::SetOperation(operation) => individual.set_operation(operation, now),
             Action::Hit(_) => {}
             Action::RegisterNode => {
-                // The VM is recorded before its Node is there.
+                // The VM is recorded before its Node is created.
                 individual.save_machine(provider, &self.namespace).await?;
                 self.register_node(position, class.as_deref()).await?;
             }
@@ -386,7 +386,7 @@ impl Family<'_> {
                     node.spec.unschedulable = true;
                     node::add_taint(&mut node.spec.taints, node::taint(taint::UNSCHEDULABLE, "", "NoSchedule"));
                 }
-                // Pods are asked to go when everybody can see why.
+                // The cordon is written before pods are evicted.
                 individual.save_for_drain(provider, &self.namespace).await?;
             }
             Action::SetUpdate(reason) => {
@@ -409,7 +409,7 @@ impl Family<'_> {
                 individual.save_for_drain(provider, &self.namespace).await?;
             }
             Action::DeleteNode => {
-                // That the VM is gone is told before its Node goes.
+                // The deletion of the VM is recorded before its Node is deleted.
                 individual.save_machine(provider, &self.namespace).await?;
                 if let Some(node) = individual.node.take() {
                     let api = Api::<Node>::all(&provider.context, &self.namespace);

@@ -3,8 +3,8 @@
 //!
 //! One pass takes a MachineDeployment with all its MachineSets, Machines and Nodes as far as it gets at this instant:
 //! MachineDeployment, MachineSets, Machines, node agents, and again until nothing changes. Then it writes what changed,
-//! an object once. Written at once is what others must have seen before the next step: a MachineSet's replicas before its
-//! Machines come or go, a Machine's VM before its Node, a cordon before pods are asked to go.
+//! an object once. Changes that others must observe before the next step are written immediately: a MachineSet's replicas
+//! before its Machines are created or deleted, a Machine's VM before its Node, a cordon before pods are evicted.
 //!
 //! A pass looks at the Machines that changed and at those whose instant has come; of all others it has counts.
 //!
@@ -148,7 +148,7 @@ async fn reconcile(provider: &Provider, memory: &Memory, key: &ObjectKey) -> Res
     };
     for _ in 0..ROUNDS {
         let mut changed = family.deployment_pass().await?;
-        // Machines come and go when their MachineSets say so.
+        // The replicas of MachineSets are written before Machines are created or deleted.
         family.save_sets().await?;
         changed |= family.set_passes().await?;
         changed |= family.machine_steps().await?;

@@ -57,9 +57,9 @@ fn pods_are_evicted_before_the_vm_is_deleted() {
     assert!(world.get_in::<Machine>(SEED, TECHNICAL_ID, &name).is_none());
 }
 
-/// Whoever is told of a pod that goes can know that its node takes no other one.
+/// Each watcher of pods can observe the cordon of a node before the removal of its pods.
 #[test]
-fn a_node_is_terminating_and_cordoned_before_its_pods_are_asked() {
+fn nodes_are_terminating_and_cordoned_before_evictions() {
     for is_forced in [false, true] {
         let (mut world, name) = with_pod(&json!({}));
         if is_forced {
@@ -81,7 +81,7 @@ fn a_node_is_terminating_and_cordoned_before_its_pods_are_asked() {
 }
 
 #[test]
-fn a_pod_that_came_during_a_drain_is_evicted_before_the_vm_goes() {
+fn pods_added_during_a_drain_are_evicted_before_vm_deletion() {
     let (mut world, name) = with_pod(&json!({}));
     let budget = "Cannot evict pod as it would violate the pod's disruption budget.";
     world.refuse(&format!("{TECHNICAL_ID}: post pods/eviction"), Status::failure(429, "TooManyRequests", budget));
@@ -94,7 +94,7 @@ fn a_pod_that_came_during_a_drain_is_evicted_before_the_vm_goes() {
 }
 
 #[test]
-fn a_pod_that_was_deleted_in_the_end_is_not_waited_for() {
+fn a_force_deleted_pod_is_not_waited_for() {
     let (mut world, name) = with_pod(&json!({}));
     set_retries(&mut world, 1);
     refuse_evictions(&world);

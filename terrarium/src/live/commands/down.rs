@@ -15,7 +15,7 @@ use crate::output::Output;
 const TIMEOUT: TimeDelta = TimeDelta::seconds(30);
 /// Wall time between the end of its work and that of its process, at most.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(2);
-/// Wall time that it has to say which version it has.
+/// Wall time limit for the answer with the landscape's version.
 const ANSWER: TimeDelta = TimeDelta::seconds(1);
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
 
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     Ok(())
 }
 
-/// Notes which version of Gardener a landscape has that is about to stop, if it says so at once.
+/// Records the Gardener version of a landscape that is about to stop, if it answers at once.
 fn note_version(directory: &Directory) {
     let asked = Client::of(directory).and_then(|client| {
         block_on(async {
@@ -65,7 +65,7 @@ fn note_version(directory: &Directory) {
             }
         })
     });
-    // Where it cannot be asked, what was noted before stays.
+    // Without an answer the recorded version stays.
     let _ = asked.and_then(|version| directory.found_gardener(&version));
 }
 

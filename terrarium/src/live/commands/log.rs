@@ -210,7 +210,7 @@ impl Wanted {
         Ok(wanted)
     }
 
-    /// Shoots may be named by their Project: its namespace is meant.
+    /// Replaces the Project in the name of a Shoot by its namespace.
     async fn of_project(&mut self, past: &Past) -> Result<(), Failure> {
         let Some(named) = &self.namespace else { return Ok(()) };
         if self.resources.contains(&kinds::find("*", "shoots")?.log_resource()) {

@@ -42,16 +42,17 @@ impl fmt::Debug for LandscapeAuthority {
 }
 
 impl LandscapeAuthority {
-    /// The authority of a directory.
+    /// Reads the authority of a directory.
     ///
     /// # Errors
-    /// Its certificate or key is missing or damaged.
+    /// The certificate or key is missing or damaged.
     pub(crate) fn of(directory: &Directory) -> Result<Self, Failure> {
         let authority = Self::read(directory)?.ok_or_else(|| lost(directory, &Self::missing(directory)))?;
         Ok(Self::new(authority))
     }
 
-    /// The authority of a directory, made if the landscape never had one. Only for the process that has the directory.
+    /// Reads the authority of a directory, or creates it if the landscape never had one. Only for the process that holds the
+    /// directory.
     ///
     /// # Errors
     /// As [`LandscapeAuthority::of`].
@@ -88,7 +89,7 @@ impl LandscapeAuthority {
         Validity { not_before: now - BEFORE, not_after: now + LIFETIME }
     }
 
-    /// Its files that are not there.
+    /// Missing files of the authority.
     fn missing(directory: &Directory) -> Vec<&'static str> {
         ["pki/ca.crt", "pki/ca.key"].into_iter().filter(|name| !directory.join(name).exists()).collect()
     }
@@ -132,7 +133,7 @@ impl LandscapeAuthority {
     }
 }
 
-/// Names of the authorities that a landscape has had: one of them that is missing was lost, and is not made again.
+/// Names of the authorities that a landscape has had; a missing one of these was lost, and is not created again.
 pub(crate) struct Made<'a> {
     directory: &'a Directory,
     names: BTreeSet<String>,
@@ -141,7 +142,7 @@ pub(crate) struct Made<'a> {
 impl<'a> Made<'a> {
     const FILE: &'static str = "pki/made";
 
-    /// The names of a landscape. A landscape of an earlier version has no file of them; one that has listened had an
+    /// Reads the names of a landscape. A landscape of an earlier version has no file of them; one that has listened had an
     /// authority.
     pub(crate) fn of(directory: &'a Directory) -> Result<Self, Failure> {
         let names = match directory.text(Self::FILE)? {
@@ -175,7 +176,7 @@ impl<'a> Made<'a> {
         if names.is_empty() { Ok(()) } else { self.directory.append(Self::FILE, &(names.join("\n") + "\n")) }
     }
 
-    /// Has authorities made again.
+    /// Removes names, so that their authorities are created again.
     pub(crate) fn forget(&self, names: &[String]) -> Result<(), Failure> {
         let kept = self.names.iter().filter(|name| !names.contains(name));
         let lines: Vec<&str> = kept.flat_map(|name| [name.as_str(), "\n"]).collect();
@@ -188,7 +189,7 @@ fn file_of(cluster: &str) -> String {
     format!("pki/{cluster}.json")
 }
 
-/// Keys that are missing, and what to do.
+/// Failure that names the missing keys and the remedy.
 fn lost(directory: &Directory, names: &[impl AsRef<str>]) -> Failure {
     let names: Vec<String> = names.iter().map(|name| directory.join(name.as_ref()).display().to_string()).collect();
     let are = if names.len() == 1 { "is" } else { "are" };
@@ -230,7 +231,8 @@ impl ClusterAuthorities {
         Self { directory: directory.clone(), validity }
     }
 
-    /// The authority of a cluster, by its name in paths; made when there was none yet. `None`: its users are not ours.
+    /// Returns the authority of a cluster, by its name in paths, and creates it at first use. `None`: the landscape does not
+    /// issue certificates for the cluster's users.
     pub(crate) fn authority(&self, cluster: &str) -> Result<Option<Authority>, Failure> {
         if matches!(ClusterName::parse(cluster), None | Some(ClusterName::Shoot(_))) {
             return Ok(None);
@@ -335,7 +337,7 @@ mod tests {
         assert!(refused.contains("pki/garden.json is missing"), "{refused}");
         Made::of(&directory).expect("readable").forget(&["garden".to_owned()]).expect("written");
         assert_ne!(cluster(&directory).expect("made again"), garden);
-        // All of them are gone, with the names of those that were made; the clock shows that the landscape has run.
+        // All authorities and the file of their names are removed; the clock shows that the landscape has run.
         fs::write(directory.join("clock"), "").expect("written");
         fs::remove_dir_all(directory.join("pki")).expect("there");
         directory.make().expect("the folder");

@@ -46,11 +46,11 @@ pub(crate) struct Client {
 pub(crate) struct Advance {
     /// Destination.
     pub(crate) to: DateTime<Utc>,
-    /// Wall time for which time stands after a step that reached a client that takes no part.
+    /// Wall time for which time stands after a step that reached a client that is not a participant.
     pub(crate) settle: TimeDelta,
-    /// Participant with whose connection the advance ends; `None`: it outlives this process.
+    /// Participant whose disconnection ends the advance; `None` for an advance that outlives this process.
     pub(crate) participant: Option<String>,
-    /// Goes on when a component does not answer.
+    /// True if the advance continues when a component does not answer.
     pub(crate) ignore_absence: bool,
 }
 
@@ -105,7 +105,7 @@ impl Client {
         }
     }
 
-    /// The usual address of a Shoot, which is said where another one was given.
+    /// Usual address of a Shoot, which is printed if another one was given.
     pub(crate) async fn shoot(&self, given: &ShootName) -> Result<ShootName, Failure> {
         let usual = given.usual(&self.transport).await?;
         if usual != *given {
@@ -137,7 +137,7 @@ impl Client {
     /// The emulated version of Gardener, which upgrades change.
     ///
     /// # Errors
-    /// The landscape cannot be asked.
+    /// The landscape does not answer.
     pub(crate) async fn gardener_version(&self) -> Result<String, Failure> {
         let failed = |error: controller::Error| Failure::Failed(format!("landscape {}: {error}", self.facts.name));
         let (context, all) = (self.context(), ListOptions::default());
@@ -179,7 +179,7 @@ impl Client {
         self.send(Method::GET, CLOCK_PATH, None).await
     }
 
-    /// Begins to advance the clock. Where time has run by itself past the destination, it settles where it is.
+    /// Begins to advance the clock. If time has already passed the destination, it settles at the present instant.
     pub(crate) async fn advance(&self, advance: &Advance) -> Result<ClockState, Failure> {
         let Advance { to, settle, participant, ignore_absence } = advance;
         let (pid, detached) = (std::process::id(), if participant.is_none() { " --detach" } else { "" });

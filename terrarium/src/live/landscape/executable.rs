@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The program's own file, which may be replaced or removed while processes of it run.
 //!
-//! A running landscape starts processes for as long as it runs: they must be of the build that the host is, also after
-//! the file was replaced by another build.
+//! A running landscape starts processes at any time: they must be of the same build as the host, also after the file was
+//! replaced by another build.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What Linux appends to the path of a file that was removed or replaced.
+/// Suffix that Linux appends to the path of a removed or replaced file.
 const DELETED: &str = " (deleted)";
 
-/// A path by which this program can be started, whatever has become of its file.
+/// Path by which this program can be started even if its file was removed or replaced.
 ///
 /// # Errors
-/// The system does not say which file it is.
+/// The system does not provide the path.
 pub(crate) fn running() -> io::Result<PathBuf> {
     let file = std::env::current_exe()?;
     let link = Path::new("/proc/self/exe");
@@ -25,12 +25,12 @@ pub(crate) fn running() -> io::Result<PathBuf> {
 /// Path of this program's file; after a replacement there is another build.
 ///
 /// # Errors
-/// The system does not say which file it is.
+/// The system does not provide the path.
 pub(crate) fn file() -> io::Result<PathBuf> {
     std::env::current_exe().map(|path| if path.exists() { path } else { without_mark(&path) })
 }
 
-/// Path of a process's program, if another build is there now, or none. Nothing is said of processes of others.
+/// Path of a process's program if its file was replaced or removed. None for processes of other users.
 pub(crate) fn replaced(pid: u32) -> Option<PathBuf> {
     let link = PathBuf::from(format!("/proc/{pid}/exe"));
     let path = fs::read_link(&link).ok()?;

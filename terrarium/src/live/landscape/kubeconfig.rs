@@ -2,7 +2,7 @@
 //! Kubeconfigs: the landscape's contexts, and merging them into a file without touching anything else.
 //!
 //! Entries carry the directory of their landscape, as an extension: landscapes of one name in different directories do not
-//! overwrite or remove the entries of one another.
+//! overwrite or remove each other's entries.
 
 use std::fs;
 use std::io;
@@ -21,7 +21,7 @@ use ops::names::clusters::NamedCluster;
 
 /// Name of the administrator.
 const ADMIN: &str = "admin";
-/// Lists of a kubeconfig, and the field of their entries beside the name.
+/// Lists of a kubeconfig, with the field of their entries besides the name.
 const LISTS: [(&str, &str); 3] = [("clusters", "cluster"), ("contexts", "context"), ("users", "user")];
 /// Name of the extension with the directory.
 const EXTENSION: &str = "terrarium";
@@ -133,7 +133,7 @@ pub(crate) enum Current {
     IsOurs,
 }
 
-/// Directory of the landscape of an entry; `None`: the entry does not say.
+/// Directory of the landscape of an entry; `None` if the entry has none.
 fn directory_of(entry: &Value) -> Option<&Path> {
     let inner = LISTS.iter().find_map(|(_, field)| entry.get(*field))?;
     let extensions = inner["extensions"].as_array()?;
@@ -141,7 +141,7 @@ fn directory_of(entry: &Value) -> Option<&Path> {
     own["extension"]["directory"].as_str().map(Path::new)
 }
 
-/// True if an entry is of another landscape that is there: of the same name, in another directory.
+/// True if an entry is of another existing landscape: with the same name, in another directory.
 fn is_of_another(entry: &Value, directory: &Path) -> bool {
     let Some(other) = directory_of(entry) else { return false };
     let (own, found) = (Directory::at(directory), Directory::at(other));
@@ -176,7 +176,7 @@ pub(crate) fn check(path: &Path, landscape: &str, directory: &Path) -> Result<()
     if let Some(entry) = contexts.iter().filter(ours).find(|entry| is_of_another(entry, directory)) {
         return Err(refuse_other(path, entry));
     }
-    // It is replaced by a file that is written beside it.
+    // The file is replaced by a temporary file in the same folder.
     let place = absolute(path);
     let folder = place.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or_else(|| Path::new("/"));
     let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
@@ -186,7 +186,7 @@ pub(crate) fn check(path: &Path, landscape: &str, directory: &Path) -> Result<()
     })
 }
 
-/// A path with all links resolved, as far as it is there.
+/// A path with all links resolved as far as it exists.
 fn absolute(path: &Path) -> PathBuf {
     fs::canonicalize(path).or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
 }
@@ -227,7 +227,7 @@ pub(crate) struct FoundContext {
     pub(crate) name: String,
     /// Server of its cluster.
     pub(crate) server: String,
-    /// Directory of its landscape; `None`: it does not say.
+    /// Directory of its landscape; `None` if the entry has none.
     pub(crate) directory: Option<PathBuf>,
 }
 
@@ -256,14 +256,14 @@ pub(crate) fn is_of(entry: &str, landscape: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with("-seed-") || is_of(rest.strip_prefix("-runtime").unwrap_or(rest)))
 }
 
-/// Takes every entry of a landscape out of a file; entries of another one with this name stay.
+/// Removes every entry of a landscape from a file; entries of another landscape with this name stay.
 pub(crate) fn unmerge(path: &Path, landscape: &str, directory: &Path) -> Result<(), Failure> {
     let own = Directory::at(directory);
     let is_ours = |entry: &Value| directory_of(entry).is_none_or(|found| own.is(&Directory::at(found)));
     remove_if(path, |name, entry| is_of(name, landscape) && is_ours(entry))
 }
 
-/// Takes entries with these names out of a file.
+/// Removes entries with these names from a file.
 pub(crate) fn remove(path: &Path, names: &[&str]) -> Result<(), Failure> {
     remove_if(path, |name, _| names.contains(&name))
 }
@@ -466,7 +466,7 @@ mod tests {
         assert_eq!((check(&path, "a", &one), check(&path, "b", &two)), (Ok(()), Ok(())));
         unmerge(&path, "a", &two).expect("nothing is to be done");
         assert_eq!(contexts(&path).map(|found| found.len()), Ok(1));
-        // What is left of a landscape that was removed is in no one's way.
+        // Entries of a removed landscape can be overwritten.
         fs::remove_dir_all(&one).expect("ours");
         assert_eq!(check(&path, "a", &two), Ok(()));
         merge(&path, &of(&two), false).expect("written");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The file `clock` of a landscape: the dial that its processes read, and the time at which it goes on.
+//! The file `clock` of a landscape: the dial that its processes read, and the time at which the landscape resumes.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -14,14 +14,14 @@ use crate::live::directory::Directory;
 /// File with the time of the clock: its dial.
 const CLOCK: &str = "clock";
 
-/// How far the file may be behind the log after a process was killed.
+/// Maximum lag of the file behind the log after a process was killed.
 const LAG: TimeDelta = TimeDelta::seconds(1);
 
 /// Shows an instant on the dial.
 pub(super) type Turn = Arc<dyn Fn(DateTime<Utc>) + Send + Sync>;
 
-/// The dial that processes read, and where the clock stood when the landscape was stopped. After a failure of the machine
-/// it may show an earlier instant; the log's last entry says better.
+/// Creates the dial that processes read and that keeps the time of a stopped landscape. After a failure of the machine it
+/// may show an earlier instant than the log's last entry, which then counts.
 pub(super) fn dial(directory: &Directory, now: DateTime<Utc>) -> Result<(PathBuf, Turn), Failure> {
     let failed = |error: std::io::Error| Failure::Failed(format!("{}: {error}", directory.join(CLOCK).display()));
     let path = std::path::absolute(directory.join(CLOCK)).map_err(failed)?;
@@ -35,12 +35,12 @@ pub(super) fn dial(directory: &Directory, now: DateTime<Utc>) -> Result<(PathBuf
     Ok((path, Arc::new(turn)))
 }
 
-/// Where the clock stood; `None`: it never went, or the machine failed while it was noted.
+/// Time of the clock; `None` if the file is missing, or was torn by a failure of the machine.
 pub(in crate::live) fn time(directory: &Directory) -> Result<Option<DateTime<Utc>>, Failure> {
     Ok(shown(directory)?.and_then(|text| dial::parse(&text).or_else(|| dial::parse_earlier(&text))))
 }
 
-/// The file of the clock, whatever is in it; `None`: there is none.
+/// Content of the clock's file; `None` if there is none.
 fn shown(directory: &Directory) -> Result<Option<String>, Failure> {
     let path = directory.join(CLOCK);
     match std::fs::read(&path) {
@@ -50,7 +50,7 @@ fn shown(directory: &Directory) -> Result<Option<String>, Failure> {
     }
 }
 
-/// What the file of the clock leaves open, held against the log's last entry.
+/// Contradiction between the clock's file and the log's last entry.
 ///
 /// `start` is the landscape's first instant, `last` that of the log's last entry.
 pub(super) fn doubt(
@@ -72,7 +72,7 @@ pub(super) fn doubt(
 mod tests {
     use super::*;
 
-    /// A file of the clock that is damaged, missing, or behind the log is named.
+    /// A clock file that is damaged, missing, or behind the log is reported.
     #[test]
     fn a_clock_is_held_against_the_log() {
         let path = std::env::temp_dir().join(format!("terrarium-clock-{}", std::process::id()));

@@ -55,7 +55,7 @@ const LOOK: TimeDelta = TimeDelta::milliseconds(20);
 /// Losses that a start accepts.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct Losses {
-    /// Begin again with an empty landscape where the log of one is gone
+    /// Begin again with an empty landscape if the log is missing
     #[arg(long)]
     pub(crate) start_empty: bool,
     /// Give up what is damaged in the log and found nowhere else; the damaged files are kept in its folder `damaged`
@@ -154,7 +154,7 @@ fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, losses
         turn(now);
         live.stop().await;
         let closed = log.close().await;
-        // What was written since is later.
+        // Entries that were written since are later.
         turn(now.max(log.last_time()));
         log.healed().iter().for_each(|note| process::child::say(&format!("note: {note}")));
         closed.and(ended)
@@ -172,17 +172,17 @@ fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, losses
     }
 }
 
-/// A signal that asks this process to end; its name. SIGHUP stays ignored where `nohup` has it ignored.
+/// Waits for a signal to end; returns its name. SIGHUP stays ignored if `nohup` has set that.
 pub(crate) async fn end_signal() -> &'static str {
     use tokio::signal::unix::{SignalKind, signal};
     static IGNORED: OnceLock<u64> = OnceLock::new();
-    // Read before the first signal is heard: from then on none is ignored.
+    // Read before the first handler is installed: from then on no signal is ignored.
     let status = || std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let is_ignored = IGNORED.get_or_init(|| ignored_signals(&status())) & SIGHUP != 0;
     let (terminate, interrupt) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     let (Ok(mut terminate), Ok(mut interrupt)) = (terminate, interrupt) else { return std::future::pending().await };
     let hangup = async {
-        // Hearing it would end that.
+        // A handler would end the ignoring.
         if is_ignored {
             return std::future::pending().await;
         }
@@ -199,7 +199,7 @@ pub(crate) async fn end_signal() -> &'static str {
     }
 }
 
-/// Gives up what is damaged in the log and found nowhere else.
+/// Discards damaged parts of the log that cannot be recovered from other files.
 fn discard_damaged(directory: &Directory) -> Result<(), Failure> {
     let done = SledLog::repair(directory.join("log"), true).map_err(|error| refused(&error))?;
     if let Some(damage) = done {
@@ -619,7 +619,7 @@ impl Launch for Launching {
         };
         let failed = |error: std::io::Error| format!("cannot find this program: {error}");
         let (path, name) = (executable::running().map_err(failed)?, executable::file().map_err(failed)?);
-        // The directory says of which landscape the process is.
+        // The directory identifies the landscape of the process.
         let directory = self.launcher.directory.to_string_lossy().into_owned();
         let args = vec!["component".to_owned(), program.name().to_owned(), "--data-dir".to_owned(), directory];
         Ok(Program { path, name, args, assignment })

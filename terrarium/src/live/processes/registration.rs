@@ -11,7 +11,7 @@
 //! The host judges the Lease once more, guarded; a process that is refused there reads again what runs.
 //!
 //! provider-local is built with the extensions library of its own version: it is compared with the oldest gardenlet of the
-//! landscape (rule E1). A Seed whose gardenlet does not run at the moment counts with the version that reconciled it last.
+//! landscape (rule E1). A Seed without a running gardenlet counts with the version that reconciled it last.
 
 use api::cluster;
 use api::constants::{annotation, namespace};

@@ -52,7 +52,7 @@ const ORDER: &[&str] = &[
     "CredentialsBinding",
 ];
 
-/// Kinds whose objects are refused unless the Shoot that they refer to exists.
+/// Kinds whose objects refer to a Shoot and are refused without it.
 const OF_SHOOTS: &[&str] = &["ManagedSeed", "ManagedSeedSet", "Bastion", "ShootState"];
 
 /// Seed that every landscape has to which no other is given; its provider and region are called like it.

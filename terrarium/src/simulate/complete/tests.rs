@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Plans of manifests: what is added, left out, and in which order.
+//! Plans of manifests: additions, omissions and order.
 
 use super::*;
 use ops::manifests::parse;
@@ -31,7 +31,7 @@ fn check(text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn a_lonely_shoot_gets_what_it_needs() {
+fn a_lonely_shoot_gets_its_dependencies() {
     check(
         SHOOT,
         &[
@@ -47,7 +47,7 @@ fn a_lonely_shoot_gets_what_it_needs() {
 }
 
 #[test]
-fn a_cloud_profile_that_is_missing_offers_what_is_asked_for() {
+fn a_generated_cloud_profile_offers_the_requested_versions() {
     let namespaced = "---
 apiVersion: core.gardener.cloud/v1beta1
 kind: NamespacedCloudProfile
@@ -84,7 +84,7 @@ spec:
 }
 
 #[test]
-fn what_is_given_is_not_added() {
+fn given_objects_are_not_added() {
     let given = format!(
         "{SHOOT}---\napiVersion: core.gardener.cloud/v1beta1\nkind: Seed\nmetadata: {{name: x}}\nspec: {{}}\n---\n\
          apiVersion: core.gardener.cloud/v1beta1\nkind: Project\nmetadata: {{name: dev}}\nspec: {{namespace: garden-dev}}\n"
@@ -99,7 +99,7 @@ fn what_is_given_is_not_added() {
 }
 
 #[test]
-fn objects_come_after_what_they_refer_to_whatever_their_order() {
+fn objects_follow_their_references_in_any_order() {
     let core = "apiVersion: core.gardener.cloud/v1beta1";
     let text = format!(
         "apiVersion: operations.gardener.cloud/v1alpha1\nkind: Bastion\nmetadata: {{name: b, namespace: garden-dev}}\n---{SHOOT}\
@@ -130,7 +130,7 @@ fn a_shoot_as_a_server_prints_it_is_taken() {
 }
 
 #[test]
-fn a_shoot_with_two_cloud_profiles_is_told_what_to_delete() {
+fn a_shoot_with_two_cloud_profiles_gets_a_remedy() {
     let text = SHOOT.replace(
         "cloudProfile: {name: big}",
         "cloudProfile: {kind: NamespacedCloudProfile, name: big}\n  cloudProfileName: other",

@@ -56,7 +56,7 @@ pub(super) fn delete(
     }
     if description.contains(INITIATE_DRAIN) {
         return match node {
-            // People may have cordoned it.
+            // A user may have cordoned it.
             Some(node) if !node.unschedulable || !node.is_terminating => {
                 Step::Act(vec![Action::MarkTerminating, Action::Cordon])
             }
@@ -93,7 +93,7 @@ pub(super) fn delete(
     Step::Act(vec![Action::RemoveFinalizer])
 }
 
-/// True if the description of a deletion's last operation is one of a step after the drain.
+/// True if the description of a deletion's last operation names a step after the drain.
 pub fn is_after_drain(description: &str) -> bool {
     [DELETE_ATTACHMENTS, INITIATE_VM_DELETION, INITIATE_NODE_DELETION, INITIATE_FINALIZER_REMOVAL]
         .iter()

@@ -265,7 +265,7 @@ pub struct Node {
     pub critical_components_missing: bool,
     /// `spec.unschedulable`
     pub unschedulable: bool,
-    /// It says that it is going.
+    /// True if the Node has condition `Terminating`.
     pub is_terminating: bool,
     /// Its update in place.
     pub update: Update,

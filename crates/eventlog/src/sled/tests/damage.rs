@@ -235,7 +235,7 @@ fn a_log_that_is_only_read_is_left_as_it_is() {
     close(log);
 }
 
-/// A log as the end of its process leaves it: two files of journals, the last records in the journal alone.
+/// A log after a crash of its process: two journal files, the last records in the journal only.
 fn left_by_a_crash(forgets: bool) -> (Scratch, Shown) {
     let (directory, _) = made(forgets);
     let log = open(&directory);
@@ -251,8 +251,8 @@ fn left_by_a_crash(forgets: bool) -> (Scratch, Shown) {
     (crashed, before)
 }
 
-/// Journals that are removed, emptied or cut in half after a crash, with and without the store and `REACHED`: either the
-/// log is whole, or it is refused, and given up only on request.
+/// Journals are removed, emptied or cut in half after a crash, with and without the store and `REACHED`: the log is either
+/// complete, or refused until its loss is accepted.
 #[test]
 fn journals_lost_after_a_crash_are_refused() {
     type Way = (&'static str, fn(&Path));
@@ -276,7 +276,7 @@ fn journals_lost_after_a_crash_are_refused() {
                     let what = format!("{way}, all {all}, and {also:?} removed, history forgotten {forgets}");
                     let knows_end = !also.contains(&"REACHED");
                     if !knows_end && (way == "halved" || !all) {
-                        // Nothing is left that tells it from a write that was cut short.
+                        // Indistinguishable from a torn write.
                         continue;
                     }
                     let copied = Scratch::new();
@@ -319,7 +319,7 @@ fn journals_lost_after_a_crash_are_refused() {
     }
 }
 
-/// The text names what is missing, to the revision.
+/// The message names the exact range of missing revisions.
 #[test]
 fn a_refusal_says_how_many_revisions_are_missing() {
     let (crashed, before) = left_by_a_crash(false);

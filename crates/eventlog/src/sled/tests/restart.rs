@@ -263,7 +263,7 @@ fn a_directory_that_cannot_be_used_is_refused_and_left_alone() {
 }
 
 #[test]
-fn what_a_killed_process_wrote_aside_is_removed() {
+fn temporary_files_of_a_killed_process_are_removed() {
     let directory = Scratch::new();
     close(open(&directory));
     let names = ["checkpoint-00000000000000000007.writing", "facts.writing", "REACHED.writing"];
@@ -304,7 +304,7 @@ fn a_store_that_is_damaged_is_made_anew() {
     }
 }
 
-/// What a start after so many more writes reads: bytes, those of the newest checkpoint, and those of all journals.
+/// Bytes that a start after more writes reads, bytes of the newest checkpoint, and bytes of all journals.
 fn a_start(directory: &Path, writes: u64, object: (usize, usize)) -> (u64, u64, u64) {
     let read_by_this_thread = || {
         let text = fs::read_to_string("/proc/thread-self/io").expect("Linux counts what a thread reads");
@@ -330,9 +330,9 @@ fn a_start(directory: &Path, writes: u64, object: (usize, usize)) -> (u64, u64, 
     (read, newest, history)
 }
 
-/// A start after a clean stop reads the newest checkpoint, however long history is. sled is opened behind it.
+/// A start after a clean stop reads the newest checkpoint regardless of the length of the history; sled is opened later.
 #[test]
-fn a_start_reads_what_the_newest_checkpoint_holds() {
+fn a_start_reads_only_the_newest_checkpoint() {
     let directory = Scratch::new();
     for writes in [2_000, 10_000] {
         let (_, _, history) = a_start(&directory, writes, (20_000, 1_000));
@@ -343,15 +343,15 @@ fn a_start_reads_what_the_newest_checkpoint_holds() {
 #[test]
 #[ignore = "takes minutes: for changes of recovery"]
 #[expect(clippy::print_stdout, reason = "a measurement")]
-fn a_start_after_a_million_entries_reads_what_the_newest_checkpoint_holds() {
+fn a_start_after_a_million_entries_reads_only_the_checkpoint() {
     let directory = Scratch::new();
     let figures = a_start(&directory, 1_000_000, (1_000, 200));
     println!("{figures:?}");
 }
 
-/// What sled holds is looked at later then; where it does not end as a clean stop left it, it is made again, and said.
+/// After a clean stop sled is opened later; a store that does not end at the clean stop is rebuilt, which is reported.
 #[test]
-fn a_store_that_was_emptied_after_a_clean_stop_is_made_again() {
+fn a_store_emptied_after_a_clean_stop_is_rebuilt() {
     let directory = Scratch::new();
     let log = open(&directory);
     fill(&log, 60);
@@ -499,7 +499,7 @@ fn a_journal_that_lost_its_tail_gets_it_back_from_the_store() {
     let path = directory.join(journals.pop().expect("a journal"));
     let length = fs::metadata(&path).expect("there").len();
     fs::File::options().write(true).open(&path).and_then(|file| file.set_len(length - 20)).expect("cut");
-    // As a log of an earlier version.
+    // A log of an earlier version has no such file.
     fs::remove_file(directory.join("REACHED")).expect("removed");
     let log = open(&directory);
     assert!(log.recovery().torn > 0 && log.recovery().from_store == 1, "{:?}", log.recovery());
@@ -507,9 +507,9 @@ fn a_journal_that_lost_its_tail_gets_it_back_from_the_store() {
     close(log);
 }
 
-/// As above, where `REACHED` tells that the tail is missing.
+/// The same case, with a `REACHED` that shows the missing tail.
 #[test]
-fn a_journal_that_is_known_to_lack_its_tail_is_healed_from_the_store() {
+fn a_journal_without_its_tail_is_healed_from_the_store() {
     let directory = Scratch::new();
     let log = open(&directory);
     fill(&log, 10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A disk as the shim's notes describe it: what was synced, and what may be lost with the power.
+//! Model of a disk, made from the shim's trace: synced data, and data that a power failure may lose.
 //!
 //! Bytes of a file are safe once it was synced, a name once its folder was. Of the pages that were written since, any may
 //! have reached the disk, in place ones too, and a file that grew may have any length in between. Changes of names reach the
@@ -13,7 +13,7 @@ use clock::Random;
 
 const PAGE: usize = 4096;
 
-/// What of the changes that were not synced has reached the disk.
+/// Changes that reached the disk without a sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
     Nothing,
@@ -28,7 +28,7 @@ struct File {
     now: Vec<u8>,
 }
 
-/// What a name stands for.
+/// Target of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Node {
     Folder,
@@ -66,7 +66,7 @@ impl Change {
 #[derive(Debug, Default)]
 pub(super) struct Disk {
     files: Vec<File>,
-    /// By the number that the system gave the file.
+    /// Files by inode number.
     numbers: BTreeMap<u64, usize>,
     safe: BTreeMap<PathBuf, Node>,
     now: BTreeMap<PathBuf, Node>,
@@ -74,7 +74,7 @@ pub(super) struct Disk {
     acks: Vec<u8>,
 }
 
-/// Hands on each line of a trace, with the bytes behind it.
+/// Calls a function with each line of a trace and the bytes after it.
 pub(super) fn lines(mut trace: &[u8], mut each: impl FnMut(&str, &[u8])) {
     while let Some(end) = trace.iter().position(|byte| *byte == b'\n') {
         let line = std::str::from_utf8(&trace[..end]).expect("text");
@@ -126,7 +126,7 @@ impl Disk {
         self.files.get_mut(at)
     }
 
-    /// Applies the first changes of a trace; what was acknowledged by then.
+    /// Applies the first changes of a trace; returns the acknowledgements until then.
     pub(super) fn replay(&mut self, trace: &[u8], cut: u64) -> Vec<u8> {
         let mut count = 0;
         lines(trace, |line, bytes| {
@@ -194,7 +194,7 @@ impl Disk {
         self.pending.push(change);
     }
 
-    /// Writes to a folder what is left when the power fails.
+    /// Writes the state of the disk after a power failure to a folder.
     pub(super) fn leave(&self, folder: &Path, way: Cut, cut: u64) {
         let mut draws = Draws { random: Random::new(if let Cut::Mixed(seed) = way { seed } else { 0 }), cut, count: 0 };
         let mut names = self.safe.clone();
@@ -230,7 +230,7 @@ impl Disk {
     }
 }
 
-/// Draws from a seed, one after the other.
+/// Sequence of random numbers from a seed.
 struct Draws {
     random: Random,
     cut: u64,

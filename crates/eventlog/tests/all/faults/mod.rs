@@ -3,9 +3,9 @@
 //! of sled
 //! among them. Each fails as a full disk, as an error of the device and as a short write, and the power fails after each.
 //!
-//! `shim.c` is preloaded into a process that does the work. It names each operation by what it does, its file and a number,
-//! so that a fault is put at the same operation in each run, and notes what was written and synced. From these notes
-//! [`disk`] makes what a power failure may leave.
+//! `shim.c` is preloaded into a process that does the work. It names each operation by its kind, its file and a number, so
+//! that a fault hits the same operation in each run, and traces writes and syncs. From this trace [`disk`] derives the
+//! states that a power failure may leave.
 //!
 //! A bounded part runs always; `TERRARIUM_TEST_FAULTS=all` runs everything.
 
@@ -29,7 +29,7 @@ use disk::{Cut, Disk};
 
 /// Writes of a run.
 const WRITES: u64 = 100;
-/// Writes before it, which a crash left.
+/// Writes before it, ended by a crash.
 const BEFORE: u64 = 40;
 /// Pairs of faults in a full run.
 const PAIRS: u64 = 500;
@@ -70,7 +70,8 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
 }
 
-/// Writes as a landscape does: objects come, change and go, with heartbeats between. Each acknowledgement is handed on.
+/// Writes as a landscape does: objects are created, changed and deleted, with heartbeats between. Each acknowledgement is
+/// passed on.
 async fn write(log: &SledLog, writer: u64, writes: u64, mut acknowledge: impl FnMut(u64, (u64, u64))) {
     for number in 0..writes {
         let name = format!("object-{}", number % 7);
@@ -124,7 +125,7 @@ fn works_with_failing_files() {
     });
 }
 
-/// A log as the crash of its process leaves it, and what it had acknowledged.
+/// A log after a crash of its process, and the entries that it had acknowledged.
 fn crashed(name: &str) -> (Scratch, Acknowledged) {
     let (live, left) = (Scratch::new(&format!("{name}-live")), Scratch::new(&format!("{name}-left")));
     let options = Options { checkpoint_after: 25, durability: Durability::Fast, ..Options::default() };
@@ -157,7 +158,7 @@ fn shim(folder: &Scratch) -> PathBuf {
 /// A run of the process.
 struct Run {
     folder: Scratch,
-    /// What it said.
+    /// Output of the process.
     said: String,
     trace: Vec<u8>,
     acknowledged: Acknowledged,
@@ -169,7 +170,7 @@ fn run(name: &str, shim: &Path, left: &Scratch, before: &Acknowledged, faults: &
     copy(&left.join("log"), &folder.join("log"));
     let trace = folder.0.with_extension("trace");
     let _ = fs::remove_file(&trace);
-    // One that hangs is ended, and has failed.
+    // A process that hangs is ended, and has failed.
     let mut child = Command::new("timeout")
         .args(["-s", "KILL", "60"])
         .arg(std::env::current_exe().expect("this test"))
@@ -195,7 +196,7 @@ fn run(name: &str, shim: &Path, left: &Scratch, before: &Acknowledged, faults: &
     Run { folder, said, trace: read, acknowledged }
 }
 
-/// Reads acknowledgements that were written whole.
+/// Reads the acknowledgements that were written completely.
 fn take_acks(bytes: &[u8], acknowledged: &mut Acknowledged) {
     let text = String::from_utf8_lossy(bytes);
     for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
@@ -207,7 +208,8 @@ fn take_acks(bytes: &[u8], acknowledged: &mut Acknowledged) {
     }
 }
 
-/// Opens what is left: everything that was acknowledged is there, nothing twice, and the log is whole after a clean stop.
+/// Opens the remaining log and asserts that each acknowledged entry is there once, and that the log is complete after a
+/// clean stop.
 fn check(directory: &Path, acknowledged: &Acknowledged, what: &str) {
     let options = Options { durability: Durability::Fast, existing: true, ..Options::default() };
     let log = SledLog::open(directory, options).unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -255,13 +257,13 @@ fn kinds(operation: &str) -> &'static [&'static str] {
     }
 }
 
-/// All of a list, or as many as a bounded run takes, spread over it.
+/// The whole list in a full run; in a bounded run a limited number of items, spread over the list.
 fn share<T>(all: Vec<T>) -> Vec<T> {
     let step = if is_full() { 1 } else { all.len().div_ceil(BOUNDED).max(1) };
     all.into_iter().step_by(step).collect()
 }
 
-/// True if the run met its faults.
+/// True if a fault was injected in the run.
 fn is_hit(run: &Run) -> bool {
     let mut hit = false;
     disk::lines(&run.trace, |line, _| hit |= line.starts_with("hit "));
@@ -269,7 +271,7 @@ fn is_hit(run: &Run) -> bool {
 }
 
 #[test]
-fn no_failing_file_operation_loses_what_was_acknowledged() {
+fn no_failing_file_operation_loses_acknowledged_entries() {
     let (tools, (left, before)) = (Scratch::new("one-tools"), crashed("one"));
     let shim = shim(&tools);
     let whole = run("one", &shim, &left, &before, "");
@@ -293,7 +295,7 @@ fn no_failing_file_operation_loses_what_was_acknowledged() {
 }
 
 #[test]
-fn no_two_failing_file_operations_lose_what_was_acknowledged() {
+fn no_two_failing_file_operations_lose_acknowledged_entries() {
     let (tools, (left, before)) = (Scratch::new("two-tools"), crashed("two"));
     let (shim, random) = (shim(&tools), Random::new(17));
     let all = operations(&run("two", &shim, &left, &before, "").trace);
@@ -315,7 +317,7 @@ fn no_two_failing_file_operations_lose_what_was_acknowledged() {
 }
 
 #[test]
-fn no_power_failure_loses_what_was_acknowledged() {
+fn no_power_failure_loses_acknowledged_entries() {
     let (tools, (left, before)) = (Scratch::new("power-tools"), crashed("power"));
     let shim = shim(&tools);
     // The files have other numbers in the copy.

@@ -172,7 +172,7 @@ impl World {
         self.send_in("runtime", method, path, body)
     }
 
-    /// As [`World::send`], in another cluster.
+    /// Sends a request, as [`World::send`], to another cluster.
     pub(crate) fn send_in(&self, cluster: &str, method: &str, path: &str, body: Value) -> (u16, Value) {
         let patch = if method == "PATCH" { "application/strategic-merge-patch+json" } else { "application/json" };
         let body = if body.is_null() { String::new() } else { body.to_string() };

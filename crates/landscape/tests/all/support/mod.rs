@@ -27,7 +27,7 @@ pub(crate) fn evening() -> DateTime<Utc> {
     instant("2023-07-27T20:00:00Z")
 }
 
-/// Seeds of the worlds that a test looks at, `20` (1 to 20) or `17-17`, as a variable says.
+/// Seeds of the worlds of a test, `20` (1 to 20) or `17-17`, from an environment variable.
 pub(crate) fn seeds_of(variable: &str, default: &str) -> RangeInclusive<u64> {
     #[expect(clippy::disallowed_methods, reason = "how long a test runs is decided outside of it")]
     let wanted = std::env::var(variable).unwrap_or_else(|_| default.to_owned());

@@ -50,7 +50,7 @@ pub(super) struct Manners {
     pub(super) stop_on: Vec<String>,
     /// How far at most.
     pub(super) max: Option<TimeDelta>,
-    /// Goes on when a component does not answer.
+    /// True if the advance continues when a component does not answer.
     pub(super) ignore_absence: bool,
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium clock`: reads and moves landscape time.
 //!
-//! **Tour.** This file is the command line; [`goal`] says where `until` goes; [`journey`] moves time there and says what
-//! happens on the way; [`tally`] counts it where it is much; [`windows`] Shoots that were asked for.
+//! **Tour.** This file is the command line; [`goal`] destinations of `until`; [`journey`] moves time there and reports the
+//! events until then; [`tally`] counts many events; [`windows`] Shoots whose window was reached.
 
 mod goal;
 mod journey;

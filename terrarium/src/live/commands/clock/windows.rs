@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Shoots whose maintenance window `clock until window` has gone to at the instant of the clock.
+//! Record of the Shoots for which `clock until window` has ended at the clock's current instant.
 //!
-//! Windows of several Shoots may begin together. The clock then stands a second behind the begin of each of them, and a
-//! Shoot that has not been asked for yet is there already: the next window of its own would skip this one.
+//! Windows of several Shoots may begin together. The clock then stands a second after the begin of each of them. For a Shoot
+//! that is not in the record the goal is reached already: its next window would skip the current one.
 
 use std::collections::BTreeSet;
 
@@ -24,18 +24,18 @@ const FILE: &str = "windows";
 struct Record {
     /// Landscape time at which it holds.
     at: DateTime<Utc>,
-    /// `NAMESPACE/NAME` of Shoots that were asked for.
+    /// `NAMESPACE/NAME` of the Shoots.
     shoots: BTreeSet<String>,
 }
 
 impl Record {
-    /// True if the clock stands at the goal of a Shoot whose last window began at `begin`, and the Shoot was not asked for.
+    /// True if the clock stands at the goal of a Shoot whose last window began at `begin`, and the Shoot is not in the record.
     fn is_at_goal(&self, shoot: &str, begin: Option<DateTime<Utc>>, now: DateTime<Utc>) -> bool {
         begin.is_some_and(|begin| begin + TimeDelta::seconds(1) == now)
             && !(self.at == now && self.shoots.contains(shoot))
     }
 
-    /// Adds a Shoot at an instant; what holds at another instant is forgotten.
+    /// Adds a Shoot at an instant; drops the Shoots of another instant.
     fn add(&mut self, shoot: String, now: DateTime<Utc>) {
         if self.at != now {
             *self = Self { at: now, shoots: BTreeSet::new() };
@@ -44,7 +44,7 @@ impl Record {
     }
 }
 
-/// True if the clock stands already where `until window` of a Shoot goes.
+/// True if the clock stands at the goal of `until window` for a Shoot.
 pub(super) async fn is_there(directory: &Directory, client: &Client, shoot: &ShootName) -> Result<bool, Failure> {
     let now = client.clock().await?.now;
     let shoot = shoot.usual(&client.transport()).await?.find(&client.context()).await?;
@@ -53,7 +53,7 @@ pub(super) async fn is_there(directory: &Directory, client: &Client, shoot: &Sho
     Ok(record.is_at_goal(&name_of(&shoot), begin, now))
 }
 
-/// Notes that the clock stands where `until window` of a Shoot goes.
+/// Adds a Shoot to the record at the current instant.
 pub(super) async fn note(directory: &Directory, client: &Client, shoot: &ShootName) -> Result<(), Failure> {
     let now = client.clock().await?.now;
     let shoot = shoot.usual(&client.transport()).await?.find(&client.context()).await?;
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_that_has_just_begun_is_skipped_only_when_asked_twice() {
+    fn only_a_second_request_skips_the_current_window() {
         let begin: DateTime<Utc> = "2023-07-28T09:00:00Z".parse().expect("an instant");
         let now = begin + TimeDelta::seconds(1);
         let mut record = Record::default();

@@ -237,7 +237,7 @@ impl Target {
         let (key, text) = setting.split_once('=').ok_or_else(|| {
             Failure::input(format!("`{setting}` sets nothing"), "write KEY=VALUE, or KEY= to remove the key")
         })?;
-        // What is set may be taken away, also if the version does not know it any more.
+        // A key that is set can be removed, even if the version does not know it any more.
         if text.is_empty() && at(tree, key).is_some() {
             put(tree, key, Value::Null);
             return Ok(());
@@ -306,13 +306,13 @@ impl Target {
         Ok(Some(node))
     }
 
-    /// Whether a configuration is what the component is set to.
+    /// True if the component has this configuration.
     async fn is_held(&self, tree: &Value) -> Result<bool, Failure> {
         let held = self.tree().await?;
         if !matches!(self.owner, Owner::Gardenlet(_)) {
             return Ok(*tree == held);
         }
-        // As gardener-apiserver would store it.
+        // The form in which gardener-apiserver stores it.
         let mut config = RawExtension::from(tree.clone());
         gardenlet_configuration::canonical(&mut config);
         Ok(config.value() == held)

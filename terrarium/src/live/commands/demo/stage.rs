@@ -93,7 +93,7 @@ impl Stage {
     /// True if the story has been played in this landscape already, which is printed.
     ///
     /// # Errors
-    /// It was begun, and not told to its end.
+    /// The story was begun and not completed.
     pub(super) async fn has_been_played(&self, shoot: &str) -> Result<bool, Failure> {
         let is_there = self.shoots().get_opt(shoot).await.map_err(failed)?.is_some();
         let purge = self.which.hint("terrarium down --purge");
@@ -196,7 +196,7 @@ impl Stage {
             state = self.client.clock().await?;
         }
         self.print(story);
-        // Before, all that was to happen has not happened.
+        // Before that instant the step is incomplete.
         if state.now < to {
             let why = state.live_lock.or_else(|| Some(format!("{} does not answer", state.absences.last()?.name)));
             let why = why.unwrap_or_else(|| "another client ended the advance".to_owned());
@@ -305,7 +305,7 @@ impl Stage {
         self.directory.remove_file(HALF_TOLD)
     }
 
-    /// A signal ends the story: time stops where it is.
+    /// Ends the story after a signal: time stops where it is.
     pub(super) async fn interrupted(&self) -> Failure {
         if let Err(failure) = self.client.command("cancel").await {
             return failure;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Processes of a landscape that nothing stops any more.
+//! Processes of a landscape that no command stops any more.
 //!
 //! Every process of a landscape names the landscape's directory on its command line. A process is judged by its own view: a
 //! relative directory is relative to the process's working directory, and a process with another root, mount namespace or
@@ -62,7 +62,7 @@ fn stray(all: &BTreeMap<u32, Process>, lock: Option<Identity>) -> BTreeMap<u32, 
     all.iter().filter_map(judge).collect()
 }
 
-/// Looks for processes of this landscape that are left over; with `fix`, ends them.
+/// Finds processes of this landscape that are left over; with `fix`, ends them.
 pub(super) fn left_over(directory: &Directory, fix: bool) -> Result<Vec<Finding>, Failure> {
     let own = directory.real();
     let all: BTreeMap<u32, Process> = processes().into_iter().filter(|(_, process)| process.directory == own).collect();
@@ -83,7 +83,7 @@ pub(super) fn left_over(directory: &Directory, fix: bool) -> Result<Vec<Finding>
     Ok(findings)
 }
 
-/// Asks a process to end, if it is still the one that was judged, and waits; true if it has ended.
+/// Signals a process to end if it is still the one that was judged, and waits; returns true if it has ended.
 async fn end(pid: u32, judged: &Process) -> Result<bool, Failure> {
     let Some(raw) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(false) };
     // The descriptor names this process, whatever becomes of its number.
@@ -137,7 +137,7 @@ fn process(pid: u32) -> Option<Process> {
 fn named(words: &[String]) -> Option<(&str, &str)> {
     let [program, command, component, rest @ ..] = words else { return None };
     let is_ours = Path::new(program).file_name().is_some_and(|name| name.to_string_lossy().starts_with("terrarium"));
-    // A process that joined by itself is nobody's child.
+    // A process that joined by `--join` is not a child of the host.
     if !is_ours || command != "component" || rest.iter().any(|word| word.starts_with("--join")) {
         return None;
     }

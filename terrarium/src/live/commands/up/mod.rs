@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let arguments = &arguments;
     let directory = arguments.which.directory()?;
     directory.must_be_ours()?;
-    // Before anything is started that would be left without contexts.
+    // Checked before anything is started that would be left without contexts.
     if let Some(path) = arguments.kubeconfig.path() {
         kubeconfig::check(&path, &arguments.which.name(), &directory.real())?;
     }
@@ -168,7 +168,7 @@ impl Arguments {
         }
     }
 
-    /// Puts the landscape's contexts into the kubeconfig; the file, and what its current context is.
+    /// Merges the landscape's contexts into the kubeconfig; returns the file and its current context.
     fn merge(&self, client: &Client) -> Result<Option<(PathBuf, Current)>, Failure> {
         let Some(path) = self.kubeconfig.path() else { return Ok(None) };
         let admin = kubeconfig::User::admin(&client.cluster_authorities);
@@ -177,7 +177,7 @@ impl Arguments {
         Ok(Some((path, current)))
     }
 
-    /// A signal ended the command: what runs now, and what resumes or stops it.
+    /// Failure after a signal, with the running processes and the commands that resume or stop them.
     fn interrupted(&self, directory: &Directory, started: Option<u32>) -> Failure {
         let host = directory.holder().ok().flatten().filter(Holder::is_host).and_then(|holder| holder.pid);
         let (name, up, down) = (self.which.name(), self.which.hint("terrarium up"), self.which.hint("terrarium down"));

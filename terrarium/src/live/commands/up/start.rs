@@ -57,8 +57,8 @@ enum Lacks {
     This(String),
 }
 
-/// Waits until the landscape is ready, and starts its host whenever nobody has its directory. The host is returned if it is
-/// ours; its process id is in `started` from its start on.
+/// Waits until the landscape is ready, and starts its host whenever no process holds its directory. Returns the host if this
+/// command started it; its process id is in `started` from its start on.
 pub(super) async fn bring_up(
     directory: &Directory,
     arguments: &Arguments,
@@ -309,7 +309,7 @@ impl Starting {
         let error = lines.iter().rev().find_map(|line| line.strip_prefix("error: "));
         let hint = lines.iter().rev().find_map(|line| line.strip_prefix("hint: ")).unwrap_or_default();
         if let (None, Some(full)) = (error, SledLog::no_room(directory.path())) {
-            // What it said did not fit either.
+            // The disk had no room for its output either.
             return Failure::input(format!("the host ended: {full}"), "make room and try again: nothing is lost");
         }
         match (code, error) {

@@ -5,9 +5,9 @@
 //! plan ──► moves: what is replaced at once ──► ask for the version ──► wait until only that runs ──► next move
 //! ```
 //!
-//! Each call plans from what runs, so a user who interrupts it goes on by calling it again. Where gardener-operator or a
-//! Gardenlet replaces a component, nothing is asked for: its move only waits. It ends well when every instance of every
-//! component is ready at the version, none crash-loops, and the rules about versions allow them.
+//! Each call plans from the running versions, so an interrupted upgrade continues with another call. If gardener-operator or
+//! a Gardenlet replaces a component, its move only waits. The command succeeds when every instance of every component is
+//! ready at the version, none crash-loops, and the version rules allow them.
 //!
 //! **Tour.** [`moves`] the steps of a plan that go together, [`view`] what is watched of the landscape and whether a
 //! move is done, [`report`] what is written for others.
@@ -105,10 +105,10 @@ pub(crate) fn apply(
     output.line(&format!("every component is at v{to}; it took {seconds:.1} s"))
 }
 
-/// Checks that every component starts at a version with the feature gates that it is set to.
+/// Checks that every component starts at a version with its feature gates.
 ///
 /// # Errors
-/// One of them would not.
+/// A component would not start.
 pub(in crate::live) fn startable(fleet: &Fleet, to: &GardenerVersion) -> Result<(), Failure> {
     let gone = gates_gone(to, &fleet.gates);
     let Some((first, rest)) = gone.split_first() else { return Ok(()) };
@@ -119,7 +119,7 @@ pub(in crate::live) fn startable(fleet: &Fleet, to: &GardenerVersion) -> Result<
     ))
 }
 
-/// Refuses a pause where another component does not wait for it.
+/// Refuses a pause if gardener-operator replaces components, since it does not wait between them.
 fn can_pause(manners: &Manners, view: &View, moves: &[Move]) -> Result<(), Failure> {
     match view.made_by_operator(moves).first() {
         Some(made) if manners.pause_between => Err(Failure::input(

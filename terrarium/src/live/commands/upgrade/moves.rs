@@ -19,7 +19,7 @@ pub(crate) struct Move {
 }
 
 impl Move {
-    /// Its subject: `gardenlet of seed a`.
+    /// Subject of the move: `gardenlet of seed a`.
     pub(super) fn name(&self) -> String {
         shown(self.component, &self.owner)
     }

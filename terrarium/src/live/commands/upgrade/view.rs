@@ -32,9 +32,9 @@ use crate::failure::Failure;
 
 /// Time between two requests to a landscape in which nothing changes.
 const PROBE: TimeDelta = TimeDelta::seconds(2);
-/// Number of them that may have no answer.
+/// Maximum number of unanswered requests in a row.
 const SILENCES: u32 = 2;
-/// The error after that.
+/// Error after more unanswered requests.
 const GONE: &str = "the landscape does not answer any more: its host has ended; `terrarium up` starts it again, and what was \
                     begun goes on";
 /// How often the whole wait for a component may be as long as what is waited for a change.
@@ -153,8 +153,7 @@ impl View {
         self.has_operator() && gardenlet.is_some_and(follows)
     }
 
-    /// The Deployments that a move is about: one, but for an extension, which each seed has. What keeps a version of its own
-    /// is none of them.
+    /// Deployments of a move: one, or for an extension one in each seed, except Deployments that keep a version of their own.
     fn deployments_of(&self, next: &Move) -> Vec<Arc<Deployment>> {
         let (name, cluster) = match next.component {
             Component::Extension => (library::deployment_of(&next.owner).unwrap_or_default(), None),
@@ -171,10 +170,10 @@ impl View {
         self.deployments.list().into_iter().filter(is_meant).collect()
     }
 
-    /// Asks for the version, unless another component will. A process that was refused before its turn came is started again.
+    /// Requests the version unless another component will. A process that was refused before its move is started again.
     ///
     /// # Errors
-    /// What has to be changed is not there, or the landscape refuses the change.
+    /// An object to change is missing, or the landscape refuses the change.
     pub(super) async fn ask_for(&self, next: &Move, unchanged_for: TimeDelta) -> Result<(), Failure> {
         self.set(next).await?;
         let refused = || {
@@ -316,7 +315,7 @@ impl View {
         let landscape = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
         for deployment in &deployments {
             match problem(deployment, &self.pods.list(), &next.to) {
-                // The instance that was in its way may have gone: then it starts when its kubelet tries again.
+                // The instance that caused the refusal may have ended: then the process starts at its kubelet's next attempt.
                 Some(State::Refused(why)) if !self.is_refused(deployment, &landscape) => return State::Waits(why),
                 Some(problem) => return problem,
                 None => {}
@@ -368,7 +367,7 @@ impl View {
     /// Waits until every instance of every component is ready at a version, and the rules allow them.
     ///
     /// # Errors
-    /// They do not get there: the first obstacle, and the number of others.
+    /// The components do not reach the version: the first obstacle, and the number of others.
     pub(in crate::live) async fn is_at(&self, to: &GardenerVersion, unchanged_for: TimeDelta) -> Result<(), Failure> {
         let look = || {
             let defects = self.defects(to);

@@ -36,7 +36,7 @@ pub(crate) struct Facts {
     pub(crate) name: String,
     /// Emulated version of Gardener, with `v`.
     pub(crate) gardener_version: String,
-    /// The version that it was found in when a command looked last; `None`: the one that it was created with.
+    /// Version at the last observation by a command; `None`: the version at creation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) gardener_found: Option<String>,
     /// Kubernetes version of the clusters `runtime`, `garden` and of Seeds, without `v`; `None`: it was made before it could
@@ -97,7 +97,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// The emulated version of Gardener, as far as it is known without asking the landscape.
+    /// Last known emulated version of Gardener.
     pub(crate) fn gardener(&self) -> &str {
         self.gardener_found.as_deref().unwrap_or(&self.gardener_version)
     }
@@ -171,7 +171,7 @@ impl Directory {
         self.real() == other.real()
     }
 
-    /// Its path, absolute and with all links resolved, as far as it is there.
+    /// Absolute path with all links resolved as far as the path exists.
     pub(crate) fn real(&self) -> PathBuf {
         let path = &self.path;
         fs::canonicalize(path).or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.clone())
@@ -233,7 +233,7 @@ impl Directory {
         ["pki/ca.crt", "pki/ca.key", "clock"].iter().any(|name| self.join(name).exists())
     }
 
-    /// True if a host of it has listened: clients may know its keys.
+    /// True if a host of the landscape has listened, so that clients may have its keys.
     pub(crate) fn has_listened(&self) -> bool {
         self.join("clock").exists()
     }
@@ -248,7 +248,7 @@ impl Directory {
         self.write_json("landscape.json", facts)
     }
 
-    /// Notes which version of Gardener it has, for commands that look while it does not run.
+    /// Records the version of Gardener for commands that read it while the landscape is stopped.
     pub(crate) fn found_gardener(&self, version: &str) -> Result<(), Failure> {
         match self.facts()? {
             Some(facts) if facts.gardener() != version => {
@@ -341,7 +341,7 @@ impl Directory {
         })
     }
 
-    /// As [`Directory::write_json`], unless the file is there; of several processes that do so at once the first one wins.
+    /// Writes JSON as [`Directory::write_json`] unless the file exists; the first of several concurrent processes wins.
     pub(in crate::live) fn write_new_json(&self, name: &str, value: &impl Serialize) -> Result<(), Failure> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -363,7 +363,7 @@ impl Directory {
         self.write(name, &format!("{text}\n"))
     }
 
-    /// Removes a file in it; one that is not there is removed already.
+    /// Removes a file in the directory; a missing file is no error.
     pub(crate) fn remove_file(&self, name: &str) -> Result<(), Failure> {
         match fs::remove_file(self.join(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -55,7 +55,7 @@ const MAINTENANCE: [&str; 15] = [
     operation::ROTATE_SSH_KEYPAIR,
 ];
 
-/// Whether a release has an operation.
+/// True if a release has the operation.
 fn exists(operation: &str, release: Release) -> bool {
     let since = match operation {
         operation::FORCE_IN_PLACE_UPDATE => 118,

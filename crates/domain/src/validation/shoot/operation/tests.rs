@@ -374,7 +374,7 @@ fn several_operations_stand_beside_each_other() {
     assert!(one[0].contains("Unsupported value: \"reconcile;rotate-ssh-keypair\""), "{one:?}");
 }
 
-/// What came later is unknown to an older release: it is not behind a gate there.
+/// An older release does not know a later operation: it refuses the operation as unsupported, not by a feature gate.
 #[test]
 fn an_operation_exists_from_its_release_on() {
     let words = "Reconcile/Succeeded";
