@@ -227,7 +227,7 @@ fn the_status_of_cloud_profiles_follows_the_release() {
 }
 
 #[test]
-fn a_newer_release_hides_a_removed_field_and_keeps_it_in_the_log() {
+fn newer_releases_hide_removed_fields_and_keep_them_stored() {
     support::run(async {
         let older = garden(140).await;
         let newer = older.beside(&options(141));
@@ -253,7 +253,7 @@ fn a_newer_release_hides_a_removed_field_and_keeps_it_in_the_log() {
 }
 
 #[test]
-fn an_older_release_keeps_a_field_of_an_item_of_a_list() {
+fn an_older_release_keeps_fields_of_list_items() {
     support::run(async {
         let older = garden(146).await;
         let newer = older.beside(&options(147));

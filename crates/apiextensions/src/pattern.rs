@@ -25,7 +25,7 @@ impl Pattern {
     /// Compiles an expression of Go's syntax, of at most `most` bytes.
     ///
     /// # Errors
-    /// It is none, or larger than that.
+    /// The text is not an expression, or larger than that.
     pub(crate) fn compile(text: &str, most: usize) -> Result<Self, regex::Error> {
         let text = of_go(text);
         let mut refused = regex::Error::CompiledTooBig(most);

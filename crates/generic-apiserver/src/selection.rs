@@ -20,7 +20,7 @@ pub(crate) struct Selection {
     fields: Vec<Term>,
 }
 
-/// What is selected of one field, however often a selector names it.
+/// All requirements of a selector for one field.
 #[derive(Clone, Debug)]
 struct Term {
     field: Field,

@@ -238,7 +238,7 @@ pub fn hash_version(release: Release) -> HashVersion {
     if gate_is_on(&version, "NewWorkerPoolHash", None) { HashVersion::V2 } else { HashVersion::V1 }
 }
 
-/// Why nothing happens to a Shoot until an instant.
+/// Reason for which a Shoot does not change until an instant.
 fn standing(shoot: &Shoot, offer: &Offer, course: &Course, until: Moment) -> String {
     if shoot.metadata.is_being_deleted() {
         return "being deleted".to_owned();

@@ -28,13 +28,13 @@ const OLDEST: Release = Release(80);
 /// The word for the newest release whose rules are known.
 const NEWEST_WORD: &str = "newest";
 
-/// More releases of Shoots than this are counted, not told.
+/// Maximum number of releases of Shoots that are named; more are counted.
 const TOLD: usize = 4;
 
 /// Reads `newest`, `v1.149` or `1.149.0`.
 ///
 /// # Errors
-/// It is something else.
+/// The text is neither.
 pub fn parse(text: &str) -> Result<GardenerVersion, String> {
     if text == NEWEST_WORD {
         return Ok(newest());
@@ -56,14 +56,14 @@ pub fn rules_of(version: &GardenerVersion) -> Release {
 /// A version by whose rules a question is answered, and how it was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
-    /// As it was given or found.
+    /// Version as it was given or found.
     pub version: GardenerVersion,
     /// Release whose rules answer.
     pub release: Release,
     reason: Reason,
-    /// What Shoots say, how many of them, and the first of them; the newest version first.
+    /// Versions in the status of Shoots, each with the number of Shoots and the first one; the newest version first.
     said: Vec<(GardenerVersion, usize, String)>,
-    /// What Shoots say and is no version: how many, and the first with its words.
+    /// Number of Shoots with an invalid version, and the first of them with its text.
     unreadable: Option<(usize, String)>,
 }
 
@@ -76,13 +76,13 @@ enum Reason {
 }
 
 impl Chosen {
-    /// For manifests with these Shoots; `asked`: the version that was asked for.
+    /// Chooses the version for manifests with these Shoots; `asked`: requested version.
     pub fn for_shoots<'a>(asked: Option<&GardenerVersion>, shoots: impl IntoIterator<Item = &'a Shoot>) -> Self {
         let said = shoots.into_iter().map(|shoot| (name_of(shoot), shoot.status.gardener.version.as_str()));
         Self::for_said(asked, said)
     }
 
-    /// As [`Chosen::for_shoots`], by names of Shoots and their `status.gardener.version`, which may be empty.
+    /// Chooses as [`Chosen::for_shoots`], by names of Shoots and their `status.gardener.version`, which may be empty.
     pub fn for_said<'a>(asked: Option<&GardenerVersion>, shoots: impl IntoIterator<Item = (String, &'a str)>) -> Self {
         let mut said: BTreeMap<String, (GardenerVersion, usize, String)> = BTreeMap::new();
         let mut unreadable: Option<(usize, String)> = None;
@@ -103,7 +103,7 @@ impl Chosen {
         Self { release: rules_of(&version), version, reason, said, unreadable }
     }
 
-    /// For a landscape of a version; `asked`: the version that was asked for.
+    /// Chooses the version for a landscape of a version; `asked`: requested version.
     pub fn for_landscape(asked: Option<&GardenerVersion>, name: &str, version: GardenerVersion) -> Self {
         let (version, reason) = match asked {
             Some(asked) => (asked.clone(), Reason::Asked),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_of_the_shoots_counts_unless_another_is_asked_for() {
+    fn the_newest_version_of_shoots_is_the_default() {
         check(
             None,
             &[],
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_that_is_not_known_has_the_rules_of_the_nearest() {
+    fn an_unknown_release_has_the_rules_of_the_nearest() {
         check(
             Some("1.999"),
             &[],

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium explain`: what a word means that a landscape uses, where it is set, and what to do.
 //!
-//! Needs no landscape. Words of Gardener are in [`ops::words`], [`fields`] and [`releases`], a row each; tasks come from the flows themselves.
+//! Needs no landscape. Words of Gardener are in [`ops::words`], [`fields`] and [`releases`], a row each; tasks are those of
+//! the flows.
 
 mod fields;
 mod releases;

@@ -52,7 +52,7 @@ impl AskedRelease {
     /// The release for a landscape of a version.
     ///
     /// # Errors
-    /// Nothing was asked for, and the landscape's version cannot be read.
+    /// No version was requested, and the landscape's version is invalid.
     pub(crate) fn of_landscape(&self, name: &str, version: &str) -> Result<Chosen, Failure> {
         let own = GardenerVersion::parse(version).or_else(|| self.gardener_version.clone());
         let own =

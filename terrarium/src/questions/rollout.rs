@@ -264,7 +264,7 @@ fn of_landscape(
             ));
         }
     };
-    // The landscape answers for itself; for another release, other gates or other profiles the rules do.
+    // The landscape's API server decides; for another release, other gates or other profiles the rules decide.
     let is_otherwise = has_profiles || arguments.release.version().is_some() || !arguments.feature_gates.is_empty();
     let mut answer = None;
     if !is_otherwise {

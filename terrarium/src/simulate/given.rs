@@ -18,7 +18,7 @@ use crate::failure::Failure;
 pub(super) struct Given {
     pub(super) manifests: Vec<Manifest>,
     pub(super) chosen: Chosen,
-    /// What was ignored.
+    /// Notes about ignored fields.
     pub(super) notes: Vec<String>,
 }
 

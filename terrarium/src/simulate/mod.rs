@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium simulate`: a whole landscape in one process, on a simulated clock.
 //!
-//! **Tour.** [`run`] the command; [`given`] its manifests by their release; [`complete`] what they leave out; [`apply`] applying objects; [`story`] the
-//! client that watches and prints; [`layout`] how a line looks.
+//! **Tour.** [`run`] the command; [`given`] its manifests by their release; [`complete`] missing objects; [`apply`] applying
+//! objects; [`story`] the client that watches and prints; [`layout`] format of lines.
 
 pub(crate) mod apply;
 mod complete;

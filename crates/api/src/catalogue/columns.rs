@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What clients are told of columns.
+//! Descriptions of columns for clients.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

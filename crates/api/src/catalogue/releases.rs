@@ -7,9 +7,9 @@
 //!
 //! A server that has no release, as that of the kinds of CustomResourceDefinitions, serves the union of all releases.
 //!
-//! Source: pkg/apis/{core/v1beta1,core/v1,extensions/v1alpha1,operator/v1alpha1,seedmanagement/v1alpha1,settings/v1alpha1}/types_*.go
-//! of v1.80.0 to v1.149.0: the first release that has the path from the kind to the field, and the first one after it that does
-//! not.
+//! Source: types_*.go of v1.80.0 to v1.149.0 in pkg/apis/{core/v1beta1,core/v1,extensions/v1alpha1,operator/v1alpha1,
+//! seedmanagement/v1alpha1,settings/v1alpha1}: the first release that has the path from the kind to the field, and the first
+//! one after it that does not.
 
 use apimachinery::catalogue::{FieldDefault, Life, ReleasedField};
 use apimachinery::release::Releases;

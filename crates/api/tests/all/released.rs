@@ -61,7 +61,7 @@ fn facts(word: &str, minor: u16) -> BTreeSet<String> {
 }
 
 #[test]
-fn each_release_adds_and_removes_what_the_facts_say() {
+fn each_release_adds_and_removes_its_documented_fields() {
     let mut count = 0;
     let mut before = served(Release(MINORS.start() - 1));
     for minor in MINORS {

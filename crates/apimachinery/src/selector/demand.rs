@@ -16,7 +16,7 @@ pub(super) struct Demands {
     needed: usize,
 }
 
-/// What is required of the value of one key.
+/// Requirements for the value of one key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Demand {
     key: String,

@@ -69,7 +69,7 @@ fn known(release: Release) -> Vec<(&'static str, FeatureGate)> {
 /// 305 gates of v1.149.0; of them 98 that v1.120.0 does not know and 95 that have other minors there; 42 of v1.120.0 that
 /// v1.149.0 does not know.
 #[test]
-fn tables_have_the_gates_of_the_first_and_the_last_release() {
+fn tables_have_the_gates_of_the_outer_releases() {
     let (first, last) = (known(DOCUMENTED), known(NEWEST));
     assert_eq!((first.len(), last.len()), (249, 305));
     let before = |name: &str| feature_gate(name, DOCUMENTED);
@@ -83,7 +83,7 @@ fn tables_have_the_gates_of_the_first_and_the_last_release() {
 
 /// Minor of Kubernetes, first release that knows a gate which that minor adds.
 #[test]
-fn a_release_knows_the_gates_of_the_kubernetes_versions_it_supports() {
+fn a_release_has_the_gates_of_its_kubernetes_versions() {
     for (kubernetes, since) in [(33, 122), (34, 132), (35, 136), (36, 145)] {
         let added = |release: u16| {
             known(Release(release)).iter().filter(|(_, gate)| gate.range.added == Some(kubernetes)).count()

@@ -239,7 +239,7 @@ mod tests {
 
     /// Machines of each MachineDeployment as `pool updated/all`.
     #[test]
-    fn a_manual_pool_is_updated_once_no_old_machine_is_left() {
+    fn a_manual_pool_needs_all_machines_updated() {
         for (strategy, machines, expected) in [
             ("ManualInPlaceUpdate", "p 0/1", false),
             ("ManualInPlaceUpdate", "p 1/2", false),

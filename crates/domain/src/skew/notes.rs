@@ -330,7 +330,7 @@ mod tests {
 
     /// Version of the gardenlets, target, pools, number of pools in the note.
     #[test]
-    fn pools_that_1_146_hashes_anew_are_named() {
+    fn pools_with_a_new_hash_in_1_146_are_named() {
         let pools: Vec<String> = ["a", "b", "c", "d"].map(|name| format!("shoot--p--x/{name}")).to_vec();
         for (gardenlet, target, count, expected) in [
             ("v1.120.0", "1.145.3", 4, None),

@@ -239,11 +239,11 @@ fn is_removed(gardener: &GardenerVersion, name: &str) -> bool {
 pub enum GateEvent {
     /// A new gate that is off.
     Added,
-    /// A new gate that is on where nothing is set.
+    /// A new gate that is on by default.
     AddedOn,
-    /// It is on where nothing is set.
+    /// The gate is on by default.
     TurnsOn,
-    /// It is on and cannot be turned off.
+    /// The gate is on and cannot be turned off.
     IsLocked,
     /// The gate is removed; what it guarded happens.
     Removed,

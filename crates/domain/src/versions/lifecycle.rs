@@ -346,7 +346,7 @@ stages supported@-1  => ---- ---- nnyy
 ";
 
     #[test]
-    fn the_instant_of_the_expiration_date_counts_by_place_and_release() {
+    fn the_expiration_instant_counts_by_place_and_release() {
         let now: DateTime<Utc> = NOW.parse().expect("RFC 3339");
         for row in PLACES.lines().filter(|row| !row.is_empty()) {
             let (given, expected) = row.split_once("=>").expect("row has an arrow");

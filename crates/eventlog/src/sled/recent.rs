@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The last entries, in memory: what a follower needs that is a moment behind the head.
+//! The last entries, in memory, for followers that are slightly behind the head.
 //!
-//! A follower asks for the head, then for the state at it, then for what comes after it; meanwhile the head moves on. The
-//! store answers both, too, but sled takes a time to open that grows with all of history, and a state of the past is a walk
-//! over every object that ever was.
+//! A follower reads the head, then the state at it, then the entries after it, while the head advances. The store has both,
+//! too, but the time in which sled opens grows with the history, and a past state is a walk over every object that ever
+//! existed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    /// No entries; those after a revision will be pushed.
+    /// Creates an empty range after a revision.
     pub(super) fn after(floor: Revision) -> Self {
         Self { floor, ..Self::default() }
     }

@@ -46,7 +46,7 @@ impl Deadlines {
         loop {
             let first = open.borrow().all.first().map(|(instant, _)| *instant);
             let changed = std::pin::pin!(open.changed());
-            // An error would mean that the sender is gone, which is held here.
+            // No error is possible, since the sender is held here.
             let Some(first) = first else {
                 let _ = changed.await;
                 continue;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Answers that are held in memory until their clients have read them.
 //!
-//! An answer of any size is made as a whole, so clients that ask for many and read none would fill the memory. Above a limit
-//! of all such bytes, and of those of one user, large answers are refused until others have been read. Small ones are always
-//! given. An answer that is not read in time ends its connection, so that it does not stand in the way of others for longer.
+//! An answer is made completely before it is sent, so clients that request many and read none would fill the memory. Above
+//! a limit of all such bytes, and of those of one user, large answers are refused until others have been read. Small ones
+//! are never refused. An answer that is not read in time ends its connection, so that it does not block others.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,11 +42,11 @@ struct Counted {
 }
 
 impl Held {
-    /// The answer, whose bytes count from now on; one that counts has to be read by the `deadline`.
+    /// Returns the answer and counts its bytes until they are dropped; a counted answer has to be read by the `deadline`.
     ///
     /// # Errors
-    /// All answers together would have more than `most` bytes, or several of the user more than half of what the answers to
-    /// others leave of it. A single answer may have any size.
+    /// All answers together would exceed `most` bytes, or several answers to the user half of the bytes that the answers to
+    /// other users leave. A single answer may have any size.
     pub(super) async fn hold(
         &self,
         response: Response,

@@ -89,8 +89,8 @@ pub struct Limits {
     pub long_running: usize,
     /// Other requests at once; above it they are answered with 429.
     pub requests: u64,
-    /// Bytes of large answers that clients have not read yet; above it, and for one user above half of what others leave of
-    /// it, more of them are answered with 429.
+    /// Maximum bytes of large answers that clients have not read yet, one user's at most half of the bytes that other users
+    /// leave; further requests are answered with 429.
     pub held: u64,
 }
 

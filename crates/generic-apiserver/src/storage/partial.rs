@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_is_lacking_by_its_place_and_not_by_its_name() {
+    fn missing_fields_are_identified_by_place_and_not_name() {
         for (section, with_parent, always) in [
             (r#","spec":{"maintenance":{}}"#, true, true),
             (r#","spec":{"maintenance":{"a":1},"autoRotation":2}"#, true, true),

@@ -70,7 +70,7 @@ async fn refusals_carry_warnings() {
 /// Source: k8s.io/apiserver pkg/storage/interfaces.go, cacher/delegator.go and etcd3/store.go at v0.33 to v0.36: the error of
 /// the watch cache is not translated for a get and a watch, that of a list and of the storage behind the cache is.
 #[tokio::test]
-async fn a_resource_version_that_is_no_number_is_told_as_the_storage_tells_it() {
+async fn invalid_resource_versions_get_the_error_of_the_storage() {
     let events = ResourceInfo { namespaced: true, ..row("", "v1", "Event", "events") };
     let world = World::with(|builder| builder.resource::<DynamicObject>(&events, Generic)).await;
     world.send("POST", WIDGETS, &json!({"metadata": {"name": "w"}})).await.expect_code(201);
@@ -134,7 +134,7 @@ async fn plugins_warn_whatever_becomes_of_the_request() {
     }
 }
 
-/// Of an object that goes, the marks stay whatever a change says of them.
+/// A change cannot alter the marks of an object that is being deleted.
 #[tokio::test]
 async fn marks_of_deletion_are_the_servers() {
     let world = World::new().await;

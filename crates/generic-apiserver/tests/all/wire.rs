@@ -634,9 +634,9 @@ async fn unread_lists_do_not_fill_the_memory() {
     drop(more);
 }
 
-/// As [`lists_that_nobody_reads_do_not_fill_the_memory`], over a connection of HTTP/1.1 on which nothing more is read.
+/// As [`unread_lists_do_not_fill_the_memory`], over a connection of HTTP/1.1 on which nothing more is read.
 #[tokio::test]
-async fn an_answer_that_nobody_reads_ends_its_connection_in_time() {
+async fn an_unread_answer_ends_its_connection_in_time() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let large = |_: Request| -> ResponseFuture { Box::pin(async { Ok(Response::new(full(vec![b'x'; 16 << 20]))) }) };
     let wire = Wire::with(large, |options| options.limits.held = 20 << 20).await;

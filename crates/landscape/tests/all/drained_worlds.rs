@@ -150,7 +150,7 @@ impl World {
         world.seen
     }
 
-    /// Lets time pass; nodes that wait for people are selected, also those of a roll-out that has halted.
+    /// Advances time and selects the nodes that wait for a user, also those of a roll-out that has halted.
     fn pass(&mut self, time: TimeDelta) {
         let end = self.audited.landscape.now() + time;
         while self.audited.landscape.now() < end {

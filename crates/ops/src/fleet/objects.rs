@@ -307,7 +307,7 @@ mod tests {
 
     /// `data` is a list with pool `old` in the first form and pool `new` in the second.
     #[test]
-    fn pools_with_the_first_form_of_the_hash_are_read_from_their_secret() {
+    fn first_hash_forms_are_read_from_the_secret() {
         let text = "apiVersion: v1\nkind: Secret\nmetadata: {name: NAME, namespace: shoot--p--a}\ndata: {pools: \
                     LSB7bmFtZTogb2xkLCBjdXJyZW50VmVyc2lvbjogMSwgaGFzaFZlcnNpb25Ub09TQ0tleTogezE6IGEsIDI6IGJ9fQotIHtuYW1lOiBuZXcsIGN1cnJlbnRWZXJzaW9uOiAyLCBoYXNoVmVyc2lvblRvT1NDS2V5OiB7MjogY319Cg==}\n";
         let found = fleet(&text.replace("NAME", StoredKeys::SECRET)).expect("a fleet");

@@ -67,7 +67,7 @@ enum Kind {
     Refused,
     /// Nothing is known about the object, since it could not be read.
     LeftOut,
-    /// What it means is not known, and it may decide the answer.
+    /// The value is unknown and may decide the answer.
     Decides,
 }
 

@@ -198,7 +198,7 @@ impl Given {
     }
 }
 
-/// What an API server makes of objects, one after the other.
+/// Emulation of an API server that accepts objects one after the other.
 struct Judge<'a> {
     world: World,
     reading: Reading<'a>,

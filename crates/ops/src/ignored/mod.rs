@@ -16,16 +16,16 @@ use serde_json::Value;
 
 use crate::manifests::Origin;
 
-/// More fields than this are counted, not told.
+/// Maximum number of fields that are named; more are counted.
 const TOLD: usize = 20;
 
-/// No decoder tells more unknown fields of an object than this.
+/// Maximum number of unknown fields of an object that a decoder reports.
 const DECODED: usize = 100;
 
-/// Fields that are ignored, and of how many objects.
+/// Ignored fields, each with its number of objects.
 #[derive(Clone, Debug, Default)]
 pub struct Ignored {
-    /// By kind and path, with `[]` for each item.
+    /// Unknown fields by kind and path, with `[]` for each item.
     unknown: BTreeMap<(String, String), Seen>,
     /// Fields that only some releases have, by kind and path.
     released: BTreeMap<(String, String), (Releases, Seen)>,
@@ -35,7 +35,7 @@ pub struct Ignored {
 #[derive(Clone, Debug)]
 struct Seen {
     count: usize,
-    /// Where the first of them has it.
+    /// Place of the field in the first of them.
     first: Origin,
 }
 
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_are_told_once_with_their_number_and_first_place() {
+    fn unknown_fields_are_reported_once_with_number_and_place() {
         let pool = |name: &str| json!({ "name": name, "podSubnets": ["a"] });
         let one = json!({ "spec": { "fast": true, "provider": { "workers": [pool("a"), pool("b")] } } });
         let other = json!({ "spec": { "provider": { "workers": [{ "name": "a" }, pool("b")] } } });
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_of_other_releases_is_told_as_that_with_what_is_above_it() {
+    fn fields_of_other_releases_are_reported_by_topmost_field() {
         let maintenance = json!({ "autoRotation": { "credentials": { "sshKeypair": { "rotationPeriod": "672h" } } } });
         let shoot = json!({ "spec": { "maintenance": maintenance, "accessRestrictions": [], "kubernetes": { "kubeAPIServer": {
             "encryptionConfig": { "resources": ["secrets"] } } } } });
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_unknown_fields_are_not_taken_for_all_of_them() {
+    fn too_many_unknown_fields_are_counted_and_may_decide() {
         let fields: serde_json::Map<String, Value> = (0..101).map(|index| (format!("f{index}"), json!(1))).collect();
         let (notes, deciding) = read(&[json!({ "spec": fields })], 149);
         assert_eq!((notes.len(), deciding.len()), (21, 1));

@@ -123,7 +123,7 @@ pub fn read_each(paths: &[PathBuf], wanted: &mut Wanted, each: &mut Each<'_>) ->
     each_text(paths, &mut |text| text.read_each(wanted, each))
 }
 
-/// The texts of files, folders and standard input, for those who read them more than once.
+/// Reads the texts of files, folders and standard input, for repeated reading.
 ///
 /// # Errors
 /// A file or folder that cannot be read.

@@ -130,7 +130,7 @@ fn a_shoot_as_a_server_prints_it_is_taken() {
 }
 
 #[test]
-fn a_shoot_with_two_cloud_profiles_is_told_what_to_delete() {
+fn a_shoot_with_two_cloud_profiles_gets_a_remedy() {
     let text = SHOOT.replace(
         "cloudProfile: {name: big}",
         "cloudProfile: {kind: NamespacedCloudProfile, name: big}\n  cloudProfileName: other",
