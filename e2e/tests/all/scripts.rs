@@ -58,6 +58,7 @@ macro_rules! scripts {
 scripts! {
     alone:
         questions_offline
+        questions_releases
         rollout
         simulate_bad_input
         simulate_demo
