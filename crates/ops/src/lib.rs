@@ -10,8 +10,8 @@
 //!
 //! **Invariants.** Nothing reads the wall clock or writes to a landscape. The same objects, instant and seed give the same answer.
 //!
-//! **Tour.** [`world`] CloudProfiles and Shoots, [`given`] those of [`manifests`], without what is [`ignored`]; [`release`] by whose
-//! rules an answer is made; [`forecast`] what maintenance will do,
+//! **Tour.** [`world`] CloudProfiles and Shoots, [`given`] those of [`manifests`], without what is [`ignored`]; [`release`] whose
+//! rules answer; [`forecast`] what maintenance will do,
 //! in [`rows`], counted by [`summary`], with the Shoots that are [`unmoved`], with other dates and classifications
 //! ([`what_if`]); [`explain`] reasons for choosing or rejecting a version; [`outlook`] their severity; [`versions`] offered
 //! versions and their users, [`users`] effects on each user; [`why`] reasons for which a Shoot waits; [`rollout`] effects of

@@ -49,7 +49,7 @@ pub(super) fn start(provider: &Arc<Provider>) {
         // Machines that replace deleted ones finish a manual update as well as selected nodes do.
         let workers = of.list_in(&change.key.cluster, &change.key.namespace);
         let concerned = workers.iter().filter(|worker| has_work(&***worker) || has_manual_pools(worker));
-        concerned.map(|worker| ObjectKey::of(&*change.key.cluster, &**worker)).collect()
+        concerned.map(|worker| ObjectKey::of(&change.key.cluster, &**worker)).collect()
     });
     let of = workers.clone();
     controller.watch_store(&provider.set_store, move |change| busy(&of, &change.key.cluster, &change.key.namespace));

@@ -246,8 +246,9 @@ fn of_landscape(
     let mut shoots = Vec::new();
     for one in &mut given {
         one.add_profiles(std::slice::from_ref(&world));
-        one.complete(now);
+        // Notes of the completion are about a new Shoot, and this one is there.
         world.notes.append(&mut one.notes);
+        one.complete(now);
         shoots.append(&mut one.shoots);
     }
     let mut new = match (shoots.pop(), shoots.is_empty()) {

@@ -148,7 +148,9 @@ pub(crate) fn print(rows: &[Row], chosen: &Chosen, form: Form, output: &mut Outp
 
 /// Objects for scripts.
 fn records(mut objects: Vec<Value>, chosen: &Chosen, form: Form, output: &mut Output) -> Result<(), Failure> {
-    objects.iter_mut().for_each(|object| chosen.add_to(object));
+    for object in &mut objects {
+        chosen.add_to(object);
+    }
     if form == Form::Json {
         return objects.iter().try_for_each(|object| output.line(&object.to_string()));
     }

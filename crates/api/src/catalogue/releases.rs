@@ -379,10 +379,10 @@ fn made<const N: usize>(groups: [(&str, &[Table]); N]) -> &'static [ReleasedFiel
 
 /// Objects in which the field at a path has a default.
 fn default(path: &str) -> FieldDefault {
-    let ends_with = |end: &&str| path.strip_suffix(end).is_some_and(|before| before.ends_with('.'));
-    if ALWAYS_DEFAULTED.iter().any(|end| ends_with(end)) {
+    let is_end = |end: &&str| path.strip_suffix(end).is_some_and(|before| before.ends_with('.'));
+    if ALWAYS_DEFAULTED.iter().any(is_end) {
         FieldDefault::Always
-    } else if DEFAULTED.iter().any(|end| ends_with(end)) {
+    } else if DEFAULTED.iter().any(is_end) {
         FieldDefault::WithParent
     } else {
         FieldDefault::Never

@@ -21,6 +21,8 @@ pub const SHOOT_STATUS: &str = "shoot.gardener.cloud/status";
 pub const SHOOT_UID: &str = "shoot.gardener.cloud/uid";
 /// `true` on objects of a self-hosted Shoot (since v1.132).
 pub const SELF_HOSTED: &str = "shoot.gardener.cloud/self-hosted";
+/// `force-migrated` on a CredentialsBinding that maintenance has created from a SecretBinding (since v1.127).
+pub const CREDENTIALS_BINDING_STATUS: &str = "credentialsbinding.gardener.cloud/status";
 /// Name of the Shoot.
 pub const SHOOT_NAME: &str = "shoot.gardener.cloud/name";
 /// Provider type of the Shoot that a namespace belongs to.

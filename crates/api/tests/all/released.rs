@@ -30,7 +30,7 @@ fn collect(node: &Node, before: &str, paths: &mut BTreeSet<String>) {
 fn served(release: Release) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     let rows = catalogue::all().iter().chain([catalogue::controller_deployments_view()]);
-    for row in rows.map(|row| row.at(release)).filter(|row| row.is_served()) {
+    for row in rows.map(|row| row.at(release)).filter(apimachinery::catalogue::ResourceInfo::is_served) {
         let mut paths = BTreeSet::new();
         collect(&row.node(), "", &mut paths);
         let name = format!("{}/{} {}", row.group, row.version, row.kind);

@@ -10,6 +10,7 @@
 //!
 //! Source: pkg/controllermanager/controller/shoot/maintenance/reconciler.go @ v1.149.0.
 
+use api::constants::label;
 use api::core::{SecretBinding, Shoot};
 use api::kubernetes::core::ObjectReference;
 use api::security::{CredentialsBinding, CredentialsBindingProvider};
@@ -19,7 +20,7 @@ use super::Plan;
 use super::migration::BINDING_MIGRATED;
 
 /// Label of a CredentialsBinding that maintenance has created, and its value.
-const FORCE_MIGRATED: (&str, &str) = ("credentialsbinding.gardener.cloud/status", "force-migrated");
+const FORCE_MIGRATED: (&str, &str) = (label::CREDENTIALS_BINDING_STATUS, "force-migrated");
 
 /// The CredentialsBinding that a Shoot gets.
 #[derive(Clone, Debug, PartialEq)]

@@ -282,7 +282,7 @@ fn ingress(errors: &mut Errors, spec: &SeedSpec, path: &Path, in_template: bool)
     let is_alone = provider.credentials_ref.is_some() && provider.secret_ref == SecretReference::default();
     for (value, path, text) in &required[..if is_alone { 1 } else { required.len() }] {
         if value.is_empty() {
-            errors.push(FieldError::required(path, *text));
+            errors.push(FieldError::required(path, text));
         }
     }
 }

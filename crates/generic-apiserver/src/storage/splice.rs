@@ -103,7 +103,9 @@ impl<'a> Pairs<'a> {
                     continue;
                 }
                 Some(b'{' | b'[') => depth += 1,
-                Some(b'}' | b']') => depth = depth.checked_sub(1)?,
+                // The brace that closes the object ends its last value.
+                Some(b'}' | b']') if depth == 0 => return Some(at),
+                Some(b'}' | b']') => depth -= 1,
                 Some(b',') if depth == 0 => return Some(at),
                 Some(_) => {}
                 None => return (depth == 0).then_some(at),

@@ -162,7 +162,6 @@ mod tests {
                 classification: (!class.is_empty()).then(|| (*class).to_owned()),
                 lifecycle: Vec::new(),
                 expiration_date: date.map(|date| Time(date.parse().expect("an instant"))),
-                ..ExpirableVersion::default()
             })
             .collect();
         profile

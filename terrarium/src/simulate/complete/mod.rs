@@ -400,7 +400,11 @@ impl Completion {
                     "dns": {
                         "provider": {
                             "type": "local",
+                            // Each release reads the reference that it knows.
                             "secretRef": {"name": "internal-domain", "namespace": "garden"},
+                            "credentialsRef": {
+                                "apiVersion": "v1", "kind": "Secret", "name": "internal-domain", "namespace": "garden",
+                            },
                         },
                     },
                 },
