@@ -129,7 +129,7 @@ fn decoding_follows_the_release() {
                 for (validation, warns) in [("Warn", true), ("Ignore", false)] {
                     let query = format!("{SHOOTS}?dryRun=All&fieldValidation={validation}");
                     let warnings = garden.warnings("POST", &query, JSON, &shoot).await;
-                    let is_warned = warnings.iter().any(|warning| warning.contains(&text));
+                    let is_warned = warnings.iter().any(|warning| warning.replace("\\\"", "\"").contains(&text));
                     assert_eq!(is_warned, warns && !case.is_served(minor), "{place} {validation}: {warnings:?}");
                 }
                 // An unknown field is pruned: it is neither answered nor stored.
@@ -245,10 +245,6 @@ fn newer_releases_hide_removed_fields_and_keep_them_stored() {
         let shown = older.get(SHOOT).await;
         assert_eq!(shown["spec"]["purpose"], "evaluation");
         assert_eq!(shown.pointer(case.pointer), Some(&case.value));
-
-        // It is removed with its parent.
-        newer.send("PATCH", SHOOT, MERGE, &json!({ "spec": { "kubernetes": { "kubelet": null } } })).await.accepted();
-        assert_eq!(found(&older).await, None);
     });
 }
 

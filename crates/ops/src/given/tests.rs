@@ -249,7 +249,7 @@ fn an_unknown_field_that_may_decide_is_refused_whoever_insists() {
         (PROFILE, "{version: 2.0.0}", "{version: 2.0.0, ends: x}", 13, "spec.machineImages[0].versions[0].ends"),
         (SHOOT, "{begin: 220000+0000,", "{days: [1], begin: 220000+0000,", 11, "spec.maintenance.timeWindow.days"),
         (SHOOT, "  maintenance:\n", "  maintenance:\n    autoUpdates: {}\n", 11, "spec.maintenance.autoUpdates"),
-        (SHOOT, "minimum: 1", "updateStrategie: x", 15, "spec.provider.workers[0].updateStrategie"),
+        (SHOOT, "minimum: 1", "updateStrategie: x", 16, "spec.provider.workers[0].updateStrategie"),
     ] {
         let text = with(text, part, other);
         let kind = if text.contains("kind: Shoot") { "Shoot b/a" } else { "CloudProfile aws" };
