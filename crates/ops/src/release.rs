@@ -142,7 +142,7 @@ impl Chosen {
         self.version.minor() == (1, u64::from(self.release.0))
     }
 
-    /// What Shoots say, where that is more than the chosen version.
+    /// Versions of the Shoots with their counts; `None` if each Shoot has the chosen version.
     fn other(&self) -> Option<String> {
         let is_chosen = |version: &GardenerVersion| *version == self.version;
         if self.said.iter().all(|(version, ..)| is_chosen(version)) {

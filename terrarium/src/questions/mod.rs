@@ -77,14 +77,16 @@ fn accept(world: &World, force: bool, output: &mut Output) -> Result<(), Failure
     for line in &warnings {
         output.note(&format!("warning: {line}"));
     }
+    // The last error is the failure; --force is a way out of it only if it becomes a warning then.
+    let stays = force || world.refusals(true).errors.last().is_some_and(|last| errors.last() == Some(last));
     refuse(
         errors,
-        if force { UNDECIDED } else { "the API server refuses this; correct it, or go on with --force" },
+        if stays { UNDECIDED } else { "the API server refuses this; correct it, or go on with --force" },
         output,
     )
 }
 
-/// What to do about a field that may decide the answer.
+/// Hint about an unknown field that may decide the answer.
 const UNDECIDED: &str = "no release that is known here has this field, so --force does not ignore it: correct it, or take it out if it changes nothing";
 
 /// Prints unknown fields of manifests that may decide the answer.

@@ -219,3 +219,159 @@ fn supported_span(version: &impl Expirable) -> Option<Span> {
 pub(super) fn serves_bastions(version: &impl Expirable, at: Moment) -> bool {
     version.classification().is_some() && is_supported(version, at)
 }
+
+#[cfg(test)]
+mod tests {
+    use api::core::ExpirableVersion;
+    use apimachinery::meta::Time;
+
+    use super::*;
+    use crate::release::Release;
+
+    const NOW: &str = "2026-06-15T12:00:00Z";
+
+    fn at(release: u16) -> Moment {
+        Moment::new(NOW.parse().expect("RFC 3339"), Release(release))
+    }
+
+    fn gates(release: u16) -> Gates {
+        Gates { version_classification_lifecycle: release >= 137, release: Release(release), ..Gates::default() }
+    }
+
+    /// A version `1.34.1`, then words: `=CLASS` its classification, `!OFFSET` its expiration date, `CLASS@OFFSET` a stage, or
+    /// `CLASS` one without a start; offsets are days from now.
+    fn version(text: &str) -> ExpirableVersion {
+        let mut words = text.split_whitespace();
+        let name = words.next().expect("a version").to_owned();
+        let time = |days: &str| Time(at(149).now + chrono::TimeDelta::days(days.parse().expect("days")));
+        let mut version = ExpirableVersion { version: name, ..ExpirableVersion::default() };
+        for word in words {
+            if let Some(class) = word.strip_prefix('=') {
+                version.classification = Some(class.to_owned());
+            } else if let Some(days) = word.strip_prefix('!') {
+                version.expiration_date = Some(time(days));
+            } else {
+                let (class, start) = word.split_once('@').unwrap_or((word, ""));
+                let start_time = (!start.is_empty()).then(|| time(start));
+                version.lifecycle.push(LifecycleStage { classification: class.to_owned(), start_time });
+            }
+        }
+        version
+    }
+
+    fn shown(errors: &Errors) -> Vec<String> {
+        errors.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn life_cycles_are_validated_by_release() {
+        let values = "supported values: \"deprecated\", \"expired\", \"preview\", \"supported\"";
+        let order = "lifecycle classifications not in expected order (preview, supported, deprecated, expired)";
+        for (release, text, expected) in [
+            (120, "1.34.1 =supported !9", vec![]),
+            (120, "1.34.1 =expired", vec![
+                "v.classification: Unsupported value: \"expired\": supported values: \"deprecated\", \"preview\", \
+                 \"supported\""
+                    .to_owned(),
+            ]),
+            (136, "1.34.1 supported", vec![
+                "v.lifecycle: Forbidden: lifecycles are not allowed with disabled VersionClassificationLifecycle feature gate"
+                    .to_owned(),
+            ]),
+            (137, "1.34.1 =expired", vec![
+                "v.classification: Forbidden: cannot specify `classification` expired".to_owned(),
+            ]),
+            (149, "1.34.1 preview supported@1 deprecated@1 expired@9", vec![]),
+            (149, "1.34.1 supported@-3", vec![]),
+            (149, "1.34.1 =preview supported", vec![
+                "v: Forbidden: cannot specify `classification` or `expirationDate` in combination with `lifecycle`".to_owned(),
+            ]),
+            (149, "1.34.1 !4 supported", vec![
+                "v: Forbidden: cannot specify `classification` or `expirationDate` in combination with `lifecycle`".to_owned(),
+            ]),
+            (149, "1.34.1 unavailable", vec![format!(
+                "v.lifecycle[0].classification: Unsupported value: \"unavailable\": {values}"
+            )]),
+            (149, "1.34.1 supported supported@1", vec![
+                "v.lifecycle[1].classification: Duplicate value: \"supported\"".to_owned(),
+            ]),
+            (149, "1.34.1 deprecated supported@1", vec![format!(
+                "v.lifecycle[1].classification: Invalid value: \"supported\": {order}: supported must be before deprecated"
+            )]),
+            (149, "1.34.1 supported deprecated", vec![
+                "v.lifecycle[1]: Required value: only the leading lifecycle elements can have the start time optional"
+                    .to_owned(),
+            ]),
+            (149, "1.34.1 supported@2 deprecated@1", vec![
+                "v.lifecycle[1]: Invalid value: \"2026-06-16 12:00:00 +0000 UTC\": lifecycle start times must be monotonically \
+                 increasing"
+                    .to_owned(),
+            ]),
+        ] {
+            let mut errors = Errors::new();
+            super::version(&mut errors, &version(text), gates(release), &Path::new("v"));
+            assert_eq!(shown(&errors), expected, "1.{release} {text}");
+        }
+    }
+
+    #[test]
+    fn the_newest_version_does_not_expire() {
+        for (text, expected) in [
+            ("1.34.1", ""),
+            ("1.34.1 supported deprecated@1", ""),
+            ("1.34.1 !1", "v.expirationDate"),
+            ("1.34.1 supported expired@1", "v.lifecycle"),
+        ] {
+            let mut errors = Errors::new();
+            newest(&mut errors, &version(text), &Path::new("v"));
+            let fields: Vec<&str> = errors.iter().map(|error| error.field.as_str()).collect();
+            assert_eq!(fields.join(" "), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_version_becomes_unavailable_again() {
+        for (old, new, is_refused) in [
+            ("1.34.1 supported@-1", "1.34.1 supported@1", true),
+            ("1.34.1 =supported", "1.34.1 preview@1", true),
+            ("1.34.1 supported@1", "1.34.1 supported@2", false),
+            ("1.34.1 supported@-1", "1.34.1 supported@-2", false),
+            ("1.34.0 supported@-1", "1.34.1 supported@1", false),
+        ] {
+            let mut errors = Errors::new();
+            update(&mut errors, &[version(new)], &[version(old)], at(149), &Path::new("v"));
+            let text = "v[0]: Forbidden: a version cannot be turned unavailable if it was already moved into a later lifecycle \
+                        stage";
+            assert_eq!(shown(&errors), if is_refused { vec![text] } else { vec![] }, "{old} to {new}");
+        }
+    }
+
+    /// Two versions of a minor, and for releases 120, 121, 122, 137 and 149 the number of errors about the first one.
+    const CLASHES: &str = "
+1.34.1 =supported           | 1.34.2 =supported              => 1 1 1 1 1
+1.34.1 =supported           | 1.33.2 =supported              => 0 0 0 0 0
+1.34.1 =supported !-1       | 1.34.2 =supported              => 1 0 0 0 0
+1.34.1 =supported           | 1.34.2 =supported !-1          => 1 0 0 1 1
+1.34.1 =supported           | 1.34.2                         => 0 1 0 0 0
+1.34.1                      | 1.34.2 =supported              => 0 0 0 0 0
+1.34.1 supported            | 1.34.2 supported               => - - - 1 0
+1.34.1 supported deprecated@1 | 1.34.2 supported@1           => - - - 0 0
+1.34.1 =supported           | 1.34.2 supported@5             => - - - 1 1
+";
+
+    #[test]
+    fn supported_versions_of_a_minor_clash_by_release() {
+        for row in CLASHES.lines().filter(|row| !row.is_empty()) {
+            let (pair, expected) = row.split_once("=>").expect("row has an arrow");
+            let versions: Vec<ExpirableVersion> = pair.split('|').map(version).collect();
+            for (release, expected) in [120, 121, 122, 137, 149].into_iter().zip(expected.split_whitespace()) {
+                if expected == "-" {
+                    continue;
+                }
+                let mut errors = Errors::new();
+                clash(&mut errors, &versions, 0, at(release), &Path::new("v"));
+                assert_eq!(errors.len().to_string(), expected, "1.{release}: {row}");
+            }
+        }
+    }
+}

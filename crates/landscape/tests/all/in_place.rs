@@ -188,7 +188,7 @@ fn are_running(audited: &mut Audited, count: usize) -> bool {
     machines.len() == count && machines.iter().all(|(_, phase)| phase == "Running")
 }
 
-/// A manual pool whose nodes were all replaced is not pending any more, although nobody selected a node.
+/// A manual pool whose nodes were all replaced ends pending without a selected node.
 #[test]
 fn deleted_machines_finish_a_manual_update() {
     let mut audited = cluster(4, "ManualInPlaceUpdate", 2, 1);

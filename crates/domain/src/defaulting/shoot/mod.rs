@@ -88,10 +88,13 @@ pub fn shoot(shoot: &mut Shoot, window_draw: u64, release: Release) {
 /// After how many seconds credentials are rotated for which no period is given.
 const AUTO_ROTATION: i64 = 168 * HOUR;
 
-/// After how many seconds the key that encrypts etcd is rotated, in new Shoots.
+/// Rotation period of the key that encrypts etcd in new Shoots, in seconds.
 const ETCD_ENCRYPTION_KEY_ROTATION: i64 = 672 * HOUR;
 
-/// Fills what only new Shoots get, by the version of the gardener-apiserver that creates them, and notes that version.
+/// New Shoots have a rotation period for the key that encrypts etcd.
+const ETCD_ENCRYPTION_KEY_IS_ROTATED: Releases = Releases::since(141);
+
+/// Fills defaults of new Shoots by the version of the gardener-apiserver that creates them, and records that version.
 ///
 /// | since | default |
 /// | --- | --- |
@@ -101,7 +104,7 @@ const ETCD_ENCRYPTION_KEY_ROTATION: i64 = 672 * HOUR;
 pub fn new_shoot(shoot: &mut Shoot, version: &GardenerVersion) {
     let annotations = &mut shoot.metadata.annotations;
     annotations.insert(annotation::CREATED_WITH_GARDENER_VERSION.to_owned(), format!("v{version}"));
-    if version.minor() >= (1, 141) {
+    if ETCD_ENCRYPTION_KEY_IS_ROTATED.contain(version.served_release()) {
         let maintenance = shoot.spec.maintenance.get_or_insert_default();
         let credentials = maintenance.auto_rotation.get_or_insert_default().credentials.get_or_insert_default();
         let key = credentials.etcd_encryption_key.get_or_insert_default();

@@ -38,10 +38,10 @@ const INCOMPATIBLE: [(&str, &[&str]); 5] = [
     (operation::ROTATE_ETCD_ENCRYPTION_KEY, &[operation::ROTATE_ETCD_ENCRYPTION_KEY_START]),
 ];
 
-/// Judges the values of both annotations, each with its path: the one for now, then the one for the next maintenance.
+/// Validates the values of both annotations, each with its path: the immediate operations, then those of the next maintenance.
 pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates, both: [(&str, &Path); 2]) {
     let [(now, now_path), (later, later_path)] = both.map(|(value, path)| (annotations::operations(value), path));
-    // Both are compared with the operations for now, as upstream does it.
+    // Both are compared with the immediate operations, as upstream does.
     let supported = immediate_operations(gates);
     let parallel = maintenance_operations(gates);
     for (asked, path) in [(&now, now_path), (&later, later_path)] {
