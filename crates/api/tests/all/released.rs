@@ -26,11 +26,13 @@ fn collect(node: &Node, before: &str, paths: &mut BTreeSet<String>) {
     }
 }
 
-/// Kinds and fields of a release, as `GROUP/VERSION KIND PATH`; the kind itself has the path `-`.
+/// Gardener's kinds and fields of a release, as `GROUP/VERSION KIND PATH`; the kind itself has the path `-`. Kubernetes' own
+/// kinds are the same in every release, and the schema of a CustomResourceDefinition has no end.
 fn served(release: Release) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     let rows = catalogue::all().iter().chain([catalogue::controller_deployments_view()]);
-    for row in rows.map(|row| row.at(release)).filter(apimachinery::catalogue::ResourceInfo::is_served) {
+    let own = rows.filter(|row| row.group.ends_with(".gardener.cloud")).map(|row| row.at(release));
+    for row in own.filter(apimachinery::catalogue::ResourceInfo::is_served) {
         let mut paths = BTreeSet::new();
         collect(&row.node(), "", &mut paths);
         let name = format!("{}/{} {}", row.group, row.version, row.kind);
