@@ -35,6 +35,8 @@ use crate::routes::{Routes, Served};
 use crate::snapshot::View as Snapshot;
 use crate::status::{BODY_LIMIT, Failure, Result};
 use crate::storage::stored;
+use crate::webhooks::services::Services;
+use crate::webhooks::{Endpoint, NoEndpoint, ServiceReference};
 use crate::yaml;
 
 /// Bytes of a body above which it is read, and its request answered, beside the threads that serve: some milliseconds.
@@ -185,6 +187,22 @@ impl Server {
             return Vec::new();
         }
         Reads(&mut Snapshot::new(&self.0.backend.store, cluster)).list(None)
+    }
+
+    /// Finds an endpoint of a Service of a cluster, as of now.
+    ///
+    /// # Errors
+    /// The reason for which there is none; the Service counts as missing if the log cannot be reached.
+    pub fn endpoint<'a>(
+        &'a self,
+        cluster: &'a str,
+        service: &'a ServiceReference,
+    ) -> BoxFuture<'a, std::result::Result<Endpoint, NoEndpoint>> {
+        Box::pin(async move {
+            let store = &self.0.backend.store;
+            store.fresh().await.map_err(|_| NoEndpoint::NoService(service.name.clone()))?;
+            Services::new(store).find(store, cluster, service)
+        })
     }
 
     /// As [`Server::objects`], as far as this server has folded.

@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering;
 
 use api::cluster;
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use generic_apiserver::{DescribedRelease, is_watch};
 use http::Method;
 use http_body_util::BodyExt;
@@ -20,12 +21,13 @@ use process::participant::{PARTICIPANT_HEADER, WATCH_HEADER};
 use process::transport::full;
 use process::{Request, Response, TransportError, User};
 
+use crate::aggregation::{self, Extensions};
 use crate::clock_service::ClockService;
 use crate::custom_resources::{self, Look};
 use crate::faults::Asking;
 use crate::place::{Part, Place};
 use crate::timekeeper::Timekeeper;
-use crate::{Host, aggregation, clock_object, heartbeats, log_service};
+use crate::{Host, clock_object, heartbeats, log_service};
 
 impl Host {
     /// Answers a request that has come to the door.
@@ -132,10 +134,7 @@ impl Host {
         self.look_at_definitions(request.uri().path(), Look::Before).await?;
         match part {
             Part::Aggregated => {
-                // As a kube-apiserver does before it hands a request on.
-                if self.inner.rbac.is_some()
-                    && let Err(refused) = self.inner.server.allow(&request).await
-                {
+                if let Some(refused) = self.refuse(&request).await {
                     return Ok(refused);
                 }
                 match self.aggregated() {
@@ -143,14 +142,50 @@ impl Host {
                     None => Ok(aggregation::unavailable()),
                 }
             }
-            Part::Groups => {
-                let server = self.aggregated();
-                aggregation::groups(&self.inner.server, server.as_ref(), request).await
+            Part::Groups { cluster } => {
+                let server = self.aggregated().filter(|_| aggregation::is_aggregated(&cluster));
+                let extensions = match self.inner.extensions.get() {
+                    Some(extensions) => extensions.groups(&cluster).await,
+                    None => Vec::new(),
+                };
+                if server.is_none() && extensions.is_empty() {
+                    return self.serve_own(request).await;
+                }
+                aggregation::groups(&self.inner.server, server.as_ref(), &extensions, request).await
             }
             Part::TokenKeys { cluster, path } => self.publish(request, &cluster, &path).await,
             Part::Clusters { name } => self.change_clusters(request, &name).await,
             Part::Leases => self.show_heartbeats(request).await,
+            Part::Own if let Some(extensions) = self.inner.extensions.get() => {
+                self.serve_extended(request, extensions).await
+            }
             Part::Clocks | Part::Own => self.serve_own(request).await,
+        }
+    }
+
+    /// Resolves to the answer to a request that its user may not make and another server would answer.
+    fn refuse(&self, request: &Request) -> BoxFuture<'static, Option<Response>> {
+        // As a kube-apiserver does before it hands a request on.
+        let judged = self.inner.rbac.as_ref().map(|_| self.inner.server.allow(request));
+        Box::pin(async move { judged?.await.err() })
+    }
+
+    /// Answers a request by the extension API server of its group, or by the host's own server.
+    async fn serve_extended(&self, request: Request, extensions: &Extensions) -> Result<Response, TransportError> {
+        let path = request.uri().path();
+        if let Some(registration) = extensions.find(path).await {
+            return Ok(match self.refuse(&request).await {
+                Some(refused) => refused,
+                None => extensions.call(&registration, request).await,
+            });
+        }
+        let group = extensions.group(path).await;
+        let response = self.serve_own(request).await?;
+        match group {
+            Some(group) if response.status() == http::StatusCode::NOT_FOUND => {
+                Ok(aggregation::json(http::StatusCode::OK, format!("{}\n", group.to_api_group())))
+            }
+            _ => Ok(response),
         }
     }
 
@@ -167,6 +202,9 @@ impl Host {
         let response = self.inner.server.call(request).await?;
         if let Some(look) = custom_resources::after(&path).filter(|_| response.status().is_success()) {
             self.look_at_definitions(&path, look).await?;
+        }
+        if let Some(extensions) = self.inner.extensions.get().filter(|_| response.status().is_success()) {
+            extensions.note_write(&path).await;
         }
         Ok(response)
     }
@@ -233,6 +271,9 @@ impl Host {
                 self.inner.server.clear_vanished_cluster(name).await;
                 if method == Method::DELETE {
                     self.inner.custom_resources.forget(name).await;
+                    if let Some(extensions) = self.inner.extensions.get() {
+                        extensions.forget(name);
+                    }
                     if let Some(roles) = &self.inner.first_roles {
                         roles.forget(name);
                     }

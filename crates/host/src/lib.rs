@@ -69,7 +69,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
-use crate::aggregation::{Backend, Instances, Watches};
+use crate::aggregation::{Backend, Extensions, Instances, Watches};
 use crate::clock_service::ClockService;
 use crate::custom_resources::CustomResources;
 use crate::event_expiry::EventExpiry;
@@ -95,7 +95,7 @@ use domain::validation::garden;
 use eventlog::EventLog;
 use futures::future::BoxFuture;
 use generic_apiserver::http::Metrics;
-use generic_apiserver::webhooks::WebhookCaller;
+use generic_apiserver::webhooks::{Dialer, WebhookCaller};
 use generic_apiserver::{Authenticated, Builder, Foundation, Server};
 use process::participant::Told;
 use process::transport::{ResponseFuture, full};
@@ -133,6 +133,8 @@ pub struct Parts<'a> {
     pub logs: Option<Logs>,
     /// How webhooks are reached; without it none is called.
     pub webhooks: Option<Arc<dyn WebhookCaller>>,
+    /// Reaches extension API servers; without it their APIServices have no effect.
+    pub extensions: Option<Arc<Dialer>>,
     /// By whose rules instances of components are registered; `None`: by none.
     pub profile: Option<Profile>,
     /// The emulated version at the beginning; empty: unknown.
@@ -180,6 +182,7 @@ struct Inner {
     first_objects: FirstObjects,
     event_expiry: EventExpiry,
     custom_resources: CustomResources,
+    extensions: OnceLock<Extensions>,
     networks: Networks,
 }
 
@@ -246,7 +249,8 @@ impl Host {
             tokens.look_at(server.clone());
         }
         server.start(tasks);
-        Self {
+        let (dialer, clocks) = (parts.extensions, (time.clone(), wall.clone()));
+        let host = Self {
             inner: Arc::new(Inner {
                 server,
                 aggregated: Mutex::new(None),
@@ -265,9 +269,15 @@ impl Host {
                 event_expiry: EventExpiry::new(parts.event_ttl),
                 rbac,
                 custom_resources,
+                extensions: OnceLock::new(),
                 networks,
             }),
+        };
+        if let Some(dialer) = dialer {
+            let ways = (host.inner.server.clone(), host.own_transport());
+            let _ = host.inner.extensions.set(Extensions::new(dialer, ways, tasks.clone(), clocks));
         }
+        host
     }
 
     /// As [`Server::account`], of its own server and of one of this process for the aggregated groups.

@@ -31,8 +31,8 @@ pub(crate) enum Place {
 pub(crate) enum Part {
     /// The groups that are handed on.
     Aggregated,
-    /// The list of groups, some of which are handed on.
-    Groups,
+    /// The list of groups of a cluster, which several servers contribute to.
+    Groups { cluster: String },
     /// What verifies tokens of ServiceAccounts of a cluster; the path is the one below the cluster.
     TokenKeys { cluster: String, path: String },
     /// Cluster objects; the name is empty for all of them.
@@ -68,7 +68,10 @@ impl Part {
     fn of(path: &str) -> Self {
         match aggregation::handed(path) {
             Handed::All => return Self::Aggregated,
-            Handed::Groups => return Self::Groups,
+            Handed::Groups => {
+                let cluster = path.split('/').filter(|segment| !segment.is_empty()).nth(1).unwrap_or_default();
+                return Self::Groups { cluster: cluster.to_owned() };
+            }
             Handed::Nothing => {}
         }
         for below in [KEYS_PATH, CONFIGURATION_PATH] {
@@ -115,9 +118,9 @@ mod tests {
         ("/clusters/runtime/apis/terrarium.dev/v1alpha1/clocks/landscape", "InCluster(Clocks)"),
         ("/clusters/*/apis/terrarium.dev/v1alpha1/clocks", "InCluster(Clocks)"),
         ("/clusters/runtime/apis/terrarium.dev/v1alpha1/clockwork", "InCluster(Own)"),
-        ("/clusters/garden/apis", "InCluster(Groups)"),
-        ("/clusters/*/apis", "InCluster(Groups)"),
-        ("/clusters/runtime/apis", "InCluster(Own)"),
+        ("/clusters/garden/apis", "InCluster(Groups { cluster: \"garden\" })"),
+        ("/clusters/*/apis", "InCluster(Groups { cluster: \"*\" })"),
+        ("/clusters/runtime/apis", "InCluster(Groups { cluster: \"runtime\" })"),
         ("/clusters/garden/apis/core.gardener.cloud/v1beta1/shoots", "InCluster(Aggregated)"),
         ("/clusters/runtime/apis/core.gardener.cloud/v1beta1/shoots", "InCluster(Own)"),
         ("/clusters/garden/apis/coordination.k8s.io/v1/leases", "InCluster(Leases)"),

@@ -216,6 +216,7 @@ impl Assignment {
             addresses: Vec::new(),
             server: self.server.clone(),
             authorities: self.authorities.clone(),
+            insecure: false,
             credentials: Credentials::Certificate(self.certificate.clone()),
             watches: Watches::Shared,
             user_agent: format!("{}/{}", self.component, self.version),

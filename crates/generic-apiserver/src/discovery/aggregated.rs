@@ -61,6 +61,44 @@ fn resource(resource: &Resource<'_>) -> Value {
     entry
 }
 
+/// Resources of an APIResourceList of a group and version. Entries without a name are left out.
+pub(super) fn resources(list: &Value, group: &str, version: &str) -> Vec<Value> {
+    let mut all: Vec<Value> = Vec::new();
+    for listed in list["resources"].as_array().into_iter().flatten() {
+        let Some(name) = listed["name"].as_str() else { continue };
+        let own = |field: &str, default: &str| {
+            listed[field].as_str().filter(|text| !text.is_empty()).unwrap_or(default).to_owned()
+        };
+        let response_kind =
+            kind(&own("group", group), &own("version", version), listed["kind"].as_str().unwrap_or_default());
+        if let Some((resource, subresource)) = name.split_once('/') {
+            let entry = json!({
+                "subresource": subresource, "responseKind": response_kind, "verbs": listed["verbs"],
+            });
+            let Some(parent) = all.iter_mut().find(|known| known["resource"] == resource) else { continue };
+            match parent["subresources"].as_array_mut() {
+                Some(subresources) => subresources.push(entry),
+                None => parent["subresources"] = json!([entry]),
+            }
+            continue;
+        }
+        let mut entry = json!({
+            "resource": name,
+            "responseKind": response_kind,
+            "scope": if listed["namespaced"] == true { "Namespaced" } else { "Cluster" },
+            "singularResource": listed["singularName"].as_str().unwrap_or_default(),
+            "verbs": listed["verbs"],
+        });
+        for field in ["shortNames", "categories"] {
+            if !listed[field].is_null() {
+                entry[field] = listed[field].clone();
+            }
+        }
+        all.push(entry);
+    }
+    all
+}
+
 fn kind(group: &str, version: &str, kind: &str) -> Value {
     json!({ "group": group, "version": version, "kind": kind })
 }

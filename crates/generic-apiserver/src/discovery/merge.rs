@@ -12,26 +12,62 @@ use super::groups::place;
 use crate::negotiation::discovery_form;
 use crate::status::json_response;
 
-/// A group whose server cannot be reached.
-#[derive(Clone, Copy, Debug)]
-pub struct StaleGroup<'a> {
+/// Group of extension API servers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtensionGroup {
     /// Name of the group.
-    pub group: &'a str,
+    pub name: String,
     /// Versions, the preferred first.
-    pub versions: &'a [&'a str],
+    pub versions: Vec<ExtensionVersion>,
+}
+
+/// Version of a group of extension API servers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtensionVersion {
+    /// Name of the version.
+    pub name: String,
+    /// APIResourceList of the server; `None` if it cannot be reached.
+    pub resources: Option<Value>,
+}
+
+impl ExtensionGroup {
+    /// APIGroup of the classic form.
+    pub fn to_api_group(&self) -> Value {
+        let mut group = self.classic();
+        group["kind"] = json!("APIGroup");
+        group["apiVersion"] = json!("v1");
+        group
+    }
+
+    fn classic(&self) -> Value {
+        let version = |version: &ExtensionVersion| json!({ "groupVersion": format!("{}/{}", self.name, version.name), "version": version.name });
+        let versions: Vec<Value> = self.versions.iter().map(version).collect();
+        json!({ "name": self.name, "versions": versions, "preferredVersion": versions.first() })
+    }
+
+    fn aggregated(&self) -> Value {
+        let version = |version: &ExtensionVersion| {
+            let (freshness, resources) = match &version.resources {
+                Some(list) => ("Current", aggregated::resources(list, &self.name, &version.name)),
+                None => ("Stale", Vec::new()),
+            };
+            json!({ "version": version.name, "freshness": freshness, "resources": resources })
+        };
+        let versions: Vec<Value> = self.versions.iter().map(version).collect();
+        json!({ "metadata": { "name": self.name, "creationTimestamp": null }, "versions": versions })
+    }
 }
 
 /// Merges what servers answered to one GET of `/apis` (or `/api`, which only one of them has anything to say to).
 ///
 /// `headers` are the client's. The servers are to be asked with the same `Accept`, and without `If-None-Match` and
 /// `Accept-Encoding`. The first answer is the front server's own and is handed on as it is when it is no success;
-/// answers of others that are none
-/// count for nothing. Of a group that several serve the first counts. Groups in `stale` that nobody has answered for are
-/// told as such: clients go on with the others.
+/// failures of the others are ignored. Of a group that several serve the first counts, and one of `extensions` only if no
+/// server has it. Versions whose server cannot be reached are stale: clients continue without them.
 pub fn merge<'a>(
     headers: &'a HeaderMap,
     answers: Vec<Response>,
-    stale: &'a [StaleGroup<'_>],
+    extensions: &'a [ExtensionGroup],
 ) -> BoxFuture<'a, Response> {
     Box::pin(async move {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -54,9 +90,9 @@ pub fn merge<'a>(
                 }
             }
         }
-        for group in stale {
-            if !entries.iter().any(|known| name(known) == group.group) {
-                entries.push(stale_entry(group, form.is_some()));
+        for group in extensions {
+            if !entries.iter().any(|known| name(known) == group.name) {
+                entries.push(if form.is_some() { group.aggregated() } else { group.classic() });
             }
         }
         entries.sort_by(|left, right| place(name(left)).cmp(&place(name(right))));
@@ -73,17 +109,4 @@ pub fn merge<'a>(
 /// Name of a group in either form.
 fn name(entry: &Value) -> &str {
     entry["name"].as_str().or_else(|| entry["metadata"]["name"].as_str()).unwrap_or_default()
-}
-
-fn stale_entry(group: &StaleGroup<'_>, aggregated: bool) -> Value {
-    if aggregated {
-        let versions: Vec<Value> = (group.versions.iter())
-            .map(|version| json!({ "version": version, "freshness": "Stale", "resources": [] }))
-            .collect();
-        return json!({ "metadata": { "name": group.group, "creationTimestamp": null }, "versions": versions });
-    }
-    let versions: Vec<Value> = (group.versions.iter())
-        .map(|version| json!({ "groupVersion": format!("{}/{version}", group.group), "version": version }))
-        .collect();
-    json!({ "name": group.group, "versions": versions, "preferredVersion": versions.first() })
 }

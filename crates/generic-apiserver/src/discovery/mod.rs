@@ -24,7 +24,7 @@ use crate::request::Call;
 use crate::server::Inner;
 use crate::status::json_response;
 
-pub use merge::{StaleGroup, merge};
+pub use merge::{ExtensionGroup, ExtensionVersion, merge};
 
 use groups::groups;
 

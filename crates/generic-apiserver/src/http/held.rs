@@ -17,7 +17,7 @@ use super::whole;
 use crate::status::{Failure, Result};
 
 /// Maximum size in bytes of an answer that is not counted.
-const SMALL: u64 = 64 << 10;
+const SMALL: u64 = 4 << 10;
 
 /// Name of the user that gets an answer; an extension of the answer.
 #[derive(Clone, Debug)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Webhooks over HTTPS.
+//! Webhooks and other servers that objects name, over HTTPS.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,13 +15,13 @@ use http::{StatusCode, Uri};
 use http_body_util::{BodyExt, Limited};
 use parking_lot::Mutex;
 use process::Transport;
-use process::https::{self, Lasting, Watches};
+use process::https::{self, Credentials, Lasting, Watches};
 use process::transport::full;
 
-use super::{ClientConfig, Endpoint, WebhookCaller};
+use super::{ClientConfig, Endpoint, NoEndpoint, WebhookCaller};
 use crate::status::BODY_LIMIT;
 
-/// Maximum number of open transports to webhooks.
+/// Maximum number of open transports of a dialer.
 const MOST_OPEN: usize = 64;
 
 /// Name that may resolve to a process of the landscape.
@@ -41,67 +41,73 @@ pub enum Name<'a> {
 /// Resolver of a name in a cluster to `host:port`.
 pub type Names = Arc<dyn Fn(&str, Name<'_>) -> Option<String> + Send + Sync>;
 
-/// Server, its addresses, and the trusted authorities.
-type Place = (String, Vec<SocketAddr>, String);
+/// Certificates of servers that a client accepts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trust {
+    /// Those of the authorities of a PEM text.
+    Authorities(String),
+    /// All certificates.
+    Any,
+}
 
-/// Sends reviews over HTTPS. The server's certificate is judged by the webhook's `caBundle` only.
-pub struct HttpsCaller {
+/// Server, its addresses, and the accepted certificates.
+type Place = (String, Vec<SocketAddr>, Trust);
+
+/// Creates transports to servers that objects of a cluster name, and keeps at most [`MOST_OPEN`] of them.
+pub struct Dialer {
     names: Names,
-    user_agent: String,
+    options: https::Options,
     open: Mutex<BTreeMap<Place, Transport>>,
 }
 
-impl fmt::Debug for HttpsCaller {
+impl fmt::Debug for Dialer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpsCaller").field("user_agent", &self.user_agent).finish_non_exhaustive()
+        f.debug_struct("Dialer").field("options", &self.options).finish_non_exhaustive()
     }
 }
 
-impl HttpsCaller {
-    /// Creates a caller that resolves names by `names` first.
-    pub fn new(user_agent: &str, names: Names) -> Self {
-        Self { names, user_agent: user_agent.to_owned(), open: Mutex::default() }
+impl Dialer {
+    /// Creates a dialer that resolves names by `names` first, and shows `credentials` to servers.
+    pub fn new(user_agent: &str, credentials: Credentials, names: Names) -> Self {
+        // Many servers speak HTTP/1.1 only.
+        let (watches, user_agent) = (Watches::Http1, user_agent.to_owned());
+        let options = https::Options { credentials, watches, user_agent, ..https::Options::default() };
+        Self { names, options, open: Mutex::default() }
     }
 
-    /// Transport to a webhook.
-    async fn way(
+    /// Returns a transport to a host and port. `endpoint`: endpoint of the Service with that name, or the reason for which
+    /// it has none; `None` if the host is no Service.
+    ///
+    /// # Errors
+    /// The reason for a missing endpoint, an unknown host, or certificates that cannot be read.
+    pub async fn transport(
         &self,
         cluster: &str,
-        client: &ClientConfig,
-        endpoint: Option<&Result<Endpoint, String>>,
-        url: &Uri,
+        (host, port): (&str, u16),
+        endpoint: Option<&Result<Endpoint, NoEndpoint>>,
+        trust: Trust,
     ) -> Result<Transport, String> {
-        let host = url.host().unwrap_or_default();
         let (server, addresses) = match ((self.names)(cluster, Name::Host(host)), endpoint) {
             (Some(server), _) => (server, Vec::new()),
             // The certificate is that of the Service, regardless of the endpoint.
             (None, Some(endpoint)) => {
-                let addresses = self.addresses(cluster, endpoint.as_ref().map_err(Clone::clone)?).await?;
+                let addresses = self.addresses(cluster, endpoint.as_ref().map_err(ToString::to_string)?).await?;
                 let port = addresses.first().map_or(443, SocketAddr::port);
                 (format!("{host}:{port}"), addresses)
             }
-            (None, None) => (format!("{host}:{}", url.port_u16().unwrap_or(443)), Vec::new()),
+            (None, None) => (format!("{host}:{port}"), Vec::new()),
         };
-        let bundle = ByteString::from_base64(&client.ca_bundle)?;
-        let authorities = String::from_utf8_lossy(&bundle.0).into_owned();
-        if authorities.trim().is_empty() {
-            // Unlike upstream: there are no authorities that everybody trusts.
-            return Err("tls: failed to verify certificate: x509: certificate signed by unknown authority".to_owned());
-        }
-        let place = (server, addresses, authorities);
+        let place = (server, addresses, trust);
         let mut open = self.open.lock();
         if let Some(transport) = open.get(&place) {
             return Ok(transport.clone());
         }
-        let options = https::Options {
-            server: place.0.clone(),
-            addresses: place.1.clone(),
-            authorities: place.2.clone(),
-            // Many webhooks speak HTTP/1.1 only.
-            watches: Watches::Http1,
-            user_agent: self.user_agent.clone(),
-            ..https::Options::default()
-        };
+        let mut options =
+            https::Options { server: place.0.clone(), addresses: place.1.clone(), ..self.options.clone() };
+        match &place.2 {
+            Trust::Authorities(bundle) => options.authorities.clone_from(bundle),
+            Trust::Any => options.insecure = true,
+        }
         let transport = https::transport(&options).map_err(|error| error.reason)?;
         // Users can create any number of places by writing objects.
         if open.len() >= MOST_OPEN {
@@ -126,12 +132,50 @@ impl HttpsCaller {
     }
 }
 
+/// Sends reviews over HTTPS. The server's certificate is judged by the webhook's `caBundle` only.
+#[derive(Debug)]
+pub struct HttpsCaller(Dialer);
+
+impl HttpsCaller {
+    /// Creates a caller that resolves names by `names` first.
+    pub fn new(user_agent: &str, names: Names) -> Self {
+        Self(Dialer::new(user_agent, Credentials::None, names))
+    }
+
+    /// Transport to a webhook.
+    async fn transport(
+        &self,
+        cluster: &str,
+        client: &ClientConfig,
+        endpoint: Option<&Result<Endpoint, NoEndpoint>>,
+        url: &Uri,
+    ) -> Result<Transport, String> {
+        let authorities = bundle(&client.ca_bundle)?;
+        let server = (url.host().unwrap_or_default(), url.port_u16().unwrap_or(443));
+        self.0.transport(cluster, server, endpoint, Trust::Authorities(authorities)).await
+    }
+}
+
+/// Reads a field `caBundle`: base64 of a PEM text.
+///
+/// # Errors
+/// It is not base64, or holds nothing.
+pub fn bundle(base64: &str) -> Result<String, String> {
+    let bundle = ByteString::from_base64(base64)?;
+    let authorities = String::from_utf8_lossy(&bundle.0).into_owned();
+    if authorities.trim().is_empty() {
+        // Unlike upstream: there are no authorities that all clients trust.
+        return Err("tls: failed to verify certificate: x509: certificate signed by unknown authority".to_owned());
+    }
+    Ok(authorities)
+}
+
 impl WebhookCaller for HttpsCaller {
     fn call<'a>(
         &'a self,
         cluster: &'a str,
         client: &'a ClientConfig,
-        endpoint: Option<&'a Result<Endpoint, String>>,
+        endpoint: Option<&'a Result<Endpoint, NoEndpoint>>,
         url: &'a str,
         review: Bytes,
         _: TimeDelta,
@@ -139,7 +183,7 @@ impl WebhookCaller for HttpsCaller {
         Box::pin(async move {
             let failed = |reason: String| format!("Post {url:?}: {reason}");
             let uri: Uri = url.parse().map_err(|_| failed("the URL cannot be read".to_owned()))?;
-            let transport = self.way(cluster, client, endpoint, &uri).await.map_err(failed)?;
+            let transport = self.transport(cluster, client, endpoint, &uri).await.map_err(failed)?;
             let path = uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
             let mut request = http::Request::post(path)
                 .header(CONTENT_TYPE, "application/json")

@@ -21,7 +21,7 @@
 pub(crate) mod configuration;
 mod https;
 pub(crate) mod review;
-mod services;
+pub(crate) mod services;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -38,8 +38,8 @@ use self::services::Services;
 use crate::storage::{CollectionId, Store, range};
 
 pub use configuration::{ClientConfig, ServiceReference};
-pub use https::{HttpsCaller, Name, Names};
-pub use services::Endpoint;
+pub use https::{Dialer, HttpsCaller, Name, Names, Trust, bundle};
+pub use services::{Endpoint, NoEndpoint};
 
 /// Group of the configurations.
 pub(crate) const GROUP: &str = "admissionregistration.k8s.io";
@@ -61,7 +61,7 @@ pub trait WebhookCaller: Send + Sync + fmt::Debug + 'static {
         &'a self,
         cluster: &'a str,
         client: &'a ClientConfig,
-        endpoint: Option<&'a Result<Endpoint, String>>,
+        endpoint: Option<&'a Result<Endpoint, NoEndpoint>>,
         url: &'a str,
         review: Bytes,
         timeout: TimeDelta,
@@ -98,7 +98,7 @@ impl Webhooks {
         store: &Store,
         cluster: &str,
         client: &ClientConfig,
-    ) -> Option<Result<Endpoint, String>> {
+    ) -> Option<Result<Endpoint, NoEndpoint>> {
         client.service.as_ref().map(|service| self.services.find(store, cluster, service))
     }
 

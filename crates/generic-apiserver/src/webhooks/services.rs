@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Endpoints of the Services that webhooks of a cluster name.
+//! Endpoints of the Services that webhooks and APIServices of a cluster name.
 //!
 //! ```text
-//! Service ─┬▶ ExternalName: that host, with the port of the webhook
+//! Service ─┬▶ ExternalName: that host, with the port of the reference
 //!          └▶ EndpointSlices of the Service, else its Endpoints: the first address that is ready, with the port of the name
 //!             that the Service's port has
 //! ```
@@ -27,16 +27,45 @@ pub struct Endpoint {
     pub pod: Option<(String, String)>,
 }
 
+/// Reason for which a Service has no endpoint. The texts are those of upstream for webhooks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoEndpoint {
+    /// There is no such Service.
+    #[error("service {0:?} not found")]
+    NoService(String),
+    /// The Service has no address.
+    #[error("cannot route to service with ClusterIP \"None\"")]
+    Headless,
+    /// The Service does not have the port.
+    #[error("no service port {port} found for service {service:?}")]
+    NoPort {
+        /// Name of the Service.
+        service: String,
+        /// Missing port.
+        port: u16,
+    },
+    /// No endpoint is ready.
+    #[error("no endpoints available for service {service:?}")]
+    NotReady {
+        /// Name of the Service.
+        service: String,
+        /// Name of the port; empty if it has none.
+        port: String,
+        /// True if the Service has neither an EndpointSlice nor Endpoints.
+        has_none: bool,
+    },
+}
+
 /// Collections with the Services and endpoints of a server.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Services {
+pub(crate) struct Services {
     own: Option<CollectionId>,
     endpoints: Option<CollectionId>,
     slices: Option<CollectionId>,
 }
 
 impl Services {
-    pub(super) fn new(store: &Store) -> Self {
+    pub(crate) fn new(store: &Store) -> Self {
         Self {
             own: store.collection("", "services"),
             endpoints: store.collection("", "endpoints"),
@@ -47,34 +76,40 @@ impl Services {
     /// Finds the endpoint of a reference.
     ///
     /// # Errors
-    /// The reason for which there is none, in upstream's words.
-    pub(super) fn find(self, store: &Store, cluster: &str, reference: &ServiceReference) -> Result<Endpoint, String> {
+    /// The reason for which there is none.
+    pub(crate) fn find(
+        self,
+        store: &Store,
+        cluster: &str,
+        reference: &ServiceReference,
+    ) -> Result<Endpoint, NoEndpoint> {
         let ServiceReference { namespace, name, port, .. } = reference;
         let port = port.unwrap_or(443);
         let service = get(store, self.own, cluster, namespace, name);
-        let Some(service) = service else { return Err(format!("service {name:?} not found")) };
+        let Some(service) = service else { return Err(NoEndpoint::NoService(name.clone())) };
         let spec = &service["spec"];
         if spec["type"] == "ExternalName" {
             let host = spec["externalName"].as_str().unwrap_or_default().to_owned();
             return Ok(Endpoint { host, port, pod: None });
         }
         if spec["type"].as_str().is_none_or(|type_| type_ == "ClusterIP") && spec["clusterIP"] == "None" {
-            return Err("cannot route to service with ClusterIP \"None\"".to_owned());
+            return Err(NoEndpoint::Headless);
         }
         let is_it = |known: &&Value| known["port"] == port;
         let Some(port) = list(&spec["ports"]).find(is_it) else {
-            return Err(format!("no service port {port} found for service {name:?}"));
+            return Err(NoEndpoint::NoPort { service: name.clone(), port });
         };
         let port_name = port["name"].as_str().unwrap_or_default();
-        let slices = in_namespace(store, self.slices, cluster, namespace);
-        let mut slices =
-            slices.iter().filter(|slice| slice["metadata"]["labels"]["kubernetes.io/service-name"] == **name);
-        let of_slices = slices.find_map(|slice| of_slice(slice, port_name));
-        let found = of_slices.or_else(|| {
-            let endpoints = get(store, self.endpoints, cluster, namespace, name)?;
-            list(&endpoints["subsets"]).find_map(|subset| of_subset(subset, port_name))
-        });
-        found.ok_or_else(|| format!("no endpoints available for service {name:?}"))
+        let mut slices = in_namespace(store, self.slices, cluster, namespace);
+        slices.retain(|slice| slice["metadata"]["labels"]["kubernetes.io/service-name"] == **name);
+        if let Some(found) = slices.iter().find_map(|slice| of_slice(slice, port_name)) {
+            return Ok(found);
+        }
+        let endpoints = get(store, self.endpoints, cluster, namespace, name);
+        let found =
+            endpoints.iter().flat_map(|it| list(&it["subsets"])).find_map(|subset| of_subset(subset, port_name));
+        let has_none = endpoints.is_none() && slices.is_empty();
+        found.ok_or_else(|| NoEndpoint::NotReady { service: name.clone(), port: port_name.to_owned(), has_none })
     }
 }
 

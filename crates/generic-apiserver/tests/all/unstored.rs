@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use generic_apiserver::admission::Reads;
 use generic_apiserver::authentication::FixedAuthenticator;
 use generic_apiserver::authorization::Question;
-use generic_apiserver::discovery::{StaleGroup, merge};
+use generic_apiserver::discovery::{ExtensionGroup, ExtensionVersion, merge};
 use generic_apiserver::http::{Health, Metrics};
 use generic_apiserver::subresource::{self, Facts, Subresource, SubresourceRequest};
 use generic_apiserver::{Authorizer, Builder, Generic, views};
@@ -187,9 +187,19 @@ async fn lists_of_groups_of_several_servers_become_one() {
         };
         let mut headers = HeaderMap::new();
         headers.insert("accept", accept.parse().expect("a value"));
-        let stale =
-            [StaleGroup { group: "apps", versions: &["v1"] }, StaleGroup { group: "example.com", versions: &["v1"] }];
-        let merged = merge(&headers, vec![ask(&front).await, ask(&behind).await], &stale).await;
+        let extension = |name: &str, resources: Option<Value>| {
+            let versions = vec![ExtensionVersion { name: "v1".to_owned(), resources }];
+            ExtensionGroup { name: name.to_owned(), versions }
+        };
+        let list = json!({"resources": [
+            {"name": "toys", "singularName": "toy", "namespaced": true, "kind": "Toy", "verbs": ["get"], "shortNames": ["ty"]},
+            {"name": "toys/status", "namespaced": true, "kind": "Toy", "verbs": ["update"]},
+            {"name": "lost/status", "kind": "Lost", "verbs": ["get"]},
+            {"kind": "Nameless"},
+        ]});
+        let extensions =
+            [extension("apps", None), extension("example.com", None), extension("toys.example.com", Some(list))];
+        let merged = merge(&headers, vec![ask(&front).await, ask(&behind).await], &extensions).await;
         let (code, answered, list) = body(merged).await;
         assert_eq!(code, 200);
         let groups = list["items"].as_array().or_else(|| list["groups"].as_array()).expect("groups");
@@ -204,12 +214,20 @@ async fn lists_of_groups_of_several_servers_become_one() {
             "authorization.k8s.io",
             "custom.example.com",
             "example.com",
+            "toys.example.com",
         ];
         assert_eq!(names, expected);
         if accept == V2 {
+            let kind = json!({"group": "toys.example.com", "version": "v1", "kind": "Toy"});
+            let toys = json!({
+                "resource": "toys", "responseKind": kind, "scope": "Namespaced", "singularResource": "toy",
+                "verbs": ["get"], "shortNames": ["ty"],
+                "subresources": [{"subresource": "status", "responseKind": kind, "verbs": ["update"]}],
+            });
+            assert_eq!(groups[6]["versions"][0]["resources"], json!([toys]));
             assert_eq!(groups[0]["versions"], json!([{"version": "v1", "freshness": "Stale", "resources": []}]));
             headers.insert("if-none-match", answered["etag"].clone());
-            let again = merge(&headers, vec![ask(&front).await, ask(&behind).await], &stale).await;
+            let again = merge(&headers, vec![ask(&front).await, ask(&behind).await], &extensions).await;
             assert_eq!(again.status(), 304);
         }
     }

@@ -10,7 +10,7 @@ use apimachinery::schema::Node;
 use bytes::Bytes;
 use chrono::TimeDelta;
 use futures::future::BoxFuture;
-use generic_apiserver::webhooks::{ClientConfig, Endpoint, WebhookCaller};
+use generic_apiserver::webhooks::{ClientConfig, Endpoint, NoEndpoint, WebhookCaller};
 use generic_apiserver::{Builder, Generic};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ impl WebhookCaller for Oracle {
         &'a self,
         _: &'a str,
         _: &'a ClientConfig,
-        endpoint: Option<&'a Result<Endpoint, String>>,
+        endpoint: Option<&'a Result<Endpoint, NoEndpoint>>,
         url: &'a str,
         review: Bytes,
         _: TimeDelta,
@@ -36,7 +36,7 @@ impl WebhookCaller for Oracle {
         if let Some(endpoint) = endpoint {
             request["endpoint"] = json!(match endpoint {
                 Ok(Endpoint { host, port, pod }) => format!("{host} {port} {}", pod.clone().unwrap_or_default().1),
-                Err(reason) => reason.clone(),
+                Err(reason) => reason.to_string(),
             });
         }
         let patch = |patch: Value| ByteString(patch.to_string().into_bytes()).to_base64();

@@ -277,7 +277,7 @@ fn again(parts: &Parts, body: &Bytes) -> Request {
 }
 
 /// A body, or as much of it as shows that it is too much.
-async fn read(mut body: Body) -> Result<Bytes, BodyError> {
+pub(super) async fn read(mut body: Body) -> Result<Bytes, BodyError> {
     let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame?;
@@ -291,7 +291,8 @@ async fn read(mut body: Body) -> Result<Bytes, BodyError> {
     Ok(bytes.freeze())
 }
 
-fn strip(headers: &mut HeaderMap) {
+/// Removes the headers of a connection.
+pub(super) fn strip(headers: &mut HeaderMap) {
     for name in &OF_CONNECTION {
         headers.remove(name);
     }

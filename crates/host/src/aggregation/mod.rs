@@ -6,11 +6,11 @@
 //! one runs is what the
 //! condition of an APIService says.
 //!
-//! **Tour.** [`Backend`] who serves; [`Instances`] spreads requests; `instance` whether one answers; `lines` watches
-//! that end where a line does;
-//! [`api_services`] the objects.
+//! **Tour.** [`Backend`] the server; [`Instances`] the processes; `instance` one process; `lines` watches that end where a
+//! line does; [`api_services`] the objects; `extensions` API servers of users.
 
 pub mod api_services;
+mod extensions;
 mod instance;
 mod instances;
 mod lines;
@@ -20,6 +20,8 @@ use api::catalogue::AGGREGATED_GROUPS;
 use api::cluster;
 use apimachinery::Status;
 use apimachinery::release::Release;
+use bytes::Bytes;
+use generic_apiserver::discovery::ExtensionGroup;
 use generic_apiserver::{Server, discovery};
 use http::Method;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue, IF_NONE_MATCH};
@@ -27,6 +29,7 @@ use process::participant::Told;
 use process::transport::full;
 use process::{Request, Response, TransportError, User};
 
+pub(crate) use extensions::Extensions;
 pub(crate) use instance::until;
 pub use instance::{AnswerLimit, Report};
 pub use instances::{Instances, TOLD_PATH};
@@ -95,28 +98,36 @@ pub(crate) enum Handed {
     Nothing,
     /// Everything: the aggregated server answers.
     All,
-    /// It is the list of groups, to which both contribute.
+    /// It is the list of groups of a cluster, to which several servers contribute.
     Groups,
+}
+
+/// True for clusters in which gardener-apiserver serves its groups.
+pub(crate) fn is_aggregated(cluster: &str) -> bool {
+    cluster == cluster::GARDEN || cluster == "*"
 }
 
 /// What of a path is handed on. Across all clusters, too, Gardener's groups are those of cluster `garden`.
 pub(crate) fn handed(path: &str) -> Handed {
     let mut segments = path.split('/').filter(|segment| !segment.is_empty());
     let (Some("clusters"), Some(cluster)) = (segments.next(), segments.next()) else { return Handed::Nothing };
-    if cluster != cluster::GARDEN && cluster != "*" {
-        return Handed::Nothing;
-    }
+    let is_aggregated = is_aggregated(cluster);
     match (segments.next(), segments.next()) {
         (Some("apis"), None) => Handed::Groups,
-        (Some("apis"), Some(group)) if AGGREGATED_GROUPS.contains(&group) => Handed::All,
-        (Some("gardener"), Some("version")) => Handed::All,
+        (Some("apis"), Some(group)) if is_aggregated && AGGREGATED_GROUPS.contains(&group) => Handed::All,
+        (Some("gardener"), Some("version")) if is_aggregated => Handed::All,
         _ => Handed::Nothing,
     }
 }
 
 /// The answer while no server has the group.
 pub(crate) fn unavailable() -> Response {
-    let mut response = Response::new(full("service unavailable"));
+    unavailable_because("service unavailable".to_owned())
+}
+
+/// The answer while a server cannot be reached, with the reason.
+pub(crate) fn unavailable_because(reason: String) -> Response {
+    let mut response = Response::new(full(reason));
     *response.status_mut() = http::StatusCode::SERVICE_UNAVAILABLE;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     response
@@ -124,16 +135,22 @@ pub(crate) fn unavailable() -> Response {
 
 /// The answer to a request that cannot be handed on.
 pub(crate) fn refused(status: &Status) -> Response {
-    let mut response = Response::new(full(status.to_bytes()));
-    *response.status_mut() = http::StatusCode::from_u16(status.code).unwrap_or(http::StatusCode::BAD_REQUEST);
+    json(http::StatusCode::from_u16(status.code).unwrap_or(http::StatusCode::BAD_REQUEST), status.to_bytes())
+}
+
+/// An answer in JSON.
+pub(crate) fn json(status: http::StatusCode, body: impl Into<Bytes>) -> Response {
+    let mut response = Response::new(full(body));
+    *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
-/// `/apis`: the groups of both servers.
+/// `/apis`: the groups of both servers and of extension API servers.
 pub(crate) async fn groups(
     own: &Server,
     aggregated: Option<&Backend>,
+    extensions: &[ExtensionGroup],
     request: Request,
 ) -> Result<Response, TransportError> {
     let (parts, _) = request.into_parts();
@@ -155,5 +172,5 @@ pub(crate) async fn groups(
         // If the aggregated server cannot be reached, the groups of the host are the answer.
         answers.extend(aggregated.call(again()).await);
     }
-    Ok(discovery::merge(&parts.headers, answers, &[]).await)
+    Ok(discovery::merge(&parts.headers, answers, extensions).await)
 }

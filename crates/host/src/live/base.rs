@@ -11,8 +11,10 @@ use domain::profile::Profile;
 use eventlog::EventLog;
 use generic_apiserver::Foundation;
 use generic_apiserver::http::Metrics;
-use generic_apiserver::webhooks::HttpsCaller;
+use generic_apiserver::webhooks::{Dialer, HttpsCaller};
 use process::Tasks;
+use process::https::Credentials;
+use process::pki::Pair;
 
 use super::{START, writer};
 use crate::aggregation::{AnswerLimit, Instances};
@@ -37,6 +39,7 @@ pub(super) struct CoreOptions {
     pub(super) kubernetes_version: String,
     pub(super) event_ttl: TimeDelta,
     pub(super) trust: Trust,
+    pub(super) front_proxy: Pair,
     pub(super) profile: Profile,
     pub(super) authorization: Authorization,
     pub(super) token_secret: Vec<u8>,
@@ -85,6 +88,11 @@ impl Core {
         let parts = Parts {
             logs: Some(logs.clone()),
             webhooks: Some(Arc::new(HttpsCaller::new("kube-apiserver-admission", services.names()))),
+            extensions: Some(Arc::new(Dialer::new(
+                "kube-aggregator",
+                Credentials::Certificate(options.front_proxy),
+                services.names(),
+            ))),
             profile: Some(options.profile),
             version: options.version,
             kubernetes_version: Some(options.kubernetes_version),

@@ -147,6 +147,7 @@ impl Live {
                     kubernetes_version: options.kubernetes_version,
                     event_ttl: options.event_ttl,
                     trust: trust(&options.authorities, options.own_authorities.clone(), options.front_proxies),
+                    front_proxy: options.front_proxy.clone(),
                     profile: options.profile,
                     authorization: options.authorization,
                     token_secret: options.token_secret,

@@ -8,6 +8,7 @@ mod conformance;
 mod core_kinds;
 mod custom_resources;
 mod events;
+mod extension_servers;
 mod identity;
 mod kubelet;
 mod leases;

@@ -5,7 +5,8 @@
 //! up nobody else. Bodies of responses are streams; bodies of requests are read whole before they are sent, unless the request
 //! is [`Streamed`].
 //!
-//! **Invariants.** The server's certificate is verified against the given authorities only, on wall time; no proxy, no
+//! **Invariants.** The server's certificate is verified against the given authorities only, on wall time, unless the options
+//! are `insecure`; no proxy, no
 //! redirect and nothing else of the environment is taken into account. Nothing is retried: the sender knows whether
 //! a request may be repeated.
 
@@ -26,10 +27,11 @@ use http_body::Frame;
 use http_body_util::BodyExt;
 use parking_lot::Mutex;
 use rustls::ClientConfig;
+use rustls::client::danger::ServerCertVerifier;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-use self::trust::Trusted;
+use self::trust::{Trusted, Unverified};
 use crate::pki::Pair;
 use crate::transport::{Body, BodyError, Request, Response, Transport, TransportError};
 
@@ -106,6 +108,8 @@ pub struct Options {
     pub addresses: Vec<SocketAddr>,
     /// Certificates, as PEM, of which the server's must be one or be signed by one.
     pub authorities: String,
+    /// Accepts every certificate of the server; `authorities` are ignored.
+    pub insecure: bool,
     /// The user.
     pub credentials: Credentials,
     /// What watches run over.
@@ -247,7 +251,11 @@ fn client(options: &Options, host: &str, http1: bool) -> Result<reqwest::Client,
 
 fn tls(options: &Options) -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = Arc::new(Trusted::new(&options.authorities, provider.clone())?);
+    let verifier: Arc<dyn ServerCertVerifier> = if options.insecure {
+        Arc::new(Unverified(provider.clone()))
+    } else {
+        Arc::new(Trusted::new(&options.authorities, provider.clone())?)
+    };
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?
@@ -305,6 +313,8 @@ mod tests {
             refused(|options| options.authorities.clear()).as_deref(),
             Some("cannot set up HTTPS to 127.0.0.1:1: authorities: no certificate")
         );
+        let insecure = |options: &mut Options| (options.authorities, options.insecure) = (String::new(), true);
+        assert_eq!(refused(insecure), None);
         assert!(
             refused(|options| {
                 let pair = Pair { certificate: String::new(), key: "no key".to_owned() };

@@ -120,6 +120,7 @@ impl Wire {
         let options = https::Options {
             addresses: Vec::new(),
             server: self.serving.address().to_string(),
+            insecure: false,
             authorities: self.host.pair().certificate.clone(),
             credentials,
             watches,
