@@ -63,6 +63,7 @@ pub fn generation_on_update(old: &Shoot, new: &Shoot) -> GenerationChange {
     let is_started_by_gardenlet = |operation: &str| {
         ROTATIONS.contains(&operation)
             || operation.starts_with(operation::ROTATE_ROLLOUT_WORKERS)
+            || operation.starts_with(operation::ROLLOUT_WORKERS)
             || (operation == operation::ROTATE_SSH_KEYPAIR && has_ssh_access(&new.spec))
     };
     let increase = asked.iter().any(|one| *one == operation::RECONCILE || is_started_by_gardenlet(one));
@@ -346,6 +347,7 @@ force    | force              | Failed     | -                          => same 
 -        | -                  | Succeeded  | rotate-credentials-start   => rises kept
 -        | -                  | Failed     | rotate-credentials-start   => same  kept
 -        | -                  | Succeeded  | rotate-rollout-workers=a,b => rises kept
+-        | -                  | Succeeded  | rollout-workers=*          => rises kept
 -        | -                  | Succeeded  | rotate-foo                 => same  kept
 -        | -                  | Succeeded  | rotate-ssh-keypair         => rises kept
 no-ssh   | no-ssh             | Succeeded  | rotate-ssh-keypair         => same  removed

@@ -239,7 +239,7 @@ impl Change {
     /// What becomes of each pool, and why the API server takes none of it.
     ///
     /// # Errors
-    /// The operation is none that rotates credentials.
+    /// The operation neither rotates credentials nor rolls pools.
     pub fn judge(
         &self,
         operation: Option<&str>,
@@ -259,9 +259,12 @@ impl Change {
         }
         asked.spec.seed_name.clone_from(&self.old.spec.seed_name);
         if let Some(operation) = operation {
-            if !annotations::operations(operation).iter().any(|one| rotation::is_rotation(one)) {
-                let what = format!("--operation {operation} rotates no credentials");
-                return Err(Error::input(what, "for example rotate-ca-start, rotate-credentials-start"));
+            if !annotations::operations(operation).iter().any(|one| rotation::is_begun_by_run(one)) {
+                let what = format!("--operation {operation} rotates no credentials and rolls no pools");
+                return Err(Error::input(
+                    what,
+                    "for example rotate-ca-start, rotate-credentials-start, rollout-workers=*",
+                ));
             }
             asked.metadata.annotations.insert(annotation::OPERATION.to_owned(), operation.to_owned());
             rotation::begin(&mut new.status, &new.spec, operation, Time::from_instant(self.now));

@@ -18,7 +18,7 @@ use domain::rollout::in_place::{self, Reason};
 use domain::rollout::replicas::Situation;
 use domain::rollout::wanted::{self, Wanted};
 use domain::rollout::worker_wait::{self, Awaited, Wait, is_updated};
-use domain::worker_pool::{HashInputs, UpdateStrategy};
+use domain::worker_pool::{HashInputs, UpdateStrategy, manual_rollout};
 use parking_lot::Mutex;
 
 use super::extensions::{self, Extension, has_work};
@@ -113,6 +113,9 @@ async fn reconcile(
     let Some(shoot) = provider.shoot(&key.namespace) else { return Ok(Requeue::OnChange) };
     let worker = draft.get().clone();
     let wanted = wanted::machine_deployments(&worker, &shoot);
+    if !has_begun_rollout(provider, &key.namespace, &wanted, &shoot) {
+        return Ok(Requeue::OnChange);
+    }
     let is_hibernated = is_hibernation_enabled(&shoot.spec);
     if is_hibernated {
         force_deletion(provider, &key.namespace).await?;
@@ -141,6 +144,16 @@ async fn reconcile(
     }
     draft.save(ledger, &api, &key.cluster).await?;
     Ok(Requeue::OnChange)
+}
+
+/// True if the copies of the MachineDeployments have the roll-outs by name that the Shoot tells of: different kinds are watched
+/// apart from one another.
+fn has_begun_rollout(provider: &Provider, namespace: &str, wanted: &[Wanted<'_>], shoot: &Shoot) -> bool {
+    let deployments = provider.deployments.list_in(&provider.seed, namespace);
+    wanted.iter().all(|wanted| {
+        let found = deployments.iter().find(|deployment| deployment.metadata.name == wanted.name);
+        found.is_none_or(|deployment| manual_rollout::is_annotated(shoot, &wanted.pool.name, deployment))
+    })
 }
 
 /// MachineClasses and their Secrets.

@@ -94,13 +94,15 @@ impl Wanted<'_> {
             metadata: ObjectMeta::named(&self.worker.metadata.namespace, &self.name),
             ..MachineDeployment::default()
         });
+        // Of roll-outs by name: without it machine-controller-manager would go back to the old machines.
+        let annotations = deployment.spec.template.metadata.annotations.clone();
         deployment.metadata.labels.insert(label::WORKER_POOL.to_owned(), self.pool.name.clone());
         set_autoscaler_annotations(&mut deployment.metadata.annotations, self.pool);
         deployment.spec = MachineDeploymentSpec {
             replicas,
             selector: Some(LabelSelector { match_labels: selector, ..LabelSelector::default() }),
             template: MachineTemplateSpec {
-                metadata: ObjectMeta { labels, ..ObjectMeta::default() },
+                metadata: ObjectMeta { labels, annotations, ..ObjectMeta::default() },
                 spec: self.machine_spec(),
             },
             strategy: self.strategy(strategy),
@@ -297,6 +299,7 @@ mod tests {
         let wanted = machine_deployments(&worker, &Shoot::default());
         let mut existing = wanted[0].machine_deployment(None, 4);
         existing.metadata.annotations.insert("theirs".into(), "1".into());
+        existing.spec.template.metadata.annotations.insert("rollout-workers".into(), "2025-11-14".into());
         existing.metadata.finalizers.push("machine.sapcloud.io/machine-controller-manager".into());
         assert_eq!(wanted[0].machine_deployment(Some(&existing), 4), existing);
     }

@@ -21,6 +21,7 @@ use apimachinery::meta::Time;
 use crate::annotations;
 use crate::reconcile::{has_ssh_access, is_hibernation_enabled};
 use crate::versions::Version;
+use crate::worker_pool::manual_rollout;
 
 /// Nodes roll, the old credentials are valid beside the new ones.
 pub const PREPARING: &str = "Preparing";
@@ -119,10 +120,12 @@ pub fn is_always_whole(spec: &ShootSpec) -> bool {
     Version::parse(&spec.kubernetes.version).is_ok_and(|version| (version.major, version.minor) >= (1, 34))
 }
 
-/// Whether an operation is one that gardenlet carries out here, and takes off the annotation when a run starts.
-pub fn is_rotation(operation: &str) -> bool {
+/// True if gardenlet carries out an operation, and removes it from the annotation, when a run starts: rotations, and the
+/// roll-out of named pools.
+pub fn is_begun_by_run(operation: &str) -> bool {
     two_phase(operation).is_some()
         || rolled_pools(operation).is_some()
+        || manual_rollout::is_rollout(operation)
         || matches!(operation, operation::ROTATE_SSH_KEYPAIR | operation::ROTATE_OBSERVABILITY_CREDENTIALS)
 }
 
@@ -163,6 +166,8 @@ fn begin_one(status: &mut ShootStatus, spec: &ShootSpec, operation: &str, now: T
                 pending.retain(|rollout| !pools.contains(&rollout.name.as_str()));
             }
         });
+    } else if manual_rollout::is_rollout(operation) {
+        manual_rollout::begin(status, spec, operation, now);
     } else if operation == operation::ROTATE_SSH_KEYPAIR {
         begin_ssh_key_pair(status, spec, now);
     } else if operation == operation::ROTATE_OBSERVABILITY_CREDENTIALS {
@@ -196,6 +201,7 @@ pub fn succeed(status: &mut ShootStatus, spec: &ShootSpec, now: Time) {
         .as_ref()
         .and_then(|updates| updates.pending_worker_updates.as_ref())
         .is_some_and(|pending| !pending.manual_in_place_update.is_empty());
+    manual_rollout::succeed(status);
     let Some(rotation) = status.credentials.as_mut().and_then(|credentials| credentials.rotation.as_mut()) else {
         return;
     };
@@ -228,9 +234,12 @@ pub fn succeed(status: &mut ShootStatus, spec: &ShootSpec, now: Time) {
     }
 }
 
-/// Whether a run in the present phases may give pools another hash: then the Worker extension must look at its pools again,
-/// although nothing else of them changed.
+/// True if a run in the present phases may give pools another hash, or pools are rolled by name: then the Worker extension
+/// must look at its pools again, although nothing else of them changed.
 pub fn may_roll_nodes(status: &ShootStatus) -> bool {
+    if !manual_rollout::pending(status).is_empty() {
+        return true;
+    }
     let Some(rotation) = status.credentials.as_ref().and_then(|credentials| credentials.rotation.as_ref()) else {
         return false;
     };
@@ -270,6 +279,12 @@ fn forget_pools(status: &mut ShootStatus, spec: &ShootSpec) {
     let is_hibernated = is_hibernation_enabled(spec);
     let is_there = |name: &str| !is_hibernated && spec.provider.workers.iter().any(|pool| pool.name == name);
     pending_rollouts(status, |_, pending| pending.retain(|rollout| is_there(&rollout.name)));
+    // Only where one of the other lists is looked at, as upstream.
+    let is_rotated = status.credentials.as_ref().is_some_and(|credentials| credentials.rotation.is_some());
+    let is_updated = status.in_place_updates.as_ref().is_some_and(|updates| updates.pending_worker_updates.is_some());
+    if let Some(rollout) = status.manual_worker_pool_rollout.as_mut().filter(|_| is_rotated || is_updated) {
+        rollout.pending_workers_rollouts.retain(|rollout| is_there(&rollout.name));
+    }
     let updates = status.in_place_updates.as_mut().and_then(|updates| updates.pending_worker_updates.as_mut());
     let Some(pending) = updates else { return };
     pending.auto_in_place_update.retain(|name| is_there(name));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use api::core::{Shoot, Worker};
 
 use super::hash::{Field, Forms, HashVersion, Inputs, PoolForms};
-use super::{HashInputs, UpdateStrategy};
+use super::{HashInputs, UpdateStrategy, manual_rollout};
 use crate::rollout::zones::{Moves, moves};
 
 /// The effect on a pool's nodes, from nothing to everything.
@@ -54,7 +54,8 @@ pub struct PoolEffect {
 ///
 /// `forms` are those of the old Shoot's pools. A pool that is still hashed in an older form than new ones rolls for a change
 /// of what either form hashes ([`super::OscKeys`]); that a newer form comes rolls nothing. Zones are in no hash, but decide which
-/// MachineDeployments a pool has ([`crate::rollout::zones`]). Other fields that no hash contains, a pool's size included,
+/// MachineDeployments a pool has ([`crate::rollout::zones`]); operation `rollout-workers` rolls the pools that it names
+/// ([`manual_rollout`]). Other fields that no hash contains, a pool's size included,
 /// have no effect on existing nodes and are not listed.
 pub fn effects(old: &Shoot, new: &Shoot, forms: &PoolForms) -> BTreeMap<String, PoolEffect> {
     let old_pools: BTreeMap<&str, &Worker> =
@@ -66,6 +67,10 @@ pub fn effects(old: &Shoot, new: &Shoot, forms: &PoolForms) -> BTreeMap<String, 
         let after = HashInputs::of_shoot(new, worker).in_extension_pool();
         let paths = Paths { index, worker };
         let mut effect = pool_effect(&before, &after, forms.of(&worker.name), &paths);
+        if manual_rollout::starts(&old.status, &new.status, &worker.name) {
+            effect.effect = Effect::Rolling;
+            effect.triggers.push("status.manualWorkerPoolRollout.pendingWorkersRollouts".to_owned());
+        }
         // Nodes that stay in no MachineDeployment are replaced, whatever the pool's strategy.
         let by_zones = match moves(known, worker) {
             Moves::None => Effect::None,
@@ -317,6 +322,23 @@ mod tests {
         assert_eq!(effect_of(other_provider_config), Effect::Rolling, "the first form takes all of it");
         assert_eq!(effect_of(eviction), Effect::Rolling, "the second form takes the kubelet's settings");
         assert_eq!(effect_of(|_, worker| worker.maximum = 9), Effect::None);
+    }
+
+    #[test]
+    fn named_pools_roll_without_a_changed_field() {
+        let old = shoot();
+        let mut new = old.clone();
+        let now = apimachinery::meta::Time("2025-11-14T10:00:00Z".parse().expect("RFC 3339"));
+        manual_rollout::begin(&mut new.status, &old.spec, "rollout-workers=w", now);
+        let effect = effects(&old, &new, &HashVersion::V2.into()).remove("w").expect("the pool is in both");
+        assert_eq!(effect.effect, Effect::Rolling);
+        assert_eq!(effect.triggers, ["status.manualWorkerPoolRollout.pendingWorkersRollouts"]);
+        let pending = new.clone();
+        assert_eq!(
+            effects(&pending, &new, &HashVersion::V2.into())["w"],
+            PoolEffect::default(),
+            "it has begun already"
+        );
     }
 
     #[test]

@@ -231,7 +231,7 @@ impl HashInputs {
 }
 
 /// Go's default rendering of a time with second precision, in UTC.
-fn go_time(time: Time) -> String {
+pub(super) fn go_time(time: Time) -> String {
     time.0.format("%Y-%m-%d %H:%M:%S +0000 UTC").to_string()
 }
 

@@ -13,6 +13,7 @@ mod gardenlet;
 mod in_place;
 mod life_and_death;
 mod maintenance;
+mod manual_rollout;
 mod node_drains;
 mod node_rollout;
 mod pages;

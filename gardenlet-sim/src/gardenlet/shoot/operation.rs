@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use api::cluster;
-use api::constants::{annotation, condition, finalizer, operation_state, operation_type, task};
+use api::constants::{annotation, condition, finalizer, label, operation_state, operation_type, task};
 use api::core::{CloudProfileSpec, LastError, Project, Seed, Shoot};
 use api::extensions::{Cluster, ClusterSpec};
 use api::kubernetes::core::ConfigMap;
-use apimachinery::meta::{ObjectMeta, RawExtension};
+use api::machine::MachineDeployment;
+use apimachinery::meta::{ObjectMeta, RawExtension, Time};
 use controller::{Error, EventType, ObjectKey, ObjectRef, Patch, Requeue};
 use domain::annotations;
 use domain::care::conditions::set_progressing;
@@ -17,7 +18,9 @@ use domain::last_operation::{
     INITIALIZE_OPERATION, OperationType, TaskFailure, Verdict, flow_error, initialization_error, last_operation,
     progress_description, verdict,
 };
+use domain::release::NEWEST;
 use domain::upgrade::changes::EXPOSURE;
+use domain::worker_pool::manual_rollout;
 use domain::{in_place, reconcile as rules, rotation};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -221,10 +224,14 @@ async fn start(
         set("technicalID", json!(id));
     }
     let asked = shoot.metadata.annotation(annotation::OPERATION).unwrap_or_default();
+    check_rollout(gardenlet, shoot, asked)?;
     let mut rotated = status.clone();
     rotation::begin(&mut rotated, &shoot.spec, asked, now);
     if rotated.credentials != status.credentials {
         set("credentials", difference(&json!(status.credentials), json!(rotated.credentials)));
+    }
+    if rotated.manual_worker_pool_rollout != status.manual_worker_pool_rollout {
+        set("manualWorkerPoolRollout", json!(rotated.manual_worker_pool_rollout));
     }
     let mut begun = shoot.clone();
     begun.status = rotated;
@@ -239,15 +246,51 @@ async fn start(
     }
     let mut patch = json!({ "status": patch });
     let begun: Vec<&str> =
-        annotations::operations(asked).into_iter().filter(|operation| rotation::is_rotation(operation)).collect();
-    let is_rotation = !begun.is_empty();
-    if is_rotation {
-        // A local copy may lag behind a rotation that has begun already: none begins twice.
+        annotations::operations(asked).into_iter().filter(|operation| rotation::is_begun_by_run(operation)).collect();
+    if !begun.is_empty() {
+        // A local copy may lag behind an operation that has begun already: none begins twice.
         patch["metadata"] = json!({ "resourceVersion": shoot.metadata.resource_version });
     }
     let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
     let started = api.patch_subresource(&shoot.metadata.name, "status", &Patch::Merge(patch)).await?;
-    if is_rotation { remove_operations(gardenlet, started, asked, &begun).await } else { Ok(started) }
+    if begun.is_empty() {
+        return Ok(started);
+    }
+    roll_out(gardenlet, &started, asked, now).await?;
+    remove_operations(gardenlet, started, asked, &begun).await
+}
+
+/// MachineDeployments of a pool of a Shoot.
+fn machine_deployments(gardenlet: &Gardenlet, shoot: &Shoot, pool: &str) -> Vec<Arc<MachineDeployment>> {
+    let namespace = &shoot.status.technical_id;
+    let mut found = gardenlet.stores.machine_deployments.list_in(&gardenlet.seed_cluster, namespace);
+    found.retain(|deployment| deployment.metadata.label(label::WORKER_POOL) == Some(pool));
+    found
+}
+
+/// Refuses to begin with the roll-out of pools that it cannot carry out; nothing is written then.
+fn check_rollout(gardenlet: &Gardenlet, shoot: &Shoot, asked: &str) -> Result<(), Error> {
+    let release = gardenlet.version().map_or(NEWEST, |version| version.served_release());
+    for pool in manual_rollout::pools(asked, &shoot.spec) {
+        let count = machine_deployments(gardenlet, shoot, pool).len();
+        manual_rollout::check(pool, &shoot.status.technical_id, count, release).map_err(Error::Failed)?;
+    }
+    Ok(())
+}
+
+/// Marks the MachineDeployments of the pools that an operation names, so that their machines are replaced.
+///
+/// Unlike upstream, after the status and not before it: only a write of the status tells if the operation has begun already.
+async fn roll_out(gardenlet: &Gardenlet, shoot: &Shoot, asked: &str, now: Time) -> Result<(), Error> {
+    let api = gardenlet.seed::<MachineDeployment>(&shoot.status.technical_id);
+    let annotations = json!({ manual_rollout::ANNOTATION: manual_rollout::annotation_value(now) });
+    let patch = Patch::Merge(json!({ "spec": { "template": { "metadata": { "annotations": annotations } } } }));
+    for pool in manual_rollout::pools(asked, &shoot.spec) {
+        for deployment in machine_deployments(gardenlet, shoot, pool) {
+            api.patch(&deployment.metadata.name, &patch).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Takes operations that have begun off the Shoot, unless somebody asks for others by now.
