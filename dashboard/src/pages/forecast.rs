@@ -89,7 +89,7 @@ impl WhatIf {
                 format!("{error}; {}", error.hint())
             });
         }
-        refused.unwrap_or_default()
+        refused.unwrap_or_default().iter().map(ToString::to_string).collect()
     }
 }
 
