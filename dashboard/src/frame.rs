@@ -4,7 +4,6 @@
 //! A page is made of regions. Each is a `section` with an id and the hash of its content, by which a live page knows which of
 //! them are others now ([`crate::stream`]).
 
-use api::operator::Garden;
 use eventlog::Key;
 use http::StatusCode;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -175,13 +174,6 @@ impl Page {
     }
 }
 
-/// The emulated version as an object says it, or as the landscape was made with.
-async fn gardener_version(view: &View) -> String {
-    let gardens = view.list::<Garden>(api::cluster::RUNTIME, None, "").await.unwrap_or_default();
-    let operated = gardens.into_iter().find_map(|garden| Some(garden.status.gardener?.version));
-    operated.unwrap_or_else(|| view.dashboard.options().gardener_version.clone())
-}
-
 /// Where in [`beginning`] the rest of the regions is to stand. No text is it: markup of others is escaped.
 pub(crate) const REST: &str = "<!--rest-->";
 
@@ -197,7 +189,7 @@ pub(crate) async fn beginning(view: &View, page: &Page, text: &str) -> Markup {
 
 async fn around(view: &View, page: &Page, end: &Markup) -> Markup {
     let options = view.dashboard.options();
-    let version = gardener_version(view).await;
+    let version = &view.gardener;
     let messages = view.session.take_messages();
     let clock = clock(view);
     let bar = timebar::region(view, page).await;

@@ -124,16 +124,25 @@ impl Dashboard {
             path: path.to_owned(),
             query: arrived.query.clone(),
             at: None,
+            gardener: self.options().gardener_version.clone(),
         })
     }
 
     /// A view of a page by its path and query, for a session.
-    pub(crate) fn view_of(&self, session: &Arc<Session>, entrance: Entrance, link: &str) -> Result<View, Refusal> {
+    pub(crate) async fn view_of(
+        &self,
+        session: &Arc<Session>,
+        entrance: Entrance,
+        link: &str,
+    ) -> Result<View, Refusal> {
         let (path, query) = link.split_once('?').unwrap_or((link, ""));
         let path = path.strip_prefix(PREFIX).ok_or_else(Refusal::no_page)?;
         let query = Fields::read(query.as_bytes()).map_err(Refusal::unreadable)?;
         let (dashboard, session) = (self.clone(), session.clone());
-        Ok(View { dashboard, session, entrance, path: path.to_owned(), query, at: None })
+        let gardener = self.options().gardener_version.clone();
+        Ok(View { dashboard, session, entrance, path: path.to_owned(), query, at: None, gardener }
+            .with_gardener()
+            .await)
     }
 }
 
@@ -174,7 +183,7 @@ async fn page(state: Given, request: Request<Body>) -> Response {
         Err(refusal) => return dashboard.refuse(None, &refusal).await,
     };
     let view = match at::read(&dashboard, &view.path, &view.query).await {
-        Ok(at) => View { at, ..view },
+        Ok(at) => View { at, ..view }.with_gardener().await,
         Err(refusal) => return dashboard.refuse(Some(&view), &refusal).await,
     };
     if !matches!(parts.method, http::Method::GET | http::Method::HEAD) {
@@ -338,7 +347,7 @@ async fn live(state: Given, request: Request<Body>) -> Response {
     let Some(session) = &arrived.session else {
         return dashboard.refuse(None, &Refusal::not_logged_in()).await;
     };
-    match dashboard.view_of(session, arrived.entrance, arrived.query.text("page")) {
+    match dashboard.view_of(session, arrived.entrance, arrived.query.text("page")).await {
         Ok(view) => stream::answer(view, arrived.query.text("only") == "time", arrived.query.all("region")),
         Err(refusal) => dashboard.refuse(None, &refusal).await,
     }
@@ -392,7 +401,7 @@ async fn act(state: Given, Path(action): Path<String>, request: Request<Body>) -
     }
     // The page to go back to; never one of another host.
     let back = form.get("back").filter(|back| back.starts_with(PREFIX)).unwrap_or("/dashboard/clusters");
-    let view = match dashboard.view_of(session, arrived.entrance, back) {
+    let view = match dashboard.view_of(session, arrived.entrance, back).await {
         Ok(view) => view,
         Err(refusal) => return refuse(refusal).await,
     };
@@ -434,7 +443,7 @@ async fn answered(state: Given, Path(action): Path<String>, request: Request<Bod
     let kept = arrived.query.text("answer").parse().ok().and_then(|number| session.kept(number));
     let Some(page) = kept else { return see_other(form) };
     let back = Some(arrived.query.text("back")).filter(|back| back.starts_with(PREFIX)).unwrap_or(form);
-    match dashboard.view_of(session, arrived.entrance, back) {
+    match dashboard.view_of(session, arrived.entrance, back).await {
         Ok(view) => answer(page.code, frame::document(&view, &page).await),
         Err(refusal) => dashboard.refuse(None, &refusal).await,
     }

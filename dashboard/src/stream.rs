@@ -71,7 +71,7 @@ pub(crate) fn answer<'a>(view: View, has_time_alone: bool, regions: impl Iterato
 }
 
 async fn run(
-    view: View,
+    mut view: View,
     has_time_alone: bool,
     mut known: Known,
     mut sender: mpsc::Sender<Bytes>,
@@ -91,7 +91,8 @@ async fn run(
     // The page may be older than its stream.
     let (mut is_stale, mut silent, mut has_trouble) = (!has_time_alone, 0_u32, false);
     let (mut shown, mut is_bar_stale, mut bar_drawn) = (view.now(), true, None);
-    let upgrade = || view.dashboard.options().upgrades.as_ref().map(|upgrades| upgrades.changes());
+    let dashboard = view.dashboard.clone();
+    let upgrade = || dashboard.options().upgrades.as_ref().map(|upgrades| upgrades.changes());
     let mut upgraded = upgrade();
     loop {
         if !matches!(ended.try_recv(), Err(oneshot::error::TryRecvError::Empty)) {
@@ -120,7 +121,13 @@ async fn run(
         let begun = wall.now();
         let mut events = Vec::new();
         changed(&mut known, &frame::clock(&view), "clock", &mut events);
-        let drawn = if std::mem::take(&mut is_stale) { Some(pages::draw(&view).await) } else { None };
+        let drawn = if std::mem::take(&mut is_stale) {
+            // An upgrade may have been carried out meanwhile.
+            view = view.with_gardener().await;
+            Some(pages::draw(&view).await)
+        } else {
+            None
+        };
         let trouble = match &drawn {
             Some(Err(refusal)) if refusal.code == StatusCode::SERVICE_UNAVAILABLE => {
                 Some((refusal.title.as_str(), "This page shows what was known before."))

@@ -55,9 +55,27 @@ pub struct View {
     pub query: Fields,
     /// Which moment is shown; `None`: the present.
     pub at: Option<Moment>,
+    /// Running version of Gardener at the moment, with `v`.
+    pub gardener: String,
 }
 
 impl View {
+    /// The view with the version of Gardener that runs at its moment; if it cannot be read, with that of before.
+    pub(crate) async fn with_gardener(mut self) -> Self {
+        // Every page names the version, whatever its user may read.
+        let groups = vec!["system:masters".into(), "system:authenticated".into()];
+        let user = User { name: "system:terrarium-dashboard".into(), groups, component: None };
+        let mut context = self.context();
+        context.transport = (self.dashboard.options().door)(user);
+        if let Some(moment) = self.at {
+            context.transport = ops::past::exact::transport(&context.transport, eventlog::Revision(moment.revision));
+        }
+        if let Ok(Some(version)) = release::running(&context).await {
+            self.gardener = version;
+        }
+        self
+    }
+
     /// The instant that the page shows.
     pub fn now(&self) -> DateTime<Utc> {
         self.at.map_or_else(|| self.dashboard.now(), |moment| moment.time)
@@ -73,9 +91,9 @@ impl View {
         self.dashboard.options().rules
     }
 
-    /// Release of the landscape's Gardener, by whose rules is foretold.
+    /// Release of the running Gardener, by whose rules is foretold.
     pub fn release(&self) -> Release {
-        GardenerVersion::parse(&self.dashboard.options().gardener_version).map_or(NEWEST, |it| release::rules_of(&it))
+        GardenerVersion::parse(&self.gardener).map_or(NEWEST, |it| release::rules_of(&it))
     }
 
     /// Path and query of the page.

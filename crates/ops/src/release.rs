@@ -14,9 +14,15 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use api::cluster;
+use api::constants::namespace;
 use api::core::Shoot;
+use api::kubernetes::coordination::Lease;
+use api::operator::Garden;
+use controller::{Api, ListOptions};
 use domain::release::{NEWEST, Release};
-use domain::skew::GardenerVersion;
+use domain::skew::{GardenerVersion, lease};
+use process::Context;
 use serde_json::{Value, json};
 
 use crate::spelling::{first_of, plural};
@@ -46,6 +52,21 @@ pub fn parse(text: &str) -> Result<GardenerVersion, String> {
 /// The newest version whose rules are known.
 fn newest() -> GardenerVersion {
     GardenerVersion::release(1, u64::from(NEWEST.0), 0)
+}
+
+/// Version of Gardener that a landscape runs, with `v`: that of its Garden, else of its newest gardener-apiserver.
+///
+/// # Errors
+/// The server's words about the Leases.
+pub async fn running(context: &Context) -> Result<Option<String>, controller::Error> {
+    let all = ListOptions::default();
+    let leases = Api::<Lease>::namespaced(context, cluster::GARDEN, namespace::INSTANCES).list(&all).await?.0;
+    // A landscape without gardener-operator has no such kind.
+    let gardens = Api::<Garden>::all(context, cluster::RUNTIME).list(&all).await.map(|(gardens, _)| gardens);
+    let mut landscape = lease::landscape(leases.iter().map(|lease| &lease.metadata), "");
+    let gardens = gardens.unwrap_or_default().into_iter();
+    landscape.garden = gardens.filter_map(|garden| Some(garden.status.gardener?.version)).next();
+    Ok(landscape.gardener().map(str::to_owned))
 }
 
 /// The release whose rules a version has: the nearest one whose rules are known.

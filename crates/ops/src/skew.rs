@@ -160,15 +160,15 @@ pub fn matrix(landscape: &Landscape, profile: Profile) -> Matrix {
     Matrix { rows: rows.collect(), components }
 }
 
-/// What is legal and unwise: notes W1 to W6, as far as they are about what runs. W2 is about none of our landscapes: the
-/// cluster of gardener-operator is no Seed. W4 is about the minor after the newest gardener-apiserver. W3 is about the
-/// version that is emulated:
-/// Shoots outside of its list go on in profile `documents`, and fail in profile `upstream`.
+/// What is legal and unwise: notes W1 to W7, as far as they are about a running landscape. W2 is about none of our landscapes:
+/// the cluster of gardener-operator is no Seed. W4 and W7 are about the minor after the newest gardener-apiserver. W3 is about
+/// the version that is emulated: Shoots outside of its list go on in profile `documents`, and fail in profile `upstream`.
 pub fn unwise(
     landscape: &Landscape,
     gardener: &str,
     shoots: &[ShootVersions],
     gates: &[GateSetting],
+    first_hash_forms: &[String],
     profile: Profile,
     now: DateTime<Utc>,
 ) -> Vec<String> {
@@ -179,9 +179,10 @@ pub fn unwise(
     let dropped = GardenerVersion::parse(gardener).and_then(|it| notes::kubernetes_dropped(&it, &clusters));
     let laggards = newest.as_ref().map(|newest| notes::laggards(landscape, newest, profile)).unwrap_or_default();
     let next = newest.map(|newest| GardenerVersion::release(newest.minor().0, newest.minor().1 + 1, 0));
-    let gone = next.map(|next| notes::gates_gone(&next, gates)).unwrap_or_default();
+    let gone = next.as_ref().map(|next| notes::gates_gone(next, gates)).unwrap_or_default();
+    let replaced = next.and_then(|next| notes::first_hash_forms(landscape, &next, first_hash_forms));
     let found = notes::shoots_not_reconciled(landscape, shoots).into_iter().chain(dropped).chain(gone).chain(laggards);
-    found.chain(notes::out_of_maintenance(landscape, now)).map(|note| note.to_string()).collect()
+    found.chain(notes::out_of_maintenance(landscape, now)).chain(replaced).map(|note| note.to_string()).collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expiration dates that are dragged, and pictures of time that are clicked. A date that was moved becomes a field of the
+// Expiration dates and starts of stages that are dragged, and pictures of time that are clicked. A date that was moved becomes a field of the
 // page's address, or fills in a form and sends it; so the server says what comes of it.
 const DAY = 86400;
 // What is moved until the answer has come is not sent: no more than one request is ever under way.
@@ -18,21 +18,25 @@ function dayOf(box, input) {
 }
 function take(box, input) {
   if (going) return;
-  const [version, day] = [input.dataset.version, dayOf(box, input)];
+  const [version, stage, day] = [input.dataset.version, input.dataset.stage, dayOf(box, input)];
   sessionStorage.setItem("dragged", input.id);
   if (box.dataset.form) {
     const form = document.getElementById(box.dataset.form);
     form.elements.version.value = version;
-    form.elements.expires.value = day || "none";
+    if (stage) form.elements.stages.value = stage + "@" + (day || "none");
+    else form.elements.expires.value = day || "none";
     form.requestSubmit(form.querySelector('button[value="look"]'));
     leave(box);
     return;
   }
   const url = new URL(location.href);
-  const others = url.searchParams.getAll(box.dataset.field).filter((text) => text && !text.startsWith(version + "="));
-  url.searchParams.delete(box.dataset.field);
-  others.forEach((text) => url.searchParams.append(box.dataset.field, text));
-  if (day) url.searchParams.append(box.dataset.field, version + "=" + day);
+  // A stage that begins is a classification with a time; expiration is a field of its own.
+  const begins = stage && stage !== "expired";
+  const [field, start] = begins ? ["classify", version + "=" + stage + "@"] : [box.dataset.field, version + "="];
+  const others = url.searchParams.getAll(field).filter((text) => text && !text.startsWith(start));
+  url.searchParams.delete(field);
+  others.forEach((text) => url.searchParams.append(field, text));
+  if (day) url.searchParams.append(field, start + day);
   location.assign(url);
   leave(box);
 }

@@ -89,7 +89,7 @@ impl WhatIf {
                 format!("{error}; {}", error.hint())
             });
         }
-        refused.unwrap_or_default()
+        refused.unwrap_or_default().iter().map(ToString::to_string).collect()
     }
 }
 
@@ -273,6 +273,7 @@ fn apply(view: &View, before: &World, after: &World) -> Markup {
                         input type="hidden" name="version" value=(change.version);
                         input type="hidden" name="classification" value=(change.classification);
                         input type="hidden" name="expires" value=(change.expires);
+                        input type="hidden" name="stages" value=(change.stages);
                         button type="submit" name="step" value="look" { "Apply " (change.sentence()) }
                     }
                 }
@@ -325,7 +326,7 @@ fn question(view: &View) -> Markup {
             div.fields {
                 (form::text("until", "Until", view.query.text("until"), "90d, 52w, or 2027-01-31; empty: 90 days", &[]))
                 (several("expire", "What if versions expired at another time", "kubernetes/1.31=2027-01-31"))
-                (several("classify", "What if versions were classified otherwise", "kubernetes/1.31.2=deprecated"))
+                (several("classify", "What if versions were classified otherwise", "kubernetes/1.31.2=deprecated, or =deprecated@2026-10-01 for a stage"))
                 (several("auto", "What if automatic updates were on or off", "garden-local=off, all=on"))
                 (form::select("lanes", "Lanes of the picture", view.query.text("lanes"), &[("", lanes())], "", &[]))
                 (form::text("explain", "Explain a Shoot", view.query.text("explain"), "NAMESPACE/NAME", &[]))

@@ -52,6 +52,8 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
     let fleet = match fleet::without_shoots(&view.reading_context()).await {
         Ok(mut fleet) => {
             fleet.shoots = shoots.iter().map(|row| fleet::versions_of_row(row)).collect();
+            // For those who may read Secrets.
+            fleet.first_hash_forms = fleet::first_hash_pools(&view.reading_context()).await.unwrap_or_default();
             fleet
         }
         Err(error) => {
@@ -270,8 +272,9 @@ fn beside(view: &View, fleet: &Fleet) -> Markup {
 }
 
 fn warnings(view: &View, fleet: &Fleet) -> Vec<String> {
-    let gardener = &view.dashboard.options().gardener_version;
-    skew::unwise(&fleet.landscape, gardener, &fleet.shoots, &fleet.gates, view.rules(), view.now())
+    let gardener = &view.gardener;
+    let Fleet { landscape, shoots, gates, first_hash_forms, .. } = fleet;
+    skew::unwise(landscape, gardener, shoots, gates, first_hash_forms, view.rules(), view.now())
 }
 
 /// How many Shoots were reconciled by which version.

@@ -49,11 +49,13 @@ pub(crate) struct Arguments {
     /// The end: an instant, or so long from the beginning (90d)
     #[arg(long, value_name = "T")]
     until: When,
-    /// What if versions expired at another time: kubernetes/1.31=2027-01-31, or IMAGE/VERSION=DATE
+    /// What if versions expired at another time: kubernetes/1.31=2027-01-31, or IMAGE/VERSION=DATE; of versions with a life
+    /// cycle the stage expired begins then
     #[arg(long, value_name = "V=T")]
     expire: Vec<Expire>,
-    /// What if versions were classified otherwise: kubernetes/1.31.2=deprecated
-    #[arg(long, value_name = "V=C")]
+    /// What if versions were classified otherwise: kubernetes/1.31.2=deprecated; of versions with a life cycle, if a stage
+    /// began at another time: kubernetes/1.34.3=deprecated@2026-10-01
+    #[arg(long, value_name = "V=C[@T]")]
     classify: Vec<Classify>,
     /// What if automatic updates were on or off: NAMESPACE=off, all=on
     #[arg(long, value_name = "NS=on|off")]
@@ -142,8 +144,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     what_if::apply_to_shoots(&mut world.shoots, &arguments.auto)?;
     world.complete(from);
     accept(&world, arguments.force, output)?;
-    for text in &refused {
-        output.note(&format!("warning: {text}"));
+    if let Some(first) = refused.iter().find(|refused| refused.is_of_stages && !arguments.force) {
+        return Err(Failure::input(&first.what, first.advice));
+    }
+    for refused in &refused {
+        output.note(&format!("warning: {refused}"));
     }
     if let Some(name) = &arguments.explain {
         world.only(name)?;

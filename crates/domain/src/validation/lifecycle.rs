@@ -15,7 +15,7 @@ use super::common::one_of;
 use super::meta::invalid_unquoted;
 use super::shoot::Gates;
 use crate::release::Releases;
-use crate::versions::{Expirable, Moment, State, Version};
+use crate::versions::{Expirable, Moment, State, Version, place};
 
 /// Classifications of a version, sorted.
 const CLASSIFICATIONS: [&str; 3] = [classification::DEPRECATED, classification::PREVIEW, classification::SUPPORTED];
@@ -23,10 +23,6 @@ const CLASSIFICATIONS: [&str; 3] = [classification::DEPRECATED, classification::
 /// Classifications of a version or of a stage, sorted.
 const STAGES: [&str; 4] =
     [classification::DEPRECATED, classification::EXPIRED, classification::PREVIEW, classification::SUPPORTED];
-
-/// Order of stages.
-const ORDER: [&str; 4] =
-    [classification::PREVIEW, classification::SUPPORTED, classification::DEPRECATED, classification::EXPIRED];
 
 /// Versions may have stages, behind a gate.
 const LIFECYCLES: Releases = Releases::since(137);
@@ -73,11 +69,6 @@ pub(super) fn version(errors: &mut Errors, version: &impl Expirable, gates: Gate
     }
     order(errors, stages, &in_stages);
     starts(errors, stages, &in_stages);
-}
-
-/// Place of a classification in [`ORDER`]; one that is not known precedes all others.
-fn place(classification: &str) -> Option<usize> {
-    ORDER.iter().position(|known| *known == classification)
 }
 
 fn order(errors: &mut Errors, stages: &[LifecycleStage], path: &Path) {

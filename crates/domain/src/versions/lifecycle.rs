@@ -14,6 +14,7 @@ use std::fmt;
 
 use api::constants::classification;
 use api::core::{ExpirableVersion, LifecycleStage, MachineImageVersion};
+use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 
 use crate::release::{Release, Releases};
@@ -263,10 +264,29 @@ fn stages(version: &impl Expirable) -> Vec<(Option<DateTime<Utc>>, State)> {
     own.map(|stage| (stage.start_time.map(|start| start.0), supported(Some(stage.classification.as_str())))).collect()
 }
 
+/// Order of stages.
+const ORDER: [&str; 4] =
+    [classification::PREVIEW, classification::SUPPORTED, classification::DEPRECATED, classification::EXPIRED];
+
+/// Place of a classification in the order of stages; one that is not known precedes all others.
+pub fn place(classification: &str) -> Option<usize> {
+    ORDER.iter().position(|known| *known == classification)
+}
+
+/// Adds a stage at its place in the order, or moves its start.
+pub fn set_stage(stages: &mut Vec<LifecycleStage>, classification: &str, start: DateTime<Utc>) {
+    let start_time = Some(Time(start));
+    if let Some(stage) = stages.iter_mut().find(|stage| stage.classification == classification) {
+        stage.start_time = start_time;
+        return;
+    }
+    let later = stages.iter().position(|stage| place(&stage.classification) > place(classification));
+    let stage = LifecycleStage { classification: classification.to_owned(), start_time };
+    stages.insert(later.unwrap_or(stages.len()), stage);
+}
+
 #[cfg(test)]
 mod tests {
-    use apimachinery::meta::Time;
-
     use super::*;
 
     const NOW: &str = "2026-06-15T12:00:00Z";
@@ -365,6 +385,26 @@ stages supported@-1  => ---- ---- nnyy
                 let answers: String = answers.into_iter().map(|is| if is { 'y' } else { 'n' }).collect();
                 assert_eq!(answers, expected, "1.{release}: {row}");
             }
+        }
+    }
+
+    #[test]
+    fn a_stage_is_moved_or_comes_at_its_place() {
+        let now: DateTime<Utc> = NOW.parse().expect("RFC 3339");
+        for (stages, stage, expected) in [
+            ("stages supported", "expired", "supported expired@7"),
+            ("stages supported expired@9", "deprecated", "supported deprecated@7 expired@9"),
+            ("stages supported@2", "preview", "preview@7 supported@2"),
+            ("stages preview supported@2", "supported", "preview supported@7"),
+            ("stages supported expired@9", "expired", "supported expired@7"),
+        ] {
+            let mut stages = version(stages).lifecycle;
+            set_stage(&mut stages, stage, now + chrono::TimeDelta::seconds(7));
+            let shown = |stage: &LifecycleStage| match &stage.start_time {
+                Some(start) => format!("{}@{}", stage.classification, (start.0 - now).num_seconds()),
+                None => stage.classification.clone(),
+            };
+            assert_eq!(stages.iter().map(shown).collect::<Vec<_>>().join(" "), expected);
         }
     }
 

@@ -15,7 +15,7 @@ mod strategy;
 
 pub use self::ahead::{Gap, gap};
 pub use self::constraint::{Bound, Constraint, Operator, compare_versions, meets_constraint};
-pub use self::lifecycle::{Expirable, Moment, State};
+pub use self::lifecycle::{Expirable, Moment, State, place, set_stage};
 pub use self::selection::*;
 pub use self::semver::{ParseError, Version, normalize};
 pub use self::strategy::{Broken, Choice, Reason, Selection, Strategy, choose};

@@ -38,11 +38,20 @@ pub async fn of_landscape(context: &Context) -> Result<Fleet, Error> {
     let shoots = Api::<Shoot>::all(context, cluster::GARDEN).list(&ListOptions::default()).await;
     fleet.shoots = shoots.map(|(shoots, _)| shoots).unwrap_or_default().iter().map(versions_of).collect();
     fleet.crashes = crashing(context).await?;
+    fleet.first_hash_forms = first_hash_pools(context).await?;
+    Ok(fleet)
+}
+
+/// Worker pools whose hash has the first form, `NAMESPACE OF THE CONTROL PLANE/POOL`, sorted.
+///
+/// # Errors
+/// The server's words about the Secrets of control planes.
+pub async fn first_hash_pools(context: &Context) -> Result<Vec<String>, Error> {
     let keys = ListOptions::with_field(&format!("metadata.name={}", StoredKeys::SECRET));
     let keys: Vec<Secret> = Api::all(context, "*").list(&keys).await?.0;
-    fleet.first_hash_forms = keys.iter().flat_map(first_hash_forms).collect();
-    fleet.first_hash_forms.sort_unstable();
-    Ok(fleet)
+    let mut pools: Vec<String> = keys.iter().flat_map(first_hash_forms).collect();
+    pools.sort_unstable();
+    Ok(pools)
 }
 
 /// As [`of_landscape`], for somebody who knows the Shoots already.

@@ -4,13 +4,15 @@
 use std::collections::BTreeSet;
 
 use api::cluster::GARDEN;
-use api::core::CloudProfile;
-use chrono::TimeDelta;
+use api::constants::classification;
+use api::core::{CloudProfile, LifecycleStage};
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::versions::{place, set_stage};
 use http::{Method, StatusCode};
 use maud::{Markup, html};
 use ops::instant::When;
 use ops::world::World;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{changes, classifications, dates, link, only};
 use crate::actions::Outcome;
@@ -37,6 +39,8 @@ pub(super) fn form(view: &View, world: &World, name: &str) -> Option<Markup> {
     });
     let versions: Vec<Choice> = kubernetes.chain(images).collect();
     let now = view.now();
+    let has_stages = profile.spec.kubernetes.versions.iter().any(|entry| !entry.lifecycle.is_empty())
+        || profile.spec.machine_images.iter().any(|image| image.versions.iter().any(|it| !it.lifecycle.is_empty()));
     Some(html! {
         (dates::of_profile(&profile.spec, now, now + DRAGGED, "change-version"))
         form #change-version method="post" action="/dashboard/do/versions" {
@@ -46,6 +50,9 @@ pub(super) fn form(view: &View, world: &World, name: &str) -> Option<Markup> {
                 (form::select("version", "Version", "", &[("", versions)], "", &[]))
                 (form::select("classification", "Classification", "same", &[("", classifications())], "", &[]))
                 (form::text("expires", "Expiration date", "", "2027-01-31, 2027-01-31T10:00:00Z or 30d from now; “none” removes it; empty: as it is", &[]))
+                @if has_stages {
+                    (form::text("stages", "Starts of stages", "", "deprecated@2026-10-01, expired@90d; “none” as the time removes the stage; others stay", &[]))
+                }
             }
             div.actions {
                 button.main type="submit" name="step" value="look" { "Show what this does" }
@@ -69,6 +76,8 @@ struct Asked<'a> {
     step: &'a str,
     classification: &'a str,
     expires: Option<Value>,
+    /// Stages that begin at another time; `None` as the time: they are removed.
+    stages: Vec<(&'a str, Option<DateTime<Utc>>)>,
 }
 
 impl<'a> Asked<'a> {
@@ -89,7 +98,9 @@ impl<'a> Asked<'a> {
                 Some(json!(ops::show(when.behind(view.now()))))
             }
         };
-        Ok(Self { subject, version, step, classification: form.text("classification"), expires })
+        let stages = form.text("stages").split(',').map(str::trim).filter(|text| !text.is_empty());
+        let stages = stages.map(|text| stage(text, view.now())).collect::<Result<_, _>>()?;
+        Ok(Self { subject, version, step, classification: form.text("classification"), expires, stages })
     }
 
     /// The profile's tree with the change in it.
@@ -113,6 +124,7 @@ impl<'a> Asked<'a> {
             }
             (_, Some(place)) => {
                 let entry = versions[place].as_object_mut().ok_or("the version is no object")?;
+                self.apply_stages(entry)?;
                 match self.classification {
                     "none" => {
                         entry.remove("classification");
@@ -136,6 +148,29 @@ impl<'a> Asked<'a> {
         Ok(())
     }
 
+    /// Moves, adds and removes stages of a version.
+    fn apply_stages(&self, entry: &mut Map<String, Value>) -> Result<(), String> {
+        let unreadable = |error: serde_json::Error| error.to_string();
+        let own = entry.get("lifecycle").cloned().unwrap_or_else(|| json!([]));
+        let mut stages: Vec<LifecycleStage> = serde_json::from_value(own).map_err(unreadable)?;
+        let has_both = !matches!(self.classification, "" | "same") || self.expires.is_some();
+        match (stages.is_empty(), self.stages.is_empty()) {
+            (true, false) => return Err(format!("{} has no stages: use classification and date", self.version)),
+            (false, _) if has_both => return Err(format!("{} has stages: move their starts", self.version)),
+            _ => {}
+        }
+        for (class, start) in &self.stages {
+            match start {
+                Some(start) => set_stage(&mut stages, class, *start),
+                None => stages.retain(|stage| stage.classification != *class),
+            }
+        }
+        if !self.stages.is_empty() {
+            entry.insert("lifecycle".to_owned(), serde_json::to_value(stages).map_err(unreadable)?);
+        }
+        Ok(())
+    }
+
     /// The command that says the same of it, where there is one.
     fn command(&self) -> String {
         let (subject, version) = (self.subject, self.version);
@@ -145,6 +180,15 @@ impl<'a> Asked<'a> {
         }
         if !matches!(self.classification, "" | "same" | "none") {
             command.extend([" --classify ", subject, "/", version, "=", self.classification]);
+        }
+        for (class, start) in &self.stages {
+            let Some(start) = start else { continue };
+            let start = ops::show(*start);
+            if *class == classification::EXPIRED {
+                command.extend([" --expire ", subject, "/", version, "=", &start]);
+            } else {
+                command.extend([" --classify ", subject, "/", version, "=", class, "@", &start]);
+            }
         }
         command
     }
@@ -163,10 +207,27 @@ impl<'a> Asked<'a> {
                     Some(date) => format!("expires {date}"),
                     None => "no expiration date".to_owned(),
                 });
-                let parts: Vec<String> = class.into_iter().chain(expires).collect();
+                let stages = self.stages.iter().map(|(class, start)| match start {
+                    Some(start) => format!("{class} from {}", ops::show(*start)),
+                    None => format!("never {class}"),
+                });
+                let parts: Vec<String> = class.into_iter().chain(expires).chain(stages).collect();
                 format!("{what}: {}", if parts.is_empty() { "as it is".to_owned() } else { parts.join(", ") })
             }
         }
+    }
+}
+
+/// Reads `deprecated@2026-10-01` or `expired@none`.
+fn stage(text: &str, now: DateTime<Utc>) -> Result<(&str, Option<DateTime<Utc>>), String> {
+    let (class, start) =
+        text.split_once('@').ok_or_else(|| format!("`{text}` is no stage with a start: use deprecated@2026-10-01"))?;
+    if place(class).is_none() {
+        return Err(format!("`{class}` is no stage: use preview, supported, deprecated or expired"));
+    }
+    match start {
+        "none" => Ok((class, None)),
+        start => Ok((class, Some(start.parse::<When>()?.behind(now)))),
     }
 }
 

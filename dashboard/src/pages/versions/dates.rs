@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Expiration dates that can be dragged, and what two states of CloudProfiles differ in.
+//! Expiration dates and starts of stages that can be dragged, and what two states of CloudProfiles differ in.
 //!
 //! A date is an `input` of type range, a step of which is a day: it is dragged, or moved by arrows, and the script shows the
 //! day that it stands at. Its last place is no date within the time that is shown. Without a script the ranges are hidden, and
@@ -7,7 +7,8 @@
 
 use std::collections::BTreeSet;
 
-use api::core::{CloudProfile, CloudProfileSpec};
+use api::constants::classification;
+use api::core::{CloudProfile, CloudProfileSpec, LifecycleStage};
 use chrono::{DateTime, NaiveTime, Utc};
 use domain::versions::Expirable;
 use maud::{Markup, html};
@@ -18,16 +19,44 @@ use crate::parts::time;
 /// Dates that are drawn at most.
 const SHOWN: usize = 60;
 
-/// A version and when it expires.
-type Dated = (String, Option<DateTime<Utc>>);
+/// A date of a version.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Dated {
+    /// `kubernetes/1.31.2`, `IMAGE/VERSION`.
+    version: String,
+    /// Stage that begins at the date; `None`: the version has no stages and expires.
+    stage: Option<String>,
+    date: Option<DateTime<Utc>>,
+}
 
-/// All versions that a profile offers, `kubernetes/1.31.2` or `IMAGE/VERSION`.
+impl Dated {
+    /// The expiration date of a version, or the starts of its stages; a version that does not expire may be given a date.
+    fn all(subject: &str, entry: &dyn Expirable) -> Vec<Self> {
+        let version = format!("{subject}/{}", entry.version());
+        let stages = entry.stages();
+        if stages.is_empty() {
+            return vec![Self { version, stage: None, date: entry.expiration_date() }];
+        }
+        let of = |stage: &str, date| Self { version: version.clone(), stage: Some(stage.to_owned()), date };
+        let started = stages.iter().filter_map(|stage| Some(of(&stage.classification, Some(stage.start_time?.0))));
+        let expires = stages.iter().any(|stage| stage.classification == classification::EXPIRED);
+        started.chain((!expires).then(|| of(classification::EXPIRED, None))).collect()
+    }
+
+    /// `kubernetes/1.31.2 expires`, `kubernetes/1.34.3 is deprecated from`.
+    fn label(&self) -> String {
+        match self.stage.as_deref() {
+            None | Some(classification::EXPIRED) => format!("{} expires", self.version),
+            Some(stage) => format!("{} is {stage} from", self.version),
+        }
+    }
+}
+
+/// All dates of the versions that a profile offers.
 fn offered(spec: &CloudProfileSpec) -> Vec<Dated> {
-    let kubernetes = spec.kubernetes.versions.iter();
-    let kubernetes = kubernetes.map(|entry| (format!("kubernetes/{}", entry.version), entry.expiration_date()));
-    let images = spec.machine_images.iter().flat_map(|image| {
-        image.versions.iter().map(move |entry| (format!("{}/{}", image.name, entry.version), entry.expiration_date()))
-    });
+    let kubernetes = spec.kubernetes.versions.iter().flat_map(|entry| Dated::all("kubernetes", entry));
+    let images = spec.machine_images.iter();
+    let images = images.flat_map(|image| image.versions.iter().flat_map(|entry| Dated::all(&image.name, entry)));
     kubernetes.chain(images).collect()
 }
 
@@ -48,10 +77,12 @@ fn used(world: &World, key: Option<&ProfileKey>) -> BTreeSet<String> {
 pub(in crate::pages) fn ranges(world: &World, (from, until): (DateTime<Utc>, DateTime<Utc>), field: &str) -> Markup {
     let used = used(world, None);
     let mut all: Vec<Dated> = world.cloud_profiles.iter().flat_map(|profile| offered(&profile.spec)).collect();
-    all.retain(|(version, date)| used.contains(version) || date.is_some_and(|date| date >= from && date <= until));
+    let is_ahead = |date: DateTime<Utc>| date >= from && date <= until;
+    all.retain(|dated| used.contains(&dated.version) || dated.date.is_some_and(is_ahead));
     // Several profiles may offer the same: one what-if is about all of them.
-    all.sort();
-    all.dedup_by(|one, other| one.0 == other.0);
+    all.sort_by(|one, other| (&one.version, one.date, &one.stage).cmp(&(&other.version, other.date, &other.stage)));
+    let mut seen = BTreeSet::new();
+    all.retain(|dated| seen.insert((dated.version.clone(), dated.stage.clone())));
     markup(&all, from, until, Some(field), None)
 }
 
@@ -68,17 +99,18 @@ fn markup(all: &[Dated], from: DateTime<Utc>, until: DateTime<Utc>, field: Optio
         days.filter(|days| *days < last).map_or(last, |days| days.max(0))
     };
     let shown = |date: Option<DateTime<Utc>>| date.map_or_else(|| "no date".to_owned(), time::text);
+    let has_stages = all.iter().any(|dated| dated.stage.is_some());
     html! {
         @if !all.is_empty() {
             details.dates hidden data-dates=(first.and_time(NaiveTime::MIN).and_utc().timestamp()) data-field=[field] data-form=[form] {
-                summary { "Drag expiration dates" }
-                @for (index, (version, date)) in all.iter().take(SHOWN).enumerate() {
+                summary { @if has_stages { "Drag starts of stages and expiration dates" } @else { "Drag expiration dates" } }
+                @for (index, dated) in all.iter().take(SHOWN).enumerate() {
                     @let id = format!("date-{index}");
                     div.date {
-                        label for=(id) { (version) " expires" }
-                        input type="range" id=(id) min="0" max=(last) step="1" value=(place(*date))
-                            data-version=(version) aria-valuetext=(shown(*date)) autocomplete="off";
-                        output for=(id) id={(id) "-text"} { (shown(*date)) }
+                        label for=(id) { (dated.label()) }
+                        input type="range" id=(id) min="0" max=(last) step="1" value=(place(dated.date))
+                            data-version=(dated.version) data-stage=[dated.stage.as_deref()] aria-valuetext=(shown(dated.date)) autocomplete="off";
+                        output for=(id) id={(id) "-text"} { (shown(dated.date)) }
                     }
                 }
                 p.hint { "At the right end: no date, or one behind " (time::text(until)) "." }
@@ -98,6 +130,8 @@ pub(in crate::pages) struct Changed {
     pub(in crate::pages) classification: String,
     /// Empty: as it is; `none`, or the new date.
     pub(in crate::pages) expires: String,
+    /// Empty, or the stages that begin at another time: `deprecated@2027-01-31T00:00:00Z, expired@none`.
+    pub(in crate::pages) stages: String,
 }
 
 impl Changed {
@@ -112,37 +146,71 @@ impl Changed {
             "none" => " expires never".to_owned(),
             date => format!(" expires {date}"),
         };
-        format!("{}{class}{date}, in {}", self.version, self.profile)
+        let stages = if self.stages.is_empty() { String::new() } else { format!(" {}", self.stages) };
+        format!("{}{class}{date}{stages}, in {}", self.version, self.profile)
     }
 }
 
 /// What differs between two states of the same CloudProfiles, version by version.
 pub(in crate::pages) fn changed(before: &[CloudProfile], after: &[CloudProfile]) -> Vec<Changed> {
-    fn entries(spec: &CloudProfileSpec) -> Vec<(String, Option<String>, Option<DateTime<Utc>>)> {
-        let of = |subject: &str, entry: &dyn Expirable| {
-            let class = entry.classification().map(str::to_owned);
-            (format!("{subject}/{}", entry.version()), class, entry.expiration_date())
-        };
-        let mut all: Vec<_> = spec.kubernetes.versions.iter().map(|entry| of("kubernetes", entry)).collect();
-        for image in &spec.machine_images {
-            all.extend(image.versions.iter().map(|entry| of(&image.name, entry)));
-        }
-        all
-    }
     let mut changed = Vec::new();
     for (old, new) in before.iter().zip(after) {
-        for (was, is) in entries(&old.spec).into_iter().zip(entries(&new.spec)).filter(|(was, is)| was != is) {
-            let classification =
-                if was.1 == is.1 { "same".to_owned() } else { is.1.unwrap_or_else(|| "none".to_owned()) };
-            let expires = match (was.2 == is.2, is.2) {
+        let entries = cycles(&old.spec).into_iter().zip(cycles(&new.spec));
+        for ((version, was), (_, is)) in entries.filter(|((_, was), (_, is))| was != is) {
+            let classification = match is.classification {
+                same if same == was.classification => "same".to_owned(),
+                class => class.unwrap_or_else(|| "none".to_owned()),
+            };
+            let expires = match (was.expires == is.expires, is.expires) {
                 (true, _) => String::new(),
                 (false, Some(date)) => time::machine(date),
                 (false, None) => "none".to_owned(),
             };
-            changed.push(Changed { profile: old.metadata.name.clone(), version: is.0, classification, expires });
+            let stages = changed_stages(&was.stages, &is.stages);
+            changed.push(Changed { profile: old.metadata.name.clone(), version, classification, expires, stages });
         }
     }
     changed
+}
+
+/// Life cycle of a version.
+#[derive(PartialEq)]
+struct Cycle {
+    classification: Option<String>,
+    expires: Option<DateTime<Utc>>,
+    stages: Vec<LifecycleStage>,
+}
+
+/// Life cycles of all versions that a profile offers.
+fn cycles(spec: &CloudProfileSpec) -> Vec<(String, Cycle)> {
+    let of = |subject: &str, entry: &dyn Expirable| {
+        let cycle = Cycle {
+            classification: entry.classification().map(str::to_owned),
+            expires: entry.expiration_date(),
+            stages: entry.stages().to_vec(),
+        };
+        (format!("{subject}/{}", entry.version()), cycle)
+    };
+    let mut all: Vec<_> = spec.kubernetes.versions.iter().map(|entry| of("kubernetes", entry)).collect();
+    for image in &spec.machine_images {
+        all.extend(image.versions.iter().map(|entry| of(&image.name, entry)));
+    }
+    all
+}
+
+/// Stages that begin at another time or were not there, and those that are not there any more.
+fn changed_stages(was: &[LifecycleStage], is: &[LifecycleStage]) -> String {
+    let start = |stages: &[LifecycleStage], class: &str| {
+        stages.iter().find(|stage| stage.classification == class).and_then(|stage| stage.start_time.map(|time| time.0))
+    };
+    let moved = is.iter().filter_map(|stage| {
+        let begins = stage.start_time?.0;
+        let is_same = start(was, &stage.classification) == Some(begins);
+        (!is_same).then(|| format!("{}@{}", stage.classification, time::machine(begins)))
+    });
+    let removed = was.iter().filter(|stage| is.iter().all(|other| other.classification != stage.classification));
+    let removed = removed.map(|stage| format!("{}@none", stage.classification));
+    moved.chain(removed).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -189,5 +257,49 @@ mod tests {
                 "kubernetes/1.28.0 expires 2024-01-31T00:00:00Z, in local"
             ]
         );
+    }
+
+    /// A profile with Kubernetes 1.34.3 and stages `CLASS@DAY`.
+    fn staged(stages: &str) -> CloudProfile {
+        let mut profile = profile(&[("1.34.3", "", None)]);
+        let stage = |word: &str| {
+            let (class, start) = word.split_once('@').unwrap_or((word, ""));
+            let start_time = (!start.is_empty()).then(|| Time(format!("{start}T00:00:00Z").parse().expect("a day")));
+            LifecycleStage { classification: class.to_owned(), start_time }
+        };
+        profile.spec.kubernetes.versions[0].lifecycle = stages.split(' ').map(stage).collect();
+        profile
+    }
+
+    #[test]
+    fn each_stage_with_a_start_can_be_dragged() {
+        let labels = |stages: &str| {
+            let all = offered(&staged(stages).spec);
+            let shown = |dated: &Dated| {
+                let date = dated.date.map_or_else(|| "-".to_owned(), |date| date.format("%m-%d").to_string());
+                format!("{} {date}", dated.label().trim_start_matches("kubernetes/1.34.3 "))
+            };
+            all.iter().map(shown).collect::<Vec<_>>()
+        };
+        assert_eq!(labels("preview supported@2026-07-01"), ["is supported from 07-01", "expires -"]);
+        assert_eq!(
+            labels("supported deprecated@2026-09-01 expired@2026-12-01"),
+            ["is deprecated from 09-01", "expires 12-01"]
+        );
+    }
+
+    #[test]
+    fn stages_that_differ_are_applied_together() {
+        let sentence = |before: &str, after: &str| {
+            let all = changed(&[staged(before)], &[staged(after)]);
+            all.iter().map(Changed::sentence).collect::<Vec<_>>()
+        };
+        let before = "supported deprecated@2026-09-01 expired@2026-12-01";
+        assert_eq!(
+            sentence(before, "supported deprecated@2026-10-01 expired@2027-01-01"),
+            ["kubernetes/1.34.3 deprecated@2026-10-01T00:00:00Z, expired@2027-01-01T00:00:00Z, in local"]
+        );
+        assert_eq!(sentence(before, "supported deprecated@2026-09-01"), ["kubernetes/1.34.3 expired@none, in local"]);
+        assert_eq!(sentence(before, before), Vec::<String>::new());
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use api::cluster::GARDEN;
 use api::core::{CloudProfile, NamespacedCloudProfile, Shoot};
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::versions::{Expirable, State};
+use domain::versions::State;
 use eventlog::Key;
 use maud::{Markup, html};
 use ops::forecast::Forecast;
@@ -255,8 +255,12 @@ async fn window(view: &View, world: &World, name: &str, rows: &[Arc<ShootRow>], 
     let Some(offered) = own.first().and_then(|row| world.offers().remove(&row.spec.profile)) else {
         return Ok(html! { p { "Nobody uses this profile." } });
     };
-    let dates: BTreeMap<&str, Option<DateTime<Utc>>> =
-        offered.kubernetes.versions.iter().map(|entry| (entry.version.as_str(), entry.expiration_date())).collect();
+    let dates: BTreeMap<&str, Option<DateTime<Utc>>> = offered
+        .kubernetes
+        .versions
+        .iter()
+        .map(|entry| (entry.version.as_str(), view.moment().expiration(entry)))
+        .collect();
     let date = |row: &ShootRow| dates.get(&*row.spec.kubernetes).copied().flatten().unwrap_or(DateTime::<Utc>::MAX_UTC);
     own.sort_by_cached_key(|row| (date(row), row.namespace.clone(), row.name.clone()));
     let found = own.len();

@@ -79,7 +79,9 @@ const TOP: i64 = 26;
 pub(super) fn range(changes: &[Change], now: DateTime<Utc>) -> (DateTime<Utc>, DateTime<Utc>) {
     let first = changes.first().map_or(now, |(first, _)| (*first).min(now));
     let offered = changes.last().map(|(_, offered)| offered.clone()).unwrap_or_default();
-    let last = offered.values().flatten().filter_map(|entry| entry.expires).max().unwrap_or(now).max(now);
+    let starts = |entry: &Offered| entry.stages.iter().filter_map(|stage| stage.start_time).map(|start| start.0).max();
+    let last = offered.values().flatten().filter_map(|entry| entry.expires.max(starts(entry)));
+    let last = last.max().unwrap_or(now).max(now);
     let ahead = ((last - now) * 11 / 10).max(TimeDelta::days(14));
     let behind = (now - first).max(ahead / 8);
     (now - behind, now + ahead)
@@ -106,6 +108,7 @@ pub(super) fn draw(id: &str, subject: &str, changes: &[Change], at: Moment, user
                     pattern id={(id) "-preview"} width="8" height="8" patternUnits="userSpaceOnUse" { path.p-stroke d="M0 8L8 0" {} }
                     pattern id={(id) "-deprecated"} width="6" height="6" patternUnits="userSpaceOnUse" { circle.p-ground cx="3" cy="3" r="1.3" {} }
                     pattern id={(id) "-expired"} width="7" height="7" patternUnits="userSpaceOnUse" { path.p-stroke d="M0 0L7 7M0 7L7 0" {} }
+                    pattern id={(id) "-unavailable"} width="8" height="8" patternUnits="userSpaceOnUse" { path.p-stroke d="M4 0V8M0 4H8" {} }
                     pattern id={(id) "-unclassified"} width="8" height="4" patternUnits="userSpaceOnUse" { path.p-stroke d="M0 2H8" {} }
                 }
                 text.faint x=(LEFT) y="14" { (from.format("%Y-%m-%d").to_string()) }
@@ -135,7 +138,7 @@ pub(super) fn draw(id: &str, subject: &str, changes: &[Change], at: Moment, user
                             }
                         }
                     }
-                    @if let Some(date) = current.iter().find(|entry| entry.version == *version).and_then(|entry| entry.expires) {
+                    @if let Some(date) = current.iter().find(|entry| entry.version == *version).and_then(|entry| at.expiration(entry)) {
                         @if date >= from && date <= to {
                             path.mark d={"M" (x(date)) " " (y + 4) "l7 9l-7 9l-7 -9z"} { title { (version) " " (if date < now { "expired" } else { "expires" }) " " (time::text(date)) } }
                         }

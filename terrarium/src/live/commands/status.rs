@@ -35,7 +35,7 @@ use crate::live::client::Client;
 use crate::live::landscapes::{bytes_in, size};
 use crate::live::{Which, ask, block_on, bootstrap, executable, up};
 use crate::output::{Form, Output};
-use ops::fleet::{gates, versions_of};
+use ops::fleet::{first_hash_pools, gates, versions_of};
 use ops::skew::unwise;
 use ops::spelling;
 
@@ -186,7 +186,9 @@ async fn look(client: &Client, with_rollouts: bool, now: DateTime<Utc>) -> Resul
     let mut warnings = skew(&landscape, profile);
     let gates = gates(&context).await;
     let versions: Vec<_> = shoots.iter().map(versions_of).collect();
-    warnings.extend(unwise(&landscape, &gardener_version, &versions, &gates, profile, now));
+    // Without a gardener-apiserver there are Secrets all the same.
+    let first_forms = first_hash_pools(&context).await.map_err(|error| Failure::Failed(error.to_string()))?;
+    warnings.extend(unwise(&landscape, &gardener_version, &versions, &gates, &first_forms, profile, now));
     Ok(Found {
         gardener_version,
         processes: pods.iter().map(process).collect(),
@@ -344,6 +346,7 @@ mod tests {
             "v1.120.0",
             &shoots.iter().map(versions_of).collect::<Vec<_>>(),
             &[],
+            &[],
             Profile::Documents,
             now.parse().expect("an instant"),
         )
@@ -399,7 +402,7 @@ mod tests {
         };
         let gates = [gate("InPlaceNodeUpdates", true), gate("UseNamespacedCloudProfile", true)];
         let now = "2025-11-01T00:00:00Z".parse().expect("an instant");
-        let found = unwise(&landscape(&all), "v1.128.0", &[], &gates, Profile::Documents, now);
+        let found = unwise(&landscape(&all), "v1.128.0", &[], &gates, &[], Profile::Documents, now);
         let found: Vec<&String> = found.iter().filter(|note| note.starts_with("W4")).collect();
         assert_eq!(
             found,
@@ -408,5 +411,18 @@ mod tests {
               start: unrecognized feature gate: UseNamespacedCloudProfile"
             ]
         );
+    }
+
+    #[test]
+    fn pools_that_the_next_minor_replaces_are_printed() {
+        let pools = ["shoot--demo--a/old".to_owned()];
+        let now = "2026-06-15T00:00:00Z".parse().expect("an instant");
+        for (version, is_told) in [("v1.144.0", false), ("v1.145.0", true), ("v1.146.0", false)] {
+            let all = landscape(&[("gardener-apiserver", version), ("gardenlet", version)]);
+            let found = unwise(&all, version, &[], &[], &pools, Profile::Documents, now);
+            let found: Vec<&String> = found.iter().filter(|note| note.starts_with("W7 NodesReplaced: ")).collect();
+            assert_eq!(found.len(), usize::from(is_told), "{version}: {found:?}");
+            assert!(found.iter().all(|note| note.ends_with("replaces the nodes: shoot--demo--a/old")), "{found:?}");
+        }
     }
 }

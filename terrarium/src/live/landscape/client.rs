@@ -3,15 +3,10 @@
 
 use std::path::PathBuf;
 
-use api::cluster;
-use api::constants::namespace;
-use api::kubernetes::coordination::Lease;
-use api::operator::Garden;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Random};
-use controller::{Api, ListOptions};
+use host::clock_object;
 use host::clock_service::ClockState;
-use host::{clock_object, registry};
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use process::https::{self, Credentials};
@@ -140,13 +135,8 @@ impl Client {
     /// The landscape does not answer.
     pub(crate) async fn gardener_version(&self) -> Result<String, Failure> {
         let failed = |error: controller::Error| Failure::Failed(format!("landscape {}: {error}", self.facts.name));
-        let (context, all) = (self.context(), ListOptions::default());
-        let gardens = Api::<Garden>::all(&context, cluster::RUNTIME).list(&all).await.map_err(failed)?.0;
-        let leases = Api::<Lease>::namespaced(&context, cluster::GARDEN, namespace::INSTANCES).list(&all).await;
-        let leases = leases.map_err(failed)?.0;
-        let mut landscape = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
-        landscape.garden = gardens.into_iter().find_map(|garden| Some(garden.status.gardener?.version));
-        Ok(landscape.gardener().unwrap_or_else(|| self.facts.gardener()).to_owned())
+        let running = ops::release::running(&self.context()).await.map_err(failed)?;
+        Ok(running.unwrap_or_else(|| self.facts.gardener().to_owned()))
     }
 
     /// Head of the log.
