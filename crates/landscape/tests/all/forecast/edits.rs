@@ -70,7 +70,7 @@ pub(super) fn edited(
 /// To another version that may be taken now.
 fn raise(world: &World, ordinal: u64, shoot: &mut Shoot, offered: &CloudProfileSpec, now: DateTime<Utc>) {
     let Ok(current) = Version::parse(&shoot.spec.kubernetes.version) else { return };
-    let at = Moment::new(now, domain::release::DOCUMENTED);
+    let at = Moment::new(now, world.release());
     let choices: Vec<&String> = offered
         .kubernetes
         .versions

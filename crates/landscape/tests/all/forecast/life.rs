@@ -10,9 +10,12 @@ use controller::{Api, Patch};
 use domain::cloud_profile::{self, NAMESPACED_CLOUD_PROFILE};
 use domain::forecast::Offer;
 use domain::reconcile::is_hibernation_enabled;
+use domain::skew::releases;
 use domain::validation::shoot::Gates;
+use domain::worker_pool::HashVersion;
 use eventlog::Entry;
-use landscape::{Options, preset, wait};
+use landscape::preset::{self, Preset};
+use landscape::{Options, wait};
 use serde_json::json;
 
 use super::edits;
@@ -48,6 +51,8 @@ pub(crate) struct Life {
     pub(crate) entries: Vec<Arc<Entry>>,
     pub(crate) random: Random,
     pub(crate) gates: Gates,
+    /// Form in which pools are hashed.
+    pub(crate) form: HashVersion,
     /// Edits of Shoots that the server took.
     pub(crate) edits: usize,
     /// Changes of profiles that the server took.
@@ -67,7 +72,10 @@ impl Life {
     pub(crate) fn of(seed: u64) -> Self {
         let world = World::new(seed, instant(START));
         let gates = world.gates();
-        let mut audited = Audited::start(Options { gates, ..Options::new(seed, instant(START)) });
+        let (gardener_version, kubernetes_version) =
+            (format!("{}", world.gardener()), releases::usual_kubernetes(world.gardener()));
+        let usual = Options::new(seed, instant(START));
+        let mut audited = Audited::start(Options { gates, gardener_version, kubernetes_version, ..usual });
         let mut game = Game::begin(&world, &mut audited);
         for event in world.events() {
             game.audited.until(&event.at.max(game.audited.landscape.now()).to_rfc3339());
@@ -87,8 +95,8 @@ impl Life {
         let last = audited.run(profiles.get(&namespaced.metadata.name)).expect("it is there").status.cloud_profile_spec;
         let merged = extended.changes.last().map_or(&extended.first, |(_, spec)| spec);
         assert_eq!(&last.kubernetes, &merged.kubernetes, "seed {seed}: what a NamespacedCloudProfile comes to");
-        let random = audited.landscape.random().clone();
-        Self { stretches, entries: audited.entries(), random, gates, edits, reoffered, plain, extended }
+        let (random, form) = (audited.landscape.random().clone(), world.form());
+        Self { stretches, entries: audited.entries(), random, gates, form, edits, reoffered, plain, extended }
     }
 }
 
@@ -111,7 +119,16 @@ impl<'a> Game<'a> {
     /// Profiles and Shoots, before the first window.
     fn begin(world: &'a World, audited: &'a mut Audited) -> Self {
         let admin = audited.admin.clone();
-        audited.until_done("2023-06-15T12:01:00Z", preset::create(&admin));
+        let created = async {
+            let preset = Preset::of(world.gardener());
+            preset.create(&admin, preset.expiration(instant(START))).await?;
+            if preset.has_credentials_binding() {
+                let bindings = Api::namespaced(&admin, "garden", preset::NAMESPACE);
+                bindings.create(&preset::secret_binding()).await?;
+            }
+            Ok(())
+        };
+        audited.until_done("2023-06-15T12:01:00Z", created);
         let profiles = Api::<CloudProfile>::all(&admin, "garden");
         let stored = audited.run(profiles.get("local")).expect("the preset has it");
         let profile = audited.run(profiles.replace(&world.profile(stored))).expect("a valid CloudProfile");

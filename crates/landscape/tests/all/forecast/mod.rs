@@ -2,7 +2,7 @@
 //! A forecast tells what the landscape does: the same versions, failures, migrations and operations of the same Shoots at
 //! the same instants, and nodes are replaced or restarted when it says so.
 //!
-//! Each seed makes a world of its own, which lives for 60 days while its CloudProfiles change and people edit its Shoots
+//! Each seed makes a world of its own, of one of nine releases of Gardener, which lives for 60 days while its CloudProfiles change and people edit its Shoots
 //! ([`world`], [`edits`], [`life`]). Of each Shoot a forecast is made from the object as it stands, up to its next edit,
 //! and compared with what the log tells of that stretch ([`story`]).
 //!
@@ -18,7 +18,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use domain::forecast::{self, Change, Settings, Subject};
-use domain::worker_pool::{Effect, HashVersion};
+use domain::worker_pool::Effect;
 
 use life::Life;
 use story::Story;
@@ -109,7 +109,7 @@ fn check(seed: u64) -> Seen {
             until: stretch.until,
             draw: &draw,
             gates: life.gates,
-            forms: &|_| HashVersion::V1.into(),
+            forms: &|_| life.form.into(),
         };
         let changes = forecast::course(&stretch.given, life.offer_of(&stretch.given), &settings).changes;
         if let Err(difference) = told.agrees(stretch, &changes) {

@@ -8,9 +8,12 @@ use api::core::{
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::Random;
+use domain::release::{Release, Releases};
+use domain::skew::{GardenerVersion, releases};
 use domain::validation::shoot::Gates;
 use domain::versions::Version;
-use landscape::preset;
+use domain::worker_pool::HashVersion;
+use landscape::preset::{self, Preset};
 use serde_json::{Value, json};
 
 /// Shoots of a world.
@@ -19,7 +22,9 @@ pub(crate) const SHOOTS: u64 = 4;
 /// Name of the NamespacedCloudProfile.
 pub(crate) const EXTENDED: &str = "extended";
 
-const FIRST_MINOR: u64 = 28;
+/// Minors of Gardener that worlds run.
+const GARDENERS: [u64; 9] = [120, 121, 124, 127, 133, 137, 142, 147, 149];
+/// Minors of Kubernetes that a CloudProfile offers: the newest that the release of Gardener runs.
 const MINORS: u64 = 5;
 const PATCHES: u64 = 3;
 const EDITS: u64 = 3;
@@ -37,6 +42,13 @@ const WINDOWS: [(&str, &str); 9] = [
     ("234500+0000", "001500+0000"),
     ("060000+0000", "110000+0000"),
 ];
+
+/// Releases that do not complete the rotation of the encryption key of etcd on their own.
+const ENCRYPTION_KEYS_IN_TWO_STEPS: Releases = Releases::until(128);
+/// Releases that rotate the encryption key of etcd on their own unless a Shoot forbids it.
+const AUTOMATIC_ROTATION: Releases = Releases::since(141);
+/// Releases in which pools have the second form of the hash.
+const SECOND_FORM: Releases = Releases::since(126);
 
 /// Operations that a hibernated Shoot takes, then others, then those that need a feature gate.
 const OPERATIONS: [&str; 10] = [
@@ -79,16 +91,40 @@ pub(crate) struct World {
     random: Random,
     seed: u64,
     start: DateTime<Utc>,
+    gardener: GardenerVersion,
+    /// Oldest minor of Kubernetes that is offered.
+    first_minor: u64,
 }
 
 impl World {
     pub(crate) fn new(seed: u64, start: DateTime<Utc>) -> Self {
-        Self { random: Random::new(seed), seed, start }
+        let random = Random::new(seed);
+        let choices = GARDENERS.len() as u64;
+        let gardener = usize::try_from(seed % choices).expect("small");
+        let gardener = GardenerVersion::release(1, GARDENERS[gardener], 0);
+        let first_minor = releases::kubernetes_minors(&gardener).1 + 1 - MINORS;
+        Self { random, seed, start, gardener, first_minor }
     }
 
-    /// Every other world lets nodes wait in a rotation.
+    /// Version of Gardener.
+    pub(crate) const fn gardener(&self) -> &GardenerVersion {
+        &self.gardener
+    }
+
+    pub(crate) fn release(&self) -> Release {
+        self.gardener.served_release()
+    }
+
+    /// Every other world lets nodes wait in a rotation, and those of releases that always do.
     pub(crate) fn gates(&self) -> Gates {
-        Gates { credentials_rotation_without_workers_rollout: self.seed % 2 == 1, ..Gates::default() }
+        let is_set = (self.seed % 2 == 1).then_some(true);
+        let waits = releases::gate_is_on(&self.gardener, "CredentialsRotationWithoutWorkersRollout", is_set);
+        Gates { credentials_rotation_without_workers_rollout: waits, release: self.release(), ..Gates::default() }
+    }
+
+    /// Form in which pools are hashed.
+    pub(crate) fn form(&self) -> HashVersion {
+        if SECOND_FORM.contain(self.release()) { HashVersion::V2 } else { HashVersion::V1 }
     }
 
     pub(crate) fn below(&self, bound: u64, what: &str, ordinal: u64) -> u64 {
@@ -141,7 +177,7 @@ impl World {
         profile.spec.kubernetes.versions = (0..MINORS * PATCHES)
             .filter(|index| index % PATCHES == 0 || self.below(5, "left-out", *index) > 0)
             .map(|index| {
-                let version = format!("1.{}.{}", FIRST_MINOR + index / PATCHES, 1 + index % PATCHES);
+                let version = format!("1.{}.{}", self.first_minor + index / PATCHES, 1 + index % PATCHES);
                 let classification = match (index % PATCHES, self.below(5, "kubernetes-class", index)) {
                     (0, 0 | 1) => Some("supported"),
                     (1.., 0) => Some("preview"),
@@ -172,7 +208,10 @@ impl World {
                 _ => None,
             };
             let is_constrained = index > 0 && self.below(6, "constrained", ordinal) == 0;
-            let constraint = || (*self.pick(&["< 1.30", ">= 1.29", "~1.31"], "constraint", ordinal)).to_owned();
+            let constraint = || {
+                let (operator, minor) = self.pick(&[("< 1.", 2), (">= 1.", 1), ("~1.", 3)], "constraint", ordinal);
+                format!("{operator}{}", self.first_minor + minor)
+            };
             MachineImageVersion {
                 version: format!("{}.{}.{}", 1 + index / 6, index / 2 % 3, index % 2),
                 expiration_date: self.date("image", ordinal).map(Time::from_instant),
@@ -249,7 +288,7 @@ impl World {
     /// The CloudProfile after a change at an instant.
     pub(crate) fn changed(&self, number: u64, mut profile: CloudProfile, at: DateTime<Utc>) -> CloudProfile {
         let soon = Time::from_instant(at + self.hours(100, "soon", number));
-        let minor = FIRST_MINOR + self.below(MINORS, "changed-minor", number);
+        let minor = self.first_minor + self.below(MINORS, "changed-minor", number);
         let spec = &mut profile.spec;
         let list = &mut spec.kubernetes.versions;
         let is_of_minor = |entry: &ExpirableVersion| entry.version.starts_with(&format!("1.{minor}."));
@@ -279,9 +318,9 @@ impl World {
                 image.versions[..half].iter_mut().for_each(|entry| entry.expiration_date = Some(soon));
             }),
             6 => spec.machine_images.iter_mut().for_each(|image| {
-                let constraint = *self.pick(&["< 1.31", ">= 1.29"], "new-constraint", number);
+                let (operator, minor) = self.pick(&[("< 1.", 3), (">= 1.", 1)], "new-constraint", number);
                 let entry = image.versions.last_mut().expect("there are some");
-                entry.kubelet_version_constraint = Some(constraint.to_owned());
+                entry.kubelet_version_constraint = Some(format!("{operator}{}", self.first_minor + minor));
             }),
             _ => list.iter_mut().for_each(|entry| entry.expiration_date = None),
         }
@@ -291,8 +330,12 @@ impl World {
 
     /// A Shoot: without workers, or with small pools.
     pub(crate) fn shoot(&self, index: u64, profile: &CloudProfile) -> Shoot {
-        let mut shoot = preset::shoot(&name(index));
-        let minor = FIRST_MINOR + self.below(MINORS - 2, "minor", index);
+        let mut shoot = Preset::of(&self.gardener).shoot(&name(index));
+        let minor = self.first_minor + self.below(MINORS - 2, "minor", index);
+        if minor < 34 && self.below(2, "secret-binding", index) == 0 {
+            shoot.spec.credentials_binding_name = None;
+            shoot.spec.secret_binding_name = Some("local".to_owned());
+        }
         shoot.spec.kubernetes.version = format!("1.{minor}.1");
         if self.below(3, "extended", index) == 0 {
             shoot.spec.cloud_profile = Some(reference(true));
@@ -306,12 +349,24 @@ impl World {
         if index == 0 {
             auto_update.machine_image_version = None;
         }
+        // Rotations on their own are the subject of other tests.
+        maintenance.auto_rotation = serde_json::from_value(if AUTOMATIC_ROTATION.contain(self.release()) {
+            json!({"credentials": {"etcdEncryptionKey": {"rotationPeriod": "0s"}}})
+        } else {
+            Value::Null
+        })
+        .expect("an automatic rotation");
         shoot.spec.hibernation = self.hibernation(index);
-        self.configure(&mut shoot, index);
+        if minor < 31 {
+            self.configure_before_131(&mut shoot, index);
+        } else {
+            self.configure_since_131(&mut shoot, index, minor);
+        }
         if index == 0 {
             shoot.spec.provider.workers.clear();
             shoot.spec.networking = None;
             shoot.spec.secret_binding_name = None;
+            shoot.spec.credentials_binding_name = None;
             shoot.spec.kubernetes.kubelet = None;
             return shoot;
         }
@@ -331,7 +386,7 @@ impl World {
         image.version = Some(offered.versions[0].version.clone());
         if self.below(2, "own-version", ordinal) == 0 {
             // A pool may stay behind.
-            let behind = minor.saturating_sub(self.below(2, "behind", ordinal)).max(FIRST_MINOR);
+            let behind = minor.saturating_sub(self.below(2, "behind", ordinal)).max(self.first_minor);
             worker.kubernetes = Some(WorkerKubernetes { version: Some(format!("1.{behind}.1")), kubelet: None });
         }
         worker
@@ -353,8 +408,33 @@ impl World {
         }
     }
 
-    /// What new versions forbid, and so is migrated.
-    fn configure(&self, shoot: &mut Shoot, index: u64) {
+    /// Sets fields that Kubernetes 1.33 and 1.35 refuse and the maintenance of newer releases removes.
+    fn configure_since_131(&self, shoot: &mut Shoot, index: u64, minor: u64) {
+        let kubernetes = match self.below(6, "configured", index) {
+            0 if minor < 33 && index > 0 => json!({
+                "kubeControllerManager": {"podEvictionTimeout": "5m"},
+                "clusterAutoscaler": {"maxEmptyBulkDelete": 5},
+            }),
+            0 | 1 if minor < 35 => json!({
+                "kubeAPIServer": {"enableAnonymousAuthentication": true, "watchCacheSizes": {"default": 100}},
+            }),
+            2 if minor < 35 && index > 0 => json!({"kubeScheduler": {"kubeMaxPDVols": "20"}}),
+            3 if minor < 35 && index > 0 => {
+                shoot.spec.addons =
+                    Some(serde_json::from_value(json!({"nginxIngress": {"enabled": true}})).expect("addons"));
+                json!({})
+            }
+            _ => json!({}),
+        };
+        let mut tree = serde_json::to_value(&shoot.spec.kubernetes).expect("a tree");
+        for (field, value) in kubernetes.as_object().expect("fields") {
+            tree[field] = value.clone();
+        }
+        shoot.spec.kubernetes = serde_json::from_value(tree).expect("a configuration");
+    }
+
+    /// Sets fields that Kubernetes 1.31 and 1.32 refuse and maintenance removes.
+    fn configure_before_131(&self, shoot: &mut Shoot, index: u64) {
         let kubernetes = &mut shoot.spec.kubernetes;
         let (kubelet, server) = match self.below(6, "configured", index) {
             0 => (json!({"systemReserved": {"memory": "1Gi"}, "kubeReserved": {"memory": "1Gi", "cpu": "80m"}}), None),
@@ -380,9 +460,12 @@ impl World {
     /// An operation that can begin.
     pub(crate) fn some_operation(&self, is_asleep: bool, ordinal: u64) -> &'static str {
         let may_wait = self.gates().credentials_rotation_without_workers_rollout;
-        let choices: &[&'static str] =
-            if is_asleep { &OPERATIONS[..4] } else { &OPERATIONS[..if may_wait { 10 } else { 8 }] };
-        self.pick::<&'static str>(choices, "operation", ordinal)
+        let choices = if is_asleep { &OPERATIONS[..4] } else { &OPERATIONS[..if may_wait { 10 } else { 8 }] };
+        let in_two_steps = ENCRYPTION_KEYS_IN_TWO_STEPS.contain(self.release());
+        let rotates_etcd = |operation: &str| operation.contains("etcd") || operation.starts_with("rotate-credentials");
+        let choices: Vec<&'static str> =
+            choices.iter().copied().filter(|operation| in_two_steps || !rotates_etcd(operation)).collect();
+        self.pick::<&'static str>(&choices, "operation", ordinal)
     }
 }
 
