@@ -279,8 +279,17 @@ impl Change {
             }
             (None, None) => refusal::of_validation(&asked, &self.old, gates),
         };
-        let forms = if self.is_of_landscape { self.world.forms(&self.old) } else { PoolForms::from(latest) };
-        let effects = worker_pool::effects(&self.old, &new, &forms);
+        let mut forms = PoolForms::all(latest, gates.release);
+        if self.is_of_landscape {
+            forms = PoolForms { release: gates.release, ..self.world.forms(&self.old) };
+        }
+        let mut effects = worker_pool::effects(&self.old, &new, &forms);
+        for (pool, effect) in &mut effects {
+            if forms.ends(pool) {
+                effect.effect = effect.effect.max(Effect::Rolling);
+                effect.triggers.push(format!("first form of the hash, which {} does not have", gates.release));
+            }
+        }
         Ok((self.pools(&effects, refused.as_deref()), refused))
     }
 

@@ -110,6 +110,8 @@ pub struct HashInputs {
     pub cri: Option<String>,
     /// `spec.systemComponents.nodeLocalDNS.enabled`
     pub node_local_dns: bool,
+    /// True if kube-proxy runs in mode `IPVS`.
+    pub is_ipvs: bool,
     /// Start of the rotation of certificate authorities that counts for this pool.
     pub ca_rotation: Option<Time>,
     /// Start of the rotation of the service account key that counts for this pool.
@@ -181,6 +183,12 @@ impl HashInputs {
                 .as_ref()
                 .and_then(|components| components.node_local_dns.as_ref())
                 .is_some_and(|dns| dns.enabled),
+            is_ipvs: shoot
+                .spec
+                .kubernetes
+                .kube_proxy
+                .as_ref()
+                .is_some_and(|proxy| proxy.mode.as_deref() == Some("IPVS")),
             ca_rotation: authorities.and_then(|rotation| {
                 rotation_time(pool, rotation.last_initiation_time, &rotation.pending_workers_rollouts)
             }),

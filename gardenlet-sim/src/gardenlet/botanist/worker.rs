@@ -56,7 +56,7 @@ impl Botanist {
         let strategy = UpdateStrategy::of(pool.update_strategy.as_deref());
         let inputs = worker_pool::HashInputs::of_shoot(shoot, pool);
         let version = self.hash_version(&pool.name);
-        let key = inputs.osc_key(version);
+        let key = inputs.osc_key(version, self.gardenlet.release());
         let present = present.and_then(|worker| worker.spec.pools.iter().find(|each| each.name == pool.name));
         let node_template = match present {
             Some(present) if present.machine_type == pool.machine.r#type && present.node_template.is_some() => {
@@ -209,7 +209,8 @@ impl Botanist {
         let nodes = &self.gardenlet.stores.nodes;
         let outdated = || {
             let nodes = nodes.list_in_cluster(&self.technical_id);
-            outdated_node(&self.shoot, |pool| self.hash_version(pool), nodes.iter().map(|node| &**node))
+            let release = self.gardenlet.release();
+            outdated_node(&self.shoot, |pool| self.hash_version(pool), release, nodes.iter().map(|node| &**node))
         };
         let timeout = update_timeout(&self.shoot.metadata.annotations);
         let done = || outdated().is_none().then_some(());
