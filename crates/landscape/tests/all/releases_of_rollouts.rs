@@ -157,6 +157,30 @@ fn releases_before_135_roll_no_pool_of_several_zones() {
     assert_eq!(pools(&mut audited), [rolled, other]);
 }
 
+/// The time that the creation of a machine may take, by a pool's MachineDeployments.
+fn creation_timeouts(audited: &mut Audited, pool: &str) -> Vec<Option<String>> {
+    let api = Api::<MachineDeployment>::namespaced(&audited.admin, "seed--local", "shoot--demo--local");
+    let selector = ListOptions::labelled(&format!("worker.gardener.cloud/pool={pool}"));
+    let (found, _) = audited.run(api.list(&selector)).expect("MachineDeployments");
+    found.into_iter().map(|one| one.spec.template.spec.creation_timeout.map(|timeout| timeout.to_string())).collect()
+}
+
+#[test]
+fn machine_types_set_the_creation_timeout_and_roll_nothing() {
+    let mut audited = landscape("v1.137.0");
+    let before = pools(&mut audited);
+    assert_eq!(creation_timeouts(&mut audited, "local"), [None]);
+    let profiles = Api::<CloudProfile>::all(&audited.admin, "garden");
+    let mut profile = audited.run(profiles.get("local")).expect("the preset has it");
+    profile.spec.machine_types[0].machine_controller_manager =
+        Some(serde_json::from_value(json!({"machineCreationTimeout": "45m"})).expect("settings"));
+    audited.run(profiles.replace(&profile)).expect("the CloudProfile is valid");
+    annotate(&mut audited, "reconcile").expect("accepted");
+    reconciled(&mut audited, "2023-07-27T22:00:00Z");
+    assert_eq!(creation_timeouts(&mut audited, "local"), [Some("45m0s".to_owned())]);
+    assert_eq!(pools(&mut audited), before);
+}
+
 /// Stops the landscape's components and starts them in another version.
 fn upgrade(audited: &mut Audited, version: &str) {
     let landscape = &mut audited.landscape;

@@ -102,7 +102,7 @@ impl Botanist {
                 .collect(),
             kubelet_data_volume_name: pool.kubelet_data_volume_name.clone(),
             zones: pool.zones.clone(),
-            machine_controller_manager: pool.machine_controller_manager.clone(),
+            machine_controller_manager: worker_pool::machine_settings(pool, machine_type, self.gardenlet.release()),
             kubernetes_version: Some(worker_pool::kubernetes_version(shoot, pool).to_owned()),
             kubelet_config: worker_pool::kubelet_config(shoot, pool).cloned(),
             node_template,
