@@ -234,6 +234,11 @@ impl Landscape {
         self.context(identity, user, self.clients.clone())
     }
 
+    /// Sets the version of Gardener of components that start from now on.
+    pub fn set_gardener_version(&mut self, version: &str) {
+        version.clone_into(&mut self.options.gardener_version);
+    }
+
     /// Starts a component that does not run.
     pub fn start_component(&mut self, component: Component) {
         if !self.components.contains_key(&component) {

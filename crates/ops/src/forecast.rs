@@ -12,7 +12,7 @@ use domain::release::Release;
 use domain::skew::GardenerVersion;
 use domain::skew::releases::gate_is_on;
 use domain::validation::shoot::Gates;
-use domain::worker_pool::{Effect, HashVersion};
+use domain::worker_pool::{Effect, HashVersion, PoolForms};
 
 use crate::lines::Line;
 use crate::rows::{self, Row};
@@ -230,6 +230,11 @@ pub fn gates_for(release: Release) -> Gates {
         disable_nginx_ingress_in_shoot: false,
         release,
     }
+}
+
+/// Forms of pools that a gardenlet of a release has made, with its default gates.
+pub fn pool_forms(release: Release) -> PoolForms {
+    PoolForms::all(hash_version(release), release)
 }
 
 /// The form of hash that a gardenlet of a release uses by default.

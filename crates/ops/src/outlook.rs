@@ -162,7 +162,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::forecast::{gates_for, hash_version};
+    use crate::forecast::{gates_for, pool_forms};
 
     const NOW: &str = "2023-07-27T20:00:00Z";
 
@@ -194,7 +194,7 @@ mod tests {
             until: now + TimeDelta::days(90),
             draw: &draw,
             gates: gates_for(DOCUMENTED),
-            forms: &|_| hash_version(DOCUMENTED).into(),
+            forms: &|_| pool_forms(DOCUMENTED),
         };
         let offer = Offer { name: "local".to_owned(), first: profile.spec.clone(), changes: Vec::new() };
         let changes = course(&shoot, &offer, &settings).changes;

@@ -279,8 +279,17 @@ impl Change {
             }
             (None, None) => refusal::of_validation(&asked, &self.old, gates),
         };
-        let forms = if self.is_of_landscape { self.world.forms(&self.old) } else { PoolForms::from(latest) };
-        let effects = worker_pool::effects(&self.old, &new, &forms);
+        let mut forms = PoolForms::all(latest, gates.release);
+        if self.is_of_landscape {
+            forms = PoolForms { release: gates.release, ..self.world.forms(&self.old) };
+        }
+        let mut effects = worker_pool::effects(&self.old, &new, &forms);
+        for (pool, effect) in &mut effects {
+            if forms.ends(pool) {
+                effect.effect = effect.effect.max(Effect::Rolling);
+                effect.triggers.push(format!("first form of the hash, which {} does not have", gates.release));
+            }
+        }
         Ok((self.pools(&effects, refused.as_deref()), refused))
     }
 
@@ -436,6 +445,66 @@ mod tests {
         );
         assert_eq!(of(&[("a", "small"), ("c", "small")], "no"), ["a none", "c rejected", "b rejected"]);
         assert_eq!(of(&[("a", "small"), ("b", "small")], "spec.region: no"), ["a none", "b none"]);
+    }
+
+    /// A landscape of 1.120, whose pools have the first form of the hash, by the rules of a release.
+    #[test]
+    fn pools_of_the_first_form_roll_with_a_release_without_it() {
+        for (minor, expected) in
+            [(120, Effect::None), (145, Effect::None), (146, Effect::Rolling), (149, Effect::Rolling)]
+        {
+            let same = shoot(&[("a", "small")]);
+            let change = Change {
+                old: same.clone(),
+                new: same,
+                world: World::new(domain::release::DOCUMENTED),
+                nodes: BTreeMap::new(),
+                now: DateTime::UNIX_EPOCH,
+                is_of_landscape: true,
+                answer: Some(None),
+            };
+            let gates = Gates { release: domain::release::Release(minor), ..Gates::default() };
+            let (pools, _) = change.judge(None, Hashing { gates, latest: HashVersion::V2 }).expect("no operation");
+            assert_eq!(pools[0].outcome, Outcome::Changed(expected), "v1.{minor}");
+            let told = format!("first form of the hash, which v1.{minor} does not have");
+            assert_eq!(pools[0].triggers.contains(&told), expected == Effect::Rolling, "{:?}", pools[0].triggers);
+        }
+    }
+
+    /// Operations that a user may preview, the release, and the effect on pools `a` and `b`.
+    #[test]
+    fn operations_that_name_pools_roll_them() {
+        for (operation, expected) in [
+            ("rollout-workers=a", ["rolling", "none"]),
+            ("rollout-workers=*", ["rolling", "rolling"]),
+            ("rotate-ssh-keypair;rollout-workers=b", ["none", "rolling"]),
+        ] {
+            let same = shoot(&[("a", "small"), ("b", "small")]);
+            let change = Change {
+                old: same.clone(),
+                new: same,
+                world: World::new(domain::release::NEWEST),
+                nodes: BTreeMap::new(),
+                now: DateTime::UNIX_EPOCH,
+                is_of_landscape: false,
+                answer: Some(None),
+            };
+            let gates = Gates { release: domain::release::NEWEST, ..Gates::default() };
+            let hashing = Hashing { gates, latest: HashVersion::V2 };
+            let (pools, _) = change.judge(Some(operation), hashing).expect("an operation");
+            assert_eq!([pools[0].effect(), pools[1].effect()], expected, "{operation}");
+        }
+        let change = Change {
+            old: shoot(&[]),
+            new: shoot(&[]),
+            world: World::new(domain::release::NEWEST),
+            nodes: BTreeMap::new(),
+            now: DateTime::UNIX_EPOCH,
+            is_of_landscape: false,
+            answer: Some(None),
+        };
+        let hashing = Hashing { gates: Gates::default(), latest: HashVersion::V2 };
+        assert!(change.judge(Some("nonsense"), hashing).is_err());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use domain::worker_pool::{Forms, PoolForms, StoredKeys};
 use process::Context;
 
 use crate::Error;
-use crate::forecast::hash_version;
+use crate::forecast::{hash_version, pool_forms};
 use crate::given::{Remarks, and_more};
 
 /// Profiles and Shoots.
@@ -134,7 +134,7 @@ impl World {
 
     /// How the pools of a Shoot are hashed; where that is not known, as new ones are.
     pub fn forms(&self, shoot: &Shoot) -> PoolForms {
-        self.forms.get(&name_of(shoot)).cloned().unwrap_or_else(|| hash_version(self.release).into())
+        self.forms.get(&name_of(shoot)).cloned().unwrap_or_else(|| pool_forms(self.release))
     }
 
     /// Notes versions and images that Shoots use and their profiles do not have.
@@ -200,7 +200,7 @@ fn forms_of(shoot: &Shoot, keys: &[Secret], release: Release) -> Option<PoolForm
     let stored: Vec<StoredKeys> = yaml::from_slice(&own.data.get(StoredKeys::DATA)?.0).ok()?;
     let pools: BTreeMap<String, Forms> = stored.iter().map(|entry| (entry.name.clone(), entry.forms())).collect();
     let latest = pools.values().map(|forms| forms.latest).max().unwrap_or_else(|| hash_version(release));
-    Some(PoolForms { pools, others: latest.into() })
+    Some(PoolForms { pools, others: latest.into(), release })
 }
 
 /// `NAMESPACE/NAME`.

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use clock::Random;
 use domain::forecast::{self, Change, Course, Offer, Settings};
 use domain::window::Span;
-use ops::forecast::{gates_for, hash_version};
+use ops::forecast::{gates_for, pool_forms};
 
 use crate::view::View;
 
@@ -53,7 +53,7 @@ fn with_course<T>(
     let random = Random::new(view.dashboard.options().seed);
     let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
     let release = view.release();
-    let forms = |_: &Shoot| hash_version(release).into();
+    let forms = |_: &Shoot| pool_forms(release);
     let settings = Settings { from: view.now(), until, draw: &draw, gates: gates_for(release), forms: &forms };
     of(forecast::course(shoot, offer, &settings), &settings)
 }

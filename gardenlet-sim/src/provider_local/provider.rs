@@ -16,7 +16,9 @@ use api::terrarium::{self, Fault};
 use apimachinery::Resource;
 use chrono::TimeDelta;
 use controller::{Api, Error, Index, ListOptions, ObjectKey, Recorder, Reflector, Store};
+use domain::release::{NEWEST, Release};
 use domain::rollout::{Arguments, Parameter};
+use domain::skew::GardenerVersion;
 use parking_lot::Mutex;
 use process::Context;
 
@@ -141,6 +143,12 @@ impl Provider {
         for start in reflectors {
             start();
         }
+    }
+
+    /// Release of the extension library by whose rules it works.
+    pub(super) fn release(&self) -> Release {
+        let version = GardenerVersion::parse(&self.context.identity.version);
+        version.map_or(NEWEST, |version| version.served_release())
     }
 
     /// Requests for a kind in a namespace of the seed.

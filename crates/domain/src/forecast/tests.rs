@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::*;
 use crate::defaulting;
-use crate::worker_pool::HashVersion;
+use crate::worker_pool::{HashVersion, PoolForms};
 
 fn instant(text: &str) -> DateTime<Utc> {
     text.parse().expect("RFC 3339")
@@ -83,7 +83,7 @@ fn settings() -> Settings<'static> {
         until: instant("2025-07-15T12:00:00Z"),
         draw: &draw,
         gates: Gates::default(),
-        forms: &|_| HashVersion::V1.into(),
+        forms: &|_| PoolForms::all(HashVersion::V1, crate::release::DOCUMENTED),
     }
 }
 

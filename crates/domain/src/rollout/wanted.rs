@@ -15,6 +15,8 @@ use api::machine::{
 use apimachinery::meta::{LabelSelector, ObjectMeta, RawExtension};
 use serde_json::{Value, json};
 
+use crate::release::Release;
+
 use super::zones::{Share, distribute, suffixes};
 use crate::worker_pool::{HashInputs, UpdateStrategy};
 
@@ -46,15 +48,16 @@ pub struct ClassFacts {
     pub kubernetes_version: String,
 }
 
-/// All MachineDeployments that `worker` wants, in order of pools and zones. `shoot` is the Shoot in its Cluster.
+/// All MachineDeployments that `worker` wants, in order of pools and zones, by the rules of the extension library's release.
+/// `shoot` is the Shoot in its Cluster.
 ///
 /// Unlike upstream's provider-local, every simulated provider divides a pool that names zones.
 /// Source: extensions/pkg/controller/worker/machines.go, pkg/provider-local/controller/worker/machines.go @ v1.120.0.
-pub fn machine_deployments<'a>(worker: &'a Worker, shoot: &Shoot) -> Vec<Wanted<'a>> {
+pub fn machine_deployments<'a>(worker: &'a Worker, shoot: &Shoot, release: Release) -> Vec<Wanted<'a>> {
     let mut wanted = Vec::new();
     for pool in &worker.spec.pools {
-        let hash =
-            HashInputs::of_extension_pool(shoot, pool).machine_class_hash(pool.node_agent_secret_name.as_deref());
+        let inputs = HashInputs::of_extension_pool(shoot, pool);
+        let hash = inputs.machine_class_hash(pool.node_agent_secret_name.as_deref(), release);
         let shares = distribute(pool.minimum, pool.maximum, &pool.max_surge, &pool.max_unavailable, pool.zones.len());
         for (index, (share, suffix)) in shares.into_iter().zip(suffixes(pool.zones.len())).enumerate() {
             let zone = pool.zones.get(index).map_or("", String::as_str);
@@ -243,6 +246,7 @@ mod tests {
     use apimachinery::meta::IntOrString;
 
     use super::*;
+    use crate::release::DOCUMENTED;
 
     fn worker(zones: &[&str]) -> Worker {
         let mut worker = Worker { metadata: ObjectMeta::named("shoot--demo--local", "local"), ..Worker::default() };
@@ -264,7 +268,7 @@ mod tests {
     #[test]
     fn a_pool_with_zones_has_a_deployment_for_each() {
         let worker = worker(&["a", "b"]);
-        let wanted = machine_deployments(&worker, &Shoot::default());
+        let wanted = machine_deployments(&worker, &Shoot::default(), DOCUMENTED);
         let names: Vec<_> = wanted.iter().map(|wanted| (wanted.name.as_str(), wanted.zone)).collect();
         assert_eq!(names, [("shoot--demo--local-w-z1", "a"), ("shoot--demo--local-w-z2", "b")]);
         assert_eq!((wanted[0].share.minimum, wanted[1].share.maximum), (2, 2));
@@ -282,7 +286,7 @@ mod tests {
     #[test]
     fn a_pool_without_zones_has_one() {
         let worker = worker(&[]);
-        let wanted = machine_deployments(&worker, &Shoot::default());
+        let wanted = machine_deployments(&worker, &Shoot::default(), DOCUMENTED);
         assert_eq!(wanted[0].name, "shoot--demo--local-w");
         let deployment = wanted[0].machine_deployment(None, 3);
         assert_eq!(deployment.spec.template.spec.class.name, wanted[0].class_name);
@@ -296,7 +300,7 @@ mod tests {
     #[test]
     fn an_existing_deployment_keeps_what_others_own() {
         let worker = worker(&[]);
-        let wanted = machine_deployments(&worker, &Shoot::default());
+        let wanted = machine_deployments(&worker, &Shoot::default(), DOCUMENTED);
         let mut existing = wanted[0].machine_deployment(None, 4);
         existing.metadata.annotations.insert("theirs".into(), "1".into());
         existing.spec.template.metadata.annotations.insert("rollout-workers".into(), "2025-11-14".into());

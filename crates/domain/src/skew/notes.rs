@@ -14,7 +14,7 @@ use chrono::{DateTime, Utc};
 use super::releases::{MAINTAINED_MINORS, check_gate, kubernetes_minors, newest_release, supports_kubernetes};
 use super::{Component, Distance, GardenerVersion, Instance, Landscape};
 use crate::profile::Profile;
-use crate::release::Releases;
+use crate::worker_pool::hash::FIRST_FORM;
 
 /// How many objects a note names.
 const NAMED: usize = 3;
@@ -244,17 +244,14 @@ pub fn out_of_maintenance(landscape: &Landscape, now: DateTime<Utc>) -> Vec<Note
     texts.map(|text| Noted::new(Note::OutOfMaintenance, text)).collect()
 }
 
-/// Releases with the first form of the hash of worker pools.
-const FIRST_HASH_FORM: Releases = Releases::until(146);
-
 /// W7: worker pools with the first form of the hash, which the target release does not have. Landscapes without a gardenlet of
 /// a release with that form have replaced their nodes already.
 ///
 /// Source: extensions/pkg/controller/worker/machines.go @ v1.145.0 and v1.146.0.
 pub fn first_hash_forms(landscape: &Landscape, target: &GardenerVersion, pools: &[String]) -> Option<Noted> {
-    let has_form = |version: GardenerVersion| FIRST_HASH_FORM.contain(version.served_release());
+    let has_form = |version: GardenerVersion| FIRST_FORM.contain(version.served_release());
     if pools.is_empty()
-        || FIRST_HASH_FORM.contain(target.served_release())
+        || FIRST_FORM.contain(target.served_release())
         || !landscape.versions(Component::Gardenlet).any(has_form)
     {
         return None;

@@ -7,6 +7,7 @@ use api::core::{Shoot, Worker};
 
 use super::hash::{Field, Forms, HashVersion, Inputs, PoolForms};
 use super::{HashInputs, UpdateStrategy, manual_rollout};
+use crate::release::Release;
 use crate::rollout::zones::{Moves, moves};
 
 /// The effect on a pool's nodes, from nothing to everything.
@@ -66,7 +67,7 @@ pub fn effects(old: &Shoot, new: &Shoot, forms: &PoolForms) -> BTreeMap<String, 
         let before = HashInputs::of_shoot(old, known).in_extension_pool();
         let after = HashInputs::of_shoot(new, worker).in_extension_pool();
         let paths = Paths { index, worker };
-        let mut effect = pool_effect(&before, &after, forms.of(&worker.name), &paths);
+        let mut effect = pool_effect(&before, &after, (forms.of(&worker.name), forms.release), &paths);
         if manual_rollout::starts(&old.status, &new.status, &worker.name) {
             effect.effect = Effect::Rolling;
             effect.triggers.push("status.manualWorkerPoolRollout.pendingWorkersRollouts".to_owned());
@@ -86,25 +87,30 @@ pub fn effects(old: &Shoot, new: &Shoot, forms: &PoolForms) -> BTreeMap<String, 
     effects
 }
 
-/// What a form hashes of a pool.
-fn inputs(pool: &HashInputs, version: HashVersion) -> Inputs {
+/// Inputs of a form of a pool's hash, by the rules of a release.
+fn inputs(pool: &HashInputs, version: HashVersion, release: Release) -> Inputs {
     match (pool.strategy.is_in_place(), version) {
         (true, _) => pool.in_place_inputs(),
-        (false, HashVersion::V1) => pool.machine_class_inputs_v1(),
+        (false, HashVersion::V1) => pool.machine_class_inputs_v1(release),
         (false, HashVersion::V2) => {
-            let mut inputs = pool.osc_key_inputs_v2();
+            let mut inputs = pool.osc_key_inputs_v2(release);
             inputs.extend(pool.provider_additions_v2());
             inputs
         }
     }
 }
 
-fn pool_effect(before: &HashInputs, after: &HashInputs, forms: Forms, paths: &Paths<'_>) -> PoolEffect {
+fn pool_effect(
+    before: &HashInputs,
+    after: &HashInputs,
+    (forms, release): (Forms, Release),
+    paths: &Paths<'_>,
+) -> PoolEffect {
     // A pool that changes its strategy is seen as the one that it becomes.
     let before = &HashInputs { strategy: after.strategy, ..before.clone() };
     let mut changed: Vec<Field> = [forms.current, forms.latest]
         .into_iter()
-        .flat_map(|version| changed_fields(&inputs(before, version), &inputs(after, version)))
+        .flat_map(|version| changed_fields(&inputs(before, version, release), &inputs(after, version, release)))
         .collect();
     changed.sort_unstable();
     changed.dedup();
@@ -168,7 +174,17 @@ impl Paths<'_> {
             Field::ServiceAccountKeyRotation => {
                 "status.credentials.rotation.serviceAccountKey.lastInitiationTime".to_owned()
             }
-            Field::NodeLocalDns => "spec.systemComponents.nodeLocalDNS.enabled".to_owned(),
+            Field::NodeLocalDns => {
+                let mut paths = Vec::new();
+                if before.node_local_dns != after.node_local_dns {
+                    paths.push("spec.systemComponents.nodeLocalDNS.enabled".to_owned());
+                }
+                // A version of Kubernetes that makes it count or not is a field of its own.
+                if before.is_ipvs != after.is_ipvs {
+                    paths.push("spec.kubernetes.kubeProxy.mode".to_owned());
+                }
+                return paths;
+            }
             Field::KubeletReserved => return self.reserved(before, after),
             Field::KubeletEvictionHard => self.kubelet("evictionHard"),
             Field::KubeletCpuManagerPolicy => self.kubelet("cpuManagerPolicy"),
@@ -218,6 +234,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::release::{DOCUMENTED, NEWEST};
 
     fn shoot() -> Shoot {
         let mut worker = Worker { name: "w".into(), minimum: 1, maximum: 3, ..Worker::default() };
@@ -254,7 +271,7 @@ mod tests {
         let mut worker = new.spec.provider.workers.remove(0);
         change(&mut new, &mut worker);
         new.spec.provider.workers.push(worker);
-        let found = effects(&old, &new, &version.into()).remove("w").expect("the pool is in both");
+        let found = effects(&old, &new, &PoolForms::all(version, DOCUMENTED)).remove("w").expect("the pool is in both");
         assert_eq!(
             (found.effect.as_str(), found.triggers),
             (effect, triggers.iter().map(ToString::to_string).collect())
@@ -310,7 +327,11 @@ mod tests {
     #[test]
     fn a_pool_in_an_older_form_rolls_for_what_either_form_hashes() {
         let forms = Forms { current: HashVersion::V1, latest: HashVersion::V2 };
-        let forms = PoolForms { pools: BTreeMap::from([("w".to_owned(), forms)]), others: HashVersion::V2.into() };
+        let forms = PoolForms {
+            pools: BTreeMap::from([("w".to_owned(), forms)]),
+            others: HashVersion::V2.into(),
+            release: DOCUMENTED,
+        };
         let effect_of = |change: fn(&mut Shoot, &mut Worker)| {
             let old = shoot();
             let mut new = old.clone();
@@ -324,18 +345,53 @@ mod tests {
         assert_eq!(effect_of(|_, worker| worker.maximum = 9), Effect::None);
     }
 
+    /// Release, Kubernetes version, mode of kube-proxy before and after, node-local DNS before and after, and the triggers.
+    #[test]
+    fn node_local_dns_rolls_by_release_and_kubernetes_version() {
+        const DNS: &str = "spec.systemComponents.nodeLocalDNS.enabled";
+        const MODE: &str = "spec.kubernetes.kubeProxy.mode";
+        const VERSION: &str = "spec.kubernetes.version";
+        for (minor, versions, modes, dns, triggers) in [
+            (120, ("1.34.3", "1.34.3"), ("IPTables", "IPTables"), (false, true), &[DNS] as &[&str]),
+            (149, ("1.34.3", "1.34.3"), ("IPTables", "IPTables"), (false, true), &[]),
+            (149, ("1.33.3", "1.33.3"), ("IPTables", "IPTables"), (false, true), &[DNS]),
+            (149, ("1.34.3", "1.34.3"), ("IPVS", "IPVS"), (true, false), &[DNS]),
+            (149, ("1.34.3", "1.34.3"), ("IPTables", "IPVS"), (true, true), &[MODE]),
+            (149, ("1.33.3", "1.33.3"), ("IPTables", "IPVS"), (true, true), &[]),
+            (149, ("1.33.3", "1.34.3"), ("IPTables", "IPTables"), (true, true), &[VERSION]),
+        ] {
+            let state = |version: &str, mode: &str, is_on: bool| {
+                let mut shoot = shoot();
+                version.clone_into(&mut shoot.spec.kubernetes.version);
+                shoot.spec.kubernetes.kube_proxy =
+                    Some(api::core::KubeProxyConfig { mode: Some(mode.to_owned()), ..Default::default() });
+                if is_on {
+                    node_local_dns(&mut shoot, &mut Worker::default());
+                }
+                shoot
+            };
+            let (old, new) = (state(versions.0, modes.0, dns.0), state(versions.1, modes.1, dns.1));
+            for version in [HashVersion::V1, HashVersion::V2] {
+                let found = effects(&old, &new, &PoolForms::all(version, Release(minor))).remove("w").expect("a pool");
+                assert_eq!(found.triggers, triggers, "{minor} {versions:?} {modes:?} {dns:?}");
+                assert_eq!(found.effect == Effect::Rolling, !triggers.is_empty());
+            }
+        }
+    }
+
     #[test]
     fn named_pools_roll_without_a_changed_field() {
         let old = shoot();
         let mut new = old.clone();
         let now = apimachinery::meta::Time("2025-11-14T10:00:00Z".parse().expect("RFC 3339"));
         manual_rollout::begin(&mut new.status, &old.spec, "rollout-workers=w", now);
-        let effect = effects(&old, &new, &HashVersion::V2.into()).remove("w").expect("the pool is in both");
+        let effect =
+            effects(&old, &new, &PoolForms::all(HashVersion::V2, NEWEST)).remove("w").expect("the pool is in both");
         assert_eq!(effect.effect, Effect::Rolling);
         assert_eq!(effect.triggers, ["status.manualWorkerPoolRollout.pendingWorkersRollouts"]);
         let pending = new.clone();
         assert_eq!(
-            effects(&pending, &new, &HashVersion::V2.into())["w"],
+            effects(&pending, &new, &PoolForms::all(HashVersion::V2, NEWEST))["w"],
             PoolEffect::default(),
             "it has begun already"
         );
@@ -354,7 +410,7 @@ mod tests {
         let effect_of = |zones: &[&str]| {
             let mut new = old.clone();
             new.spec.provider.workers[0].zones = zones.iter().map(ToString::to_string).collect();
-            effects(&old, &new, &V1.into()).remove("w").expect("the pool is in both")
+            effects(&old, &new, &PoolForms::all(V1, DOCUMENTED)).remove("w").expect("the pool is in both")
         };
         assert_eq!((effect_of(&["a"]).effect, effect_of(&["b", "a"]).effect), (Effect::Moving, Effect::None));
         assert_eq!(effect_of(&["a"]).triggers, [ZONES]);

@@ -13,6 +13,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{HashInputs, major_minor};
+use crate::release::{Release, Releases};
+use crate::versions::Version;
+
+/// Releases with the first form of the hash, and with the Secret that tells the forms of pools apart.
+pub const FIRST_FORM: Releases = Releases::until(146);
+/// Releases by which node-local DNS counts with any version of Kubernetes and any mode of kube-proxy.
+const NODE_LOCAL_DNS_ALWAYS_COUNTS: Releases = Releases::until(126);
 
 /// Which form of the key of the operating system configuration a pool uses (`NewWorkerPoolHash` switches to the second).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -104,20 +111,20 @@ fn first(length: usize, digest: String) -> String {
 }
 
 impl HashInputs {
-    /// What the MachineClass hashes without a node agent secret's name.
-    pub fn machine_class_inputs_v1(&self) -> Inputs {
+    /// Inputs of the MachineClass's hash without a node agent secret's name, by the rules of a release.
+    pub fn machine_class_inputs_v1(&self, release: Release) -> Inputs {
         let mut inputs = self.machine_inputs();
         if let Some(config) = &self.provider_config {
             inputs.push((Field::ProviderConfig, config.0.text().to_owned()));
         }
-        self.push_shoot_wide(&mut inputs);
+        self.push_shoot_wide(&mut inputs, release);
         inputs
     }
 
-    /// What the key of the operating system configuration hashes in its second form.
-    pub fn osc_key_inputs_v2(&self) -> Inputs {
+    /// Inputs of the key of the operating system configuration in its second form, by the rules of a release.
+    pub fn osc_key_inputs_v2(&self, release: Release) -> Inputs {
         let mut inputs = self.machine_inputs();
-        self.push_shoot_wide(&mut inputs);
+        self.push_shoot_wide(&mut inputs, release);
         inputs.extend(kubelet_inputs(self.kubelet.as_ref()));
         inputs
     }
@@ -147,7 +154,7 @@ impl HashInputs {
     ///
     /// `node_agent_secret_name` is the extension pool's field: absent selects the first form, present the second, and
     /// an in-place pool has a form of its own.
-    pub fn machine_class_hash(&self, node_agent_secret_name: Option<&str>) -> String {
+    pub fn machine_class_hash(&self, node_agent_secret_name: Option<&str>, release: Release) -> String {
         let digest = match node_agent_secret_name {
             _ if self.strategy.is_in_place() => digest(&[self.osc_key_in_place(), self.in_place_pool_hash()]),
             Some(name) => {
@@ -156,7 +163,7 @@ impl HashInputs {
                 data.extend(values(&additions));
                 digest(&data)
             }
-            None => digest(&values(&self.machine_class_inputs_v1())),
+            None => digest(&values(&self.machine_class_inputs_v1(release))),
         };
         first(5, digest)
     }
@@ -170,7 +177,7 @@ impl HashInputs {
     /// the shoot, and the value of the nodes' label `worker.gardener.cloud/gardener-node-agent-secret-name`.
     ///
     /// In-place pools have one that never changes, whatever the version.
-    pub fn osc_key(&self, version: HashVersion) -> String {
+    pub fn osc_key(&self, version: HashVersion, release: Release) -> String {
         match version {
             _ if self.strategy.is_in_place() => self.osc_key_in_place(),
             HashVersion::V1 => {
@@ -179,7 +186,7 @@ impl HashInputs {
                 format!("{}-{}", self.osc_key_in_place(), first(5, sha256_hex(&text)))
             }
             HashVersion::V2 => {
-                let digest = digest(&values(&self.osc_key_inputs_v2()));
+                let digest = digest(&values(&self.osc_key_inputs_v2(release)));
                 format!("{}-{}", self.osc_key_in_place(), first(16, digest))
             }
         }
@@ -187,17 +194,12 @@ impl HashInputs {
 
     /// Name of an OperatingSystemConfig: `key` plus, in the first form, the image's name; `suffix` is `init` or
     /// `original`.
-    pub fn osc_name(&self, version: HashVersion, suffix: &str) -> String {
-        let key = self.osc_key(version);
+    pub fn osc_name(&self, version: HashVersion, suffix: &str, release: Release) -> String {
+        let key = self.osc_key(version, release);
         match version {
             HashVersion::V1 if !self.strategy.is_in_place() => format!("{key}-{}-{suffix}", self.image_name),
             _ => format!("{key}-{suffix}"),
         }
-    }
-
-    /// The node agent secret's name as the extension pool carries it: absent in the first form.
-    pub fn node_agent_secret_name(&self, version: HashVersion) -> Option<String> {
-        (version > HashVersion::V1 || self.strategy.is_in_place()).then(|| self.osc_key(version))
     }
 
     fn osc_key_in_place(&self) -> String {
@@ -215,12 +217,22 @@ impl HashInputs {
         inputs
     }
 
-    fn push_shoot_wide(&self, inputs: &mut Inputs) {
+    fn push_shoot_wide(&self, inputs: &mut Inputs, release: Release) {
         inputs.extend(self.cri.clone().map(|cri| (Field::Cri, cri)));
         self.push_rotations(inputs);
-        if self.node_local_dns {
+        if self.counts_node_local_dns(release) {
             inputs.push((Field::NodeLocalDns, "node-local-dns".to_owned()));
         }
+    }
+
+    /// True if node-local DNS is on and is hashed: switching it replaces nodes.
+    ///
+    /// Source: extensions/pkg/controller/worker/machines.go, pkg/component/extensions/operatingsystemconfig @ v1.125.0 and
+    /// v1.126.0.
+    fn counts_node_local_dns(&self, release: Release) -> bool {
+        let is_below_134 =
+            || Version::parse(&self.kubernetes_version).is_ok_and(|version| (version.major, version.minor) < (1, 34));
+        self.node_local_dns && (NODE_LOCAL_DNS_ALWAYS_COUNTS.contain(release) || is_below_134() || self.is_ipvs)
     }
 
     fn push_rotations(&self, inputs: &mut Inputs) {
@@ -293,12 +305,15 @@ pub struct OscKeys {
 
 impl OscKeys {
     /// The state after a reconciliation, from the one before (`None` for a new pool). In-place pools are not tracked.
-    pub fn next(stored: Option<&Self>, inputs: &HashInputs, latest: HashVersion) -> Self {
-        let current = match stored {
-            Some(stored) if stored.keys.iter().all(|(version, key)| inputs.osc_key(*version) == *key) => stored.current,
-            _ => latest,
+    ///
+    /// A release without the first form moves every pool to the second one, and the roll-out has no other cause.
+    pub fn next(stored: Option<&Self>, inputs: &HashInputs, latest: HashVersion, release: Release) -> Self {
+        let is_kept = |stored: &&Self| {
+            FIRST_FORM.contain(release)
+                && stored.keys.iter().all(|(version, key)| inputs.osc_key(*version, release) == *key)
         };
-        let keys = [current, latest].into_iter().map(|version| (version, inputs.osc_key(version))).collect();
+        let current = stored.filter(is_kept).map_or(latest, |stored| stored.current);
+        let keys = [current, latest].into_iter().map(|version| (version, inputs.osc_key(version, release))).collect();
         Self { current, keys }
     }
 }
@@ -359,25 +374,31 @@ impl From<HashVersion> for Forms {
     }
 }
 
-/// The forms of the pools of a Shoot.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The forms of the pools of a Shoot, and the release by whose rules they are hashed.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolForms {
     /// Pools of which something is remembered, by name.
     pub pools: BTreeMap<String, Forms>,
     /// Those of all others.
     pub others: Forms,
+    /// Release of the gardenlet that hashes them.
+    pub release: Release,
 }
 
 impl PoolForms {
+    /// One form for all pools.
+    pub fn all(version: HashVersion, release: Release) -> Self {
+        Self { pools: BTreeMap::new(), others: version.into(), release }
+    }
+
+    /// True if a pool has a form that the release does not have: its first reconciliation replaces the nodes.
+    pub fn ends(&self, pool: &str) -> bool {
+        self.of(pool).current == HashVersion::V1 && !FIRST_FORM.contain(self.release)
+    }
+
     /// Those of a pool.
     pub fn of(&self, pool: &str) -> Forms {
         self.pools.get(pool).copied().unwrap_or(self.others)
-    }
-}
-
-impl From<HashVersion> for PoolForms {
-    fn from(version: HashVersion) -> Self {
-        Self { pools: BTreeMap::new(), others: version.into() }
     }
 }
 
@@ -390,28 +411,93 @@ impl fmt::Display for HashVersion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::release::{DOCUMENTED, NEWEST};
 
     #[test]
     fn the_first_form_of_the_key_hashes_minor_version_and_runtime_only() {
         let inputs = HashInputs { pool: "p".into(), kubernetes_version: "1.2.3".into(), ..HashInputs::default() };
-        assert_eq!(inputs.osc_key(HashVersion::V1), "gardener-node-agent-p-77ac3");
-        assert_eq!(inputs.osc_name(HashVersion::V2, "init"), format!("{}-init", inputs.osc_key(HashVersion::V2)));
+        assert_eq!(inputs.osc_key(HashVersion::V1, DOCUMENTED), "gardener-node-agent-p-77ac3");
+        let key = inputs.osc_key(HashVersion::V2, DOCUMENTED);
+        assert_eq!(inputs.osc_name(HashVersion::V2, "init", DOCUMENTED), format!("{key}-init"));
     }
 
-    #[test]
-    fn the_form_moves_only_when_a_key_changes() {
-        let mut inputs = HashInputs {
+    fn pool() -> HashInputs {
+        HashInputs {
             pool: "p".into(),
             kubernetes_version: "1.31.4".into(),
             machine_type: "m5.large".into(),
             ..HashInputs::default()
-        };
-        let old = OscKeys::next(None, &inputs, HashVersion::V1);
+        }
+    }
+
+    #[test]
+    fn the_form_moves_only_when_a_key_changes() {
+        let mut inputs = pool();
+        let old = OscKeys::next(None, &inputs, HashVersion::V1, DOCUMENTED);
         assert_eq!(old.current, HashVersion::V1);
-        let gate_on = OscKeys::next(Some(&old), &inputs, HashVersion::V2);
+        let gate_on = OscKeys::next(Some(&old), &inputs, HashVersion::V2, DOCUMENTED);
         assert_eq!(gate_on.current, HashVersion::V1, "switching the gate rolls nothing");
         inputs.machine_type = "m5.xlarge".into();
-        let changed = OscKeys::next(Some(&gate_on), &inputs, HashVersion::V2);
+        let changed = OscKeys::next(Some(&gate_on), &inputs, HashVersion::V2, DOCUMENTED);
         assert_eq!(changed.current, HashVersion::V2);
+    }
+
+    /// Pools that were made by 1.120, in either form, with everything that counts, and reconciled by each release in turn.
+    #[test]
+    fn no_upgrade_but_that_to_146_rolls_a_pool() {
+        for form in [HashVersion::V1, HashVersion::V2] {
+            for (kubernetes, node_local_dns, is_ipvs) in
+                [("1.31.4", false, false), ("1.31.4", true, false), ("1.33.2", true, true), ("1.34.1", false, false)]
+            {
+                let inputs = HashInputs { kubernetes_version: kubernetes.into(), node_local_dns, is_ipvs, ..pool() };
+                let made = |keys: &OscKeys, release: Release| {
+                    let name = (keys.current == HashVersion::V2).then(|| inputs.osc_key(keys.current, release));
+                    inputs.machine_class_hash(name.as_deref(), release)
+                };
+                let mut keys = OscKeys::next(None, &inputs, form, DOCUMENTED);
+                let mut class = made(&keys, DOCUMENTED);
+                let mut rolled = Vec::new();
+                for minor in DOCUMENTED.0 + 1..=NEWEST.0 {
+                    let release = Release(minor);
+                    // The gate is on since 1.126, and may not be switched off again.
+                    let latest = if Releases::since(126).contain(release) { HashVersion::V2 } else { form };
+                    keys = OscKeys::next(Some(&keys), &inputs, latest, release);
+                    let now = made(&keys, release);
+                    if now != class {
+                        rolled.push(minor);
+                    }
+                    class = now;
+                }
+                let expected: &[u16] = if form == HashVersion::V1 { &[146] } else { &[] };
+                assert_eq!(rolled, expected, "{form} {kubernetes} {node_local_dns} {is_ipvs}");
+            }
+        }
+    }
+
+    /// Release, Kubernetes version, IPVS, and if node-local DNS is hashed.
+    #[test]
+    fn node_local_dns_counts_by_release_kubernetes_and_mode() {
+        for (minor, kubernetes, is_ipvs, expected) in [
+            (120, "1.34.0", false, true),
+            (125, "1.34.0", false, true),
+            (126, "1.33.9", false, true),
+            (126, "1.34.0", false, false),
+            (126, "1.34.0", true, true),
+            (149, "v1.36.1", false, false),
+            (149, "1.32.1", false, true),
+        ] {
+            let inputs = HashInputs {
+                kubernetes_version: kubernetes.into(),
+                node_local_dns: true,
+                is_ipvs,
+                ..HashInputs::default()
+            };
+            let release = Release(minor);
+            let has = |inputs: &Inputs| inputs.iter().any(|(field, _)| *field == Field::NodeLocalDns);
+            assert_eq!(has(&inputs.osc_key_inputs_v2(release)), expected, "{release} {kubernetes} {is_ipvs}");
+            assert_eq!(has(&inputs.machine_class_inputs_v1(release)), expected, "{release} {kubernetes} {is_ipvs}");
+            let off = HashInputs { node_local_dns: false, ..inputs };
+            assert!(!has(&off.osc_key_inputs_v2(release)));
+        }
     }
 }

@@ -16,9 +16,11 @@ pub mod manual_rollout;
 mod outdated;
 
 use api::constants::update_strategy;
-use api::core::{KubeletConfig, Shoot, Worker};
+use api::core::{KubeletConfig, MachineControllerManagerSettings, MachineType, Shoot, Worker};
 use api::extensions::WorkerPool;
 use apimachinery::meta::{RawExtension, Time};
+
+use crate::release::{Release, Releases};
 
 pub use self::effect::{Effect, PoolEffect, effects};
 pub use self::hash::{Field, Forms, HashVersion, OscKeys, PoolForms, StoredKeys};
@@ -76,6 +78,30 @@ pub fn kubelet_config<'a>(shoot: &'a Shoot, worker: &'a Worker) -> Option<&'a Ku
         .as_ref())
 }
 
+/// Machine types have settings of machine-controller-manager, defaults of pools of the type.
+const MACHINE_TYPES_HAVE_SETTINGS: Releases = Releases::since(137);
+
+/// Settings of machine-controller-manager as gardenlet of a release writes them into the Worker: the pool's own, and the time
+/// for the creation of a machine from its machine type if the pool has none.
+///
+/// Source: pkg/component/extensions/worker/worker.go @ v1.137.0.
+pub fn machine_settings(
+    pool: &Worker,
+    machine_type: Option<&MachineType>,
+    release: Release,
+) -> Option<MachineControllerManagerSettings> {
+    let own = pool.machine_controller_manager.clone();
+    let of_type = machine_type.and_then(|it| it.machine_controller_manager.as_ref()?.machine_creation_timeout);
+    match of_type.filter(|_| MACHINE_TYPES_HAVE_SETTINGS.contain(release)) {
+        Some(timeout) => {
+            let mut settings = own.unwrap_or_default();
+            settings.machine_creation_timeout.get_or_insert(timeout);
+            Some(settings)
+        }
+        None => own,
+    }
+}
+
 /// `major.minor` of a version; the text itself where there is no second dot.
 pub fn major_minor(version: &str) -> &str {
     let version = version.strip_prefix('v').unwrap_or(version);
@@ -110,6 +136,8 @@ pub struct HashInputs {
     pub cri: Option<String>,
     /// `spec.systemComponents.nodeLocalDNS.enabled`
     pub node_local_dns: bool,
+    /// True if kube-proxy runs in mode `IPVS`.
+    pub is_ipvs: bool,
     /// Start of the rotation of certificate authorities that counts for this pool.
     pub ca_rotation: Option<Time>,
     /// Start of the rotation of the service account key that counts for this pool.
@@ -181,6 +209,12 @@ impl HashInputs {
                 .as_ref()
                 .and_then(|components| components.node_local_dns.as_ref())
                 .is_some_and(|dns| dns.enabled),
+            is_ipvs: shoot
+                .spec
+                .kubernetes
+                .kube_proxy
+                .as_ref()
+                .is_some_and(|proxy| proxy.mode.as_deref() == Some("IPVS")),
             ca_rotation: authorities.and_then(|rotation| {
                 rotation_time(pool, rotation.last_initiation_time, &rotation.pending_workers_rollouts)
             }),
@@ -203,9 +237,40 @@ fn rotation_time(pool: &str, global: Option<Time>, pending: &[api::core::Pending
 
 #[cfg(test)]
 mod tests {
-    use api::core::WorkerKubernetes;
+    use api::core::{CloudProfileMachineControllerManagerSettings, WorkerKubernetes};
+    use apimachinery::meta::Duration;
 
     use super::*;
+
+    /// Release, minutes of the pool and of its machine type, and minutes in force.
+    #[test]
+    fn machine_types_have_a_creation_timeout_since_137() {
+        for (minor, own, of_type, expected) in [
+            (136, None, Some(30), None),
+            (137, None, Some(30), Some(30)),
+            (137, Some(5), Some(30), Some(5)),
+            (149, Some(5), None, Some(5)),
+            (149, None, None, None),
+        ] {
+            let minutes = |minutes: Option<i64>| minutes.map(Duration::from_minutes);
+            let pool = Worker {
+                machine_controller_manager: own.map(|own| MachineControllerManagerSettings {
+                    machine_creation_timeout: minutes(Some(own)),
+                    ..Default::default()
+                }),
+                ..Worker::default()
+            };
+            let machine_type = MachineType {
+                machine_controller_manager: of_type.map(|of_type| CloudProfileMachineControllerManagerSettings {
+                    machine_creation_timeout: minutes(Some(of_type)),
+                }),
+                ..MachineType::default()
+            };
+            let found = machine_settings(&pool, Some(&machine_type), Release(minor));
+            let found = found.and_then(|settings| settings.machine_creation_timeout);
+            assert_eq!(found, minutes(expected), "v1.{minor} {own:?} {of_type:?}");
+        }
+    }
 
     #[test]
     fn pools_without_a_version_of_their_own_follow_the_control_plane() {

@@ -14,6 +14,7 @@ use api::core::Shoot;
 use api::kubernetes::core::Node;
 
 use super::{HashInputs, HashVersion, kubernetes_version};
+use crate::release::Release;
 
 /// A node that does not run the Kubernetes version of its pool. Its text is upstream's error.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,18 +39,19 @@ impl fmt::Display for OutdatedNode {
 }
 
 /// The first node, pool by pool, that is outdated; `nodes` are those of the Shoot's cluster, `form` says how a pool is
-/// hashed.
+/// hashed by a gardenlet of a release.
 ///
 /// A node that is about to be replaced does not count: it has another key than the pool's present one, or the taint that
 /// a roll-out puts on the nodes of old machines.
 pub fn outdated_node<'a>(
     shoot: &Shoot,
     form: impl Fn(&str) -> HashVersion,
+    release: Release,
     nodes: impl Iterator<Item = &'a Node> + Clone,
 ) -> Option<OutdatedNode> {
     shoot.spec.provider.workers.iter().find_map(|pool| {
         let desired = kubernetes_version(shoot, pool);
-        let key = HashInputs::of_shoot(shoot, pool).osc_key(form(&pool.name));
+        let key = HashInputs::of_shoot(shoot, pool).osc_key(form(&pool.name), release);
         let of_pool = nodes.clone().filter(|node| {
             node.metadata.label(label::WORKER_POOL) == Some(&pool.name)
                 && node.metadata.label(label::NODE_AGENT_SECRET_NAME) == Some(&key)
@@ -71,6 +73,7 @@ mod tests {
     use api::kubernetes::core::Taint;
 
     use super::*;
+    use crate::release::DOCUMENTED;
 
     /// A Shoot of 1.31.2 with pools `a`, and `b` of 1.30.9.
     fn shoot() -> Shoot {
@@ -101,7 +104,7 @@ mod tests {
         let shoot = shoot();
         for (pool, has_key, leaves, kubelet, expected) in NODES {
             let worker = shoot.spec.provider.workers.iter().find(|worker| worker.name == *pool).cloned();
-            let key = HashInputs::of_shoot(&shoot, &worker.unwrap_or_default()).osc_key(HashVersion::V2);
+            let key = HashInputs::of_shoot(&shoot, &worker.unwrap_or_default()).osc_key(HashVersion::V2, DOCUMENTED);
             let mut node = Node::default();
             "n".clone_into(&mut node.metadata.name);
             node.metadata.labels.insert(label::WORKER_POOL.to_owned(), (*pool).to_owned());
@@ -111,8 +114,8 @@ mod tests {
                 node.spec.taints.push(Taint { key: taint::PREFER_NO_SCHEDULE.to_owned(), ..Taint::default() });
             }
             (*kubelet).clone_into(&mut node.status.node_info.kubelet_version);
-            let found =
-                outdated_node(&shoot, |_| HashVersion::V2, std::iter::once(&node)).map(|found| found.to_string());
+            let found = outdated_node(&shoot, |_| HashVersion::V2, DOCUMENTED, std::iter::once(&node))
+                .map(|found| found.to_string());
             let expected =
                 expected.map(|rest| format!("the last successfully applied operating system config on {rest}"));
             assert_eq!(found, expected, "{pool} {has_key} {leaves} {kubelet}");

@@ -7,9 +7,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::defaulting;
 use domain::forecast::{self, Change, Offer, Settings};
 use domain::maintenance::{self, Restarters, kubernetes_update, machine_image_update};
+use domain::release::DOCUMENTED;
 use domain::validation::shoot::Gates;
 use domain::versions::{Moment, Version};
-use domain::worker_pool::HashVersion;
+use domain::worker_pool::{HashVersion, PoolForms};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -167,7 +168,7 @@ proptest! {
         let changes = vec![(now() + TimeDelta::days(change), later)];
         let offer = Offer { name: "local".to_owned(), first: offered, changes };
         let settings = |from, until| Settings {
-            from, until, draw: &draw, gates: Gates::default(), forms: &|_| HashVersion::V1.into(),
+            from, until, draw: &draw, gates: Gates::default(), forms: &|_| PoolForms::all(HashVersion::V1, DOCUMENTED),
         };
         let until = now() + TimeDelta::days(60);
         let whole = forecast::course(&shoot, &offer, &settings(now(), until));

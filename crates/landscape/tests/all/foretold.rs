@@ -7,8 +7,9 @@ use api::constants::{annotation, operation_state};
 use api::core::{CloudProfile, Shoot};
 use apimachinery::meta::Time;
 use controller::{Api, Patch};
+use domain::release::DOCUMENTED;
 use domain::rotation;
-use domain::worker_pool::{self, Effect, HashVersion};
+use domain::worker_pool::{self, Effect, HashVersion, PoolForms};
 use landscape::{Options, preset, wait};
 use serde_json::{Value, json};
 
@@ -84,7 +85,9 @@ fn nodes_go_as_it_was_foretold() {
     for (name, pool, spec, expected) in CHANGES {
         let (before, old) = (names(&mut audited, name), audited.shoot(name));
         let new = changed(&mut audited, &api, &old, pool, spec);
-        let effect = worker_pool::effects(&old, &new, &HashVersion::V1.into()).remove("local").expect("the pool");
+        let effect = worker_pool::effects(&old, &new, &PoolForms::all(HashVersion::V1, DOCUMENTED))
+            .remove("local")
+            .expect("the pool");
         assert_eq!(effect.effect, expected, "{name}: {:?}", effect.triggers);
         foretold.push((name, before, effect.effect));
     }

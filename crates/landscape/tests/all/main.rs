@@ -13,12 +13,13 @@ mod gardenlet;
 mod in_place;
 mod life_and_death;
 mod maintenance;
-mod manual_rollout;
+
 mod node_drains;
 mod node_rollout;
 mod pages;
 mod past;
 mod profiles;
+mod releases_of_rollouts;
 mod rotation;
 mod scheduling;
 mod seed_lifecycle;

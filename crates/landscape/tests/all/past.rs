@@ -16,7 +16,7 @@ use domain::forecast::{self, Offer, Settings};
 use domain::release::DOCUMENTED;
 use eventlog::{EventLog, Revision};
 use landscape::Options;
-use ops::forecast::{gates_for, hash_version};
+use ops::forecast::{gates_for, pool_forms};
 use ops::past::rows::{ComponentRow, Count, Map, ProfileRow, ProjectRow, Rows, SeedRow, ShootRow};
 use ops::past::{Index, KEYFRAMES, NoMoment};
 use process::Context;
@@ -87,7 +87,7 @@ fn is_foreseen_by_its_row(rows: &Rows, shoot: &Shoot) -> bool {
     let offer = Offer { name: profile.key.name.clone(), first: profile.offered.clone(), changes: Vec::new() };
     let gates = gates_for(DOCUMENTED);
     let until = now + TimeDelta::days(90);
-    let settings = Settings { from: now, until, draw: &draw, gates, forms: &|_| hash_version(DOCUMENTED).into() };
+    let settings = Settings { from: now, until, draw: &draw, gates, forms: &|_| pool_forms(DOCUMENTED) };
     let changes = |shoot: &Shoot| forecast::course(shoot, &offer, &settings).changes;
     assert_eq!(changes(&known), changes(shoot), "{name}");
     true

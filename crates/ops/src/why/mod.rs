@@ -23,6 +23,7 @@ use domain::reconcile::is_hibernation_enabled;
 use domain::release::Release;
 use domain::rotation;
 use domain::versions::Moment;
+use domain::worker_pool::manual_rollout;
 use process::Context;
 
 use pending::Pending;
@@ -211,8 +212,14 @@ fn of_object(shown: &str, kind: &'static str, cluster: &str, object: &ObjectMeta
     Line::default().words(text, about)
 }
 
-/// Rotations of credentials that wait for somebody.
+/// Rotations of credentials that wait for a user, and pools that a user rolls by name.
 fn rotations(shoot: &Shoot, lines: &mut Vec<Line>) {
+    let rolled: Vec<&str> =
+        manual_rollout::pending(&shoot.status).iter().map(|rollout| rollout.name.as_str()).collect();
+    if !rolled.is_empty() {
+        let text = format!(": {}: the reconciliation that replaces the nodes is not done", rolled.join(", "));
+        lines.push(Line::of_field("status.manualWorkerPoolRollout.pendingWorkersRollouts").text(text));
+    }
     let Some(state) = shoot.status.credentials.as_ref().and_then(|credentials| credentials.rotation.as_ref()) else {
         return;
     };

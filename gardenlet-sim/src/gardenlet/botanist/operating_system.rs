@@ -12,7 +12,7 @@ use api::extensions::{
 use api::kubernetes::core::Secret;
 use apimachinery::meta::{ByteString, ObjectMeta};
 use domain::rollout::in_place::Configuration;
-use domain::worker_pool::hash::digest;
+use domain::worker_pool::hash::{FIRST_FORM, digest};
 use domain::worker_pool::{self, HashInputs, HashVersion, OscKeys, StoredKeys, UpdateStrategy};
 
 use super::super::configuration::NEW_WORKER_POOL_HASH;
@@ -43,18 +43,26 @@ impl Botanist {
             .and_then(|secret| secret.data.get(StoredKeys::DATA))
             .and_then(|data| yaml::from_slice(&data.0).ok())
             .unwrap_or_default();
+        let release = self.gardenlet.release();
         let mut keys = BTreeMap::new();
         let mut next = Vec::new();
         for pool in &self.shoot.spec.provider.workers {
             let before = remembered.iter().find(|entry| entry.name == pool.name).map(StoredKeys::keys);
             let inputs = HashInputs::of_shoot(&self.shoot, pool);
-            let now = OscKeys::next(before.as_ref(), &inputs, self.latest_hash_version());
+            let now = OscKeys::next(before.as_ref(), &inputs, self.latest_hash_version(), release);
             if !UpdateStrategy::of(pool.update_strategy.as_deref()).is_in_place() {
                 next.push(StoredKeys::new(&pool.name, &now));
             }
             keys.insert(pool.name.clone(), now);
         }
         self.run().osc_keys = keys;
+        if !FIRST_FORM.contain(release) {
+            // Unlike upstream, where gardenlet deletes those of all Shoots when it starts.
+            if stored.is_some() {
+                delete(&api, StoredKeys::SECRET).await?;
+            }
+            return Ok(());
+        }
         let text = yaml::to_string(&next).map_err(|error| Failure::text(error.to_string()))?;
         let secret = Secret {
             metadata: ObjectMeta::named(&self.technical_id, StoredKeys::SECRET),
@@ -72,7 +80,11 @@ impl Botanist {
     }
 
     fn configuration_name(&self, pool: &Pool, suffix: &str) -> String {
-        HashInputs::of_shoot(&self.shoot, pool).osc_name(self.hash_version(&pool.name), suffix)
+        HashInputs::of_shoot(&self.shoot, pool).osc_name(
+            self.hash_version(&pool.name),
+            suffix,
+            self.gardenlet.release(),
+        )
     }
 
     /// Names of the configurations that the spec asks for.
@@ -183,7 +195,7 @@ impl Botanist {
 
     /// The Secret with the user data of new machines: what the extension says, or the name that it will give it.
     pub(crate) fn user_data_secret(&self, inputs: &HashInputs, version: HashVersion) -> String {
-        let name = inputs.osc_name(version, "init");
+        let name = inputs.osc_name(version, "init", self.gardenlet.release());
         let key = self.gardenlet.seed_key(&self.technical_id, &name);
         let configuration = self.gardenlet.stores.operating_system_configs.get(&key);
         configuration
@@ -197,7 +209,7 @@ impl Botanist {
         let mut names = Vec::new();
         for pool in &self.shoot.spec.provider.workers {
             let inputs = HashInputs::of_shoot(&self.shoot, pool);
-            let name = inputs.osc_key(self.hash_version(&pool.name));
+            let name = inputs.osc_key(self.hash_version(&pool.name), self.gardenlet.release());
             let configuration = self.configuration(pool, "reconcile", "original");
             let text = yaml::to_string(&configuration.spec).map_err(|error| Failure::text(error.to_string()))?;
             let mut metadata = ObjectMeta::named("kube-system", &name);

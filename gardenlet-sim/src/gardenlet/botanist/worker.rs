@@ -56,7 +56,7 @@ impl Botanist {
         let strategy = UpdateStrategy::of(pool.update_strategy.as_deref());
         let inputs = worker_pool::HashInputs::of_shoot(shoot, pool);
         let version = self.hash_version(&pool.name);
-        let key = inputs.osc_key(version);
+        let key = inputs.osc_key(version, self.gardenlet.release());
         let present = present.and_then(|worker| worker.spec.pools.iter().find(|each| each.name == pool.name));
         let node_template = match present {
             Some(present) if present.machine_type == pool.machine.r#type && present.node_template.is_some() => {
@@ -102,7 +102,7 @@ impl Botanist {
                 .collect(),
             kubelet_data_volume_name: pool.kubelet_data_volume_name.clone(),
             zones: pool.zones.clone(),
-            machine_controller_manager: pool.machine_controller_manager.clone(),
+            machine_controller_manager: worker_pool::machine_settings(pool, machine_type, self.gardenlet.release()),
             kubernetes_version: Some(worker_pool::kubernetes_version(shoot, pool).to_owned()),
             kubelet_config: worker_pool::kubelet_config(shoot, pool).cloned(),
             node_template,
@@ -209,7 +209,8 @@ impl Botanist {
         let nodes = &self.gardenlet.stores.nodes;
         let outdated = || {
             let nodes = nodes.list_in_cluster(&self.technical_id);
-            outdated_node(&self.shoot, |pool| self.hash_version(pool), nodes.iter().map(|node| &**node))
+            let release = self.gardenlet.release();
+            outdated_node(&self.shoot, |pool| self.hash_version(pool), release, nodes.iter().map(|node| &**node))
         };
         let timeout = update_timeout(&self.shoot.metadata.annotations);
         let done = || outdated().is_none().then_some(());

@@ -18,7 +18,6 @@ use domain::last_operation::{
     INITIALIZE_OPERATION, OperationType, TaskFailure, Verdict, flow_error, initialization_error, last_operation,
     progress_description, verdict,
 };
-use domain::release::NEWEST;
 use domain::upgrade::changes::EXPOSURE;
 use domain::worker_pool::manual_rollout;
 use domain::{in_place, reconcile as rules, rotation};
@@ -270,10 +269,9 @@ fn machine_deployments(gardenlet: &Gardenlet, shoot: &Shoot, pool: &str) -> Vec<
 
 /// Refuses to begin with the roll-out of pools that it cannot carry out; nothing is written then.
 fn check_rollout(gardenlet: &Gardenlet, shoot: &Shoot, asked: &str) -> Result<(), Error> {
-    let release = gardenlet.version().map_or(NEWEST, |version| version.served_release());
     for pool in manual_rollout::pools(asked, &shoot.spec) {
         let count = machine_deployments(gardenlet, shoot, pool).len();
-        manual_rollout::check(pool, &shoot.status.technical_id, count, release).map_err(Error::Failed)?;
+        manual_rollout::check(pool, &shoot.status.technical_id, count, gardenlet.release()).map_err(Error::Failed)?;
     }
     Ok(())
 }

@@ -256,6 +256,30 @@ const POOLS: &[(u16, &str, &[&str])] = &[
         &["machineControllerManagerSettings.disableHealthTimeout: Forbidden: can only be set to true when the update \
            strategy is `AutoInPlaceUpdate` or `ManualInPlaceUpdate`"],
     ),
+    (125, r#"{"machineControllerManager": {"machineDrainTimeout": "-1h", "maxEvictRetries": -1}}"#, &[]),
+    (
+        126,
+        r#"{"machineControllerManager": {"machineDrainTimeout": "-1h", "maxEvictRetries": -1}}"#,
+        &[
+            "machineControllerManagerSettings.machineDrainTimeout: Invalid value: \"-1h0m0s\": must be non-negative",
+            "machineControllerManagerSettings.maxEvictRetries: Invalid value: -1: must be greater than or equal to 0",
+        ],
+    ),
+    (147, r#"{"maximum": 3, "machineControllerManager": {"autoPreserveFailedMachineMax": 2}}"#, &[]),
+    (
+        147,
+        r#"{"maximum": 3, "machineControllerManager": {"autoPreserveFailedMachineMax": 3}}"#,
+        &["machineControllerManagerSettings.autoPreserveFailedMachineMax: Invalid value: 3: must not be greater than \
+           maximum-1 value when system components are allowed, need at least one machine to run system components"],
+    ),
+    (
+        147,
+        r#"{"maximum": 3, "machineControllerManager": {"autoPreserveFailedMachineMax": -1, "machinePreserveTimeout": "-1m"}}"#,
+        &[
+            "machineControllerManagerSettings.machinePreserveTimeout: Invalid value: \"-1m0s\": must be non-negative",
+            "machineControllerManagerSettings.autoPreserveFailedMachineMax: Invalid value: -1: must not be negative",
+        ],
+    ),
     (
         124,
         r#"{"updateStrategy": "ManualInPlaceUpdate", "maxSurge": 1, "maxUnavailable": 1}"#,
@@ -294,6 +318,32 @@ fn rules_of_pools_hold_from_their_release_on() {
         let change = json!({ "provider": { "workers": [pool] } }).to_string();
         let expected: Vec<String> = expected.iter().map(|error| format!("spec.provider.workers[0].{error}")).collect();
         assert_eq!(errors(*release, "1.32.0", &change), expected, "1.{release} {fields}");
+    }
+}
+
+/// Release, strategy, image version before and after, and the error.
+#[test]
+fn images_of_in_place_pools_do_not_go_down_since_136() {
+    const REFUSED: &str = "spec.provider.workers[0].machine.image.version: Forbidden: machine image version downgrade is not \
+                           supported when the update strategy is AutoInPlaceUpdate or ManualInPlaceUpdate";
+    for (release, strategy, old, new, expected) in [
+        (135, "AutoInPlaceUpdate", "2.0.0", "1.0.0", None),
+        (136, "AutoInPlaceUpdate", "2.0.0", "1.0.0", Some(REFUSED)),
+        (136, "ManualInPlaceUpdate", "2.0.0", "1.9.9", Some(REFUSED)),
+        (136, "AutoInPlaceUpdate", "2.0.0", "2.0.0", None),
+        (149, "AutoInPlaceUpdate", "2.0.0", "2.0.1", None),
+        (149, "AutoRollingUpdate", "2.0.0", "1.0.0", None),
+    ] {
+        let state = |version: &str| {
+            let mut shoot = shoot_with("1.32.0", "{}");
+            let pool = &mut shoot.spec.provider.workers[0];
+            pool.update_strategy = Some(strategy.to_owned());
+            pool.machine.image.get_or_insert_default().version = Some(version.to_owned());
+            shoot
+        };
+        let errors = shoot_update(&state(new), &state(old), gates(release));
+        let found = errors.iter().map(ToString::to_string).find(|error| error.contains("machine.image.version"));
+        assert_eq!(found.as_deref(), expected, "1.{release} {strategy} {old} {new}");
     }
 }
 

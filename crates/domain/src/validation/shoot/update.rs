@@ -23,6 +23,9 @@ pub(super) const EVENT_TTL: &str = "spec.kubernetes.kubeAPIServer.eventTTL";
 /// An update may keep a time to live of Events that is not valid.
 const EVENT_TTL_IS_KEPT: Releases = Releases::between(136, 143);
 
+/// The version of the machine image of an in-place pool must not go down.
+const IMAGE_STAYS_OR_RISES: Releases = Releases::since(136);
+
 /// True if an update leaves the time to live of Events as it is, and the release does not judge it then.
 pub(super) fn keeps_event_ttl(new: &Shoot, old: &Shoot, release: Release) -> bool {
     match (&new.spec.kubernetes.kube_api_server, &old.spec.kubernetes.kube_api_server) {
@@ -79,6 +82,10 @@ pub(super) fn spec(errors: &mut Errors, new_shoot: &Shoot, old_shoot: &Shoot, ga
         let (now, then) = (effective_version(worker, new), effective_version(before, old));
         let path = workers.index(index).child("kubernetes").child("version");
         version(errors, now, then, !is_in_place(worker), &path);
+        if is_in_place(worker) && IMAGE_STAYS_OR_RISES.contain(gates.release) {
+            let path = workers.index(index).child("machine").child("image").child("version");
+            image_version(errors, image_version_of(worker), image_version_of(before), &path);
+        }
     }
     networking(errors, new.networking.as_ref(), old.networking.as_ref(), &path.child("networking"));
     if new.scheduler_name != old.scheduler_name
@@ -158,6 +165,30 @@ fn version(errors: &mut Errors, new: &str, old: &str, may_skip: bool, path: &Pat
         Ok(false) => {}
         Ok(true) => {
             errors.push(FieldError::forbidden(path, "kubernetes version upgrade cannot skip a minor version"));
+        }
+        Err(error) => errors.push(FieldError::invalid(path, new, &error.to_string())),
+    }
+}
+
+fn image_version_of(worker: &Worker) -> &str {
+    worker.machine.image.as_ref().and_then(|image| image.version.as_deref()).unwrap_or_default()
+}
+
+/// The version of a machine image must not go down.
+///
+/// Source: pkg/apis/core/validation/shoot.go (`validateMachineImageVersionInPlaceUpdate`) @ v1.136.0.
+fn image_version(errors: &mut Errors, new: &str, old: &str, path: &Path) {
+    if new.is_empty() {
+        let text = "cannot validate machine image version upgrade because it is unset";
+        errors.push(FieldError::invalid(path, new, text));
+        return;
+    }
+    match compare_versions(new, Operator::Less, old) {
+        Ok(false) => {}
+        Ok(true) => {
+            let text = "machine image version downgrade is not supported when the update strategy is AutoInPlaceUpdate or \
+                        ManualInPlaceUpdate";
+            errors.push(FieldError::forbidden(path, text));
         }
         Err(error) => errors.push(FieldError::invalid(path, new, &error.to_string())),
     }

@@ -8,7 +8,7 @@ use api::constants::update_strategy;
 use api::core::*;
 use api::kubernetes::core::Taint;
 use apimachinery::field::{FieldError, Path};
-use apimachinery::meta::IntOrString;
+use apimachinery::meta::{Duration, IntOrString};
 use regex::Regex;
 
 use super::super::Errors;
@@ -22,8 +22,8 @@ use crate::versions::{Operator, Version, compare_versions, meets_constraint};
 
 const MAX_NAME_LENGTH: usize = 15;
 
-/// The timeout of in-place updates is judged.
-const IN_PLACE_TIMEOUT_IS_JUDGED: Releases = Releases::since(126);
+/// Timeouts and retries of machine-controller-manager are judged.
+const TIMEOUTS_ARE_JUDGED: Releases = Releases::since(126);
 
 /// `maxSurge` and `maxUnavailable` of a pool with strategy `ManualInPlaceUpdate` are judged as those of other pools.
 const MANUAL_HAS_COUNTS: Releases = Releases::until(125);
@@ -68,28 +68,65 @@ pub(super) fn worker(errors: &mut Errors, worker: &Worker, kubernetes: &Kubernet
     if let Some(options) = &worker.cluster_autoscaler {
         autoscaler_options(errors, options, &path.child("autoscaler"));
     }
-    let settings = worker.machine_controller_manager.as_ref();
-    let timeout = settings.and_then(|settings| settings.in_place_update_timeout);
-    if IN_PLACE_TIMEOUT_IS_JUDGED.contain(release)
-        && let Some(timeout) = timeout
-    {
-        let path = path.child("machineControllerManagerSettings").child("inPlaceUpdateTimeout");
-        if !is_in_place(worker) {
-            let text = "can only be set when the update strategy is `AutoInPlaceUpdate` or `ManualInPlaceUpdate`";
-            errors.push(FieldError::forbidden(&path, text));
-        } else if timeout.nanoseconds < 0 {
-            errors.push(FieldError::invalid(&path, timeout, "must be non-negative"));
-        }
-    }
-    let disabled = settings.and_then(|settings| settings.disable_health_timeout);
-    if disabled == Some(true) && !is_in_place(worker) {
-        let path = path.child("machineControllerManagerSettings").child("disableHealthTimeout");
-        let text = "can only be set to true when the update strategy is `AutoInPlaceUpdate` or `ManualInPlaceUpdate`";
-        errors.push(FieldError::forbidden(&path, text));
+    if let Some(settings) = &worker.machine_controller_manager {
+        machine_settings(errors, worker, settings, release, &path.child("machineControllerManagerSettings"));
     }
     if let Some(strategy) = &worker.update_strategy {
         let supported = [update_strategy::AUTO_IN_PLACE, update_strategy::ROLLING, update_strategy::MANUAL_IN_PLACE];
         one_of(errors, strategy, &supported, &path.child("updateStrategy"));
+    }
+}
+
+/// Settings of machine-controller-manager for a pool.
+///
+/// Source: pkg/apis/core/validation/shoot.go (`ValidateMachineControllerManagerSettingsOptions`) @ v1.125.0, v1.126.0 and
+/// v1.147.0.
+fn machine_settings(
+    errors: &mut Errors,
+    worker: &Worker,
+    settings: &MachineControllerManagerSettings,
+    release: Release,
+    path: &Path,
+) {
+    let not_negative = |errors: &mut Errors, name: &str, duration: Option<Duration>| {
+        if let Some(duration) = duration.filter(|duration| duration.nanoseconds < 0) {
+            errors.push(FieldError::invalid(&path.child(name), duration, "must be non-negative"));
+        }
+    };
+    let only_in_place = "when the update strategy is `AutoInPlaceUpdate` or `ManualInPlaceUpdate`";
+    if TIMEOUTS_ARE_JUDGED.contain(release) {
+        not_negative(errors, "machineDrainTimeout", settings.machine_drain_timeout);
+        not_negative(errors, "machineHealthTimeout", settings.machine_health_timeout);
+        not_negative(errors, "machineCreationTimeout", settings.machine_creation_timeout);
+        if let Some(retries) = settings.max_evict_retries.filter(|retries| *retries < 0) {
+            let text = "must be greater than or equal to 0";
+            errors.push(FieldError::invalid(&path.child("maxEvictRetries"), retries, text));
+        }
+        if is_in_place(worker) {
+            not_negative(errors, "inPlaceUpdateTimeout", settings.in_place_update_timeout);
+        } else if settings.in_place_update_timeout.is_some() {
+            let text = format!("can only be set {only_in_place}");
+            errors.push(FieldError::forbidden(&path.child("inPlaceUpdateTimeout"), &text));
+        }
+    }
+    if settings.disable_health_timeout == Some(true) && !is_in_place(worker) {
+        let text = format!("can only be set to true {only_in_place}");
+        errors.push(FieldError::forbidden(&path.child("disableHealthTimeout"), &text));
+    }
+    not_negative(errors, "machinePreserveTimeout", settings.machine_preserve_timeout);
+    if let Some(most) = settings.auto_preserve_failed_machine_max {
+        let has_system = worker.system_components.as_ref().is_none_or(|components| components.allow);
+        let text = if most < 0 {
+            "must not be negative"
+        } else if has_system && worker.maximum > 0 && most > worker.maximum - 1 {
+            "must not be greater than maximum-1 value when system components are allowed, need at least one machine to run \
+             system components"
+        } else if most > worker.maximum {
+            "must not be greater than maximum value"
+        } else {
+            return;
+        };
+        errors.push(FieldError::invalid(&path.child("autoPreserveFailedMachineMax"), most, text));
     }
 }
 

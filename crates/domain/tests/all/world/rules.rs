@@ -3,6 +3,7 @@
 
 use api::core::{KubeletConfig, KubeletConfigEviction, KubeletConfigReserved, PendingWorkersRollout, Shoot};
 use apimachinery::meta::{IntOrString, RawExtension, Time};
+use domain::release::DOCUMENTED;
 use domain::rollout::machine::Phase;
 use domain::rollout::machine_set::{DEFAULT_PRIORITY, Member, first_to_delete};
 use domain::rollout::replicas::Situation;
@@ -17,24 +18,24 @@ pub(crate) fn apply_rule(rule: &str, input: &Value, expect: &Value) -> Option<Va
     let answer = match rule {
         "machineClassHashV1" => {
             let pool = pool(input);
-            json!({"data": data(&pool.machine_class_inputs_v1()), "hash": pool.machine_class_hash(None)})
+            json!({"data": data(&pool.machine_class_inputs_v1(DOCUMENTED)), "hash": pool.machine_class_hash(None, DOCUMENTED)})
         }
         "machineClassHashV2" => {
             let pool = pool(input);
             let name = input["nodeAgentSecretName"].as_str().expect("the rule hashes the name");
             let mut all = vec![name.to_owned()];
             all.extend(data(&pool.provider_additions_v2()));
-            json!({"data": all, "hash": pool.machine_class_hash(Some(name))})
+            json!({"data": all, "hash": pool.machine_class_hash(Some(name), DOCUMENTED)})
         }
         "machineClassHashInPlace" => {
             let pool = in_place(pool(input));
-            let key = pool.osc_key(HashVersion::V1);
-            json!({"data": [key, pool.in_place_pool_hash()], "hash": pool.machine_class_hash(Some(&key))})
+            let key = pool.osc_key(HashVersion::V1, DOCUMENTED);
+            json!({"data": [key, pool.in_place_pool_hash()], "hash": pool.machine_class_hash(Some(&key), DOCUMENTED)})
         }
-        "oscKeyV1" => json!({"key": pool(input).osc_key(HashVersion::V1)}),
+        "oscKeyV1" => json!({"key": pool(input).osc_key(HashVersion::V1, DOCUMENTED)}),
         "oscKeyV2" => {
             let pool = pool(input);
-            json!({"data": data(&pool.osc_key_inputs_v2()), "key": pool.osc_key(HashVersion::V2)})
+            json!({"data": data(&pool.osc_key_inputs_v2(DOCUMENTED)), "key": pool.osc_key(HashVersion::V2, DOCUMENTED)})
         }
         "inPlacePoolHash" => {
             let pool = in_place(pool(input));

@@ -238,7 +238,7 @@ impl Kubelets {
             let version = versions[&names[0]].as_str().unwrap_or_default().trim_start_matches('v');
             let mut shoot = Shoot::default();
             version.clone_into(&mut shoot.spec.kubernetes.version);
-            HashInputs::of_shoot(&shoot, &Worker::default()).machine_class_hash(None)
+            HashInputs::of_shoot(&shoot, &Worker::default()).machine_class_hash(None, domain::release::DOCUMENTED)
         };
         let rolls = class(&before) != class(&after);
         Some(Self { before, after, done, rolls })

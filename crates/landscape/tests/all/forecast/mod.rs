@@ -18,7 +18,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use domain::forecast::{self, Change, Settings, Subject};
-use domain::worker_pool::Effect;
+use domain::worker_pool::{Effect, PoolForms};
 
 use life::Life;
 use story::Story;
@@ -109,7 +109,7 @@ fn check(seed: u64) -> Seen {
             until: stretch.until,
             draw: &draw,
             gates: life.gates,
-            forms: &|_| life.form.into(),
+            forms: &|_| PoolForms::all(life.form, life.gates.release),
         };
         let changes = forecast::course(&stretch.given, life.offer_of(&stretch.given), &settings).changes;
         if let Err(difference) = told.agrees(stretch, &changes) {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pools that their owner rolls by name (`rollout-workers`), by release of Gardener.
+//! Roll-outs of pools by release of Gardener: those that an owner starts by name (`rollout-workers`), and the end of the first
+//! form of the hash.
 
 use std::collections::BTreeSet;
 
 use api::core::{CloudProfile, Shoot};
+use api::kubernetes::core::Secret;
 use api::machine::MachineDeployment;
 use controller::{Api, ListOptions, Patch};
 use domain::skew::GardenerVersion;
 use domain::validation::shoot::Gates;
-use domain::worker_pool::manual_rollout;
-use landscape::{Options, preset, wait};
+use domain::worker_pool::{StoredKeys, manual_rollout};
+use landscape::{Component, Options, preset, wait};
 use serde_json::json;
 
 use crate::support::{Audited, evening, is};
@@ -153,4 +155,76 @@ fn releases_before_135_roll_no_pool_of_several_zones() {
     assert_eq!(shoot.metadata.annotation(OPERATION), Some("rollout-workers=other"), "it does not begin");
     assert!(manual_rollout::pending(&shoot.status).is_empty());
     assert_eq!(pools(&mut audited), [rolled, other]);
+}
+
+/// The time that the creation of a machine may take, by a pool's MachineDeployments.
+fn creation_timeouts(audited: &mut Audited, pool: &str) -> Vec<Option<String>> {
+    let api = Api::<MachineDeployment>::namespaced(&audited.admin, "seed--local", "shoot--demo--local");
+    let selector = ListOptions::labelled(&format!("worker.gardener.cloud/pool={pool}"));
+    let (found, _) = audited.run(api.list(&selector)).expect("MachineDeployments");
+    found.into_iter().map(|one| one.spec.template.spec.creation_timeout.map(|timeout| timeout.to_string())).collect()
+}
+
+#[test]
+fn machine_types_set_the_creation_timeout_and_roll_nothing() {
+    let mut audited = landscape("v1.137.0");
+    let before = pools(&mut audited);
+    assert_eq!(creation_timeouts(&mut audited, "local"), [None]);
+    let profiles = Api::<CloudProfile>::all(&audited.admin, "garden");
+    let mut profile = audited.run(profiles.get("local")).expect("the preset has it");
+    profile.spec.machine_types[0].machine_controller_manager =
+        Some(serde_json::from_value(json!({"machineCreationTimeout": "45m"})).expect("settings"));
+    audited.run(profiles.replace(&profile)).expect("the CloudProfile is valid");
+    annotate(&mut audited, "reconcile").expect("accepted");
+    reconciled(&mut audited, "2023-07-27T22:00:00Z");
+    assert_eq!(creation_timeouts(&mut audited, "local"), [Some("45m0s".to_owned())]);
+    assert_eq!(pools(&mut audited), before);
+}
+
+/// Stops the landscape's components and starts them in another version.
+fn upgrade(audited: &mut Audited, version: &str) {
+    let landscape = &mut audited.landscape;
+    landscape.set_gardener_version(version);
+    let components: Vec<Component> = landscape.components().cloned().collect();
+    for component in [Component::Gardenlet("local".into()), Component::ProviderLocal("local".into())] {
+        assert!(components.contains(&component), "{components:?}");
+        landscape.stop_component(&component).expect("it stops");
+        landscape.start_component(component);
+    }
+}
+
+/// A Shoot of 1.120, whose pools have the first form of the hash.
+#[test]
+fn gardenlet_146_replaces_nodes_of_the_first_form() {
+    let mut audited = landscape("v1.120.0");
+    let first = pools(&mut audited);
+    for version in ["v1.126.0", "v1.145.0"] {
+        upgrade(&mut audited, version);
+        annotate(&mut audited, "reconcile").expect("accepted");
+        let api = shoots(&audited);
+        let done = |shoot: &Shoot| is(shoot, "Reconcile", "Succeeded") && shoot.status.gardener.version == version;
+        audited.until_done("2023-07-27T22:30:00Z", wait::for_object(&api, "local", done));
+        assert_eq!(pools(&mut audited), first, "{version} rolls nothing");
+        assert!(has_forms(&mut audited), "{version}");
+    }
+    upgrade(&mut audited, "v1.146.0");
+    annotate(&mut audited, "reconcile").expect("accepted");
+    let api = shoots(&audited);
+    let done = |shoot: &Shoot| is(shoot, "Reconcile", "Succeeded") && shoot.status.gardener.version == "v1.146.0";
+    audited.until_done("2023-07-28T00:30:00Z", wait::for_object(&api, "local", done));
+    let second = pools(&mut audited);
+    for (old, new) in first.iter().zip(&second) {
+        assert!(new.is_disjoint(old) && new.len() == old.len(), "{old:?} {new:?}");
+    }
+    assert_eq!(machines_made(&audited), 10);
+    assert!(!has_forms(&mut audited), "the Secret is deleted");
+    annotate(&mut audited, "reconcile").expect("accepted");
+    reconciled(&mut audited, "2023-07-28T01:00:00Z");
+    assert_eq!(pools(&mut audited), second, "once");
+}
+
+/// True if the control plane has the Secret that tells the forms of the pools.
+fn has_forms(audited: &mut Audited) -> bool {
+    let api = Api::<Secret>::namespaced(&audited.admin, "seed--local", "shoot--demo--local");
+    audited.run(api.get_opt(StoredKeys::SECRET)).expect("an answer").is_some()
 }
