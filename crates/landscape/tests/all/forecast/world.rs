@@ -43,6 +43,8 @@ const WINDOWS: [(&str, &str); 9] = [
     ("060000+0000", "110000+0000"),
 ];
 
+/// Releases that refuse a supported version of a minor that has an unclassified one.
+const UNCLASSIFIED_CLASHES: Releases = Releases::between(121, 122);
 /// Releases that do not complete the rotation of the encryption key of etcd on their own.
 const ENCRYPTION_KEYS_IN_TWO_STEPS: Releases = Releases::until(128);
 /// Releases that rotate the encryption key of etcd on their own unless a Shoot forbids it.
@@ -179,7 +181,7 @@ impl World {
             .map(|index| {
                 let version = format!("1.{}.{}", self.first_minor + index / PATCHES, 1 + index % PATCHES);
                 let classification = match (index % PATCHES, self.below(5, "kubernetes-class", index)) {
-                    (0, 0 | 1) => Some("supported"),
+                    (0, 0 | 1) if !UNCLASSIFIED_CLASHES.contain(self.release()) => Some("supported"),
                     (1.., 0) => Some("preview"),
                     (_, 1) => Some("deprecated"),
                     _ => None,
