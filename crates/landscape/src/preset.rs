@@ -1,62 +1,204 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects of a small landscape for tests and benchmarks: one CloudProfile, one Project, any number of Shoots.
+//! Objects of a small landscape for demonstrations, tests and benchmarks: one CloudProfile, one Project, any number of Shoots.
+//!
+//! A [`Preset`] fits a release of Gardener: its CloudProfile has only Kubernetes versions that the release runs. The
+//! functions of this module are of the release of the requirements documents.
 
 use api::cluster;
 use api::core::{CloudProfile, Project, SecretBinding, Shoot};
 use api::kubernetes::core::Secret;
+use api::security::CredentialsBinding;
 use apimachinery::Resource;
 use apimachinery::meta::Time;
 use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
 use controller::{Api, Error};
+use domain::release::{Release, Releases};
+use domain::skew::{GardenerVersion, releases};
 use process::Context;
 use serde_json::{Value, json};
 
-/// When Kubernetes 1.26.4 of the demo expires: 2023-07-28T00:00:00Z.
-pub const DEMO_EXPIRATION: DateTime<Utc> = DateTime::from_timestamp(1_690_502_400, 0).expect("in range");
+/// When Kubernetes 1.26.4 of the requirements documents expires: 2023-07-28T00:00:00Z.
+const DOCUMENTED_EXPIRATION: DateTime<Utc> = DateTime::from_timestamp(1_690_502_400, 0).expect("in range");
+
+/// Releases with the versions and the dates of the requirements documents.
+const DOCUMENTED_VERSIONS: Releases = Releases::until(121);
+
+/// Releases whose Shoots use a CredentialsBinding: those that refuse a SecretBinding from Kubernetes 1.34 on.
+const CREDENTIALS_BINDINGS: Releases = Releases::since(127);
+
+/// Time from the start of the demonstration to the expiration of its oldest Kubernetes version.
+const BEFORE_EXPIRATION: TimeDelta = TimeDelta::hours(4);
 
 /// Namespace of the Project `demo`.
 pub const NAMESPACE: &str = "garden-demo";
 
-/// When Kubernetes 1.26.4 of the preset expires: at the midnight of the demo, or, for who begins too late for that, at the
-/// next midnight that leaves an hour to make use of it.
-pub fn expiration(now: DateTime<Utc>) -> DateTime<Utc> {
-    let soonest = now + TimeDelta::hours(1);
-    if soonest <= DEMO_EXPIRATION {
-        DEMO_EXPIRATION
-    } else {
-        (soonest.date_naive() + Days::new(1)).and_time(NaiveTime::MIN).and_utc()
+/// Objects and dates that fit a release of Gardener.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preset {
+    release: Release,
+    /// Kubernetes versions of the CloudProfile, the oldest first; at least two. The first one is deprecated and expires.
+    versions: Vec<String>,
+    expiration: DateTime<Utc>,
+}
+
+impl Preset {
+    /// The preset of a release.
+    ///
+    /// | release | Kubernetes | expiration |
+    /// | --- | --- | --- |
+    /// | up to 1.120 | 1.26.4 and 1.27.1, as in the requirements documents | 2023-07-28 |
+    /// | later ones | first version of each minor that the release runs | midnight after the day of the release |
+    pub fn of(gardener: &GardenerVersion) -> Self {
+        let release = gardener.served_release();
+        if DOCUMENTED_VERSIONS.contain(release) {
+            return Self::documented(release);
+        }
+        let (oldest, newest) = releases::kubernetes_minors(gardener);
+        let versions = (oldest..=newest).map(|minor| format!("1.{minor}.0")).collect();
+        let day = releases::first_release(gardener.minor().1)
+            .or_else(|| releases::first_release(releases::newest().minor().1));
+        let expiration =
+            day.map_or(DOCUMENTED_EXPIRATION, |(day, _)| midnight_after(day.and_time(NaiveTime::MIN).and_utc()));
+        Self { release, versions, expiration }
     }
+
+    /// The preset of a version of Gardener, `v1.149.0`; that of the requirements documents for an invalid version.
+    pub fn of_text(gardener: &str) -> Self {
+        GardenerVersion::parse(gardener).map_or_else(Self::default, |gardener| Self::of(&gardener))
+    }
+
+    fn documented(release: Release) -> Self {
+        let versions = ["1.26.4", "1.27.1"].map(str::to_owned).to_vec();
+        Self { release, versions, expiration: DOCUMENTED_EXPIRATION }
+    }
+
+    /// Kubernetes version that expires.
+    pub fn expiring(&self) -> &str {
+        &self.versions[0]
+    }
+
+    /// Kubernetes version that follows the expiring one.
+    pub fn following(&self) -> &str {
+        &self.versions[1]
+    }
+
+    /// Newest Kubernetes version.
+    pub fn newest(&self) -> &str {
+        &self.versions[self.versions.len() - 1]
+    }
+
+    /// Start of a demonstration: the evening before the expiration.
+    pub fn start(&self) -> DateTime<Utc> {
+        self.expiration - BEFORE_EXPIRATION
+    }
+
+    /// Expiration of the oldest Kubernetes version: at the midnight of the demonstration, or, for a later start, at the next
+    /// midnight that leaves an hour.
+    pub fn expiration(&self, now: DateTime<Utc>) -> DateTime<Utc> {
+        let soonest = now + TimeDelta::hours(1);
+        if soonest <= self.expiration { self.expiration } else { midnight_after(soonest) }
+    }
+
+    /// CloudProfile `local`: the Kubernetes versions, of which the oldest is deprecated and expires at an instant, and
+    /// gardenlinux 934.8.0 and 1096.1.0.
+    pub fn cloud_profile(&self, expiration: DateTime<Utc>) -> CloudProfile {
+        let expiration = Time::from_instant(expiration);
+        let supported = self.versions.iter().skip(1).rev();
+        let mut versions: Vec<Value> =
+            supported.map(|version| json!({"version": version, "classification": "supported"})).collect();
+        versions
+            .push(json!({"version": self.expiring(), "classification": "deprecated", "expirationDate": expiration}));
+        typed(json!({
+            "metadata": {"name": "local"},
+            "spec": {
+                "type": "local",
+                "kubernetes": {"versions": versions},
+                "machineImages": [{"name": "gardenlinux", "updateStrategy": "major", "versions": [
+                    {
+                        "version": "1096.1.0",
+                        "classification": "supported",
+                        "architectures": ["amd64"],
+                        "cri": [{"name": "containerd"}],
+                    },
+                    {"version": "934.8.0", "architectures": ["amd64"], "cri": [{"name": "containerd"}]},
+                ]}],
+                "machineTypes": [{"name": "local", "cpu": "4", "gpu": "0", "memory": "8Gi", "architecture": "amd64"}],
+                "regions": [{"name": "local", "zones": [{"name": "local-a"}]}],
+            },
+        }))
+    }
+
+    /// A Shoot of three nodes on the oldest Kubernetes version and gardenlinux 934.8.0, automatic updates off for Kubernetes
+    /// and on for images, window from 9 to 10 o'clock.
+    pub fn shoot(&self, name: &str) -> Shoot {
+        let binding = if self.has_credentials_binding() { "credentialsBindingName" } else { "secretBindingName" };
+        typed(json!({
+            "metadata": {"name": name, "namespace": NAMESPACE},
+            "spec": {
+                "cloudProfile": {"name": "local"},
+                binding: "local",
+                "region": "local",
+                "purpose": "evaluation",
+                "networking": {"type": "calico", "nodes": "10.10.0.0/16"},
+                "provider": {"type": "local", "workers": [{
+                    "name": "local",
+                    "machine": {"type": "local", "image": {"name": "gardenlinux", "version": "934.8.0"}},
+                    "cri": {"name": "containerd"},
+                    "minimum": 3,
+                    "maximum": 3,
+                    "maxSurge": 1,
+                    "maxUnavailable": 0,
+                    "zones": ["local-a"],
+                }]},
+                "kubernetes": {"version": self.expiring()},
+                "maintenance": {
+                    "autoUpdate": {"kubernetesVersion": false, "machineImageVersion": true},
+                    "timeWindow": {"begin": "090000+0000", "end": "100000+0000"},
+                },
+            },
+        }))
+    }
+
+    /// True if the credentials are bound by a CredentialsBinding, not by a SecretBinding.
+    pub const fn has_credentials_binding(&self) -> bool {
+        CREDENTIALS_BINDINGS.contain(self.release)
+    }
+
+    /// Creates CloudProfile and Project, and, once the Project's namespace exists, the credentials; `expiration`: of the
+    /// oldest Kubernetes version.
+    ///
+    /// # Errors
+    /// A refused object.
+    pub async fn create(&self, admin: &Context, expiration: DateTime<Utc>) -> Result<(), Error> {
+        Api::all(admin, cluster::GARDEN).create(&self.cloud_profile(expiration)).await?;
+        Api::all(admin, cluster::GARDEN).create(&project()).await?;
+        let projects = Api::<Project>::all(admin, cluster::GARDEN);
+        crate::wait::for_object(&projects, "demo", |project| project.status.phase == "Ready").await?;
+        Api::namespaced(admin, cluster::GARDEN, NAMESPACE).create(&secret()).await?;
+        if self.has_credentials_binding() {
+            Api::namespaced(admin, cluster::GARDEN, NAMESPACE).create(&credentials_binding()).await?;
+        } else {
+            Api::namespaced(admin, cluster::GARDEN, NAMESPACE).create(&secret_binding()).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The preset of the requirements documents.
+impl Default for Preset {
+    fn default() -> Self {
+        Self::documented(domain::release::DOCUMENTED)
+    }
+}
+
+fn midnight_after(instant: DateTime<Utc>) -> DateTime<Utc> {
+    (instant.date_naive() + Days::new(1)).and_time(NaiveTime::MIN).and_utc()
 }
 
 /// CloudProfile `local`: Kubernetes 1.26.4 (deprecated, expires 2023-07-28T00:00:00Z) and 1.27.1, gardenlinux 934.8.0
 /// and 1096.1.0.
 pub fn cloud_profile() -> CloudProfile {
-    cloud_profile_until(DEMO_EXPIRATION)
-}
-
-fn cloud_profile_until(expiration: DateTime<Utc>) -> CloudProfile {
-    let expiration = Time::from_instant(expiration);
-    typed(json!({
-        "metadata": {"name": "local"},
-        "spec": {
-            "type": "local",
-            "kubernetes": {"versions": [
-                {"version": "1.27.1", "classification": "supported"},
-                {"version": "1.26.4", "classification": "deprecated", "expirationDate": expiration},
-            ]},
-            "machineImages": [{"name": "gardenlinux", "updateStrategy": "major", "versions": [
-                {
-                    "version": "1096.1.0",
-                    "classification": "supported",
-                    "architectures": ["amd64"],
-                    "cri": [{"name": "containerd"}],
-                },
-                {"version": "934.8.0", "architectures": ["amd64"], "cri": [{"name": "containerd"}]},
-            ]}],
-            "machineTypes": [{"name": "local", "cpu": "4", "gpu": "0", "memory": "8Gi", "architecture": "amd64"}],
-            "regions": [{"name": "local", "zones": [{"name": "local-a"}]}],
-        },
-    }))
+    Preset::default().cloud_profile(DOCUMENTED_EXPIRATION)
 }
 
 /// Project `demo`.
@@ -64,34 +206,9 @@ pub fn project() -> Project {
     typed(json!({"metadata": {"name": "demo"}, "spec": {"namespace": NAMESPACE}}))
 }
 
-/// A Shoot of three nodes on Kubernetes 1.26.4 and gardenlinux 934.8.0, automatic updates off for Kubernetes and on for
-/// images, window from 9 to 10 o'clock.
+/// A Shoot as [`Preset::shoot`], on Kubernetes 1.26.4.
 pub fn shoot(name: &str) -> Shoot {
-    typed(json!({
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {
-            "cloudProfile": {"name": "local"},
-            "secretBindingName": "local",
-            "region": "local",
-            "purpose": "evaluation",
-            "networking": {"type": "calico", "nodes": "10.10.0.0/16"},
-            "provider": {"type": "local", "workers": [{
-                "name": "local",
-                "machine": {"type": "local", "image": {"name": "gardenlinux", "version": "934.8.0"}},
-                "cri": {"name": "containerd"},
-                "minimum": 3,
-                "maximum": 3,
-                "maxSurge": 1,
-                "maxUnavailable": 0,
-                "zones": ["local-a"],
-            }]},
-            "kubernetes": {"version": "1.26.4"},
-            "maintenance": {
-                "autoUpdate": {"kubernetesVersion": false, "machineImageVersion": true},
-                "timeWindow": {"begin": "090000+0000", "end": "100000+0000"},
-            },
-        },
-    }))
+    Preset::default().shoot(name)
 }
 
 /// The (empty) credentials of Project `demo`.
@@ -99,7 +216,7 @@ pub fn secret() -> Secret {
     typed(json!({"metadata": {"name": "local", "namespace": NAMESPACE}, "type": "Opaque"}))
 }
 
-/// What makes them usable for Shoots.
+/// Binding of the credentials for Shoots with `secretBindingName`.
 pub fn secret_binding() -> SecretBinding {
     typed(json!({
         "metadata": {"name": "local", "namespace": NAMESPACE},
@@ -108,20 +225,21 @@ pub fn secret_binding() -> SecretBinding {
     }))
 }
 
-/// Creates CloudProfile and Project, and, once the Project's namespace exists, the credentials.
-pub async fn create(admin: &Context) -> Result<(), Error> {
-    create_until(admin, DEMO_EXPIRATION).await
+/// Binding of the credentials for Shoots with `credentialsBindingName`.
+pub fn credentials_binding() -> CredentialsBinding {
+    typed(json!({
+        "metadata": {"name": "local", "namespace": NAMESPACE},
+        "provider": {"type": "local"},
+        "credentialsRef": {"apiVersion": "v1", "kind": "Secret", "name": "local", "namespace": NAMESPACE},
+    }))
 }
 
-/// As [`create`], with Kubernetes 1.26.4 expiring at another time ([`expiration`]).
-pub async fn create_until(admin: &Context, expiration: DateTime<Utc>) -> Result<(), Error> {
-    Api::all(admin, cluster::GARDEN).create(&cloud_profile_until(expiration)).await?;
-    Api::all(admin, cluster::GARDEN).create(&project()).await?;
-    let projects = Api::<Project>::all(admin, cluster::GARDEN);
-    crate::wait::for_object(&projects, "demo", |project| project.status.phase == "Ready").await?;
-    Api::namespaced(admin, cluster::GARDEN, NAMESPACE).create(&secret()).await?;
-    Api::namespaced(admin, cluster::GARDEN, NAMESPACE).create(&secret_binding()).await?;
-    Ok(())
+/// Creates the objects of the requirements documents' preset.
+///
+/// # Errors
+/// A refused object.
+pub async fn create(admin: &Context) -> Result<(), Error> {
+    Preset::default().create(admin, DOCUMENTED_EXPIRATION).await
 }
 
 pub(crate) fn typed<K: Resource>(value: Value) -> K {
@@ -144,7 +262,30 @@ mod tests {
             ("2026-12-31T22:59:59Z", "2027-01-01T00:00:00Z"),
             ("2026-12-31T23:00:00Z", "2027-01-02T00:00:00Z"),
         ] {
-            assert_eq!(expiration(at(now)), at(expected), "{now}");
+            assert_eq!(Preset::default().expiration(at(now)), at(expected), "{now}");
         }
+    }
+
+    #[test]
+    fn presets_fit_their_release() {
+        for minor in 106..=u64::from(domain::release::NEWEST.0) {
+            let gardener = GardenerVersion::release(1, minor, 0);
+            let preset = Preset::of(&gardener);
+            // The requirements documents have 1.26.4 at every release that they hold for.
+            let has_own = minor > 120;
+            let runs = |version: &String| releases::supports_kubernetes(&gardener, version);
+            assert!(!has_own || preset.versions.iter().all(runs), "{gardener}");
+            assert!(preset.versions.len() >= 2, "{gardener}");
+            let (released, _) = releases::first_release(minor).expect("a known release");
+            assert!(!has_own || preset.start().date_naive() >= released, "{gardener}");
+        }
+        let of = |text: &str| Preset::of_text(text);
+        assert_eq!((of("v1.120.4").expiring(), of("v1.120.4").following()), ("1.26.4", "1.27.1"));
+        assert_eq!((of("v1.121.0").expiring(), of("v1.121.0").following()), ("1.27.0", "1.28.0"));
+        assert_eq!((of("v1.149.3").expiring(), of("v1.149.3").following()), ("1.32.0", "1.33.0"));
+        assert_eq!(of("v1.149.3").start().to_rfc3339(), "2026-08-13T20:00:00+00:00");
+        assert_eq!(of("v1.150.0").start(), of("v1.149.3").start());
+        assert!(!of("v1.126.0").has_credentials_binding() && of("v1.127.0").has_credentials_binding());
+        assert_eq!(of("nonsense"), Preset::default());
     }
 }

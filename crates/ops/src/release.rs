@@ -16,7 +16,7 @@ use std::fmt;
 
 use api::core::Shoot;
 use domain::release::{NEWEST, Release};
-use domain::skew::GardenerVersion;
+use domain::skew::{GardenerVersion, releases};
 use serde_json::{Value, json};
 
 use crate::spelling::{first_of, plural};
@@ -26,7 +26,7 @@ use crate::world::name_of;
 const OLDEST: Release = Release(80);
 
 /// The word for the newest release whose rules are known.
-const NEWEST_WORD: &str = "newest";
+pub const NEWEST_WORD: &str = "newest";
 
 /// Maximum number of releases of Shoots that are named; more are counted.
 const TOLD: usize = 4;
@@ -37,15 +37,10 @@ const TOLD: usize = 4;
 /// The text is neither.
 pub fn parse(text: &str) -> Result<GardenerVersion, String> {
     if text == NEWEST_WORD {
-        return Ok(newest());
+        return Ok(releases::newest());
     }
     GardenerVersion::parse(text)
         .ok_or_else(|| format!("`{text}` is neither `{NEWEST_WORD}` nor a version of Gardener as v1.149 or 1.120.0"))
-}
-
-/// The newest version whose rules are known.
-fn newest() -> GardenerVersion {
-    GardenerVersion::release(1, u64::from(NEWEST.0), 0)
 }
 
 /// The release whose rules a version has: the nearest one whose rules are known.
@@ -98,7 +93,7 @@ impl Chosen {
         let (version, reason) = match (asked, said.first()) {
             (Some(asked), _) => (asked.clone(), Reason::Asked),
             (None, Some((version, ..))) => (version.clone(), Reason::Shoots),
-            (None, None) => (newest(), Reason::Unsaid),
+            (None, None) => (releases::newest(), Reason::Unsaid),
         };
         Self { release: rules_of(&version), version, reason, said, unreadable }
     }
@@ -214,7 +209,7 @@ mod tests {
             None,
             &[],
             149,
-            &["rules of Gardener v1.149.0, the newest known: no Shoot has a status.gardener.version"],
+            &["rules of Gardener v1.149.3, the newest known: no Shoot has a status.gardener.version"],
         );
         check(None, &["v1.136.2", ""], 136, &["rules of Gardener v1.136.2, by status.gardener.version of Shoot p/s0"]);
         check(
@@ -232,7 +227,7 @@ mod tests {
             120,
             &["rules of Gardener v1.120, as --gardener-version says; the manifests say v1.136.2 (1 Shoot)"],
         );
-        check(Some("newest"), &["v1.149.0"], 149, &["rules of Gardener v1.149.0, as --gardener-version says"]);
+        check(Some("newest"), &["v1.149.0"], 149, &["rules of Gardener v1.149.3, as --gardener-version says"]);
     }
 
     #[test]
@@ -268,7 +263,7 @@ mod tests {
             &["banana", "banana"],
             149,
             &[
-                "rules of Gardener v1.149.0, the newest known: no Shoot has a status.gardener.version",
+                "rules of Gardener v1.149.3, the newest known: no Shoot has a status.gardener.version",
                 "status.gardener.version \"banana\" of Shoot p/s0 and of 1 more is no version of Gardener, and is not looked at",
             ],
         );
@@ -284,7 +279,7 @@ mod tests {
         assert_eq!(of(None, "v1.120.3"), (120, Vec::new()));
         let unknown = "Gardener v1.150.0 is not known here: rules of v1.149 apply, that of landscape lab";
         assert_eq!(of(None, "v1.150.0"), (149, vec![unknown.to_owned()]));
-        let asked = "rules of Gardener v1.149.0, as --gardener-version says";
+        let asked = "rules of Gardener v1.149.3, as --gardener-version says";
         assert_eq!(of(Some("newest"), "v1.120.3"), (149, vec![asked.to_owned()]));
     }
 
@@ -295,7 +290,7 @@ mod tests {
         for text in ["", "149", "v1", "1.x", "v1.149.0.1", "Newest"] {
             assert!(parse(text).is_err(), "{text}");
         }
-        assert_eq!(parse("newest").map(|version| version.to_string()).as_deref(), Ok("1.149.0"));
+        assert_eq!(parse("newest").map(|version| version.to_string()).as_deref(), Ok("1.149.3"));
     }
 
     #[test]

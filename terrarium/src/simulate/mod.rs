@@ -23,7 +23,8 @@ use controller::Api;
 use domain::profile::Profile;
 use domain::release::Release;
 use domain::skew::GardenerVersion;
-use landscape::{GARDENER_VERSION, Landscape, Options, Sync, preset, wait};
+use landscape::preset::{self, Preset};
+use landscape::{GARDENER_VERSION, Landscape, Options, Sync, wait};
 use process::Context;
 use serde_json::json;
 
@@ -65,7 +66,7 @@ pub(crate) struct Arguments {
     /// When unchanged Shoots are reconciled: once a day in their maintenance time window, or every hour
     #[arg(long, value_enum, default_value_t = SyncMode::Window)]
     sync: SyncMode,
-    /// Landscape time at the start [default: the demo's 2023-07-27T20:00:00Z; with manifests the evening before the
+    /// Landscape time at the start [default: 2023-07-27T20:00:00Z, or the evening of the day of a newer release; with manifests the evening before the
     /// first of their versions expires]
     #[arg(long, value_name = "T")]
     start_time: Option<When>,
@@ -102,11 +103,12 @@ const PREPARATION: TimeDelta = TimeDelta::hours(1);
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let is_demo = arguments.files.is_empty();
     let asked = arguments.release.version();
+    let asked_start = arguments.start_time.map(|when| when.behind(clock::Clock::wall().now()));
     let (given, version) = if is_demo {
-        (
-            demo(arguments.shoots),
-            asked.map_or_else(|| GARDENER_VERSION.to_owned(), |asked| full(asked, rules_of(asked))),
-        )
+        let version = asked.map_or_else(|| GARDENER_VERSION.to_owned(), |asked| full(asked, rules_of(asked)));
+        let preset = Preset::of_text(&version);
+        let start = asked_start.unwrap_or_else(|| preset.start());
+        (demo(&preset, preset.expiration(start), arguments.shoots), version)
     } else {
         let Given { manifests, chosen, notes } = Given::read(&paths(&arguments.files, arguments.recursive)?, asked)?;
         tell(&chosen, output);
@@ -115,9 +117,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         }
         (manifests, full(&chosen.version, chosen.release))
     };
-    let start = match arguments.start_time {
-        Some(when) => when.behind(clock::Clock::wall().now()),
-        None if is_demo => demo_start(),
+    let start = match asked_start {
+        Some(start) => start,
+        None if is_demo => Preset::of_text(&version).start(),
         None => start_before_expiry(&given),
     };
     let plan = complete::plan(given, &landscape::extensions::registered());
@@ -214,21 +216,23 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A second after the demo's version expired, somebody asks for a new cluster on it.
+    /// Creates a Shoot on the demo's version a second after the version has expired.
     fn refuse_a_late_shoot(&mut self, story: &Story, end: DateTime<Utc>) -> Result<(), Failure> {
-        let moment = demo_expiration() + TimeDelta::seconds(1);
+        let preset = Preset::of_text(&self.landscape.options().gardener_version);
+        let moment = preset.expiration(self.start) + TimeDelta::seconds(1);
         if moment > end {
             return Ok(());
         }
         self.until(moment, story)?;
         let admin = self.landscape.client("admin");
-        let late = manifest_of(&preset::shoot("late"), "Shoot", api_version::CORE);
+        let late = manifest_of(&preset.shoot("late"), "Shoot", api_version::CORE);
         let answer = self.landscape.run(apply::create(&admin, &late)).map_err(failed)?;
         let object = format!("Shoot {}/late", preset::NAMESPACE);
+        let action = format!("create Shoot late ({})", preset.expiring());
         match answer {
-            Ok(()) => story.add(&object, "create Shoot late (1.26.4)", "201 Created"),
+            Ok(()) => story.add(&object, &action, "201 Created"),
             Err(status) => {
-                story.add(&object, "create Shoot late (1.26.4)", &format!("{} {}", status.code, status.reason));
+                story.add(&object, &action, &format!("{} {}", status.code, status.reason));
                 story.quote(&object, &status.message);
             }
         }
@@ -328,17 +332,21 @@ fn printed_shoots(plan: &Plan) -> Vec<String> {
     names.take(PRINTED_SHOOTS).collect()
 }
 
-/// The demo's objects.
-pub(crate) fn demo(shoots: u32) -> Vec<Manifest> {
+/// Objects of the demo; `expiration`: of its oldest Kubernetes version.
+pub(crate) fn demo(preset: &Preset, expiration: DateTime<Utc>, shoots: u32) -> Vec<Manifest> {
     let core = api_version::CORE;
     let mut manifests = vec![
-        manifest_of(&preset::cloud_profile(), "CloudProfile", core),
+        manifest_of(&preset.cloud_profile(expiration), "CloudProfile", core),
         manifest_of(&preset::project(), "Project", core),
         manifest_of(&preset::secret(), "Secret", "v1"),
-        manifest_of(&preset::secret_binding(), "SecretBinding", core),
+        if preset.has_credentials_binding() {
+            manifest_of(&preset::credentials_binding(), "CredentialsBinding", api_version::SECURITY)
+        } else {
+            manifest_of(&preset::secret_binding(), "SecretBinding", core)
+        },
     ];
     let names = (1..=shoots).map(|number| if shoots == 1 { "local".to_owned() } else { format!("local-{number}") });
-    manifests.extend(names.map(|name| manifest_of::<Shoot>(&preset::shoot(&name), "Shoot", core)));
+    manifests.extend(names.map(|name| manifest_of::<Shoot>(&preset.shoot(&name), "Shoot", core)));
     manifests
 }
 
@@ -350,20 +358,6 @@ pub(crate) fn manifest_of<O: Object>(object: &O, kind: &str, api_version: &str) 
         fields.remove("status");
     }
     Manifest { origin: Origin { file: "demo".to_owned(), line: 1 }, object, is_being_deleted: false, is_served: false }
-}
-
-/// Thursday evening of the demo.
-pub(crate) fn demo_start() -> DateTime<Utc> {
-    instant("2023-07-27T20:00:00Z")
-}
-
-/// When Kubernetes 1.26.4 of the demo expires.
-pub(crate) fn demo_expiration() -> DateTime<Utc> {
-    preset::DEMO_EXPIRATION
-}
-
-fn instant(text: &str) -> DateTime<Utc> {
-    text.parse().expect("a literal instant")
 }
 
 /// The evening before the first version of any CloudProfile expires: so every version can be added, and something
@@ -382,7 +376,7 @@ fn start_before_expiry(manifests: &[Manifest]) -> DateTime<Utc> {
         let midnight = expiration.date_naive().and_time(chrono::NaiveTime::MIN).and_utc();
         midnight - TimeDelta::hours(4)
     };
-    expirations.iter().min().map_or_else(demo_start, evening)
+    expirations.iter().min().map_or_else(|| Preset::default().start(), evening)
 }
 
 fn failed(failure: landscape::Failure) -> Failure {

@@ -9,7 +9,7 @@ use super::GardenerVersion;
 use crate::profile::Profile;
 use crate::versions::{Version, normalize};
 
-/// Version of Gardener that is emulated unless somebody says otherwise.
+/// Version of Gardener that is emulated by default.
 pub const EMULATED: &str = "v1.120.0";
 
 /// From which minor of Gardener on which minors of Kubernetes 1.x are supported, both bounds included. Releases before
@@ -35,7 +35,7 @@ pub fn kubernetes_minors(gardener: &GardenerVersion) -> (u64, u64) {
     (*oldest, *newest)
 }
 
-/// Kubernetes version of gardens and seeds of a release unless somebody says otherwise: 1.31.1 where that is supported, else
+/// Default Kubernetes version of gardens and seeds of a release: 1.31.1 where that is supported, else
 /// the first of the oldest supported minor.
 pub fn usual_kubernetes(gardener: &GardenerVersion) -> String {
     const USUAL: &str = "1.31.1";
@@ -124,12 +124,21 @@ pub fn first_release(minor: u64) -> Option<(NaiveDate, GardenerVersion)> {
     Some((date.parse().ok()?, GardenerVersion::release(1, minor, *patch)))
 }
 
+/// The newest known release, with its newest known patch.
+pub fn newest() -> GardenerVersion {
+    let (minor, _, patch) = RELEASED[RELEASED.len() - 1];
+    GardenerVersion::release(1, minor, patch)
+}
+
 /// Sentence about a release that is newer than every known one: the minor by whose rules it is judged. `None`: its minor is
 /// known, or older than the tables.
 pub fn unknown_release(gardener: &GardenerVersion) -> Option<String> {
-    let (newest, _, patch) = RELEASED.last()?;
-    (gardener.minor() > (1, *newest)).then(|| {
-        format!("Gardener v{gardener} is newer than v1.{newest}.{patch}, the newest known release: rules of v1.{newest} apply")
+    let newest = newest();
+    let (major, minor) = newest.minor();
+    (gardener.minor() > newest.minor()).then(|| {
+        format!(
+            "Gardener v{gardener} is newer than v{newest}, the newest known release: rules of v{major}.{minor} apply"
+        )
     })
 }
 

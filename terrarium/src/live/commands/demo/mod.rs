@@ -12,7 +12,7 @@ mod stories;
 use std::io::BufRead;
 use std::sync::mpsc::Sender;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use clock::Random;
 use process::live::{Setup, participate};
 use process::reports::ReportsOver;
@@ -25,7 +25,6 @@ use crate::live::Which;
 use crate::live::client::Client;
 use crate::live::directory::Directory;
 use crate::live::host::end_signal;
-use crate::simulate;
 use ops::spelling::distance;
 
 /// Exit code of a story that a signal ended.
@@ -99,11 +98,6 @@ pub(crate) enum Pace {
     Wait(TimeDelta),
     /// A line on standard input.
     Step,
-}
-
-/// Landscape time at which a demo begins.
-pub(crate) fn start() -> DateTime<Utc> {
-    simulate::demo_start()
 }
 
 /// Plays a story and hands every line to `output` as it comes.

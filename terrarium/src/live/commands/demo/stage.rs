@@ -14,7 +14,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, TimerClass};
 use controller::{Api, ListOptions, Patch};
 use domain::rollout::timing;
-use landscape::{preset, wait};
+use landscape::preset::{self, Preset};
+use landscape::wait;
 use parking_lot::Mutex;
 use process::Context;
 use serde_json::{Value, json};
@@ -111,19 +112,28 @@ impl Stage {
         Ok(is_there)
     }
 
-    /// CloudProfile, Project and credentials of the demo, whose provider is as quick as provider-local is.
-    pub(super) async fn furnish(&self) -> Result<(), Failure> {
+    /// The preset of the landscape's release.
+    pub(super) fn preset(&self) -> Preset {
+        Preset::of_text(self.client.facts.gardener())
+    }
+
+    /// Creates CloudProfile, Project and credentials of the demo, whose provider is as quick as provider-local. Returns the
+    /// expiration of the oldest Kubernetes version.
+    pub(super) async fn create_preset(&self) -> Result<DateTime<Utc>, Failure> {
+        let preset = self.preset();
+        let expiration = preset.expiration(self.now().await?);
         let durations: TextMap = timing::of_provider_local().into_iter().collect();
         let timings = Api::<Timing>::all(&self.context, cluster::RUNTIME);
         let patch = Patch::Merge(json!({ "spec": { "durations": durations } }));
         timings.patch(timing::NAME, &patch).await.map_err(failed)?;
-        let manifests = simulate::demo(0);
+        let manifests = simulate::demo(&preset, expiration, 0);
         let (first, second) = manifests.split_at(2);
         self.apply(first).await?;
         let projects = Api::<Project>::all(&self.context, cluster::GARDEN);
         let ready = wait::for_object(&projects, "demo", |project| project.status.phase == "Ready");
         self.within("Project demo is Ready", ready).await?;
-        self.apply(second).await
+        self.apply(second).await?;
+        Ok(expiration)
     }
 
     /// Creates Shoots, and prints what happens until all of them are there.

@@ -8,8 +8,8 @@ use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
 use landscape::preset;
 use serde_json::{Value, json};
 
+use super::Play;
 use super::stage::{Stage, expect};
-use super::{Play, start};
 use crate::failure::Failure;
 use crate::simulate::{self, Story, apply};
 
@@ -30,36 +30,41 @@ async fn expiry(stage: &Stage) -> Result<(), Failure> {
         return Ok(());
     }
     let story = stage.watch(&[SHOOT]);
-    stage.part(&story, "1/5  Thursday evening: a cluster on an old version").await;
-    stage.furnish().await?;
-    stage.create(&story, &[preset::shoot(SHOOT)]).await?;
+    let (preset, from) = (stage.preset(), stage.now().await?);
+    stage.part(&story, &format!("1/5  {} evening: a cluster on an old version", from.format("%A"))).await;
+    let expiration = stage.create_preset().await?;
+    stage.create(&story, &[preset.shoot(SHOOT)]).await?;
 
-    stage.part(&story, "2/5  Midnight: 1.26.4 expires. The cluster runs on, but no new cluster gets the version").await;
-    stage.until(&story, simulate::demo_expiration() + TimeDelta::seconds(1)).await?;
+    let old = preset.expiring();
+    let heading = format!("2/5  Midnight: {old} expires. The cluster runs on, but no new cluster gets the version");
+    stage.part(&story, &heading).await;
+    stage.until(&story, expiration + TimeDelta::seconds(1)).await?;
     refuse_a_late_shoot(stage, &story).await;
     stage.print(&story);
 
     let heading = "3/5  The maintenance window opens: owner opted out, version expired, so it is forced";
     stage.part(&story, heading).await;
     stage.part_of_nodes("4/5  Both changes roll the nodes once (maxSurge 1, maxUnavailable 0)");
-    stage.until(&story, simulate::demo_expiration() + TimeDelta::hours(10)).await?;
-    let version = stage.shoot(SHOOT).await?.spec.kubernetes.version;
-    expect("Kubernetes 1.27.1 after the window", &format!("Kubernetes {version} after the window"))?;
+    stage.until(&story, expiration + TimeDelta::hours(10)).await?;
+    let after = |version: &str| format!("Kubernetes {version} after the window");
+    expect(&after(preset.following()), &after(&stage.shoot(SHOOT).await?.spec.kubernetes.version))?;
     let name = &stage.client.facts.name;
     let get = format!("kubectl --context terrarium-{name} -n garden-demo get shoot local -o wide");
     let first = [get.as_str(), "… describe shoot local"];
     let second = ["terrarium log --object Shoot/garden-demo/local", "terrarium why shoot/demo/local"];
     let third = ["terrarium clock until window shoot/demo/local", "terrarium down --purge"];
-    stage.end(&story, "5/5", start(), &[&first, &second, &third]).await
+    stage.end(&story, "5/5", from, &[&first, &second, &third]).await
 }
 
 async fn refuse_a_late_shoot(stage: &Stage, story: &Story) {
-    let late = simulate::manifest_of(&preset::shoot("late"), "Shoot", api_version::CORE);
-    let object = format!("Shoot {}/late", preset::NAMESPACE);
+    let preset = stage.preset();
+    let late = simulate::manifest_of(&preset.shoot("late"), "Shoot", api_version::CORE);
+    let (object, action) =
+        (format!("Shoot {}/late", preset::NAMESPACE), format!("create Shoot late ({})", preset.expiring()));
     match apply::create(&stage.context, &late).await {
-        Ok(()) => story.add(&object, "create Shoot late (1.26.4)", "201 Created"),
+        Ok(()) => story.add(&object, &action, "201 Created"),
         Err(status) => {
-            story.add(&object, "create Shoot late (1.26.4)", &format!("{} {}", status.code, status.reason));
+            story.add(&object, &action, &format!("{} {}", status.code, status.reason));
             story.quote(&object, &status.message);
         }
     }
@@ -73,10 +78,10 @@ async fn hibernation(stage: &Stage) -> Result<(), Failure> {
     }
     let story = stage.watch(&[SHOOT]);
     stage.part(&story, "1/4  A cluster that is needed by day: hibernation from 21:00 to 07:00").await;
-    stage.furnish().await?;
+    stage.create_preset().await?;
     let from = stage.now().await?;
     let schedule = json!({ "schedules": [{ "start": "00 21 * * *", "end": "00 07 * * *", "location": "UTC" }] });
-    stage.create(&story, &[shoot(SHOOT, &json!({ "hibernation": schedule }))]).await?;
+    stage.create(&story, &[shoot(stage, SHOOT, &json!({ "hibernation": schedule }))]).await?;
     awake(stage, &story, SHOOT, "enabled false, hibernated false, 3 nodes").await?;
 
     stage.part(&story, "2/4  Nine in the evening: the schedule puts it to sleep").await;
@@ -118,7 +123,8 @@ async fn images(stage: &Stage) -> Result<(), Failure> {
     }
     let story = stage.watch(&[SHOOT]);
     stage.part(&story, "1/3  One cluster, three pools; each one's image has another update strategy").await;
-    let mut profile = preset::cloud_profile();
+    let preset = stage.preset();
+    let mut profile = preset.cloud_profile(preset.expiration(stage.now().await?));
     SHOOT.clone_into(&mut profile.metadata.name);
     let offered = IMAGES.map(|(name, strategy, newer, _)| {
         let version = |version: &str| {
@@ -129,7 +135,7 @@ async fn images(stage: &Stage) -> Result<(), Failure> {
     });
     profile.spec.machine_images = typed(json!(offered));
     stage.apply(&[simulate::manifest_of::<CloudProfile>(&profile, "CloudProfile", api_version::CORE)]).await?;
-    stage.furnish().await?;
+    stage.create_preset().await?;
     let from = stage.now().await?;
     let pool = |(image, strategy, ..): (&str, &str, &[&str], &str)| {
         json!({
@@ -141,7 +147,7 @@ async fn images(stage: &Stage) -> Result<(), Failure> {
         "cloudProfile": { "name": SHOOT },
         "provider": { "type": "local", "workers": IMAGES.map(pool) },
     });
-    stage.create(&story, &[shoot(SHOOT, &change)]).await?;
+    stage.create(&story, &[shoot(stage, SHOOT, &change)]).await?;
 
     stage.part(&story, "2/3  The maintenance window opens: each image goes as far as its strategy allows").await;
     let window = next(stage.now().await?, 9);
@@ -164,10 +170,10 @@ async fn confined(stage: &Stage) -> Result<(), Failure> {
     }
     let story = stage.watch(&SHOOTS);
     stage.part(&story, "1/4  Two clusters of three nodes; one confines the roll-out of changes to its window").await;
-    stage.furnish().await?;
+    stage.create_preset().await?;
     let from = stage.now().await?;
-    let shoots =
-        SHOOTS.map(|name| shoot(name, &json!({ "maintenance": { "confineSpecUpdateRollout": name == "confined" } })));
+    let shoots = SHOOTS
+        .map(|name| shoot(stage, name, &json!({ "maintenance": { "confineSpecUpdateRollout": name == "confined" } })));
     stage.create(&story, &shoots).await?;
 
     stage.part(&story, "2/4  In the evening both owners ask for a fourth node; one gets it now").await;
@@ -206,10 +212,11 @@ async fn counted(stage: &Stage, story: &Story, names: &[&str], expected: &str) -
 }
 
 /// The Shoot of the demo on versions that do not expire, with other fields of its specification.
-fn shoot(name: &str, change: &Value) -> Shoot {
-    let mut tree = json!(preset::shoot(name));
+fn shoot(stage: &Stage, name: &str, change: &Value) -> Shoot {
+    let preset = stage.preset();
+    let mut tree = json!(preset.shoot(name));
     let spec = &mut tree["spec"];
-    spec["kubernetes"]["version"] = json!("1.27.1");
+    spec["kubernetes"]["version"] = json!(preset.following());
     spec["provider"]["workers"][0]["machine"]["image"]["version"] = json!("1096.1.0");
     merge_patch(spec, change);
     typed(tree)

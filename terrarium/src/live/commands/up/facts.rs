@@ -9,12 +9,13 @@ use std::path::PathBuf;
 
 use clock::Clock;
 use domain::skew::{GardenerVersion, releases};
+use landscape::preset::Preset;
 use ops::instant::When;
 
 use super::Arguments;
 use crate::failure::Failure;
+use crate::live::bootstrap;
 use crate::live::directory::{Directory, Ephemeral, Facts, loopback};
-use crate::live::{bootstrap, demo};
 
 impl Arguments {
     /// What the landscape is, and whether this command made it. `None`: another process is about to make it.
@@ -87,9 +88,15 @@ impl Arguments {
         }
     }
 
+    /// The requested emulated version: `newest` stands for the newest known release.
+    fn asked_gardener_version(&self) -> Option<String> {
+        let asked = self.settings.gardener_version.as_ref()?;
+        Some(if asked == ops::release::NEWEST_WORD { format!("v{}", releases::newest()) } else { asked.clone() })
+    }
+
     /// The emulated version of a new landscape.
     fn new_gardener_version(&self) -> String {
-        self.settings.gardener_version.clone().unwrap_or_else(|| landscape::GARDENER_VERSION.to_owned())
+        self.asked_gardener_version().unwrap_or_else(|| landscape::GARDENER_VERSION.to_owned())
     }
 
     /// Note on an emulated version that is newer than every known release, of a landscape with these facts or a new one.
@@ -132,12 +139,13 @@ impl Arguments {
     fn new_facts(&self) -> Facts {
         let is_demo = self.demo.is_some() || self.settings.preset.as_deref() == Some("demo");
         let now = Clock::wall().now();
-        let start = || if is_demo { demo::start() } else { now };
+        let gardener_version = self.new_gardener_version();
+        let start = || if is_demo { Preset::of_text(&gardener_version).start() } else { now };
         let start_time = self.settings.start_time.map_or_else(start, |when| when.behind(now));
         Facts {
             name: self.which.name(),
             kubernetes_version: Some(self.new_kubernetes_version()),
-            gardener_version: self.new_gardener_version(),
+            gardener_version,
             gardener_found: None,
             profile: self.settings.profile.clone().unwrap_or_else(|| "documents".to_owned()),
             seed: self.settings.seed.unwrap_or(1),
@@ -189,10 +197,7 @@ impl Arguments {
     /// Refuses a flag that says something else than what the landscape was created with.
     fn contradiction(&self, facts: &Facts) -> Result<(), Failure> {
         let flags = [
-            (
-                "--gardener-version",
-                self.settings.gardener_version.as_ref().is_some_and(|it| *it != facts.gardener_version),
-            ),
+            ("--gardener-version", self.asked_gardener_version().is_some_and(|it| it != facts.gardener_version)),
             (
                 "--kubernetes-version",
                 self.settings

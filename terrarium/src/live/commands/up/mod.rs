@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 use clock::{Clock, Random};
+use domain::skew::{GardenerVersion, releases};
 use host::clock_service::ClockState;
-use landscape::preset;
+use landscape::preset::Preset;
 use serde_json::json;
 
 use self::settings::Settings;
@@ -58,18 +59,18 @@ pub(crate) struct Arguments {
     switch_context: bool,
     #[command(flatten)]
     settings: Settings,
-    /// A landscape with its log in memory, of a random name, that is gone with `down` or when its owner ends
+    /// Create a landscape with its log in memory and, by default, a random name; `down` or the end of its owner removes it
     #[arg(long)]
     ephemeral: bool,
     #[command(flatten)]
     losses: Losses,
-    /// The process that it ends with [default: the one that runs this command]
+    /// Owner of the ephemeral landscape: the landscape ends with this process [default: the process that runs this command]
     #[arg(long, value_name = "PID", requires = "ephemeral")]
     owner: Option<u32>,
-    /// Stay, with what the host says, until the landscape or this command is stopped
+    /// Stay in the foreground and print the host's output until the landscape or this command is stopped
     #[arg(long, conflicts_with = "demo")]
     foreground: bool,
-    /// How long to wait until it is ready, in wall time
+    /// Maximum wall time until the landscape is ready
     #[arg(long, value_name = "D", default_value = "60s", value_parser = duration)]
     wait: TimeDelta,
     /// `json`: one object
@@ -106,7 +107,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
                 crate::live::clock::set_mode(&client, mode).await?;
             }
             if arguments.settings.preset.as_deref() == Some("demo") {
-                furnish(&client).await?;
+                create_preset(&client).await?;
             }
             let clock = client.clock().await?;
             let version = client.gardener_version().await?;
@@ -145,10 +146,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
 }
 
-/// Creates what the demo starts from, unless it is there.
-async fn furnish(client: &Client) -> Result<(), Failure> {
-    let expiration = preset::expiration(client.clock().await?.now);
-    match preset::create_until(&client.context(), expiration).await {
+/// Creates the objects of the demo, unless they exist.
+async fn create_preset(client: &Client) -> Result<(), Failure> {
+    let preset = Preset::of_text(client.facts.gardener());
+    let expiration = preset.expiration(client.clock().await?.now);
+    match preset.create(&client.context(), expiration).await {
         Err(error) if !error.is_already_exists() => Err(Failure::Failed(format!("cannot create the preset: {error}"))),
         _ => Ok(()),
     }
@@ -224,9 +226,16 @@ fn print(
         return output.line(&object(client, clock).to_string());
     }
     output.line(&format!(
-        "Terrarium {} · Gardener {gardener_version} (emulated) · profile {profile} · log {log}{} · seed {seed} · https://{}",
+        "Terrarium {} · Gardener {gardener_version} ({}) · profile {profile} · log {log}{} · seed {seed} · https://{}",
         env!("CARGO_PKG_VERSION"),
-        if log == "memory" { "" } else if client.facts.durable { ", durable" } else { ", fast: nothing is synced" },
+        emulated(gardener_version),
+        if log == "memory" {
+            ""
+        } else if client.facts.durable {
+            ", durable"
+        } else {
+            ", fast: nothing is synced"
+        },
         client.host.address,
     ))?;
     let what = format!(
@@ -254,6 +263,15 @@ fn print(
     let files = arguments.kubeconfig.of_kubectl();
     let way = if files.contains(&path) { String::new() } else { format!("KUBECONFIG={shown} ") };
     output.line(&format!("  kubectl:      {}", used(kubeconfig::current(&files).as_deref(), name, &way)))
+}
+
+/// Remark on an emulated version: the newest known one, if that is newer.
+fn emulated(gardener: &str) -> String {
+    let newest = releases::newest();
+    match GardenerVersion::parse(gardener) {
+        Some(version) if version.full() < newest.full() => format!("emulated; newest: v{newest}"),
+        _ => "emulated".to_owned(),
+    }
 }
 
 /// The context that kubectl uses without a flag, and the way to the landscape if that is another one; `way`: what its user
@@ -298,6 +316,19 @@ pub(crate) fn object(client: &Client, clock: &ClockState) -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_older_release_names_the_newest() {
+        for (gardener, expected) in [
+            ("v1.120.0", "emulated; newest: v1.149.3"),
+            ("v1.149.2", "emulated; newest: v1.149.3"),
+            ("v1.149.3", "emulated"),
+            ("v1.150.0", "emulated"),
+            ("banana", "emulated"),
+        ] {
+            assert_eq!(emulated(gardener), expected);
+        }
+    }
 
     #[test]
     fn the_context_that_kubectl_uses_is_named() {

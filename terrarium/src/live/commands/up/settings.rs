@@ -29,12 +29,12 @@ use crate::live::retention::Retention;
 // No doc comment: clap would show it in place of the command's.
 #[derive(Clone, Debug, Default, PartialEq, Args)]
 pub(super) struct Settings {
-    /// What a new landscape holds: nothing of its own, or CloudProfile, Project and credentials of the demo, with Shoots
-    /// that are reconciled in their maintenance windows only
+    /// Content of a new landscape: nothing, or CloudProfile, Project and credentials of the demo, which fit its release;
+    /// Shoots are then reconciled in their maintenance windows only
     /// [default: empty]
     #[arg(long, value_parser = ["empty", "demo"])]
     pub(super) preset: Option<String>,
-    /// Emulated version of Gardener [default: v1.120.0]
+    /// Emulated version of Gardener: `newest`, or a version as v1.149.0 [default: v1.120.0]
     #[arg(long, value_name = "V")]
     pub(super) gardener_version: Option<String>,
     /// Kubernetes version of the clusters runtime, garden and of Seeds: one that the emulated Gardener supports. The
@@ -69,7 +69,8 @@ pub(super) struct Settings {
     /// time [default: 1h; 365d in a landscape of the demo, in which days go by quickly]
     #[arg(long, value_name = "D", value_parser = duration)]
     pub(super) event_ttl: Option<TimeDelta>,
-    /// Landscape time at the beginning: an instant, `now`, or so long from now (90d) [default: now]
+    /// Landscape time at the beginning: an instant, `now`, or a time from now (90d) [default: now; in a landscape of the
+    /// demo 2023-07-27T20:00:00Z, or the evening of the day of a newer release]
     #[arg(long, value_name = "T")]
     pub(super) start_time: Option<When>,
     /// Seed of all randomness [default: 1]
