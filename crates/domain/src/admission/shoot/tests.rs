@@ -538,3 +538,42 @@ fn a_seed_has_the_labels_and_the_provider_that_the_cloud_profile_asks_for() {
         assert_eq!(said, whole, "{selector}");
     }
 }
+
+/// Release, machine type, its architecture (`-`: none), that of the pool as the API server leaves it.
+#[test]
+fn a_pool_has_the_architecture_of_its_machine_type() {
+    for (minor, machine_type, offered, expected) in [
+        (148, "small", "arm64", Some("amd64")),
+        (149, "small", "arm64", Some("arm64")),
+        (149, "small", "-", Some("amd64")),
+        (149, "other", "arm64", Some("amd64")),
+    ] {
+        let release = crate::release::Release(minor);
+        let mut profile = cloud_profile();
+        let offered = (offered != "-").then(|| offered.to_owned());
+        profile.machine_types =
+            vec![MachineType { name: "small".to_owned(), architecture: offered, ..MachineType::default() }];
+        let mut new = shoot("1.31.9", &one_pool("1.0.0", &json!({})));
+        new.spec.provider.workers[0].machine.r#type = machine_type.to_owned();
+        new.spec.provider.workers[0].machine.architecture = None;
+        crate::defaulting::shoot(&mut new, 0, release);
+        let project = Project::default();
+        let context = Context {
+            operation: Operation::Create,
+            binding: false,
+            old: None,
+            cloud_profile: &profile,
+            project: &project,
+            seed: None,
+            old_seed: None,
+            shoots_on_seed: 0,
+            secret_binding: None,
+            old_secret_binding: None,
+            credentials_binding: None,
+            domains: &[],
+            at: Moment::new(at().now, release),
+        };
+        machines::default_architectures(&mut new, &context);
+        assert_eq!(new.spec.provider.workers[0].machine.architecture.as_deref(), expected, "{minor} {machine_type}");
+    }
+}

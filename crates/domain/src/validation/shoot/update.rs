@@ -47,7 +47,13 @@ pub(super) fn spec(errors: &mut Errors, new_shoot: &Shoot, old_shoot: &Shoot, ga
     let mask = |spec: &ShootSpec| {
         spec.kubernetes.kube_controller_manager.as_ref().and_then(|manager| manager.node_cidr_mask_size)
     };
-    keep(errors, &mask(new), &mask(old), &kubernetes.child("kubeControllerManager"), "nodeCIDRMaskSize");
+    let manager = kubernetes.child("kubeControllerManager");
+    keep(errors, &mask(new), &mask(old), &manager, "nodeCIDRMaskSize");
+    let mask_ipv6 = |spec: &ShootSpec| spec.kubernetes.kube_controller_manager.as_ref()?.node_cidr_mask_size_ipv6;
+    // A Shoot that becomes dual-stack gets it later.
+    if mask_ipv6(old).is_some() {
+        keep(errors, &mask_ipv6(new), &mask_ipv6(old), &manager, "nodeCIDRMaskSizeIPv6");
+    }
     if new.seed_name.is_some() {
         let path = path.child("seedSelector");
         match (&old.seed_selector, &new.seed_selector) {
