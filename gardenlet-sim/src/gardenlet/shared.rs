@@ -25,6 +25,7 @@ use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Api, Change, Controller, ListOptions, ObjectKey, Recorder, Store};
 use domain::cloud_profile::Profiles;
+use domain::release::{NEWEST, Release};
 use domain::required_extensions::too_new_for;
 use domain::skew::GardenerVersion;
 use domain::upgrade::changes::has_component;
@@ -61,6 +62,11 @@ impl Gardenlet {
     /// Its own version; `None` if it is none of Gardener's.
     pub(crate) fn version(&self) -> Option<GardenerVersion> {
         GardenerVersion::parse(&self.identity.version)
+    }
+
+    /// Release of the gardenlet; the newest known one for a version that is not Gardener's.
+    pub(crate) fn release(&self) -> Release {
+        self.version().map_or(NEWEST, |version| version.served_release())
     }
 
     /// Whether its version deploys something that came or went with a release.

@@ -10,27 +10,9 @@ use apimachinery::meta::Quantity;
 use super::super::Operation;
 use super::{Context, Errors, versions};
 use crate::cloud_profile::{architectures, machine_image_version, machine_type_architecture, supports_architecture};
-use crate::release::Releases;
 use crate::validation::meta::invalid_unquoted;
 use crate::validation::shoot::is_in_place;
 use crate::versions::{Constraint, Moment, Operator, Version, compare_versions, default_machine_image};
-
-/// The architecture of a pool is that of its machine type; before, amd64.
-///
-/// Source: plugin/pkg/shoot/mutator/admission.go @ v1.149.0.
-pub(crate) const ARCHITECTURE_OF_MACHINE_TYPE: Releases = Releases::since(149);
-
-/// Fills the architectures of pools from their machine types.
-pub(super) fn default_architectures(shoot: &mut Shoot, context: &Context<'_>) {
-    if !ARCHITECTURE_OF_MACHINE_TYPE.contain(context.at.release) {
-        return;
-    }
-    for machine in shoot.spec.provider.workers.iter_mut().map(|worker| &mut worker.machine) {
-        let machine_type = context.cloud_profile.machine_types.iter().find(|one| one.name == machine.r#type);
-        let inferred = machine_type.and_then(machine_type_architecture).unwrap_or("amd64");
-        machine.architecture.get_or_insert_with(|| inferred.to_owned());
-    }
-}
 
 /// Fills in the images of pools; the old image is kept rather than a newer one taken.
 pub(super) fn default_images(shoot: &mut Shoot, context: &Context<'_>) -> Errors {

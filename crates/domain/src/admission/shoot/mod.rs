@@ -10,7 +10,6 @@ mod scheduling;
 mod tests;
 mod versions;
 
-pub(crate) use self::machines::ARCHITECTURE_OF_MACHINE_TYPE;
 pub use self::machines::{check_image, default_image};
 pub use self::scheduling::taints_are_tolerated;
 pub use self::versions::{check_kubernetes_version, default_kubernetes_version};
@@ -106,7 +105,6 @@ pub fn admit(shoot: &mut Shoot, context: &Context<'_>) -> Result<(), Refusal> {
     scheduling::scheduling(shoot, context)?;
     hibernation(shoot, context)?;
     binding_migration(shoot, context)?;
-    machines::default_architectures(shoot, context);
     Refusal::unless_empty(&machines::default_images(shoot, context))?;
     tasks(shoot, context);
     let mut errors = Errors::new();
@@ -146,7 +144,6 @@ pub fn check_changed_versions(
         at,
     };
     let mut shoot = shoot.clone();
-    machines::default_architectures(&mut shoot, &context);
     let mut errors = machines::default_images(&mut shoot, &context);
     if errors.is_empty() {
         versions::control_plane(&mut errors, &mut shoot, &context);

@@ -6,7 +6,6 @@ use api::core::*;
 use apimachinery::meta::IntOrString;
 
 use super::{HOUR, MINUTE, add_toleration, fill};
-use crate::admission::shoot::ARCHITECTURE_OF_MACHINE_TYPE;
 use crate::release::{Release, Releases};
 use crate::skew::GardenerVersion;
 use crate::versions::Version;
@@ -194,9 +193,7 @@ fn with_workers(spec: &mut ShootSpec, release: Release) {
 
 /// Fills defaults of one worker pool. Before 1.125 the manual in-place strategy overwrites given numbers.
 fn worker(worker: &mut Worker, release: Release) {
-    if !ARCHITECTURE_OF_MACHINE_TYPE.contain(release) {
-        worker.machine.architecture.get_or_insert_with(|| "amd64".to_owned());
-    }
+    worker.machine.architecture.get_or_insert_with(|| "amd64".to_owned());
     worker.cri.get_or_insert_with(|| CRI { name: "containerd".to_owned(), container_runtimes: Vec::new() });
     if let Some(kubelet) = worker.kubernetes.as_mut().and_then(|kubernetes| kubernetes.kubelet.as_mut()) {
         swap(kubelet);
