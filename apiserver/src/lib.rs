@@ -163,8 +163,11 @@ pub fn register(builder: Builder, options: &Options, random: Random, authorizer:
             catalogue::of::<core_v1::ControllerDeployment>(),
             strategy::controller_deployment(),
         )
-        .resource::<Gardenlet>(catalogue::of::<Gardenlet>(), strategy::gardenlet())
-        .resource::<ManagedSeed>(catalogue::of::<ManagedSeed>(), strategy::managed_seed())
+        .resource::<Gardenlet>(catalogue::of::<Gardenlet>(), strategy::gardenlet(options.version.served_release()))
+        .resource::<ManagedSeed>(
+            catalogue::of::<ManagedSeed>(),
+            strategy::managed_seed(options.version.served_release()),
+        )
         .resource::<ControllerInstallation>(
             catalogue::of::<ControllerInstallation>(),
             strategy::controller_installation(),

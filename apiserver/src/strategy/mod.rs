@@ -47,8 +47,9 @@ pub fn seed(release: Release) -> Rules<Seed> {
     } else {
         |_: &mut Seed| {}
     };
-    Rules::new(seeds::seed, seeds::seed_update)
-        .default(defaulting::seed)
+    let create = move |seed: &Seed| seeds::seed(seed, release);
+    Rules::new(create, move |new, old| seeds::seed_update(new, old, release))
+        .default(move |seed| defaulting::seed(seed, release))
         .prepare(sync)
         .raises(generation::seed_update)
         .status(seeds::seed_status_update)
@@ -132,18 +133,18 @@ pub fn controller_deployment() -> Rules<core_v1::ControllerDeployment> {
 }
 
 /// Strategy of Gardenlets.
-pub fn gardenlet() -> Rules<Gardenlet> {
+pub fn gardenlet(release: Release) -> Rules<Gardenlet> {
     Rules::new(gardenlets::gardenlet, gardenlets::gardenlet_update)
-        .default(gardenlets::default_gardenlet)
+        .default(move |gardenlet| gardenlets::default_gardenlet(gardenlet, release))
         .warnings(|gardenlet| configuration::warnings(&gardenlet.spec.config, "spec.config"))
         .canonicalize(gardenlets::canonicalize_gardenlet)
         .raises(generation::gardenlet_update)
 }
 
 /// Strategy of ManagedSeeds.
-pub fn managed_seed() -> Rules<ManagedSeed> {
+pub fn managed_seed(release: Release) -> Rules<ManagedSeed> {
     Rules::new(gardenlets::managed_seed, gardenlets::managed_seed_update)
-        .default(gardenlets::default_managed_seed)
+        .default(move |seed| gardenlets::default_managed_seed(seed, release))
         .warnings(|seed| configuration::warnings(&seed.spec.gardenlet.config, "spec.gardenlet.config"))
         .canonicalize(gardenlets::canonicalize_managed_seed)
         .raises(generation::managed_seed_update)

@@ -9,14 +9,16 @@ use generic_apiserver::registry::Generation;
 use generic_apiserver::{RequestContext, Strategy};
 
 type Violations = Vec<FieldError>;
+type Create<K> = dyn Fn(&K) -> Violations + Send + Sync;
+type Update<K> = dyn Fn(&K, &K) -> Violations + Send + Sync;
+type Default<K> = dyn Fn(&mut K) + Send + Sync;
 
 /// The functions that make up the behaviour of a kind.
-#[derive(Clone, Copy)]
 pub struct Rules<K> {
-    create: fn(&K) -> Violations,
-    update: fn(&K, &K) -> Violations,
+    create: Box<Create<K>>,
+    update: Box<Update<K>>,
     status: fn(&K, &K) -> Violations,
-    default: fn(&mut K),
+    default: Box<Default<K>>,
     prepare: fn(&mut K),
     canonicalize: fn(&mut K),
     warnings: fn(&K) -> Vec<String>,
@@ -27,12 +29,15 @@ pub struct Rules<K> {
 
 impl<K> Rules<K> {
     /// The rules for new and for changed objects; everything else as for every kind.
-    pub fn new(create: fn(&K) -> Violations, update: fn(&K, &K) -> Violations) -> Self {
+    pub fn new(
+        create: impl Fn(&K) -> Violations + Send + Sync + 'static,
+        update: impl Fn(&K, &K) -> Violations + Send + Sync + 'static,
+    ) -> Self {
         Self {
-            create,
-            update,
+            create: Box::new(create),
+            update: Box::new(update),
             status: |_, _| Vec::new(),
-            default: |_| {},
+            default: Box::new(|_| {}),
             prepare: |_| {},
             canonicalize: |_| {},
             warnings: |_| Vec::new(),
@@ -42,9 +47,9 @@ impl<K> Rules<K> {
         }
     }
 
-    /// What fills in the defaults.
-    pub fn default(mut self, default: fn(&mut K)) -> Self {
-        self.default = default;
+    /// Sets the function that fills the defaults.
+    pub fn default(mut self, default: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
+        self.default = Box::new(default);
         self
     }
 

@@ -55,6 +55,7 @@ pub mod certificates;
 pub mod cloud_profile;
 pub mod conditions;
 pub mod defaulting;
+pub mod encryption;
 pub mod error_codes;
 pub mod event_expiry;
 pub mod fault;

@@ -15,7 +15,7 @@ use process::Context;
 
 use crate::extensions::EXTENSIONS;
 use crate::failure::Failure;
-use crate::options::Options;
+use crate::options::{INTERNAL_DOMAIN, Options};
 use crate::start::DEFAULT_DOMAIN;
 
 /// Creates all of it.
@@ -39,7 +39,7 @@ pub async fn prepare_clusters(admin: &Context, options: &Options) -> Result<(), 
     create(&Api::all(admin, cluster::GARDEN), Namespace { metadata: named("garden"), ..Default::default() }).await?;
     let secrets = Api::namespaced(admin, cluster::GARDEN, "garden");
     create(&secrets, domain_secret(role::DEFAULT_DOMAIN, DEFAULT_DOMAIN)).await?;
-    create(&secrets, domain_secret(role::INTERNAL_DOMAIN, "internal.sandbox.example.org")).await
+    create(&secrets, domain_secret(role::INTERNAL_DOMAIN, INTERNAL_DOMAIN)).await
 }
 
 /// Creates the registrations of extensions.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use api::core::{Seed, SeedDNS, SeedDNSProvider, SeedNetworks, SeedProvider, ShootNetworks};
+use api::core::{Seed, SeedDNS, SeedDNSProvider, SeedDNSProviderConfig, SeedNetworks, SeedProvider, ShootNetworks};
 use api::kubernetes::core::{ObjectReference, SecretReference};
 use apimachinery::meta::ObjectMeta;
 use clock::Instant;
@@ -12,6 +12,9 @@ use domain::validation::shoot::Gates;
 
 /// Version of Gardener that a landscape emulates unless it is told otherwise.
 pub const GARDENER_VERSION: &str = domain::skew::releases::EMULATED;
+
+/// Internal domain of the landscape's Shoots.
+pub const INTERNAL_DOMAIN: &str = "internal.sandbox.example.org";
 
 /// When gardenlets reconcile Shoots that nobody changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,7 +113,13 @@ pub fn local_seed() -> Seed {
             r#type: "local".to_owned(),
             // Each release reads the one that it knows.
             secret_ref: SecretReference { name: secret.name.clone(), namespace: secret.namespace.clone() },
-            credentials_ref: Some(secret),
+            credentials_ref: Some(secret.clone()),
+        }),
+        internal: Some(SeedDNSProviderConfig {
+            r#type: "local".to_owned(),
+            domain: INTERNAL_DOMAIN.to_owned(),
+            credentials_ref: secret,
+            ..SeedDNSProviderConfig::default()
         }),
         ..SeedDNS::default()
     };

@@ -26,3 +26,4 @@ mod support;
 mod time;
 mod trouble;
 mod upgrade;
+mod upgrade_all;

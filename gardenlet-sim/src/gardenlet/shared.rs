@@ -64,7 +64,7 @@ impl Gardenlet {
         GardenerVersion::parse(&self.identity.version)
     }
 
-    /// Release by whose rules it works.
+    /// Release of the gardenlet; the newest known one for a version that is not Gardener's.
     pub(crate) fn release(&self) -> Release {
         self.version().map_or(NEWEST, |version| version.served_release())
     }

@@ -72,17 +72,17 @@ enum Verb {
         #[command(flatten)]
         shared: Shared,
     },
-    /// Carry the legal order out on the landscape that runs, component by component
+    /// Execute the upgrade plan on the running landscape, component by component
     ///
-    /// Where gardener-operator or a Gardenlet replaces a component, it waits for that. It ends well when every instance of every
-    /// component is ready at the version, none crash-loops, and the rules allow their versions. A component that is refused
-    /// because of its version, or is not there at the end, ends it with exit code 3. If it is interrupted, call it again: it
-    /// goes on.
+    /// A component that gardener-operator or a Gardenlet replaces is only waited for. The command succeeds when every instance of
+    /// every component is ready at the version, none crash-loops, and the version rules allow all versions. It fails with exit
+    /// code 3 if a component is refused because of its version or is missing at the end. After an interruption another call
+    /// continues the upgrade.
     Apply {
-        /// The version to get to; without a patch the highest of its minor that is there already, else .0
+        /// Target version; without a patch the highest version of its minor in the landscape, else .0
         #[arg(long, value_name = "V", value_parser = version)]
         to: GardenerVersion,
-        /// Go to a version that is newer than every known release, too, by the rules of the newest one
+        /// Accept a version that is newer than every known release; the rules of the newest known release apply
         #[arg(long)]
         force: bool,
         #[command(flatten)]

@@ -7,9 +7,18 @@ use api::core::*;
 use api::kubernetes::core::{ObjectReference, SecretReference};
 
 use super::quantity;
+use crate::release::{Release, Releases};
 
-/// Fills the defaults of a Seed.
-pub fn seed(seed: &mut Seed) {
+/// `loadBalancerServices.zonalIngress.enabled` is true.
+const ZONAL_INGRESS: Releases = Releases::since(131);
+
+/// `persistentVolumeClaimAutoscaler.enabled` is false.
+const VOLUME_AUTOSCALER: Releases = Releases::since(145);
+
+/// Fills the defaults of a Seed, those of a release of gardener-apiserver.
+///
+/// Source: pkg/apis/core/v1beta1/defaults_seed.go, v1.120.0 to v1.149.0.
+pub fn seed(seed: &mut Seed, release: Release) {
     let settings = seed.spec.settings.get_or_insert_default();
     let reservation = settings.excess_capacity_reservation.get_or_insert_default();
     if reservation.enabled.unwrap_or(true) && reservation.configs.is_empty() {
@@ -19,6 +28,13 @@ pub fn seed(seed: &mut Seed) {
         });
     }
     settings.scheduling.get_or_insert(SeedSettingScheduling { visible: true });
+    if ZONAL_INGRESS.contain(release) {
+        let services = settings.load_balancer_services.get_or_insert_default();
+        services.zonal_ingress.get_or_insert(SeedSettingLoadBalancerServicesZonalIngress { enabled: Some(true) });
+    }
+    if VOLUME_AUTOSCALER.contain(release) {
+        settings.persistent_volume_claim_autoscaler.get_or_insert_default();
+    }
     let autoscaler = SeedSettingVerticalPodAutoscaler { enabled: true, ..SeedSettingVerticalPodAutoscaler::default() };
     settings.vertical_pod_autoscaler.get_or_insert(autoscaler);
     let watchdog = settings.dependency_watchdog.get_or_insert_default();
@@ -53,11 +69,12 @@ pub fn sync_backup_references(secret_ref: &mut SecretReference, credentials_ref:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::release::DOCUMENTED;
 
     #[test]
     fn a_seed_gets_its_settings() {
         let mut once = Seed::default();
-        seed(&mut once);
+        seed(&mut once, DOCUMENTED);
         let tree = serde_json::to_value(&once.spec).unwrap();
         let settings = serde_json::json!({
             "excessCapacityReservation": {"configs": [{"resources": {"cpu": "2", "memory": "6Gi"}}]},
@@ -69,8 +86,33 @@ mod tests {
         assert_eq!(tree["settings"], settings);
         assert_eq!(tree["networks"]["ipFamilies"], serde_json::json!(["IPv4"]));
         let mut twice = once.clone();
-        seed(&mut twice);
+        seed(&mut twice, DOCUMENTED);
         assert_eq!(once, twice);
+    }
+
+    #[test]
+    fn later_releases_have_more_defaults() {
+        for (minor, services, autoscaler) in [
+            (130, serde_json::json!(null), serde_json::json!(null)),
+            (131, serde_json::json!({"zonalIngress": {"enabled": true}}), serde_json::json!(null)),
+            (144, serde_json::json!({"zonalIngress": {"enabled": true}}), serde_json::json!(null)),
+            (145, serde_json::json!({"zonalIngress": {"enabled": true}}), serde_json::json!({"enabled": false})),
+        ] {
+            let mut once = Seed::default();
+            seed(&mut once, Release(minor));
+            let settings = serde_json::to_value(&once.spec.settings).unwrap();
+            assert_eq!(settings["loadBalancerServices"], services, "{minor}");
+            assert_eq!(settings["persistentVolumeClaimAutoscaler"], autoscaler, "{minor}");
+        }
+        let mut off = Seed::default();
+        let services = off.spec.settings.get_or_insert_default().load_balancer_services.get_or_insert_default();
+        services.zonal_ingress = Some(SeedSettingLoadBalancerServicesZonalIngress { enabled: Some(false) });
+        let before = off.clone();
+        seed(&mut off, Release(131));
+        assert_eq!(
+            off.spec.settings.unwrap().load_balancer_services,
+            before.spec.settings.unwrap().load_balancer_services
+        );
     }
 
     #[test]
@@ -78,7 +120,7 @@ mod tests {
         let mut reserved = Seed::default();
         reserved.spec.settings.get_or_insert_default().excess_capacity_reservation =
             Some(SeedSettingExcessCapacityReservation { enabled: Some(false), configs: Vec::new() });
-        seed(&mut reserved);
+        seed(&mut reserved, DOCUMENTED);
         let reservation = reserved.spec.settings.unwrap().excess_capacity_reservation.unwrap();
         assert!(reservation.configs.is_empty());
     }

@@ -365,6 +365,14 @@ mod tests {
                 Err("unrecognized feature gate: LiveControlPlaneMigration"),
             ),
             ("v1.148.0", "apiserver", "LiveControlPlaneMigration", true, Ok(())),
+            (
+                "v1.136.7",
+                "apiserver",
+                "VersionClassificationLifecycle",
+                true,
+                Err("unrecognized feature gate: VersionClassificationLifecycle"),
+            ),
+            ("v1.137.0", "apiserver", "VersionClassificationLifecycle", true, Ok(())),
             ("v1.142.0", "controllermanager", "DisableNginxIngressInShoot", true, Ok(())),
             (
                 "v1.141.0",

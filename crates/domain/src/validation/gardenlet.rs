@@ -15,26 +15,37 @@ use super::common::one_of;
 use super::gardenlet_configuration::{self as configuration, Bootstrap};
 use super::meta::{NameRule, immutable, object_meta, object_meta_update};
 use super::{Errors, meta};
+use crate::release::{Release, Releases};
 
 /// What a Gardenlet can be asked for, sorted.
 const GARDENLET_OPERATIONS: [&str; 3] = [operation::FORCE_REDEPLOY, operation::RECONCILE, operation::RENEW_KUBECONFIG];
 /// What a ManagedSeed can be asked for, sorted.
 const MANAGED_SEED_OPERATIONS: [&str; 2] = [operation::RECONCILE, operation::RENEW_KUBECONFIG];
 
-/// Fills in a Gardenlet.
-pub fn default_gardenlet(gardenlet: &mut Gardenlet) {
-    let GardenletSelfDeployment { replica_count, revision_history_limit, image, .. } = &mut gardenlet.spec.deployment;
+/// `deployment.enableHealthProbes` is true.
+const HEALTH_PROBES: Releases = Releases::since(149);
+
+/// Fills the defaults of a Gardenlet, those of a release of gardener-apiserver.
+pub fn default_gardenlet(gardenlet: &mut Gardenlet, release: Release) {
+    let GardenletSelfDeployment { replica_count, revision_history_limit, image, enable_health_probes, .. } =
+        &mut gardenlet.spec.deployment;
+    if HEALTH_PROBES.contain(release) {
+        enable_health_probes.get_or_insert(true);
+    }
     replica_count.get_or_insert(2);
     revision_history_limit.get_or_insert(2);
     default_image(image);
     configuration::default(&mut gardenlet.spec.config);
 }
 
-/// Fills in a ManagedSeed.
-pub fn default_managed_seed(seed: &mut ManagedSeed) {
+/// Fills the defaults of a ManagedSeed, those of a release of gardener-apiserver.
+pub fn default_managed_seed(seed: &mut ManagedSeed, release: Release) {
     let gardenlet = &mut seed.spec.gardenlet;
     configuration::default(&mut gardenlet.config);
     let deployment = gardenlet.deployment.get_or_insert_default();
+    if HEALTH_PROBES.contain(release) {
+        deployment.enable_health_probes.get_or_insert(true);
+    }
     deployment.replica_count.get_or_insert(2);
     deployment.revision_history_limit.get_or_insert(2);
     default_image(&mut deployment.image);
@@ -239,10 +250,11 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::release::DOCUMENTED;
 
     fn read(tree: Value) -> Gardenlet {
         let mut gardenlet = serde_json::from_value(tree).expect("a Gardenlet");
-        default_gardenlet(&mut gardenlet);
+        default_gardenlet(&mut gardenlet, DOCUMENTED);
         gardenlet
     }
 
@@ -322,7 +334,7 @@ mod tests {
                 "spec": { "shoot": { "name": "a" }, "gardenlet": { "config": config } },
             });
             let mut seed: ManagedSeed = serde_json::from_value(tree).expect("a ManagedSeed");
-            default_managed_seed(&mut seed);
+            default_managed_seed(&mut seed, DOCUMENTED);
             seed
         };
         let wrong = json!({ "gardenClientConnection": { "kubeconfig": "/a" } });
@@ -345,5 +357,18 @@ mod tests {
             ["metadata.annotations[gardener.cloud/operation]: Forbidden: must not overwrite operation \
                  \"renew-kubeconfig\" with \"force-redeploy\"",]
         );
+    }
+
+    #[test]
+    fn health_probes_are_on_since_1_149() {
+        for (minor, expected) in [(148, None), (149, Some(true))] {
+            let mut gardenlet = Gardenlet::default();
+            default_gardenlet(&mut gardenlet, Release(minor));
+            assert_eq!(gardenlet.spec.deployment.enable_health_probes, expected, "{minor}");
+            let mut seed = ManagedSeed::default();
+            default_managed_seed(&mut seed, Release(minor));
+            let deployment = seed.spec.gardenlet.deployment.expect("a deployment");
+            assert_eq!(deployment.enable_health_probes, expected, "{minor}");
+        }
     }
 }

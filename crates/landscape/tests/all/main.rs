@@ -20,6 +20,7 @@ mod pages;
 mod past;
 mod profiles;
 mod releases_of_rollouts;
+mod releases;
 mod rotation;
 mod scheduling;
 mod seed_lifecycle;

@@ -95,12 +95,12 @@ impl Botanist {
         self.patch_status(json!({ "networking": networking })).await
     }
 
+    /// Writes which resources are encrypted, in the fields of the gardenlet's release.
     pub(crate) async fn update_encrypted_resources(&self) -> Result<(), Failure> {
-        let resources = wanted_encrypted_resources(&self.shoot);
-        if self.shoot.status.encrypted_resources == resources {
-            return Ok(());
+        match domain::encryption::status_patch(&self.shoot, self.gardenlet.release()) {
+            Some(patch) => self.patch_status(patch).await,
+            None => Ok(()),
         }
-        self.patch_status(json!({ "encryptedResources": resources })).await
     }
 
     /// Notes that a task of `shoot.gardener.cloud/tasks` is done; [`Botanist::write_finished_tasks`] takes it out.
@@ -134,19 +134,4 @@ impl Botanist {
         self.run().finished_tasks_written = count;
         Ok(())
     }
-}
-
-/// What the spec asks to be encrypted besides Secrets, sorted.
-pub(crate) fn wanted_encrypted_resources(shoot: &Shoot) -> Vec<String> {
-    let mut resources = shoot
-        .spec
-        .kubernetes
-        .kube_api_server
-        .as_ref()
-        .and_then(|server| server.encryption_config.as_ref())
-        .map(|config| config.resources.clone())
-        .unwrap_or_default();
-    resources.sort();
-    resources.dedup();
-    resources
 }

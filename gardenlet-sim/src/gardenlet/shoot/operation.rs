@@ -25,7 +25,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::super::botanist::dns::Domains;
-use super::super::botanist::{self, Botanist, status};
+use super::super::botanist::{self, Botanist};
 use super::super::configuration::NODE_AGENT_AUTHORIZER;
 use super::super::copies::copied_tree;
 use super::super::flow::run::{Ended, Progress};
@@ -392,7 +392,7 @@ fn facts(gardenlet: &Gardenlet, shoot: &Shoot, seed: &Seed, domains: &Domains) -
         service_account_key_completing: key_phase == Some("Completing"),
         etcd_key_preparing: etcd_phase == Some("Preparing"),
         etcd_key_completing: etcd_phase == Some("Completing"),
-        encryption_changed: status::wanted_encrypted_resources(shoot) != shoot.status.encrypted_resources,
+        encryption_changed: domain::encryption::changes(shoot, gardenlet.release()),
         exposure: !domains.publish_api_server() && gardenlet.has_component(EXPOSURE),
         ssh_access: rules::has_ssh_access(spec),
         kube_proxy: spec.kubernetes.kube_proxy.as_ref().is_none_or(|proxy| proxy.enabled != Some(false)),

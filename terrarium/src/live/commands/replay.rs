@@ -11,6 +11,7 @@ use std::sync::Arc;
 use api::catalogue;
 use api::constants::{annotation, namespace};
 use apimachinery::catalogue::ResourceInfo;
+use apimachinery::schema::EACH;
 use clap::Args;
 use controller::push_query;
 use eventlog::{Key, Replay, Revision, Sections};
@@ -21,7 +22,7 @@ use crate::live::ask::{self, kinds};
 use crate::live::history::Past;
 use crate::live::{Which, block_on};
 use crate::output::{Form, Output};
-use ops::history::changes;
+use ops::history::changes::{self, Change};
 use ops::history::entry::tree;
 use ops::spelling::{counted, plural};
 
@@ -247,7 +248,7 @@ fn differences(fold: &Fold<'_>, row: &ResourceInfo, listed: &BTreeMap<Key, Value
         let text = match (own.get(key), listed.get(key)) {
             (Some((at, sections)), Some(listed)) => {
                 let mut differing = changes::between(&tree(sections, at.0), listed);
-                differing.retain(|change| !is_computed(key, &change.path));
+                differing.retain(|change| !is_computed(key, &change.path) && !is_of_other_release(row, change));
                 differing.first().map(|change| format!("{key}: replayed and listed differ: {}", change.line(60)))
             }
             (Some((at, _)), None) => Some(format!("{key}: replayed at revision {at}, and not listed")),
@@ -257,6 +258,25 @@ fn differences(fold: &Fold<'_>, row: &ResourceInfo, listed: &BTreeMap<Key, Value
         found.extend(text);
     }
     found
+}
+
+/// True if an API server shows a field otherwise than it is stored because only some releases have it: another release's
+/// is hidden, and one that was added after the last write has its default.
+fn is_of_other_release(row: &ResourceInfo, change: &Change) -> bool {
+    if change.before.is_some() && change.after.is_some() {
+        return false;
+    }
+    let mut words = Vec::new();
+    let mut rest = change.path.as_str();
+    while let Some(begin) = rest.find(['.', '[']) {
+        let is_item = rest[begin..].starts_with('[');
+        let word = &rest[begin + 1..];
+        let end = if is_item { word.find(']').map(|end| end + 1) } else { word.find(['.', '[']) };
+        let end = end.unwrap_or(word.len());
+        words.push(if is_item { EACH } else { &word[..end] });
+        rest = &word[end..];
+    }
+    row.fields.iter().any(|field| words.starts_with(field.path))
 }
 
 /// Whether a field is made when it is read: the time of the clock is in no log, nor whether a process runs.
@@ -277,4 +297,29 @@ fn uncovered(replay: &Replay, rest: impl Fn(&Key) -> bool, live: &[(Key, Revisio
     let keys: BTreeSet<&Key> = own.keys().chain(live.keys()).copied().collect();
     let differ = keys.into_iter().filter(|key| own.get(key) != live.get(key));
     differ.map(|key| format!("{key}: replayed, and the log's own state, differ")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_other_releases_are_no_difference() {
+        let row = catalogue::of::<api::core::Seed>();
+        let differing = |stored: Value, listed: Value| {
+            let mut found = changes::between(&stored, &listed);
+            found.retain(|change| !is_of_other_release(row, change));
+            found.into_iter().map(|change| change.path).collect::<Vec<_>>()
+        };
+        let seed = |dns: Value, settings: Value| json!({ "spec": { "dns": dns, "settings": settings } });
+        let secret = json!({ "provider": { "type": "local", "secretRef": { "name": "a" } } });
+        let listed = seed(json!({ "provider": { "type": "local" } }), json!({}));
+        assert_eq!(differing(seed(secret.clone(), json!({})), listed.clone()), [""; 0], "hidden");
+        let defaulted = json!({ "loadBalancerServices": { "zonalIngress": { "enabled": true } } });
+        assert_eq!(differing(listed.clone(), seed(json!({ "provider": { "type": "local" } }), defaulted)), [""; 0]);
+        let other = json!({ "provider": { "type": "local", "secretRef": { "name": "b" } } });
+        let text = ".spec.dns.provider.secretRef.name";
+        assert_eq!(differing(seed(secret, json!({})), seed(other, json!({}))), [text], "another value");
+        assert_eq!(differing(listed, seed(json!({}), json!({}))), [".spec.dns.provider.type"]);
+    }
 }

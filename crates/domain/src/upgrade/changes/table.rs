@@ -220,6 +220,13 @@ pub(super) const ROWS: &[Change] = &[
     image(134, "etcd-druid", "v0.34.0", Seeds),
     autoscaler(134, Scope::kubernetes_from(34), "v1.34.0"),
     image(135, "coredns", "v1.13.2", All),
+    row(
+        135,
+        Check,
+        "Seed spec.dns.internal, spec.dns.provider.credentialsRef",
+        "both are required: set spec.dns.internal before the upgrade",
+        Seeds,
+    ),
     row(135, Field, "spec.maintenance.autoRotation", "older gardener-apiservers do not know it", Created),
     field(
         135,

@@ -12,8 +12,11 @@ use super::super::common::not_negative_duration;
 use super::super::meta;
 use super::refused::{Field, refuse};
 use super::shared::{taint_key, threshold};
-use crate::release::Release;
+use crate::release::{Release, Releases};
 use crate::versions::meets_constraint;
+
+/// cluster-autoscaler has the expander `least-nodes`.
+const LEAST_NODES: Releases = Releases::since(141);
 
 /// Checks settings of cluster-autoscaler.
 pub(super) fn cluster_autoscaler(
@@ -35,9 +38,10 @@ pub(super) fn cluster_autoscaler(
     };
     count(errors, "maxGracefulTerminationSeconds", autoscaler.max_graceful_termination_seconds);
     if let Some(expander) = &autoscaler.expander {
-        let supported = ["least-waste", "most-pods", "priority", "random"];
+        let all = ["least-nodes", "least-waste", "most-pods", "priority", "random"];
+        let supported = if LEAST_NODES.contain(release) { &all[..] } else { &all[1..] };
         for _ in expander.split(',').filter(|part| !supported.contains(part)) {
-            errors.push(FieldError::not_supported(&path.child("expander"), expander, &supported));
+            errors.push(FieldError::not_supported(&path.child("expander"), expander, supported));
         }
     }
     let taints = [

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What several parts of the validation ask of a Shoot.
 
-use std::collections::BTreeSet;
-
 use api::core::*;
 
 /// Whether a Shoot is hibernated, is about to be, or is waking up.
 pub(super) fn is_in_hibernation(shoot: &Shoot) -> bool {
     crate::reconcile::is_hibernation_enabled(&shoot.spec) || shoot.status.hibernated
-}
-
-/// Resources that are to be encrypted, beside the ones that always are.
-pub(super) fn encrypted_resources(spec: &ShootSpec) -> BTreeSet<&str> {
-    let server = spec.kubernetes.kube_api_server.as_ref();
-    let config = server.and_then(|server| server.encryption_config.as_ref());
-    config.map(|config| config.resources.iter().map(String::as_str).collect()).unwrap_or_default()
 }
 
 /// Phases of the rotations in two steps; empty where there was none.

@@ -8,12 +8,14 @@ use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
 use super::super::Errors;
-use super::facts::{encrypted_resources, rotation_phases};
+use super::facts::rotation_phases;
 use super::gates::Gates;
 use super::operation::FORBIDDEN_WHEN_HIBERNATED;
 use crate::annotations;
+use crate::encryption;
 use crate::hibernation::cron::Schedule;
 use crate::reconcile::is_hibernation_enabled;
+use crate::release::Release;
 
 pub(super) fn hibernation(errors: &mut Errors, shoot: &Shoot, gates: Gates, path: &Path) {
     let Some(hibernation) = &shoot.spec.hibernation else { return };
@@ -56,7 +58,7 @@ pub(super) fn hibernation(errors: &mut Errors, shoot: &Shoot, gates: Gates, path
 }
 
 /// Rules for going to sleep.
-pub(super) fn update(errors: &mut Errors, new: &Shoot, old: &Shoot) {
+pub(super) fn update(errors: &mut Errors, new: &Shoot, old: &Shoot, release: Release) {
     if is_hibernation_enabled(&old.spec) || !is_hibernation_enabled(&new.spec) {
         return;
     }
@@ -72,11 +74,15 @@ pub(super) fn update(errors: &mut Errors, new: &Shoot, old: &Shoot) {
     forbidden("etcdEncryptionKey", phases.etcd_encryption_key, &["Preparing", "Completing"]);
     let keys = ["Preparing", "PreparingWithoutWorkersRollout", "Completing"];
     forbidden("serviceAccountKey", phases.service_account_key, &keys);
-    let stored: BTreeSet<&str> = old.status.encrypted_resources.iter().map(String::as_str).collect();
-    if encrypted_resources(&old.spec) != stored {
-        let text = "shoot cannot be hibernated when spec.kubernetes.kubeAPIServer.encryptionConfig.resources and \
-                    status.encryptedResources are not equal";
-        errors.push(FieldError::forbidden(&path, text));
+    if encryption::wanted_resources(&old.spec) != encryption::encrypted_resources(&old.status) {
+        let is_at_rest = encryption::AT_REST.contain(release);
+        let field =
+            if is_at_rest { "status.credentials.encryptionAtRest.resources" } else { "status.encryptedResources" };
+        let text = format!(
+            "shoot cannot be hibernated when spec.kubernetes.kubeAPIServer.encryptionConfig.resources and {field} are not \
+             equal"
+        );
+        errors.push(FieldError::forbidden(&path, &text));
     }
 }
 

@@ -30,6 +30,12 @@ const NFTABLES: Releases = Releases::since(135);
 /// The mode `NFTables` needs its feature gate for Kubernetes versions in which the gate is off by default.
 const NFTABLES_KNOWS_ALPHA: Releases = Releases::until(141);
 
+/// etcd may be encrypted by aesgcm or secretbox; before, by aescbc only.
+const SEVERAL_ENCRYPTION_PROVIDERS: Releases = Releases::since(141);
+
+/// A node's pod network of IPv6 has a size of its own, `nodeCIDRMaskSizeIPv6`.
+const NODE_CIDR_MASK_SIZE_IPV6: Releases = Releases::since(138);
+
 const SIGNING_ALGORITHMS: [&str; 10] =
     ["ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512", "none"];
 
@@ -56,6 +62,9 @@ pub(super) fn kubernetes(errors: &mut Errors, spec: &ShootSpec, workerless: bool
     if let Some(server) = &kubernetes.kube_api_server {
         let path = path.child("kubeAPIServer");
         kube_api_server(errors, server, version, release, &path);
+        if let Some(config) = &server.encryption_config {
+            encryption_provider(errors, config, spec.maintenance.as_ref(), release, &path.child("encryptionConfig"));
+        }
         runtime_config(errors, &server.runtime_config, version, release, workerless, &path.child("runtimeConfig"));
     }
     if let Some(manager) = &kubernetes.kube_controller_manager {
@@ -313,6 +322,29 @@ fn encryption(errors: &mut Errors, config: &EncryptionConfig, path: &Path) {
     }
 }
 
+/// Checks the provider that encrypts etcd: aesgcm needs the automatic rotation of its key.
+fn encryption_provider(
+    errors: &mut Errors,
+    config: &EncryptionConfig,
+    maintenance: Option<&Maintenance>,
+    release: Release,
+    path: &Path,
+) {
+    let Some(provider) = &config.provider.r#type else { return };
+    let path = path.child("provider").child("type");
+    let all = ["aescbc", "aesgcm", "secretbox"];
+    let known = if SEVERAL_ENCRYPTION_PROVIDERS.contain(release) { &all[..] } else { &all[..1] };
+    one_of(errors, provider, known, &path);
+    let rotation = maintenance.and_then(|maintenance| maintenance.auto_rotation.as_ref());
+    let credentials = rotation.and_then(|rotation| rotation.credentials.as_ref());
+    let period = credentials.and_then(|credentials| credentials.etcd_encryption_key.as_ref()?.rotation_period);
+    let is_rotated = period.is_some_and(|period| period.nanoseconds != 0);
+    if provider == "aesgcm" && SEVERAL_ENCRYPTION_PROVIDERS.contain(release) && !is_rotated {
+        let text = "etcdEncryptionKey auto rotation must be enabled when encryption at rest provider is AES-GCM";
+        errors.push(FieldError::forbidden(&path, text));
+    }
+}
+
 fn requests(errors: &mut Errors, requests: Option<&APIServerRequests>, path: &Path) {
     let Some(requests) = requests else { return };
     let limits = [
@@ -422,6 +454,44 @@ fn issuer_url(errors: &mut Errors, url: &str, path: &Path) {
     }
 }
 
+/// Checks the sizes of the nodes' pod networks.
+///
+/// Source: pkg/api/core/validation/shoot.go, v1.137.0 to v1.149.0.
+fn node_cidr_mask_sizes(
+    errors: &mut Errors,
+    manager: &KubeControllerManagerConfig,
+    families: &[String],
+    release: Release,
+    path: &Path,
+) {
+    let (is_ipv4, is_ipv6) = (families == ["IPv4"], families == ["IPv6"]);
+    let has_ipv6_size = NODE_CIDR_MASK_SIZE_IPV6.contain(release);
+    let (size, size_ipv6) = (manager.node_cidr_mask_size, manager.node_cidr_mask_size_ipv6);
+    let path_of = |field: &str| path.child(field);
+    if size.is_some() && size_ipv6.is_some() && is_ipv6 {
+        let text = "only one of nodeCIDRMaskSize or nodeCIDRMaskSizeIPv6 can be set for single-stack clusters";
+        errors.push(FieldError::forbidden(&path_of("nodeCIDRMaskSize"), text));
+    }
+    let range_text = match size {
+        Some(size) if is_ipv4 && !(16..=28).contains(&size) => Some("nodeCIDRMaskSize must be between 16 and 28"),
+        Some(size) if is_ipv6 && has_ipv6_size && !(64..=124).contains(&size) => {
+            Some("nodeCIDRMaskSize must be between 64 and 124 for IPv6 single-stack clusters")
+        }
+        _ => None,
+    };
+    if let Some(text) = range_text {
+        errors.push(FieldError::invalid(&path_of("nodeCIDRMaskSize"), size, text));
+    }
+    let Some(size) = size_ipv6 else { return };
+    let path = path_of("nodeCIDRMaskSizeIPv6");
+    if is_ipv4 {
+        let text = "nodeCIDRMaskSizeIPv6 cannot be set for IPv4 single-stack clusters";
+        errors.push(FieldError::forbidden(&path, text));
+    } else if !(64..=124).contains(&size) {
+        errors.push(FieldError::invalid(&path, size, "nodeCIDRMaskSizeIPv6 must be between 64 and 124"));
+    }
+}
+
 fn kube_controller_manager(
     errors: &mut Errors,
     manager: &KubeControllerManagerConfig,
@@ -433,18 +503,15 @@ fn kube_controller_manager(
     if workerless {
         let fields = [
             ("nodeCIDRMaskSize", manager.node_cidr_mask_size.is_some()),
+            ("nodeCIDRMaskSizeIPv6", manager.node_cidr_mask_size_ipv6.is_some()),
             ("horizontalPodAutoscaler", manager.horizontal_pod_autoscaler.is_some()),
             ("podEvictionTimeout", manager.pod_eviction_timeout.is_some()),
             ("nodeMonitorGracePeriod", manager.node_monitor_grace_period.is_some()),
         ];
         forbidden_for_workerless(errors, &fields, path);
     } else {
-        if let Some(size) = manager.node_cidr_mask_size
-            && networking.is_some_and(|networking| networking.ip_families == ["IPv4"])
-            && !(16..=28).contains(&size)
-        {
-            let text = "nodeCIDRMaskSize must be between 16 and 28";
-            errors.push(FieldError::invalid(&path.child("nodeCIDRMaskSize"), size, text));
+        if let Some(networking) = networking {
+            node_cidr_mask_sizes(errors, manager, &networking.ip_families, release, path);
         }
         let periods = [
             ("podEvictionTimeout", manager.pod_eviction_timeout),

@@ -64,11 +64,11 @@ pub fn shoot_update(new: &Shoot, old: &Shoot, gates: Gates) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
     update::spec(&mut errors, new, old, gates);
-    update::encryption(&mut errors, new, old);
+    update::encryption(&mut errors, new, old, gates.release);
     errors.extend(every_shoot(new, gates));
     nginx_ingress_gate(&mut errors, &new.spec, Some(&old.spec), gates);
     update::high_availability(&mut errors, new, old);
-    hibernation::update(&mut errors, new, old);
+    hibernation::update(&mut errors, new, old, gates.release);
     force_deletion(&mut errors, new, Some(old));
     update::node_local_dns(&mut errors, &new.spec, &old.spec);
     update::pending_in_place_updates(&mut errors, new, old);

@@ -181,7 +181,66 @@ const NEEDS_GATE: &str = "spec.kubernetes.kubeProxy.mode: Invalid value: \"NFTab
 const PARALLELISM: &str =
     r#"{"kubernetes": {"clusterAutoscaler": {"maxEmptyBulkDelete": 5, "maxScaleDownParallelism": 6}}}"#;
 
+const AESGCM: &str = r#"{"kubernetes": {"kubeAPIServer": {"encryptionConfig": {"provider": {"type": "aesgcm"}}}}}"#;
+const AESGCM_ROTATED: &str = r#"{"kubernetes": {"kubeAPIServer": {"encryptionConfig": {"provider": {"type": "aesgcm"}}}},
+    "maintenance": {"autoUpdate": {"kubernetesVersion": true, "machineImageVersion": true},
+        "autoRotation": {"credentials": {"etcdEncryptionKey": {"rotationPeriod": "672h"}}}}}"#;
+const AESGCM_OFF: &str = r#"{"kubernetes": {"kubeAPIServer": {"encryptionConfig": {"provider": {"type": "aesgcm"}}}},
+    "maintenance": {"autoUpdate": {"kubernetesVersion": true, "machineImageVersion": true},
+        "autoRotation": {"credentials": {"etcdEncryptionKey": {"rotationPeriod": "0s"}}}}}"#;
+const SECRETBOX: &str =
+    r#"{"kubernetes": {"kubeAPIServer": {"encryptionConfig": {"provider": {"type": "secretbox"}}}}}"#;
+const NOT_ROTATED: &str = "spec.kubernetes.kubeAPIServer.encryptionConfig.provider.type: Forbidden: etcdEncryptionKey auto \
+                           rotation must be enabled when encryption at rest provider is AES-GCM";
+const LEAST_NODES: &str = r#"{"kubernetes": {"clusterAutoscaler": {"expander": "least-nodes,random"}}}"#;
+const IPV6_SIZE: &str = r#"{"networking": {"ipFamilies": ["IPv4"]},
+    "kubernetes": {"kubeControllerManager": {"nodeCIDRMaskSize": 24, "nodeCIDRMaskSizeIPv6": 64}}}"#;
+const DUAL_SIZES: &str = r#"{"networking": {"ipFamilies": ["IPv4", "IPv6"]},
+    "kubernetes": {"kubeControllerManager": {"nodeCIDRMaskSize": 24, "nodeCIDRMaskSizeIPv6": 64}}}"#;
+const DUAL_SIZES_WRONG: &str = r#"{"networking": {"ipFamilies": ["IPv4", "IPv6"]},
+    "kubernetes": {"kubeControllerManager": {"nodeCIDRMaskSize": 24, "nodeCIDRMaskSizeIPv6": 63}}}"#;
+
 const RULES: &[Rule] = &[
+    (
+        140,
+        "1.32.0",
+        SECRETBOX,
+        &[
+            "spec.kubernetes.kubeAPIServer.encryptionConfig.provider.type: Unsupported value: \"secretbox\": supported values: \
+           \"aescbc\"",
+        ],
+    ),
+    (141, "1.32.0", SECRETBOX, &[]),
+    (141, "1.32.0", AESGCM, &[NOT_ROTATED]),
+    (141, "1.32.0", AESGCM_OFF, &[NOT_ROTATED]),
+    (141, "1.32.0", AESGCM_ROTATED, &[]),
+    (
+        140,
+        "1.32.0",
+        LEAST_NODES,
+        &["spec.kubernetes.clusterAutoscaler.expander: Unsupported value: \"least-nodes,random\": supported values: \
+           \"least-waste\", \"most-pods\", \"priority\", \"random\""],
+    ),
+    (141, "1.32.0", LEAST_NODES, &[]),
+    (
+        138,
+        "1.32.0",
+        IPV6_SIZE,
+        &[
+            "spec.kubernetes.kubeControllerManager.nodeCIDRMaskSizeIPv6: Forbidden: nodeCIDRMaskSizeIPv6 cannot be set for IPv4 \
+           single-stack clusters",
+        ],
+    ),
+    (138, "1.32.0", DUAL_SIZES, &[]),
+    (
+        138,
+        "1.32.0",
+        DUAL_SIZES_WRONG,
+        &[
+            "spec.kubernetes.kubeControllerManager.nodeCIDRMaskSizeIPv6: Invalid value: 63: nodeCIDRMaskSizeIPv6 must be between 64 \
+           and 124",
+        ],
+    ),
     (135, "1.32.0", WEEK, &[]),
     (136, "1.32.0", DAY, &[]),
     (136, "1.32.0", WEEK, &[LONGER_THAN_A_DAY]),

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What may change in a Shoot.
 
-use std::collections::BTreeSet;
-
 use api::constants::{annotation, operation};
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
@@ -10,9 +8,10 @@ use apimachinery::field::{FieldError, Path};
 use super::super::Errors;
 use super::super::meta::immutable;
 use super::differences::{differences, keep};
-use super::facts::{encrypted_resources, is_in_hibernation, primary_provider, rotation_phases};
+use super::facts::{is_in_hibernation, primary_provider, rotation_phases};
 use super::gates::{Gates, in_place_gate, is_in_place};
 use super::shared::cloud_profile_reference;
+use crate::encryption;
 use crate::reconcile::is_hibernation_enabled;
 use crate::release::{Release, Releases};
 use crate::versions::{Operator, Version, compare_versions};
@@ -34,6 +33,12 @@ pub(super) fn keeps_event_ttl(new: &Shoot, old: &Shoot, release: Release) -> boo
     }
 }
 
+/// Changes of the provider that encrypts are checked as changes of the resources.
+const PROVIDERS_ARE_JUDGED: Releases = Releases::since(141);
+
+/// The provider that encrypts changes after the creation of the Shoot only.
+const PROVIDERS_WAIT_FOR_CREATION: Releases = Releases::since(144);
+
 pub(super) fn spec(errors: &mut Errors, new_shoot: &Shoot, old_shoot: &Shoot, gates: Gates) {
     let (new, old, path) = (&new_shoot.spec, &old_shoot.spec, Path::new("spec"));
     if new_shoot.metadata.is_being_deleted() && new != old {
@@ -50,7 +55,13 @@ pub(super) fn spec(errors: &mut Errors, new_shoot: &Shoot, old_shoot: &Shoot, ga
     let mask = |spec: &ShootSpec| {
         spec.kubernetes.kube_controller_manager.as_ref().and_then(|manager| manager.node_cidr_mask_size)
     };
-    keep(errors, &mask(new), &mask(old), &kubernetes.child("kubeControllerManager"), "nodeCIDRMaskSize");
+    let manager = kubernetes.child("kubeControllerManager");
+    keep(errors, &mask(new), &mask(old), &manager, "nodeCIDRMaskSize");
+    let mask_ipv6 = |spec: &ShootSpec| spec.kubernetes.kube_controller_manager.as_ref()?.node_cidr_mask_size_ipv6;
+    // A Shoot that becomes dual-stack gets it later.
+    if mask_ipv6(old).is_some() {
+        keep(errors, &mask_ipv6(new), &mask_ipv6(old), &manager, "nodeCIDRMaskSizeIPv6");
+    }
     if new.seed_name.is_some() {
         let path = path.child("seedSelector");
         match (&old.seed_selector, &new.seed_selector) {
@@ -249,28 +260,54 @@ fn networking(errors: &mut Errors, new: Option<&Networking>, old: Option<&Networ
     }
 }
 
-/// Encrypted resources change one step at a time, and never asleep.
-pub(super) fn encryption(errors: &mut Errors, new: &Shoot, old: &Shoot) {
-    let before = encrypted_resources(&old.spec);
-    if encrypted_resources(&new.spec) == before {
-        return;
-    }
-    let path = Path::new("spec").child("kubernetes").child("kubeAPIServer").child("encryptionConfig");
-    let path = path.child("resources");
+/// Checks that the encryption of resources changes one step at a time, and not in hibernation.
+///
+/// Source: pkg/api/core/validation/shoot.go, v1.120.0 to v1.149.0.
+pub(super) fn encryption(errors: &mut Errors, new: &Shoot, old: &Shoot, release: Release) {
+    let before = encryption::wanted_resources(&old.spec);
+    let resources_change = encryption::wanted_resources(&new.spec) != before;
+    let (provider, provider_before) = (encryption::wanted_provider(&new.spec), encryption::wanted_provider(&old.spec));
+    let judges_provider = PROVIDERS_ARE_JUDGED.contain(release);
+    let provider_changes = judges_provider && provider != provider_before;
     let phase = rotation_phases(&new.status).etcd_encryption_key;
-    if !phase.is_empty() && phase != "Completed" {
-        let text = "resources cannot be changed when .status.credentials.rotation.etcdEncryptionKey.phase is not \
-                    \"Completed\"";
-        errors.push(FieldError::forbidden(&path, text));
+    let is_rotated = !phase.is_empty() && phase != "Completed";
+    let is_rolled_out = before == encryption::encrypted_resources(&new.status)
+        && (!judges_provider || provider_before == encryption::provider_in_use(&new.status));
+    let sleeps = is_hibernation_enabled(&new.spec);
+    let path = Path::new("spec").child("kubernetes").child("kubeAPIServer").child("encryptionConfig");
+    let provider_path = path.child("provider").child("type");
+    let last = new.status.last_operation.as_ref();
+    let is_ready = last.is_some_and(|operation| {
+        operation.r#type == "Reconcile"
+            || operation.state == "Succeeded" && ["Create", "Restore"].contains(&operation.r#type.as_str())
+    });
+    if provider_changes && !is_ready && PROVIDERS_WAIT_FOR_CREATION.contain(release) {
+        let text = "provider type cannot be changed if resource was not yet created successfully or is not ready for \
+                    reconciliation";
+        errors.push(FieldError::forbidden(&provider_path, text));
     }
-    let stored: BTreeSet<&str> = new.status.encrypted_resources.iter().map(String::as_str).collect();
-    if before != stored {
-        let text = "resources cannot be changed because a previous encryption configuration change is currently being rolled \
-             out";
-        errors.push(FieldError::forbidden(&path, text));
+    for (changes, what, path) in [
+        (resources_change, "resources", path.child("resources")),
+        (provider_changes, "provider type", provider_path.clone()),
+    ] {
+        let mut forbid = |text: String| errors.push(FieldError::forbidden(&path, &text));
+        if changes && is_rotated {
+            forbid(format!(
+                "{what} cannot be changed when .status.credentials.rotation.etcdEncryptionKey.phase is not \"Completed\""
+            ));
+        }
+        if changes && !is_rolled_out {
+            forbid(format!(
+                "{what} cannot be changed because a previous encryption configuration change is currently being rolled out"
+            ));
+        }
+        if changes && sleeps {
+            forbid(format!("{what} cannot be changed when shoot is in hibernation"));
+        }
     }
-    if is_hibernation_enabled(&new.spec) {
-        errors.push(FieldError::forbidden(&path, "resources cannot be changed when shoot is in hibernation"));
+    if provider_changes && resources_change {
+        let text = "provider type and resources cannot be changed simultaneously";
+        errors.push(FieldError::forbidden(&provider_path, text));
     }
 }
 

@@ -103,12 +103,12 @@ struct MoveOptions {
     /// Go no further than this (exit code 1 if that is too short) [default for a Shoot's state: 30d]
     #[arg(long, value_name = "D", value_parser = duration)]
     max: Option<TimeDelta>,
-    /// Go on when a component has not answered for 30 s of wall time, as one that hangs. Without this flag time stops there
-    /// (exit code 1), so that nothing that it is to do is missed
+    /// Continue when a component has not responded for 30 s of wall time, for example since it hangs. Without this flag time
+    /// stops (exit code 1), so that no work of the component is skipped
     #[arg(long)]
     ignore_absence: bool,
-    /// Begin the advance and return: it goes on without this command, until `clock stop`. Without this flag the advance ends
-    /// with the command, however that ends
+    /// Start the advance and return. The advance continues in the landscape until it is complete or `clock stop` ends it. Without
+    /// this flag the advance ends together with the command
     #[arg(long, conflicts_with_all = ["stop_on", "verbose", "quiet"])]
     detach: bool,
     /// Tell every line [default: up to ten Shoots; beyond that a summary at the end]

@@ -59,18 +59,18 @@ pub(crate) struct Arguments {
     switch_context: bool,
     #[command(flatten)]
     settings: Settings,
-    /// A landscape with its log in memory, of a random name, that is gone with `down` or when its owner ends
+    /// Create a landscape with its log in memory and, by default, a random name; `down` or the end of its owner removes it
     #[arg(long)]
     ephemeral: bool,
     #[command(flatten)]
     losses: Losses,
-    /// The process that it ends with [default: the one that runs this command]
+    /// Owner of the ephemeral landscape: the landscape ends with this process [default: the process that runs this command]
     #[arg(long, value_name = "PID", requires = "ephemeral")]
     owner: Option<u32>,
-    /// Stay, with what the host says, until the landscape or this command is stopped
+    /// Stay in the foreground and print the host's output until the landscape or this command is stopped
     #[arg(long, conflicts_with = "demo")]
     foreground: bool,
-    /// How long to wait until it is ready, in wall time
+    /// Maximum wall time until the landscape is ready
     #[arg(long, value_name = "D", default_value = "60s", value_parser = duration)]
     wait: TimeDelta,
     /// `json`: one object

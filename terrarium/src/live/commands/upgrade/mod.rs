@@ -43,20 +43,20 @@ use ops::components::{Row, State};
 use ops::instant::duration;
 use ops::spelling::counted;
 
-/// How `upgrade apply` is done.
+/// Options of the execution of `upgrade apply`.
 #[derive(Debug, Args)]
 pub(crate) struct Manners {
-    /// Print the order and do nothing
+    /// Print the plan without executing it
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Wait for Enter before each component, so that a mixed landscape can be looked at; the end of the input stops there. Only
-    /// without gardener-operator, which does not wait between components
+    /// Wait for Enter before each component, so that the mixed landscape can be inspected; end of input stops the upgrade. Not
+    /// available with gardener-operator, which does not wait between components
     #[arg(long)]
     pause_between: bool,
-    /// Write what was done: JUnit for `.xml`, JSON for `.json`, text for any other name
+    /// File for a report of the executed steps: JUnit for `.xml`, JSON for `.json`, text for other names
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Wall time after which it gives up on a component about which nothing changes
+    /// Maximum wall time without progress of a component
     #[arg(long, value_name = "D", default_value = "60s", value_parser = duration)]
     wait: TimeDelta,
 }

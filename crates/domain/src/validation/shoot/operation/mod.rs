@@ -11,8 +11,9 @@ use apimachinery::field::{FieldError, Path};
 
 use super::super::Errors;
 use super::super::common::one_of;
-use super::facts::{encrypted_resources, is_in_hibernation, rotation_phases};
+use super::facts::{is_in_hibernation, rotation_phases};
 use super::gates::{Gates, is_in_place};
+use crate::encryption;
 use crate::release::{Release, Releases};
 use crate::rotation::is_always_whole;
 
@@ -112,10 +113,9 @@ fn waits_for_encryption(operation: &str) -> bool {
     waits.contains(&operation)
 }
 
-/// Whether what is to be encrypted differs from what is.
+/// True if other resources are to be encrypted than are.
 fn encryption_changes(shoot: &Shoot) -> bool {
-    let stored: BTreeSet<&str> = shoot.status.encrypted_resources.iter().map(String::as_str).collect();
-    encrypted_resources(&shoot.spec) != stored
+    encryption::wanted_resources(&shoot.spec) != encryption::encrypted_resources(&shoot.status)
 }
 
 const ENCRYPTION_CHANGES: &str =

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Seeds (pkg/apis/core/validation/seed.go @ v1.120.0).
+//! Seeds.
+//!
+//! Source: pkg/apis/core/validation/seed.go and pkg/api/core/validation/seed.go, v1.120.0 to v1.149.0.
+
+mod dns;
 
 use std::collections::BTreeSet;
 
 use api::constants::{annotation, operation};
 use api::core::*;
-use api::kubernetes::core::SecretReference;
 use apimachinery::field::{FieldError, Path};
 
 use super::common::{self, one_of};
 use super::meta::{self, NameRule, immutable, object_meta, object_meta_update};
 use super::network::{Cidr, ip_families, primary_family};
 use super::{Errors, objects};
+use crate::release::Release;
 
 /// Range that upstream maps the ranges of a kube-apiserver's clients into.
 const RESERVED_MAPPING_RANGE: &str = "240.0.0.0/8";
@@ -19,8 +23,8 @@ const RESERVED_MAPPING_RANGE: &str = "240.0.0.0/8";
 const VPN_RANGE: &str = "fd8f:6d53:b97a:1::/96";
 const TRAFFIC_POLICIES: [&str; 2] = ["Cluster", "Local"];
 
-/// A new Seed.
-pub fn seed(seed: &Seed) -> Errors {
+/// Checks a new Seed by the rules of a release.
+pub fn seed(seed: &Seed, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &seed.metadata, false, NameRule::Label, &Path::new("metadata"));
     if let Some(operation) = seed.metadata.annotation(annotation::OPERATION).filter(|operation| !operation.is_empty()) {
@@ -32,21 +36,21 @@ pub fn seed(seed: &Seed) -> Errors {
         ];
         one_of(&mut errors, operation, &supported, &operation_path());
     }
-    spec(&mut errors, &seed.spec, &Path::new("spec"), false);
+    spec(&mut errors, &seed.spec, &Path::new("spec"), Some(release));
     errors
 }
 
-/// The specification of a Seed that is completed later.
+/// Checks the specification of a Seed that is completed later.
 pub fn template(errors: &mut Errors, template: &SeedSpec, path: &Path) {
-    spec(errors, template, path, true);
+    spec(errors, template, path, None);
 }
 
 fn operation_path() -> Path {
     Path::new("metadata").child("annotations").key(annotation::OPERATION)
 }
 
-/// A changed Seed.
-pub fn seed_update(new: &Seed, old: &Seed) -> Errors {
+/// Checks a changed Seed by the rules of a release.
+pub fn seed_update(new: &Seed, old: &Seed, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
     let operation = |seed: &Seed| seed.metadata.annotation(annotation::OPERATION).unwrap_or_default().to_owned();
@@ -56,7 +60,8 @@ pub fn seed_update(new: &Seed, old: &Seed) -> Errors {
         errors.push(FieldError::forbidden(&operation_path(), &text));
     }
     spec_update(&mut errors, &new.spec, &old.spec, &Path::new("spec"));
-    errors.extend(seed(new));
+    dns::update(&mut errors, &new.spec.dns, &old.spec.dns, &Path::new("spec"), release);
+    errors.extend(seed(new, release));
     errors
 }
 
@@ -94,7 +99,9 @@ pub fn seed_status_update(new: &Seed, old: &Seed) -> Errors {
     errors
 }
 
-fn spec(errors: &mut Errors, spec: &SeedSpec, path: &Path, in_template: bool) {
+/// Checks a specification; `release`: that of a gardener-apiserver, `None` for a template.
+fn spec(errors: &mut Errors, spec: &SeedSpec, path: &Path, release: Option<Release>) {
+    let in_template = release.is_none();
     let provider = path.child("provider");
     if !in_template && spec.provider.r#type.is_empty() {
         errors.push(FieldError::required(&provider.child("type"), "must provide a provider type"));
@@ -128,6 +135,7 @@ fn spec(errors: &mut Errors, spec: &SeedSpec, path: &Path, in_template: bool) {
         settings(errors, each, &spec.provider.zones, &path.child("settings"));
     }
     ingress(errors, spec, path, in_template);
+    dns::dns(errors, spec, path, release);
     common::extensions(errors, spec.extensions.iter().map(|extension| &extension.r#type), &path.child("extensions"));
     common::resources(errors, &spec.resources, &path.child("resources"));
 }
@@ -222,6 +230,9 @@ fn settings(errors: &mut Errors, settings: &SeedSettings, zones: &[String], path
     if let Some(services) = &settings.load_balancer_services {
         let path = path.child("loadBalancerServices");
         meta::annotations(errors, &services.annotations, &path.child("annotations"));
+        if let Some(class) = &services.class {
+            meta::invalid_each(errors, &path.child("class"), class, meta::qualified_name(class));
+        }
         if let Some(policy) = &services.external_traffic_policy {
             one_of(errors, policy, &TRAFFIC_POLICIES, &path.child("externalTrafficPolicy"));
         }
@@ -245,6 +256,14 @@ fn settings(errors: &mut Errors, settings: &SeedSettings, zones: &[String], path
             }
         }
     }
+    if let Some(selection) = &settings.zone_selection {
+        let path = path.child("zoneSelection");
+        if zones.is_empty() {
+            let text = "zone selection can only be configured when spec.provider.zones is non-empty";
+            errors.push(FieldError::forbidden(&path, text));
+        }
+        one_of(errors, &selection.mode, &["Prefer", "Enforce"], &path.child("mode"));
+    }
     if settings.topology_aware_routing.as_ref().is_some_and(|routing| routing.enabled) && zones.len() <= 1 {
         let text = "topology-aware routing can only be enabled on multi-zone Seed clusters (with at least two zones \
                     in spec.provider.zones)";
@@ -267,29 +286,12 @@ fn ingress(errors: &mut Errors, spec: &SeedSpec, path: &Path, in_template: bool)
         meta::invalid_each(errors, &domain, &ingress.domain, meta::dns_subdomain(&ingress.domain));
     }
     one_of(errors, &ingress.controller.kind, &["nginx"], &ingress_path.child("controller").child("kind"));
-    let path = path.child("dns").child("provider");
-    let Some(provider) = &spec.dns.provider else {
-        errors.push(FieldError::required(&path, "ingress controller requires dns.provider to be set"));
-        return;
-    };
-    let secret = path.child("secretRef");
-    let required = [
-        (&provider.r#type, path.child("type"), "DNS provider type must be set"),
-        (&provider.secret_ref.name, secret.child("name"), "secret reference name must be set"),
-        (&provider.secret_ref.namespace, secret.child("namespace"), "secret reference namespace must be set"),
-    ];
-    // A credentialsRef of another kind, or of a release without secretRef, stands alone.
-    let is_alone = provider.credentials_ref.is_some() && provider.secret_ref == SecretReference::default();
-    for (value, path, text) in &required[..if is_alone { 1 } else { required.len() }] {
-        if value.is_empty() {
-            errors.push(FieldError::required(path, text));
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::release::DOCUMENTED;
 
     fn seed(change: impl FnOnce(&mut Seed)) -> Seed {
         let spec = serde_json::json!({
@@ -301,14 +303,14 @@ mod tests {
         let mut seed = Seed::default();
         seed.metadata.name = "local".to_owned();
         seed.spec = serde_json::from_value(spec).unwrap();
-        crate::defaulting::seed(&mut seed);
+        crate::defaulting::seed(&mut seed, DOCUMENTED);
         change(&mut seed);
         seed
     }
 
     #[track_caller]
     fn check(seed: &Seed, expected: &[&str]) {
-        let errors = super::seed(seed);
+        let errors = super::seed(seed, DOCUMENTED);
         assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
     }
 
@@ -371,7 +373,7 @@ mod tests {
         let mut new = old.clone();
         new.spec.networks.pods = "10.9.0.0/16".to_owned();
         new.metadata.annotations.insert("gardener.cloud/operation".to_owned(), "reconcile".to_owned());
-        let errors = seed_update(&new, &old);
+        let errors = seed_update(&new, &old, DOCUMENTED);
         assert_eq!(
             errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
             [
@@ -380,7 +382,7 @@ mod tests {
                 "spec.networks.pods: Invalid value: \"10.9.0.0/16\": field is immutable",
             ]
         );
-        assert_eq!(seed_update(&old, &old), []);
+        assert_eq!(seed_update(&old, &old, DOCUMENTED), []);
     }
 
     #[test]
