@@ -19,7 +19,7 @@ use crate::versions::Version;
 /// Releases with the first form of the hash, and with the Secret that tells the forms of pools apart.
 pub const FIRST_FORM: Releases = Releases::until(146);
 /// Releases by which node-local DNS counts with any version of Kubernetes and any mode of kube-proxy.
-const NODE_LOCAL_DNS_ALWAYS_COUNTS: Releases = Releases::until(126);
+pub(crate) const NODE_LOCAL_DNS_ALWAYS_COUNTS: Releases = Releases::until(126);
 
 /// Which form of the key of the operating system configuration a pool uses (`NewWorkerPoolHash` switches to the second).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -220,19 +220,9 @@ impl HashInputs {
     fn push_shoot_wide(&self, inputs: &mut Inputs, release: Release) {
         inputs.extend(self.cri.clone().map(|cri| (Field::Cri, cri)));
         self.push_rotations(inputs);
-        if self.counts_node_local_dns(release) {
+        if self.node_local_dns && node_local_dns_counts(&self.kubernetes_version, self.is_ipvs, release) {
             inputs.push((Field::NodeLocalDns, "node-local-dns".to_owned()));
         }
-    }
-
-    /// True if node-local DNS is on and is hashed: switching it replaces nodes.
-    ///
-    /// Source: extensions/pkg/controller/worker/machines.go, pkg/component/extensions/operatingsystemconfig @ v1.125.0 and
-    /// v1.126.0.
-    fn counts_node_local_dns(&self, release: Release) -> bool {
-        let is_below_134 =
-            || Version::parse(&self.kubernetes_version).is_ok_and(|version| (version.major, version.minor) < (1, 34));
-        self.node_local_dns && (NODE_LOCAL_DNS_ALWAYS_COUNTS.contain(release) || is_below_134() || self.is_ipvs)
     }
 
     fn push_rotations(&self, inputs: &mut Inputs) {
@@ -240,6 +230,15 @@ impl HashInputs {
         let key = self.service_account_key_rotation;
         inputs.extend(key.map(|time| (Field::ServiceAccountKeyRotation, go_time(time))));
     }
+}
+
+/// True if node-local DNS is hashed for a pool of a Kubernetes version: switching it replaces nodes.
+///
+/// Source: extensions/pkg/controller/worker/machines.go, pkg/component/extensions/operatingsystemconfig @ v1.125.0 and v1.126.0.
+pub(crate) fn node_local_dns_counts(kubernetes_version: &str, is_ipvs: bool, release: Release) -> bool {
+    let is_below_134 =
+        || Version::parse(kubernetes_version).is_ok_and(|version| (version.major, version.minor) < (1, 34));
+    is_ipvs || NODE_LOCAL_DNS_ALWAYS_COUNTS.contain(release) || is_below_134()
 }
 
 /// Go's default rendering of a time with second precision, in UTC.

@@ -16,7 +16,7 @@ pub mod manual_rollout;
 mod outdated;
 
 use api::constants::update_strategy;
-use api::core::{KubeletConfig, MachineControllerManagerSettings, MachineType, Shoot, Worker};
+use api::core::{KubeletConfig, MachineControllerManagerSettings, MachineType, Shoot, ShootSpec, Worker};
 use api::extensions::WorkerPool;
 use apimachinery::meta::{RawExtension, Time};
 
@@ -209,12 +209,7 @@ impl HashInputs {
                 .as_ref()
                 .and_then(|components| components.node_local_dns.as_ref())
                 .is_some_and(|dns| dns.enabled),
-            is_ipvs: shoot
-                .spec
-                .kubernetes
-                .kube_proxy
-                .as_ref()
-                .is_some_and(|proxy| proxy.mode.as_deref() == Some("IPVS")),
+            is_ipvs: is_ipvs(&shoot.spec),
             ca_rotation: authorities.and_then(|rotation| {
                 rotation_time(pool, rotation.last_initiation_time, &rotation.pending_workers_rollouts)
             }),
@@ -224,6 +219,11 @@ impl HashInputs {
             ..Self::default()
         }
     }
+}
+
+/// True if kube-proxy runs in mode `IPVS`.
+pub(crate) fn is_ipvs(spec: &ShootSpec) -> bool {
+    spec.kubernetes.kube_proxy.as_ref().is_some_and(|proxy| proxy.mode.as_deref() == Some("IPVS"))
 }
 
 /// The start of a rotation as it counts for one pool: a pool that is listed as pending keeps the time of its entry,

@@ -70,7 +70,7 @@ pub fn shoot_update(new: &Shoot, old: &Shoot, gates: Gates) -> Errors {
     update::high_availability(&mut errors, new, old);
     hibernation::update(&mut errors, new, old, gates.release);
     force_deletion(&mut errors, new, Some(old));
-    update::node_local_dns(&mut errors, &new.spec, &old.spec);
+    update::node_local_dns(&mut errors, &new.spec, &old.spec, gates.release);
     update::pending_in_place_updates(&mut errors, new, old);
     if update::keeps_event_ttl(new, old, gates.release) {
         errors.retain(|error| error.field != update::EVENT_TTL);

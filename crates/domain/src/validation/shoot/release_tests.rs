@@ -380,6 +380,36 @@ fn rules_of_pools_hold_from_their_release_on() {
     }
 }
 
+/// Release, Kubernetes version, mode of kube-proxy, strategy, and the error when node-local DNS is switched on.
+#[test]
+fn node_local_dns_stays_where_it_counts_for_in_place_pools() {
+    const BEFORE_126: &str = "spec.systemComponents.nodeLocalDNS: Forbidden: node-local-dns setting can not be changed if shoot \
+                              has at least one worker pool with update strategy AutoInPlaceUpdate/ManualInPlaceUpdate";
+    const SINCE_126: &str = "spec.systemComponents.nodeLocalDNS: Forbidden: the node-local-dns setting cannot be changed if the \
+                             shoot has at least one worker pool with an update strategy of either AutoInPlaceUpdate or \
+                             ManualInPlaceUpdate, and is running a Kubernetes version below 1.34.0 or if kube-proxy runs in \
+                             IPVS mode.";
+    for (release, version, mode, strategy, expected) in [
+        (125, "1.33.0", "IPTables", "AutoInPlaceUpdate", Some(BEFORE_126)),
+        (126, "1.33.0", "IPTables", "AutoInPlaceUpdate", Some(SINCE_126)),
+        (132, "1.34.0", "IPTables", "ManualInPlaceUpdate", None),
+        (132, "1.34.0", "IPVS", "ManualInPlaceUpdate", Some(SINCE_126)),
+        (132, "1.33.0", "IPTables", "AutoRollingUpdate", None),
+    ] {
+        let state = |is_on: bool| {
+            let mut shoot = shoot_with(version, "{}");
+            shoot.spec.provider.workers[0].update_strategy = Some(strategy.to_owned());
+            shoot.spec.kubernetes.kube_proxy.get_or_insert_default().mode = Some(mode.to_owned());
+            let components = shoot.spec.system_components.get_or_insert_default();
+            components.node_local_dns.get_or_insert_default().enabled = is_on;
+            shoot
+        };
+        let errors = shoot_update(&state(true), &state(false), gates(release));
+        let found = errors.iter().map(ToString::to_string).find(|error| error.contains("nodeLocalDNS"));
+        assert_eq!(found.as_deref(), expected, "1.{release} {version} {mode} {strategy}");
+    }
+}
+
 /// Release, strategy, image version before and after, and the error.
 #[test]
 fn images_of_in_place_pools_do_not_go_down_since_136() {

@@ -15,6 +15,8 @@ use crate::encryption;
 use crate::reconcile::is_hibernation_enabled;
 use crate::release::{Release, Releases};
 use crate::versions::{Operator, Version, compare_versions};
+use crate::worker_pool::hash::{NODE_LOCAL_DNS_ALWAYS_COUNTS, node_local_dns_counts};
+use crate::worker_pool::is_ipvs;
 
 /// Path of the time to live of Events.
 pub(super) const EVENT_TTL: &str = "spec.kubernetes.kubeAPIServer.eventTTL";
@@ -331,15 +333,23 @@ pub(super) fn high_availability(errors: &mut Errors, new: &Shoot, old: &Shoot) {
     }
 }
 
-pub(super) fn node_local_dns(errors: &mut Errors, new: &ShootSpec, old: &ShootSpec) {
+/// Node-local DNS stays as it is while it counts for the hash of a pool that is updated in place.
+pub(super) fn node_local_dns(errors: &mut Errors, new: &ShootSpec, old: &ShootSpec, release: Release) {
     let enabled = |spec: &ShootSpec| {
         let dns = spec.system_components.as_ref().and_then(|components| components.node_local_dns.as_ref());
         dns.is_some_and(|dns| dns.enabled)
     };
-    if enabled(new) != enabled(old) && old.provider.workers.iter().any(is_in_place) {
+    let counts = |pool: &Worker| node_local_dns_counts(effective_version(pool, old), is_ipvs(old), release);
+    if enabled(new) != enabled(old) && old.provider.workers.iter().any(|pool| is_in_place(pool) && counts(pool)) {
         let path = Path::new("spec").child("systemComponents").child("nodeLocalDNS");
-        let text = "node-local-dns setting can not be changed if shoot has at least one worker pool with update \
-                    strategy AutoInPlaceUpdate/ManualInPlaceUpdate";
+        let text = if NODE_LOCAL_DNS_ALWAYS_COUNTS.contain(release) {
+            "node-local-dns setting can not be changed if shoot has at least one worker pool with update strategy \
+             AutoInPlaceUpdate/ManualInPlaceUpdate"
+        } else {
+            "the node-local-dns setting cannot be changed if the shoot has at least one worker pool with an update strategy \
+             of either AutoInPlaceUpdate or ManualInPlaceUpdate, and is running a Kubernetes version below 1.34.0 or if \
+             kube-proxy runs in IPVS mode."
+        };
         errors.push(FieldError::forbidden(&path, text));
     }
 }
