@@ -25,6 +25,7 @@ use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Api, Change, Controller, ListOptions, ObjectKey, Recorder, Store};
 use domain::cloud_profile::Profiles;
+use domain::release::{DOCUMENTED, Release};
 use domain::required_extensions::too_new_for;
 use domain::skew::GardenerVersion;
 use domain::upgrade::changes::has_component;
@@ -58,6 +59,11 @@ pub(crate) struct Gardenlet {
 }
 
 impl Gardenlet {
+    /// Release by whose rules this gardenlet goes.
+    pub(crate) fn release(&self) -> Release {
+        GardenerVersion::parse(&self.identity.version).map_or(DOCUMENTED, |version| version.served_release())
+    }
+
     /// Its own version; `None` if it is none of Gardener's.
     pub(crate) fn version(&self) -> Option<GardenerVersion> {
         GardenerVersion::parse(&self.identity.version)

@@ -120,6 +120,25 @@ pub async fn gates(context: &Context) -> Vec<GateSetting> {
     gates_in(&deployments.unwrap_or_default(), &maps.unwrap_or_default())
 }
 
+/// Feature gates that gardener-controller-manager sets. What cannot be read sets none.
+pub async fn manager_gates(context: &Context) -> Vec<GateSetting> {
+    let own = ListOptions::with_field(&format!("metadata.name={}", Component::ControllerManager.name()));
+    let deployments = Api::<Deployment>::all(context, "*").list(&own).await.map(|(list, _)| list);
+    let deployments = deployments.unwrap_or_default();
+    let mut maps = Vec::new();
+    for Deployment { metadata, .. } in &deployments {
+        let cluster = metadata.annotation(annotation::CLUSTER).unwrap_or_default();
+        let api = Api::<ConfigMap>::namespaced(context, cluster, &metadata.namespace);
+        let found = api.list(&ListOptions::default()).await.map(|(list, _)| list);
+        // Objects of one cluster do not name it.
+        maps.extend(found.unwrap_or_default().into_iter().map(|mut map| {
+            map.metadata.annotations.insert(annotation::CLUSTER.to_owned(), cluster.to_owned());
+            map
+        }));
+    }
+    gates_in(&deployments, &maps)
+}
+
 /// Feature gates of Deployments; a ConfigMap that none of them mounts is obsolete.
 fn gates_in(deployments: &[Deployment], maps: &[ConfigMap]) -> Vec<GateSetting> {
     let mut gates = Vec::new();
