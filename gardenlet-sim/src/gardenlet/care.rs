@@ -39,7 +39,6 @@ pub(crate) fn inputs_differ(old: &Shoot, new: &Shoot) -> bool {
         || old.status.conditions != new.status.conditions
         || old.status.constraints != new.status.constraints
         || old.status.in_place_updates != new.status.in_place_updates
-        || old.status.credentials != new.status.credentials
 }
 
 /// When a Shoot was last judged otherwise than before, by technical ID.

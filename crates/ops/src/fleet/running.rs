@@ -123,18 +123,12 @@ pub async fn gates(context: &Context) -> Vec<GateSetting> {
 /// Feature gates that gardener-controller-manager sets. What cannot be read sets none.
 pub async fn manager_gates(context: &Context) -> Vec<GateSetting> {
     let own = ListOptions::with_field(&format!("metadata.name={}", Component::ControllerManager.name()));
-    let deployments = Api::<Deployment>::all(context, "*").list(&own).await.map(|(list, _)| list);
+    let deployments = Api::<Deployment>::all(context, cluster::RUNTIME).list(&own).await.map(|(list, _)| list);
     let deployments = deployments.unwrap_or_default();
     let mut maps = Vec::new();
-    for Deployment { metadata, .. } in &deployments {
-        let cluster = metadata.annotation(annotation::CLUSTER).unwrap_or_default();
-        let api = Api::<ConfigMap>::namespaced(context, cluster, &metadata.namespace);
-        let found = api.list(&ListOptions::default()).await.map(|(list, _)| list);
-        // Objects of one cluster do not name it.
-        maps.extend(found.unwrap_or_default().into_iter().map(|mut map| {
-            map.metadata.annotations.insert(annotation::CLUSTER.to_owned(), cluster.to_owned());
-            map
-        }));
+    for deployment in &deployments {
+        let api = Api::<ConfigMap>::namespaced(context, cluster::RUNTIME, &deployment.metadata.namespace);
+        maps.extend(api.list(&ListOptions::default()).await.map(|(list, _)| list).unwrap_or_default());
     }
     gates_in(&deployments, &maps)
 }
