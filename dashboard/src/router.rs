@@ -125,6 +125,7 @@ impl Dashboard {
             query: arrived.query.clone(),
             at: None,
             gardener: self.options().gardener_version.clone(),
+            disables_nginx_ingress: false,
         })
     }
 
@@ -138,11 +139,17 @@ impl Dashboard {
         let (path, query) = link.split_once('?').unwrap_or((link, ""));
         let path = path.strip_prefix(PREFIX).ok_or_else(Refusal::no_page)?;
         let query = Fields::read(query.as_bytes()).map_err(Refusal::unreadable)?;
-        let (dashboard, session) = (self.clone(), session.clone());
-        let gardener = self.options().gardener_version.clone();
-        Ok(View { dashboard, session, entrance, path: path.to_owned(), query, at: None, gardener }
-            .with_gardener()
-            .await)
+        let view = View {
+            dashboard: self.clone(),
+            session: session.clone(),
+            entrance,
+            path: path.to_owned(),
+            query,
+            at: None,
+            gardener: self.options().gardener_version.clone(),
+            disables_nginx_ingress: false,
+        };
+        Ok(view.with_gardener().await)
     }
 }
 

@@ -57,12 +57,14 @@ pub struct View {
     pub at: Option<Moment>,
     /// Running version of Gardener at the moment, with `v`.
     pub gardener: String,
+    /// Gate `DisableNginxIngressInShoot` of gardener-controller-manager.
+    pub disables_nginx_ingress: bool,
 }
 
 impl View {
-    /// The view with the version of Gardener that runs at its moment; if it cannot be read, with that of before.
+    /// The view with version and gates of Gardener as it runs at the moment; a version that cannot be read stays.
     pub(crate) async fn with_gardener(mut self) -> Self {
-        // Every page names the version, whatever its user may read.
+        // Every page goes by them, whatever its user may read.
         let groups = vec!["system:masters".into(), "system:authenticated".into()];
         let user = User { name: "system:terrarium-dashboard".into(), groups, component: None };
         let mut context = self.context();
@@ -73,6 +75,8 @@ impl View {
         if let Ok(Some(version)) = release::running(&context).await {
             self.gardener = version;
         }
+        let gates = ops::fleet::manager_gates(&context).await;
+        self.disables_nginx_ingress = ops::forecast::disables_nginx_ingress(self.release(), &gates);
         self
     }
 

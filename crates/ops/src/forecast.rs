@@ -9,8 +9,9 @@ use chrono::{DateTime, Utc};
 use clock::Random;
 use domain::forecast::{self, Change, Course, Offer, Settings, Subject};
 use domain::release::Release;
-use domain::skew::GardenerVersion;
-use domain::skew::releases::gate_is_on;
+use domain::skew::notes::GateSetting;
+use domain::skew::releases::{check_gate, gate_is_on};
+use domain::skew::{Component, GardenerVersion};
 use domain::validation::shoot::Gates;
 use domain::worker_pool::{Effect, HashVersion, PoolForms};
 
@@ -157,6 +158,7 @@ impl Forecast {
                 until,
                 draw: &draw,
                 gates: gates_for(world.release),
+                disables_nginx_ingress: world.disables_nginx_ingress,
                 forms: &|shoot| world.forms(shoot),
             };
             let course = forecast::course(shoot, offer, &settings);
@@ -235,6 +237,35 @@ pub fn gates_for(release: Release) -> Gates {
 /// Forms of pools that a gardenlet of a release has made, with its default gates.
 pub fn pool_forms(release: Release) -> PoolForms {
     PoolForms::all(hash_version(release), release)
+}
+
+/// Gate of gardener-controller-manager that turns the addon nginx ingress off.
+const DISABLE_NGINX_INGRESS: &str = "DisableNginxIngressInShoot";
+
+/// True if gardener-controller-manager of a release with some gates turns the addon nginx ingress off.
+pub fn disables_nginx_ingress(release: Release, gates: &[GateSetting]) -> bool {
+    let version = GardenerVersion::release(1, u64::from(release.0), 0);
+    let is_own =
+        |gate: &&GateSetting| gate.component == Component::ControllerManager && gate.name == DISABLE_NGINX_INGRESS;
+    let set = gates.iter().rev().find(is_own).map(|gate| gate.on);
+    check_gate(&version, "controllermanager", DISABLE_NGINX_INGRESS, true).is_ok()
+        && gate_is_on(&version, DISABLE_NGINX_INGRESS, set)
+}
+
+/// Gates of gardener-controller-manager of a version by name.
+///
+/// # Errors
+/// It does not have such a gate, or the gate is locked.
+pub fn manager_gates(version: &GardenerVersion, set: &[(String, bool)]) -> Result<Vec<GateSetting>, Error> {
+    let setting = |(name, on): &(String, bool)| {
+        check_gate(version, "controllermanager", name, *on).map_err(|error| {
+            let what = format!("--feature-gate {name}={on}: {error}");
+            Error::input(what, "the gates of gardener-controller-manager count: `terrarium explain F1` says more")
+        })?;
+        let component = Component::ControllerManager;
+        Ok(GateSetting { component, owner: String::new(), name: name.clone(), on: *on })
+    };
+    set.iter().map(setting).collect()
 }
 
 /// The form of hash that a gardenlet of a release uses by default.

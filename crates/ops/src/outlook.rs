@@ -194,6 +194,7 @@ mod tests {
             until: now + TimeDelta::days(90),
             draw: &draw,
             gates: gates_for(DOCUMENTED),
+            disables_nginx_ingress: false,
             forms: &|_| pool_forms(DOCUMENTED),
         };
         let offer = Offer { name: "local".to_owned(), first: profile.spec.clone(), changes: Vec::new() };

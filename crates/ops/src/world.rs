@@ -14,9 +14,9 @@ use domain::release::Release;
 use domain::worker_pool::{Forms, PoolForms, StoredKeys};
 use process::Context;
 
-use crate::Error;
-use crate::forecast::{hash_version, pool_forms};
+use crate::forecast::{disables_nginx_ingress, hash_version, pool_forms};
 use crate::given::{Remarks, and_more};
+use crate::{Error, fleet};
 
 /// Profiles and Shoots.
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ pub struct World {
     pub namespaced: Vec<NamespacedCloudProfile>,
     /// Shoots, of any namespace.
     pub shoots: Vec<Shoot>,
+    /// Gate `DisableNginxIngressInShoot` of gardener-controller-manager.
+    pub disables_nginx_ingress: bool,
     /// How pools are hashed, of Shoots of which that is known, by `NAMESPACE/NAME`.
     forms: BTreeMap<String, PoolForms>,
     /// What was left out, and what is taken for granted.
@@ -84,6 +86,7 @@ impl World {
             cloud_profiles: Vec::new(),
             namespaced: Vec::new(),
             shoots: Vec::new(),
+            disables_nginx_ingress: false,
             forms: BTreeMap::new(),
             notes: Vec::new(),
             remarks: Remarks::default(),
@@ -102,6 +105,7 @@ impl World {
         Ok(Self {
             cloud_profiles: Api::all(context, cluster::GARDEN).list(&all).await?.0,
             namespaced: Api::all(context, cluster::GARDEN).list(&all).await?.0,
+            disables_nginx_ingress: disables_nginx_ingress(release, &fleet::manager_gates(context).await),
             forms: shoots.iter().filter_map(|shoot| Some((name_of(shoot), forms_of(shoot, &keys, release)?))).collect(),
             shoots,
             ..Self::new(release)
@@ -126,6 +130,7 @@ impl World {
         Ok(Self {
             cloud_profiles: Api::all(context, cluster::GARDEN).list(&all).await?.0,
             namespaced: Api::all(context, cluster::GARDEN).list(&all).await?.0,
+            disables_nginx_ingress: disables_nginx_ingress(release, &fleet::manager_gates(context).await),
             forms: forms_of(shoot, &keys, release).map(|forms| (name_of(shoot), forms)).into_iter().collect(),
             shoots: vec![shoot.clone()],
             ..Self::new(release)

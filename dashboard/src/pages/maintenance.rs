@@ -54,7 +54,14 @@ fn with_course<T>(
     let draw = |purpose: &str, key: &str, ordinal: u64| random.draw(purpose, key, ordinal);
     let release = view.release();
     let forms = |_: &Shoot| pool_forms(release);
-    let settings = Settings { from: view.now(), until, draw: &draw, gates: gates_for(release), forms: &forms };
+    let settings = Settings {
+        from: view.now(),
+        until,
+        draw: &draw,
+        gates: gates_for(release),
+        disables_nginx_ingress: view.disables_nginx_ingress,
+        forms: &forms,
+    };
     of(forecast::course(shoot, offer, &settings), &settings)
 }
 

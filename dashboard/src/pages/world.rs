@@ -67,6 +67,7 @@ pub async fn world(view: &View) -> Result<World, Error> {
 /// What the API answers.
 pub async fn profiles(view: &View) -> Result<World, Error> {
     let mut world = World::new(view.release());
+    world.disables_nginx_ingress = view.disables_nginx_ingress;
     world.cloud_profiles = view.list(GARDEN, None, "").await?;
     // Who may not see those of any namespace sees none.
     world.namespaced = view.list(GARDEN, None, "").await.unwrap_or_default();

@@ -13,8 +13,9 @@ use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 use controller::{Controller, Error, Index, ObjectKey, Requeue};
 use domain::care::conditions::{self, Finding, judge};
-use domain::care::{components, constraints, nodes};
+use domain::care::{automatic_rotation, components, constraints, nodes};
 use domain::reconcile::is_hibernation_enabled;
+use domain::versions::Moment;
 use domain::worker_pool;
 use parking_lot::Mutex;
 
@@ -136,7 +137,10 @@ fn health(gardenlet: &Gardenlet, shoot: &Shoot, now: Time) -> (Health, Option<Da
         .and_then(|updates| updates.pending_worker_updates.as_ref())
         .map(|pending| pending.manual_in_place_update.clone())
         .unwrap_or_default();
+    let rotation = automatic_rotation(shoot, Moment::new(now.0, gardenlet.release()));
+    changes_at = [changes_at, rotation.as_ref().and_then(|(_, changes_at)| *changes_at)].into_iter().flatten().min();
     let inputs = constraints::Inputs {
+        automatic_rotation: rotation.as_ref().map(|(finding, _)| finding),
         is_hibernated: status.hibernated || is_hibernation_enabled(&shoot.spec),
         is_control_plane_running: findings.api_server.status == "True",
         pending_manual_pools: &pending,

@@ -59,6 +59,11 @@ pub(crate) struct Gardenlet {
 }
 
 impl Gardenlet {
+    /// Release by whose rules this gardenlet goes.
+    pub(crate) fn release(&self) -> Release {
+        GardenerVersion::parse(&self.identity.version).map_or(DOCUMENTED, |version| version.served_release())
+    }
+
     /// Its own version; `None` if it is none of Gardener's.
     pub(crate) fn version(&self) -> Option<GardenerVersion> {
         GardenerVersion::parse(&self.identity.version)

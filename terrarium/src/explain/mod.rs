@@ -166,7 +166,7 @@ mod tests {
         for rule in ["V0", "A1", "C1", "C2", "G1", "G2", "O1", "O2", "E1", "T1", "T2", "O3a", "O3b", "P1"] {
             assert!(is_known(rule), "{rule}");
         }
-        for note in ["W1", "W2", "W3", "W4", "W5", "W6"] {
+        for note in ["W1", "W2", "W3", "W4", "W5", "W6", "W7"] {
             assert!(is_known(note), "{note}");
         }
         assert_eq!(
@@ -271,6 +271,17 @@ mod tests {
             "node.machine.sapcloud.io/preserve",
             "AutomaticCredentialsRotationPossible",
             "SelfHostedShootExposure",
+            "VersionClassificationLifecycle",
+            "CloudProfileCapabilities",
+            "DisableNginxIngressInShoot",
+            "rotate-etcd-encryption-key",
+            "DNSServiceMigrationReady",
+            "UsesUnifiedHTTPProxyPort",
+            "HasIgnoredManagedResources",
+            "PreservedFailedMachinesAbsent",
+            "verticalPodAutoscaler",
+            "liveMigration",
+            "zoneSelection",
         ] {
             assert!(!found(word).is_empty(), "{word}");
         }
@@ -281,5 +292,22 @@ mod tests {
         );
         assert_eq!(names("AutoInPlaceUpdate"), ["AutoInPlaceUpdate"]);
         assert!(found("Strategy").is_empty() && found("").is_empty(), "the end of a name is none");
+    }
+
+    /// Words of releases say since when, or until when; what is served only says so.
+    #[test]
+    fn words_of_releases_name_them() {
+        let is_of_release = |text: &str| {
+            let numbers = text.split("1.").skip(1).filter_map(|rest| rest.get(..3)?.parse::<u16>().ok());
+            numbers.into_iter().any(|minor| (118..=149).contains(&minor))
+        };
+        for word in releases::RELEASES.iter().filter(|word| !word.kind.starts_with("setting")) {
+            let texts = [word.means, word.set, word.to_do];
+            let inherits = word.names[0].starts_with("lifecycle[]");
+            assert!(inherits || texts.iter().any(|text| is_of_release(text)), "{}", word.names[0]);
+        }
+        for name in ["DNSServiceMigrationReady", "liveMigration", "zoneSelection", "verticalPodAutoscaler"] {
+            assert!(found(name).iter().all(|word| word.set == "served; not emulated"), "{name}");
+        }
     }
 }

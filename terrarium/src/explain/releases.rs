@@ -19,6 +19,7 @@ const CONSTRAINT: &str = "constraint of a Shoot";
 const OWNER: &str = "by the Shoot's owner";
 const OPERATOR: &str = "by the operator, in the CloudProfile";
 const SEED_OPERATOR: &str = "by the operator, in the Seed";
+const GATE: &str = "feature gate";
 const ONLY_SERVED: &str = "served; not emulated";
 
 /// All of them.
@@ -26,6 +27,9 @@ const ONLY_SERVED: &str = "served; not emulated";
 pub(super) const RELEASES: &[Word] = &[
     word(&["versions[].lifecycle"], PROFILE, "stages of a version's life cycle, each with a classification and a start time; since 1.137, with feature gate VersionClassificationLifecycle; excludes classification and expirationDate", OPERATOR,
         "`terrarium explain unavailable`"),
+    word(&["VersionClassificationLifecycle"], GATE, "versions of a CloudProfile may have stages (versions[].lifecycle); of gardener-apiserver, since 1.137, off by default", "by the operator", "`terrarium config set gardener-apiserver featureGates.VersionClassificationLifecycle=true`; `terrarium forecast --classify kubernetes/1.34.3=deprecated@2026-10-01` foretells a stage"),
+    word(&["CloudProfileCapabilities"], GATE, "CloudProfiles may have machineCapabilities, and the images of worker pools must fit their machine types; of gardener-apiserver, since 1.124, on by default since 1.146", "by the operator", "`terrarium explain machineCapabilities`"),
+    word(&["DisableNginxIngressInShoot"], GATE, "no Shoot gets the addon nginx ingress: gardener-apiserver refuses it, and maintenance of gardener-controller-manager turns it off; since 1.142", "by the operator, for each of the two components", "`terrarium forecast --feature-gate DisableNginxIngressInShoot=true` shows whose addon is turned off"),
     word(&["lifecycle[].classification", "lifecycle[].startTime"], PROFILE, "classification of a version from an instant on; leading stages may lack the start time", OPERATOR, "nothing"),
     word(&[classification::UNAVAILABLE], "classification of a version", "its first stage has not begun: the version cannot be used yet; since 1.137", "computed from versions[].lifecycle", "wait, or move the start time in the CloudProfile"),
     word(&["status.kubernetes.versions", "status.machineImages"], "field of a CloudProfile's status", "current classification of each version; field since 1.137, written since 1.149", "by gardener-controller-manager", "`terrarium versions` shows the same"),
@@ -42,6 +46,9 @@ pub(super) const RELEASES: &[Word] = &[
     word(&["status.credentials.encryptionAtRest"], STATUS, "resources that are encrypted in etcd (since 1.133), and the provider (since 1.136); replaces status.encryptedResources", "by gardenlet", "nothing"),
     word(&["status.encryptedResources"], STATUS, "resources that are encrypted in etcd; until 1.138", "by gardenlet", "from 1.139 on: status.credentials.encryptionAtRest.resources"),
     word(&["spec.maintenance.autoRotation"], SHOOT, "credentials that maintenance rotates by itself, each with a rotationPeriod; since 1.135", OWNER, "a period of 0 switches it off"),
+    word(&[operation::ROTATE_ETCD_ENCRYPTION_KEY, joined!(annotation::OPERATION, "=", operation::ROTATE_ETCD_ENCRYPTION_KEY)], "value of gardener.cloud/operation", "rotates the key that encrypts etcd, both halves at once; since 1.128; from Kubernetes 1.34 on rotate-etcd-encryption-key-start and -complete are refused", "by a user, or by maintenance with spec.maintenance.autoRotation", "`kubectl annotate shoot NAME gardener.cloud/operation=rotate-etcd-encryption-key`"),
+    word(&["kubernetes.verticalPodAutoscaler", "verticalPodAutoscaler.featureGates", "verticalPodAutoscaler.maxAllowed"], SHOOT, "settings of the vertical pod autoscaler; featureGates since 1.124, maxAllowed since 1.125", ONLY_SERVED, "nothing"),
+    word(&["logging.victoriaLogs", "logging"], "setting of gardenlet", "collection of logs of control planes; victoriaLogs is a key of later releases", ONLY_SERVED, "nothing"),
     word(&["clusterAutoscaler.maxScaleDownParallelism", "clusterAutoscaler.maxDrainParallelism"], SHOOT, "maximum number of nodes that are removed, and drained, at once [default: 10 and 1]; since 1.121, in place of maxEmptyBulkDelete", OWNER, "nothing"),
     word(&["clusterAutoscaler.initialNodeGroupBackoffDuration", "clusterAutoscaler.maxNodeGroupBackoffDuration", "clusterAutoscaler.nodeGroupBackoffResetTimeout"], SHOOT, "back-off after new nodes failed to start [default: 5m, 30m and 3h]; since 1.132", OWNER, "nothing"),
     word(&["spec.dns.providers[].credentialsRef"], SHOOT, "Secret or WorkloadIdentity for the DNS provider; since 1.135, in place of secretName", OWNER, "from Kubernetes 1.35 on secretName is refused (since 1.139)"),
@@ -56,7 +63,7 @@ pub(super) const RELEASES: &[Word] = &[
     word(&["deployment.enableHealthProbes"], "field of a Gardenlet or ManagedSeed", "liveness and readiness probes of gardenlet's pods [default: true]; since 1.149", "by the operator", "nothing"),
     word(&[condition::DNS_SERVICE_MIGRATION_READY], CONSTRAINT, "the DNS service can be migrated; since 1.127", ONLY_SERVED, "nothing"),
     word(&[condition::USES_UNIFIED_HTTP_PROXY_PORT], CONSTRAINT, "the cluster uses the unified port of the HTTP proxy; since 1.130", ONLY_SERVED, "nothing"),
-    word(&[condition::HAS_IGNORED_MANAGED_RESOURCES], CONSTRAINT, "ManagedResources of the control plane are ignored; since 1.146", ONLY_SERVED, "nothing"),
+    word(&[condition::HAS_IGNORED_MANAGED_RESOURCES], CONSTRAINT, "no ManagedResource of the control plane is annotated as ignored; since 1.146", "served; not emulated: no component makes ManagedResources of control planes here", "nothing"),
     word(&[condition::PRESERVED_FAILED_MACHINES_ABSENT], CONSTRAINT, "no failed machine is preserved; since 1.147", "by gardenlet, in .status.constraints", "`terrarium explain node.machine.sapcloud.io/preserve`"),
     word(&[condition::AUTOMATIC_CREDENTIALS_ROTATION_POSSIBLE], CONSTRAINT, "False if the next window meets hibernation while a rotation of the etcd encryption key is overdue; since 1.149", "by gardenlet, in .status.constraints", "wake the Shoot up before its maintenance time window"),
 ];

@@ -77,6 +77,9 @@ pub(crate) struct Arguments {
     output: Form,
     #[command(flatten)]
     release: AskedRelease,
+    /// A feature gate of gardener-controller-manager: `DisableNginxIngressInShoot=true` [default: the landscape's]
+    #[arg(long = "feature-gate", value_name = "G=B", value_parser = super::rollout::gate)]
+    feature_gates: Vec<(String, bool)>,
     /// Go on although the API server would refuse the manifests: each refusal becomes a warning, except an unknown field that
     /// may decide the answer
     #[arg(long)]
@@ -135,6 +138,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         Some(OfLandscape { world, chosen, .. }) => (world, chosen),
     };
     tell(&chosen, output);
+    if !arguments.feature_gates.is_empty() {
+        let gates = ops::forecast::manager_gates(&chosen.version, &arguments.feature_gates)?;
+        world.disables_nginx_ingress = ops::forecast::disables_nginx_ingress(world.release, &gates);
+    }
     if world.shoots.is_empty() && !arguments.files.is_empty() {
         accept(&world, arguments.force, output)?;
         return Err(Failure::input("there is no Shoot among the manifests", "add the Shoots to be looked at"));

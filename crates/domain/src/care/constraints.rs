@@ -8,15 +8,20 @@ use apimachinery::meta::Time;
 use super::conditions::{Finding, initial, is_pardoned, updated};
 
 /// The constraints that care writes, in their order.
-const OWNED: [&str; 5] = [
+const OWNED: [&str; 6] = [
     condition::HIBERNATION_POSSIBLE,
     condition::MAINTENANCE_PRECONDITIONS_SATISFIED,
     condition::CA_CERTIFICATE_VALIDITIES_ACCEPTABLE,
     condition::CRDS_WITH_PROBLEMATIC_CONVERSION_WEBHOOKS,
     condition::MANUAL_IN_PLACE_WORKERS_UPDATED,
+    condition::AUTOMATIC_CREDENTIALS_ROTATION_POSSIBLE,
 ];
 
-/// Whether a constraint is shown only while it does not hold.
+/// Constraints that a hibernated Shoot shows only while they do not hold.
+const IN_SLEEP: [&str; 2] =
+    [condition::MANUAL_IN_PLACE_WORKERS_UPDATED, condition::AUTOMATIC_CREDENTIALS_ROTATION_POSSIBLE];
+
+/// True if a constraint is shown only while it does not hold.
 fn is_shown_only_when_violated(type_: &str) -> bool {
     !matches!(type_, condition::HIBERNATION_POSSIBLE | condition::MAINTENANCE_PRECONDITIONS_SATISFIED)
 }
@@ -30,13 +35,24 @@ pub struct Inputs<'a> {
     pub is_control_plane_running: bool,
     /// Pools with strategy `ManualInPlaceUpdate` that wait for an update, in spec order.
     pub pending_manual_pools: &'a [String],
+    /// Finding of [`automatic_rotation`](super::automatic_rotation); `None` if the release does not have the constraint.
+    pub automatic_rotation: Option<&'a Finding>,
     /// `status.lastOperation`.
     pub last_operation: Option<&'a LastOperation>,
     /// `status.lastErrors`.
     pub last_errors: &'a [LastError],
 }
 
-fn finding(type_: &str, inputs: &Inputs<'_>) -> Finding {
+/// `None` if the release does not have the constraint.
+fn finding(type_: &str, inputs: &Inputs<'_>) -> Option<Finding> {
+    if type_ == condition::AUTOMATIC_CREDENTIALS_ROTATION_POSSIBLE {
+        // Judged whether the Shoot is hibernated or not.
+        return inputs.automatic_rotation.cloned();
+    }
+    Some(finding_of_every_release(type_, inputs))
+}
+
+fn finding_of_every_release(type_: &str, inputs: &Inputs<'_>) -> Finding {
     let is_manual = type_ == condition::MANUAL_IN_PLACE_WORKERS_UPDATED;
     if inputs.is_hibernated && !is_manual {
         return Finding::passed("ConstraintNotChecked", "Shoot cluster has been hibernated.");
@@ -77,10 +93,10 @@ pub fn judge(old: &[Condition], inputs: &Inputs<'_>, now: Time) -> Vec<Condition
     let mut constraints = Vec::new();
     for type_ in OWNED {
         let before = old.iter().find(|constraint| constraint.r#type == type_).cloned();
-        let finding = finding(type_, inputs);
+        let Some(finding) = finding(type_, inputs) else { continue };
         let is_shown = !is_shown_only_when_violated(type_)
             || finding.status != "True"
-            || (inputs.is_hibernated && type_ != condition::MANUAL_IN_PLACE_WORKERS_UPDATED);
+            || (inputs.is_hibernated && !IN_SLEEP.contains(&type_));
         if !is_shown {
             continue;
         }
@@ -135,5 +151,27 @@ mod tests {
         assert_eq!(constraints.len(), 5);
         assert!(constraints[..4].iter().all(|c| c.reason == "ConstraintNotChecked" && c.status == "True"));
         assert_eq!(constraints[4].r#type, "ReadyForMigration");
+    }
+
+    #[test]
+    fn a_rotation_that_is_not_possible_is_shown_awake_and_asleep() {
+        for is_hibernated in [false, true] {
+            for (finding, is_shown) in [
+                (None, false),
+                (Some(Finding::passed("AutomaticCredentialsRotationPossible", "m")), false),
+                (Some(Finding::failed("MaintenanceWindowDuringHibernation", "m")), true),
+            ] {
+                let inputs = Inputs {
+                    is_hibernated,
+                    is_control_plane_running: true,
+                    automatic_rotation: finding.as_ref(),
+                    ..Inputs::default()
+                };
+                let constraints = judge(&[], &inputs, Time::default());
+                let found = constraints.iter().find(|one| one.r#type == "AutomaticCredentialsRotationPossible");
+                assert_eq!(found.is_some(), is_shown, "{finding:?}");
+                assert!(found.is_none_or(|one| one.status == "False"), "{found:?}");
+            }
+        }
     }
 }

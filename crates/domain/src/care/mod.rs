@@ -5,7 +5,7 @@
 //! change although no input does ([`Judged::changes_at`]).
 //!
 //! **Tour.** [`conditions`] how a check's outcome becomes a condition; [`nodes`] the checks behind `EveryNodeReady`;
-//! [`components`] those behind the others; [`constraints`]; [`label`] `shoot.gardener.cloud/status`.
+//! [`components`] those behind the others; [`constraints`], and [`automatic_rotation`] one of them; [`label`] `shoot.gardener.cloud/status`.
 //!
 //! Source: pkg/gardenlet/controller/shoot/care, pkg/apis/core/v1beta1/helper/condition.go @ v1.120.0.
 
@@ -14,5 +14,7 @@ pub mod conditions;
 pub mod constraints;
 pub mod label;
 pub mod nodes;
+mod rotation;
 
 pub use self::conditions::{Finding, Judged, Thresholds};
+pub use self::rotation::automatic_rotation;

@@ -70,6 +70,8 @@ pub struct Settings<'a> {
     pub draw: &'a Draw<'a>,
     /// Feature gates of gardener-apiserver.
     pub gates: Gates,
+    /// Feature gate `DisableNginxIngressInShoot` of gardener-controller-manager: maintenance turns the addon off.
+    pub disables_nginx_ingress: bool,
     /// How gardenlet computes the hashes of a Shoot's pools.
     pub forms: &'a dyn Fn(&Shoot) -> PoolForms,
 }
@@ -225,7 +227,10 @@ impl Course {
         settled::follow_schedules(&mut self.last, now, |switched, stored| {
             refusal::of(switched, stored, offered, settings.gates, settings.at(now)).is_none()
         });
-        let Ok(plan) = maintenance::plan(&self.last, &offer.name, offered, settings.at(now)) else { return };
+        let Ok(mut plan) = maintenance::plan(&self.last, &offer.name, offered, settings.at(now)) else { return };
+        if settings.disables_nginx_ingress {
+            plan.disable_nginx_ingress();
+        }
         let run = Run { now, span, before: &self.last, offered, settings };
         let refused = plan
             .has_findings()

@@ -83,6 +83,7 @@ fn settings() -> Settings<'static> {
         until: instant("2025-07-15T12:00:00Z"),
         draw: &draw,
         gates: Gates::default(),
+        disables_nginx_ingress: false,
         forms: &|_| PoolForms::all(HashVersion::V1, crate::release::DOCUMENTED),
     }
 }
@@ -498,6 +499,23 @@ fn a_change_says_where_the_documents_read_otherwise() {
         ("1.31.1".to_owned(), format!("1.0.0{expired} 2.0.0 3.0.0{expired}"), "minor", &none),
     ] {
         assert_eq!(readings(&kubernetes, &image, strategy), expected, "{kubernetes} {image} {strategy}");
+    }
+}
+
+/// The gate of gardener-controller-manager is carried out once, with the first run.
+#[test]
+fn the_addon_nginx_ingress_is_turned_off_by_the_first_run() {
+    let mut given = shoot("1.34.3", "1.0.0", false);
+    given.spec.addons =
+        serde_json::from_value(serde_json::json!({ "nginxIngress": { "enabled": true } })).expect("addons");
+    let offer = Offer { name: "local".to_owned(), first: profile("1.34.3", "1.0.0", "major"), ..Offer::default() };
+    for (disables_nginx_ingress, expected) in [(false, 0), (true, 1)] {
+        let gates = Gates { release: Release(142), ..Gates::default() };
+        let course = course(&given, &offer, &Settings { gates, disables_nginx_ingress, ..settings() });
+        let is_told = |change: &&Change| change.reason.starts_with(".spec.addons.nginxIngress was disabled.");
+        assert_eq!(course.changes.iter().filter(is_told).count(), expected, "{:?}", course.changes);
+        let addon = course.last.spec.addons.and_then(|addons| addons.nginx_ingress).expect("an addon");
+        assert_eq!(addon.enabled, !disables_nginx_ingress);
     }
 }
 

@@ -94,6 +94,11 @@ impl Credentials {
     }
 }
 
+/// The instant after which the key that encrypts etcd is to be rotated; `None` if it is not rotated by itself.
+pub fn etcd_encryption_key_is_due_after(shoot: &Shoot) -> Option<DateTime<Utc>> {
+    Credentials::EtcdEncryptionKey.due_after(shoot)
+}
+
 /// A rotation that was due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RotationOutcome {

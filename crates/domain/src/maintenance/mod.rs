@@ -29,7 +29,7 @@ use api::constants::annotation;
 use api::core::{CloudProfileSpec, Shoot, ShootSpec};
 
 pub use self::agenda::{NEXT_RUN_DRAW, next_run, update_is_looked_at};
-pub use self::credentials::RotationOutcome;
+pub use self::credentials::{RotationOutcome, etcd_encryption_key_is_due_after};
 pub use self::decision::{Outcome, kubernetes_update, machine_image_update, says_forced};
 pub use self::operation::Restarters;
 pub use self::report::{Event, Severity};

@@ -3,6 +3,7 @@
 
 mod odd_values;
 mod properties;
+mod release_rules;
 mod releases;
 mod rollout;
 mod skew;

@@ -168,7 +168,8 @@ proptest! {
         let changes = vec![(now() + TimeDelta::days(change), later)];
         let offer = Offer { name: "local".to_owned(), first: offered, changes };
         let settings = |from, until| Settings {
-            from, until, draw: &draw, gates: Gates::default(), forms: &|_| PoolForms::all(HashVersion::V1, DOCUMENTED),
+            from, until, draw: &draw, gates: Gates::default(), disables_nginx_ingress: false,
+            forms: &|_| PoolForms::all(HashVersion::V1, DOCUMENTED),
         };
         let until = now() + TimeDelta::days(60);
         let whole = forecast::course(&shoot, &offer, &settings(now(), until));

@@ -87,7 +87,14 @@ fn is_foreseen_by_its_row(rows: &Rows, shoot: &Shoot) -> bool {
     let offer = Offer { name: profile.key.name.clone(), first: profile.offered.clone(), changes: Vec::new() };
     let gates = gates_for(DOCUMENTED);
     let until = now + TimeDelta::days(90);
-    let settings = Settings { from: now, until, draw: &draw, gates, forms: &|_| pool_forms(DOCUMENTED) };
+    let settings = Settings {
+        from: now,
+        until,
+        draw: &draw,
+        gates,
+        disables_nginx_ingress: false,
+        forms: &|_| pool_forms(DOCUMENTED),
+    };
     let changes = |shoot: &Shoot| forecast::course(shoot, &offer, &settings).changes;
     assert_eq!(changes(&known), changes(shoot), "{name}");
     true

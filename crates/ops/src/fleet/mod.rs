@@ -22,7 +22,7 @@ use crate::components::Crash;
 use crate::manifests::{self, Origin};
 
 pub use file::key;
-pub use running::{first_hash_pools, gates, of_landscape, versions_of, versions_of_row, without_shoots};
+pub use running::{first_hash_pools, gates, manager_gates, of_landscape, versions_of, versions_of_row, without_shoots};
 
 /// What is known of a landscape.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

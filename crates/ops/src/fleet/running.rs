@@ -120,6 +120,19 @@ pub async fn gates(context: &Context) -> Vec<GateSetting> {
     gates_in(&deployments.unwrap_or_default(), &maps.unwrap_or_default())
 }
 
+/// Feature gates that gardener-controller-manager sets. What cannot be read sets none.
+pub async fn manager_gates(context: &Context) -> Vec<GateSetting> {
+    let own = ListOptions::with_field(&format!("metadata.name={}", Component::ControllerManager.name()));
+    let deployments = Api::<Deployment>::all(context, cluster::RUNTIME).list(&own).await.map(|(list, _)| list);
+    let deployments = deployments.unwrap_or_default();
+    let mut maps = Vec::new();
+    for deployment in &deployments {
+        let api = Api::<ConfigMap>::namespaced(context, cluster::RUNTIME, &deployment.metadata.namespace);
+        maps.extend(api.list(&ListOptions::default()).await.map(|(list, _)| list).unwrap_or_default());
+    }
+    gates_in(&deployments, &maps)
+}
+
 /// Feature gates of Deployments; a ConfigMap that none of them mounts is obsolete.
 fn gates_in(deployments: &[Deployment], maps: &[ConfigMap]) -> Vec<GateSetting> {
     let mut gates = Vec::new();

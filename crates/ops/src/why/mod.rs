@@ -323,6 +323,7 @@ fn maintenance(
         until: run,
         draw: &draw,
         gates: gates_for(world.release),
+        disables_nginx_ingress: world.disables_nginx_ingress,
         forms: &|shoot| world.forms(shoot),
     };
     let course = forecast::course(shoot, &offer, &settings);

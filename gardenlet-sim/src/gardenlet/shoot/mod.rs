@@ -15,6 +15,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Controller, Error, ObjectKey, Patch, Requeue};
 use domain::last_operation::OperationType;
 use domain::reconcile::{self, Enqueue, GardenletSettings, NextSync};
+use domain::release::{Release, Releases};
 use parking_lot::Mutex;
 use serde_json::json;
 
@@ -119,8 +120,60 @@ async fn pass(gardenlet: Arc<Gardenlet>, key: ObjectKey, is_first: bool) -> Resu
     }
 }
 
+/// The Seed is checked before an operation begins.
+const SEED_IS_CHECKED_FIRST: Releases = Releases::since(139);
+
+/// Description of the operation that does not begin since the Seed is not ready for this gardenlet; `None` if it is, or if
+/// the release checks it later.
+///
+/// Source: `checkSeed` in pkg/gardenlet/controller/shoot/shoot/reconciler.go @ v1.139.0.
+pub(crate) fn seed_refusal(seed: &Seed, identity: &api::core::Gardener, release: Release) -> Option<String> {
+    if !SEED_IS_CHECKED_FIRST.contain(release) {
+        return None;
+    }
+    let of = |type_: &&str| seed.status.conditions.iter().find(|condition| condition.r#type == **type_);
+    let problem = match seed_outdated(seed, identity) {
+        Some(problem) => format!("seed is not up to date: {problem}"),
+        None => match SEED_CONDITIONS.iter().find(|type_| of(type_).is_none()) {
+            Some(missing) => format!("error in seed conditions: condition \"{missing}\" is missing"),
+            None => {
+                let is_failing = |type_: &&&str| of(type_).is_some_and(|condition| condition.status != "True");
+                let failing: Vec<&str> = SEED_CONDITIONS.iter().filter(is_failing).copied().collect();
+                if failing.is_empty() {
+                    return None;
+                }
+                format!("seed has failing conditions: [{}]", failing.join(" "))
+            }
+        },
+    };
+    Some(format!("Shoot cannot be reconciled on seed: {problem} Operation will be retried."))
+}
+
+/// Conditions that a Seed needs.
+const SEED_CONDITIONS: [&str; 2] = [condition::SEED_GARDENLET_READY, condition::SEED_SYSTEM_COMPONENTS_HEALTHY];
+
 /// Why the Seed is not ready for work of this gardenlet; `None` if it is.
 pub(crate) fn seed_problem(seed: &Seed, identity: &api::core::Gardener) -> Option<String> {
+    if let Some(problem) = seed_outdated(seed, identity) {
+        return Some(problem);
+    }
+    for type_ in SEED_CONDITIONS {
+        match seed.status.conditions.iter().find(|condition| condition.r#type == type_) {
+            None => return Some(format!("condition \"{type_}\" is missing")),
+            Some(condition) if condition.status != "True" => {
+                return Some(format!(
+                    "condition \"{type_}\" has invalid status {} (expected True) due to {}: {}",
+                    condition.status, condition.reason, condition.message
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    None
+}
+
+/// Why the Seed has not been reconciled by this gardenlet as it is.
+fn seed_outdated(seed: &Seed, identity: &api::core::Gardener) -> Option<String> {
     let show = |gardener: Option<&api::core::Gardener>| match gardener {
         Some(gardener) => format!("&{{{} {} {}}}", gardener.id, gardener.name, gardener.version),
         None => "<nil>".to_owned(),
@@ -137,18 +190,6 @@ pub(crate) fn seed_problem(seed: &Seed, identity: &api::core::Gardener) -> Optio
             "observed generation outdated ({}/{})",
             seed.status.observed_generation, seed.metadata.generation
         ));
-    }
-    for type_ in [condition::SEED_GARDENLET_READY, condition::SEED_SYSTEM_COMPONENTS_HEALTHY] {
-        match seed.status.conditions.iter().find(|condition| condition.r#type == type_) {
-            None => return Some(format!("condition \"{type_}\" is missing")),
-            Some(condition) if condition.status != "True" => {
-                return Some(format!(
-                    "condition \"{type_}\" has invalid status {} (expected True) due to {}: {}",
-                    condition.status, condition.reason, condition.message
-                ));
-            }
-            Some(_) => {}
-        }
     }
     None
 }
@@ -220,6 +261,35 @@ mod tests {
             vec![condition("GardenletReady", "True"), condition("SeedSystemComponentsHealthy", "True")];
         change(&mut seed);
         assert_eq!(seed_problem(&seed, &identity()).as_deref(), expected);
+    }
+
+    /// Before and since 1.139.
+    #[test]
+    fn an_operation_does_not_begin_on_a_seed_that_is_not_ready() {
+        let refusal = |release: u16, change: &dyn Fn(&mut Seed)| {
+            let mut seed = Seed::default();
+            (seed.metadata.generation, seed.status.observed_generation) = (2, 2);
+            seed.status.gardener = Some(identity());
+            seed.status.conditions =
+                vec![condition("GardenletReady", "True"), condition("SeedSystemComponentsHealthy", "True")];
+            change(&mut seed);
+            seed_refusal(&seed, &identity(), Release(release))
+        };
+        let said =
+            |problem: &str| Some(format!("Shoot cannot be reconciled on seed: {problem} Operation will be retried."));
+        let old = |seed: &mut Seed| seed.metadata.generation = 3;
+        assert_eq!(refusal(138, &old), None);
+        assert_eq!(refusal(139, &|_| {}), None);
+        assert_eq!(refusal(139, &old), said("seed is not up to date: observed generation outdated (2/3)"));
+        assert_eq!(
+            refusal(149, &|seed| seed.status.conditions.truncate(1)),
+            said("error in seed conditions: condition \"SeedSystemComponentsHealthy\" is missing")
+        );
+        let fail = |seed: &mut Seed| seed.status.conditions.iter_mut().for_each(|one| one.status = "False".to_owned());
+        assert_eq!(
+            refusal(149, &fail),
+            said("seed has failing conditions: [GardenletReady SeedSystemComponentsHealthy]")
+        );
     }
 
     #[test]

@@ -32,7 +32,7 @@ use super::super::flow::run::{Ended, Progress};
 use super::super::flow::{self, Facts, Plan, Task};
 use super::super::kept::Kept;
 use super::super::shared::{GARDEN, Gardenlet, garden_key};
-use super::{SEED_NOT_READY, ensure_finalizer, now, seed_problem};
+use super::{SEED_NOT_READY, ensure_finalizer, now, seed_problem, seed_refusal};
 
 /// What a run reads besides the Shoot.
 struct Surroundings {
@@ -130,6 +130,17 @@ async fn run(
     tasks: &'static [Task],
 ) -> Result<Requeue, Error> {
     let surroundings = Surroundings::read(gardenlet, shoot)?;
+    let refusal = seed_refusal(&surroundings.seed, &gardenlet.identity, gardenlet.release());
+    if let Some(description) = refusal.filter(|_| !surroundings.seed.metadata.is_being_deleted()) {
+        let last = shoot.status.last_operation.as_ref();
+        if last.is_none_or(|last| last.description != description) {
+            let (percent, state) = (last.map_or(0, |last| last.progress), operation_state::ERROR);
+            let last = last_operation(operation, state, percent, &description, now(gardenlet));
+            let status = json!({ "gardener": gardenlet.identity, "lastOperation": last });
+            write_status(gardenlet, shoot, status).await?;
+        }
+        return Ok(Requeue::WorkAt(gardenlet.context.clock.now() + SEED_NOT_READY));
+    }
     let follows_change = operation != OperationType::Reconcile
         || shoot.metadata.generation != shoot.status.observed_generation
         || shoot.metadata.annotations.contains_key(annotation::OPERATION);

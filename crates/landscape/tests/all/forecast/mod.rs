@@ -109,6 +109,7 @@ fn check(seed: u64) -> Seen {
             until: stretch.until,
             draw: &draw,
             gates: life.gates,
+            disables_nginx_ingress: false,
             forms: &|_| PoolForms::all(life.form, life.gates.release),
         };
         let changes = forecast::course(&stretch.given, life.offer_of(&stretch.given), &settings).changes;
