@@ -50,6 +50,7 @@
 pub mod admission;
 pub mod annotations;
 pub mod autoscaling;
+pub mod capabilities;
 pub mod care;
 pub mod certificates;
 pub mod cloud_profile;

@@ -11,6 +11,7 @@ use chrono::{DateTime, Utc};
 
 use super::cloud_profile::{limits, missing, versions_of};
 use super::{Refusal, aggregate, multierror};
+use crate::capabilities::{field_names, flavors, registered};
 use crate::cloud_profile::{
     CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, machine_image, machine_image_version, machine_type, merge, reference,
     volume_type,
@@ -160,7 +161,7 @@ fn image_overrides(
     for (index, image) in new.spec.machine_images.iter().enumerate() {
         let path = Path::new("spec").child("machineImages").index(index);
         if machine_image(parent, &image.name).is_none() {
-            errors.extend(whole_image(image, !parent.capabilities.is_empty(), gates, at.now, &path));
+            errors.extend(whole_image(image, registered(parent), gates, at.now, &path));
             continue;
         }
         let before = old.and_then(|old| old.spec.machine_images.iter().find(|one| one.name == image.name));
@@ -189,7 +190,7 @@ fn image_overrides(
                     errors.push(FieldError::forbidden(&path, &text));
                 }
                 Some(_) => {}
-                None => extended_image(&mut errors, version, &path),
+                None => extended_image(&mut errors, version, gates, &path),
             }
             let Some(old) = old.filter(|_| at.is_expired_for_admission(version)) else { continue };
             let merged = machine_image_version(&old.status.cloud_profile_spec, &image.name, &version.version);
@@ -204,13 +205,13 @@ fn image_overrides(
 }
 
 /// An override of a parent's image version may change its expiration only.
-fn extended_image(errors: &mut Vec<FieldError>, version: &MachineImageVersion, path: &Path) {
+fn extended_image(errors: &mut Vec<FieldError>, version: &MachineImageVersion, gates: Gates, path: &Path) {
     let is_set = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.is_empty());
     let fields = [
         ("classification", is_set(&version.classification), "a classification"),
         ("cri", !version.cri.is_empty(), "a cri"),
         ("architectures", !version.architectures.is_empty(), "an architecture"),
-        ("capabilitySets", !version.capability_sets.is_empty(), "capabilities"),
+        (field_names(gates.release).flavors, !flavors(version).is_empty(), "capabilities"),
         ("kubeletVersionConstraint", is_set(&version.kubelet_version_constraint), "a kubelet version constraint"),
     ];
     for (field, _, what) in fields.into_iter().filter(|(_, is_set, _)| *is_set) {

@@ -5,7 +5,8 @@
 
 use api::core::{CloudProfileSpec, ExpirableVersion, MachineImage, MachineImageVersion, NamespacedCloudProfileSpec};
 
-use super::{kubernetes_version, machine_image_version, machine_type_architecture};
+use super::{kubernetes_version, machine_image_version};
+use crate::capabilities::{self, machine_type_architecture};
 
 /// The specification that Shoots of a NamespacedCloudProfile see: the parent's, overlaid with its own.
 ///
@@ -40,7 +41,9 @@ pub fn merge(parent: &CloudProfileSpec, overlay: &NamespacedCloudProfileSpec) ->
     }
     // Machine types of the overlay are not defaulted when they are stored: whether they need an architecture is known
     // only together with the parent.
-    for entry in merged.machine_types.iter_mut().filter(|entry| machine_type_architecture(entry).is_none()) {
+    let registered = capabilities::registered(parent);
+    for entry in merged.machine_types.iter_mut().filter(|entry| machine_type_architecture(entry, registered).is_none())
+    {
         entry.architecture = Some("amd64".to_owned());
     }
     merged
@@ -89,7 +92,7 @@ fn merge_image(image: &mut MachineImage, own: &MachineImage) {
 
 fn says_more_than_a_date(version: &MachineImageVersion) -> bool {
     !version.architectures.is_empty()
-        || !version.capability_sets.is_empty()
+        || !capabilities::flavors(version).is_empty()
         || !version.cri.is_empty()
         || is_given(version.kubelet_version_constraint.as_ref())
         || is_given(version.classification.as_ref())
