@@ -13,9 +13,10 @@ use super::cloud_profile::{limits, missing, versions_of};
 use super::{Refusal, aggregate, multierror};
 use crate::capabilities::{field_names, flavors, registered};
 use crate::cloud_profile::{
-    CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, machine_image, machine_image_version, machine_type, merge, reference,
-    volume_type,
+    CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, in_format_of_parent, machine_image, machine_image_version, machine_type,
+    merge, reference, volume_type,
 };
+use crate::release::Releases;
 use crate::validation::cloud_profile::{go_time, merged_spec, whole_image};
 use crate::validation::meta::invalid_unquoted;
 use crate::validation::shoot::Gates;
@@ -87,6 +88,9 @@ pub fn check_overrides_in_use(
     if texts.is_empty() { Ok(()) } else { Err(Refusal::Forbidden(multierror(&texts))) }
 }
 
+/// Releases that bring a NamespacedCloudProfile into the format of its parent before they judge it.
+const IS_JUDGED_IN_FORMAT_OF_PARENT: Releases = Releases::since(132);
+
 /// NamespacedCloudProfileValidator: what a NamespacedCloudProfile says must fit its parent.
 ///
 /// # Errors
@@ -99,6 +103,15 @@ pub fn check_namespaced(
     now: DateTime<Utc>,
 ) -> Result<(), Refusal> {
     let at = Moment::new(now, gates.release);
+    let judged = |profile: &NamespacedCloudProfile| {
+        let mut profile = profile.clone();
+        if IS_JUDGED_IN_FORMAT_OF_PARENT.contain(gates.release) {
+            profile.spec = in_format_of_parent(&profile.spec, parent);
+        }
+        profile
+    };
+    let (new, old) = (&judged(new), old.map(judged));
+    let old = old.as_ref();
     for machine_type in &new.spec.machine_types {
         let listed = parent.machine_types.iter().any(|one| one.name == machine_type.name);
         let before = old.is_some_and(|old| old.spec.machine_types.iter().any(|one| one.name == machine_type.name));

@@ -16,7 +16,7 @@ use api::core::{
     MachineType, NamespacedCloudProfile, Shoot, ShootSpec, VolumeType, Worker,
 };
 
-pub use self::merge::{merge, without_lost_versions};
+pub use self::merge::{in_format_of_parent, merge, without_lost_versions};
 pub use self::status::{next_change, status};
 use crate::maintenance::decision::unsuitable;
 use crate::validation::shoot::is_in_place;
