@@ -12,15 +12,19 @@ use crate::support::{Garden, run, shoot};
 const PROFILE: &str = "/apis/core.gardener.cloud/v1beta1/cloudprofiles/local";
 const OWN: &str = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/namespacedcloudprofiles/own";
 
-/// A garden of a release, with gate `CloudProfileCapabilities` on or as the release has it.
-async fn garden(minor: u64, gate: Option<bool>) -> Garden {
+/// Options of a release, with gate `CloudProfileCapabilities` as given or as the release has it.
+fn options(minor: u64, gate: Option<bool>) -> Options {
     let mut options = Options::emulating(&format!("v1.{minor}.0"));
     options.version = GardenerVersion::release(1, minor, 0);
     options.default_domains = vec!["example.org".to_owned()];
     if let Some(is_on) = gate {
         options.gates.cloud_profile_capabilities = is_on;
     }
-    let garden = Garden::new(&options);
+    options
+}
+
+async fn garden(minor: u64, gate: Option<bool>) -> Garden {
+    let garden = Garden::new(&options(minor, gate));
     garden.apply(include_str!("manifests/garden.yaml")).await;
     garden
 }
@@ -106,6 +110,27 @@ fn profiles_with_capabilities_need_the_gate() {
                 ),
             );
         }
+    });
+}
+
+#[test]
+fn stored_capabilities_count_after_the_gate_is_turned_off() {
+    run(async {
+        let on = garden(140, Some(true)).await;
+        on.merge(PROFILE, &with_capabilities(140)).await.accepted();
+        let off = on.beside(&options(140, Some(false)));
+        let created = off.post(&shoot("local", "1.27.1")).await.accepted();
+        assert_eq!(created["spec"]["provider"]["workers"][0]["machine"]["image"]["version"], "934.8.0");
+        let answer = off.merge(PROFILE, &json!({"metadata": {"labels": {"a": "b"}}})).await;
+        answer.refused(
+            422,
+            "CloudProfile.core.gardener.cloud \"local\" is invalid: spec.machineCapabilities: Forbidden: \
+             machineCapabilities are not allowed with disabled CloudProfileCapabilities feature gate",
+        );
+        // Without definitions the capabilities of types and images are removed.
+        let legacy = off.merge(PROFILE, &json!({"spec": {"machineCapabilities": null}})).await.accepted();
+        assert_eq!(legacy["spec"]["machineTypes"][0]["capabilities"], Value::Null);
+        assert_eq!(legacy["spec"]["machineImages"][0]["versions"][0]["architectures"], json!(["amd64"]));
     });
 }
 
