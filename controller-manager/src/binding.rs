@@ -12,7 +12,7 @@ use api::kubernetes::core::{ObjectReference, Secret};
 use api::security::{CredentialsBinding, WorkloadIdentity};
 use apimachinery::Resource;
 use apimachinery::meta::ObjectMeta;
-use controller::{Api, Controller, Error, EventType, ObjectKey, Requeue, Store};
+use controller::{Action, Api, Controller, Error, EventType, ObjectKey, Requeue, Store};
 use process::Context;
 
 use crate::protection::{Protection, garden_key, own_key, released_keys};
@@ -80,6 +80,8 @@ impl From<&CredentialsBinding> for Binding {
 trait Bind: Resource {
     const CONTROLLER: &'static str;
     const SOURCE: &'static str;
+    /// Action of Events about a binding that cannot be deleted yet.
+    const EVENT_ACTION: Action;
 
     fn binding(&self) -> Binding;
     fn store(stores: &Stores) -> &Store<Self>;
@@ -90,6 +92,7 @@ trait Bind: Resource {
 impl Bind for SecretBinding {
     const CONTROLLER: &'static str = SECRET_BINDING;
     const SOURCE: &'static str = "secretbinding-controller";
+    const EVENT_ACTION: Action = Action::Reconcile;
 
     fn binding(&self) -> Binding {
         self.into()
@@ -107,6 +110,7 @@ impl Bind for SecretBinding {
 impl Bind for CredentialsBinding {
     const CONTROLLER: &'static str = CREDENTIALS_BINDING;
     const SOURCE: &'static str = "credentialsbinding-controller";
+    const EVENT_ACTION: Action = Action::Delete;
 
     fn binding(&self) -> Binding {
         self.into()
@@ -153,8 +157,14 @@ async fn run<B: Bind>(context: Context, stores: Stores, config: Config) {
     let worker = Worker::new(&context, &stores);
     let shoots = stores.shoots.clone();
     let kept = move |binding: &B| users::<B>(&shoots.list(), binding.metadata());
-    let protection =
-        Protection::new(&context, B::store(&stores), finalizer::GARDENER, B::SOURCE, EventType::Warning, kept);
+    let protection = Protection::new(
+        &context,
+        B::store(&stores),
+        finalizer::GARDENER,
+        B::SOURCE,
+        (EventType::Warning, B::EVENT_ACTION),
+        kept,
+    );
     controller
         .run(config.concurrent_syncs, move |key| {
             let (protection, worker) = (protection.clone(), worker.clone());

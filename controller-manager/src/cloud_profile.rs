@@ -6,7 +6,7 @@
 
 use api::constants::finalizer;
 use api::core::{CloudProfile, NamespacedCloudProfile, Shoot};
-use controller::{Api, Controller, Error, EventType, ObjectKey, Requeue};
+use controller::{Action, Api, Controller, Error, EventType, ObjectKey, Requeue};
 use domain::cloud_profile;
 use domain::versions::Moment;
 use process::Context;
@@ -72,8 +72,14 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
             )
         })
     };
-    let protection =
-        Protection::new(&context, &profiles, finalizer::GARDENER, "cloudprofile-controller", EventType::Normal, kept);
+    let protection = Protection::new(
+        &context,
+        &profiles,
+        finalizer::GARDENER,
+        "cloudprofile-controller",
+        (EventType::Normal, Action::Delete),
+        kept,
+    );
     let api = Api::<CloudProfile>::all(&context, GARDEN);
     controller
         .run(config.concurrent_syncs, move |key| {
@@ -140,7 +146,7 @@ pub async fn run_namespaced(context: Context, stores: Stores, config: Config) {
         &stores.namespaced_cloud_profiles,
         finalizer::GARDENER,
         source,
-        EventType::Normal,
+        (EventType::Normal, Action::Reconcile),
         kept,
     );
     let profiles = Api::<NamespacedCloudProfile>::all(&context, GARDEN);

@@ -42,6 +42,8 @@ use api::operator::ProjectQuotaConfiguration;
 use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
+use controller::Recorder;
+use domain::events;
 use domain::hibernation;
 use domain::lifetime::RetryPeriods;
 use domain::maintenance::Restarters;
@@ -75,6 +77,11 @@ pub struct Options {
 fn moment(context: &Context) -> Moment {
     let version = GardenerVersion::parse(&context.identity.version);
     Moment::new(context.clock.now(), version.map_or(DOCUMENTED, |version| version.served_release()))
+}
+
+/// Returns a recorder of Events of a controller, in the form of the component's release.
+fn recorder(context: &Context, controller: &str) -> Recorder {
+    Recorder::named(context, GARDEN, controller).with_actions(events::have_actions(&context.identity.version))
 }
 
 /// What the configuration file says (`ControllerManagerConfiguration`); the defaults are those of a landscape.

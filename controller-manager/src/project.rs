@@ -10,14 +10,19 @@ use api::core::{Project, Shoot};
 use api::kubernetes::core::{Namespace, ResourceQuota};
 use api::operator::ProjectQuotaConfiguration;
 use apimachinery::meta::DeleteOptions;
-use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Recorder, Requeue, Store};
+use controller::{Action, Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Recorder, Requeue, Store};
 use domain::project;
 use process::Context;
 
 use crate::project_roles::ProjectRoles;
 use crate::protection::garden_key;
+use crate::recorder;
 use crate::stores::Stores;
 use crate::{GARDEN, Options, finalizer};
+
+/// Reasons of Events about the deletion of a Project.
+const NAMESPACE_NOT_EMPTY: &str = "NamespaceNotEmpty";
+const NAMESPACE_MARKED_FOR_DELETION: &str = "NamespaceMarkedForDeletion";
 
 /// Name of the controller.
 pub const NAME: &str = "project";
@@ -39,7 +44,7 @@ pub async fn run(context: Context, stores: Stores, options: Options) {
     let reconciler = Arc::new(Reconciler {
         projects: Api::all(&context, GARDEN),
         namespaces: Api::all(&context, GARDEN),
-        recorder: Recorder::named(&context, GARDEN, "project-controller"),
+        recorder: recorder(&context, "project-controller"),
         roles: options.project_roles.then(|| ProjectRoles::new(&context)),
         quotas: options.project_quotas,
         context: context.clone(),
@@ -187,7 +192,7 @@ impl Reconciler {
             if !self.stores.shoots.list_in(GARDEN, name).is_empty() {
                 if project.status.phase != project::TERMINATING {
                     let message = format!("Cannot release namespace {name:?} because it still contains Shoots");
-                    self.publish(project, EventType::Warning, "NamespaceNotEmpty", &message).await?;
+                    self.publish(project, EventType::Warning, NAMESPACE_NOT_EMPTY, &message).await?;
                     self.set_phase(project, project::TERMINATING).await?;
                 }
                 return Ok(Requeue::OnChange);
@@ -222,7 +227,7 @@ impl Reconciler {
             _ => {}
         }
         let message = format!("Successfully marked project namespace {name:?} for deletion");
-        self.publish(project, EventType::Normal, "NamespaceMarkedForDeletion", &message).await?;
+        self.publish(project, EventType::Normal, NAMESPACE_MARKED_FOR_DELETION, &message).await?;
         Ok(false)
     }
 
@@ -234,7 +239,11 @@ impl Reconciler {
     }
 
     async fn publish(&self, project: &Project, type_: EventType, reason: &str, message: &str) -> Result<(), Error> {
-        self.recorder.publish(&ObjectRef::of(project), type_, reason, message).await
+        let action = match reason {
+            NAMESPACE_NOT_EMPTY | NAMESPACE_MARKED_FOR_DELETION => Action::Delete,
+            _ => Action::Reconcile,
+        };
+        self.recorder.publish_action(&ObjectRef::of(project), type_, reason, action, message).await
     }
 }
 

@@ -12,9 +12,10 @@ use api::core::{ControllerInstallation, ControllerRegistration, ExposureClass, Q
 use api::core_v1::ControllerDeployment;
 use api::kubernetes::core::ObjectReference;
 use apimachinery::Resource;
-use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Recorder, Requeue, Store};
+use controller::{Action, Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Recorder, Requeue, Store};
 use process::Context;
 
+use crate::recorder;
 use crate::stores::{Stores, list_names};
 use crate::{Config, GARDEN, finalizer};
 
@@ -32,6 +33,9 @@ pub const SEED: &str = "controllerregistration-seed-finalizer";
 /// Reason of Events about objects that cannot go away yet.
 pub(crate) const RESOURCE_REFERENCED: &str = "ResourceReferenced";
 
+/// Severity and action of Events about most kinds of objects that cannot be deleted yet.
+const EVENT: (EventType, Action) = (EventType::Normal, Action::Reconcile);
+
 /// What keeps an object, as the Event says it; `None` if nothing does.
 type Kept<K> = Arc<dyn Fn(&K) -> Option<String> + Send + Sync>;
 
@@ -43,7 +47,8 @@ pub(crate) struct Protection<K: Resource> {
     finalizer: &'static str,
     kept: Kept<K>,
     recorder: Recorder,
-    severity: EventType,
+    /// Severity and action of the Event about an object that stays.
+    event: (EventType, Action),
 }
 
 impl<K: Resource> Protection<K> {
@@ -52,7 +57,7 @@ impl<K: Resource> Protection<K> {
         objects: &Store<K>,
         finalizer: &'static str,
         source: &str,
-        severity: EventType,
+        event: (EventType, Action),
         kept: impl Fn(&K) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
         Self {
@@ -60,8 +65,8 @@ impl<K: Resource> Protection<K> {
             objects: objects.clone(),
             finalizer,
             kept: Arc::new(kept),
-            recorder: Recorder::named(context, GARDEN, source),
-            severity,
+            recorder: recorder(context, source),
+            event,
         }
     }
 
@@ -81,7 +86,8 @@ impl<K: Resource> Protection<K> {
             None => finalizer::remove(&api, &object, self.finalizer).await?,
             Some(message) if !message.is_empty() => {
                 let about = ObjectRef::of(&*object);
-                self.recorder.publish(&about, self.severity, RESOURCE_REFERENCED, &message).await?;
+                let (severity, action) = self.event;
+                self.recorder.publish_action(&about, severity, RESOURCE_REFERENCED, action, &message).await?;
             }
             Some(_) => {}
         }
@@ -156,7 +162,7 @@ pub async fn run_quotas(context: Context, stores: Stores, config: Config) {
             )
         })
     };
-    Protection::new(&context, &quotas, constants::finalizer::GARDENER, "quota-controller", EventType::Normal, kept)
+    Protection::new(&context, &quotas, constants::finalizer::GARDENER, "quota-controller", EVENT, kept)
         .run(controller, config)
         .await;
 }
@@ -180,16 +186,9 @@ pub async fn run_exposure_classes(context: Context, stores: Stores, config: Conf
             )
         })
     };
-    Protection::new(
-        &context,
-        &classes,
-        constants::finalizer::GARDENER,
-        "exposureclass-controller",
-        EventType::Normal,
-        kept,
-    )
-    .run(controller, config)
-    .await;
+    Protection::new(&context, &classes, constants::finalizer::GARDENER, "exposureclass-controller", EVENT, kept)
+        .run(controller, config)
+        .await;
 }
 
 fn registration_of(installation: &ControllerInstallation) -> Vec<ObjectKey> {
@@ -218,7 +217,7 @@ pub async fn run_controller_registrations(context: Context, stores: Stores, conf
         &registrations,
         constants::finalizer::CONTROLLER_REGISTRATION,
         "controllerregistration-controllerregistration-finalizer-controller",
-        EventType::Normal,
+        EVENT,
         kept,
     )
     .run(controller, config)
@@ -243,7 +242,7 @@ pub async fn run_seeds(context: Context, stores: Stores, config: Config) {
         &seeds,
         constants::finalizer::CONTROLLER_REGISTRATION,
         "controllerregistration-seed-finalizer-controller",
-        EventType::Normal,
+        EVENT,
         kept,
     )
     .run(controller, config)
@@ -274,7 +273,7 @@ pub async fn run_controller_deployments(context: Context, stores: Stores, config
         &deployments,
         constants::finalizer::CONTROLLER_DEPLOYMENT,
         "controllerdeployment-controller",
-        EventType::Normal,
+        EVENT,
         kept,
     )
     .run(controller, config)

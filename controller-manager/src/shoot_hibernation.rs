@@ -8,11 +8,12 @@ use std::sync::Arc;
 use api::core::{HibernationSchedule, Shoot};
 use apimachinery::meta::Time;
 use chrono::TimeDelta;
-use controller::{Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Patch, Recorder, Requeue};
+use controller::{Action, Api, Change, Controller, Error, EventType, ObjectKey, ObjectRef, Patch, Recorder, Requeue};
 use domain::hibernation;
 use process::Context;
 use serde_json::json;
 
+use crate::recorder;
 use crate::stores::Stores;
 use crate::{Config, GARDEN};
 
@@ -31,7 +32,7 @@ struct Reconciler {
 pub async fn run(context: Context, stores: Stores, config: Config) {
     let reconciler = Arc::new(Reconciler {
         shoots: Api::all(&context, GARDEN),
-        recorder: Recorder::named(&context, GARDEN, "shoot-hibernation-controller"),
+        recorder: recorder(&context, "shoot-hibernation-controller"),
         trigger_deadline: config.shoot_hibernation_deadline,
         stores: stores.clone(),
         context: context.clone(),
@@ -70,7 +71,8 @@ impl Reconciler {
         if let Some(switch) = decision.switch {
             // The Event comes first, and also where the switch is refused.
             let (reason, message) = switch.event();
-            self.recorder.publish(&ObjectRef::of(&*shoot), EventType::Normal, reason, message).await?;
+            let about = ObjectRef::of(&*shoot);
+            self.recorder.publish_action(&about, EventType::Normal, reason, Action::Reconcile, message).await?;
             let shoots = self.shoots.in_namespace_of(&*shoot);
             let name = &shoot.metadata.name;
             let patch = json!({ "spec": { "hibernation": { "enabled": switch.enabled() } } });

@@ -11,7 +11,7 @@ use api::core::{CloudProfile, LastMaintenance, NamespacedCloudProfile, SecretBin
 use api::security::CredentialsBinding;
 use chrono::{DateTime, Utc};
 use controller::{
-    Api, Change, Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Patch, Recorder, Requeue,
+    Action, Api, Change, Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Patch, Recorder, Requeue,
 };
 use domain::cloud_profile::{self, Resolved, Unresolved};
 use domain::maintenance::binding::{self, Choice};
@@ -20,6 +20,7 @@ use parking_lot::{Mutex, MutexGuard};
 use process::Context;
 use serde_json::{Value, json};
 
+use crate::recorder;
 use crate::stores::Stores;
 use crate::{GARDEN, Options, moment};
 
@@ -41,7 +42,7 @@ struct Reconciler {
 pub async fn run(context: Context, stores: Stores, options: Options) {
     let reconciler = Arc::new(Reconciler {
         shoots: Api::all(&context, GARDEN),
-        recorder: Recorder::named(&context, GARDEN, "shoot-maintenance-controller"),
+        recorder: recorder(&context, "shoot-maintenance-controller"),
         restarters: options.config.shoot_maintenance,
         disable_nginx_ingress_in_shoot: options.config.disable_nginx_ingress_in_shoot,
         planned: Mutex::default(),
@@ -192,7 +193,7 @@ impl Reconciler {
     }
 
     async fn publish(&self, shoot: &Shoot, type_: EventType, reason: &str, message: &str) -> Result<(), Error> {
-        self.recorder.publish(&ObjectRef::of(shoot), type_, reason, message).await
+        self.recorder.publish_action(&ObjectRef::of(shoot), type_, reason, Action::Reconcile, message).await
     }
 }
 

@@ -18,9 +18,10 @@ use api::seedmanagement::Gardenlet;
 use api::terrarium::Cluster;
 use apimachinery::meta::Time;
 use controller::{
-    Api, Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Patch, Recorder, Requeue, Store,
+    Action, Api, Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Patch, Recorder, Requeue, Store,
 };
 use domain::conditions;
+use domain::events;
 use domain::garden::control_plane::{Settings, deployment_lacks};
 use domain::garden::gardenlet::{self, version};
 use domain::garden::seed_cluster::{self, SeedCluster};
@@ -58,7 +59,8 @@ pub(crate) async fn run(
     let seeds = controller.watch(Api::<Seed>::all(&context, GARDEN), ListOptions::default(), |change| {
         vec![ObjectKey { namespace: namespace::GARDEN.into(), ..change.key.clone() }]
     });
-    let recorder = Recorder::named(&context, GARDEN, "gardenlet-controller");
+    let recorder = Recorder::named(&context, GARDEN, "gardenlet-controller")
+        .with_actions(events::have_actions(&context.identity.version));
     let deployer = Arc::new(Deployer { context, settings, gardens, gardenlets, seeds, recorder });
     controller
         .run(1, move |key| {
@@ -98,7 +100,9 @@ impl Deployer {
         let api = Api::<Gardenlet>::namespaced(&self.context, GARDEN, namespace::GARDEN);
         let written = api.update_status(&stored, &new).await?;
         if let Err(error) = &deployed {
-            self.recorder.publish(&ObjectRef::of(&written), EventType::Warning, "ReconcileError", error).await?;
+            let about = ObjectRef::of(&written);
+            let (type_, reason) = (EventType::Warning, "ReconcileError");
+            self.recorder.publish_action(&about, type_, reason, Action::Reconcile, error).await?;
         } else if has_seed && seed_cluster::is_asked_for(&stored) {
             self.settle(&api, written).await?;
         }

@@ -19,10 +19,11 @@ use api::core::{CloudProfile, LastOperation, NamespacedCloudProfile, Seed, Shoot
 use api::kubernetes::core::ConfigMap;
 use apimachinery::meta::Time;
 use controller::{
-    Api, Change, Controller, Error, EventType, Index, ListOptions, ObjectKey, ObjectRef, Patch, Recorder, Requeue,
-    Store,
+    Action, Api, Change, Controller, Error, EventType, Index, ListOptions, ObjectKey, ObjectRef, Patch, Recorder,
+    Requeue, Store,
 };
 use domain::cloud_profile;
+use domain::events;
 use domain::placement::{self, Placement, Strategy};
 use futures::future::BoxFuture;
 use process::{Context, Exit};
@@ -156,7 +157,8 @@ impl Scheduler {
             namespaced_cloud_profiles,
             region_configs,
             api,
-            recorder: Recorder::named(context, GARDEN, "shoot-scheduler"),
+            recorder: Recorder::named(context, GARDEN, "shoot-scheduler")
+                .with_actions(events::have_actions(&context.identity.version)),
         };
         (controller, scheduler)
     }
@@ -181,7 +183,9 @@ impl Scheduler {
         }
         let about = ObjectRef::of(&*shoot);
         let message = format!("Scheduled to seed '{seed}'");
-        self.recorder.publish(&about, EventType::Normal, "SchedulingSuccessful", &message).await?;
+        self.recorder
+            .publish_action(&about, EventType::Normal, "SchedulingSuccessful", Action::Reconcile, &message)
+            .await?;
         Ok(Requeue::OnChange)
     }
 
@@ -229,7 +233,9 @@ impl Scheduler {
             return Ok(());
         }
         let about = ObjectRef::of(shoot);
-        self.recorder.publish(&about, EventType::Warning, "SchedulingFailed", &description).await?;
+        self.recorder
+            .publish_action(&about, EventType::Warning, "SchedulingFailed", Action::Reconcile, &description)
+            .await?;
         let operation = LastOperation {
             description,
             last_update_time: Time::from(self.context.clock.now()),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Plugins that judge and complete Shoots.
 
+use std::sync::Arc;
+
 use api::constants::{annotation, label, role};
-use api::core::{ExposureClass, NamespacedCloudProfile, SecretBinding, Seed, Shoot};
+use api::core::{ExposureClass, NamespacedCloudProfile, Project, SecretBinding, Seed, Shoot};
 use api::kubernetes::core::Secret;
 use api::security::CredentialsBinding;
 use apimachinery::{GroupResource, Resource as _};
@@ -110,9 +112,96 @@ impl Plugin for ShootValidator {
         let kind = operation(attributes);
         let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
         let binding = &*subresource == "binding";
-        let result = judge(shoot, old, (kind, binding), (&self.access, request, self.release), reads);
+        let result = rules::precheck(shoot, old, kind, binding, &request.user.name).and_then(|is_done| {
+            if is_done {
+                Ok(())
+            } else if rules::judges_after_validation(self.release) {
+                fill_in(shoot, old, (kind, binding), request, self.release, reads)
+            } else {
+                judge(shoot, old, (kind, binding), (&self.access, request, self.release), reads)
+            }
+        });
         result.map_err(|refusal| refused::<Shoot>(attributes, refusal))
     }
+
+    fn validate(&self, attributes: &mut Attributes<'_>, reads: &mut Reads<'_>) -> Verdict {
+        let subresource = attributes.request.subresource.clone();
+        if !rules::judges_after_validation(self.release)
+            || !attributes.is::<Shoot>()
+            || !matches!(&*subresource, "" | "binding")
+        {
+            return Ok(());
+        }
+        let old = stored::<Shoot>(attributes);
+        let request = attributes.request;
+        let kind = operation(attributes);
+        // What judging fills in is there already.
+        let Some(mut shoot) = attributes.object::<Shoot>().cloned() else { return Ok(()) };
+        if old.is_some_and(|old| rules::is_unchanged(&shoot, old)) && attributes.operation == Operation::Update {
+            return Ok(());
+        }
+        let binding = &*subresource == "binding";
+        let result = judge(&mut shoot, old, (kind, binding), (&self.access, request, self.release), reads);
+        result.map_err(|refusal| refused::<Shoot>(attributes, refusal))
+    }
+}
+
+/// Fills in a Shoot by its CloudProfile and Seed.
+fn fill_in(
+    shoot: &mut Shoot,
+    old: Option<&Shoot>,
+    (operation, binding): (domain::admission::Operation, bool),
+    request: &generic_apiserver::RequestContext,
+    release: Release,
+    reads: &mut Reads<'_>,
+) -> Result<(), Refusal> {
+    if operation == domain::admission::Operation::Delete {
+        return Ok(());
+    }
+    let profile = find_profile(shoot, old, operation, reads)?;
+    let seed = find_seed(shoot.spec.seed_name.as_ref(), reads)?;
+    let context = Context {
+        operation,
+        binding,
+        old,
+        cloud_profile: profile.spec(),
+        project: &Project::default(),
+        seed: seed.as_deref(),
+        old_seed: None,
+        shoots_on_seed: 0,
+        secret_binding: None,
+        old_secret_binding: None,
+        credentials_binding: None,
+        domains: &[],
+        at: Moment::new(request.now, release),
+    };
+    rules::fill_in(shoot, &context)
+}
+
+/// Finds the CloudProfile of a Shoot. Versions and images are chosen by the profile as it is now: its change must be noticed.
+fn find_profile(
+    shoot: &Shoot,
+    old: Option<&Shoot>,
+    operation: domain::admission::Operation,
+    reads: &mut Reads<'_>,
+) -> Result<CloudProfileOf, Refusal> {
+    use domain::admission::Operation::{Create, Delete};
+
+    let decisive = operation == Create
+        || old.map(|old| &old.spec).is_some_and(|before| {
+            before.kubernetes.version != shoot.spec.kubernetes.version
+                || before.provider.workers != shoot.spec.provider.workers
+                || reference(before) != reference(&shoot.spec)
+        });
+    CloudProfileOf::find(shoot, decisive && operation != Delete, reads)
+        .map_err(|why| Refusal::Internal(format!("could not find referenced cloud profile: {why}")))
+}
+
+fn find_seed(name: Option<&String>, reads: &mut Reads<'_>) -> Result<Option<Arc<Seed>>, Refusal> {
+    let Some(name) = name else { return Ok(None) };
+    let found = reads.get::<Seed>("", name);
+    let text = || format!("could not find referenced seed {name:?}: seed.core.gardener.cloud {name:?} not found");
+    found.map(Some).ok_or_else(|| Refusal::Internal(text()))
 }
 
 fn judge(
@@ -122,11 +211,8 @@ fn judge(
     (access, request, release): (&Access, &generic_apiserver::RequestContext, Release),
     reads: &mut Reads<'_>,
 ) -> Result<(), Refusal> {
-    use domain::admission::Operation::{Create, Delete};
+    use domain::admission::Operation::Create;
 
-    if rules::precheck(shoot, old, operation, binding, &request.user.name)? {
-        return Ok(());
-    }
     let namespace = shoot.metadata.namespace.clone();
     let before = old.map(|old| &old.spec);
     if operation == Create && shoot.spec.seed_name.is_some() {
@@ -138,26 +224,12 @@ fn judge(
             return Err(Refusal::Forbidden(text));
         }
     }
-    // The version and the images are chosen by the CloudProfile as it is now: its change must be noticed.
-    let decisive = operation == Create
-        || before.is_some_and(|before| {
-            before.kubernetes.version != shoot.spec.kubernetes.version
-                || before.provider.workers != shoot.spec.provider.workers
-                || reference(before) != reference(&shoot.spec)
-        });
-    let profile = CloudProfileOf::find(shoot, decisive && operation != Delete, reads)
-        .map_err(|why| Refusal::Internal(format!("could not find referenced cloud profile: {why}")))?;
+    let profile = find_profile(shoot, old, operation, reads)?;
     if let Some(old) = old {
         reference_change(shoot, old, &profile, reads)?;
     }
-    let seed = |name: Option<&String>| {
-        let Some(name) = name else { return Ok(None) };
-        let found = reads.get::<Seed>("", name);
-        let text = || format!("could not find referenced seed {name:?}: seed.core.gardener.cloud {name:?} not found");
-        found.map(Some).ok_or_else(|| Refusal::Internal(text()))
-    };
-    let new_seed = seed(shoot.spec.seed_name.as_ref())?;
-    let old_seed = seed(before.and_then(|before| before.seed_name.as_ref())).unwrap_or_default();
+    let new_seed = find_seed(shoot.spec.seed_name.as_ref(), reads)?;
+    let old_seed = find_seed(before.and_then(|before| before.seed_name.as_ref()), reads).unwrap_or_default();
     let project = project_of_shoot(shoot, reads)?;
     let missing = |what: &str, resource: &str, name: &str| {
         Refusal::Internal(format!("could not find referenced {what}: {resource} {name:?} not found"))

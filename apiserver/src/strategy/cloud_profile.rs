@@ -27,6 +27,13 @@ impl Strategy<CloudProfile> for CloudProfileStrategy {
 
     fn prepare_for_create(&self, object: &mut CloudProfile, request: &RequestContext) {
         cloud_profile::drop_expired_versions(object, self.profile, Moment::new(request.now, self.gates.release));
+        defaulting::sync_architectures(&mut object.spec, None, self.gates.release);
+    }
+
+    fn prepare_for_update(&self, object: &mut CloudProfile, old: &CloudProfile, request: &RequestContext) {
+        if request.subresource.is_empty() {
+            defaulting::sync_architectures(&mut object.spec, Some(&old.spec), self.gates.release);
+        }
     }
 
     fn validate_create(&self, object: &CloudProfile, request: &RequestContext) -> Vec<FieldError> {

@@ -2,6 +2,7 @@
 //! What gardener-apiserver answers: the integration tests of this crate, in one binary that is linked once.
 
 mod access;
+mod capabilities;
 mod gardenlets;
 mod histories;
 mod kubeconfig;

@@ -28,7 +28,7 @@ pub use self::api::{Api, ApiResource, Error, ListOptions, Patch, WatchEvent, Wat
 pub use self::decode::{DecodeCache, PartialObject, Readable};
 pub use self::difference::merge_patch;
 pub use self::queue::{ObjectKey, QueueHandle, Requeue};
-pub use self::recorder::{EventType, ObjectRef, Recorder};
+pub use self::recorder::{Action, EventType, ObjectRef, Recorder};
 pub use self::reflector::{Change, Index, Reflector, Store};
 pub use self::request::push_query;
 pub use self::runner::Controller;

@@ -50,14 +50,17 @@
 pub mod admission;
 pub mod annotations;
 pub mod autoscaling;
+pub mod capabilities;
 pub mod care;
 pub mod certificates;
 pub mod cloud_profile;
 pub mod conditions;
 pub mod defaulting;
+pub mod emergency_stop;
 pub mod encryption;
 pub mod error_codes;
 pub mod event_expiry;
+pub mod events;
 pub mod fault;
 pub mod features;
 pub mod forecast;

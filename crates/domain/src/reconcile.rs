@@ -12,8 +12,13 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::annotations;
 use crate::last_operation::OperationType;
 use crate::maintenance::upcoming;
+use crate::release::Releases;
 use crate::rotation;
 use crate::window::Span;
+
+/// Releases whose gardenlet gives a Shoot that it skips a Pending operation if it has none, so that operations by
+/// annotation raise the generation of the Shoot.
+pub const SKIPPED_SHOOT_IS_PENDING: Releases = Releases::since(126);
 
 /// What a write makes of `metadata.generation` and of the operation annotation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,13 +136,14 @@ pub fn operation_type(shoot: &Shoot) -> OperationType {
         _ if operation == Some(operation::MIGRATE) => OperationType::Migrate,
         _ if shoot.metadata.is_being_deleted() => OperationType::Delete,
         _ if operation == Some(operation::RESTORE) => OperationType::Restore,
-        None => OperationType::Create,
+        None if last.is_none() => OperationType::Create,
         Some(unfinished @ (OperationType::Create | OperationType::Migrate | OperationType::Restore))
             if last_state != operation_state::SUCCEEDED =>
         {
             unfinished
         }
-        Some(_) => OperationType::Reconcile,
+        // Without a type, too: the Pending operation of a Shoot that was skipped when it was new.
+        _ => OperationType::Reconcile,
     }
 }
 
@@ -152,6 +158,8 @@ pub struct GardenletSettings {
     pub reconcile_in_maintenance_only: bool,
     /// This gardenlet's version, as in `status.gardener.version`.
     pub gardener_version: String,
+    /// True if the Seed has an [emergency stop](crate::emergency_stop).
+    pub is_stopped: bool,
 }
 
 impl Default for GardenletSettings {
@@ -161,6 +169,7 @@ impl Default for GardenletSettings {
             respect_sync_period_overwrite: false,
             reconcile_in_maintenance_only: false,
             gardener_version: String::new(),
+            is_stopped: false,
         }
     }
 }
@@ -185,10 +194,10 @@ pub enum NextSync {
     Within(Span),
 }
 
-/// What gardenlet does with a Shoot at an instant.
+/// Decision of gardenlet about a Shoot at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// Whether a pass at this instant reconciles; otherwise it only syncs the Cluster resource.
+    /// True if a pass at this instant reconciles.
     pub reconcile_now: bool,
     /// When the first pass is, if gardenlet sees the Shoot for the first time at this instant.
     pub enqueue: Enqueue,
@@ -224,14 +233,16 @@ pub fn schedule_of(
     } else {
         NextSync::After(sync_period(shoot, settings))
     };
+    // An emergency stop changes neither the first turn nor the next one: a Shoot waits for its usual turn after the stop.
+    let reconcile_now = !settings.is_stopped;
     if operation != OperationType::Reconcile || !is_up_to_date(shoot) || !in_window_only {
-        return Schedule { reconcile_now: true, enqueue: Enqueue::Now, requeue };
+        return Schedule { reconcile_now, enqueue: Enqueue::Now, requeue };
     }
     let is_done = shoot.status.last_operation.as_ref().is_some_and(|operation| {
         window.contains(operation.last_update_time.0) && now - operation.last_update_time.0 <= SAME_WINDOW
     });
     if window.contains(now) && !is_done {
-        Schedule { reconcile_now: true, enqueue: Enqueue::Within(window.rest_or_next(now)), requeue }
+        Schedule { reconcile_now, enqueue: Enqueue::Within(window.rest_or_next(now)), requeue }
     } else {
         Schedule { reconcile_now: false, enqueue: Enqueue::Within(upcoming::next(shoot, now)), requeue }
     }
@@ -396,6 +407,7 @@ no-ssh   | no-ssh             | Succeeded  | reconcile;rotate-ssh-keypair => ris
     /// Last operation, other circumstances, and what gardenlet does next.
     const OPERATIONS: &str = "
 -          -          -        => Create
+none       Pending    -        => Reconcile
 Create     Processing -        => Create
 Create     Error      -        => Create
 Create     Succeeded  -        => Reconcile
@@ -418,7 +430,8 @@ Reconcile  Succeeded  migrate  => Migrate
             let words: Vec<&str> = row.split_whitespace().collect();
             let mut given = Shoot::default();
             if words[0] != "-" {
-                given.status.last_operation = Some(last_operation(words[0], words[1], "2025-06-15T09:00:00Z"));
+                let type_ = if words[0] == "none" { "" } else { words[0] };
+                given.status.last_operation = Some(last_operation(type_, words[1], "2025-06-15T09:00:00Z"));
             }
             given.status.seed_name = Some("a".to_owned());
             given.spec.seed_name = Some(if words[2] == "moved" { "b" } else { "a" }.to_owned());
@@ -462,6 +475,19 @@ Reconcile  Succeeded  migrate  => Migrate
 15T22:45:00 14T22:10:00 => yes rest
 15T22:45:01 14T22:10:00 => no  next
 ";
+
+    #[test]
+    fn emergency_stop_reconciles_no_shoot_and_keeps_turns() {
+        let now = "2025-06-15T22:10:00Z".parse::<DateTime<Utc>>().expect("RFC 3339");
+        let stopped = GardenletSettings { is_stopped: true, ..GardenletSettings::default() };
+        let mut confined = shoot("confine", "Succeeded", "-");
+        confined.metadata.generation = 2;
+        for shoot in [shoot("-", "-", "-"), shoot("deleted", "Succeeded", "-"), shoot("-", "Error", "-"), confined] {
+            let usual = schedule(&shoot, &GardenletSettings::default(), now);
+            assert!(usual.reconcile_now);
+            assert_eq!(schedule(&shoot, &stopped, now), Schedule { reconcile_now: false, ..usual });
+        }
+    }
 
     #[test]
     fn confined_shoots_are_reconciled_once_in_their_window() {

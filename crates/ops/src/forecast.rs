@@ -230,6 +230,7 @@ pub fn gates_for(release: Release) -> Gates {
         credentials_rotation_without_workers_rollout: true,
         version_classification_lifecycle: true,
         disable_nginx_ingress_in_shoot: false,
+        cloud_profile_capabilities: true,
         release,
     }
 }

@@ -137,6 +137,7 @@ impl Hashing {
             in_place_node_updates: is_on("InPlaceNodeUpdates"),
             credentials_rotation_without_workers_rollout: is_on("CredentialsRotationWithoutWorkersRollout"),
             disable_nginx_ingress_in_shoot: is_on("DisableNginxIngressInShoot"),
+            cloud_profile_capabilities: is_on("CloudProfileCapabilities"),
             ..Gates::of_release(release)
         };
         let latest = if is_on(NEW_WORKER_POOL_HASH) { HashVersion::V2 } else { HashVersion::V1 };

@@ -19,7 +19,7 @@ use api::terrarium::Cluster;
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::{
-    Api, Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Patch, Recorder, Requeue, Store,
+    Action, Api, Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Patch, Recorder, Requeue, Store,
 };
 use domain::conditions;
 use domain::garden::control_plane::{CONFIGURATION_KEY, deployment_lacks};
@@ -55,7 +55,7 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>, oldest: Oldest) {
     });
     let known = seeds.clone();
     oldest.watch(&mut controller, move || known.keys());
-    let recorder = Recorder::named(&gardenlet.context, GARDEN, "managedseed-controller");
+    let recorder = gardenlet.recorder("managedseed-controller");
     let deployer = Arc::new(Deployer { gardenlet, oldest, seeds, recorder, seen: Mutex::default() });
     controller
         .run(CONCURRENCY, move |key| {
@@ -103,7 +103,7 @@ impl Deployer {
         conditions::merge(&mut new.status.conditions, [rules::shoot_reconciled(&seed, name, waits.as_deref(), now)]);
         let mut deployed = Ok(());
         if let Some(waits) = &waits {
-            self.recorder.publish(&about, EventType::Normal, "Reconciling", waits).await?;
+            self.recorder.publish_action(&about, EventType::Normal, "Reconciling", Action::Reconcile, waits).await?;
         } else {
             let version = shoot.as_ref().map_or("", |shoot| &shoot.spec.kubernetes.version);
             deployed = self.deploy(&seed, &about, version).await;
@@ -112,7 +112,9 @@ impl Deployer {
             let known = conditions::get(&seed.status.conditions, &registered.r#type);
             // A repeated error is not reported again.
             if let Some(error) = error.filter(|_| known.is_none_or(|known| known.message != registered.message)) {
-                self.recorder.publish(&about, EventType::Warning, "ReconcileError", &error).await?;
+                self.recorder
+                    .publish_action(&about, EventType::Warning, "ReconcileError", Action::Reconcile, &error)
+                    .await?;
             }
             conditions::merge(&mut new.status.conditions, [registered]);
         }
@@ -184,7 +186,7 @@ impl Deployer {
                 "Reconciling seed secrets",
                 "Deploying gardenlet into target cluster",
             ] {
-                self.recorder.publish(about, EventType::Normal, "Reconciling", step).await?;
+                self.recorder.publish_action(about, EventType::Normal, "Reconciling", Action::Reconcile, step).await?;
             }
         }
         self.apply(&made).await
@@ -238,7 +240,7 @@ impl Deployer {
             if !registered.metadata.is_being_deleted() {
                 let about = ObjectRef::of(seed);
                 let text = format!("Deleting seed {name}");
-                self.recorder.publish(&about, EventType::Normal, "Deleting", &text).await?;
+                self.recorder.publish_action(&about, EventType::Normal, "Deleting", Action::Delete, &text).await?;
                 seeds.delete_if_there(name).await?;
             }
             return Ok(Requeue::WorkAt(context.clock.now() + LOOK));

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use api::cluster;
 use api::core::{Gardener, Seed};
 use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
-use controller::{Controller, Recorder};
+use controller::Controller;
 use domain::profile::Profile;
 use futures::future::BoxFuture;
 use process::attempts::Attempts;
@@ -39,7 +39,7 @@ pub use self::configuration::Configuration;
 use self::copies::Copies;
 pub use self::flow::{TaskInfo, tasks};
 use self::oldest::Oldest;
-use self::shared::{GARDEN, Gardenlet, MadeCredentials, Signals, Stores};
+use self::shared::{Gardenlet, MadeCredentials, Signals, Stores};
 use crate::durations::Durations;
 
 /// What a gardenlet is started with.
@@ -81,7 +81,7 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
         let gardenlet = Arc::new(Gardenlet {
             identity: identity(&context, &options),
             seed_cluster: cluster::of_seed(&options.seed_name),
-            recorder: Recorder::named(&context, GARDEN, "shoot-controller"),
+            recorder: shared::recorder(&context, "shoot-controller"),
             context: context.clone(),
             options,
             durations: Durations::new(context.random.clone(), &stores.timing),

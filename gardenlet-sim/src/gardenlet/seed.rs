@@ -17,8 +17,9 @@ use apimachinery::Resource as _;
 use apimachinery::meta::{ObjectMeta, OwnerReference, Quantity, Time};
 use chrono::TimeDelta;
 use clock::TimerClass;
-use controller::{Api, Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Requeue};
+use controller::{Action, Api, Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Requeue};
 use domain::care::conditions::{initial, set_progressing, updated};
+use domain::emergency_stop;
 use domain::fault::{self, Process};
 use process::Context;
 
@@ -205,7 +206,7 @@ fn resources(gardenlet: &Gardenlet) -> (BTreeMap<String, Quantity>, BTreeMap<Str
     (capacity, allocatable)
 }
 
-/// The conditions that gardenlet answers for.
+/// Updates the conditions that gardenlet is responsible for.
 async fn care(gardenlet: &Gardenlet, seed: &Seed) -> Result<(), Error> {
     let now = Time::from_instant(gardenlet.context.clock.now());
     let mut new = seed.clone();
@@ -219,6 +220,8 @@ async fn care(gardenlet: &Gardenlet, seed: &Seed) -> Result<(), Error> {
             None => new.status.conditions.push(set(&initial(type_, now))),
         }
     }
+    let release = gardenlet.release();
+    emergency_stop::set_condition(&mut new.status.conditions, emergency_stop::is_active(seed, release), release, now);
     gardenlet.garden::<Seed>("").update_status(seed, &new).await?;
     Ok(())
 }
@@ -241,7 +244,9 @@ async fn delete(gardenlet: &Gardenlet, seed: &Seed) -> Result<Requeue, Error> {
             "Can't delete Seed, because the following objects are still referencing it: Shoots=[{}]",
             shoots.join(" ")
         );
-        gardenlet.recorder.publish(&ObjectRef::of(seed), EventType::Normal, "ResourceReferenced", &message).await?;
+        let about = ObjectRef::of(seed);
+        let (type_, reason) = (EventType::Normal, "ResourceReferenced");
+        gardenlet.recorder.publish_action(&about, type_, reason, Action::Delete, &message).await?;
         return Ok(Requeue::OnChange);
     }
     let mut new = seed.clone();

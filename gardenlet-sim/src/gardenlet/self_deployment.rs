@@ -19,14 +19,16 @@ use api::kubernetes::core::ConfigMap;
 use api::seedmanagement::Gardenlet as GardenletObject;
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
-use controller::{Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Patch, Recorder, Requeue, Store};
+use controller::{
+    Action, Controller, Error, EventType, ListOptions, ObjectKey, ObjectRef, Patch, Recorder, Requeue, Store,
+};
 use domain::conditions;
 use domain::garden::control_plane::deployment_lacks;
 use domain::garden::gardenlet::{self as rules, Wanted};
 use parking_lot::Mutex;
 
 use super::oldest::Oldest;
-use super::shared::{GARDEN, Gardenlet, garden_key};
+use super::shared::{Gardenlet, garden_key};
 
 /// Time between two syncs of the deployment: `syncPeriod` of upstream's controller.
 const SYNC_PERIOD: TimeDelta = TimeDelta::hours(1);
@@ -77,7 +79,7 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>, oldest: Oldest) {
     });
     let own = garden_key(namespace::GARDEN, &gardenlet.options.seed_name);
     oldest.watch(&mut controller, move || vec![own.clone()]);
-    let recorder = Recorder::named(&gardenlet.context, GARDEN, "gardenlet-controller");
+    let recorder = gardenlet.recorder("gardenlet-controller");
     let deployer = Deployer {
         gardenlet,
         objects,
@@ -116,7 +118,9 @@ impl Deployer {
         let about = ObjectRef::of(&*object);
         let is_news = object.status.observed_generation != generation;
         if is_news {
-            self.recorder.publish(&about, EventType::Normal, "Reconciling", "Deploying gardenlet").await?;
+            self.recorder
+                .publish_action(&about, EventType::Normal, "Reconciling", Action::Reconcile, "Deploying gardenlet")
+                .await?;
         }
         let outcome = match &wanted {
             Ok(wanted) => deploy(&self.gardenlet, wanted).await,
@@ -128,10 +132,20 @@ impl Deployer {
         let is_told = known.is_some_and(|known| known.message == condition.message);
         match &text {
             None if is_news || !is_told => {
-                self.recorder.publish(&about, EventType::Normal, "Reconciled", "Gardenlet has been deployed").await?;
+                self.recorder
+                    .publish_action(
+                        &about,
+                        EventType::Normal,
+                        "Reconciled",
+                        Action::Reconcile,
+                        "Gardenlet has been deployed",
+                    )
+                    .await?;
             }
             Some(error) if is_news || !is_told => {
-                self.recorder.publish(&about, EventType::Warning, "ReconcileError", error).await?;
+                self.recorder
+                    .publish_action(&about, EventType::Warning, "ReconcileError", Action::Reconcile, error)
+                    .await?;
             }
             _ => {}
         }

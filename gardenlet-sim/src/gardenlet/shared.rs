@@ -25,6 +25,7 @@ use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Api, Change, Controller, ListOptions, ObjectKey, Recorder, Store};
 use domain::cloud_profile::Profiles;
+use domain::events;
 use domain::release::{NEWEST, Release};
 use domain::required_extensions::too_new_for;
 use domain::skew::GardenerVersion;
@@ -59,11 +60,6 @@ pub(crate) struct Gardenlet {
 }
 
 impl Gardenlet {
-    /// Release by whose rules this gardenlet goes.
-    pub(crate) fn release(&self) -> Release {
-        GardenerVersion::parse(&self.identity.version).map_or(DOCUMENTED, |version| version.served_release())
-    }
-
     /// Its own version; `None` if it is none of Gardener's.
     pub(crate) fn version(&self) -> Option<GardenerVersion> {
         GardenerVersion::parse(&self.identity.version)
@@ -72,6 +68,11 @@ impl Gardenlet {
     /// Release of the gardenlet; the newest known one for a version that is not Gardener's.
     pub(crate) fn release(&self) -> Release {
         self.version().map_or(NEWEST, |version| version.served_release())
+    }
+
+    /// Returns a recorder of Events of a controller, in the form of its release.
+    pub(crate) fn recorder(&self, controller: &str) -> Recorder {
+        recorder(&self.context, controller)
     }
 
     /// Whether its version deploys something that came or went with a release.
@@ -136,6 +137,11 @@ impl Gardenlet {
             }
         }
     }
+}
+
+/// Returns a recorder of Events in the garden, in the form of the component's release.
+pub(crate) fn recorder(context: &Context, controller: &str) -> Recorder {
+    Recorder::named(context, GARDEN, controller).with_actions(events::have_actions(&context.identity.version))
 }
 
 fn scoped<K: Resource>(context: &Context, cluster: &str, namespace: &str) -> Api<K> {

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Cases of pkg/gardenlet/controller/shoot/shoot @ v1.120.0: how an operation begins, and begins again.
 
-use api::core::Shoot;
+use api::core::{Condition, Seed, Shoot};
 use api::extensions::Infrastructure;
 use testkit::World;
 use testkit::objects::{cloud_profile, shoot as new_shoot};
 
 use super::{SEED, TECHNICAL_ID, project, shoot, start_gardenlet, world};
 
+/// A gardenlet of a version with a Shoot whose creation has begun.
+fn started_as(version: &str) -> World {
+    started_in(World::at("2025-06-02T12:00:00Z").component("gardenlet", version), own())
+}
+
 fn started(shoot: Shoot) -> World {
-    let mut world = world().with(cloud_profile("local").kubernetes("1.27.1").build()).with(project()).with(shoot);
+    started_in(world(), shoot)
+}
+
+fn started_in(world: World, shoot: Shoot) -> World {
+    let mut world = world.with(cloud_profile("local").kubernetes("1.27.1").build()).with(project()).with(shoot);
     start_gardenlet(&mut world);
     world.advance_to("2025-06-02T12:00:20Z");
     world
@@ -59,4 +68,87 @@ fn a_shoot_whose_operation_was_cut_off_is_aborted_and_begun_again_after_a_restar
     let operation = shoot(&world).status.last_operation.expect("it began");
     assert_eq!((&*operation.r#type, &*operation.state), ("Create", "Processing"));
     assert_eq!(shoot(&world).status.technical_id, TECHNICAL_ID, "it stays the same");
+}
+
+/// Sets the emergency stop of the Seed, or removes it.
+fn set_stop(world: &World, is_set: bool) {
+    world.change::<Seed>("", "local", |seed| {
+        let key = "shoot.gardener.cloud/emergency-stop-reconciliations".to_owned();
+        if is_set {
+            seed.metadata.annotations.insert(key, "true".to_owned());
+        } else {
+            seed.metadata.annotations.remove(&key);
+        }
+    });
+}
+
+/// Status of the condition that tells of the stop.
+fn told(world: &World) -> Option<String> {
+    let seed: Seed = world.get("", "local").expect("it is registered");
+    let told = |condition: &&Condition| condition.r#type == "EmergencyStopShootReconciliations";
+    seed.status.conditions.iter().find(told).map(|condition| condition.status.clone())
+}
+
+fn last_operation(world: &World) -> Option<(String, String)> {
+    shoot(world).status.last_operation.map(|operation| (operation.r#type, operation.state))
+}
+
+/// A gardenlet of a version with a stopped Seed and a Shoot that was made after the stop.
+fn stopped(version: &str) -> World {
+    let mut world = World::at("2025-06-02T12:00:00Z")
+        .component("gardenlet", version)
+        .with(cloud_profile("local").kubernetes("1.27.1").build())
+        .with(project());
+    start_gardenlet(&mut world);
+    world.advance_to("2025-06-02T12:00:20Z");
+    set_stop(&world, true);
+    world.pass();
+    world.put(&own());
+    world.advance_to("2025-06-02T12:01:00Z");
+    world
+}
+
+#[test]
+fn emergency_stop_of_the_seed_keeps_its_shoots_from_being_reconciled() {
+    for (version, status) in [("v1.126.0", "False"), ("v1.127.0", "True"), ("v1.149.0", "True")] {
+        let mut world = stopped(version);
+        assert_eq!(told(&world).as_deref(), Some(status), "{version}");
+        let new = shoot(&world);
+        assert_eq!(new.metadata.finalizers, ["gardener"]);
+        assert_eq!(last_operation(&world), Some((String::new(), "Pending".to_owned())), "{version}");
+        assert_eq!((new.status.observed_generation, new.status.technical_id.as_str()), (0, ""));
+        let idle = world.advance_to("2025-06-02T12:30:00Z");
+        assert_eq!(idle.writes_of("shoots"), [""; 0]);
+
+        set_stop(&world, false);
+        world.pass();
+        assert_eq!(told(&world), None, "{version}");
+        world.advance_to("2025-06-02T12:59:00Z");
+        assert_eq!(last_operation(&world), Some((String::new(), "Pending".to_owned())), "it waits for its turn");
+        world.advance_to("2025-06-02T13:02:00Z");
+        assert_eq!(last_operation(&world), Some(("Reconcile".to_owned(), "Processing".to_owned())), "{version}");
+    }
+}
+
+#[test]
+fn emergency_stop_keeps_a_shoot_from_being_deleted() {
+    let mut world = started_as("v1.149.0");
+    set_stop(&world, true);
+    world.kill();
+    start_gardenlet(&mut world);
+    world.advance_to("2025-06-02T12:01:00Z");
+    assert_eq!(last_operation(&world), Some(("Create".to_owned(), "Aborted".to_owned())));
+    world.delete_in::<Shoot>("garden", "garden-dev", "s");
+    world.advance_to("2025-06-02T12:02:00Z");
+    assert_eq!(last_operation(&world), Some(("Create".to_owned(), "Aborted".to_owned())));
+    set_stop(&world, false);
+    world.advance_to("2025-06-02T13:03:00Z");
+    assert_eq!(last_operation(&world), Some(("Delete".to_owned(), "Processing".to_owned())));
+}
+
+#[test]
+fn releases_before_126_do_not_know_the_emergency_stop() {
+    let world = stopped("v1.125.0");
+    assert_eq!(told(&world), None);
+    assert_eq!(last_operation(&world), Some(("Create".to_owned(), "Processing".to_owned())));
 }

@@ -33,6 +33,8 @@ pub const DELETION_CONFIRMED_BY: &str = "deletion.gardener.cloud/confirmed-by";
 pub const SHOOT_TASKS: &str = "shoot.gardener.cloud/tasks";
 /// `true`: gardenlet leaves the Shoot alone, where it respects that. Users set it.
 pub const SHOOT_IGNORE: &str = "shoot.gardener.cloud/ignore";
+/// Seed: `true` keeps gardenlet from reconciling the Shoots of the Seed; since v1.126. Operators set it.
+pub const SHOOT_EMERGENCY_STOP_RECONCILIATIONS: &str = "shoot.gardener.cloud/emergency-stop-reconciliations";
 /// A Go duration: how often gardenlet reconciles the Shoot, where it respects that. Users set it.
 pub const SHOOT_SYNC_PERIOD: &str = "shoot.gardener.cloud/sync-period";
 /// When the Shoot expires by a Quota.

@@ -38,6 +38,8 @@ pub const AUTOMATIC_CREDENTIALS_ROTATION_POSSIBLE: &str = "AutomaticCredentialsR
 pub const SEED_GARDENLET_READY: &str = "GardenletReady";
 /// Seed: the system components run.
 pub const SEED_SYSTEM_COMPONENTS_HEALTHY: &str = "SeedSystemComponentsHealthy";
+/// Seed: reconciliation of its Shoots is stopped; since v1.126.
+pub const SEED_EMERGENCY_STOP_SHOOT_RECONCILIATIONS: &str = "EmergencyStopShootReconciliations";
 /// Seed: the BackupBuckets are reconciled.
 pub const SEED_BACKUP_BUCKETS_READY: &str = "BackupBucketsReady";
 /// Seed: the extensions are installed.

@@ -8,7 +8,7 @@ use api::kubernetes::coordination::Lease;
 use apimachinery::meta::ObjectMeta;
 use chrono::TimeDelta;
 use controller::leadership::{Election, Leadership};
-use controller::{Api, EventType, ObjectRef, Recorder};
+use controller::{Action, Api, EventType, ObjectRef, Recorder};
 use serde_json::json;
 
 use crate::support::{self, Refusal, World, config_map};
@@ -137,6 +137,60 @@ fn an_event_is_written_once_and_counted_after() {
         );
         assert_eq!(events[1]["message"], "never");
         assert_eq!(events[1]["count"], 1);
+    });
+}
+
+#[test]
+fn events_with_actions_are_those_of_events_k8s_io_and_become_series() {
+    World::run(|world| async move {
+        let about = ObjectRef { namespace: "x".to_owned(), name: "local".to_owned(), ..ObjectRef::default() };
+        let recorder = Recorder::named(&world.context, "garden", "shoot-controller").with_actions(true);
+        let publish = |message: &'static str| {
+            let (recorder, about) = (recorder.clone(), about.clone());
+            async move {
+                recorder.publish_action(&about, EventType::Normal, "Reconciling", Action::Reconcile, message).await
+            }
+        };
+        publish("first").await.expect("written");
+        world.pass(TimeDelta::seconds(90)).await;
+        publish("second").await.expect("counted");
+        let requests = world.server.requests();
+        let path = "/apis/events.k8s.io/v1/namespaces/x/events";
+        assert!(requests[0].starts_with("POST") && requests[0].contains(path), "{requests:?}");
+        assert!(requests[1].starts_with("PATCH") && requests[1].contains(path), "{requests:?}");
+        let mut event = world.server.all().remove(0);
+        event["metadata"] = json!(null);
+        let instance = format!("shoot-controller-{}", world.context.identity.instance);
+        assert_eq!(
+            event,
+            json!({
+                "apiVersion": "events.k8s.io/v1",
+                "kind": "Event",
+                "metadata": null,
+                "eventTime": "2023-07-27T20:00:00.000000Z",
+                "series": {"count": 2, "lastObservedTime": "2023-07-27T20:01:30.000000Z"},
+                "reportingController": "shoot-controller",
+                "reportingInstance": instance,
+                "action": "Reconcile",
+                "reason": "Reconciling",
+                "regarding": {"namespace": "x", "name": "local"},
+                "note": "first",
+                "type": "Normal",
+            })
+        );
+    });
+}
+
+#[test]
+fn events_with_actions_of_older_releases_are_those_of_core() {
+    World::run(|world| async move {
+        let about = ObjectRef { namespace: "x".to_owned(), name: "local".to_owned(), ..ObjectRef::default() };
+        let recorder = Recorder::named(&world.context, "garden", "shoot-controller").with_actions(false);
+        let written = recorder.publish_action(&about, EventType::Normal, "R", Action::Reconcile, "m").await;
+        written.expect("written");
+        let event = world.server.all().remove(0);
+        assert_eq!((&event["apiVersion"], &event["count"]), (&json!("v1"), &json!(1)));
+        assert_eq!((&event["action"], &event["source"]["component"]), (&json!(null), &json!("shoot-controller")));
     });
 }
 

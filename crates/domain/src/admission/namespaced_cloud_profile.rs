@@ -11,10 +11,12 @@ use chrono::{DateTime, Utc};
 
 use super::cloud_profile::{limits, missing, versions_of};
 use super::{Refusal, aggregate, multierror};
+use crate::capabilities::{field_names, flavors, registered};
 use crate::cloud_profile::{
-    CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, machine_image, machine_image_version, machine_type, merge, reference,
-    volume_type,
+    CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, in_format_of_parent, machine_image, machine_image_version, machine_type,
+    merge, reference, volume_type,
 };
+use crate::release::Releases;
 use crate::validation::cloud_profile::{go_time, merged_spec, whole_image};
 use crate::validation::meta::invalid_unquoted;
 use crate::validation::shoot::Gates;
@@ -86,6 +88,9 @@ pub fn check_overrides_in_use(
     if texts.is_empty() { Ok(()) } else { Err(Refusal::Forbidden(multierror(&texts))) }
 }
 
+/// Releases that bring a NamespacedCloudProfile into the format of its parent before they judge it.
+const IS_JUDGED_IN_FORMAT_OF_PARENT: Releases = Releases::since(132);
+
 /// NamespacedCloudProfileValidator: what a NamespacedCloudProfile says must fit its parent.
 ///
 /// # Errors
@@ -98,6 +103,15 @@ pub fn check_namespaced(
     now: DateTime<Utc>,
 ) -> Result<(), Refusal> {
     let at = Moment::new(now, gates.release);
+    let judged = |profile: &NamespacedCloudProfile| {
+        let mut profile = profile.clone();
+        if IS_JUDGED_IN_FORMAT_OF_PARENT.contain(gates.release) {
+            profile.spec = in_format_of_parent(&profile.spec, parent);
+        }
+        profile
+    };
+    let (new, old) = (&judged(new), old.map(judged));
+    let old = old.as_ref();
     for machine_type in &new.spec.machine_types {
         let listed = parent.machine_types.iter().any(|one| one.name == machine_type.name);
         let before = old.is_some_and(|old| old.spec.machine_types.iter().any(|one| one.name == machine_type.name));
@@ -160,7 +174,7 @@ fn image_overrides(
     for (index, image) in new.spec.machine_images.iter().enumerate() {
         let path = Path::new("spec").child("machineImages").index(index);
         if machine_image(parent, &image.name).is_none() {
-            errors.extend(whole_image(image, !parent.capabilities.is_empty(), gates, at.now, &path));
+            errors.extend(whole_image(image, registered(parent), gates, at.now, &path));
             continue;
         }
         let before = old.and_then(|old| old.spec.machine_images.iter().find(|one| one.name == image.name));
@@ -189,7 +203,7 @@ fn image_overrides(
                     errors.push(FieldError::forbidden(&path, &text));
                 }
                 Some(_) => {}
-                None => extended_image(&mut errors, version, &path),
+                None => extended_image(&mut errors, version, gates, &path),
             }
             let Some(old) = old.filter(|_| at.is_expired_for_admission(version)) else { continue };
             let merged = machine_image_version(&old.status.cloud_profile_spec, &image.name, &version.version);
@@ -204,13 +218,13 @@ fn image_overrides(
 }
 
 /// An override of a parent's image version may change its expiration only.
-fn extended_image(errors: &mut Vec<FieldError>, version: &MachineImageVersion, path: &Path) {
+fn extended_image(errors: &mut Vec<FieldError>, version: &MachineImageVersion, gates: Gates, path: &Path) {
     let is_set = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.is_empty());
     let fields = [
         ("classification", is_set(&version.classification), "a classification"),
         ("cri", !version.cri.is_empty(), "a cri"),
         ("architectures", !version.architectures.is_empty(), "an architecture"),
-        ("capabilitySets", !version.capability_sets.is_empty(), "capabilities"),
+        (field_names(gates.release).flavors, !flavors(version).is_empty(), "capabilities"),
         ("kubeletVersionConstraint", is_set(&version.kubelet_version_constraint), "a kubelet version constraint"),
     ];
     for (field, _, what) in fields.into_iter().filter(|(_, is_set, _)| *is_set) {

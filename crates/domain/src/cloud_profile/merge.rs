@@ -5,13 +5,50 @@
 
 use api::core::{CloudProfileSpec, ExpirableVersion, MachineImage, MachineImageVersion, NamespacedCloudProfileSpec};
 
-use super::{kubernetes_version, machine_image_version, machine_type_architecture};
+use super::{kubernetes_version, machine_image_version};
+use crate::capabilities::{self, ARCHITECTURE, Capabilities, machine_type_architecture};
+
+/// A NamespacedCloudProfile's specification in the format of its parent: with capabilities made of legacy fields of
+/// architectures if the parent registers capabilities, else with legacy fields only.
+///
+/// Source: TransformSpecToParentFormat in pkg/utils/gardener/namespacedcloudprofile.go @ v1.149.0.
+pub fn in_format_of_parent(spec: &NamespacedCloudProfileSpec, parent: &CloudProfileSpec) -> NamespacedCloudProfileSpec {
+    let mut spec = spec.clone();
+    let registered = capabilities::registered(parent);
+    let set = |one: &str| Capabilities::from([(ARCHITECTURE.to_owned(), vec![one.to_owned()])]);
+    for version in spec.machine_images.iter_mut().flat_map(|image| &mut image.versions) {
+        if registered.is_empty() {
+            if version.architectures.is_empty() {
+                version.architectures =
+                    capabilities::architectures(version, &[]).into_iter().map(str::to_owned).collect();
+            }
+            version.capability_flavors.clear();
+            version.capability_sets.clear();
+        } else if capabilities::flavors(version).is_empty() {
+            let made = version.architectures.iter().map(|one| set(one)).collect();
+            let is_second_generation = !parent.machine_capabilities.is_empty();
+            *(if is_second_generation { &mut version.capability_flavors } else { &mut version.capability_sets }) = made;
+        }
+    }
+    for machine_type in &mut spec.machine_types {
+        if registered.is_empty() {
+            let first = machine_type.capabilities.get(ARCHITECTURE).and_then(|values| values.first()).cloned();
+            machine_type.architecture = machine_type.architecture.take().or(first);
+            machine_type.capabilities.clear();
+        } else if machine_type.capabilities.is_empty() {
+            let architecture = machine_type_architecture(machine_type, registered).unwrap_or("amd64");
+            machine_type.capabilities = set(architecture);
+        }
+    }
+    spec
+}
 
 /// The specification that Shoots of a NamespacedCloudProfile see: the parent's, overlaid with its own.
 ///
 /// Order is the parent's, then what was added. Of Kubernetes versions only the expiration date is taken, and only for
 /// versions that the parent has.
 pub fn merge(parent: &CloudProfileSpec, overlay: &NamespacedCloudProfileSpec) -> CloudProfileSpec {
+    let overlay = &in_format_of_parent(overlay, parent);
     let mut merged = parent.clone();
     for own in overlay.kubernetes.iter().flat_map(|kubernetes| &kubernetes.versions) {
         if let Some(entry) = merged.kubernetes.versions.iter_mut().find(|entry| entry.version == own.version) {
@@ -40,7 +77,9 @@ pub fn merge(parent: &CloudProfileSpec, overlay: &NamespacedCloudProfileSpec) ->
     }
     // Machine types of the overlay are not defaulted when they are stored: whether they need an architecture is known
     // only together with the parent.
-    for entry in merged.machine_types.iter_mut().filter(|entry| machine_type_architecture(entry).is_none()) {
+    let registered = capabilities::registered(parent);
+    for entry in merged.machine_types.iter_mut().filter(|entry| machine_type_architecture(entry, registered).is_none())
+    {
         entry.architecture = Some("amd64".to_owned());
     }
     merged
@@ -89,7 +128,7 @@ fn merge_image(image: &mut MachineImage, own: &MachineImage) {
 
 fn says_more_than_a_date(version: &MachineImageVersion) -> bool {
     !version.architectures.is_empty()
-        || !version.capability_sets.is_empty()
+        || !capabilities::flavors(version).is_empty()
         || !version.cri.is_empty()
         || is_given(version.kubelet_version_constraint.as_ref())
         || is_given(version.classification.as_ref())
@@ -110,7 +149,7 @@ fn merge_named<T: Clone>(merged: &mut Vec<T>, own: &[T], name: impl Fn(&T) -> &S
 
 #[cfg(test)]
 mod tests {
-    use api::core::{KubernetesSettings, Limits, MachineType};
+    use api::core::{CapabilityDefinition, KubernetesSettings, Limits, MachineType};
     use apimachinery::meta::Time;
 
     use super::*;
@@ -118,6 +157,42 @@ mod tests {
     #[expect(clippy::unnecessary_wraps, reason = "dates of versions are optional")]
     fn date(text: &str) -> Option<Time> {
         Some(Time(text.parse().expect("RFC 3339")))
+    }
+
+    #[test]
+    fn own_versions_and_types_take_the_format_of_the_parent() {
+        let set = |one: &str| Capabilities::from([(ARCHITECTURE.to_owned(), vec![one.to_owned()])]);
+        let legacy = CloudProfileSpec::default();
+        let definition = CapabilityDefinition {
+            name: ARCHITECTURE.to_owned(),
+            values: vec!["amd64".to_owned(), "arm64".to_owned()],
+        };
+        let with_capabilities =
+            CloudProfileSpec { machine_capabilities: vec![definition], ..CloudProfileSpec::default() };
+        let overlay = |version: MachineImageVersion, machine_type: MachineType| NamespacedCloudProfileSpec {
+            machine_images: vec![MachineImage { versions: vec![version], ..MachineImage::default() }],
+            machine_types: vec![machine_type],
+            ..NamespacedCloudProfileSpec::default()
+        };
+        let arm = vec!["arm64".to_owned()];
+        let old = overlay(
+            MachineImageVersion { architectures: arm.clone(), ..MachineImageVersion::default() },
+            MachineType { architecture: Some("arm64".to_owned()), ..MachineType::default() },
+        );
+        assert_eq!(in_format_of_parent(&old, &legacy), old);
+        let new = merge(&with_capabilities, &old);
+        assert_eq!(new.machine_images[0].versions[0].capability_flavors, [set("arm64")]);
+        assert_eq!(new.machine_types[0].capabilities, set("arm64"));
+        let new = overlay(
+            MachineImageVersion { capability_flavors: vec![set("arm64")], ..MachineImageVersion::default() },
+            MachineType { capabilities: set("arm64"), ..MachineType::default() },
+        );
+        assert_eq!(in_format_of_parent(&new, &with_capabilities), new);
+        let old = merge(&legacy, &new);
+        assert_eq!(old.machine_images[0].versions[0].architectures, arm);
+        assert!(old.machine_images[0].versions[0].capability_flavors.is_empty());
+        assert_eq!(old.machine_types[0].architecture.as_deref(), Some("arm64"));
+        assert!(old.machine_types[0].capabilities.is_empty());
     }
 
     fn kubernetes(version: &str, expires: Option<Time>) -> ExpirableVersion {

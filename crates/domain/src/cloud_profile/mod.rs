@@ -16,7 +16,7 @@ use api::core::{
     MachineType, NamespacedCloudProfile, Shoot, ShootSpec, VolumeType, Worker,
 };
 
-pub use self::merge::{merge, without_lost_versions};
+pub use self::merge::{in_format_of_parent, merge, without_lost_versions};
 pub use self::status::{next_change, status};
 use crate::maintenance::decision::unsuitable;
 use crate::validation::shoot::is_in_place;
@@ -138,33 +138,6 @@ pub fn volume_type<'a>(spec: &'a CloudProfileSpec, name: &str) -> Option<&'a Vol
     spec.volume_types.iter().find(|entry| entry.name == name)
 }
 
-/// The CPU architectures of a machine image version: those of its capability sets, else its own list.
-pub fn architectures(version: &MachineImageVersion) -> Vec<&str> {
-    let mut architectures: Vec<&str> = Vec::new();
-    for value in version.capability_sets.iter().filter_map(|set| set.get("architecture")).flatten() {
-        if !architectures.contains(&value.as_str()) {
-            architectures.push(value);
-        }
-    }
-    if architectures.is_empty() {
-        architectures.extend(version.architectures.iter().map(String::as_str));
-    }
-    architectures
-}
-
-/// Whether a machine image version runs on a CPU architecture.
-pub fn supports_architecture(version: &MachineImageVersion, architecture: &str) -> bool {
-    architectures(version).contains(&architecture)
-}
-
-/// The CPU architecture of a machine type: that of its capabilities if they name exactly one, else its own field.
-pub fn machine_type_architecture(machine_type: &MachineType) -> Option<&str> {
-    match machine_type.capabilities.get("architecture").map(Vec::as_slice) {
-        Some([architecture]) => Some(architecture),
-        _ => machine_type.architecture.as_deref().filter(|architecture| !architecture.is_empty()),
-    }
-}
-
 /// The machine image that is shown to users as the default for a pool: the first image, in the profile's order, of which a
 /// version is supported, not expired, and can be run by the pool, and of it the highest such version; where it has no supported
 /// one, the highest that is unclassified. A pool that is updated in place needs a version that says it can be.
@@ -178,7 +151,7 @@ pub fn shown_default_image<'a>(
 ) -> Option<(&'a MachineImage, &'a MachineImageVersion)> {
     let updates = |entry: &MachineImageVersion| entry.in_place_updates.as_ref().is_some_and(|one| one.supported);
     let fits = |entry: &&MachineImageVersion| {
-        unsuitable(entry, worker, kubelet).is_none() && (!is_in_place(worker) || updates(entry))
+        unsuitable(entry, worker, kubelet, spec, at).is_none() && (!is_in_place(worker) || updates(entry))
     };
     spec.machine_images.iter().find_map(|image| {
         let highest = |wanted: State| {

@@ -19,14 +19,6 @@ fn image(name: &str, strategy: Option<&str>, versions: Vec<MachineImageVersion>)
 }
 
 #[test]
-fn architectures_come_from_capability_sets_first() {
-    let mut version = image_version("1.0.0", None);
-    assert_eq!(architectures(&version), ["arm64"]);
-    version.capability_sets = vec![[("architecture".to_owned(), vec!["amd64".to_owned()])].into()];
-    assert_eq!(architectures(&version), ["amd64"]);
-}
-
-#[test]
 fn reference_falls_back_to_the_deprecated_name() {
     let by_name = ShootSpec { cloud_profile_name: Some("local".to_owned()), ..ShootSpec::default() };
     let expected = CloudProfileReference { kind: "CloudProfile".to_owned(), name: "local".to_owned() };

@@ -11,7 +11,7 @@ mod seed;
 mod shoot;
 pub mod workload;
 
-pub use self::cloud_profile::{cloud_profile, namespaced_cloud_profile};
+pub use self::cloud_profile::{cloud_profile, namespaced_cloud_profile, sync_architectures};
 pub use self::extensibility::{controller_registration, credentials_binding, internal_secret, secret_binding};
 pub use self::project::{owner_role as project_owner_role, project};
 pub use self::seed::{seed, sync_backup_references};

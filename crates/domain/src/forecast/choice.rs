@@ -126,7 +126,8 @@ impl Asked<'_> {
         let own = worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.as_deref());
         let kubelet = Version::parse(own.unwrap_or(control_plane)).unwrap_or_default();
         let strategy = Strategy::of_image(listed.and_then(|listed| listed.update_strategy.as_deref()));
-        let candidates: Vec<_> = entries.iter().map(|entry| (entry, unsuitable(entry, worker, &kubelet))).collect();
+        let candidates: Vec<_> =
+            entries.iter().map(|entry| (entry, unsuitable(entry, worker, &kubelet, offered, at))).collect();
         let others = match trouble {
             Some(_) => Vec::new(),
             None => self.others(&candidates, &current, strategy, outcome.as_ref(), auto_update, None),

@@ -3,7 +3,8 @@
 
 use api::core::{CloudProfileSpec, ExpirableVersion, MachineImage, MachineImageVersion, Worker};
 
-use crate::cloud_profile::supports_architecture;
+use crate::capabilities::{self, machine_type_architecture, supports_architecture};
+use crate::cloud_profile;
 use crate::versions::{Bound, Constraint, Expirable, Moment, Operator, ParseError, Strategy, Version, choose};
 
 /// Reason of a forced update: nobody offers the version any more.
@@ -140,6 +141,14 @@ pub enum ImageError {
         /// Name of the profile.
         profile: String,
     },
+    /// The CloudProfile does not have the machine type of a pool.
+    #[error("machine type {machine_type:?} of worker {worker:?} does not exist in cloudprofile")]
+    UnknownMachineType {
+        /// Machine type of the pool.
+        machine_type: String,
+        /// Name of the pool.
+        worker: String,
+    },
     /// The kubelet's version does not parse.
     #[error(transparent)]
     Version(#[from] ParseError),
@@ -150,7 +159,8 @@ pub enum ImageError {
 /// `control_plane` is the Kubernetes version before this run, which counts for pools without their own.
 ///
 /// # Errors
-/// When the image is not in the CloudProfile at all, or the kubelet's version does not parse.
+/// The image is not in the CloudProfile at all, nor (since v1.125) the machine type, or the kubelet's version does not
+/// parse.
 pub fn machine_image_update(
     worker: &Worker,
     control_plane: &str,
@@ -160,6 +170,11 @@ pub fn machine_image_update(
     at: Moment,
 ) -> Result<Option<Outcome>, ImageError> {
     let Some(image) = &worker.machine.image else { return Ok(None) };
+    let machine_type = &worker.machine.r#type;
+    if capabilities::choices_fit(at.release) && cloud_profile::machine_type(profile, machine_type).is_none() {
+        let (machine_type, worker) = (machine_type.clone(), worker.name.clone());
+        return Err(ImageError::UnknownMachineType { machine_type, worker });
+    }
     let current = image.version.as_deref().unwrap_or_default();
     let offered = profile
         .machine_images
@@ -168,7 +183,7 @@ pub fn machine_image_update(
         .ok_or_else(|| ImageError::Unknown { image: image.name.clone(), profile: profile_name.to_owned() })?;
     let kubelet = worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.as_deref());
     let kubelet: Version = kubelet.unwrap_or(control_plane).parse()?;
-    let suitable = suitable_versions(offered, worker, &kubelet);
+    let suitable = suitable_versions(offered, worker, &kubelet, profile, at);
     let strategy = offered.update_strategy.as_deref().unwrap_or("major");
 
     let known = suitable.iter().find(|entry| offered.name == image.name && entry.version == current);
@@ -225,11 +240,24 @@ fn image_target(
     })
 }
 
-/// Why a pool cannot run a version of its image; `None` if it can.
-pub fn unsuitable(entry: &MachineImageVersion, worker: &Worker, kubelet: &Version) -> Option<String> {
-    let architecture = worker.machine.architecture.as_deref().unwrap_or("amd64");
-    if !supports_architecture(entry, architecture) {
+/// Reason for which a pool cannot run a version of its image; `None` if it can.
+pub fn unsuitable(
+    entry: &MachineImageVersion,
+    worker: &Worker,
+    kubelet: &Version,
+    profile: &CloudProfileSpec,
+    at: Moment,
+) -> Option<String> {
+    let registered = capabilities::registered(profile);
+    let machine_type = cloud_profile::machine_type(profile, &worker.machine.r#type);
+    let of_type = || machine_type.and_then(|one| machine_type_architecture(one, registered));
+    let architecture = worker.machine.architecture.as_deref().or_else(of_type).unwrap_or("amd64");
+    if !supports_architecture(entry, architecture, registered) {
         return Some(format!("does not support CPU architecture {architecture:?}"));
+    }
+    if let Some(machine_type) = machine_type.filter(|one| !capabilities::may_choose(profile, one, entry, at.release)) {
+        let set = capabilities::go_map(&machine_type.capabilities);
+        return Some(format!("does not support the capabilities {set} of machine type {:?}", machine_type.name));
     }
     if !supports_container_runtimes(entry, worker) {
         return Some("does not support the pool's container runtimes".to_owned());
@@ -239,13 +267,15 @@ pub fn unsuitable(entry: &MachineImageVersion, worker: &Worker, kubelet: &Versio
     (!is_met).then(|| format!("does not support kubelet {kubelet} (`{constraint}`)"))
 }
 
-/// The versions of an image that a pool can run: by CPU architecture, container runtimes and kubelet version.
+/// Versions of an image that a pool can run, by CPU architecture, capabilities, container runtimes and kubelet version.
 pub(super) fn suitable_versions<'a>(
     offered: &'a MachineImage,
     worker: &Worker,
     kubelet: &Version,
+    profile: &CloudProfileSpec,
+    at: Moment,
 ) -> Vec<&'a MachineImageVersion> {
-    offered.versions.iter().filter(|entry| unsuitable(entry, worker, kubelet).is_none()).collect()
+    offered.versions.iter().filter(|entry| unsuitable(entry, worker, kubelet, profile, at).is_none()).collect()
 }
 
 fn supports_container_runtimes(entry: &MachineImageVersion, worker: &Worker) -> bool {

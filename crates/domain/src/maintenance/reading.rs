@@ -46,7 +46,7 @@ pub fn of_machine_image(
     }
     let kubelet = worker.kubernetes.as_ref().and_then(|kubernetes| kubernetes.version.as_deref());
     let kubelet = Version::parse(kubelet.unwrap_or(control_plane)).ok()?;
-    let suitable = suitable_versions(offered, worker, &kubelet);
+    let suitable = suitable_versions(offered, worker, &kubelet, profile, at);
     let versions = suitable.iter().filter(|entry| !at.is_preview(*entry)).filter_map(|entry| {
         let version = Version::parse(entry.version()).ok()?;
         (version > from).then_some((version, entry))

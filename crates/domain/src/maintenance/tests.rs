@@ -167,6 +167,56 @@ fn versions_that_a_pool_cannot_run_are_not_seen() {
     assert_eq!(update(&pool, "1.31.1").as_deref(), Some("1.9.1"));
 }
 
+/// A profile with machine type `metal` and image versions 1.2.0 for virtual machines and 1.1.0 and 1.0.0 for all.
+fn profile_with_capabilities() -> CloudProfileSpec {
+    let definition = |name: &str, values: &[&str]| CapabilityDefinition {
+        name: name.to_owned(),
+        values: values.iter().map(|value| (*value).to_owned()).collect(),
+    };
+    let set = |value: &str| [("host".to_owned(), vec![value.to_owned()])].into();
+    let mut versions = offered("1.2.0 1.1.0 1.0.0");
+    versions[0].capability_flavors = vec![set("virtual")];
+    let image = MachineImage { name: "gl".to_owned(), versions, update_strategy: Some("major".to_owned()) };
+    let metal = MachineType { name: "metal".to_owned(), capabilities: set("metal"), ..MachineType::default() };
+    CloudProfileSpec {
+        machine_capabilities: vec![definition("architecture", &["amd64"]), definition("host", &["virtual", "metal"])],
+        machine_images: vec![image],
+        machine_types: vec![metal],
+        ..CloudProfileSpec::default()
+    }
+}
+
+#[test]
+fn maintenance_takes_images_that_fit_the_machine_type() {
+    let profile = profile_with_capabilities();
+    let mut pool = worker("gl", "1.0.0");
+    "metal".clone_into(&mut pool.machine.r#type);
+    let update = |pool: &Worker, minor| {
+        let at = Moment::new(now(), Release(minor));
+        let outcome = machine_image_update(pool, "1.31.1", "local", &profile, true, at);
+        outcome.map(|outcome| outcome.and_then(|outcome| outcome.version().map(str::to_owned)))
+    };
+    assert_eq!(update(&pool, 124), Ok(Some("1.2.0".to_owned())), "capabilities count since v1.125");
+    assert_eq!(update(&pool, 125), Ok(Some("1.1.0".to_owned())));
+    pool.machine.image.as_mut().expect("it has an image").version = Some("1.2.0".to_owned());
+    let at = Moment::new(now(), Release(149));
+    let outcome = machine_image_update(&pool, "1.31.1", "local", &profile, false, at);
+    let outcome = outcome.expect("the image is there").expect("a version that does not fit counts as missing");
+    assert_eq!(outcome.reason, "Version does not exist in CloudProfile");
+}
+
+#[test]
+fn machine_type_must_be_in_the_profile_since_its_release() {
+    let profile = profile_with_capabilities();
+    let mut pool = worker("gl", "1.0.0");
+    "gone".clone_into(&mut pool.machine.r#type);
+    let update =
+        |minor| machine_image_update(&pool, "1.31.1", "local", &profile, true, Moment::new(now(), Release(minor)));
+    assert!(update(124).is_ok());
+    let text = format!("machine type \"gone\" of worker {:?} does not exist in cloudprofile", pool.name);
+    assert_eq!(update(125).expect_err("it is not there").to_string(), text);
+}
+
 #[test]
 fn unknown_image_names_the_profile() {
     let error =

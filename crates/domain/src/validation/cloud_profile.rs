@@ -13,15 +13,17 @@ use regex::Regex;
 use super::common::{self, one_of};
 use super::meta::{self, NameRule, immutable, invalid_unquoted, object_meta, object_meta_update};
 use super::shoot::Gates;
-use super::{Errors, images, lifecycle};
+use super::{Errors, capabilities, images, lifecycle};
+use crate::capabilities::{ARCHITECTURE, machine_type_architecture, registered, supports_architecture, values_of};
 use crate::profile::Profile;
+use crate::release::Releases;
 use crate::versions::{Expirable, Moment, highest};
+
+/// Definitions of capabilities are checked before Kubernetes versions, and not after machine types.
+const DEFINITIONS_ARE_FIRST: Releases = Releases::since(132);
 
 static KUBERNETES_VERSION: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^([0-9]+\.){2}[0-9]+$").expect("the pattern is a literal of this file"));
-
-/// CPU architectures.
-pub(super) const ARCHITECTURES: [&str; 2] = ["amd64", "arm64"];
 
 /// Removes expired versions from a new CloudProfile, and Kubernetes versions that are not available yet, where the profile
 /// asks for it.
@@ -121,6 +123,11 @@ fn spec(errors: &mut Errors, spec: &CloudProfileSpec, old: Option<&CloudProfileS
     if spec.r#type.is_empty() {
         errors.push(FieldError::required(&path.child("type"), "must provide a provider type"));
     }
+    let registered = registered(spec);
+    let is_first = DEFINITIONS_ARE_FIRST.contain(rules.gates.release);
+    if is_first {
+        capabilities::definitions(errors, spec, rules.gates, &path);
+    }
     kubernetes(errors, &spec.kubernetes, rules, &path.child("kubernetes"));
     for (index, version) in spec.kubernetes.versions.iter().enumerate() {
         let known = old.is_some_and(|old| old.kubernetes.versions.iter().any(|other| other.version == version.version));
@@ -129,13 +136,7 @@ fn spec(errors: &mut Errors, spec: &CloudProfileSpec, old: Option<&CloudProfileS
             errors.push(past_date(&path, version, rules.at));
         }
     }
-    images::of_cloud_profile(
-        errors,
-        &spec.machine_images,
-        !spec.capabilities.is_empty(),
-        rules,
-        &path.child("machineImages"),
-    );
+    images::of_cloud_profile(errors, &spec.machine_images, registered, rules, &path.child("machineImages"));
     for (index, image) in spec.machine_images.iter().enumerate() {
         for (position, version) in image.versions.iter().enumerate() {
             let known = old.is_some_and(|old| {
@@ -148,10 +149,9 @@ fn spec(errors: &mut Errors, spec: &CloudProfileSpec, old: Option<&CloudProfileS
             }
         }
     }
-    machine_types(errors, &spec.machine_types, !spec.capabilities.is_empty(), &path.child("machineTypes"));
-    if !spec.capabilities.is_empty() {
-        let text = "capabilities are not allowed with disabled CloudProfileCapabilities feature gate";
-        errors.push(FieldError::forbidden(&path.child("capabilities"), text));
+    machine_types(errors, &spec.machine_types, registered, rules.gates, &path.child("machineTypes"));
+    if !is_first {
+        capabilities::definitions(errors, spec, rules.gates, &path);
     }
     volume_types(errors, &spec.volume_types, &path.child("volumeTypes"));
     regions(errors, &spec.regions, &path.child("regions"));
@@ -211,24 +211,29 @@ fn kubernetes_versions(errors: &mut Errors, versions: &[ExpirableVersion], gates
     }
 }
 
-fn machine_types(errors: &mut Errors, types: &[MachineType], has_capabilities: bool, path: &Path) {
+fn machine_types(
+    errors: &mut Errors,
+    types: &[MachineType],
+    registered: &[CapabilityDefinition],
+    gates: Gates,
+    path: &Path,
+) {
     if types.is_empty() {
         errors.push(FieldError::required(path, "must provide at least one machine type"));
     }
-    each_machine_type(errors, types, path);
+    each_machine_type(errors, types, registered, gates, path);
     for (index, machine_type) in types.iter().enumerate() {
-        let path = path.index(index);
-        if machine_type.architecture.as_deref().unwrap_or_default().is_empty() && !has_capabilities {
-            errors.push(FieldError::required(&path.child("architecture"), "must provide an architecture"));
-        }
-        if !has_capabilities && !machine_type.capabilities.is_empty() {
-            let text = "must not provide capabilities without global definition";
-            errors.push(FieldError::forbidden(&path.child("capabilities"), text));
-        }
+        capabilities::of_machine_type(errors, machine_type, registered, gates, &path.index(index));
     }
 }
 
-fn each_machine_type(errors: &mut Errors, types: &[MachineType], path: &Path) {
+fn each_machine_type(
+    errors: &mut Errors,
+    types: &[MachineType],
+    registered: &[CapabilityDefinition],
+    gates: Gates,
+    path: &Path,
+) {
     let mut names = BTreeSet::new();
     for (index, machine_type) in types.iter().enumerate() {
         let path = path.index(index);
@@ -243,9 +248,7 @@ fn each_machine_type(errors: &mut Errors, types: &[MachineType], path: &Path) {
         meta::quantity(errors, &machine_type.cpu, &path.child("cpu"));
         meta::quantity(errors, &machine_type.gpu, &path.child("gpu"));
         meta::quantity(errors, &machine_type.memory, &path.child("memory"));
-        if let Some(architecture) = machine_type.architecture.as_deref().filter(|text| !text.is_empty()) {
-            one_of(errors, architecture, &ARCHITECTURES, &path.child("architecture"));
-        }
+        capabilities::machine_type(errors, machine_type, registered, gates, &path);
         let Some(storage) = &machine_type.storage else { continue };
         let path = path.child("storage");
         match (&storage.size, &storage.min_size) {
@@ -316,10 +319,14 @@ fn bastion(errors: &mut Errors, spec: &CloudProfileSpec, at: Moment, path: &Path
         let text = "bastion section needs a machine type or machine image";
         errors.push(FieldError::invalid(path, bastion, text));
     }
+    let registered = registered(spec);
     let mut architecture = None;
     if let Some(wanted) = &bastion.machine_type {
         match spec.machine_types.iter().find(|machine_type| machine_type.name == wanted.name) {
-            Some(found) => architecture = Some(found.architecture.clone().unwrap_or_default()),
+            Some(found) => {
+                let found = machine_type_architecture(found, registered);
+                architecture = Some(found.unwrap_or_default().to_owned());
+            }
             None => {
                 let path = path.child("machineType").child("name");
                 let text = "machine type not found in spec.machineTypes";
@@ -335,7 +342,10 @@ fn bastion(errors: &mut Errors, spec: &CloudProfileSpec, at: Moment, path: &Path
         return;
     };
     let usable = |version: &MachineImageVersion| {
-        let fits = architecture.as_ref().is_none_or(|architecture| version.architectures.contains(architecture));
+        let fits = architecture.as_ref().is_none_or(|wanted| {
+            let values = values_of(registered, ARCHITECTURE).unwrap_or_default();
+            supports_architecture(version, wanted, registered) || values.contains(wanted)
+        });
         fits && lifecycle::serves_bastions(version, at)
     };
     let (path, found) = match &wanted.version {
@@ -396,9 +406,9 @@ pub fn namespaced_cloud_profile(profile: &NamespacedCloudProfile, gates: Gates) 
         }
         kubernetes_versions(&mut errors, &kubernetes.versions, gates, &path);
     }
-    images::each(&mut errors, &spec.machine_images, true, gates, &path.child("machineImages"));
+    images::each(&mut errors, &spec.machine_images, true, &[], gates, &path.child("machineImages"));
     volume_types(&mut errors, &spec.volume_types, &path.child("volumeTypes"));
-    each_machine_type(&mut errors, &spec.machine_types, &path.child("machineTypes"));
+    each_machine_type(&mut errors, &spec.machine_types, &[], gates, &path.child("machineTypes"));
     common::ca_bundle(&mut errors, spec.ca_bundle.as_deref(), &path.child("caBundle"));
     limits(&mut errors, spec.limits.as_ref(), &path.child("limits"));
     errors
@@ -421,15 +431,15 @@ pub fn namespaced_cloud_profile_update(
 /// The rules for an image that only a NamespacedCloudProfile has; both sets of rules report from the start of a list.
 pub fn whole_image(
     image: &MachineImage,
-    has_capabilities: bool,
+    registered: &[CapabilityDefinition],
     gates: Gates,
     now: DateTime<Utc>,
     path: &Path,
 ) -> Errors {
     let mut errors = Errors::new();
     let rules = Rules::new(Profile::Upstream, gates, now);
-    images::each(&mut errors, std::slice::from_ref(image), false, gates, path);
-    images::of_cloud_profile(&mut errors, std::slice::from_ref(image), has_capabilities, rules, path);
+    images::each(&mut errors, std::slice::from_ref(image), false, registered, gates, path);
+    images::of_cloud_profile(&mut errors, std::slice::from_ref(image), registered, rules, path);
     errors
 }
 
@@ -437,19 +447,13 @@ pub fn whole_image(
 pub fn merged_spec(spec: &CloudProfileSpec, gates: Gates, now: DateTime<Utc>, path: &Path) -> Errors {
     let mut errors = Errors::new();
     let rules = Rules::new(Profile::Upstream, gates, now);
-    let has_capabilities = !spec.capabilities.is_empty();
+    let registered = registered(spec);
     kubernetes(&mut errors, &spec.kubernetes, rules, &path.child("kubernetes"));
     if !spec.machine_images.is_empty() {
-        images::of_cloud_profile(
-            &mut errors,
-            &spec.machine_images,
-            has_capabilities,
-            rules,
-            &path.child("machineImages"),
-        );
+        images::of_cloud_profile(&mut errors, &spec.machine_images, registered, rules, &path.child("machineImages"));
     }
     if !spec.machine_types.is_empty() {
-        machine_types(&mut errors, &spec.machine_types, has_capabilities, &path.child("machineTypes"));
+        machine_types(&mut errors, &spec.machine_types, registered, gates, &path.child("machineTypes"));
     }
     volume_types(&mut errors, &spec.volume_types, &path.child("volumeTypes"));
     errors

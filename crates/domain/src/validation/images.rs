@@ -6,15 +6,24 @@ use std::collections::BTreeSet;
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
-use super::cloud_profile::{ARCHITECTURES, Rules};
+use super::cloud_profile::Rules;
 use super::common::one_of;
 use super::meta::invalid_unquoted;
 use super::shoot::Gates;
-use super::{Errors, lifecycle};
+use super::{Errors, capabilities, lifecycle};
 use crate::versions::{Constraint, Version};
 
 /// Rules for each image and version by itself; a namespaced profile may name an image without versions.
-pub(super) fn each(errors: &mut Errors, images: &[MachineImage], may_lack_versions: bool, gates: Gates, path: &Path) {
+///
+/// `registered`: capabilities of the profile.
+pub(super) fn each(
+    errors: &mut Errors,
+    images: &[MachineImage],
+    may_lack_versions: bool,
+    registered: &[CapabilityDefinition],
+    gates: Gates,
+    path: &Path,
+) {
     let unparsable = images.iter().find_map(|image| {
         image.versions.iter().find_map(|version| Some((image, version, Version::parse(&version.version).err()?)))
     });
@@ -49,12 +58,18 @@ pub(super) fn each(errors: &mut Errors, images: &[MachineImage], may_lack_versio
             if !pairs.insert(pair.clone()) {
                 errors.push(FieldError::duplicate(&path, &pair));
             }
-            image_version(errors, version, gates, &path);
+            image_version(errors, version, registered, gates, &path);
         }
     }
 }
 
-fn image_version(errors: &mut Errors, version: &MachineImageVersion, gates: Gates, path: &Path) {
+fn image_version(
+    errors: &mut Errors,
+    version: &MachineImageVersion,
+    registered: &[CapabilityDefinition],
+    gates: Gates,
+    path: &Path,
+) {
     let text_path = path.child("version");
     if version.version.is_empty() {
         errors.push(FieldError::required(&text_path, ""));
@@ -72,9 +87,7 @@ fn image_version(errors: &mut Errors, version: &MachineImageVersion, gates: Gate
         errors.push(FieldError::invalid(&path, &version.version, text));
     }
     lifecycle::version(errors, version, gates, path);
-    for (index, architecture) in version.architectures.iter().enumerate() {
-        one_of(errors, architecture, &ARCHITECTURES, &path.child("architectures").index(index));
-    }
+    capabilities::image_version(errors, version, registered, gates, path);
     if let Some(constraint) = &version.kubelet_version_constraint
         && let Err(error) = Constraint::parse(constraint)
     {
@@ -87,14 +100,14 @@ fn image_version(errors: &mut Errors, version: &MachineImageVersion, gates: Gate
 pub(super) fn of_cloud_profile(
     errors: &mut Errors,
     images: &[MachineImage],
-    has_capabilities: bool,
+    registered: &[CapabilityDefinition],
     rules: Rules,
     path: &Path,
 ) {
     if images.is_empty() {
         errors.push(FieldError::required(path, "must provide at least one machine image"));
     }
-    each(errors, images, false, rules.gates, path);
+    each(errors, images, false, registered, rules.gates, path);
     for (index, image) in images.iter().enumerate() {
         let path = path.index(index);
         if image.update_strategy.is_none() {
@@ -104,17 +117,7 @@ pub(super) fn of_cloud_profile(
             let path = path.child("versions").index(index);
             runtime_interfaces(errors, &version.cri, &path.child("cri"));
             lifecycle::clash(errors, &image.versions, index, rules.at, &path);
-            if has_capabilities {
-                continue;
-            }
-            if version.architectures.is_empty() {
-                let path = path.child("architectures");
-                errors.push(FieldError::required(&path, "must provide at least one architecture"));
-            }
-            if !version.capability_sets.is_empty() {
-                let text = "must not provide capabilities without global definition";
-                errors.push(FieldError::forbidden(&path.child("capabilitySets"), text));
-            }
+            capabilities::of_image_version(errors, version, registered, rules.gates, &path);
         }
     }
 }

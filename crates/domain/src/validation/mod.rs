@@ -4,6 +4,7 @@
 //! What needs other objects (is the version in the CloudProfile, does the Seed exist) is admission, not validation.
 
 pub mod bindings;
+mod capabilities;
 pub mod cloud_profile;
 pub mod common;
 pub mod extensibility;

@@ -191,6 +191,7 @@ const GATES: Gates = Gates {
     credentials_rotation_without_workers_rollout: true,
     version_classification_lifecycle: true,
     disable_nginx_ingress_in_shoot: false,
+    cloud_profile_capabilities: true,
     release: Release(149),
 };
 

@@ -21,7 +21,7 @@ use chrono::{DateTime, Utc};
 use clock::Random;
 use domain::admission::Refusal;
 use domain::admission::namespaced_cloud_profile::check_namespaced;
-use domain::admission::shoot::{default_image, default_kubernetes_version};
+use domain::admission::shoot::{default_architectures, default_image, default_kubernetes_version};
 use domain::cloud_profile;
 use domain::profile::Profile;
 use domain::release::Release;
@@ -363,6 +363,7 @@ fn complete_versions(
             complete(version, &workers.index(index).child("kubernetes").child("version"));
         }
     }
+    default_architectures(shoot, offer, at.release);
     for (index, worker) in shoot.spec.provider.workers.iter_mut().enumerate() {
         let image = worker.machine.image.as_ref();
         let (name, version) = image.map_or(("", ""), |one| (&one.name, one.version.as_deref().unwrap_or_default()));
@@ -370,7 +371,7 @@ fn complete_versions(
             continue;
         }
         let path = workers.index(index).child("machine").child("image");
-        match default_image(worker, None, &offer.machine_images, at, &path) {
+        match default_image(worker, None, offer, at, &path) {
             Ok(found) => {
                 let before = if name.is_empty() { String::new() } else { format!("{name} {version}") };
                 let after = format!("{} {}", found.name, found.version.as_deref().unwrap_or_default());

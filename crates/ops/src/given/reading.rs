@@ -212,6 +212,7 @@ impl Judge<'_> {
     fn cloud_profile(&mut self, profile: CloudProfile, place: &Place) {
         let mut profile = self.of_release(profile);
         defaulting::cloud_profile(&mut profile);
+        defaulting::sync_architectures(&mut profile.spec, None, self.reading.release);
         let stored = stored(&profile, |profile| &mut profile.metadata);
         let errors = profiles::cloud_profile_update(
             &stored,

@@ -280,7 +280,10 @@ async fn events(view: &View, shoot: &Shoot) -> Markup {
         Ok(events) => events,
         Err(error) => return Message::of_error("Events", &error).markup(),
     };
-    let when = |event: &Event| event.last_timestamp.0.max(event.event_time.0);
+    let when = |event: &Event| {
+        let last = event.series.as_ref().map_or(event.event_time, |series| series.last_observed_time);
+        event.last_timestamp.0.max(last.0)
+    };
     events.sort_by(|one, other| when(other).cmp(&when(one)).then_with(|| one.metadata.name.cmp(&other.metadata.name)));
     if events.is_empty() {
         return html! { p { "No Events." } };

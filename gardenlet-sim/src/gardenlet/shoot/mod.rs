@@ -9,17 +9,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use api::constants::{condition, finalizer, operation_state};
-use api::core::{Seed, Shoot};
+use api::core::{LastOperation, Seed, Shoot};
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Controller, Error, ObjectKey, Patch, Requeue};
+use domain::emergency_stop;
 use domain::last_operation::OperationType;
-use domain::reconcile::{self, Enqueue, GardenletSettings, NextSync};
+use domain::reconcile::{self, Enqueue, GardenletSettings, NextSync, SKIPPED_SHOOT_IS_PENDING};
 use domain::release::{Release, Releases};
 use parking_lot::Mutex;
 use serde_json::json;
 
-use super::shared::Gardenlet;
+use super::shared::{Gardenlet, garden_key};
 
 /// How long a Shoot is put back while its Seed is not ready for this gardenlet.
 const SEED_NOT_READY: TimeDelta = TimeDelta::seconds(15);
@@ -69,13 +70,16 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
 }
 
 impl Gardenlet {
+    /// Returns the settings for schedules of Shoots, with what the Seed says at this instant.
     pub(crate) fn settings(&self) -> GardenletSettings {
         let config = &self.options.config;
+        let seed = self.stores.seeds.get(&garden_key("", &self.options.seed_name));
         GardenletSettings {
             sync_period: config.sync_period,
             respect_sync_period_overwrite: config.respect_sync_period_overwrite,
             reconcile_in_maintenance_only: config.reconcile_in_maintenance_only,
             gardener_version: self.identity.version.clone(),
+            is_stopped: seed.is_some_and(|seed| emergency_stop::is_active(&seed, self.release())),
         }
     }
 
@@ -111,9 +115,9 @@ async fn pass(gardenlet: Arc<Gardenlet>, key: ObjectKey, is_first: bool) -> Resu
         // The control plane migration between seeds has flows of its own, which are not here yet.
         OperationType::Migrate | OperationType::Restore => Ok(Requeue::OnChange),
         operation => {
+            ensure_finalizer(&gardenlet, &shoot).await?;
             if !schedule.reconcile_now {
-                operation::sync_cluster(&gardenlet, &shoot).await?;
-                return Ok(gardenlet.requeue(schedule.requeue, &key));
+                return skip(&gardenlet, &shoot, &key, schedule.requeue).await;
             }
             operation::reconcile(gardenlet, shoot, &key, operation).await
         }
@@ -151,6 +155,18 @@ pub(crate) fn seed_refusal(seed: &Seed, identity: &api::core::Gardener, release:
 
 /// Conditions that a Seed needs.
 const SEED_CONDITIONS: [&str; 2] = [condition::SEED_GARDENLET_READY, condition::SEED_SYSTEM_COMPONENTS_HEALTHY];
+
+/// Ends a pass that does not reconcile the Shoot. The Cluster copy of a Shoot that failed or is ignored is refreshed.
+async fn skip(gardenlet: &Gardenlet, shoot: &Shoot, key: &ObjectKey, requeue: NextSync) -> Result<Requeue, Error> {
+    if shoot.status.last_operation.is_none() && SKIPPED_SHOOT_IS_PENDING.contain(gardenlet.release()) {
+        let pending = LastOperation { state: operation_state::PENDING.to_owned(), ..LastOperation::default() };
+        operation::write_status(gardenlet, shoot, json!({ "lastOperation": pending })).await?;
+    }
+    if requeue == NextSync::Never {
+        operation::sync_cluster(gardenlet, shoot).await?;
+    }
+    Ok(gardenlet.requeue(requeue, key))
+}
 
 /// Why the Seed is not ready for work of this gardenlet; `None` if it is.
 pub(crate) fn seed_problem(seed: &Seed, identity: &api::core::Gardener) -> Option<String> {

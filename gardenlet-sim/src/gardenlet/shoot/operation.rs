@@ -10,7 +10,7 @@ use api::extensions::{Cluster, ClusterSpec};
 use api::kubernetes::core::ConfigMap;
 use api::machine::MachineDeployment;
 use apimachinery::meta::{ObjectMeta, RawExtension, Time};
-use controller::{Error, EventType, ObjectKey, ObjectRef, Patch, Requeue};
+use controller::{Action, Error, EventType, ObjectKey, ObjectRef, Patch, Requeue};
 use domain::annotations;
 use domain::care::conditions::set_progressing;
 use domain::cloud_profile::{self, Resolved};
@@ -32,7 +32,7 @@ use super::super::flow::run::{Ended, Progress};
 use super::super::flow::{self, Facts, Plan, Task};
 use super::super::kept::Kept;
 use super::super::shared::{GARDEN, Gardenlet, garden_key};
-use super::{SEED_NOT_READY, ensure_finalizer, now, seed_problem, seed_refusal};
+use super::{SEED_NOT_READY, now, seed_problem, seed_refusal};
 
 /// What a run reads besides the Shoot.
 struct Surroundings {
@@ -83,7 +83,6 @@ pub(crate) async fn reconcile(
     key: &ObjectKey,
     operation: OperationType,
 ) -> Result<Requeue, Error> {
-    ensure_finalizer(&gardenlet, &shoot).await?;
     run(&gardenlet, &shoot, key, operation, &flow::reconcile::TASKS).await
 }
 
@@ -100,9 +99,18 @@ pub(crate) async fn delete(gardenlet: Arc<Gardenlet>, shoot: Arc<Shoot>, key: &O
     }
     let schedule = rules::schedule(&shoot, &gardenlet.settings(), gardenlet.context.clock.now());
     if !schedule.reconcile_now {
-        return Ok(gardenlet.requeue(schedule.requeue, key));
+        return super::skip(&gardenlet, &shoot, key, schedule.requeue).await;
     }
     run(&gardenlet, &shoot, key, OperationType::Delete, &flow::delete::TASKS).await
+}
+
+/// Action of the Events about an operation.
+const fn action(operation: OperationType) -> Action {
+    match operation {
+        OperationType::Create | OperationType::Reconcile | OperationType::Restore => Action::Reconcile,
+        OperationType::Delete => Action::Delete,
+        OperationType::Migrate => Action::Migrate,
+    }
 }
 
 /// The last steps of a deletion: the Cluster copy and the finalizer go.
@@ -164,7 +172,7 @@ async fn run(
     }
     let about = ObjectRef::of(&*shoot);
     let (reason, message) = operation.start_event();
-    gardenlet.recorder.publish(&about, EventType::Normal, reason, message).await?;
+    gardenlet.recorder.publish_action(&about, EventType::Normal, reason, action(operation), message).await?;
     let ended = run_flow(gardenlet, &botanist, operation, tasks).await;
     botanist.write_finished_tasks().await?;
     let outcome = if ended.failures.is_empty() {
@@ -176,7 +184,7 @@ async fn run(
     match outcome {
         Outcome::Success => {
             let (reason, message) = operation.success_event();
-            gardenlet.recorder.publish(&about, EventType::Normal, reason, message).await?;
+            gardenlet.recorder.publish_action(&about, EventType::Normal, reason, action(operation), message).await?;
             let new = succeed(gardenlet, &shoot, operation, &botanist).await?;
             if operation == OperationType::Delete {
                 botanist.destroy_project_secrets().await.map_err(|error| Error::Failed(error.to_string()))?;
@@ -473,7 +481,7 @@ fn forget(errors: &mut Vec<LastError>, succeeded: &[&str]) {
     errors.retain(|error| error.task_id.as_deref().is_none_or(|task| !succeeded.contains(&task)));
 }
 
-async fn write_status(gardenlet: &Gardenlet, shoot: &Shoot, status: Value) -> Result<(), Error> {
+pub(super) async fn write_status(gardenlet: &Gardenlet, shoot: &Shoot, status: Value) -> Result<(), Error> {
     let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
     api.patch_subresource(&shoot.metadata.name, "status", &Patch::Merge(json!({ "status": status }))).await?;
     Ok(())
@@ -541,7 +549,8 @@ async fn fail(
     let Failed { description, errors, percent } = failed;
     if has_flow {
         let about = ObjectRef::of(shoot);
-        gardenlet.recorder.publish(&about, EventType::Warning, operation.failure_reason(), &description).await?;
+        let (type_, reason) = (EventType::Warning, operation.failure_reason());
+        gardenlet.recorder.publish_action(&about, type_, reason, action(operation), &description).await?;
     }
     let now = now(gardenlet);
     // A flow lists what failed in it: an older error of a task that was not reached may not be there any more. Where

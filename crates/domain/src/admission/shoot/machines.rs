@@ -9,10 +9,28 @@ use apimachinery::meta::Quantity;
 
 use super::super::Operation;
 use super::{Context, Errors, versions};
-use crate::cloud_profile::{architectures, machine_image_version, machine_type_architecture, supports_architecture};
+use crate::capabilities::{self, machine_type_architecture, supports_architecture};
+use crate::cloud_profile::{self, machine_image_version};
+use crate::release::{Release, Releases};
 use crate::validation::meta::invalid_unquoted;
 use crate::validation::shoot::is_in_place;
 use crate::versions::{Constraint, Moment, Operator, Version, compare_versions, default_machine_image};
+
+/// Releases that take the architecture of a pool from its machine type; older ones have a default of the API, amd64.
+const ARCHITECTURE_IS_THAT_OF_TYPE: Releases = Releases::since(149);
+
+/// Fills in the CPU architectures of pools, where defaults of the API leave that to admission.
+pub fn default_architectures(shoot: &mut Shoot, profile: &CloudProfileSpec, release: Release) {
+    if !ARCHITECTURE_IS_THAT_OF_TYPE.contain(release) {
+        return;
+    }
+    let registered = capabilities::registered(profile);
+    for machine in shoot.spec.provider.workers.iter_mut().map(|worker| &mut worker.machine) {
+        let machine_type = cloud_profile::machine_type(profile, &machine.r#type);
+        let architecture = machine_type.and_then(|one| machine_type_architecture(one, registered)).unwrap_or("amd64");
+        machine.architecture.get_or_insert_with(|| architecture.to_owned());
+    }
+}
 
 /// Fills in the images of pools; the old image is kept rather than a newer one taken.
 pub(super) fn default_images(shoot: &mut Shoot, context: &Context<'_>) -> Errors {
@@ -24,7 +42,7 @@ pub(super) fn default_images(shoot: &mut Shoot, context: &Context<'_>) -> Errors
     for (index, worker) in shoot.spec.provider.workers.iter_mut().enumerate() {
         let path = Path::new("spec").child("provider").child("workers").index(index);
         let before = old.iter().find(|before| before.name == worker.name);
-        match default_image(worker, before, &context.cloud_profile.machine_images, context.at, &path) {
+        match default_image(worker, before, context.cloud_profile, context.at, &path) {
             Ok(image) => worker.machine.image = Some(image),
             Err(error) => errors.push(error),
         }
@@ -39,10 +57,11 @@ pub(super) fn default_images(shoot: &mut Shoot, context: &Context<'_>) -> Errors
 pub fn default_image(
     worker: &Worker,
     old: Option<&Worker>,
-    images: &[MachineImage],
+    profile: &CloudProfileSpec,
     at: Moment,
     path: &Path,
 ) -> Result<ShootMachineImage, FieldError> {
+    let images = &profile.machine_images;
     let wanted = worker.machine.image.as_ref();
     let version = wanted.and_then(|image| image.version.as_deref()).unwrap_or_default();
     if let Some(before) = old.and_then(|old| old.machine.image.as_ref()) {
@@ -54,6 +73,16 @@ pub fn default_image(
         }
     }
     let architecture = worker.machine.architecture.as_deref().unwrap_or_default();
+    let registered = capabilities::registered(profile);
+    let machine_type = cloud_profile::machine_type(profile, &worker.machine.r#type);
+    let fits = |version: &MachineImageVersion| {
+        machine_type.is_none_or(|one| capabilities::may_choose(profile, one, version, at.release))
+    };
+    // The first image is taken whose architecture or whose capabilities fit, and its versions have to fit in both.
+    let is_candidate = |version: &MachineImageVersion| {
+        supports_architecture(version, architecture, registered)
+            || (capabilities::choices_fit(at.release) && machine_type.is_some() && fits(version))
+    };
     let reference = wanted.map_or_else(String::new, |image| format!("{}@{version}", image.name));
     if images.is_empty() {
         let text = "the cloud profile does not contain any machine image - cannot create shoot cluster";
@@ -64,13 +93,10 @@ pub fn default_image(
             .iter()
             .find(|image| image.name == wanted.name)
             .ok_or_else(|| FieldError::invalid(path, &wanted.name, "image is not supported"))?,
-        None => images
-            .iter()
-            .find(|image| image.versions.iter().any(|version| architectures(version).contains(&architecture)))
-            .ok_or_else(|| {
-                let text = format!("no valid machine image found that supports architecture `{architecture}`");
-                FieldError::invalid(path, &reference, &text)
-            })?,
+        None => images.iter().find(|image| image.versions.iter().any(is_candidate)).ok_or_else(|| {
+            let text = format!("no valid machine image found that supports architecture `{architecture}`");
+            FieldError::invalid(path, &reference, &text)
+        })?,
     };
     let parts: Vec<&str> = version.strip_prefix('v').unwrap_or(version).split('.').collect();
     if let (3, Some(wanted)) = (parts.len(), wanted) {
@@ -84,7 +110,8 @@ pub fn default_image(
     let candidates: Vec<&MachineImageVersion> = found
         .versions
         .iter()
-        .filter(|version| supports_architecture(version, architecture) && (!in_place || updates(version)))
+        .filter(|version| supports_architecture(version, architecture, registered) && fits(version))
+        .filter(|version| !in_place || updates(version))
         .collect();
     let chosen = default_machine_image(&candidates, major, minor, at).ok_or_else(|| {
         let text = "failed to determine latest machine image from cloud profile: unable to determine latest expirable \
@@ -229,11 +256,38 @@ fn machine(
     }
     let unchanged =
         |old: &Worker| old.machine.image == machine.image && old.machine.architecture == machine.architecture;
-    if old.is_some_and(unchanged) {
+    if !old.is_some_and(unchanged) {
+        let is_update = context.operation == Operation::Update;
+        let error = check_image(worker, old, context.cloud_profile, is_update, context.at, &path.child("image"));
+        if error.is_some() {
+            return error;
+        }
+    }
+    check_capabilities(worker, context.cloud_profile, context.at, &path.child("image").child("version"))
+}
+
+/// Checks that the image of a pool has a flavor for its machine type, also if the pool did not change. A type or version
+/// that the CloudProfile has lost is not looked at.
+pub(super) fn check_capabilities(
+    worker: &Worker,
+    profile: &CloudProfileSpec,
+    at: Moment,
+    path: &Path,
+) -> Option<FieldError> {
+    let image = worker.machine.image.as_ref()?;
+    let version = image.version.as_deref().unwrap_or_default();
+    let offered = machine_image_version(profile, &image.name, version)?;
+    let machine_type = cloud_profile::machine_type(profile, &worker.machine.r#type)?;
+    if capabilities::admit(profile, machine_type, offered, at.release) {
         return None;
     }
-    let is_update = context.operation == Operation::Update;
-    check_image(worker, old, &context.cloud_profile.machine_images, is_update, context.at, &path.child("image"))
+    let text = format!(
+        "machine capabilities {} of machine type {:?} are not supported by machine image {}:{version}",
+        capabilities::go_map(&machine_type.capabilities),
+        machine_type.name,
+        image.name
+    );
+    Some(FieldError::invalid(path, version, &text))
 }
 
 fn machine_type(
@@ -244,7 +298,8 @@ fn machine_type(
     path: &Path,
 ) -> Option<FieldError> {
     let wanted = &worker.machine.r#type;
-    let fits = |one: &MachineType| machine_type_architecture(one).unwrap_or_default() == architecture;
+    let registered = capabilities::registered(context.cloud_profile);
+    let fits = |one: &MachineType| machine_type_architecture(one, registered).unwrap_or_default() == architecture;
     let available = |one: &MachineType| {
         !is_unavailable(context, region, &worker.zones, &one.name, |zone| &zone.unavailable_machine_types)
     };
@@ -291,7 +346,7 @@ fn dump(image: Option<&ShootMachineImage>) -> String {
 pub fn check_image(
     worker: &Worker,
     old: Option<&Worker>,
-    images: &[MachineImage],
+    profile: &CloudProfileSpec,
     is_update: bool,
     at: Moment,
     path: &Path,
@@ -305,7 +360,8 @@ pub fn check_image(
         let lower = || compare_versions(&version.version, Operator::Less, old_version).unwrap_or(false);
         at.is_active_image(version) || (is_update && at.is_expired_for_admission(version) && !lower())
     };
-    let fits = |version: &MachineImageVersion| architectures(version).contains(&architecture);
+    let registered = capabilities::registered(profile);
+    let fits = |version: &MachineImageVersion| supports_architecture(version, architecture, registered);
     let updates = |version: &MachineImageVersion| {
         let Some(updates) = version.in_place_updates.as_ref().filter(|updates| updates.supported) else { return false };
         if !is_update {
@@ -316,7 +372,7 @@ pub fn check_image(
     };
     let same_name = |one: &&MachineImage| image.is_none_or(|image| image.name == one.name);
     let versions = || {
-        let images = images.iter().filter(same_name);
+        let images = profile.machine_images.iter().filter(same_name);
         images.flat_map(|image| image.versions.iter().map(move |version| (image, version)))
     };
     let valid: BTreeSet<String> = versions()

@@ -10,7 +10,7 @@ mod scheduling;
 mod tests;
 mod versions;
 
-pub use self::machines::{check_image, default_image};
+pub use self::machines::{check_image, default_architectures, default_image};
 pub use self::scheduling::taints_are_tolerated;
 pub use self::versions::{check_kubernetes_version, default_kubernetes_version};
 
@@ -22,6 +22,7 @@ use apimachinery::field::{FieldError, Path};
 use super::{Operation, Refusal};
 use crate::annotations;
 use crate::reconcile::{is_confined, is_hibernation_enabled};
+use crate::release::{Release, Releases};
 use crate::versions::Moment;
 
 /// Errors of one part of the rules.
@@ -58,6 +59,11 @@ pub struct Context<'a> {
     pub at: Moment,
 }
 
+/// True if an update changes neither specification nor metadata, so that nothing is judged.
+pub fn is_unchanged(shoot: &Shoot, old: &Shoot) -> bool {
+    old.spec == shoot.spec && old.metadata == shoot.metadata
+}
+
 /// Refusal of a new Shoot with both fields that name a CloudProfile.
 pub const TWO_CLOUD_PROFILES: &str = "new shoot can only specify either cloudProfileName or cloudProfile reference";
 
@@ -79,7 +85,7 @@ pub fn precheck(
                 let text = "update of binding rejected, shoot is already assigned to the same seed";
                 return Err(Refusal::Plain(text.to_owned()));
             }
-            Ok(old.spec == shoot.spec && old.metadata == shoot.metadata)
+            Ok(is_unchanged(shoot, old))
         }
         (Operation::Create, _) => {
             shoot.metadata.annotations.insert(annotation::CREATED_BY.to_owned(), user.to_owned());
@@ -91,6 +97,32 @@ pub fn precheck(
         }
         _ => Ok(false),
     }
+}
+
+/// Releases that fill in a Shoot before static validation and judge it after (plugins ShootMutator and ShootValidator). Older
+/// ones do both before (ShootValidator), so that its refusals hide those of static validation.
+const JUDGES_AFTER_VALIDATION: Releases = Releases::since(133);
+
+/// True if a release judges a Shoot after static validation.
+pub const fn judges_after_validation(release: Release) -> bool {
+    JUDGES_AFTER_VALIDATION.contain(release)
+}
+
+/// Fills in tasks, networks, versions, CPU architectures and images of a Shoot, and judges nothing else.
+///
+/// # Errors
+/// 403 for all that cannot be filled in.
+pub fn fill_in(shoot: &mut Shoot, context: &Context<'_>) -> Result<(), Refusal> {
+    if context.operation == Operation::Delete {
+        return Ok(());
+    }
+    tasks(shoot, context);
+    networks::default_networks(shoot, context.seed);
+    let mut errors = Errors::new();
+    versions::default_versions(&mut errors, shoot, context);
+    machines::default_architectures(shoot, context.cloud_profile, context.at.release);
+    errors.extend(machines::default_images(shoot, context));
+    Refusal::unless_empty(&errors)
 }
 
 /// Judges a Shoot, and fills in versions, images, networks and tasks.

@@ -21,32 +21,39 @@ fn intersect(one: &str, other: &str) -> bool {
     matches!((Network::parse(one), Network::parse(other)), (Some(one), Some(other)) if one.overlaps(other))
 }
 
-/// Fills in the seed's defaults, and checks that networks do not meet.
-pub(super) fn networks(errors: &mut Errors, shoot: &mut Shoot, context: &Context<'_>) {
+/// Fills in the seed's defaults.
+pub(super) fn default_networks(shoot: &mut Shoot, seed: Option<&Seed>) {
     let workerless = shoot.spec.provider.workers.is_empty();
-    let has_ha_vpn = shoot.spec.control_plane.as_ref().is_some_and(|plane| plane.high_availability.is_some());
-    let (Some(seed), Some(networking)) = (context.seed, &mut shoot.spec.networking) else { return };
-    let path = Path::new("spec").child("networking");
+    let (Some(seed), Some(networking)) = (seed, &mut shoot.spec.networking) else { return };
+    let Some(defaults) = &seed.spec.networks.shoot_defaults else { return };
     let has = |family: &str| networking.ip_families.iter().any(|one| one == family);
     let (ipv4, ipv6) = (has("IPv4"), has("IPv6"));
     let matching = |text: &Option<String>| {
         let network = text.as_deref().and_then(Network::parse)?;
         if network.is_ipv4() { ipv4 } else { ipv6 }.then(|| text.clone()).flatten()
     };
-    let defaults = seed.spec.networks.shoot_defaults.as_ref();
     if networking.pods.is_none() && !workerless {
-        match defaults {
-            Some(defaults) => networking.pods = matching(&defaults.pods),
-            None if ipv4 => errors.push(FieldError::required(&path.child("pods"), "pods is required")),
-            None => {}
-        }
+        networking.pods = matching(&defaults.pods);
     }
     if networking.services.is_none() {
-        match defaults {
-            Some(defaults) => networking.services = matching(&defaults.services),
-            None if ipv4 => errors.push(FieldError::required(&path.child("services"), "services is required")),
-            None => {}
-        }
+        networking.services = matching(&defaults.services);
+    }
+}
+
+/// Fills in the seed's defaults, and checks that networks do not meet.
+pub(super) fn networks(errors: &mut Errors, shoot: &mut Shoot, context: &Context<'_>) {
+    let workerless = shoot.spec.provider.workers.is_empty();
+    let has_ha_vpn = shoot.spec.control_plane.as_ref().is_some_and(|plane| plane.high_availability.is_some());
+    default_networks(shoot, context.seed);
+    let (Some(seed), Some(networking)) = (context.seed, &shoot.spec.networking) else { return };
+    let path = Path::new("spec").child("networking");
+    let ipv4 = networking.ip_families.iter().any(|one| one == "IPv4");
+    let lacks_defaults = seed.spec.networks.shoot_defaults.is_none() && ipv4;
+    if networking.pods.is_none() && !workerless && lacks_defaults {
+        errors.push(FieldError::required(&path.child("pods"), "pods is required"));
+    }
+    if networking.services.is_none() && lacks_defaults {
+        errors.push(FieldError::required(&path.child("services"), "services is required"));
     }
     if !ipv4 {
         return;

@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::release::Release;
 
 const NOW: &str = "2025-06-15T12:00:00Z";
 const PAST: &str = "2025-06-15T11:59:59Z";
@@ -45,7 +46,7 @@ fn kubernetes(list: &str) -> Vec<ExpirableVersion> {
 }
 
 /// Images `os` and `other`; `other` runs on arm64 alone.
-fn images(list: &str) -> Vec<MachineImage> {
+fn images(list: &str) -> CloudProfileSpec {
     let mut profile: CloudProfile = serde_json::from_value(json!({"spec": {
         "type": "local",
         "kubernetes": {"versions": []},
@@ -58,7 +59,7 @@ fn images(list: &str) -> Vec<MachineImage> {
     }}))
     .expect("a CloudProfile");
     crate::defaulting::cloud_profile(&mut profile);
-    profile.spec.machine_images
+    profile.spec
 }
 
 fn path() -> Path {
@@ -191,7 +192,8 @@ fn a_pool_keeps_its_image_and_a_new_one_gets_the_latest() {
             Err(error) => assert!(error.to_string().ends_with(expected), "row: {row}\n{error}"),
         }
     }
-    let error = default_image(&pool("-", "AutoRollingUpdate"), None, &[], at(), &path()).expect_err("no image");
+    let error = default_image(&pool("-", "AutoRollingUpdate"), None, &CloudProfileSpec::default(), at(), &path())
+        .expect_err("no image");
     assert_eq!(
         error.to_string(),
         "version: Invalid value: \"\": the cloud profile does not contain any machine image - cannot create shoot cluster"
@@ -266,7 +268,7 @@ fn in_place_pools_need_a_version_that_can_be_reached_in_place() {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         let [supported, least, old, expected] = cells[..] else { panic!("four cells: {row}") };
         let mut offered = images("2.0.0");
-        offered[0].versions[0].in_place_updates = Some(InPlaceUpdates {
+        offered.machine_images[0].versions[0].in_place_updates = Some(InPlaceUpdates {
             supported: supported == "yes",
             min_version_for_update: (least != "-").then(|| least.to_owned()),
         });
@@ -536,5 +538,82 @@ fn a_seed_has_the_labels_and_the_provider_that_the_cloud_profile_asks_for() {
             format!("cannot schedule shoot 'a' on seed 's' {expected}")
         };
         assert_eq!(said, whole, "{selector}");
+    }
+}
+
+/// Images `a` for virtual machines of arm64, `b` 2.0.0 for virtual and 1.0.0 for metal ones, and types `metal` and `arm`.
+fn profile_with_capabilities() -> CloudProfileSpec {
+    let mut profile: CloudProfile = serde_json::from_value(json!({"spec": {
+        "machineCapabilities": [
+            {"name": "architecture", "values": ["amd64", "arm64"]},
+            {"name": "host", "values": ["virtual", "metal"]},
+        ],
+        "machineImages": [
+            {"name": "a", "versions": [
+                {"version": "1.0.0", "capabilityFlavors": [{"architecture": ["arm64"], "host": ["virtual"]}]},
+            ]},
+            {"name": "b", "versions": [
+                {"version": "2.0.0", "capabilityFlavors": [{"architecture": ["amd64"], "host": ["virtual"]}]},
+                {"version": "1.0.0", "capabilityFlavors": [{"architecture": ["amd64"], "host": ["metal"]}]},
+            ]},
+        ],
+        "machineTypes": [
+            {"name": "metal", "capabilities": {"architecture": ["amd64"], "host": ["metal"]}},
+            {"name": "arm", "capabilities": {"architecture": ["arm64"]}},
+        ],
+    }}))
+    .expect("a CloudProfile");
+    crate::defaulting::cloud_profile(&mut profile);
+    crate::defaulting::sync_architectures(&mut profile.spec, None, Release(149));
+    profile.spec
+}
+
+fn pool_of(type_: &str, architecture: &str, written: &str) -> Worker {
+    let mut worker = pool(written, "AutoRollingUpdate");
+    type_.clone_into(&mut worker.machine.r#type);
+    worker.machine.architecture = Some(architecture.to_owned());
+    worker
+}
+
+#[test]
+fn default_images_fit_the_machine_type() {
+    let profile = profile_with_capabilities();
+    let image = |minor, type_: &str, architecture: &str, written: &str| {
+        let at = Moment::new(at().now, Release(minor));
+        let image = default_image(&pool_of(type_, architecture, written), None, &profile, at, &path());
+        image
+            .map(|image| format!("{}@{}", image.name, image.version.unwrap_or_default()))
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(image(124, "metal", "amd64", "-").as_deref(), Ok("b@2.0.0"), "capabilities count since v1.125");
+    assert_eq!(image(125, "metal", "amd64", "-").as_deref(), Ok("b@1.0.0"));
+    assert_eq!(image(149, "arm", "arm64", "-").as_deref(), Ok("a@1.0.0"));
+    assert_eq!(image(149, "gone", "amd64", "-").as_deref(), Ok("b@2.0.0"), "an unknown type has no capabilities");
+    let error = image(149, "metal", "amd64", "b@2").expect_err("no version fits");
+    assert!(error.contains("failed to determine latest machine image from cloud profile"), "{error}");
+}
+
+#[test]
+fn pools_whose_type_and_image_do_not_fit_are_refused() {
+    let profile = profile_with_capabilities();
+    let error = |minor, worker: &Worker| {
+        let at = Moment::new(at().now, Release(minor));
+        machines::check_capabilities(worker, &profile, at, &path()).map(|error| error.to_string())
+    };
+    let wrong = pool_of("metal", "amd64", "b@2.0.0");
+    assert_eq!(error(123, &wrong), None, "capabilities count since v1.124");
+    assert_eq!(
+        error(124, &wrong).as_deref(),
+        Some(
+            "version: Invalid value: \"2.0.0\": machine capabilities map[architecture:[amd64] host:[metal]] of machine type \
+             \"metal\" are not supported by machine image b:2.0.0"
+        )
+    );
+    for fine in [
+        pool_of("metal", "amd64", "b@1.0.0"),
+        pool_of("gone", "amd64", "b@2.0.0"),
+        pool_of("metal", "amd64", "b@9.0.0"),
+    ] {
+        assert_eq!(error(149, &fine), None);
     }
 }

@@ -26,6 +26,25 @@ pub(super) fn control_plane(errors: &mut Errors, shoot: &mut Shoot, context: &Co
     oidc(errors, shoot, context);
 }
 
+/// Fills in incomplete versions of the control plane and of pools.
+pub(super) fn default_versions(errors: &mut Errors, shoot: &mut Shoot, context: &Context<'_>) {
+    let versions = &context.cloud_profile.kubernetes.versions;
+    let mut complete =
+        |version: &mut String, path: Path| match default_kubernetes_version(versions, version, context.at, &path) {
+            Ok(Some(found)) => *version = found,
+            Ok(None) => {}
+            Err(error) => errors.push(error),
+        };
+    let spec = Path::new("spec");
+    complete(&mut shoot.spec.kubernetes.version, spec.child("kubernetes").child("version"));
+    for (index, worker) in shoot.spec.provider.workers.iter_mut().enumerate() {
+        let path = spec.child("provider").child("workers").index(index).child("kubernetes").child("version");
+        if let Some(version) = worker.kubernetes.as_mut().and_then(|kubernetes| kubernetes.version.as_mut()) {
+            complete(version, path);
+        }
+    }
+}
+
 /// Fills in an incomplete version of a pool, or checks a complete one.
 pub(super) fn pool(errors: &mut Errors, worker: &mut Worker, old: Option<&Worker>, context: &Context<'_>, path: &Path) {
     let versions = &context.cloud_profile.kubernetes.versions;

@@ -21,6 +21,8 @@ pub struct Gates {
     pub version_classification_lifecycle: bool,
     /// `DisableNginxIngressInShoot`
     pub disable_nginx_ingress_in_shoot: bool,
+    /// `CloudProfileCapabilities`
+    pub cloud_profile_capabilities: bool,
     /// Release of the gardener-apiserver.
     pub release: Release,
 }
@@ -38,6 +40,7 @@ impl Default for Gates {
             credentials_rotation_without_workers_rollout: false,
             version_classification_lifecycle: false,
             disable_nginx_ingress_in_shoot: false,
+            cloud_profile_capabilities: false,
             release: DOCUMENTED,
         }
     }
@@ -55,6 +58,7 @@ impl Gates {
             ),
             version_classification_lifecycle: gate_is_on(version, "VersionClassificationLifecycle", None),
             disable_nginx_ingress_in_shoot: gate_is_on(version, "DisableNginxIngressInShoot", None),
+            cloud_profile_capabilities: gate_is_on(version, "CloudProfileCapabilities", None),
             release: version.served_release(),
         }
     }

@@ -39,7 +39,7 @@ pub(crate) fn maintenance(vector: &Value) -> Verdict {
         "default_image" => {
             let architecture = input["architecture"].as_str().unwrap_or("amd64");
             let worker = worker(&input["requested"], architecture, input["inPlace"] == true);
-            match default_image(&worker, None, &images(&input["images"]), at, &path) {
+            match default_image(&worker, None, &offering(&input["images"]), at, &path) {
                 Ok(image) => Verdict::Actual(json!({"image": {"name": image.name, "version": image.version}})),
                 Err(error) => Verdict::Compared(one(&error, &expected["error"])),
             }
@@ -52,7 +52,7 @@ pub(crate) fn maintenance(vector: &Value) -> Verdict {
                 .then(|| worker(&input["oldImage"], architecture, in_place));
             let unchanged = old.as_ref().is_some_and(|old| old.machine == new.machine);
             let is_update = input["operation"] == "update";
-            let images = images(&input["images"]);
+            let images = offering(&input["images"]);
             let error = check_image(&new, old.as_ref(), &images, is_update, at, &path).filter(|_| !unchanged);
             let errors: Vec<FieldError> = error.into_iter().collect();
             Verdict::Compared(compare(&errors, &expected["errors"]))
@@ -78,8 +78,14 @@ pub(crate) fn rollout(vector: &Value) -> Verdict {
         .then(|| worker(&json!({"name": "gardenlinux", "version": input["currentVersion"]}), "amd64", true));
     let path = Path::new("machine").child("image");
     let at = documented("2025-06-15T12:00:00Z".parse().expect("an instant"));
-    let allowed = check_image(&new, old.as_ref(), &images, true, at, &path).is_none();
+    let profile = CloudProfileSpec { machine_images: images, ..CloudProfileSpec::default() };
+    let allowed = check_image(&new, old.as_ref(), &profile, true, at, &path).is_none();
     Verdict::Actual(json!({ "allowed": allowed }))
+}
+
+/// A CloudProfile that offers images only.
+fn offering(list: &Value) -> CloudProfileSpec {
+    CloudProfileSpec { machine_images: images(list), ..CloudProfileSpec::default() }
 }
 
 /// An error against {`type`, `value`, `detail`}.

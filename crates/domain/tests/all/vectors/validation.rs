@@ -59,6 +59,7 @@ const GATES: Gates = Gates {
     credentials_rotation_without_workers_rollout: false,
     version_classification_lifecycle: false,
     disable_nginx_ingress_in_shoot: false,
+    cloud_profile_capabilities: false,
     release: DOCUMENTED,
 };
 

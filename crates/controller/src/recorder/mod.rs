@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Events about objects (`core/v1` Event), counted and aggregated as client-go does.
+//! Events about objects, in one of two forms: Events of `core/v1`, counted and aggregated as client-go does, or Events of
+//! `events.k8s.io/v1` with an action and [`series`].
 //!
-//! Source: client-go tools/record/{event,events_cache}.go.
+//! Source: client-go tools/record/{event,events_cache}.go, tools/events/event_recorder.go.
+
+mod series;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use apimachinery::fnv::fnv64;
-use apimachinery::meta::Time;
+use apimachinery::meta::{MicroTime, Time};
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::BoxFuture;
 use http::Method;
@@ -33,6 +36,28 @@ impl EventType {
         match self {
             Self::Normal => "Normal",
             Self::Warning => "Warning",
+        }
+    }
+}
+
+/// Action that a controller took or that failed, as an Event of `events.k8s.io` tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Action {
+    /// `Reconcile`
+    Reconcile,
+    /// `Delete`
+    Delete,
+    /// `Migrate`
+    Migrate,
+}
+
+impl Action {
+    /// As it is written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reconcile => "Reconcile",
+            Self::Delete => "Delete",
+            Self::Migrate => "Migrate",
         }
     }
 }
@@ -73,7 +98,7 @@ impl ObjectRef {
         if self.namespace.is_empty() { "default" } else { &self.namespace }
     }
 
-    /// As the field `involvedObject`; empty fields are left out.
+    /// As the field `involvedObject` or `regarding`; empty fields are left out.
     fn to_tree(&self) -> Value {
         let fields = [
             ("kind", &self.kind),
@@ -221,6 +246,8 @@ pub struct Recorder {
     cluster: Arc<str>,
     source: Arc<str>,
     correlator: Arc<Mutex<Correlator>>,
+    /// Series of Events with actions; `None`: the recorder writes Events of `core/v1` only.
+    series: Option<Arc<Mutex<series::Cache>>>,
 }
 
 impl Recorder {
@@ -231,7 +258,62 @@ impl Recorder {
 
     /// A recorder with another source than the component's name: a controller's, `shoot-scheduler`.
     pub fn named(context: &Context, cluster: &str, source: &str) -> Self {
-        Self { context: context.clone(), cluster: cluster.into(), source: source.into(), correlator: Arc::default() }
+        Self {
+            context: context.clone(),
+            cluster: cluster.into(),
+            source: source.into(),
+            correlator: Arc::default(),
+            series: None,
+        }
+    }
+
+    /// Chooses the form of Events that have an action: `events.k8s.io/v1`, or `core/v1` without the action.
+    #[must_use]
+    pub fn with_actions(self, has_actions: bool) -> Self {
+        Self { series: has_actions.then(Arc::default), ..self }
+    }
+
+    /// Writes an Event with an action. In the form of `events.k8s.io/v1` an Event that differs from one of the last 6
+    /// minutes in its message only raises the count of that one's series.
+    pub fn publish_action<'a>(
+        &'a self,
+        about: &'a ObjectRef,
+        type_: EventType,
+        reason: &'a str,
+        action: Action,
+        message: &'a str,
+    ) -> BoxFuture<'a, Result<(), Error>> {
+        let Some(series) = &self.series else { return self.publish(about, type_, reason, message) };
+        Box::pin(async move {
+            let now = self.context.clock.now();
+            trace(about, type_, reason, message);
+            let key = series::Key { about: about.clone(), type_, reason: reason.to_owned(), action };
+            let entry = series.lock().observe(&key, message, now, self.jitter(about));
+            if entry.count > 1 {
+                let patch = json!({"series": series_tree(&entry)});
+                match self.patch(format!("{}/{}", self.series_path(about), entry.name), &patch).await {
+                    Err(error) if error.is_not_found() => {}
+                    result => return result,
+                }
+            }
+            let mut event = json!({
+                "apiVersion": "events.k8s.io/v1",
+                "kind": "Event",
+                "metadata": {"name": entry.name, "namespace": about.event_namespace()},
+                "eventTime": MicroTime(entry.first),
+                "reportingController": &*self.source,
+                "reportingInstance": format!("{}-{}", self.source, self.context.identity.instance),
+                "action": action.as_str(),
+                "reason": reason,
+                "regarding": about.to_tree(),
+                "note": entry.note,
+                "type": type_.as_str(),
+            });
+            if entry.count > 1 {
+                event["series"] = series_tree(&entry);
+            }
+            self.post(self.series_path(about), &event).await
+        })
     }
 
     /// Writes an Event, or raises the count of an equal one. After 10 that differ only in their messages within 10
@@ -245,14 +327,11 @@ impl Recorder {
     ) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let now = self.context.clock.now();
-            let (kind, namespace, name, type_text) = (&*about.kind, &*about.namespace, &*about.name, type_.as_str());
-            tracing::info!(kind, namespace, name, "type" = type_text, reason, note = message, "Event occurred");
+            trace(about, type_, reason, message);
             // The version of the object is no part of what makes Events equal.
             let identity = ObjectRef { resource_version: String::new(), ..about.clone() };
             let kind = Kind { about: identity, type_, reason: reason.to_owned() };
-            let key = format!("{}/{}/{}", self.cluster, about.event_namespace(), about.name);
-            // Sources that write at one instant about one object get different names, as real clocks would give them.
-            let jitter = self.context.random.below(1_000_000, "event-name", &key, fnv64(self.source.bytes())) as i64;
+            let jitter = self.jitter(about);
             let Some(entry) = self.lock().correlate(&kind, message, now, jitter) else { return Ok(()) };
             if entry.count > 1 {
                 match self.raise(about, &entry, now).await {
@@ -266,9 +345,7 @@ impl Recorder {
 
     async fn raise(&self, about: &ObjectRef, entry: &Entry, now: DateTime<Utc>) -> Result<(), Error> {
         let patch = json!({"count": entry.count, "lastTimestamp": Time::from(now), "message": entry.message});
-        let path = format!("{}/{}", self.path(about), entry.name);
-        let body = ("application/strategic-merge-patch+json", patch.to_string().into_bytes());
-        request::send(&self.context, Method::PATCH, path, Some(body)).await.map(drop)
+        self.patch(format!("{}/{}", self.path(about), entry.name), &patch).await
     }
 
     async fn create(
@@ -295,8 +372,23 @@ impl Recorder {
             "reportingComponent": &*self.source,
             "reportingInstance": "",
         });
+        self.post(self.path(about), &event).await
+    }
+
+    /// Nanoseconds that give sources that write at one instant about one object different names, as real clocks would.
+    fn jitter(&self, about: &ObjectRef) -> i64 {
+        let key = format!("{}/{}/{}", self.cluster, about.event_namespace(), about.name);
+        self.context.random.below(1_000_000, "event-name", &key, fnv64(self.source.bytes())) as i64
+    }
+
+    async fn patch(&self, path: String, patch: &Value) -> Result<(), Error> {
+        let body = ("application/strategic-merge-patch+json", patch.to_string().into_bytes());
+        request::send(&self.context, Method::PATCH, path, Some(body)).await.map(drop)
+    }
+
+    async fn post(&self, path: String, event: &Value) -> Result<(), Error> {
         let body = ("application/json", event.to_string().into_bytes());
-        match request::send(&self.context, Method::POST, self.path(about), Some(body)).await {
+        match request::send(&self.context, Method::POST, path, Some(body)).await {
             // Like client-go: an Event that is there already, or whose namespace is going away, is not worth a retry.
             Err(error) if error.is_already_exists() || is_terminating(&error) => Ok(()),
             result => result.map(drop),
@@ -307,9 +399,23 @@ impl Recorder {
         format!("/clusters/{}/api/v1/namespaces/{}/events", self.cluster, about.event_namespace())
     }
 
+    fn series_path(&self, about: &ObjectRef) -> String {
+        format!("/clusters/{}/apis/events.k8s.io/v1/namespaces/{}/events", self.cluster, about.event_namespace())
+    }
+
     fn lock(&self) -> MutexGuard<'_, Correlator> {
         self.correlator.lock()
     }
+}
+
+fn trace(about: &ObjectRef, type_: EventType, reason: &str, message: &str) {
+    let (kind, namespace, name, type_) = (&*about.kind, &*about.namespace, &*about.name, type_.as_str());
+    tracing::info!(kind, namespace, name, "type" = type_, reason, note = message, "Event occurred");
+}
+
+/// As the field `series`.
+fn series_tree(entry: &series::Entry) -> Value {
+    json!({"count": entry.count, "lastObservedTime": MicroTime(entry.last)})
 }
 
 fn is_terminating(error: &Error) -> bool {
