@@ -11,14 +11,14 @@ use generic_apiserver::{RequestContext, Strategy};
 type Violations = Vec<FieldError>;
 type Create<K> = dyn Fn(&K) -> Violations + Send + Sync;
 type Update<K> = dyn Fn(&K, &K) -> Violations + Send + Sync;
-type Default<K> = dyn Fn(&mut K) + Send + Sync;
+type Defaults<K> = dyn Fn(&mut K) + Send + Sync;
 
 /// The functions that make up the behaviour of a kind.
 pub struct Rules<K> {
     create: Box<Create<K>>,
     update: Box<Update<K>>,
     status: fn(&K, &K) -> Violations,
-    default: Box<Default<K>>,
+    default: Box<Defaults<K>>,
     prepare: fn(&mut K),
     canonicalize: fn(&mut K),
     warnings: fn(&K) -> Vec<String>,

@@ -158,9 +158,12 @@ impl Chosen {
         self.version.minor() == (1, u64::from(self.release.0))
     }
 
-    /// Versions of the Shoots with their counts; `None` if each Shoot has the chosen version.
+    /// Versions of the Shoots with their counts; `None` if each Shoot has the chosen version, or a version of the requested
+    /// release.
     fn other(&self) -> Option<String> {
-        let is_chosen = |version: &GardenerVersion| *version == self.version;
+        let is_chosen = |version: &GardenerVersion| {
+            *version == self.version || self.reason == Reason::Asked && version.minor() == self.version.minor()
+        };
         if self.said.iter().all(|(version, ..)| is_chosen(version)) {
             return None;
         }

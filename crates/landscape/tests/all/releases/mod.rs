@@ -68,7 +68,7 @@ const FIELDS: &[(&str, &[Row])] = &[
         "CloudProfile/profile",
         &[
             (
-                "spec/kubernetes/versions/0/lifecycle",
+                "spec/kubernetes/versions/1/lifecycle",
                 r#"[{"classification": "supported"}, {"classification": "expired", "startTime": "2030-01-01T00:00:00Z"}]"#,
                 since(137),
             ),
@@ -122,14 +122,6 @@ const FIELDS: &[(&str, &[Row])] = &[
             ("spec/deployment/tolerations/0", r#"{"key": "a", "operator": "Exists"}"#, since(136)),
         ],
     ),
-    (
-        "ManagedSeed/managed",
-        &[
-            ("spec/gardenlet/deployment/enableHealthProbes", "false", since(149)),
-            ("spec/gardenlet/deployment/image/ref", "\"example.org/gardenlet:v1.140.0\"", since(140)),
-            ("spec/gardenlet/deployment/tolerations/0", r#"{"key": "a", "operator": "Exists"}"#, since(136)),
-        ],
-    ),
 ];
 
 const DOMAIN: &str = r#"{"type": "local", "domain": "internal.example.org",
@@ -164,9 +156,9 @@ fn set(tree: &mut Value, path: &str, value: &str) {
     *place = serde_json::from_str(value).expect("JSON");
 }
 
-/// The path of a field as an error names it.
+/// The path of a field as an error names it; a list for its first item.
 fn shown(path: &str) -> String {
-    let words = path.split('/').map(|word| match word.parse::<usize>() {
+    let words = path.strip_suffix("/0").unwrap_or(path).split('/').map(|word| match word.parse::<usize>() {
         Ok(index) => format!("[{index}]"),
         Err(_) => format!(".{word}"),
     });
@@ -175,7 +167,7 @@ fn shown(path: &str) -> String {
 
 /// Objects of a landscape, for which Kubernetes versions of its release are filled in.
 fn objects(preset: &Preset) -> Vec<Value> {
-    let text = OBJECTS.replace("OLD_VERSION", preset.following()).replace("NEW_VERSION", preset.newest());
+    let text = OBJECTS.replace("OLD_VERSION", preset.expiring()).replace("NEW_VERSION", preset.newest());
     let binding = if preset.has_credentials_binding() { "credentialsBindingName" } else { "secretBindingName" };
     let documents = text.replace("BINDING", binding);
     documents.split("\n---\n").map(|document| yaml::value(document).expect("YAML")).collect()
@@ -184,8 +176,8 @@ fn objects(preset: &Preset) -> Vec<Value> {
 /// Collection of an object's kind.
 fn collection(object: &Value) -> String {
     let kind = object["kind"].as_str().unwrap_or_default();
-    let (api_version, plural) =
-        (object["apiVersion"].as_str().unwrap_or_default(), format!("{}s", kind.to_lowercase()));
+    let plural = format!("{}{}", kind.to_lowercase(), if kind.ends_with('s') { "es" } else { "s" });
+    let api_version = object["apiVersion"].as_str().unwrap_or_default();
     let namespace = object["metadata"]["namespace"].as_str();
     let namespace = namespace.map_or_else(String::new, |namespace| format!("namespaces/{namespace}/"));
     format!("/clusters/garden/apis/{api_version}/{namespace}{plural}")
