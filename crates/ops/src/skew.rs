@@ -160,7 +160,7 @@ pub fn matrix(landscape: &Landscape, profile: Profile) -> Matrix {
     Matrix { rows: rows.collect(), components }
 }
 
-/// What is legal and unwise: notes W1 to W7, as far as they are about a running landscape. W2 is about none of our landscapes:
+/// Notes W1 to W7 about what is legal and unwise, as far as they are about a running landscape. W2 is about none of our landscapes:
 /// the cluster of gardener-operator is no Seed. W4 and W7 are about the minor after the newest gardener-apiserver. W3 is about
 /// the version that is emulated: Shoots outside of its list go on in profile `documents`, and fail in profile `upstream`.
 pub fn unwise(

@@ -161,9 +161,11 @@ mod tests {
                 (Some(Finding::passed("AutomaticCredentialsRotationPossible", "m")), false),
                 (Some(Finding::failed("MaintenanceWindowDuringHibernation", "m")), true),
             ] {
+                let operation = last_operation(OperationType::Reconcile, "Succeeded", 100, "", Time::default());
                 let inputs = Inputs {
                     is_hibernated,
                     is_control_plane_running: true,
+                    last_operation: Some(&operation),
                     automatic_rotation: finding.as_ref(),
                     ..Inputs::default()
                 };

@@ -149,7 +149,7 @@ pub fn apply_to_shoots(shoots: &mut [Shoot], auto: &[Auto]) -> Result<(), Error>
 pub struct Refused {
     /// Refusal of the API server.
     pub what: String,
-    /// What to do; empty if there is nothing to say.
+    /// Advice; empty if there is nothing to say.
     pub advice: &'static str,
     /// True if the profile has stages: they mean something only if they are accepted.
     pub is_of_stages: bool,

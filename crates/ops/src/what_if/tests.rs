@@ -98,7 +98,7 @@ fn staged(versions: &[&str]) -> CloudProfile {
     profile
 }
 
-/// What comes of what-ifs, `--classify` with `@` or without a date, else `--expire`: the first version and its stages, or
+/// Result of what-ifs, `--classify` with `@` or without a date, else `--expire`: the first version and its stages, or
 /// `error: ` and why, or refusals.
 fn stages_after(versions: &[&str], what_ifs: &[&str]) -> Vec<String> {
     let mut profiles = [staged(versions)];
