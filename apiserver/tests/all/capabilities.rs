@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use crate::support::{Garden, run, shoot};
 
 const PROFILE: &str = "/apis/core.gardener.cloud/v1beta1/cloudprofiles/local";
-const OWN: &str = "/apis/core.gardener.cloud/v1beta1/namespaces/garden-demo/namespacedcloudprofiles/own";
 
 /// Options of a release, with gate `CloudProfileCapabilities` as given or as the release has it.
 fn options(minor: u64, gate: Option<bool>) -> Options {
@@ -49,7 +48,7 @@ fn with_capabilities(minor: u64) -> Value {
 #[test]
 fn pools_are_judged_by_capabilities_since_their_release() {
     run(async {
-        for (minor, is_judged) in [(120, false), (124, true), (127, true), (128, true), (149, true)] {
+        for (minor, is_judged) in [(120, false), (124, true), (127, true), (128, true)] {
             let garden = garden(minor, Some(true)).await;
             let profile = garden.merge(PROFILE, &with_capabilities(minor)).await.accepted();
             assert_eq!(
@@ -80,96 +79,30 @@ fn pools_are_judged_by_capabilities_since_their_release() {
 #[test]
 fn default_images_fit_since_their_release() {
     run(async {
-        for (minor, expected) in [(125, "934.8.0"), (149, "934.8.0")] {
-            let garden = garden(minor, Some(true)).await;
-            garden.merge(PROFILE, &with_capabilities(minor)).await.accepted();
-            let created = garden.post(&shoot("local", "1.27.1")).await.accepted();
-            assert_eq!(created["spec"]["provider"]["workers"][0]["machine"]["image"]["version"], expected, "{minor}");
-            assert_eq!(created["spec"]["provider"]["workers"][0]["machine"]["architecture"], "amd64");
-        }
+        let garden = garden(125, Some(true)).await;
+        garden.merge(PROFILE, &with_capabilities(125)).await.accepted();
+        let created = garden.post(&shoot("local", "1.27.1")).await.accepted();
+        let machine = &created["spec"]["provider"]["workers"][0]["machine"];
+        assert_eq!((&machine["image"]["version"], &machine["architecture"]), (&json!("934.8.0"), &json!("amd64")));
     });
 }
 
 #[test]
 fn profiles_with_capabilities_need_the_gate() {
     run(async {
-        for (minor, field, is_on) in
-            [(127, "capabilities", false), (145, "machineCapabilities", false), (146, "", true)]
-        {
-            let garden = garden(minor, None).await;
-            let answer = garden.merge(PROFILE, &with_capabilities(minor)).await;
-            if is_on {
-                answer.accepted();
-                continue;
-            }
-            answer.refused(
-                422,
-                &format!(
-                    "CloudProfile.core.gardener.cloud \"local\" is invalid: spec.{field}: Forbidden: {field} are not \
-                     allowed with disabled CloudProfileCapabilities feature gate"
-                ),
-            );
-        }
-    });
-}
-
-#[test]
-fn stored_capabilities_count_after_the_gate_is_turned_off() {
-    run(async {
-        let on = garden(140, Some(true)).await;
-        on.merge(PROFILE, &with_capabilities(140)).await.accepted();
-        let off = on.beside(&options(140, Some(false)));
-        let created = off.post(&shoot("local", "1.27.1")).await.accepted();
-        assert_eq!(created["spec"]["provider"]["workers"][0]["machine"]["image"]["version"], "934.8.0");
-        let answer = off.merge(PROFILE, &json!({"metadata": {"labels": {"a": "b"}}})).await;
-        answer.refused(
+        let garden = garden(127, None).await;
+        garden.merge(PROFILE, &with_capabilities(127)).await.refused(
             422,
-            "CloudProfile.core.gardener.cloud \"local\" is invalid: spec.machineCapabilities: Forbidden: \
-             machineCapabilities are not allowed with disabled CloudProfileCapabilities feature gate",
+            "CloudProfile.core.gardener.cloud \"local\" is invalid: spec.capabilities: Forbidden: capabilities are not \
+             allowed with disabled CloudProfileCapabilities feature gate",
         );
-        // Without definitions the capabilities of types and images are removed.
-        let legacy = off.merge(PROFILE, &json!({"spec": {"machineCapabilities": null}})).await.accepted();
-        assert_eq!(legacy["spec"]["machineTypes"][0]["capabilities"], Value::Null);
-        assert_eq!(legacy["spec"]["machineImages"][0]["versions"][0]["architectures"], json!(["amd64"]));
-    });
-}
-
-#[test]
-fn namespaced_profiles_inherit_capabilities() {
-    run(async {
-        let garden = garden(149, None).await;
-        garden.merge(PROFILE, &with_capabilities(149)).await.accepted();
-        let own = |versions: Value| {
-            json!({
-                "apiVersion": "core.gardener.cloud/v1beta1",
-                "kind": "NamespacedCloudProfile",
-                "metadata": {"name": "own", "namespace": "garden-demo"},
-                "spec": {
-                    "parent": {"kind": "CloudProfile", "name": "local"},
-                    "machineImages": [{"name": "gardenlinux", "versions": versions}],
-                },
-            })
-        };
-        let date = "2030-01-01T00:00:00Z";
-        let again =
-            json!([{"version": "934.8.0", "expirationDate": date, "capabilityFlavors": [{"architecture": ["amd64"]}]}]);
-        let text = "spec.machineImages[0].versions[0].capabilityFlavors: Forbidden: must not provide capabilities to an \
-                    extended machine image in NamespacedCloudProfile";
-        garden.post(&own(again)).await.refused(500, text);
-        let unregistered =
-            json!([{"version": "2000.0.0", "capabilityFlavors": [{"architecture": ["amd64"], "host": ["x"]}]}]);
-        let answer = garden.post(&own(unregistered)).await;
-        let message = answer.body["message"].as_str().unwrap_or_default();
-        assert!(message.contains("capabilityFlavors[0].host[0]: Unsupported value: \"x\""), "{message}");
-        garden.post(&own(json!([{"version": "934.8.0", "expirationDate": date}]))).await.accepted();
-        assert_eq!(garden.get(OWN).await["spec"]["machineImages"][0]["versions"][0]["capabilityFlavors"], Value::Null);
     });
 }
 
 #[test]
 fn static_validation_comes_before_judgement_since_its_release() {
     run(async {
-        for (minor, code) in [(132, 403), (133, 422), (149, 422)] {
+        for (minor, code) in [(132, 403), (133, 422)] {
             let garden = garden(minor, None).await;
             let mut sent = shoot("local", "1.27.1");
             sent["spec"]["region"] = json!("nowhere");
@@ -180,22 +113,5 @@ fn static_validation_comes_before_judgement_since_its_release() {
             let answer = garden.post(&sent).await;
             assert_eq!(answer.code, 403, "v1.{minor}: {}", answer.body);
         }
-    });
-}
-
-#[test]
-fn architecture_of_a_pool_is_that_of_its_machine_type_since_its_release() {
-    run(async {
-        let patch = json!({"spec": {
-            "machineTypes": [{"name": "local", "cpu": "1", "gpu": "0", "memory": "8Gi", "architecture": "arm64"}],
-            "machineImages": [{"name": "gardenlinux", "versions": [{"version": "1096.1.0", "architectures": ["arm64"]}]}],
-        }});
-        let old = garden(148, None).await;
-        old.merge(PROFILE, &patch).await.accepted();
-        assert_eq!(old.post(&shoot("local", "1.27.1")).await.code, 403);
-        let new = garden(149, None).await;
-        new.merge(PROFILE, &patch).await.accepted();
-        let created = new.post(&shoot("local", "1.27.1")).await.accepted();
-        assert_eq!(created["spec"]["provider"]["workers"][0]["machine"]["architecture"], "arm64");
     });
 }

@@ -352,6 +352,7 @@ mod tests {
     }
 
     #[test]
+    #[rustfmt::skip]
     fn definitions_are_unique_and_have_an_architecture() {
         let definitions = |list: &str| format!("[{list}]");
         let architecture = r#"{"name": "architecture", "values": ["amd64"]}"#;
@@ -409,6 +410,7 @@ mod tests {
     }
 
     #[test]
+    #[rustfmt::skip]
     fn types_and_flavors_have_registered_values_and_one_architecture() {
         let typed = r#"{"capabilities": {"architecture": ["amd64"]}}"#;
         for (definitions, version, machine_type, expected) in [
@@ -479,6 +481,7 @@ mod tests {
     }
 
     #[test]
+    #[rustfmt::skip]
     fn texts_of_the_first_generation_are_those_of_its_releases() {
         let typed = r#"{"capabilities": {"architecture": ["amd64"]}}"#;
         let sets = r#"{"capabilitySets": [{"architecture": ["amd64", "arm64"]}]}"#;

@@ -21,7 +21,7 @@ use chrono::{DateTime, Utc};
 use clock::Random;
 use domain::admission::Refusal;
 use domain::admission::namespaced_cloud_profile::check_namespaced;
-use domain::admission::shoot::{default_architectures, default_image, default_kubernetes_version};
+use domain::admission::shoot::{default_image, default_kubernetes_version};
 use domain::cloud_profile;
 use domain::profile::Profile;
 use domain::release::Release;
@@ -363,7 +363,6 @@ fn complete_versions(
             complete(version, &workers.index(index).child("kubernetes").child("version"));
         }
     }
-    default_architectures(shoot, offer, at.release);
     for (index, worker) in shoot.spec.provider.workers.iter_mut().enumerate() {
         let image = worker.machine.image.as_ref();
         let (name, version) = image.map_or(("", ""), |one| (&one.name, one.version.as_deref().unwrap_or_default()));

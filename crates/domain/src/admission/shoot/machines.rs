@@ -11,26 +11,9 @@ use super::super::Operation;
 use super::{Context, Errors, versions};
 use crate::capabilities::{self, machine_type_architecture, supports_architecture};
 use crate::cloud_profile::{self, machine_image_version};
-use crate::release::{Release, Releases};
 use crate::validation::meta::invalid_unquoted;
 use crate::validation::shoot::is_in_place;
 use crate::versions::{Constraint, Moment, Operator, Version, compare_versions, default_machine_image};
-
-/// Releases that take the architecture of a pool from its machine type; older ones have a default of the API, amd64.
-const ARCHITECTURE_IS_THAT_OF_TYPE: Releases = Releases::since(149);
-
-/// Fills in the CPU architectures of pools, where defaults of the API leave that to admission.
-pub fn default_architectures(shoot: &mut Shoot, profile: &CloudProfileSpec, release: Release) {
-    if !ARCHITECTURE_IS_THAT_OF_TYPE.contain(release) {
-        return;
-    }
-    let registered = capabilities::registered(profile);
-    for machine in shoot.spec.provider.workers.iter_mut().map(|worker| &mut worker.machine) {
-        let machine_type = cloud_profile::machine_type(profile, &machine.r#type);
-        let architecture = machine_type.and_then(|one| machine_type_architecture(one, registered)).unwrap_or("amd64");
-        machine.architecture.get_or_insert_with(|| architecture.to_owned());
-    }
-}
 
 /// Fills in the images of pools; the old image is kept rather than a newer one taken.
 pub(super) fn default_images(shoot: &mut Shoot, context: &Context<'_>) -> Errors {

@@ -10,7 +10,7 @@ mod scheduling;
 mod tests;
 mod versions;
 
-pub use self::machines::{check_image, default_architectures, default_image};
+pub use self::machines::{check_image, default_image};
 pub use self::scheduling::taints_are_tolerated;
 pub use self::versions::{check_kubernetes_version, default_kubernetes_version};
 
@@ -108,7 +108,7 @@ pub const fn judges_after_validation(release: Release) -> bool {
     JUDGES_AFTER_VALIDATION.contain(release)
 }
 
-/// Fills in tasks, networks, versions, CPU architectures and images of a Shoot, and judges nothing else.
+/// Fills in tasks, networks, versions and images of a Shoot, and judges nothing else.
 ///
 /// # Errors
 /// 403 for all that cannot be filled in.
@@ -120,7 +120,6 @@ pub fn fill_in(shoot: &mut Shoot, context: &Context<'_>) -> Result<(), Refusal> 
     networks::default_networks(shoot, context.seed);
     let mut errors = Errors::new();
     versions::default_versions(&mut errors, shoot, context);
-    machines::default_architectures(shoot, context.cloud_profile, context.at.release);
     errors.extend(machines::default_images(shoot, context));
     Refusal::unless_empty(&errors)
 }

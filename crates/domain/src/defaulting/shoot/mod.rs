@@ -191,14 +191,9 @@ fn with_workers(spec: &mut ShootSpec, release: Release) {
     }
 }
 
-/// Pools have CPU architecture amd64 by default; later releases fill it in by the machine type, in admission.
-const HAS_DEFAULT_ARCHITECTURE: Releases = Releases::until(149);
-
 /// Fills defaults of one worker pool. Before 1.125 the manual in-place strategy overwrites given numbers.
 fn worker(worker: &mut Worker, release: Release) {
-    if HAS_DEFAULT_ARCHITECTURE.contain(release) {
-        worker.machine.architecture.get_or_insert_with(|| "amd64".to_owned());
-    }
+    worker.machine.architecture.get_or_insert_with(|| "amd64".to_owned());
     worker.cri.get_or_insert_with(|| CRI { name: "containerd".to_owned(), container_runtimes: Vec::new() });
     if let Some(kubelet) = worker.kubernetes.as_mut().and_then(|kubernetes| kubernetes.kubelet.as_mut()) {
         swap(kubelet);
