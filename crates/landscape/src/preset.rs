@@ -82,11 +82,6 @@ impl Preset {
         &self.versions[1]
     }
 
-    /// Newest Kubernetes version.
-    pub fn newest(&self) -> &str {
-        &self.versions[self.versions.len() - 1]
-    }
-
     /// Start of a demonstration: the evening before the expiration.
     pub fn start(&self) -> DateTime<Utc> {
         self.expiration - BEFORE_EXPIRATION

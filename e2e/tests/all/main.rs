@@ -26,4 +26,3 @@ mod support;
 mod time;
 mod trouble;
 mod upgrade;
-mod upgrade_all;

@@ -18,7 +18,6 @@ mod node_rollout;
 mod pages;
 mod past;
 mod profiles;
-mod releases;
 mod rotation;
 mod scheduling;
 mod seed_lifecycle;
