@@ -93,7 +93,7 @@ pub fn check(pool: &str, namespace: &str, machine_deployments: usize, release: R
 /// True if a MachineDeployment of a pool has the annotation of the pool's last pending roll-out, or needs none: a copy of a
 /// MachineDeployment may be older than the Shoot that tells of the roll-out.
 pub fn is_annotated(shoot: &Shoot, pool: &str, deployment: &MachineDeployment) -> bool {
-    let last = pending(&shoot.status).iter().filter(|rollout| rollout.name == pool).last();
+    let last = pending(&shoot.status).iter().rfind(|rollout| rollout.name == pool);
     let Some(time) = last.and_then(|rollout| rollout.last_initiation_time) else { return true };
     let annotated = deployment.spec.template.metadata.annotation(ANNOTATION);
     annotated == Some(&annotation_value(time)) || deployment.metadata.creation_timestamp >= time
