@@ -21,6 +21,7 @@ mod profiles;
 mod rotation;
 mod scheduling;
 mod seed_lifecycle;
+mod stages;
 mod start;
 mod story;
 mod support;
