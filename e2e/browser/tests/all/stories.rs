@@ -316,6 +316,48 @@ fn a_what_if_is_dragged_and_what_it_says_comes_true_when_it_is_applied() {
 }
 
 #[test]
+fn the_start_of_a_stage_is_dragged_and_applied() {
+    let range = |stage: &str| format!("input[type=range][data-version='kubernetes/1.26.4'][data-stage='{stage}']");
+    let shown = |text: &str| format!("document.querySelector('#pictures svg').textContent.includes('{text}')");
+    with_browser("stages", |browser| async move {
+        let sandbox = evening("stages", &["--gardener-version", "v1.149.0"]);
+        let gate = "featureGates.VersionClassificationLifecycle=true";
+        sandbox.terrarium(&["config", "set", "gardener-apiserver", gate]);
+        offer(
+            &sandbox,
+            r#"[{"version":"1.27.1","lifecycle":[{"classification":"supported"}]},
+                {"version":"1.26.4","lifecycle":[{"classification":"supported"},
+                    {"classification":"deprecated","startTime":"2023-08-20T00:00:00Z"},
+                    {"classification":"expired","startTime":"2023-12-31T00:00:00Z"}]}]"#,
+        );
+        browser.log_in(&sandbox, &[]).await;
+        browser.open("versions/local").await;
+        for band in ["supported from", "deprecated from 2023-08-20", "expired from 2023-12-31"] {
+            browser.until(band, &shown(band)).await;
+        }
+        browser.open("forecast").await;
+        browser.drag_to_leave(&range("deprecated"), 0.26, 0.5).await;
+        let address = browser.address().await;
+        assert!(address.contains("classify=kubernetes%2F1.26.4%3Ddeprecated%402023-09-"), "{address}");
+        browser.drag_to_leave(&range("expired"), 0.99, 0.9).await;
+        browser.until_text("#difference", "Newly forced: 1: garden-demo/local").await;
+        let unchanged =
+            ["get", "cloudprofile", "local", "-o", "jsonpath={.spec.kubernetes.versions[1].lifecycle[2].startTime}"];
+        assert_eq!(garden(&sandbox, &unchanged), "2023-12-31T00:00:00Z", "a what-if changes nothing");
+        browser.follow("#difference button[value=look]").await;
+        browser.until_text("main", "kubernetes 1.26.4: deprecated from 2023-09-").await;
+        browser.follow("#difference button[value=apply]").await;
+        browser.until_at("versions/local").await;
+        let start = garden(&sandbox, &unchanged);
+        assert!(start.starts_with("2023-10-"), "{start}");
+        // On the page of the versions a stage is dragged, too, and its change is looked at.
+        browser.drag_to_leave(&range("expired"), 0.24, 0.5).await;
+        browser.until_text("main", "kubernetes 1.26.4: expired from 2024-").await;
+        sandbox
+    });
+}
+
+#[test]
 fn an_illegal_version_of_a_component_shows_the_rule() {
     let version = |component: &str| format!("#image-runtime-gardener-{component}");
     let set = |component: &str| format!("form:has({}) button", version(component));
