@@ -275,7 +275,6 @@ mod tests {
             "AutomaticCredentialsRotationPossible",
             "SelfHostedShootExposure",
             "VersionClassificationLifecycle",
-            "CloudProfileCapabilities",
             "DisableNginxIngressInShoot",
             "rotate-etcd-encryption-key",
             "DNSServiceMigrationReady",

@@ -66,8 +66,8 @@ pub(crate) struct Arguments {
     /// When unchanged Shoots are reconciled: once a day in their maintenance time window, or every hour
     #[arg(long, value_enum, default_value_t = SyncMode::Window)]
     sync: SyncMode,
-    /// Landscape time at the start [default: 2023-07-27T20:00:00Z, or the evening of the day of a newer release; with manifests the evening before the
-    /// first of their versions expires]
+    /// Landscape time at the start [default: 2023-07-27T20:00:00Z, or the evening of the day of a newer release; with
+    /// manifests the evening before the first of their versions expires]
     #[arg(long, value_name = "T")]
     start_time: Option<When>,
     /// Where the requirements documents and upstream's code differ: which of them holds

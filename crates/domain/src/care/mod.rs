@@ -5,7 +5,8 @@
 //! change although no input does ([`Judged::changes_at`]).
 //!
 //! **Tour.** [`conditions`] how a check's outcome becomes a condition; [`nodes`] the checks behind `EveryNodeReady`;
-//! [`components`] those behind the others; [`constraints`], and [`automatic_rotation`] one of them; [`label`] `shoot.gardener.cloud/status`.
+//! [`components`] those behind the others; [`constraints`], and [`automatic_rotation`] one of them; [`label`]
+//! `shoot.gardener.cloud/status`.
 //!
 //! Source: pkg/gardenlet/controller/shoot/care, pkg/apis/core/v1beta1/helper/condition.go @ v1.120.0.
 

@@ -2,7 +2,8 @@
 //! A forecast tells what the landscape does: the same versions, failures, migrations and operations of the same Shoots at
 //! the same instants, and nodes are replaced or restarted when it says so.
 //!
-//! Each seed makes a world of its own, of one of nine releases of Gardener, which lives for 60 days while its CloudProfiles change and people edit its Shoots
+//! Each seed makes a world of its own, of one of nine releases of Gardener, which lives for 60 days while its CloudProfiles
+//! change and people edit its Shoots
 //! ([`world`], [`edits`], [`life`]). Of each Shoot a forecast is made from the object as it stands, up to its next edit,
 //! and compared with what the log tells of that stretch ([`story`]).
 //!
