@@ -482,7 +482,11 @@ Reconcile  Succeeded  migrate  => Migrate
         let stopped = GardenletSettings { is_stopped: true, ..GardenletSettings::default() };
         let mut confined = shoot("confine", "Succeeded", "-");
         confined.metadata.generation = 2;
-        for shoot in [shoot("-", "-", "-"), shoot("deleted", "Succeeded", "-"), shoot("-", "Error", "-"), confined] {
+        let mut shoots = vec![confined];
+        shoots.extend(
+            [("-", "-"), ("deleted", "Succeeded"), ("-", "Error")].map(|(state, last)| shoot(state, last, "-")),
+        );
+        for shoot in shoots {
             let usual = schedule(&shoot, &GardenletSettings::default(), now);
             assert!(usual.reconcile_now);
             assert_eq!(schedule(&shoot, &stopped, now), Schedule { reconcile_now: false, ..usual });

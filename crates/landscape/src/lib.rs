@@ -27,5 +27,5 @@ pub use bootstrap::{prepare, prepare_clusters, prepare_extensions};
 pub use component::Component;
 pub use failure::Failure;
 pub use landscape::{Counts, Landscape, Line, Memory};
-pub use options::{GARDENER_VERSION, Options, Sync};
+pub use options::{GARDENER_VERSION, INTERNAL_DOMAIN, Options, Sync};
 pub use start::DEFAULT_DOMAIN;

@@ -59,8 +59,8 @@ pub async fn running(context: &Context) -> Result<Option<String>, controller::Er
     // A landscape without gardener-operator has no such kind.
     let gardens = Api::<Garden>::all(context, cluster::RUNTIME).list(&all).await.map(|(gardens, _)| gardens);
     let mut landscape = lease::landscape(leases.iter().map(|lease| &lease.metadata), "");
-    let gardens = gardens.unwrap_or_default().into_iter();
-    landscape.garden = gardens.filter_map(|garden| Some(garden.status.gardener?.version)).next();
+    let mut gardens = gardens.unwrap_or_default().into_iter();
+    landscape.garden = gardens.find_map(|garden| Some(garden.status.gardener?.version));
     Ok(landscape.gardener().map(str::to_owned))
 }
 

@@ -40,7 +40,7 @@ pub fn automatic_rotation(shoot: &Shoot, at: Moment) -> Option<(Finding, Option<
         Finding::passed("AutomaticCredentialsRotationPossible", text)
     };
     // Another window or another activation is the next one from then on.
-    let (hibernation, wake_up) = hibernation::next_activations(shoot, at.now).unwrap_or_default();
+    let [hibernation, wake_up] = hibernation::next_activations(shoot, at.now).unwrap_or_default();
     let window = nominal_window(shoot.spec.maintenance.as_ref()).map(|window| next_window(window, at.now).0);
     let next = [hibernation, wake_up, window].into_iter().flatten().min();
     Some((finding, next.map(|next| next + TimeDelta::nanoseconds(1))))
@@ -63,7 +63,7 @@ fn next_window(window: crate::window::Window, now: DateTime<Utc>) -> (DateTime<U
 fn is_hibernated_in_next_window(shoot: &Shoot, now: DateTime<Utc>) -> bool {
     let has_window = shoot.spec.maintenance.as_ref().is_some_and(|maintenance| maintenance.time_window.is_some());
     let window = nominal_window(shoot.spec.maintenance.as_ref()).filter(|_| has_window);
-    let (Some(window), Some((hibernation, wake_up))) = (window, hibernation::next_activations(shoot, now)) else {
+    let (Some(window), Some([hibernation, wake_up])) = (window, hibernation::next_activations(shoot, now)) else {
         return false;
     };
     let (begin, end) = next_window(window, now);

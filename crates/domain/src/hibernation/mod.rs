@@ -96,15 +96,15 @@ pub fn decide(shoot: &Shoot, gardener_version: &str, deadline: TimeDelta, now: D
     Some(Decision { switch: latest.map(|(_, switch)| switch), next })
 }
 
-/// Next activations that hibernate and that wake up a Shoot; `None` if a schedule does not parse.
-pub fn next_activations(shoot: &Shoot, now: DateTime<Utc>) -> Option<(Option<DateTime<Utc>>, Option<DateTime<Utc>>)> {
+/// Next activations that hibernate and that wake up a Shoot, in this order; `None` if a schedule does not parse.
+pub fn next_activations(shoot: &Shoot, now: DateTime<Utc>) -> Option<[Option<DateTime<Utc>>; 2]> {
     let schedules = shoot.spec.hibernation.as_ref().map_or(&[][..], |hibernation| &hibernation.schedules);
     let parsed = parse(schedules)?;
     let next = |wanted| {
         let own = parsed.iter().filter(|(_, _, switch)| *switch == wanted);
         own.filter_map(|(schedule, zone, _)| schedule.next(now, *zone)).min()
     };
-    Some((next(Switch::Hibernate), next(Switch::WakeUp)))
+    Some([next(Switch::Hibernate), next(Switch::WakeUp)])
 }
 
 fn parse(schedules: &[HibernationSchedule]) -> Option<Vec<(Schedule, Tz, Switch)>> {

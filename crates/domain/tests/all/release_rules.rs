@@ -364,7 +364,7 @@ fn answer(minor: u16, question: &str) -> String {
         ["pick", partial, entry] => {
             let (name, cycle) = entry.split_once('=').expect("VERSION=CYCLE");
             let found = default_kubernetes_version(&[version(name, cycle)], partial, at, &Path::new("v"));
-            found.map_or_else(|_| "refused".to_owned(), |found| found.unwrap_or_default())
+            found.map_or_else(|_| "refused".to_owned(), Option::unwrap_or_default)
         }
         ["valid", gate, cycle] => {
             let mut profile = CloudProfile::default();

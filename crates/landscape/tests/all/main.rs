@@ -24,7 +24,6 @@ mod releases_of_rollouts;
 mod rotation;
 mod scheduling;
 mod seed_lifecycle;
-mod stages;
 mod start;
 mod story;
 mod support;

@@ -342,8 +342,10 @@ impl Completion {
                 &spec["backup"]["secretRef"],
                 &spec["backup"]["credentialsRef"],
                 &spec["dns"]["provider"]["secretRef"],
+                &spec["dns"]["provider"]["credentialsRef"],
+                &spec["dns"]["internal"]["credentialsRef"],
             ];
-            for reference in references {
+            for reference in references.into_iter().filter(|reference| reference["kind"] != "WorkloadIdentity") {
                 if let Some(name) = reference["name"].as_str() {
                     self.secret(&seed, reference["namespace"].as_str().unwrap_or("garden"), name);
                 }
@@ -384,6 +386,9 @@ impl Completion {
                 continue;
             }
             let zones = zones_of(&shoot);
+            let secret = json!({
+                "apiVersion": "v1", "kind": "Secret", "name": "internal-domain", "namespace": namespace::GARDEN,
+            });
             let object = json!({
                 "apiVersion": api_version::CORE,
                 "kind": "Seed",
@@ -401,10 +406,11 @@ impl Completion {
                         "provider": {
                             "type": "local",
                             // Each release reads the reference that it knows.
-                            "secretRef": {"name": "internal-domain", "namespace": "garden"},
-                            "credentialsRef": {
-                                "apiVersion": "v1", "kind": "Secret", "name": "internal-domain", "namespace": "garden",
-                            },
+                            "secretRef": {"name": "internal-domain", "namespace": namespace::GARDEN},
+                            "credentialsRef": secret,
+                        },
+                        "internal": {
+                            "type": "local", "domain": landscape::INTERNAL_DOMAIN, "credentialsRef": secret,
                         },
                     },
                 },
@@ -495,6 +501,7 @@ fn extension_types(manifest: &Manifest) -> Vec<ExtensionType> {
                 push(kind, &spec["backup"]["provider"]);
             }
             push("DNSRecord", &spec["dns"]["provider"]["type"]);
+            push("DNSRecord", &spec["dns"]["internal"]["type"]);
             for extension in list(&spec["extensions"]) {
                 push("Extension", &extension["type"]);
             }
