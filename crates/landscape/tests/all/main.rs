@@ -24,6 +24,7 @@ mod releases_of_rollouts;
 mod rotation;
 mod scheduling;
 mod seed_lifecycle;
+mod stages;
 mod start;
 mod story;
 mod support;
