@@ -192,7 +192,7 @@ mod tests {
 
     const REGISTERED: &str = "architecture=amd64,arm64 host=virtual,metal storage=NVMe,SCSI";
 
-    /// Capabilities of a machine type, flavors of an image; whether they fit.
+    /// Capabilities of a machine type, flavors of an image, and true if they fit.
     /// Source: docs/operations/cloudprofile_capabilities.md, "Example: Complete CloudProfile".
     const FITS: &str = "
 architecture=amd64 host=virtual              | architecture=amd64 host=virtual storage=NVMe,SCSI => yes

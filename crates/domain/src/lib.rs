@@ -84,6 +84,7 @@ pub mod rollout;
 pub mod rotation;
 pub mod seed_checks;
 pub mod seed_lifecycle;
+pub mod seed_readiness;
 pub mod skew;
 pub mod upgrade;
 pub mod validation;

@@ -9,7 +9,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{Action, EventType, Memory, ObjectRef};
 
-/// Time without a repetition after which an Event is no part of a series any more.
+/// Time after the last repetition at which a series of Events ends.
 const FINISHED_AFTER: TimeDelta = TimeDelta::minutes(6);
 
 /// Properties that are equal in all Events of a series. The version of the object is one of them, the note is not.

@@ -8,15 +8,14 @@ mod operation;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use api::constants::{condition, finalizer, operation_state};
-use api::core::{LastOperation, Seed, Shoot};
+use api::constants::{finalizer, operation_state};
+use api::core::{LastOperation, Shoot};
 use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Controller, Error, ObjectKey, Patch, Requeue};
 use domain::emergency_stop;
 use domain::last_operation::OperationType;
 use domain::reconcile::{self, Enqueue, GardenletSettings, NextSync, SKIPPED_SHOOT_IS_PENDING};
-use domain::release::{Release, Releases};
 use parking_lot::Mutex;
 use serde_json::json;
 
@@ -124,38 +123,6 @@ async fn pass(gardenlet: Arc<Gardenlet>, key: ObjectKey, is_first: bool) -> Resu
     }
 }
 
-/// The Seed is checked before an operation begins.
-const SEED_IS_CHECKED_FIRST: Releases = Releases::since(139);
-
-/// Description of the operation that does not begin since the Seed is not ready for this gardenlet; `None` if it is, or if
-/// the release checks it later.
-///
-/// Source: `checkSeed` in pkg/gardenlet/controller/shoot/shoot/reconciler.go @ v1.139.0.
-pub(crate) fn seed_refusal(seed: &Seed, identity: &api::core::Gardener, release: Release) -> Option<String> {
-    if !SEED_IS_CHECKED_FIRST.contain(release) {
-        return None;
-    }
-    let of = |type_: &&str| seed.status.conditions.iter().find(|condition| condition.r#type == **type_);
-    let problem = match seed_outdated(seed, identity) {
-        Some(problem) => format!("seed is not up to date: {problem}"),
-        None => match SEED_CONDITIONS.iter().find(|type_| of(type_).is_none()) {
-            Some(missing) => format!("error in seed conditions: condition \"{missing}\" is missing"),
-            None => {
-                let is_failing = |type_: &&&str| of(type_).is_some_and(|condition| condition.status != "True");
-                let failing: Vec<&str> = SEED_CONDITIONS.iter().filter(is_failing).copied().collect();
-                if failing.is_empty() {
-                    return None;
-                }
-                format!("seed has failing conditions: [{}]", failing.join(" "))
-            }
-        },
-    };
-    Some(format!("Shoot cannot be reconciled on seed: {problem} Operation will be retried."))
-}
-
-/// Conditions that a Seed needs.
-const SEED_CONDITIONS: [&str; 2] = [condition::SEED_GARDENLET_READY, condition::SEED_SYSTEM_COMPONENTS_HEALTHY];
-
 /// Ends a pass that does not reconcile the Shoot. The Cluster copy of a Shoot that failed or is ignored is refreshed.
 async fn skip(gardenlet: &Gardenlet, shoot: &Shoot, key: &ObjectKey, requeue: NextSync) -> Result<Requeue, Error> {
     if shoot.status.last_operation.is_none() && SKIPPED_SHOOT_IS_PENDING.contain(gardenlet.release()) {
@@ -166,48 +133,6 @@ async fn skip(gardenlet: &Gardenlet, shoot: &Shoot, key: &ObjectKey, requeue: Ne
         operation::sync_cluster(gardenlet, shoot).await?;
     }
     Ok(gardenlet.requeue(requeue, key))
-}
-
-/// Why the Seed is not ready for work of this gardenlet; `None` if it is.
-pub(crate) fn seed_problem(seed: &Seed, identity: &api::core::Gardener) -> Option<String> {
-    if let Some(problem) = seed_outdated(seed, identity) {
-        return Some(problem);
-    }
-    for type_ in SEED_CONDITIONS {
-        match seed.status.conditions.iter().find(|condition| condition.r#type == type_) {
-            None => return Some(format!("condition \"{type_}\" is missing")),
-            Some(condition) if condition.status != "True" => {
-                return Some(format!(
-                    "condition \"{type_}\" has invalid status {} (expected True) due to {}: {}",
-                    condition.status, condition.reason, condition.message
-                ));
-            }
-            Some(_) => {}
-        }
-    }
-    None
-}
-
-/// Why the Seed has not been reconciled by this gardenlet as it is.
-fn seed_outdated(seed: &Seed, identity: &api::core::Gardener) -> Option<String> {
-    let show = |gardener: Option<&api::core::Gardener>| match gardener {
-        Some(gardener) => format!("&{{{} {} {}}}", gardener.id, gardener.name, gardener.version),
-        None => "<nil>".to_owned(),
-    };
-    if seed.status.gardener.as_ref() != Some(identity) {
-        return Some(format!(
-            "observing Gardener version not up to date ({}/{})",
-            show(seed.status.gardener.as_ref()),
-            show(Some(identity))
-        ));
-    }
-    if seed.status.observed_generation < seed.metadata.generation {
-        return Some(format!(
-            "observed generation outdated ({}/{})",
-            seed.status.observed_generation, seed.metadata.generation
-        ));
-    }
-    None
 }
 
 /// Operations that a gardenlet left unfinished when it ended are marked as such by the one that comes after.
@@ -249,79 +174,7 @@ fn now(gardenlet: &Gardenlet) -> Time {
 
 #[cfg(test)]
 mod tests {
-    use api::core::{Condition, Gardener};
-
     use super::*;
-
-    fn identity() -> Gardener {
-        Gardener { id: "id".to_owned(), name: "gardenlet-0".to_owned(), version: "v1.120.0".to_owned() }
-    }
-
-    fn condition(type_: &str, status: &str) -> Condition {
-        Condition {
-            r#type: type_.to_owned(),
-            status: status.to_owned(),
-            reason: "R".to_owned(),
-            message: "m".to_owned(),
-            ..Condition::default()
-        }
-    }
-
-    #[track_caller]
-    fn check(change: impl FnOnce(&mut Seed), expected: Option<&str>) {
-        let mut seed = Seed::default();
-        seed.metadata.generation = 2;
-        seed.status.observed_generation = 2;
-        seed.status.gardener = Some(identity());
-        seed.status.conditions =
-            vec![condition("GardenletReady", "True"), condition("SeedSystemComponentsHealthy", "True")];
-        change(&mut seed);
-        assert_eq!(seed_problem(&seed, &identity()).as_deref(), expected);
-    }
-
-    /// Before and since 1.139.
-    #[test]
-    fn an_operation_does_not_begin_on_a_seed_that_is_not_ready() {
-        let refusal = |release: u16, change: &dyn Fn(&mut Seed)| {
-            let mut seed = Seed::default();
-            (seed.metadata.generation, seed.status.observed_generation) = (2, 2);
-            seed.status.gardener = Some(identity());
-            seed.status.conditions =
-                vec![condition("GardenletReady", "True"), condition("SeedSystemComponentsHealthy", "True")];
-            change(&mut seed);
-            seed_refusal(&seed, &identity(), Release(release))
-        };
-        let said =
-            |problem: &str| Some(format!("Shoot cannot be reconciled on seed: {problem} Operation will be retried."));
-        let old = |seed: &mut Seed| seed.metadata.generation = 3;
-        assert_eq!(refusal(138, &old), None);
-        assert_eq!(refusal(139, &|_| {}), None);
-        assert_eq!(refusal(139, &old), said("seed is not up to date: observed generation outdated (2/3)"));
-        assert_eq!(
-            refusal(149, &|seed| seed.status.conditions.truncate(1)),
-            said("error in seed conditions: condition \"SeedSystemComponentsHealthy\" is missing")
-        );
-        let fail = |seed: &mut Seed| seed.status.conditions.iter_mut().for_each(|one| one.status = "False".to_owned());
-        assert_eq!(
-            refusal(149, &fail),
-            said("seed has failing conditions: [GardenletReady SeedSystemComponentsHealthy]")
-        );
-    }
-
-    #[test]
-    fn a_seed_is_ready_for_the_gardenlet_that_reconciled_it() {
-        check(|_| {}, None);
-        check(
-            |seed| seed.status.gardener = None,
-            Some("observing Gardener version not up to date (<nil>/&{id gardenlet-0 v1.120.0})"),
-        );
-        check(|seed| seed.metadata.generation = 3, Some("observed generation outdated (2/3)"));
-        check(|seed| seed.status.conditions.truncate(1), Some("condition \"SeedSystemComponentsHealthy\" is missing"));
-        check(
-            |seed| seed.status.conditions[0].status = "Progressing".to_owned(),
-            Some("condition \"GardenletReady\" has invalid status Progressing (expected True) due to R: m"),
-        );
-    }
 
     #[test]
     fn the_responsible_seed_is_the_one_that_holds_the_control_plane() {

@@ -20,7 +20,7 @@ use domain::last_operation::{
 };
 use domain::upgrade::changes::EXPOSURE;
 use domain::worker_pool::manual_rollout;
-use domain::{in_place, reconcile as rules, rotation};
+use domain::{in_place, reconcile as rules, rotation, seed_readiness};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ use super::super::flow::run::{Ended, Progress};
 use super::super::flow::{self, Facts, Plan, Task};
 use super::super::kept::Kept;
 use super::super::shared::{GARDEN, Gardenlet, garden_key};
-use super::{SEED_NOT_READY, now, seed_problem, seed_refusal};
+use super::{SEED_NOT_READY, now};
 
 /// What a run reads besides the Shoot.
 struct Surroundings {
@@ -138,7 +138,7 @@ async fn run(
     tasks: &'static [Task],
 ) -> Result<Requeue, Error> {
     let surroundings = Surroundings::read(gardenlet, shoot)?;
-    let refusal = seed_refusal(&surroundings.seed, &gardenlet.identity, gardenlet.release());
+    let refusal = seed_readiness::refusal(&surroundings.seed, &gardenlet.identity, gardenlet.release());
     if let Some(description) = refusal.filter(|_| !surroundings.seed.metadata.is_being_deleted()) {
         let last = shoot.status.last_operation.as_ref();
         if last.is_none_or(|last| last.description != description) {
@@ -163,7 +163,7 @@ async fn run(
             return fail(gardenlet, &shoot, key, operation, failed, false).await;
         }
     };
-    if let Some(problem) = seed_problem(&surroundings.seed, &gardenlet.identity)
+    if let Some(problem) = seed_readiness::problem(&surroundings.seed, &gardenlet.identity)
         && !surroundings.seed.metadata.is_being_deleted()
     {
         let text = format!("Shoot cannot be synced with Seed: seed is not yet ready: {problem}");
