@@ -292,6 +292,20 @@ def _():
     refused(409, leases.replace_namespaced_lease, "leader", SPACE, made)
 
 
+@case("watch", "renewals of a gardenlet's Lease, from the version of a list")
+def _():
+    space, renewals = "gardener-system-seed-lease", []
+    gardenlets = client.CoordinationV1Api(garden)
+    version = gardenlets.list_namespaced_lease(space).metadata.resource_version
+    events = watch.Watch().stream(gardenlets.list_namespaced_lease, space, resource_version=version, timeout_seconds=60)
+    for event in events:
+        assert event["type"] == "MODIFIED", event
+        renewals.append(event["object"].spec.renew_time)
+        if len(renewals) == 3:
+            break
+    assert len(renewals) == 3 and sorted(renewals) == renewals, renewals
+
+
 @case("own kinds", "definition, object, schema")
 def _():
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}

@@ -16,6 +16,7 @@ use futures::TryStreamExt;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Service};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{
@@ -316,6 +317,20 @@ impl World {
         ensure(answer.status.is_some_and(|status| status.allowed), "it is not allowed")
     }
 
+    /// A gardenlet renews its Lease: every renewal arrives at a watcher, which lists first.
+    async fn sees_renewals_of_a_lease(&self) -> Outcome {
+        let leases = Api::<Lease>::namespaced(self.garden.clone(), "gardener-system-seed-lease");
+        let mut events = pin!(watcher(leases, watcher::Config::default()));
+        let mut renewals = Vec::new();
+        while renewals.len() < 3 {
+            let event = events.try_next().await?.ok_or("the watcher has ended")?;
+            if let watcher::Event::Apply(lease) = event {
+                renewals.extend(lease.spec.and_then(|spec| spec.renew_time));
+            }
+        }
+        ensure(renewals.is_sorted(), "a renewal is older than the one before")
+    }
+
     async fn reads_and_labels_a_shoot(&self) -> Outcome {
         let kind = GroupVersionKind::gvk("core.gardener.cloud", "v1beta1", "Shoot");
         let resource = ApiResource::from_gvk(&kind);
@@ -356,6 +371,7 @@ async fn main() -> Outcome {
     case("watch", "watch", world.watches()).await;
     case("watch", "watcher", world.watcher_of(watcher::Config::default())).await;
     case("watch", "watcher, streaming lists", world.watcher_of(watcher::Config::default().streaming_lists())).await;
+    case("watch", "renewals of a gardenlet's Lease", world.sees_renewals_of_a_lease()).await;
     case("own kinds", "define, apply, status, scale", world.defines_a_kind()).await;
     case("workload", "await a pod", world.a_pod_can_await_conditions()).await;
     case("workload", "await a Deployment, scale, restart", world.a_deployment_becomes_available()).await;
