@@ -184,7 +184,8 @@ impl Live {
             live.let_processes_join(&launch, &certificate);
             live.follow_faults(&renewals);
             let listener = live.listener(&launch, certificate, renewals, core.services);
-            live.start_kubelet(launch, listener, core.logs, options.before)?;
+            let inside = live.start_inside(core.log)?;
+            live.start_kubelet(launch, listener, core.logs, options.before, inside)?;
             Ok(live)
         })
     }
