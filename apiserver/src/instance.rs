@@ -19,6 +19,7 @@ use api::kubernetes::coordination::Lease;
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Random, SimulatedClock, TimerClass};
+use domain::skew::registration;
 use eventlog::Revision;
 use eventlog_remote::Remote;
 use futures::future::{Either, select};
@@ -32,7 +33,7 @@ use http_body_util::{BodyExt, Full};
 use process::attempts::Attempts;
 use process::child::{Assignment, Ready, Serving, ready};
 use process::logging;
-use process::participant::TOLD_OTHERS_HEADER;
+use process::participant::{CLOCK_PATH, TOLD_OTHERS_HEADER, TOLD_PATH};
 use process::transport::full;
 use process::{Exit, Request, Response, Tasks, Transport, TransportError};
 use tokio::sync::oneshot;
@@ -55,17 +56,6 @@ const GRACE: TimeDelta = TimeDelta::milliseconds(500);
 const HEAD_BYTES: usize = 1 << 20;
 const FIELDS: usize = 1024;
 
-/// What a process is started with beside its assignment.
-#[derive(Clone, Copy, Debug)]
-pub struct Paths {
-    /// Where the host asks what the watches of participants were told, `POST`.
-    pub told: &'static str,
-    /// Where the host says how its clock stands.
-    pub clock: &'static str,
-    /// Finds the process that a name means, `host:port`, by the Leases of cluster `garden`.
-    pub process: fn(&[Arc<Lease>], &str) -> Option<String>,
-}
-
 /// Name of the check of `/readyz` that fails while the instance is paused ([`Tasks::pause`]).
 const SKEW_CHECK: &str = "version-skew";
 
@@ -85,10 +75,8 @@ pub struct Announced {
 /// # Errors
 /// What is wrong with the assignment, or that the log cannot be reached.
 pub async fn run<F>(
-    program: &str,
     assignment: Assignment,
     options: &Options,
-    paths: Paths,
     end: oneshot::Receiver<()>,
     announce: impl FnOnce(Announced) -> F,
 ) -> Result<Exit, String>
@@ -107,7 +95,7 @@ where
         }
     };
     let began = loop {
-        match now(&transport, paths.clock).await {
+        match now(&transport).await {
             Err(_) if attempts.again().await => {}
             began => break began?,
         }
@@ -124,9 +112,9 @@ where
         recent_bytes: generic_apiserver::RECENT_BYTES,
     };
     let folded: Arc<OnceLock<Server>> = Arc::default();
-    let (leases, process) = (folded.clone(), paths.process);
+    let leases = folded.clone();
     let names: Names = Arc::new(move |cluster, name| match name {
-        Name::Host(host) => process(&leases.get()?.folded::<Lease>(cluster), host),
+        Name::Host(host) => registration::address(&leases.get()?.folded::<Lease>(cluster), host),
         // They are in other clusters.
         Name::Pod { .. } => None,
     });
@@ -154,7 +142,6 @@ where
         time: time.clone(),
         wall,
         transport,
-        paths,
         version: assignment.version.clone(),
     });
     let handler = move |request| -> process::transport::ResponseFuture {
@@ -172,7 +159,7 @@ where
         return Ok(refused);
     }
     tracing::info!(address, "Serving securely");
-    ready(&Ready { program: program.to_owned(), address });
+    ready(&Ready { program: env!("CARGO_PKG_VERSION").to_owned(), address });
     Ok(serving.until(end, &tasks).await)
 }
 
@@ -191,9 +178,9 @@ fn remote(transport: &Transport, wall: &Clock) -> Remote {
 }
 
 /// Landscape time, as the host says.
-async fn now(transport: &Transport, path: &str) -> Result<DateTime<Utc>, String> {
+async fn now(transport: &Transport) -> Result<DateTime<Utc>, String> {
     let failed = |error: String| format!("cannot ask for landscape time: {error}");
-    let request = HttpRequest::get(path).body(full("")).map_err(|error| failed(error.to_string()))?;
+    let request = HttpRequest::get(CLOCK_PATH).body(full("")).map_err(|error| failed(error.to_string()))?;
     let response = transport.send(request).await.map_err(|error| failed(error.to_string()))?;
     let body = response.into_body().collect().await.map_err(|error| failed(error.to_string()))?.to_bytes();
     let tree: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
@@ -219,7 +206,6 @@ struct Door {
     time: SimulatedClock,
     wall: Clock,
     transport: Transport,
-    paths: Paths,
     version: String,
 }
 
@@ -238,7 +224,7 @@ impl Door {
             self.time.advance_to(now);
         }
         self.reach(stamp.head.unwrap_or_default()).await?;
-        if path == self.paths.told {
+        if path == TOLD_PATH {
             return Ok(self.told(said.is_some() && request.method() == Method::POST).await);
         }
         request.extensions_mut().insert(stamp);
@@ -257,7 +243,7 @@ impl Door {
 
     async fn ask_for_stamp(&self) -> Result<Stamp, TransportError> {
         let head = self.log.fetch_head().await.map_err(|error| unreachable(&error.to_string()))?;
-        let now = now(&self.transport, self.paths.clock).await.map_err(|error| unreachable(&error))?;
+        let now = now(&self.transport).await.map_err(|error| unreachable(&error))?;
         Ok(Stamp { head: Some(head), now: Some(now) })
     }
 

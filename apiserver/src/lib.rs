@@ -11,6 +11,7 @@
 //! and the chain to any builder.
 
 pub mod admission;
+pub mod binary;
 pub mod instance;
 mod kubeconfig;
 mod rows;

@@ -97,7 +97,7 @@ use futures::future::BoxFuture;
 use generic_apiserver::http::Metrics;
 use generic_apiserver::webhooks::{Dialer, WebhookCaller};
 use generic_apiserver::{Authenticated, Builder, Foundation, Server};
-use process::participant::Told;
+use process::participant::{CLOCK_NAME, Told};
 use process::transport::{ResponseFuture, full};
 use process::{Request, Tasks, Transport, TransportError, User};
 
@@ -358,7 +358,7 @@ impl Host {
     ) -> BoxFuture<'a, Result<(), TransportError>> {
         Box::pin(async move {
             let spec = clock_object::spec(mode, false);
-            let body = serde_json::json!({ "metadata": { "name": clock_object::NAME }, "spec": spec });
+            let body = serde_json::json!({ "metadata": { "name": CLOCK_NAME }, "spec": spec });
             self.create(clock_object::PATH, body).await?;
             self.apply_clock_object(clock).await;
             Ok(())
@@ -367,7 +367,7 @@ impl Host {
 
     /// Makes the clock go as its object says, if there is one.
     async fn apply_clock_object(&self, clock: &ClockService) {
-        if let Some(object) = self.inner.server.object::<Clock>(cluster::RUNTIME, "", clock_object::NAME).await {
+        if let Some(object) = self.inner.server.object::<Clock>(cluster::RUNTIME, "", CLOCK_NAME).await {
             clock_object::apply(clock, &object.spec);
         }
     }

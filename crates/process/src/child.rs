@@ -316,20 +316,6 @@ pub fn say(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// Runs a component as this process. It is ready once it has joined the landscape's clock and `register` has let it
-/// pass; what that refuses with is how the process ends.
-pub fn run<F, R>(
-    program: &str,
-    register: impl FnOnce(Context, Assignment) -> R,
-    component: impl FnOnce(Context, &Assignment) -> Result<F, String>,
-) -> ExitCode
-where
-    F: Future<Output = Exit> + Send + 'static,
-    R: Future<Output = Result<(), Exit>> + Send + 'static,
-{
-    end(assignment().and_then(|(assignment, end)| live(program, assignment, end, register, component)))
-}
-
 /// Says how a component ended; the exit code of its process.
 pub fn end(exit: Result<Exit, String>) -> ExitCode {
     match exit {
@@ -348,7 +334,12 @@ pub fn end(exit: Result<Exit, String>) -> ExitCode {
     }
 }
 
-fn live<F, R>(
+/// Runs a component that takes part in landscape time, until `end` resolves. It is ready once it has joined the landscape's
+/// clock and `register` has let it pass; a refusal of `register` is its exit. `program`: version of the program itself.
+///
+/// # Errors
+/// The assignment is incomplete, or `component` refuses its arguments.
+pub fn run<F, R>(
     program: &str,
     assignment: Assignment,
     end: oneshot::Receiver<()>,

@@ -14,6 +14,7 @@
 //! **Invariants.** Whether anything rolls, and how, is decided in `domain`. Every wait is a work timer on an instant
 //! that follows from recorded times, so a restarted controller goes on where the last one stopped.
 
+pub mod binary;
 mod extensions;
 mod mcm;
 mod provider;

@@ -4,7 +4,7 @@
 //! A [`Landscape`] is the versions that run; [`violations`] judges it as it is, [`transition::check`] judges one step,
 //! [`start_up`] what a component that starts is told, [`running`] what one that runs finds, [`enforcement`] what comes of it,
 //! [`allowed`] who may run beside some gardener-apiservers, [`high_water`] remembers what ran, [`lease`] reads what
-//! runs from Leases, [`notes`] says what is legal and still unwise, [`releases`]
+//! runs from Leases, which [`registration`] makes, [`notes`] says what is legal and still unwise, [`releases`]
 //! what a release of Gardener knows: Kubernetes versions, its own feature gates, its date. Nothing here knows a process or
 //! an address, and nobody is refused for what was wrong before: a landscape that is out of skew can be healed step
 //! by step.
@@ -28,6 +28,7 @@ pub mod high_water;
 pub mod lease;
 pub mod library;
 pub mod notes;
+pub mod registration;
 pub mod releases;
 pub mod running;
 #[cfg(test)]

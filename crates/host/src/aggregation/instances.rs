@@ -31,7 +31,7 @@ use http::request::Parts;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use parking_lot::{Mutex, MutexGuard};
-use process::participant::{TOLD_OTHERS_HEADER, Told};
+use process::participant::{TOLD_OTHERS_HEADER, TOLD_PATH, Told};
 use process::transport::{BodyError, full};
 use process::watch;
 use process::{Body, Request, Response, Tasks, Transport, TransportError, User};
@@ -40,9 +40,6 @@ use tokio::sync::oneshot;
 use super::instance::{AnswerLimit, Instance, until};
 use super::news::{News, UnderWay};
 use super::{Watches, lines, refused, unavailable};
-
-/// The path at which the host, and nobody else, asks an instance what its watches were told; method `POST`.
-pub const TOLD_PATH: &str = "/terrarium/told";
 
 /// Bytes of a request that are handed on: more than any server takes, which then says so itself.
 const MOST: usize = 4 << 20;

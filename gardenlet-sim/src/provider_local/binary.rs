@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//! gardener-extension-provider-local as a binary.
+
+use component::{Binary, Flags, controllers};
+use domain::garden::components::{Program, seed_of};
+
+use super::{Options, run};
+
+/// The binary.
+pub const BINARY: Binary = Binary {
+    program: Program::ProviderLocal,
+    flags: Flags::KNOWN,
+    serve: |assignment, end| {
+        controllers::run(assignment, end, |context, assignment, flags| {
+            let seed_name = seed_of(&assignment.cluster).to_owned();
+            Ok(run(context, Options { seed_name, profile: flags.profile }))
+        })
+    },
+};
