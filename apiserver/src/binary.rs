@@ -4,7 +4,7 @@
 use apimachinery::meta::Duration;
 use chrono::TimeDelta;
 use component::configuration::{check_gate, duration_text};
-use component::{Binary, Flag, authorization, block_on, registered, registration, skew_watch, wall_context};
+use component::{Binary, Flag, authorization, registered, registration, skew_watch};
 use domain::garden::components::Program;
 use domain::profile::Profile;
 use process::child::Assignment;
@@ -12,7 +12,7 @@ use process::{Context, Exit};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::instance::{self, Announced};
+use crate::instance::{self, Announced, Local};
 use crate::{Options, ShootAccess};
 
 /// The binary.
@@ -43,26 +43,32 @@ pub const BINARY: Binary = Binary {
         },
         Flag { name: "kubernetes-version", value: "VERSION", help: "Version of cluster garden (of Terrarium)" },
     ],
-    serve,
+    in_landscape_time: false,
+    run: |context, assignment, end| Box::pin(serve(context, assignment, None, end)),
 };
 
-/// Runs the instance of an assignment until `end` resolves.
-fn serve(assignment: Assignment, end: oneshot::Receiver<()>) -> Result<Exit, String> {
+/// Runs the instance of an assignment until `end` resolves; `local`: in the process of the host.
+///
+/// # Errors
+/// What is wrong with the assignment or its arguments, or that the log cannot be reached.
+pub async fn serve(
+    context: Context,
+    assignment: Assignment,
+    local: Option<Local>,
+    end: oneshot::Receiver<()>,
+) -> Result<Exit, String> {
     let mut options = options(&assignment.args, &assignment.version)?;
     options.authorization = authorization(&assignment)?;
     options.shoot_access =
         Some(ShootAccess { server: assignment.server.clone(), authorities: assignment.authorities.clone() });
-    let (me, profile) = (assignment.clone(), options.profile);
-    let announce = move |announced: Announced| async move {
-        let Announced { address, time, tasks } = announced;
-        let context = wall_context(&me).map_err(|last_line| Exit { code: 1, last_line })?;
-        let context = Context { tasks, ..context };
-        let me = registered(&me, &address);
+    let (me, own, profile) = (assignment.clone(), context.clone(), options.profile);
+    let announce = move |Announced { address, time }: Announced| async move {
+        let (context, me) = (own, registered(&me, &address));
         let enforcement = registration::register(&context, &me, profile, time.now()).await?;
         skew_watch::follow(&context, &me, profile, enforcement, time);
         Ok(())
     };
-    block_on(instance::run(assignment, &options, end, announce))
+    instance::run(context, assignment, &options, local, end, announce).await
 }
 
 /// Returns the flags of a landscape's settings.

@@ -16,8 +16,9 @@ use crate::{Config, Options, run};
 pub const BINARY: Binary = Binary {
     program: Program::ControllerManager,
     flags: Flags::KNOWN,
-    serve: |assignment, end| {
-        controllers::run(assignment, end, |context, assignment, flags| {
+    in_landscape_time: true,
+    run: |context, assignment, end| {
+        Box::pin(controllers::run(context, assignment, end, |context, assignment, flags| {
             let options = Options {
                 profile: flags.profile,
                 config: configuration(&flags.config),
@@ -26,7 +27,7 @@ pub const BINARY: Binary = Binary {
                 ..Options::default()
             };
             Ok(run(context, options))
-        })
+        }))
     },
 };
 

@@ -32,16 +32,15 @@ pub const BINARY: Binary = Binary {
             help: "Start also if components would be left behind by the new gardener-apiserver (of Terrarium)",
         },
     ],
-    serve: |assignment, end| {
-        let read = |assignment: &Assignment| {
-            let flags = Flags::read(assignment)?;
-            Ok(Registration { profile: flags.profile, operator: Some(flags.looks_ahead) })
-        };
-        run_registered(assignment, end, read, |context, assignment| {
-            let flags = Flags::read(assignment)?;
-            logging::start(context.clock.clone(), Format::default(), tracing::Level::INFO);
+    in_landscape_time: true,
+    run: |context, assignment, end| {
+        Box::pin(async move {
+            let flags = Flags::read(&assignment)?;
+            logging::start(&context, context.clock.clone(), Format::default(), tracing::Level::INFO);
             tracing::info!(version = assignment.version.as_str(), "Starting gardener-operator");
-            Ok(run(context, Options { settings: flags.settings }))
+            let rules = Registration { profile: flags.profile, operator: Some(flags.looks_ahead) };
+            let work = run(context.clone(), Options { settings: flags.settings });
+            Ok(run_registered(context, &assignment, end, rules, work).await)
         })
     },
 };

@@ -13,10 +13,11 @@ use crate::{Config, Options, run};
 pub const BINARY: Binary = Binary {
     program: Program::Scheduler,
     flags: Flags::KNOWN,
-    serve: |assignment, end| {
-        controllers::run(assignment, end, |context, _, flags| {
+    in_landscape_time: true,
+    run: |context, assignment, end| {
+        Box::pin(controllers::run(context, assignment, end, |context, _, flags| {
             Ok(run(context, Options { config: configuration(&flags.config)? }))
-        })
+        }))
     },
 };
 

@@ -193,7 +193,7 @@ fn run_component(
     }
     match live::components::binary(name) {
         Some(binary) if joining.is_given() => component::joining::run(binary, joining),
-        Some(binary) => binary.run(),
+        Some(binary) => binary.main(),
         None => {
             process::child::say(&format!("error: there is no component {name}"));
             ExitCode::from(2)

@@ -16,18 +16,19 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use domain::garden::components::Program;
-use process::Exit;
+use futures::future::BoxFuture;
 use process::child::{self, Assignment};
+use process::{Context, Exit};
 use tokio::sync::oneshot;
 
 use crate::flags::Flag;
-use crate::joining;
+use crate::{block_on, joining, wall_context};
 
 /// Exit code for usage and unreadable input.
 const USAGE: u8 = 2;
 
-/// Runs a component with its assignment until the receiver resolves.
-pub type Serve = fn(Assignment, oneshot::Receiver<()>) -> Result<Exit, String>;
+/// Runs a component with its assignment, until it ends by itself or soon after the receiver has resolved.
+pub type Run = fn(Context, Assignment, oneshot::Receiver<()>) -> BoxFuture<'static, Result<Exit, String>>;
 
 /// A component as its binary, and `terrarium component NAME`, start it.
 #[derive(Clone, Copy, Debug)]
@@ -36,14 +37,32 @@ pub struct Binary {
     pub program: Program,
     /// Flags that it honours in addition to `--config`.
     pub flags: &'static [Flag],
+    /// True if it takes part in landscape time.
+    pub in_landscape_time: bool,
     /// Runs it.
-    pub serve: Serve,
+    pub run: Run,
 }
 
 impl Binary {
+    /// Runs the component on this thread with an assignment, until `end` resolves.
+    ///
+    /// # Errors
+    /// What is wrong with the assignment or the arguments, or that the landscape cannot be reached.
+    pub fn serve(&self, assignment: Assignment, end: oneshot::Receiver<()>) -> Result<Exit, String> {
+        let run = self.run;
+        if !self.in_landscape_time {
+            return block_on(async { run(wall_context(&assignment)?, assignment, end).await });
+        }
+        child::run(assignment, end, move |context, assignment| async move {
+            // `child::run` itself ends the component.
+            let (_never, end) = oneshot::channel();
+            run(context, assignment, end).await.unwrap_or_else(|reason| child::failure(&reason))
+        })
+    }
+
     /// Runs the component as this process, with the assignment from standard input.
-    pub fn run(&self) -> ExitCode {
-        child::end(child::assignment().and_then(|(assignment, end)| (self.serve)(assignment, end)))
+    pub fn main(&self) -> ExitCode {
+        child::end(child::assignment().and_then(|(assignment, end)| self.serve(assignment, end)))
     }
 
     /// The command line.
@@ -126,7 +145,7 @@ enum Action {
 /// Runs the binary of a component: the whole of its `main`.
 pub fn main(binary: &Binary) -> ExitCode {
     match binary.act(std::env::args_os()) {
-        Ok(Action::Run) => binary.run(),
+        Ok(Action::Run) => binary.main(),
         Ok(Action::Join(arguments)) => joining::run(binary, &arguments),
         Ok(Action::Print(line)) => print(&line),
         Err(error) if !error.use_stderr() => print(error.render().to_string().trim_end()),
@@ -165,7 +184,8 @@ mod tests {
     const BINARY: Binary = Binary {
         program: Program::Scheduler,
         flags: &[crate::flags::PROFILE, Flag { name: "skip", value: "", help: "Skips" }],
-        serve: |_, _| Ok(Exit::default()),
+        in_landscape_time: true,
+        run: |_, _, _| Box::pin(async { Ok(Exit::default()) }),
     };
 
     fn act(words: &[&str]) -> Result<Action, String> {

@@ -8,34 +8,30 @@ use controller::leadership::{self, Election};
 use domain::garden::components::Program;
 use domain::profile::Profile;
 use futures::future::BoxFuture;
-use process::child::{self, Assignment};
+use process::child::Assignment;
 use process::{Context, Exit};
 use tokio::sync::oneshot;
 
-use crate::{Flags, registered, registration, skew_watch};
+use crate::{Flags, ready, registered, registration, skew_watch};
 
-/// Runs the controllers of a component until `end` resolves. `start` gets the container's flags; of several processes one
-/// runs what it returns.
+/// Runs the controllers of a component until they end or `end` resolves. `start` gets the container's flags; of several
+/// processes one runs what it returns.
 ///
 /// # Errors
-/// What is wrong with the assignment or the configuration file.
-pub fn run(
+/// What is wrong with the arguments or the configuration file.
+pub async fn run(
+    context: Context,
     assignment: Assignment,
     end: oneshot::Receiver<()>,
     start: impl FnOnce(Context, &Assignment, Flags) -> Result<BoxFuture<'static, Exit>, String>,
 ) -> Result<Exit, String> {
-    let read = |assignment: &Assignment| {
-        let flags = Flags::read(assignment)?;
-        Ok(Registration { profile: flags.profile, operator: None })
-    };
-    run_registered(assignment, end, read, |context, assignment| {
-        let flags = Flags::read(assignment)?;
-        flags.start_logging(context.clock.clone())?;
-        tracing::info!(version = assignment.version.as_str(), "Starting {}", assignment.component);
-        let (own, election) = (context.clone(), election(assignment));
-        let work = start(context, assignment, flags)?;
-        Ok(leadership::run(own, election, || work))
-    })
+    let flags = Flags::read(&assignment)?;
+    flags.start_logging(&context, context.clock.clone())?;
+    tracing::info!(version = assignment.version.as_str(), "Starting {}", assignment.component);
+    let rules = Registration { profile: flags.profile, operator: None };
+    let (own, election) = (context.clone(), election(&assignment));
+    let work = start(context.clone(), &assignment, flags)?;
+    Ok(run_registered(context, &assignment, end, rules, leadership::run(own, election, || work)).await)
 }
 
 /// Rules by which a process is registered.
@@ -47,32 +43,31 @@ pub struct Registration {
     pub operator: Option<bool>,
 }
 
-/// Runs a component that takes part in landscape time until `end` resolves, without an election. `read` reads from its
-/// arguments how it is registered.
-///
-/// # Errors
-/// What is wrong with the assignment or the arguments.
-pub fn run_registered<F>(
-    assignment: Assignment,
+/// Registers a component that takes part in landscape time, reports that it is ready, and runs it until it ends or `end`
+/// resolves, without an election.
+pub async fn run_registered(
+    context: Context,
+    assignment: &Assignment,
     end: oneshot::Receiver<()>,
-    read: impl FnOnce(&Assignment) -> Result<Registration, String> + Send + 'static,
-    start: impl FnOnce(Context, &Assignment) -> Result<F, String>,
-) -> Result<Exit, String>
-where
-    F: Future<Output = Exit> + Send + 'static,
-{
-    let register = |context: Context, assignment: Assignment| async move {
-        let Registration { profile, operator } = read(&assignment).map_err(|last_line| Exit { code: 1, last_line })?;
-        let me = registered(&assignment, "");
-        let now = context.clock.now();
-        let enforcement = match operator {
-            None => registration::register(&context, &me, profile, now).await?,
-            Some(ahead) => registration::register_operator(&context, &me, profile, ahead, now).await?,
-        };
-        skew_watch::follow(&context, &me, profile, enforcement, context.clock.clone());
-        Ok(())
+    Registration { profile, operator }: Registration,
+    work: impl Future<Output = Exit>,
+) -> Exit {
+    let me = registered(assignment, "");
+    let now = context.clock.now();
+    let enforcement = match operator {
+        None => registration::register(&context, &me, profile, now).await,
+        Some(ahead) => registration::register_operator(&context, &me, profile, ahead, now).await,
     };
-    child::run(env!("CARGO_PKG_VERSION"), assignment, end, register, start)
+    match enforcement {
+        Ok(enforcement) => skew_watch::follow(&context, &me, profile, enforcement, context.clock.clone()),
+        Err(refused) => return refused,
+    }
+    context.output.state(ready(""));
+    tokio::select! {
+        biased;
+        exit = work => exit,
+        _ = end => Exit::default(),
+    }
 }
 
 /// Returns the election among the processes of a component.

@@ -4,6 +4,7 @@
 use clock::Clock;
 use domain::garden::components::Program;
 use domain::profile::Profile;
+use process::Context;
 use process::child::Assignment;
 use process::logging::{self, Format};
 use serde_json::Value;
@@ -43,15 +44,15 @@ impl Flags {
         self.config[field].as_str().unwrap_or_default()
     }
 
-    /// Prints the log lines of the process from now on, as `logFormat` and `logLevel` ask for.
+    /// Prints the log lines of the component from now on, as `logFormat` and `logLevel` ask for.
     ///
     /// # Errors
     /// There is no such format, or no such level.
-    pub fn start_logging(&self, clock: Clock) -> Result<(), String> {
+    pub fn start_logging(&self, context: &Context, clock: Clock) -> Result<(), String> {
         let unknown = |field: &str| format!("{field}: Unsupported value: {:?}", self.text(field));
         let format = Format::named(self.text("logFormat")).ok_or_else(|| unknown("logFormat"))?;
         let level = logging::level(self.text("logLevel")).ok_or_else(|| unknown("logLevel"))?;
-        logging::start(clock, format, level);
+        logging::start(context, clock, format, level);
         Ok(())
     }
 

@@ -116,7 +116,7 @@ pub fn run(binary: &Binary, arguments: &Arguments) -> ExitCode {
     }
     let served = assignment(binary, arguments).and_then(|assignment| {
         let _ = watched.0.assignment.set(assignment.clone());
-        (binary.serve)(assignment, end)
+        binary.serve(assignment, end)
     });
     child::end(served.map(|exit| if exit.code == 0 { watched.exit().unwrap_or(exit) } else { exit }))
 }

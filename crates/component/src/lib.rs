@@ -30,8 +30,8 @@ pub mod skew_watch;
 use clock::{Clock, Random};
 use domain::rbac::Mode;
 use domain::skew::registration::Registered;
-use process::child::{self, Assignment};
-use process::{Context, Output, Tasks};
+use process::child::{self, Assignment, Ready};
+use process::{Context, Said, Tasks};
 
 pub use binary::{Binary, main};
 pub use flags::{Flag, Flags, PROFILE};
@@ -45,6 +45,11 @@ pub fn registered<'a>(assignment: &'a Assignment, address: &'a str) -> Registere
         version: &assignment.version,
         address,
     }
+}
+
+/// The state of a component of this build that is ready; `address` is empty if it does not serve.
+pub fn ready(address: &str) -> Said {
+    Said::Ready(Ready { program: env!("CARGO_PKG_VERSION").to_owned(), address: address.to_owned() })
 }
 
 /// Returns the mode of authorization of the landscape.
@@ -70,7 +75,7 @@ pub fn wall_context(assignment: &Assignment) -> Result<Context, String> {
         wall: Clock::wall(),
         transport: assignment.transport()?,
         tasks: Tasks::new(),
-        output: Output::new(child::say),
+        output: child::output(),
     })
 }
 

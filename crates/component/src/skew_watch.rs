@@ -23,8 +23,8 @@ use domain::skew::enforcement::Enforcement;
 use domain::skew::registration::Registered;
 use domain::skew::start_up::Refused;
 use domain::skew::{Instance, lease, running};
-use process::Context;
-use process::child::{self, Unready};
+use process::{Context, Said};
+use process::child::Unready;
 use process::watch;
 
 use crate::skew_event::{self, About};
@@ -79,7 +79,7 @@ impl Own {
         let Some(refused) = found else {
             tracing::info!(component, "its version may run beside the others again");
             if self.waits {
-                child::unready(None);
+                self.context.output.state(Said::Unready(None));
                 self.context.tasks.pause(false);
             }
             return;
@@ -88,7 +88,8 @@ impl Own {
         if self.waits {
             self.context.tasks.pause(true);
             tracing::warn!(component, %rule, "its version must not run beside the others any more, it waits: {text}");
-            child::unready(Some(&Unready { reason: REASON.to_owned(), message: text.clone() }));
+            let unready = Unready { reason: REASON.to_owned(), message: text.clone() };
+            self.context.output.state(Said::Unready(Some(unready)));
         } else {
             tracing::warn!(component, %rule, "its version must not run beside the others any more: {text}");
         }

@@ -318,37 +318,30 @@ pub fn say(line: &str) {
 
 /// Says how a component ended; the exit code of its process.
 pub fn end(exit: Result<Exit, String>) -> ExitCode {
-    match exit {
-        Ok(exit) => {
-            if !exit.last_line.is_empty() {
-                say(&exit.last_line);
-            }
-            ExitCode::from(exit.code)
-        }
-        Err(error) => {
-            // In one line: the last that is printed is why the process ended.
-            let lines: Vec<&str> = error.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-            say(&format!("error: {}", lines.join(" ")));
-            ExitCode::FAILURE
-        }
+    let exit = exit.unwrap_or_else(|error| failure(&error));
+    if !exit.last_line.is_empty() {
+        say(&exit.last_line);
     }
+    ExitCode::from(exit.code)
 }
 
-/// Runs a component that takes part in landscape time, until `end` resolves. It is ready once it has joined the landscape's
-/// clock and `register` has let it pass; a refusal of `register` is its exit. `program`: version of the program itself.
+/// The exit of a component that cannot run, with the reason in one line: the last line of a component is the reason of its end.
+pub fn failure(reason: &str) -> Exit {
+    let lines: Vec<&str> = reason.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    Exit { code: 1, last_line: format!("error: {}", lines.join(" ")) }
+}
+
+/// Runs a component that takes part in landscape time, until `end` resolves.
 ///
 /// # Errors
-/// The assignment is incomplete, or `component` refuses its arguments.
-pub fn run<F, R>(
-    program: &str,
+/// The assignment is incomplete, or the landscape's clock cannot be joined.
+pub fn run<F>(
     assignment: Assignment,
     end: oneshot::Receiver<()>,
-    register: impl FnOnce(Context, Assignment) -> R,
-    component: impl FnOnce(Context, &Assignment) -> Result<F, String>,
+    component: impl FnOnce(Context, Assignment) -> F,
 ) -> Result<Exit, String>
 where
     F: Future<Output = Exit> + Send + 'static,
-    R: Future<Output = Result<(), Exit>> + Send + 'static,
 {
     let participant = assignment.participant();
     let name = HeaderValue::from_str(&participant).map_err(|error| error.to_string())?;
@@ -367,19 +360,7 @@ where
     let stop = async move {
         let _ = end.await;
     };
-    let program = program.to_owned();
-    participate(setup, reports, stop, move |context| {
-        let states = context.output.clone();
-        let component = component(context.clone(), &assignment)?;
-        let registered = register(context, assignment);
-        Ok(async move {
-            if let Err(refused) = registered.await {
-                return refused;
-            }
-            states.state(Said::Ready(Ready { program, ..Ready::default() }));
-            component.await
-        })
-    })
+    participate(setup, reports, stop, move |context| Ok(component(context, assignment)))
 }
 
 #[cfg(test)]

@@ -13,8 +13,9 @@ use super::{Configuration, Options, run};
 pub const BINARY: Binary = Binary {
     program: Program::Gardenlet,
     flags: Flags::KNOWN,
-    serve: |assignment, end| {
-        controllers::run(assignment, end, |context, assignment, flags| {
+    in_landscape_time: true,
+    run: |context, assignment, end| {
+        Box::pin(controllers::run(context, assignment, end, |context, assignment, flags| {
             let seed_template = serde_json::from_value(flags.config["seedConfig"].clone())
                 .map_err(|error| format!("seedConfig: {error}"))?;
             let options = Options {
@@ -25,7 +26,7 @@ pub const BINARY: Binary = Binary {
                 has_pods: true,
             };
             Ok(run(context, options))
-        })
+        }))
     },
 };
 

@@ -10,10 +10,11 @@ use super::{Options, run};
 pub const BINARY: Binary = Binary {
     program: Program::ProviderLocal,
     flags: Flags::KNOWN,
-    serve: |assignment, end| {
-        controllers::run(assignment, end, |context, assignment, flags| {
+    in_landscape_time: true,
+    run: |context, assignment, end| {
+        Box::pin(controllers::run(context, assignment, end, |context, assignment, flags| {
             let seed_name = seed_of(&assignment.cluster).to_owned();
             Ok(run(context, Options { seed_name, profile: flags.profile }))
-        })
+        }))
     },
 };

@@ -91,6 +91,12 @@ pub struct Local {
     pub offer: Box<dyn FnOnce(Transport) + Send>,
 }
 
+impl fmt::Debug for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Local").finish_non_exhaustive()
+    }
+}
+
 /// Runs components as tasks of this process.
 #[derive(Clone, Debug)]
 pub struct Inside {

@@ -87,7 +87,7 @@ impl Live {
         listener: Listener,
         logs: Logs,
         before: Before,
-        inside: Inside,
+        inside: Option<Inside>,
     ) -> io::Result<()> {
         let (holding, asked) = (self.clock.clone(), self.instances.clone());
         let options = kubelet::Options {
@@ -103,7 +103,7 @@ impl Live {
             logs,
             before,
             pod_network_of: self.host.networks().of_pods(),
-            inside: Some(inside),
+            inside,
         };
         self.spawn("kubelet", move |context, ended| {
             let mut options = options.clone();

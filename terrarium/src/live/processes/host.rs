@@ -22,7 +22,7 @@ use domain::skew::GardenerVersion;
 use eventlog::sled::{Durability, OpenError, Recovery, SledLog, Trouble};
 use eventlog::{EventLog, MemoryLog};
 use host::identity::OwnAuthorities;
-use host::kubelet::{Before, Launch, Program};
+use host::kubelet::{Before, Form, Launch, Program};
 use host::live::{Live, Options};
 use host::registry::Registered;
 use host::signing_requests::OwnSigners;
@@ -38,7 +38,7 @@ use crate::failure::Failure;
 use crate::live::authority::{ClusterAuthorities, LandscapeAuthority, front_proxy};
 use crate::live::bootstrap;
 use crate::live::clock_file::{Turn, dial, doubt, time};
-use crate::live::components::user_of;
+use crate::live::components::{run_inside, user_of};
 use crate::live::dashboard::mount::Mount;
 use crate::live::directory::{Directory, Facts, HOST, HostFile};
 use crate::live::{Which, executable, kubeconfig, owner, running, up, writes};
@@ -407,6 +407,7 @@ async fn start(
         launched,
         apiserver_flags,
         authorization: bootstrap::authorization(&facts),
+        inside: facts.is_inside(),
     };
     let options = Options {
         log: log.events(),
@@ -429,6 +430,7 @@ async fn start(
         profile: bootstrap::profile(&facts)?,
         skew: bootstrap::skew_settings(&facts),
         turn: Box::new(move |now| shown(now)),
+        inside: facts.is_inside(),
         before,
         launcher: Box::new(move |address| Arc::new(Launching { launcher, address: within(address) })),
     };
@@ -436,7 +438,7 @@ async fn start(
         let what = if error.kind() == ErrorKind::AddrInUse { "; another process listens there" } else { "" };
         Failure::Failed(format!("cannot serve on {}: {error}{what}", SocketAddr::new(facts.bind, facts.port)))
     })?;
-    logging::start(live.clock().clock(), logging::Format::default(), tracing::Level::INFO);
+    logging::start_process(live.clock().clock(), logging::Format::default(), tracing::Level::INFO);
     let address = within(live.address());
     if !facts.bind.is_loopback() {
         let at = live.address();
@@ -508,6 +510,8 @@ struct Launcher {
     apiserver_flags: Vec<String>,
     /// Who may do what.
     authorization: authorizer::Mode,
+    /// True if components run as tasks of this process.
+    inside: bool,
 }
 
 impl Launcher {
@@ -583,12 +587,16 @@ impl Launch for Launching {
             dial: self.launcher.dial.to_string_lossy().into_owned(),
             ..self.launcher.assignment(program, cluster, &version, names.as_ref().map(<[_; 4]>::as_slice))?
         };
+        if self.launcher.inside {
+            let user = user_of(program, cluster, &version);
+            return Ok(Program { form: Form::Inside { user, run: run_inside(program) }, assignment });
+        }
         let failed = |error: std::io::Error| format!("cannot find this program: {error}");
         let (path, name) = (executable::running().map_err(failed)?, executable::file().map_err(failed)?);
         // The directory identifies the landscape of the process.
         let directory = self.launcher.directory.to_string_lossy().into_owned();
         let args = vec!["component".to_owned(), program.name().to_owned(), "--data-dir".to_owned(), directory];
-        Ok(Program { path, name, args, assignment })
+        Ok(Program { form: Form::Process { path, name, args }, assignment })
     }
 
     fn assign(&self, joining: &Joining) -> Result<Assignment, String> {

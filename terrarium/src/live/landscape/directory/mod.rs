@@ -65,6 +65,9 @@ pub(crate) struct Facts {
     /// Who may do what: `always-allow` or `rbac`; `None`: `rbac`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) authorization: Option<String>,
+    /// Form of the components: `inside` or `processes`; `None`: `processes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) components: Option<String>,
     /// Seconds of landscape time for which Events are kept; `None`: as usual.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) event_ttl: Option<i64>,
@@ -97,6 +100,11 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
+    /// True if components run as tasks of the host's process.
+    pub(crate) fn is_inside(&self) -> bool {
+        self.components.as_deref() == Some("inside")
+    }
+
     /// Last known emulated version of Gardener.
     pub(crate) fn gardener(&self) -> &str {
         self.gardener_found.as_deref().unwrap_or(&self.gardener_version)
