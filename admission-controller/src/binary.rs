@@ -23,7 +23,8 @@ use tokio::sync::oneshot;
 use crate::{Options, Webhooks};
 
 /// The binary.
-pub const BINARY: Binary = Binary { program: Program::AdmissionController, flags: Flags::KNOWN, serve };
+pub const BINARY: Binary =
+    Binary { program: Program::AdmissionController, build: env!("TERRARIUM_BUILD"), flags: Flags::KNOWN, serve };
 
 fn serve(assignment: Assignment, end: oneshot::Receiver<()>) -> Result<Exit, String> {
     let flags = Flags::read(&assignment)?;

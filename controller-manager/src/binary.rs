@@ -15,6 +15,7 @@ use crate::{Config, Options, run};
 /// The binary.
 pub const BINARY: Binary = Binary {
     program: Program::ControllerManager,
+    build: env!("TERRARIUM_BUILD"),
     flags: Flags::KNOWN,
     serve: |assignment, end| {
         controllers::run(assignment, end, |context, assignment, flags| {

@@ -34,6 +34,8 @@ pub type Serve = fn(Assignment, oneshot::Receiver<()>) -> Result<Exit, String>;
 pub struct Binary {
     /// Its row in the table of components.
     pub program: Program,
+    /// Identity of the sources that it was built from.
+    pub build: &'static str,
     /// Flags that it honours in addition to `--config`.
     pub flags: &'static [Flag],
     /// Runs it.
@@ -44,6 +46,11 @@ impl Binary {
     /// Runs the component as this process, with the assignment from standard input.
     pub fn run(&self) -> ExitCode {
         child::end(child::assignment().and_then(|(assignment, end)| (self.serve)(assignment, end)))
+    }
+
+    /// Answer of the binary to `--build`, without the end of the line.
+    pub fn identity(&self) -> String {
+        format!("{} {}", self.program.name(), self.build)
     }
 
     /// The command line.
@@ -97,7 +104,7 @@ impl Binary {
         let mut command = self.command();
         let matches = command.try_get_matches_from_mut(words)?;
         if matches.get_flag("build") {
-            return Ok(Action::Print(String::new()));
+            return Ok(Action::Print(self.identity()));
         }
         let arguments = self.arguments(&matches).map_err(|error| command.error(ErrorKind::Io, error))?;
         if matches.get_flag("version") {
@@ -164,6 +171,7 @@ mod tests {
 
     const BINARY: Binary = Binary {
         program: Program::Scheduler,
+        build: "0123",
         flags: &[crate::flags::PROFILE, Flag { name: "skip", value: "", help: "Skips" }],
         serve: |_, _| Ok(Exit::default()),
     };
@@ -184,6 +192,7 @@ mod tests {
             Ok(Action::Print(line)) => line,
             other => panic!("{words:?}: {other:?}"),
         };
+        assert_eq!(printed(&["--build"]), "gardener-scheduler 0123");
         assert_eq!(printed(&["--version"]), "Gardener v1.120.0");
         assert_eq!(printed(&["--version", "--gardener-version", "v1.121.3"]), "Gardener v1.121.3");
     }

@@ -9,6 +9,7 @@ use super::{Options, run};
 /// The binary.
 pub const BINARY: Binary = Binary {
     program: Program::ProviderLocal,
+    build: env!("TERRARIUM_BUILD"),
     flags: Flags::KNOWN,
     serve: |assignment, end| {
         controllers::run(assignment, end, |context, assignment, flags| {
