@@ -8,7 +8,7 @@ use landscape::Component;
 use process::User;
 
 /// The binaries of all components.
-const BINARIES: [Binary; 7] = [
+pub(in crate::live) const BINARIES: [Binary; 7] = [
     ::operator::binary::BINARY,
     ::apiserver::binary::BINARY,
     ::admission_controller::binary::BINARY,
@@ -19,8 +19,8 @@ const BINARIES: [Binary; 7] = [
 ];
 
 /// Returns the binary of a component by its name in the field.
-pub(crate) fn binary(name: &str) -> Option<&'static Binary> {
-    BINARIES.iter().find(|binary| binary.program.name() == name)
+pub(crate) fn binary(name: &str) -> Option<Binary> {
+    BINARIES.into_iter().find(|binary| binary.program.name() == name)
 }
 
 /// Returns the user of the requests of a component of a cluster, `runtime` or `seed--NAME`.

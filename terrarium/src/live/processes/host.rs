@@ -36,6 +36,7 @@ use process::pki::Badge;
 
 use crate::failure::Failure;
 use crate::live::authority::{ClusterAuthorities, LandscapeAuthority, front_proxy};
+use crate::live::binaries::Binaries;
 use crate::live::bootstrap;
 use crate::live::clock_file::{Turn, dial, doubt, time};
 use crate::live::components::user_of;
@@ -396,6 +397,11 @@ async fn start(
     let (dial, turn) = dial(directory, now)?;
     let shown = turn.clone();
     let launched = AtomicU64::new(0);
+    let binaries = Binaries::find().await;
+    let components = binaries.form();
+    for note in components.notes() {
+        process::child::say(&format!("note: {note}"));
+    }
     let apiserver_flags = bootstrap::flags_of_apiserver(&facts);
     let launcher = Launcher {
         seed: facts.seed,
@@ -404,6 +410,7 @@ async fn start(
         front_proxies: front_proxies.clone(),
         directory: dial.parent().unwrap_or(&dial).to_owned(),
         dial,
+        binaries: binaries.clone(),
         launched,
         apiserver_flags,
         authorization: bootstrap::authorization(&facts),
@@ -451,7 +458,8 @@ async fn start(
         log.note(&facts)?;
     }
     let program = env!("CARGO_PKG_VERSION").to_owned();
-    directory.write_host(&HostFile { pid: std::process::id(), address: address.to_string(), program })?;
+    let host = HostFile { pid: std::process::id(), address: address.to_string(), program, components };
+    directory.write_host(&host)?;
     Ok((live, facts, turn))
 }
 
@@ -491,7 +499,7 @@ fn within(mut listen: SocketAddr) -> SocketAddr {
     listen
 }
 
-/// Makes pods processes: this program, as the component that the image names.
+/// Makes pods processes: the binary of the component that the image names, or this program, which plays it.
 struct Launcher {
     seed: u64,
     start: u64,
@@ -502,6 +510,8 @@ struct Launcher {
     directory: PathBuf,
     /// File of the dial.
     dial: PathBuf,
+    /// Binaries of components.
+    binaries: Binaries,
     /// Processes that were given a number so far.
     launched: AtomicU64,
     /// Flags with which gardener-apiserver serves as the landscape was created.
@@ -583,11 +593,14 @@ impl Launch for Launching {
             dial: self.launcher.dial.to_string_lossy().into_owned(),
             ..self.launcher.assignment(program, cluster, &version, names.as_ref().map(<[_; 4]>::as_slice))?
         };
+        // The directory identifies the landscape of the process.
+        let place = ["--data-dir".to_owned(), self.launcher.directory.to_string_lossy().into_owned()];
+        if let Some((path, name)) = self.launcher.binaries.of(program.name()) {
+            return Ok(Program { path, name, args: place.to_vec(), assignment });
+        }
         let failed = |error: std::io::Error| format!("cannot find this program: {error}");
         let (path, name) = (executable::running().map_err(failed)?, executable::file().map_err(failed)?);
-        // The directory identifies the landscape of the process.
-        let directory = self.launcher.directory.to_string_lossy().into_owned();
-        let args = vec!["component".to_owned(), program.name().to_owned(), "--data-dir".to_owned(), directory];
+        let args = ["component".to_owned(), program.name().to_owned()].into_iter().chain(place).collect();
         Ok(Program { path, name, args, assignment })
     }
 
