@@ -100,6 +100,15 @@ fn a_landscape_runs_the_binaries_of_its_components() {
 fn files_that_cannot_be_used_are_named_and_replaced() {
     let folder = folder_with("binaries-mixed-programs", &[Program::Scheduler]);
     let place = |program: Program| folder.join(program.name());
+    // The same program from other sources: only the identity of its sources differs.
+    let provider = Program::ProviderLocal;
+    let identity = String::from_utf8(run(provider, &["--build"]).stdout).expect("text");
+    let (name, build) = identity.trim_end().split_once(' ').expect("name and build");
+    assert_eq!((name, build.len()), (provider.name(), 16));
+    fs::copy(binary(provider), place(provider)).expect("a copy");
+    let other = format!("s/{build}/0123456789abcdef/g");
+    let edited = Command::new("sed").args(["-i", &other]).arg(place(provider)).env("LC_ALL", "C").status();
+    assert!(edited.expect("every system has sed").success());
     symlink("/bin/echo", place(Program::ControllerManager)).expect("ours");
     fs::create_dir(place(Program::Operator)).expect("ours");
     let file = |program: Program, content: &str, mode: u32| {
@@ -114,6 +123,7 @@ fn files_that_cannot_be_used_are_named_and_replaced() {
     for (program, reason) in [
         (Program::Apiserver, "it is not executable"),
         (Program::ControllerManager, "it is of another build"),
+        (Program::ProviderLocal, "it is of another build"),
         (Program::Operator, "it is not a file"),
         (Program::Gardenlet, "it is a script"),
     ] {
