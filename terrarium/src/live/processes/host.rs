@@ -27,6 +27,7 @@ use host::live::{Live, Options};
 use host::registry::Registered;
 use host::signing_requests::OwnSigners;
 use host::timekeeper::Mode;
+use landscape::user_of;
 use parking_lot::Mutex;
 use process::attempts::Attempts;
 use process::child::{Assignment, Joining, Serving};
@@ -39,7 +40,6 @@ use crate::live::authority::{ClusterAuthorities, LandscapeAuthority, front_proxy
 use crate::live::binaries::Binaries;
 use crate::live::bootstrap;
 use crate::live::clock_file::{Turn, dial, doubt, time};
-use crate::live::components::user_of;
 use crate::live::dashboard::mount::Mount;
 use crate::live::directory::{Directory, Facts, HOST, HostFile};
 use crate::live::{Which, executable, kubeconfig, owner, running, up, writes};
@@ -530,7 +530,7 @@ impl Launcher {
         names: Option<&[&str]>,
     ) -> Result<Assignment, String> {
         let Self { seed, start, authority, front_proxies, launched, .. } = self;
-        let user = user_of(program, cluster, version);
+        let user = user_of(program, cluster::seed(cluster).unwrap_or_default(), version);
         let badge = Badge { start: *start, component: program.name().to_owned(), version: version.to_owned() };
         // A user with a certificate is in this group anyway.
         let groups: Vec<&str> =
