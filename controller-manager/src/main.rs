@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-/// As of `terrarium`: many small, short-lived allocations.
+/// The allocator of `terrarium`: JSON is many small, short-lived allocations.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

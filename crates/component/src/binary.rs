@@ -122,7 +122,7 @@ impl Binary {
     }
 }
 
-/// What a command line asks for.
+/// Action that a command line asks for.
 #[derive(Debug)]
 enum Action {
     Print(String),

@@ -18,7 +18,7 @@ use crate::{Flags, registered, registration, skew_watch};
 /// runs what it returns.
 ///
 /// # Errors
-/// What is wrong with the assignment or the configuration file.
+/// The assignment or the configuration file is wrong.
 pub fn run(
     assignment: Assignment,
     end: oneshot::Receiver<()>,
@@ -51,7 +51,7 @@ pub struct Registration {
 /// arguments how it is registered.
 ///
 /// # Errors
-/// What is wrong with the assignment or the arguments.
+/// The assignment or the arguments are wrong.
 pub fn run_registered<F>(
     assignment: Assignment,
     end: oneshot::Receiver<()>,

@@ -94,8 +94,8 @@ fn a_landscape_runs_the_binaries_of_its_components() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// What lies beside `terrarium` under the name of a component without being its binary of this build is named, and
-/// `terrarium` plays the component.
+/// A file beside `terrarium` that has the name of a component and is not its binary of this build is named, and `terrarium`
+/// plays the component.
 #[test]
 fn files_that_cannot_be_used_are_named_and_replaced() {
     let folder = folder_with("binaries-mixed-programs", &[Program::Scheduler]);

@@ -49,7 +49,7 @@ impl Held {
     /// Opens a program's file.
     ///
     /// # Errors
-    /// It cannot be read, or it is no program: a folder, a script, a file without the permission to execute it.
+    /// The file cannot be read, or is a folder, a script, or without permission to execute it.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
         if !metadata.is_file() {
