@@ -25,6 +25,7 @@ use crate::{Options, Webhooks};
 /// The binary.
 pub const BINARY: Binary = Binary {
     program: Program::AdmissionController,
+    build: env!("TERRARIUM_BUILD"),
     flags: Flags::KNOWN,
     in_landscape_time: false,
     run: |context, assignment, end| Box::pin(serve(context, assignment, end)),

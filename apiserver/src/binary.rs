@@ -18,6 +18,7 @@ use crate::{Options, ShootAccess};
 /// The binary.
 pub const BINARY: Binary = Binary {
     program: Program::Apiserver,
+    build: env!("TERRARIUM_BUILD"),
     flags: &[
         Flag { name: "feature-gates", value: "NAME=BOOL,…", help: "Feature gates of the emulated version" },
         Flag {

@@ -15,6 +15,7 @@ use crate::{Config, Options, run};
 /// The binary.
 pub const BINARY: Binary = Binary {
     program: Program::ControllerManager,
+    build: env!("TERRARIUM_BUILD"),
     flags: Flags::KNOWN,
     in_landscape_time: true,
     run: |context, assignment, end| {

@@ -14,6 +14,7 @@ use crate::{Options, run};
 /// The binary.
 pub const BINARY: Binary = Binary {
     program: Program::Operator,
+    build: env!("TERRARIUM_BUILD"),
     flags: &[
         component::PROFILE,
         Flag {

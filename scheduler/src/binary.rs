@@ -12,6 +12,7 @@ use crate::{Config, Options, run};
 /// The binary.
 pub const BINARY: Binary = Binary {
     program: Program::Scheduler,
+    build: env!("TERRARIUM_BUILD"),
     flags: Flags::KNOWN,
     in_landscape_time: true,
     run: |context, assignment, end| {

@@ -192,7 +192,7 @@ fn run_component(
         return live::host::run(which, owner, losses);
     }
     match live::components::binary(name) {
-        Some(binary) if joining.is_given() => component::joining::run(binary, joining),
+        Some(binary) if joining.is_given() => component::joining::run(&binary, joining),
         Some(binary) => binary.main(),
         None => {
             process::child::say(&format!("error: there is no component {name}"));

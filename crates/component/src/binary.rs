@@ -35,6 +35,8 @@ pub type Run = fn(Context, Assignment, oneshot::Receiver<()>) -> BoxFuture<'stat
 pub struct Binary {
     /// Its row in the table of components.
     pub program: Program,
+    /// Identity of the sources that it was built from.
+    pub build: &'static str,
     /// Flags that it honours in addition to `--config`.
     pub flags: &'static [Flag],
     /// True if it takes part in landscape time.
@@ -63,6 +65,11 @@ impl Binary {
     /// Runs the component as this process, with the assignment from standard input.
     pub fn main(&self) -> ExitCode {
         child::end(child::assignment().and_then(|(assignment, end)| self.serve(assignment, end)))
+    }
+
+    /// Answer of the binary to `--build`, without the end of the line.
+    pub fn identity(&self) -> String {
+        format!("{} {}", self.program.name(), self.build)
     }
 
     /// The command line.
@@ -116,7 +123,7 @@ impl Binary {
         let mut command = self.command();
         let matches = command.try_get_matches_from_mut(words)?;
         if matches.get_flag("build") {
-            return Ok(Action::Print(String::new()));
+            return Ok(Action::Print(self.identity()));
         }
         let arguments = self.arguments(&matches).map_err(|error| command.error(ErrorKind::Io, error))?;
         if matches.get_flag("version") {
@@ -134,7 +141,7 @@ impl Binary {
     }
 }
 
-/// What a command line asks for.
+/// Action that a command line asks for.
 #[derive(Debug)]
 enum Action {
     Print(String),
@@ -183,6 +190,7 @@ mod tests {
 
     const BINARY: Binary = Binary {
         program: Program::Scheduler,
+        build: "0123",
         flags: &[crate::flags::PROFILE, Flag { name: "skip", value: "", help: "Skips" }],
         in_landscape_time: true,
         run: |_, _, _| Box::pin(async { Ok(Exit::default()) }),
@@ -204,6 +212,7 @@ mod tests {
             Ok(Action::Print(line)) => line,
             other => panic!("{words:?}: {other:?}"),
         };
+        assert_eq!(printed(&["--build"]), "gardener-scheduler 0123");
         assert_eq!(printed(&["--version"]), "Gardener v1.120.0");
         assert_eq!(printed(&["--version", "--gardener-version", "v1.121.3"]), "Gardener v1.121.3");
     }

@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(read.map(|_| ()), expected.map_err(str::to_owned), "{rest}");
     }
 
-    /// What stands in the file beside its kind, the version, and what is said of it.
+    /// Content of a file without its kind, the version, and the error.
     #[test]
     fn files_are_read_strictly() {
         let v120 = "v1.120.0";

@@ -18,7 +18,7 @@ use crate::{Flags, ready, registered, registration, skew_watch};
 /// processes one runs what it returns.
 ///
 /// # Errors
-/// What is wrong with the arguments or the configuration file.
+/// The arguments or the configuration file are wrong.
 pub async fn run(
     context: Context,
     assignment: Assignment,

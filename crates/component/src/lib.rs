@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the binaries of Gardener's components share: command line, configuration file, registration, skew checks, leader
-//! election, and joining a landscape.
+//! Shared parts of the binaries of Gardener's components: command line, configuration file, registration, skew checks,
+//! leader election, and joining a landscape.
 //!
 //! ```text
 //! main.rs of a room ──► main(&BINARY) ─┬─ started by a host: assignment on standard input ─┐

@@ -9,6 +9,7 @@ use super::{Options, run};
 /// The binary.
 pub const BINARY: Binary = Binary {
     program: Program::ProviderLocal,
+    build: env!("TERRARIUM_BUILD"),
     flags: Flags::KNOWN,
     in_landscape_time: true,
     run: |context, assignment, end| {

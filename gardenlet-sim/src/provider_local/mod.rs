@@ -20,6 +20,7 @@ mod mcm;
 mod provider;
 mod worker;
 
+use domain::garden::components::Program;
 use domain::profile::Profile;
 use futures::future::BoxFuture;
 use process::{Context, Exit};
@@ -27,7 +28,7 @@ use process::{Context, Exit};
 use self::provider::Provider;
 
 /// Name of its Deployment, and of its process.
-pub const DEPLOYMENT: &str = "gardener-extension-provider-local";
+pub const DEPLOYMENT: &str = Program::ProviderLocal.name();
 
 /// How a simulated provider is run.
 #[derive(Clone, Debug, Default)]

@@ -21,7 +21,7 @@ pub(crate) use self::commands::{
 pub(crate) use self::landscape::client;
 pub(crate) use self::landscape::directory::{Directory, Facts};
 use self::landscape::{authority, bootstrap, directory, executable, kubeconfig, owner, retention, running, writes};
-use self::processes::{clock_file, defaults, operator};
+use self::processes::{binaries, clock_file, defaults, operator};
 pub(crate) use self::processes::{components, host};
 
 use crate::failure::Failure;

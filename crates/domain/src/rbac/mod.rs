@@ -5,10 +5,10 @@
 //! user, groups ──▶ bindings that name them ──▶ roles ──▶ rules ──▶ does one of them match the request?
 //! ```
 //!
-//! **Tour.** [`Mode`] whether roles decide at all; [`allows`] one rule and one request; [`subject`] who a binding names;
-//! [`escalation`] whether somebody gives away more than they have; [`aggregation`] ClusterRoles that are made of others;
-//! [`defaults`] the roles that a cluster begins with; [`project`] the roles of a Project; [`custom_verbs`] fields that want
-//! a verb of their own; [`seed`] what a gardenlet may do in the garden; [`validation`] of the four kinds.
+//! **Tour.** [`Mode`] with or without roles; [`allows`] one rule and one request; [`subject`] users that a binding names;
+//! [`escalation`] the check that a user grants no more rights than they have; [`aggregation`] ClusterRoles that are made of
+//! others; [`defaults`] the roles that a cluster begins with; [`project`] the roles of a Project; [`custom_verbs`] fields
+//! that want a verb of their own; [`seed`] rights of a gardenlet in the garden; [`validation`] of the four kinds.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/rbac/v1/evaluation_helpers.go, plugin/pkg/auth/authorizer/rbac/rbac.go @ v1.32.
 

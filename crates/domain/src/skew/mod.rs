@@ -39,6 +39,7 @@ pub mod transition;
 use std::cmp::Ordering;
 use std::fmt;
 
+use crate::garden::components::Program;
 use crate::release::{self, Release};
 
 use crate::profile::Profile;
@@ -178,16 +179,24 @@ impl Component {
         Self::Extension,
     ];
 
-    /// The name of its binary; `extension` for an extension.
+    /// Row in the table of components; None: an extension.
+    pub const fn program(self) -> Option<Program> {
+        Some(match self {
+            Self::Apiserver => Program::Apiserver,
+            Self::ControllerManager => Program::ControllerManager,
+            Self::Scheduler => Program::Scheduler,
+            Self::AdmissionController => Program::AdmissionController,
+            Self::Gardenlet => Program::Gardenlet,
+            Self::Operator => Program::Operator,
+            Self::Extension => return None,
+        })
+    }
+
+    /// Name of its binary; `extension` for an extension.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Apiserver => "gardener-apiserver",
-            Self::ControllerManager => "gardener-controller-manager",
-            Self::Scheduler => "gardener-scheduler",
-            Self::AdmissionController => "gardener-admission-controller",
-            Self::Gardenlet => "gardenlet",
-            Self::Operator => "gardener-operator",
-            Self::Extension => "extension",
+        match self.program() {
+            Some(program) => program.name(),
+            None => "extension",
         }
     }
 

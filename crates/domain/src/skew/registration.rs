@@ -35,7 +35,7 @@ pub struct Registered<'a> {
     pub component: &'a str,
     /// Emulated version.
     pub version: &'a str,
-    /// Where it serves, `host:port`; empty if it does not.
+    /// Address of its server, `host:port`; empty if it does not serve.
     pub address: &'a str,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Registered<'a> {
         cluster::seed(self.cluster)
     }
 
-    /// What the rules about versions know it as; `None`: they know nothing of it.
+    /// Instance of the rules about versions; None: no rule is about it.
     pub fn instance(&self) -> Option<Instance> {
         instance(self.component, self.seed().unwrap_or_default(), self.version)
     }
@@ -91,8 +91,8 @@ impl<'a> Registered<'a> {
     }
 }
 
-/// Where the process of a component that runs in cluster `runtime`, namespace `garden`, serves, `host:port`, by a name as
-/// webhooks have it: `COMPONENT.garden` or `COMPONENT.garden.svc`. The first of its Leases counts.
+/// Address of the server of a component that runs in cluster `runtime`, namespace `garden`, `host:port`. `host` is a name as
+/// webhooks have it: `COMPONENT.garden` or `COMPONENT.garden.svc`. The first of the component's Leases counts.
 pub fn address(leases: &[Arc<Lease>], host: &str) -> Option<String> {
     let (component, place) = host.split_once('.')?;
     if !matches!(place, "garden" | "garden.svc") {
@@ -114,14 +114,14 @@ pub fn high_water_marks(namespace: &ObjectMeta) -> Vec<HighWaterMark> {
     namespace.annotation(annotation::HIGH_WATER_MARKS).map(high_water::read).unwrap_or_default()
 }
 
-/// How the rules about versions are kept, as the namespace of the Leases says it.
+/// Policy by which the rules about versions are kept, as the namespace of the Leases says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// The highest versions that ever ran.
     pub high_water_marks: Vec<HighWaterMark>,
-    /// What becomes of a component that the rules forbid.
+    /// Treatment of a component that the rules forbid.
     pub enforcement: Enforcement,
-    /// Whether components may go back to older versions.
+    /// True if components may go back to older versions.
     pub allows_downgrades: bool,
 }
 

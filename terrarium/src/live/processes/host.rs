@@ -27,6 +27,7 @@ use host::live::{Live, Options};
 use host::registry::Registered;
 use host::signing_requests::OwnSigners;
 use host::timekeeper::Mode;
+use landscape::user_of;
 use parking_lot::Mutex;
 use process::attempts::Attempts;
 use process::child::{Assignment, Joining, Serving};
@@ -36,9 +37,10 @@ use process::pki::Badge;
 
 use crate::failure::Failure;
 use crate::live::authority::{ClusterAuthorities, LandscapeAuthority, front_proxy};
+use crate::live::binaries::Binaries;
 use crate::live::bootstrap;
 use crate::live::clock_file::{Turn, dial, doubt, time};
-use crate::live::components::{run_inside, user_of};
+use crate::live::components::run_inside;
 use crate::live::dashboard::mount::Mount;
 use crate::live::directory::{Directory, Facts, HOST, HostFile};
 use crate::live::{Which, executable, kubeconfig, owner, running, up, writes};
@@ -396,6 +398,11 @@ async fn start(
     let (dial, turn) = dial(directory, now)?;
     let shown = turn.clone();
     let launched = AtomicU64::new(0);
+    let binaries = Binaries::find().await;
+    let components = binaries.form();
+    for note in components.notes() {
+        process::child::say(&format!("note: {note}"));
+    }
     let apiserver_flags = bootstrap::flags_of_apiserver(&facts);
     let launcher = Launcher {
         seed: facts.seed,
@@ -404,6 +411,7 @@ async fn start(
         front_proxies: front_proxies.clone(),
         directory: dial.parent().unwrap_or(&dial).to_owned(),
         dial,
+        binaries: binaries.clone(),
         launched,
         apiserver_flags,
         authorization: bootstrap::authorization(&facts),
@@ -453,7 +461,8 @@ async fn start(
         log.note(&facts)?;
     }
     let program = env!("CARGO_PKG_VERSION").to_owned();
-    directory.write_host(&HostFile { pid: std::process::id(), address: address.to_string(), program })?;
+    let host = HostFile { pid: std::process::id(), address: address.to_string(), program, components };
+    directory.write_host(&host)?;
     Ok((live, facts, turn))
 }
 
@@ -493,7 +502,7 @@ fn within(mut listen: SocketAddr) -> SocketAddr {
     listen
 }
 
-/// Makes pods processes: this program, as the component that the image names.
+/// Makes pods processes: the binary of the component that the image names, or this program, which plays it.
 struct Launcher {
     seed: u64,
     start: u64,
@@ -504,6 +513,8 @@ struct Launcher {
     directory: PathBuf,
     /// File of the dial.
     dial: PathBuf,
+    /// Binaries of components.
+    binaries: Binaries,
     /// Processes that were given a number so far.
     launched: AtomicU64,
     /// Flags with which gardener-apiserver serves as the landscape was created.
@@ -524,7 +535,7 @@ impl Launcher {
         names: Option<&[&str]>,
     ) -> Result<Assignment, String> {
         let Self { seed, start, authority, front_proxies, launched, .. } = self;
-        let user = user_of(program, cluster, version);
+        let user = user_of(program, cluster::seed(cluster).unwrap_or_default(), version);
         let badge = Badge { start: *start, component: program.name().to_owned(), version: version.to_owned() };
         // A user with a certificate is in this group anyway.
         let groups: Vec<&str> =
@@ -588,14 +599,17 @@ impl Launch for Launching {
             ..self.launcher.assignment(program, cluster, &version, names.as_ref().map(<[_; 4]>::as_slice))?
         };
         if self.launcher.inside {
-            let user = user_of(program, cluster, &version);
+            let user = user_of(program, cluster::seed(cluster).unwrap_or_default(), &version);
             return Ok(Program { form: Form::Inside { user, run: run_inside(program) }, assignment });
+        }
+        // The directory identifies the landscape of the process.
+        let place = ["--data-dir".to_owned(), self.launcher.directory.to_string_lossy().into_owned()];
+        if let Some((path, name)) = self.launcher.binaries.of(program.name()) {
+            return Ok(Program { form: Form::Process { path, name, args: place.to_vec() }, assignment });
         }
         let failed = |error: std::io::Error| format!("cannot find this program: {error}");
         let (path, name) = (executable::running().map_err(failed)?, executable::file().map_err(failed)?);
-        // The directory identifies the landscape of the process.
-        let directory = self.launcher.directory.to_string_lossy().into_owned();
-        let args = vec!["component".to_owned(), program.name().to_owned(), "--data-dir".to_owned(), directory];
+        let args = ["component".to_owned(), program.name().to_owned()].into_iter().chain(place).collect();
         Ok(Program { form: Form::Process { path, name, args }, assignment })
     }
 

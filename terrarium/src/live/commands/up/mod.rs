@@ -247,6 +247,9 @@ fn print(
         None => output.line(&format!("  {what}    runs already"))?,
         Some(seconds) => output.line(&format!("  {what}    ready in {seconds:.1} s"))?,
     }
+    if let Some(form) = client.host.components.line() {
+        output.line(&format!("  Components:   {form}"))?;
+    }
     let Some((path, current)) = merged else { return Ok(()) };
     let current = match current {
         Current::OfOthers => "current context left as it is".to_owned(),
@@ -310,6 +313,7 @@ pub(crate) fn object(client: &Client, clock: &ClockState) -> serde_json::Value {
         "durable": client.facts.log != "memory" && client.facts.durable,
         "server": format!("https://{}", client.host.address),
         "pid": client.host.pid,
+        "components": client.host.components,
         "contexts": kubeconfig::names(&client.facts.name, &seed_names(client.facts.seeds)),
     })
 }

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::lock::{HOST, Held, Holder};
 use crate::failure::Failure;
+use crate::live::binaries::Form;
 use crate::live::retention::Retention;
 
 /// What a landscape was created with.
@@ -149,6 +150,9 @@ pub(crate) struct HostFile {
     pub(crate) address: String,
     /// Version of the program.
     pub(crate) program: String,
+    /// Form in which components run.
+    #[serde(default)]
+    pub(crate) components: Form,
 }
 
 /// The directory of a landscape.
