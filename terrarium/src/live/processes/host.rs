@@ -33,6 +33,7 @@ use process::attempts::Attempts;
 use process::child::{Assignment, Joining, Serving};
 use process::logging;
 use process::panics::say_panics;
+use process::User;
 use process::pki::Badge;
 
 use crate::failure::Failure;
@@ -599,7 +600,9 @@ impl Launch for Launching {
             ..self.launcher.assignment(program, cluster, &version, names.as_ref().map(<[_; 4]>::as_slice))?
         };
         if self.launcher.inside {
-            let user = user_of(program, cluster::seed(cluster).unwrap_or_default(), &version);
+            // As the certificate of a process says it.
+            let component = Some((program.name().into(), version.as_str().into()));
+            let user = User { component, ..user_of(program, cluster::seed(cluster).unwrap_or_default(), &version) };
             return Ok(Program { form: Form::Inside { user, run: run_inside(program) }, assignment });
         }
         // The directory identifies the landscape of the process.
