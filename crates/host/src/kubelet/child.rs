@@ -2,6 +2,8 @@
 //! One process: starting it, hearing it, ending it.
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -43,7 +45,7 @@ pub(super) enum News {
 impl Process {
     /// Starts a process in a group of its own and gives it its assignment.
     pub(super) async fn start(launch: &Program) -> io::Result<Self> {
-        let mut child = Command::new(&launch.path)
+        let mut child = Command::new(path(launch))
             .arg0(&launch.name)
             .args(&launch.args)
             .env_clear()
@@ -104,6 +106,13 @@ impl Process {
         // An error means that it has ended already.
         let _ = self.child.start_kill();
     }
+}
+
+/// Path by which a program is started: its name, unless the name is another file's by now.
+fn path(launch: &Program) -> &Path {
+    let identity = |path: &Path| std::fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
+    let held = identity(&launch.path);
+    if held.is_some() && identity(&launch.name) == held { &launch.name } else { &launch.path }
 }
 
 fn lines<R: AsyncRead + Unpin>(stream: R) -> Lines<BufReader<R>> {

@@ -160,7 +160,7 @@ impl Life<'_> {
         let mut process = match Process::start(launch).await {
             Ok(process) => process,
             Err(error) => {
-                let reason = format!("cannot start {}: {error}", launch.path.display());
+                let reason = format!("cannot start {}: {error}", launch.name.display());
                 return self.ended(started_at, None, Some(reason), None);
             }
         };

@@ -47,9 +47,9 @@ pub use status::{Before, HEALTHY};
 /// What a pod becomes.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The executable.
+    /// Path that leads to the executable for as long as this process runs.
     pub path: PathBuf,
-    /// Name in the list of processes.
+    /// Name in the list of processes: the executable's file, which may be replaced.
     pub name: PathBuf,
     /// Its arguments: who it is to be, nothing of the pod's.
     pub args: Vec<String>,

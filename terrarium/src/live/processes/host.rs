@@ -599,7 +599,7 @@ impl Launch for Launching {
             return Ok(Program { path, name, args: place.to_vec(), assignment });
         }
         let failed = |error: std::io::Error| format!("cannot find this program: {error}");
-        let (path, name) = (executable::running().map_err(failed)?, executable::file().map_err(failed)?);
+        let (path, name) = (executable::held().map_err(failed)?, executable::file().map_err(failed)?);
         let args = ["component".to_owned(), program.name().to_owned()].into_iter().chain(place).collect();
         Ok(Program { path, name, args, assignment })
     }
