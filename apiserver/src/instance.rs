@@ -38,7 +38,7 @@ use process::child::{Assignment, Serving};
 use process::logging;
 use process::participant::{CLOCK_PATH, TOLD_OTHERS_HEADER, TOLD_PATH};
 use process::printing::Printing;
-use process::transport::{ResponseFuture, full};
+use process::transport::{ResponseFuture, full, until};
 use process::{Context, Exit, Request, Response, Tasks, Transport, TransportError};
 use tokio::sync::oneshot;
 
@@ -169,6 +169,7 @@ where
 
 /// The way to an instance from its own process. Its log lines are its own, and a panic is an answer.
 fn within(door: Arc<Door>, tasks: &Tasks) -> Transport {
+    let (shutdown, wall) = (tasks.shutdown(), door.wall.clone());
     let printing = tasks.printing().cloned().unwrap_or_else(Printing::of_process);
     Transport::new(server_http::guarded(move |mut request| {
         if let Some((user, details, stamp)) = front_proxy::read(request.headers_mut()) {
@@ -176,8 +177,21 @@ fn within(door: Arc<Door>, tasks: &Tasks) -> Transport {
             request.extensions_mut().insert(details);
             request.extensions_mut().insert(stamp);
         }
-        let door = door.clone();
-        let answer: ResponseFuture = Box::pin(async move { door.answer(request).await });
+        let (door, wall, ends) = (door.clone(), wall.clone(), shutdown.clone());
+        let answer: ResponseFuture = Box::pin(async move {
+            // As a connection to a process that ends.
+            let body_ends = ends.clone();
+            let cut = async {
+                ends.observed().await;
+                wall.sleep(GRACE, TimerClass::Work).await;
+            };
+            match select(std::pin::pin!(door.answer(request)), std::pin::pin!(cut)).await {
+                Either::Left((answer, _)) => {
+                    Ok(answer?.map(|body| until(body, Box::pin(async move { body_ends.observed().await }))))
+                }
+                Either::Right(_) => Err(TransportError::Broken("the server has ended".to_owned())),
+            }
+        });
         Box::pin(printing.around(answer))
     }))
 }

@@ -23,7 +23,7 @@ impl Hash {
 
 /// Sets the environment variable `TERRARIUM_BUILD` for the package that is built.
 fn main() {
-    let package = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").expect("cargo says where the package is"));
+    let package = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo names the package's folder"));
     let root = package.ancestors().find(|folder| folder.join("Cargo.lock").is_file()).expect("a workspace").to_owned();
     let manifest = fs::read_to_string(root.join("Cargo.toml")).expect("the workspace's manifest");
     let places = places(&manifest);

@@ -75,7 +75,7 @@ impl Binary {
     /// The command line.
     fn command(&self) -> Command {
         let name = self.program.name();
-        let command = Command::new(name)
+        let mut command = joining::Arguments::augment_args(Command::new(name))
             .about(format!("{name} of a Terrarium landscape: an emulation of Gardener's component of this name"))
             .after_help(
                 "A landscape starts its components by itself; with --kubeconfig a component joins one that runs. Flags of \
@@ -85,7 +85,6 @@ impl Binary {
             .arg(Arg::new("version").long("version").action(ArgAction::SetTrue).help("Print the emulated release"))
             .arg(Arg::new("data-dir").long("data-dir").value_name("DIR").hide(true))
             .arg(Arg::new("build").long("build").action(ArgAction::SetTrue).hide(true));
-        let mut command = joining::Arguments::augment_args(command);
         if let Some((_, kind)) = self.program.configuration() {
             let config = Arg::new("config").long("config").value_name("FILE").requires("kubeconfig");
             command =

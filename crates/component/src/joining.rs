@@ -43,6 +43,8 @@ use crate::{Binary, block_on, registered, signals, wall_context};
 const LAST_WORDS: Duration = Duration::from_secs(3);
 /// Wall time for which taking the Lease back is tried.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(1);
+/// Longest part of an instance's name that is the machine's: names have at most 63 characters.
+const LONGEST_MACHINE: usize = 28;
 /// Wall time between two attempts to follow the own Lease.
 const AGAIN: TimeDelta = TimeDelta::seconds(1);
 
@@ -131,7 +133,7 @@ fn assignment(binary: &Binary, arguments: &Arguments) -> Result<Assignment, Stri
     };
     let unknown = || "this machine has no name: use --advertise HOST".to_owned();
     let host = arguments.advertise.clone().or_else(machine).ok_or_else(unknown)?;
-    let instance = arguments.instance.clone().unwrap_or_else(|| format!("{name}-{host}"));
+    let instance = arguments.instance.clone().unwrap_or_else(|| format!("{name}-{}", label(&host)));
     let joining = Joining { component: name.to_owned(), instance, version: arguments.gardener_version.clone(), host };
     let administrator = Administrator::read(path)?;
     let server = arguments.join.clone().unwrap_or_else(|| administrator.server.clone());
@@ -144,6 +146,13 @@ fn assignment(binary: &Binary, arguments: &Arguments) -> Result<Assignment, Stri
         serving.listen = Some(arguments.listen);
     }
     Ok(assignment)
+}
+
+/// Returns a name or address of a machine as part of an instance's name.
+fn label(host: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let text: String = host.to_ascii_lowercase().chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
+    text.trim_matches('-').chars().take(LONGEST_MACHINE).collect::<String>().trim_end_matches('-').to_owned()
 }
 
 /// The administrator of cluster `runtime` in a kubeconfig.
@@ -382,6 +391,21 @@ mod tests {
         assert_eq!(Administrator::of(&config("runtime")), Some(expected));
         assert_eq!(Administrator::of(&config("garden")), None);
         assert_eq!(Administrator::of(&Value::Null), None);
+    }
+
+    #[test]
+    fn names_of_machines_become_parts_of_names() {
+        let long = format!("{}.example.org", "a".repeat(27));
+        let cut = "a".repeat(27);
+        for (host, expected) in [
+            ("a", "a"),
+            ("127.0.0.1", "127-0-0-1"),
+            ("My_Host.example", "my-host-example"),
+            ("::1", "1"),
+            (&long, &cut),
+        ] {
+            assert_eq!(label(host), expected);
+        }
     }
 
     #[test]

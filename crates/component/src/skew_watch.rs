@@ -23,9 +23,9 @@ use domain::skew::enforcement::Enforcement;
 use domain::skew::registration::Registered;
 use domain::skew::start_up::Refused;
 use domain::skew::{Instance, lease, running};
-use process::{Context, Said};
 use process::child::Unready;
 use process::watch;
+use process::{Context, Said};
 
 use crate::skew_event::{self, About};
 

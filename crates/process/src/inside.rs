@@ -218,7 +218,11 @@ mod tests {
         Identity { component: name.into(), instance: name.into(), version: "v1".into() }
     }
 
-    fn component<F>(name: &str, lines: &Lines, work: impl FnOnce(Context, oneshot::Receiver<()>) -> F + Send + 'static) -> Component
+    fn component<F>(
+        name: &str,
+        lines: &Lines,
+        work: impl FnOnce(Context, oneshot::Receiver<()>) -> F + Send + 'static,
+    ) -> Component
     where
         F: Future<Output = Exit> + Send + 'static,
     {
@@ -256,7 +260,8 @@ mod tests {
     fn a_component_ends_by_itself_or_when_it_is_asked_to() {
         with_thread(|starter, _| async move {
             let lines = Lines::default();
-            let mut first = starter.start(component("a", &lines, |_, _| async { Exit { code: 3, last_line: "no".into() } }));
+            let mut first =
+                starter.start(component("a", &lines, |_, _| async { Exit { code: 3, last_line: "no".into() } }));
             assert_eq!(first.ended().await, End::Exit(Exit { code: 3, last_line: "no".to_owned() }));
             let mut second = starter.start(component("b", &lines, |_, stop| async move {
                 let _ = stop.await;

@@ -143,6 +143,9 @@ mod tests {
         drop(outer);
         assert!(!line("nobody"));
         let time = "1970-01-01T00:00:00.000Z";
-        assert_eq!(*lines.lock(), [format!("a: {time}\tINFO\tone"), format!("b: {time}\tINFO\ttwo"), "a: three".into()]);
+        assert_eq!(
+            *lines.lock(),
+            [format!("a: {time}\tINFO\tone"), format!("b: {time}\tINFO\ttwo"), "a: three".into()]
+        );
     }
 }

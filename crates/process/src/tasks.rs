@@ -100,11 +100,7 @@ impl Tasks {
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub fn printing_to(
-        printing: Printing,
-        wall: Clock,
-        report: impl Fn(Panicked) + Send + Sync + 'static,
-    ) -> Self {
+    pub fn printing_to(printing: Printing, wall: Clock, report: impl Fn(Panicked) + Send + Sync + 'static) -> Self {
         let catching = Catching { wall, report: Box::new(report), times: Mutex::default() };
         Self::made(Handle::current(), None, Some(catching), Some(printing))
     }
@@ -400,6 +396,11 @@ impl Shutdown {
                 watches.store(true, Ordering::Relaxed);
             }
         });
+        self.observed().await;
+    }
+
+    /// Resolves as [`Shutdown::requested`], for a task of another component.
+    pub async fn observed(&self) {
         let mut stop = self.stop.clone();
         // An error means that the component is gone altogether.
         let _ = stop.wait_for(|requested| *requested).await;

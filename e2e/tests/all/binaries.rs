@@ -55,7 +55,10 @@ fn binaries_print_flags_and_version_as_in_the_field() {
         let help = run(program, &["--help"]);
         let text = String::from_utf8_lossy(&help.stdout);
         assert!(help.status.success(), "{name}: {text}");
-        in_order(&text, &[&format!("Usage: {name}"), "--kubeconfig <FILE>"]);
+        in_order(
+            &text,
+            &[&format!("{name} of a Terrarium landscape"), &format!("Usage: {name}"), "--kubeconfig <FILE>"],
+        );
         assert_eq!(text.contains("--config <FILE>"), program.configuration().is_some(), "{text}");
         assert_eq!(text.contains("--feature-gates"), program == Program::Apiserver, "{text}");
         assert!(!text.contains("--data-dir"), "it is for hosts: {text}");

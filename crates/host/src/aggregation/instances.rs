@@ -32,12 +32,12 @@ use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use parking_lot::{Mutex, MutexGuard};
 use process::participant::{TOLD_OTHERS_HEADER, TOLD_PATH, Told};
-use process::transport::{BodyError, full};
+use process::transport::{BodyError, full, until};
 use process::watch;
 use process::{Body, Request, Response, Tasks, Transport, TransportError, User};
 use tokio::sync::oneshot;
 
-use super::instance::{AnswerLimit, Instance, until};
+use super::instance::{AnswerLimit, Instance};
 use super::news::{News, UnderWay};
 use super::{Watches, lines, refused, unavailable};
 

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
@@ -73,7 +74,7 @@ impl Process {
             Form::Process { path, name, args } => {
                 let started = ChildProcess::start(path, name, args, &launch.assignment).await;
                 let started =
-                    started.map_err(|error| io::Error::other(format!("cannot start {}: {error}", path.display())));
+                    started.map_err(|error| io::Error::other(format!("cannot start {}: {error}", name.display())));
                 Ok(Self::Child(Box::new(started?)))
             }
             Form::Inside { user, run } => {
@@ -120,7 +121,7 @@ impl Process {
 impl ChildProcess {
     /// Starts a process in a group of its own and gives it its assignment.
     async fn start(path: &Path, name: &Path, args: &[String], assignment: &Assignment) -> io::Result<Self> {
-        let mut child = Command::new(path)
+        let mut child = Command::new(held(path, name))
             .arg0(name)
             .args(args)
             .env_clear()
@@ -229,6 +230,13 @@ impl News {
             Said::Unready(unready) => Self::Unready(unready),
         }
     }
+}
+
+/// Path by which a program is started: its name, unless the name is another file's by now.
+fn held<'a>(path: &'a Path, name: &'a Path) -> &'a Path {
+    let identity = |path: &Path| std::fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
+    let held = identity(path);
+    if held.is_some() && identity(name) == held { name } else { path }
 }
 
 fn lines<R: AsyncRead + Unpin>(stream: R) -> Lines<BufReader<R>> {

@@ -61,9 +61,9 @@ pub struct Program {
 pub enum Form {
     /// A process of this machine.
     Process {
-        /// The executable.
+        /// Path that leads to the executable for as long as this process runs.
         path: PathBuf,
-        /// Name in the list of processes.
+        /// Name in the list of processes: the executable's file, which may be replaced.
         name: PathBuf,
         /// Its arguments: the component's name, nothing of the pod's.
         args: Vec<String>,

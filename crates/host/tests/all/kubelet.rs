@@ -46,7 +46,10 @@ impl Launch for Toys {
         };
         let args = vec!["-c".to_owned(), script.to_owned()];
         let shell = PathBuf::from("/bin/sh");
-        Ok(Program { form: Form::Process { path: shell.clone(), name: shell, args }, assignment: Assignment::default() })
+        Ok(Program {
+            form: Form::Process { path: shell.clone(), name: shell, args },
+            assignment: Assignment::default(),
+        })
     }
 }
 

@@ -115,14 +115,15 @@ async fn ask(held: &Held) -> io::Result<Vec<u8>> {
     Ok(answer)
 }
 
-/// Form in which components run.
+/// Forms in which components run.
 const PROCESSES: &str = "processes";
+pub(crate) const INSIDE: &str = "inside";
 
 /// Form in which the components of a landscape run, as its host says it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Form {
-    /// `processes`; empty: an older build does not say it.
+    /// `inside` or `processes`; empty: an older build does not say it.
     pub(crate) form: String,
     /// Names of the components that run as their own binaries.
     pub(crate) binaries: Vec<String>,
@@ -131,11 +132,18 @@ pub(crate) struct Form {
 }
 
 impl Form {
+    /// All components run as tasks of the host's process.
+    pub(in crate::live) fn inside() -> Self {
+        Self { form: INSIDE.to_owned(), ..Self::default() }
+    }
+
     /// The form in one line; None: it is unknown.
     pub(crate) fn line(&self) -> Option<String> {
         let Self { form, binaries, played } = self;
-        if form.is_empty() {
-            return None;
+        match form.as_str() {
+            "" => return None,
+            INSIDE => return Some(format!("{form} the host's process")),
+            _ => {}
         }
         let each = |(name, reason): (&String, &String)| match reason.as_str() {
             "" => name.clone(),

@@ -35,7 +35,9 @@ pub(in crate::live) fn run_inside(program: Program) -> RunInside {
                 Box::pin(::apiserver::binary::serve(context, assignment, Some(local), end))
             }
             Some(binary) => (binary.run)(context, assignment, end),
-            None => return Box::pin(async move { child::failure(&format!("there is no component {}", program.name())) }),
+            None => {
+                return Box::pin(async move { child::failure(&format!("there is no component {}", program.name())) });
+            }
         };
         Box::pin(async move { run.await.unwrap_or_else(|reason| child::failure(&reason)) })
     })

@@ -22,23 +22,23 @@ use domain::skew::GardenerVersion;
 use eventlog::sled::{Durability, OpenError, Recovery, SledLog, Trouble};
 use eventlog::{EventLog, MemoryLog};
 use host::identity::OwnAuthorities;
-use host::kubelet::{Before, Form, Launch, Program};
+use host::kubelet::{self, Before, Launch, Program};
 use host::live::{Live, Options};
 use host::registry::Registered;
 use host::signing_requests::OwnSigners;
 use host::timekeeper::Mode;
 use landscape::user_of;
 use parking_lot::Mutex;
+use process::User;
 use process::attempts::Attempts;
 use process::child::{Assignment, Joining, Serving};
 use process::logging;
 use process::panics::say_panics;
-use process::User;
 use process::pki::Badge;
 
 use crate::failure::Failure;
 use crate::live::authority::{ClusterAuthorities, LandscapeAuthority, front_proxy};
-use crate::live::binaries::Binaries;
+use crate::live::binaries::{Binaries, Form};
 use crate::live::bootstrap;
 use crate::live::clock_file::{Turn, dial, doubt, time};
 use crate::live::components::run_inside;
@@ -399,8 +399,8 @@ async fn start(
     let (dial, turn) = dial(directory, now)?;
     let shown = turn.clone();
     let launched = AtomicU64::new(0);
-    let binaries = Binaries::find().await;
-    let components = binaries.form();
+    let binaries = if facts.is_inside() { None } else { Some(Binaries::find().await) };
+    let components = binaries.as_ref().map_or_else(Form::inside, Binaries::form);
     for note in components.notes() {
         process::child::say(&format!("note: {note}"));
     }
@@ -416,7 +416,6 @@ async fn start(
         launched,
         apiserver_flags,
         authorization: bootstrap::authorization(&facts),
-        inside: facts.is_inside(),
     };
     let options = Options {
         log: log.events(),
@@ -514,16 +513,14 @@ struct Launcher {
     directory: PathBuf,
     /// File of the dial.
     dial: PathBuf,
-    /// Binaries of components.
-    binaries: Binaries,
+    /// Binaries of components; None: components run as tasks of this process.
+    binaries: Option<Binaries>,
     /// Processes that were given a number so far.
     launched: AtomicU64,
     /// Flags with which gardener-apiserver serves as the landscape was created.
     apiserver_flags: Vec<String>,
     /// Who may do what.
     authorization: authorizer::Mode,
-    /// True if components run as tasks of this process.
-    inside: bool,
 }
 
 impl Launcher {
@@ -599,21 +596,21 @@ impl Launch for Launching {
             dial: self.launcher.dial.to_string_lossy().into_owned(),
             ..self.launcher.assignment(program, cluster, &version, names.as_ref().map(<[_; 4]>::as_slice))?
         };
-        if self.launcher.inside {
+        let Some(binaries) = &self.launcher.binaries else {
             // As the certificate of a process says it.
             let component = Some((program.name().into(), version.as_str().into()));
             let user = User { component, ..user_of(program, cluster::seed(cluster).unwrap_or_default(), &version) };
-            return Ok(Program { form: Form::Inside { user, run: run_inside(program) }, assignment });
-        }
+            return Ok(Program { form: kubelet::Form::Inside { user, run: run_inside(program) }, assignment });
+        };
         // The directory identifies the landscape of the process.
         let place = ["--data-dir".to_owned(), self.launcher.directory.to_string_lossy().into_owned()];
-        if let Some((path, name)) = self.launcher.binaries.of(program.name()) {
-            return Ok(Program { form: Form::Process { path, name, args: place.to_vec() }, assignment });
+        if let Some((path, name)) = binaries.of(program.name()) {
+            return Ok(Program { form: kubelet::Form::Process { path, name, args: place.to_vec() }, assignment });
         }
         let failed = |error: std::io::Error| format!("cannot find this program: {error}");
-        let (path, name) = (executable::running().map_err(failed)?, executable::file().map_err(failed)?);
+        let (path, name) = (executable::held().map_err(failed)?, executable::file().map_err(failed)?);
         let args = ["component".to_owned(), program.name().to_owned()].into_iter().chain(place).collect();
-        Ok(Program { form: Form::Process { path, name, args }, assignment })
+        Ok(Program { form: kubelet::Form::Process { path, name, args }, assignment })
     }
 
     fn assign(&self, joining: &Joining) -> Result<Assignment, String> {

@@ -14,6 +14,7 @@ use ops::instant::When;
 
 use super::Arguments;
 use crate::failure::Failure;
+use crate::live::binaries::INSIDE;
 use crate::live::bootstrap;
 use crate::live::directory::{Directory, Ephemeral, Facts, loopback};
 
@@ -75,10 +76,7 @@ impl Arguments {
             ),
             ("--event-ttl", self.settings.event_ttl.is_some_and(|it| it != bootstrap::event_ttl(facts))),
             ("--allow-downgrade", self.settings.allow_downgrade.is_some_and(|it| it != facts.allow_downgrade)),
-            (
-                "--components",
-                self.settings.components.as_deref().is_some_and(|it| (it == "inside") != facts.is_inside()),
-            ),
+            ("--components", self.settings.components.as_deref().is_some_and(|it| (it == INSIDE) != facts.is_inside())),
             (
                 "--authorization",
                 self.settings.authorization.as_deref().is_some_and(|it| it != bootstrap::authorization(facts).name()),

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::lock::{HOST, Held, Holder};
 use crate::failure::Failure;
-use crate::live::binaries::Form;
+use crate::live::binaries::{Form, INSIDE};
 use crate::live::retention::Retention;
 
 /// What a landscape was created with.
@@ -103,7 +103,7 @@ pub(crate) struct Facts {
 impl Facts {
     /// True if components run as tasks of the host's process.
     pub(crate) fn is_inside(&self) -> bool {
-        self.components.as_deref() == Some("inside")
+        self.components.as_deref() == Some(INSIDE)
     }
 
     /// Last known emulated version of Gardener.
