@@ -17,7 +17,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use crate::registry::{Generation, RequestContext, ScalePaths, Shape, Strategy};
-use crate::storage::partial::{cut, lacks};
+use crate::storage::partial::{UnknownField, lacks};
 use crate::storage::stored;
 
 /// An object whose type only its [`Kind`] knows.
@@ -136,6 +136,8 @@ pub(crate) trait Kind: Send + Sync {
 /// ([`Kind::default_served`]), so that they are no difference between two versions of it.
 pub(crate) struct Typed<O, S> {
     names: Names,
+    /// Fields that the row's release does not know.
+    unknown: Vec<UnknownField>,
     strategy: S,
     kind: PhantomData<fn() -> O>,
 }
@@ -149,11 +151,17 @@ impl<O, S> Typed<O, S> {
         tree
     }
 
-    /// Sections of an object without what the row's release does not know.
-    fn known_sections(&self, mut sections: Sections) -> Sections {
-        for path in self.names.info.unknown_fields() {
-            let section = if path.first() == Some(&"status") { &mut sections.status } else { &mut sections.rest };
-            if let Some((without, _)) = cut(section, path) {
+    /// Sections of an object without what the row's release does not know. Those that are shared with `stored` are without it
+    /// already.
+    fn known_sections(&self, mut sections: Sections, stored: Option<&Sections>) -> Sections {
+        for field in &self.unknown {
+            let is_status = field.part() == 4;
+            let part = |of: &Sections| if is_status { of.status.as_ptr() } else { of.rest.as_ptr() };
+            if stored.is_some_and(|stored| part(stored) == part(&sections)) {
+                continue;
+            }
+            let section = if is_status { &mut sections.status } else { &mut sections.rest };
+            if let Some((without, _)) = field.cut(section) {
                 *section = without.into();
             }
         }
@@ -180,7 +188,7 @@ fn remove(tree: &mut Value, path: &[&str]) {
 
 impl<O: Object, S: Strategy<O>> Typed<O, S> {
     pub(crate) fn new(info: &ResourceInfo, strategy: S) -> Self {
-        Self { names: Names::new(info, None), strategy, kind: PhantomData }
+        Self { names: Names::new(info, None), unknown: UnknownField::of(info), strategy, kind: PhantomData }
     }
 
     /// A stored object with the defaults of fields that came later, if it lacks any.
@@ -196,7 +204,7 @@ impl<O: Object, S: Strategy<O>> Typed<O, S> {
     }
 
     pub(crate) fn shaped(info: &ResourceInfo, shape: Shape, strategy: S) -> Self {
-        Self { names: Names::new(info, Some(shape)), strategy, kind: PhantomData }
+        Self { names: Names::new(info, Some(shape)), unknown: UnknownField::of(info), strategy, kind: PhantomData }
     }
 }
 
@@ -292,7 +300,7 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
         let object = own_mut::<O>(object);
         let before = object.clone();
         self.strategy.default(object);
-        let rest = self.known_sections(object.encode_change(&before, stored)).rest;
+        let rest = self.known_sections(object.encode_change(&before, stored), Some(stored)).rest;
         (rest != stored.rest).then_some(rest)
     }
 
@@ -335,11 +343,11 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
     }
 
     fn encode(&self, object: &AnyObject) -> Sections {
-        self.known_sections(own::<O>(object).encode())
+        self.known_sections(own::<O>(object).encode(), None)
     }
 
     fn encode_change(&self, object: &AnyObject, old: &AnyObject, stored: &Sections) -> Sections {
-        self.known_sections(own::<O>(object).encode_change(own::<O>(old), stored))
+        self.known_sections(own::<O>(object).encode_change(own::<O>(old), stored), Some(stored))
     }
 
     fn empty_tree(&self) -> Value {
