@@ -18,11 +18,13 @@ use api::constants::annotation;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{ConfigMap, Pod};
 use apimachinery::meta::RawExtension;
+use apimachinery::release::Release;
 use apimachinery::schema::Node;
 use chrono::TimeDelta;
 use clap::{Args, Subcommand};
 use clock::{Clock, TimerClass};
 use controller::{Api, ListOptions, Patch};
+use domain::skew::GardenerVersion;
 use domain::skew::releases::gate_names;
 use domain::validation::gardenlet_configuration;
 use process::Context;
@@ -314,7 +316,9 @@ impl Target {
         }
         // The form in which gardener-apiserver stores it.
         let mut config = RawExtension::from(tree.clone());
-        gardenlet_configuration::canonical(&mut config);
+        let release =
+            GardenerVersion::parse(&self.version()).map_or(Release::UNION, |version| version.served_release());
+        gardenlet_configuration::canonical(&mut config, release);
         Ok(config.value() == held)
     }
 
