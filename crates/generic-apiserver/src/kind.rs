@@ -10,6 +10,7 @@ use apimachinery::decode;
 use apimachinery::encode::Sections;
 use apimachinery::field::FieldError;
 use apimachinery::meta::ObjectMeta;
+use apimachinery::release::Release;
 use apimachinery::resource::DifferingTrees;
 use apimachinery::schema::{EACH, Emit, Field, Node};
 use apimachinery::{GroupKind, GroupResource, GroupVersionResource, Object};
@@ -17,7 +18,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use crate::registry::{Generation, RequestContext, ScalePaths, Shape, Strategy};
-use crate::storage::partial::{cut, lacks};
+use crate::storage::partial::{cut, lacks, part_of};
 use crate::storage::stored;
 
 /// An object whose type only its [`Kind`] knows.
@@ -83,6 +84,12 @@ impl Names {
 /// Objects handed in are of the kind's own type: they come from [`Kind::read_tree`], [`Kind::copy`] or the store.
 pub(crate) trait Kind: Send + Sync {
     fn names(&self) -> &Names;
+    /// The kind in the form of a release.
+    fn at(&self, release: Release) -> Arc<dyn Kind>;
+    /// True if [`Kind::pruned`] may return something.
+    fn prunes(&self) -> bool;
+    /// A stored object without the fields that the release of a custom kind does not have; `None`: it has none of them.
+    fn pruned(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections>;
     fn read_tree(&self, tree: Value) -> Result<Box<AnyObject>, String>;
     /// The object of bytes that this or another server has stored.
     fn read_served(&self, bytes: &[u8]) -> Result<Box<AnyObject>, String>;
@@ -136,7 +143,7 @@ pub(crate) trait Kind: Send + Sync {
 /// ([`Kind::default_served`]), so that they are no difference between two versions of it.
 pub(crate) struct Typed<O, S> {
     names: Names,
-    strategy: S,
+    strategy: Arc<S>,
     kind: PhantomData<fn() -> O>,
 }
 
@@ -180,7 +187,7 @@ fn remove(tree: &mut Value, path: &[&str]) {
 
 impl<O: Object, S: Strategy<O>> Typed<O, S> {
     pub(crate) fn new(info: &ResourceInfo, strategy: S) -> Self {
-        Self { names: Names::new(info, None), strategy, kind: PhantomData }
+        Self { names: Names::new(info, None), strategy: Arc::new(strategy), kind: PhantomData }
     }
 
     /// A stored object with the defaults of fields that came later, if it lacks any.
@@ -196,7 +203,7 @@ impl<O: Object, S: Strategy<O>> Typed<O, S> {
     }
 
     pub(crate) fn shaped(info: &ResourceInfo, shape: Shape, strategy: S) -> Self {
-        Self { names: Names::new(info, Some(shape)), strategy, kind: PhantomData }
+        Self { names: Names::new(info, Some(shape)), strategy: Arc::new(strategy), kind: PhantomData }
     }
 }
 
@@ -265,6 +272,31 @@ fn own_mut<O: 'static>(object: &mut AnyObject) -> &mut O {
 impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
     fn names(&self) -> &Names {
         &self.names
+    }
+
+    fn at(&self, release: Release) -> Arc<dyn Kind> {
+        let (names, strategy) = (Names::new(&self.names.info.at(release), None), self.strategy.clone());
+        Arc::new(Self { names, strategy, kind: PhantomData })
+    }
+
+    fn prunes(&self) -> bool {
+        self.names.info.custom && self.names.info.unknown_fields().next().is_some()
+    }
+
+    fn pruned(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections> {
+        // What the release of another kind does not have is cut out of what is read of the log.
+        if !self.names.info.custom {
+            return None;
+        }
+        let mut shown: Option<eventlog::Sections> = None;
+        for path in self.names.info.unknown_fields() {
+            let part = part_of(path);
+            let section = &shown.as_ref().unwrap_or(stored).parts[part];
+            if let Some((without, _)) = cut(section, path) {
+                shown.get_or_insert_with(|| stored.clone()).parts[part] = without.into();
+            }
+        }
+        shown
     }
 
     fn read_tree(&self, mut tree: Value) -> Result<Box<AnyObject>, String> {

@@ -140,7 +140,7 @@ impl Lens for Fields {
 }
 
 /// The section that holds a field: that of the status, or of all fields but `metadata` and `status`.
-fn part_of(path: Path) -> usize {
+pub(crate) fn part_of(path: Path) -> usize {
     if path.first() == Some(&"status") { 4 } else { 3 }
 }
 
