@@ -158,7 +158,7 @@ pub fn register(builder: Builder, options: &Options, random: Random, authorizer:
         .resource::<BackupEntry>(catalogue::of::<BackupEntry>(), strategy::backup_entry())
         .resource::<ControllerRegistration>(
             catalogue::of::<ControllerRegistration>(),
-            strategy::controller_registration(),
+            strategy::controller_registration(options.version.served_release()),
         )
         .resource::<core_v1::ControllerDeployment>(
             catalogue::of::<core_v1::ControllerDeployment>(),
@@ -171,7 +171,7 @@ pub fn register(builder: Builder, options: &Options, random: Random, authorizer:
         )
         .resource::<ControllerInstallation>(
             catalogue::of::<ControllerInstallation>(),
-            strategy::controller_installation(),
+            strategy::controller_installation(options.version.served_release()),
         );
     rows::known(rows::views(rows::others(builder))).admission_chain(admission::chain(options, authorizer))
 }

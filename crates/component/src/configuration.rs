@@ -5,7 +5,8 @@
 //! version knows its feature gates. Fields on which nothing here depends are accepted; each component reads those that have an
 //! effect with the functions below.
 //!
-//! Unlike upstream: there a field that does not exist is ignored, and so a typing error is a setting that does nothing.
+//! Unlike upstream: there a field that does not exist is ignored, and so a typing error is a setting that does nothing. Here
+//! that holds for fields below `seedConfig` that other releases have.
 //!
 //! Source: pkg/*/apis/config/v1alpha1, cmd/*/app/options.go @ v1.120.0 to v1.149.0.
 
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 
 use apimachinery::decode;
 use apimachinery::meta::{Duration, Quantity};
+use apimachinery::release::Release;
 use chrono::TimeDelta;
 use domain::garden::components::Program;
 use domain::skew::{GardenerVersion, releases};
@@ -36,9 +38,17 @@ pub fn read(program: Program, text: &str, version: &str) -> Result<Value, String
         }
         _ => {}
     }
-    let decoded = decode::tree(tree, &node).map_err(|error| failed(error.message))?;
+    let decoded = decode::tree(tree.clone(), &node).map_err(|error| failed(error.message))?;
     if !decoded.strict.is_empty() {
-        return Err(failed(format!("strict decoding error: {}", decoded.strict.join(", "))));
+        // Fields of Seeds that other releases have are dropped: they come from objects that outlive an upgrade.
+        let union = api::configuration::node(program.short(), kind, Release::UNION).unwrap_or(node);
+        let of_all = decode::tree(tree, &union).map_err(|error| failed(error.message))?.strict;
+        let is_of_seeds = |error: &str| error.starts_with("unknown field \"seedConfig.");
+        let wrong = |error: &&str| !is_of_seeds(error) || of_all.iter().any(|one| one == error);
+        let strict: Vec<&str> = decoded.strict.iter().map(String::as_str).filter(wrong).collect();
+        if !strict.is_empty() {
+            return Err(failed(format!("strict decoding error: {}", strict.join(", "))));
+        }
     }
     for (name, on) in decoded.tree["featureGates"].as_object().into_iter().flatten() {
         check_gate(program, version, name, on.as_bool().unwrap_or_default())?;
@@ -142,6 +152,13 @@ mod tests {
             check(rest, v120, Err(&unknown(field)));
             check(rest, first, Ok(()));
             check(rest, "v1.149.0", Ok(()));
+        }
+        for version in [v120, "v1.138.0", "v1.139.0", "v1.149.0"] {
+            // Each is a field of some releases only.
+            check("seedConfig: {spec: {settings: {zoneSelection: {mode: Prefer}}}}", version, Ok(()));
+            check("seedConfig: {spec: {dns: {provider: {type: a, secretRef: {name: b}}}}}", version, Ok(()));
+            let text = unknown("seedConfig.spec.settings.zoneselection");
+            check("seedConfig: {spec: {settings: {zoneselection: {}}}}", version, Err(&text));
         }
         check("gardenClientConnection: {gardenClusterCACert: YQ==}", "v1.142.0", Ok(()));
         check(

@@ -10,6 +10,7 @@ use apimachinery::decode;
 use apimachinery::encode::Sections;
 use apimachinery::field::FieldError;
 use apimachinery::meta::ObjectMeta;
+use apimachinery::release::Release;
 use apimachinery::resource::DifferingTrees;
 use apimachinery::schema::{EACH, Emit, Field, Node};
 use apimachinery::{GroupKind, GroupResource, GroupVersionResource, Object};
@@ -83,6 +84,12 @@ impl Names {
 /// Objects handed in are of the kind's own type: they come from [`Kind::read_tree`], [`Kind::copy`] or the store.
 pub(crate) trait Kind: Send + Sync {
     fn names(&self) -> &Names;
+    /// The kind in the form of a release.
+    fn at(&self, release: Release) -> Arc<dyn Kind>;
+    /// True if [`Kind::pruned`] may return something.
+    fn prunes(&self) -> bool;
+    /// A stored object without the fields that the release of a custom kind does not have; `None`: it has none of them.
+    fn pruned(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections>;
     fn read_tree(&self, tree: Value) -> Result<Box<AnyObject>, String>;
     /// The object of bytes that this or another server has stored.
     fn read_served(&self, bytes: &[u8]) -> Result<Box<AnyObject>, String>;
@@ -138,7 +145,7 @@ pub(crate) struct Typed<O, S> {
     names: Names,
     /// Fields that the row's release does not know.
     unknown: Vec<UnknownField>,
-    strategy: S,
+    strategy: Arc<S>,
     kind: PhantomData<fn() -> O>,
 }
 
@@ -188,7 +195,12 @@ fn remove(tree: &mut Value, path: &[&str]) {
 
 impl<O: Object, S: Strategy<O>> Typed<O, S> {
     pub(crate) fn new(info: &ResourceInfo, strategy: S) -> Self {
-        Self { names: Names::new(info, None), unknown: UnknownField::of(info), strategy, kind: PhantomData }
+        Self::named(Names::new(info, None), Arc::new(strategy))
+    }
+
+    fn named(names: Names, strategy: Arc<S>) -> Self {
+        let unknown = UnknownField::of(&names.info);
+        Self { names, unknown, strategy, kind: PhantomData }
     }
 
     /// A stored object with the defaults of fields that came later, if it lacks any.
@@ -204,7 +216,7 @@ impl<O: Object, S: Strategy<O>> Typed<O, S> {
     }
 
     pub(crate) fn shaped(info: &ResourceInfo, shape: Shape, strategy: S) -> Self {
-        Self { names: Names::new(info, Some(shape)), unknown: UnknownField::of(info), strategy, kind: PhantomData }
+        Self::named(Names::new(info, Some(shape)), Arc::new(strategy))
     }
 }
 
@@ -273,6 +285,30 @@ fn own_mut<O: 'static>(object: &mut AnyObject) -> &mut O {
 impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
     fn names(&self) -> &Names {
         &self.names
+    }
+
+    fn at(&self, release: Release) -> Arc<dyn Kind> {
+        Arc::new(Self::named(Names::new(&self.names.info.at(release), None), self.strategy.clone()))
+    }
+
+    fn prunes(&self) -> bool {
+        self.names.info.custom && !self.unknown.is_empty()
+    }
+
+    fn pruned(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections> {
+        // What the release of another kind does not have is cut out of what is read of the log.
+        if !self.names.info.custom {
+            return None;
+        }
+        let mut shown: Option<eventlog::Sections> = None;
+        for field in &self.unknown {
+            let part = field.part();
+            let section = &shown.as_ref().unwrap_or(stored).parts[part];
+            if let Some((without, _)) = field.cut(section) {
+                shown.get_or_insert_with(|| stored.clone()).parts[part] = without.into();
+            }
+        }
+        shown
     }
 
     fn read_tree(&self, mut tree: Value) -> Result<Box<AnyObject>, String> {

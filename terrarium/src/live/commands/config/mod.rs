@@ -18,6 +18,7 @@ use api::constants::{annotation, namespace};
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{ConfigMap, Pod};
 use apimachinery::meta::RawExtension;
+use apimachinery::release::Release;
 use apimachinery::schema::Node;
 use chrono::TimeDelta;
 use clap::{Args, Subcommand};
@@ -25,6 +26,7 @@ use clock::{Clock, TimerClass};
 use component::configuration;
 use controller::{Api, ListOptions, Patch};
 use domain::garden::components::Program;
+use domain::skew::GardenerVersion;
 use domain::skew::releases::gate_names;
 use domain::validation::gardenlet_configuration;
 use process::Context;
@@ -319,7 +321,9 @@ impl Target {
         }
         // The form in which gardener-apiserver stores it.
         let mut config = RawExtension::from(tree.clone());
-        gardenlet_configuration::canonical(&mut config);
+        let release =
+            GardenerVersion::parse(&self.version()).map_or(Release::UNION, |version| version.served_release());
+        gardenlet_configuration::canonical(&mut config, release);
         Ok(config.value() == held)
     }
 
