@@ -66,14 +66,14 @@ impl Binaries {
     }
 
     /// Summary for commands.
-    pub(in crate::live) fn form(&self) -> Form {
+    pub(in crate::live) fn form(&self) -> ComponentForms {
         let of = |lacking: &Lacking| match lacking {
             Lacking::Missing => String::new(),
             Lacking::Unusable(reason) => reason.clone(),
         };
         let played = self.0.iter().filter_map(|(name, held)| Some(((*name).to_owned(), of(held.as_ref().err()?))));
         let binaries = self.0.iter().filter(|(_, held)| held.is_ok()).map(|(name, _)| (*name).to_owned());
-        Form { form: PROCESSES.to_owned(), binaries: binaries.collect(), played: played.collect() }
+        ComponentForms { form: PROCESSES.to_owned(), binaries: binaries.collect(), played: played.collect() }
     }
 }
 
@@ -121,7 +121,7 @@ const PROCESSES: &str = "processes";
 /// Form in which the components of a landscape run, as its host says it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Form {
+pub(crate) struct ComponentForms {
     /// `processes`; empty: an older build does not say it.
     pub(crate) form: String,
     /// Names of the components that run as their own binaries.
@@ -130,7 +130,7 @@ pub(crate) struct Form {
     pub(crate) played: BTreeMap<String, String>,
 }
 
-impl Form {
+impl ComponentForms {
     /// The form in one line; None: it is unknown.
     pub(crate) fn line(&self) -> Option<String> {
         let Self { form, binaries, played } = self;
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn the_form_is_said_in_a_line() {
         let line = |binaries: &[&str], played: &[(&str, &str)]| {
-            let form = Form {
+            let form = ComponentForms {
                 form: PROCESSES.to_owned(),
                 binaries: binaries.iter().map(|name| (*name).to_owned()).collect(),
                 played: played.iter().map(|(name, reason)| ((*name).to_owned(), (*reason).to_owned())).collect(),
@@ -213,6 +213,6 @@ mod tests {
         assert_eq!(line(&[], &[("a", ""), ("b", "")]), "processes of terrarium");
         assert_eq!(line(&[], &[("a", ""), ("b", "/b: bad")]), "processes of terrarium: a, b (/b: bad)");
         assert_eq!(line(&["a"], &[("b", "")]), "processes of their own binaries, of terrarium: b");
-        assert_eq!(Form::default().line(), None);
+        assert_eq!(ComponentForms::default().line(), None);
     }
 }
