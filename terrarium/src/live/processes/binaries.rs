@@ -66,14 +66,14 @@ impl Binaries {
     }
 
     /// Summary for commands.
-    pub(in crate::live) fn form(&self) -> Form {
+    pub(in crate::live) fn form(&self) -> ComponentForms {
         let of = |lacking: &Lacking| match lacking {
             Lacking::Missing => String::new(),
             Lacking::Unusable(reason) => reason.clone(),
         };
         let played = self.0.iter().filter_map(|(name, held)| Some(((*name).to_owned(), of(held.as_ref().err()?))));
         let binaries = self.0.iter().filter(|(_, held)| held.is_ok()).map(|(name, _)| (*name).to_owned());
-        Form { form: PROCESSES.to_owned(), binaries: binaries.collect(), played: played.collect() }
+        ComponentForms { form: PROCESSES.to_owned(), binaries: binaries.collect(), played: played.collect() }
     }
 }
 
@@ -122,7 +122,7 @@ pub(crate) const INSIDE: &str = "inside";
 /// Form in which the components of a landscape run, as its host says it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Form {
+pub(crate) struct ComponentForms {
     /// `inside` or `processes`; empty: an older build does not say it.
     pub(crate) form: String,
     /// Names of the components that run as their own binaries.
@@ -131,7 +131,7 @@ pub(crate) struct Form {
     pub(crate) played: BTreeMap<String, String>,
 }
 
-impl Form {
+impl ComponentForms {
     /// All components run as tasks of the host's process.
     pub(in crate::live) fn inside() -> Self {
         Self { form: INSIDE.to_owned(), ..Self::default() }
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn the_form_is_said_in_a_line() {
         let line = |binaries: &[&str], played: &[(&str, &str)]| {
-            let form = Form {
+            let form = ComponentForms {
                 form: PROCESSES.to_owned(),
                 binaries: binaries.iter().map(|name| (*name).to_owned()).collect(),
                 played: played.iter().map(|(name, reason)| ((*name).to_owned(), (*reason).to_owned())).collect(),
@@ -221,6 +221,6 @@ mod tests {
         assert_eq!(line(&[], &[("a", ""), ("b", "")]), "processes of terrarium");
         assert_eq!(line(&[], &[("a", ""), ("b", "/b: bad")]), "processes of terrarium: a, b (/b: bad)");
         assert_eq!(line(&["a"], &[("b", "")]), "processes of their own binaries, of terrarium: b");
-        assert_eq!(Form::default().line(), None);
+        assert_eq!(ComponentForms::default().line(), None);
     }
 }

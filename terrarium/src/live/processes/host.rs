@@ -22,7 +22,7 @@ use domain::skew::GardenerVersion;
 use eventlog::sled::{Durability, OpenError, Recovery, SledLog, Trouble};
 use eventlog::{EventLog, MemoryLog};
 use host::identity::OwnAuthorities;
-use host::kubelet::{self, Before, Launch, Program};
+use host::kubelet::{Before, Form, Launch, Program};
 use host::live::{Live, Options};
 use host::registry::Registered;
 use host::signing_requests::OwnSigners;
@@ -38,7 +38,7 @@ use process::pki::Badge;
 
 use crate::failure::Failure;
 use crate::live::authority::{ClusterAuthorities, LandscapeAuthority, front_proxy};
-use crate::live::binaries::{Binaries, Form};
+use crate::live::binaries::{Binaries, ComponentForms};
 use crate::live::bootstrap;
 use crate::live::clock_file::{Turn, dial, doubt, time};
 use crate::live::components::run_inside;
@@ -400,7 +400,7 @@ async fn start(
     let shown = turn.clone();
     let launched = AtomicU64::new(0);
     let binaries = if facts.is_inside() { None } else { Some(Binaries::find().await) };
-    let components = binaries.as_ref().map_or_else(Form::inside, Binaries::form);
+    let components = binaries.as_ref().map_or_else(ComponentForms::inside, Binaries::form);
     for note in components.notes() {
         process::child::say(&format!("note: {note}"));
     }
@@ -600,17 +600,17 @@ impl Launch for Launching {
             // As the certificate of a process says it.
             let component = Some((program.name().into(), version.as_str().into()));
             let user = User { component, ..user_of(program, cluster::seed(cluster).unwrap_or_default(), &version) };
-            return Ok(Program { form: kubelet::Form::Inside { user, run: run_inside(program) }, assignment });
+            return Ok(Program { form: Form::Inside { user, run: run_inside(program) }, assignment });
         };
         // The directory identifies the landscape of the process.
         let place = ["--data-dir".to_owned(), self.launcher.directory.to_string_lossy().into_owned()];
         if let Some((path, name)) = binaries.of(program.name()) {
-            return Ok(Program { form: kubelet::Form::Process { path, name, args: place.to_vec() }, assignment });
+            return Ok(Program { form: Form::Process { path, name, args: place.to_vec() }, assignment });
         }
         let failed = |error: std::io::Error| format!("cannot find this program: {error}");
         let (path, name) = (executable::held().map_err(failed)?, executable::file().map_err(failed)?);
         let args = ["component".to_owned(), program.name().to_owned()].into_iter().chain(place).collect();
-        Ok(Program { form: kubelet::Form::Process { path, name, args }, assignment })
+        Ok(Program { form: Form::Process { path, name, args }, assignment })
     }
 
     fn assign(&self, joining: &Joining) -> Result<Assignment, String> {

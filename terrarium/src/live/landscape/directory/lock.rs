@@ -193,7 +193,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::live::binaries::Form;
+    use crate::live::binaries::ComponentForms;
 
     fn directory(name: &str) -> Directory {
         let path: PathBuf = std::env::temp_dir().join(format!("terrarium-lock-{name}-{}", std::process::id()));
@@ -264,7 +264,7 @@ mod tests {
             pid: std::process::id(),
             address: "127.0.0.1:1".to_owned(),
             program: "0".to_owned(),
-            components: Form::default(),
+            components: ComponentForms::default(),
         };
         directory.write_host(&host).expect("ours");
         assert_eq!(directory.host(), Ok(Some(host.clone())));

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::lock::{HOST, Held, Holder};
 use crate::failure::Failure;
-use crate::live::binaries::{Form, INSIDE};
+use crate::live::binaries::{ComponentForms, INSIDE};
 use crate::live::retention::Retention;
 
 /// What a landscape was created with.
@@ -152,7 +152,7 @@ pub(crate) struct HostFile {
     pub(crate) program: String,
     /// Form in which components run.
     #[serde(default)]
-    pub(crate) components: Form,
+    pub(crate) components: ComponentForms,
 }
 
 /// The directory of a landscape.
