@@ -7,7 +7,7 @@
 //!
 //! **Tour.** [`allows`] one rule and one request; [`subject`] who a binding names; [`escalation`] whether somebody gives away
 //! more than they have; [`aggregation`] ClusterRoles that are made of others; [`defaults`] the roles that a cluster begins
-//! with; [`project`] the roles of a Project; [`custom_verbs`] fields that want a verb of their own; [`seed`] what a gardenlet
+//! with; [`kubeconfig`] users of kubeconfigs for Shoots; [`project`] the roles of a Project; [`custom_verbs`] fields that want a verb of their own; [`seed`] what a gardenlet
 //! may do in the garden; [`validation`] of the four kinds.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/rbac/v1/evaluation_helpers.go, plugin/pkg/auth/authorizer/rbac/rbac.go @ v1.32.
@@ -16,6 +16,7 @@ pub mod aggregation;
 pub mod custom_verbs;
 pub mod defaults;
 pub mod escalation;
+pub mod kubeconfig;
 pub mod project;
 pub mod seed;
 pub mod subject;
