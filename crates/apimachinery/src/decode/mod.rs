@@ -368,6 +368,49 @@ mod tests {
     }
 
     #[test]
+    fn opaque_json_is_refused_alike_read_or_kept() {
+        let deep = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        let (within, beyond) = (deep(MAX_DEPTH - 1), deep(MAX_DEPTH));
+        for raw in [
+            r#"{"a":[1,-2.5e3,true,false,null,"\u00e9\""],"b":{}}"#,
+            "null",
+            "7",
+            "\"x\"",
+            " [ ] ",
+            &within,
+            &beyond,
+            "",
+            "{",
+            "x",
+            "[1,]",
+            "[1 2]",
+            r#"{"a" 1}"#,
+            r#"{"a":1,}"#,
+            r#"{a:1}"#,
+            "01",
+            "1.",
+            "1e",
+            "-",
+            "tru",
+            "nul",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\n\"",
+            "\"x",
+            "[{}",
+            "]",
+        ] {
+            let text = format!("{{\"raw\":{raw}}}");
+            let (read, kept) = (json(text.as_bytes(), &thing()), json_with_opaque(text.as_bytes(), &thing()));
+            assert_eq!(read.as_ref().err(), kept.as_ref().err(), "{raw}");
+            if let (Ok(read), Ok(kept)) = (read, kept) {
+                let tree = crate::opaque::plain(kept.tree);
+                assert_eq!(tree, read.tree, "{raw}");
+            }
+        }
+    }
+
+    #[test]
     fn malformed_texts_are_refused_in_gos_words() {
         refused("", "unexpected end of JSON input");
         refused("{", "unexpected end of JSON input");
