@@ -19,6 +19,8 @@
 //!
 //! Source: pkg/admissioncontroller @ v1.120.0.
 
+pub mod binary;
+pub mod configurations;
 mod review;
 
 use std::sync::Arc;

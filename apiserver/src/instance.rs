@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! gardener-apiserver as a process: one of several behind a host, all on the host's log.
+//! gardener-apiserver of a landscape: one of several behind a host, all on the host's log.
 //!
 //! ```text
 //! host ──HTTPS, front proxy: who asks, head of the log, landscape time──▶ this process
@@ -7,34 +7,39 @@
 //!   └── /log/v1/: cluster `garden` is folded, writes are appended ─────────────┘
 //! ```
 //!
+//! In the process of the host ([`Local`]) it uses log and clock directly, and the host calls it without a connection.
+//!
 //! It is ready when it has folded everything up to the head as of its start. A request waits until the fold has reached
 //! the head that the host says; one that comes directly, without the host, asks the log for its head. Time is what the
 //! host said last: this process holds landscape time up for nobody, and has no timers on it.
 //!
 //! **Invariants.** No state of its own. If the log cannot be reached, nothing old is answered: 503.
 
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use api::kubernetes::coordination::Lease;
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
-use clock::{Clock, Random, SimulatedClock, TimerClass};
-use eventlog::Revision;
+use clock::{Clock, Instant, Random, SimulatedClock, TimerClass};
+use domain::skew::registration;
+use eventlog::{EventLog, Revision};
 use eventlog_remote::Remote;
 use futures::future::{Either, select};
-use generic_apiserver::authentication::front_proxy::Stamp;
-use generic_apiserver::authentication::{ClientAuthority, FixedAuthenticator, Judged};
+use generic_apiserver::authentication::front_proxy::{self, Stamp};
+use generic_apiserver::authentication::{ClientAuthority, FixedAuthenticator, Judged, authenticated};
 use generic_apiserver::webhooks::{HttpsCaller, Name, Names, WebhookCaller};
 use generic_apiserver::{Foundation, Server, discovery, http as server_http};
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Method, Request as HttpRequest, StatusCode};
 use http_body_util::{BodyExt, Full};
 use process::attempts::Attempts;
-use process::child::{Assignment, Ready, Serving, ready};
+use process::child::{Assignment, Serving};
 use process::logging;
-use process::participant::TOLD_OTHERS_HEADER;
-use process::transport::full;
-use process::{Exit, Request, Response, Tasks, Transport, TransportError};
+use process::participant::{CLOCK_PATH, TOLD_OTHERS_HEADER, TOLD_PATH};
+use process::printing::Printing;
+use process::transport::{ResponseFuture, full, until};
+use process::{Context, Exit, Request, Response, Tasks, Transport, TransportError};
 use tokio::sync::oneshot;
 
 use crate::{Options, service};
@@ -55,78 +60,71 @@ const GRACE: TimeDelta = TimeDelta::milliseconds(500);
 const HEAD_BYTES: usize = 1 << 20;
 const FIELDS: usize = 1024;
 
-/// What a process is started with beside its assignment.
-#[derive(Clone, Copy, Debug)]
-pub struct Paths {
-    /// Where the host asks what the watches of participants were told, `POST`.
-    pub told: &'static str,
-    /// Where the host says how its clock stands.
-    pub clock: &'static str,
-    /// Finds the process that a name means, `host:port`, by the Leases of cluster `garden`.
-    pub process: fn(&[Arc<Lease>], &str) -> Option<String>,
-}
-
 /// Name of the check of `/readyz` that fails while the instance is paused ([`Tasks::pause`]).
 const SKEW_CHECK: &str = "version-skew";
 
-/// What an instance that is about to be ready is announced with.
+/// Address and time of an instance that is about to be ready.
 #[derive(Clone, Debug)]
 pub struct Announced {
     /// Where it serves.
     pub address: String,
     /// Landscape time, as the host says it.
     pub time: Clock,
-    /// The instance's tasks: while they are paused it is not ready.
-    pub tasks: Tasks,
 }
 
-/// Runs an instance until standard input ends. `announce` is told of it before it is ready, and may refuse.
+/// Parts of the host, for an instance in its process.
+pub struct Local {
+    /// The landscape's log.
+    pub log: Arc<dyn EventLog>,
+    /// Landscape time.
+    pub time: Clock,
+    /// Takes the way to the instance, on which the headers of a front proxy name the user.
+    pub offer: Box<dyn FnOnce(Transport) + Send>,
+}
+
+impl fmt::Debug for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Local").finish_non_exhaustive()
+    }
+}
+
+/// Runs an instance until `end` resolves; `local`: in the process of the host. `announce` is called before it is ready, and may
+/// refuse.
 ///
 /// # Errors
 /// What is wrong with the assignment, or that the log cannot be reached.
 pub async fn run<F>(
-    program: &str,
+    context: Context,
     assignment: Assignment,
     options: &Options,
-    paths: Paths,
+    local: Option<Local>,
     end: oneshot::Receiver<()>,
     announce: impl FnOnce(Announced) -> F,
 ) -> Result<Exit, String>
 where
     F: Future<Output = Result<(), Exit>>,
 {
-    let transport = assignment.transport()?;
-    let (wall, tasks) = (Clock::wall(), Tasks::new());
-    let log = remote(&transport, &wall);
-    let mut attempts = Attempts::on(wall.clone());
-    let head = loop {
-        match log.fetch_head().await {
-            Ok(head) => break head,
-            Err(_) if attempts.again().await => {}
-            Err(error) => return Err(format!("cannot reach the event log: {error}")),
-        }
+    let (wall, tasks) = (context.wall.clone(), context.tasks.clone());
+    let (ground, offer) = match local {
+        Some(Local { log, time, offer }) => (Ground::Local { log, time }, Some(offer)),
+        None => (Ground::reach(&context).await?, None),
     };
-    let began = loop {
-        match now(&transport, paths.clock).await {
-            Err(_) if attempts.again().await => {}
-            began => break began?,
-        }
-    };
-    let time = SimulatedClock::new(began);
-    logging::start(Clock::new(time.clone()), logging::Format::default(), tracing::Level::INFO);
+    let head = ground.head().await.map_err(|error| format!("cannot reach the event log: {error}"))?;
+    let time = ground.time();
+    logging::start(&context, time.clone(), logging::Format::default(), tracing::Level::INFO);
     tracing::info!(version = assignment.version, "Starting {}", assignment.component);
     let foundation = Foundation {
-        log: Arc::new(log.clone()),
-        clock: Clock::new(time.clone()),
+        log: ground.log(),
+        clock: time.clone(),
         wall: wall.clone(),
         random: Random::new(assignment.seed),
         writer: assignment.writer,
         recent_bytes: generic_apiserver::RECENT_BYTES,
     };
     let folded: Arc<OnceLock<Server>> = Arc::default();
-    let (leases, process) = (folded.clone(), paths.process);
+    let leases = folded.clone();
     let names: Names = Arc::new(move |cluster, name| match name {
-        Name::Host(host) => process(&leases.get()?.folded::<Lease>(cluster), host),
+        Name::Host(host) => registration::address(&leases.get()?.folded::<Lease>(cluster), host),
         // They are in other clusters.
         Name::Pod { .. } => None,
     });
@@ -139,8 +137,7 @@ where
         return Err("the assignment has no certificate to serve with".to_owned());
     };
     let authenticator = authenticator(serving, &assignment.authorities)?;
-    let clock = Clock::new(time.clone());
-    let mut serve = server_http::Options::new(serving.certificate.clone(), authenticator, clock, wall.clone());
+    let mut serve = server_http::Options::new(serving.certificate.clone(), authenticator, time.clone(), wall.clone());
     serve.listen = serving.listen.unwrap_or(serve.listen);
     serve.limits.grace = GRACE;
     serve.limits.head_bytes = HEAD_BYTES;
@@ -148,16 +145,11 @@ where
     serve.random = Random::new(assignment.seed);
     let paused = tasks.clone();
     serve.health = serve.health.ready(SKEW_CHECK, move || !paused.is_paused());
-    let door = Arc::new(Door {
-        server: server.clone(),
-        log,
-        time: time.clone(),
-        wall,
-        transport,
-        paths,
-        version: assignment.version.clone(),
-    });
-    let handler = move |request| -> process::transport::ResponseFuture {
+    let door = Arc::new(Door { server: server.clone(), ground, wall, version: assignment.version.clone() });
+    if let Some(offer) = offer {
+        offer(within(door.clone(), &tasks));
+    }
+    let handler = move |request| -> ResponseFuture {
         let door = door.clone();
         Box::pin(async move { door.answer(request).await })
     };
@@ -167,13 +159,117 @@ where
     if !server.reach(head).await {
         return Err("the event log is closed".to_owned());
     }
-    let announced = Announced { address: address.clone(), time: Clock::new(time), tasks: tasks.clone() };
-    if let Err(refused) = announce(announced).await {
+    if let Err(refused) = announce(Announced { address: address.clone(), time }).await {
         return Ok(refused);
     }
     tracing::info!(address, "Serving securely");
-    ready(&Ready { program: program.to_owned(), address });
+    context.output.state(component::ready(&address));
     Ok(serving.until(end, &tasks).await)
+}
+
+/// The way to an instance from its own process. Its log lines are its own, and a panic is an answer.
+fn within(door: Arc<Door>, tasks: &Tasks) -> Transport {
+    let (shutdown, wall) = (tasks.shutdown(), door.wall.clone());
+    let printing = tasks.printing().cloned().unwrap_or_else(Printing::of_process);
+    Transport::new(server_http::guarded(move |mut request| {
+        if let Some((user, details, stamp)) = front_proxy::read(request.headers_mut()) {
+            request.extensions_mut().insert(authenticated(user));
+            request.extensions_mut().insert(details);
+            request.extensions_mut().insert(stamp);
+        }
+        let (door, wall, ends) = (door.clone(), wall.clone(), shutdown.clone());
+        let answer: ResponseFuture = Box::pin(async move {
+            // As a connection to a process that ends.
+            let body_ends = ends.clone();
+            let cut = async {
+                ends.observed().await;
+                wall.sleep(GRACE, TimerClass::Work).await;
+            };
+            match select(std::pin::pin!(door.answer(request)), std::pin::pin!(cut)).await {
+                Either::Left((answer, _)) => {
+                    Ok(answer?.map(|body| until(body, Box::pin(async move { body_ends.observed().await }))))
+                }
+                Either::Right(_) => Err(TransportError::Broken("the server has ended".to_owned())),
+            }
+        });
+        Box::pin(printing.around(answer))
+    }))
+}
+
+/// The log and the clock of an instance.
+enum Ground {
+    /// Those of the host, in its process.
+    Local { log: Arc<dyn EventLog>, time: Clock },
+    /// The log over the host, and the time that the host said last.
+    Remote { log: Remote, time: SimulatedClock, transport: Transport },
+}
+
+impl Ground {
+    /// Reaches the host of another process.
+    async fn reach(context: &Context) -> Result<Self, String> {
+        let transport = context.transport.clone();
+        let log = remote(&transport, &context.wall);
+        let mut attempts = Attempts::on(context.wall.clone());
+        loop {
+            match log.fetch_head().await {
+                Ok(_) => break,
+                Err(_) if attempts.again().await => {}
+                Err(error) => return Err(format!("cannot reach the event log: {error}")),
+            }
+        }
+        let began = loop {
+            match now(&transport).await {
+                Err(_) if attempts.again().await => {}
+                began => break began?,
+            }
+        };
+        Ok(Self::Remote { log, time: SimulatedClock::new(began), transport })
+    }
+
+    fn log(&self) -> Arc<dyn EventLog> {
+        match self {
+            Self::Local { log, .. } => log.clone(),
+            Self::Remote { log, .. } => Arc::new(log.clone()),
+        }
+    }
+
+    fn time(&self) -> Clock {
+        match self {
+            Self::Local { time, .. } => time.clone(),
+            Self::Remote { time, .. } => Clock::new(time.clone()),
+        }
+    }
+
+    async fn head(&self) -> Result<Revision, TransportError> {
+        match self {
+            Self::Local { log, .. } => Ok(log.head()),
+            Self::Remote { log, .. } => log.fetch_head().await.map_err(|error| unreachable(&error.to_string())),
+        }
+    }
+
+    /// Log and clock, for a request that did not come through the host.
+    async fn stamp(&self) -> Result<Stamp, TransportError> {
+        let head = self.head().await?;
+        let now = match self {
+            Self::Local { time, .. } => time.now(),
+            Self::Remote { transport, .. } => now(transport).await.map_err(|error| unreachable(&error))?,
+        };
+        Ok(Stamp { head: Some(head), now: Some(now) })
+    }
+
+    /// Notes landscape time as the host says it.
+    fn note(&self, now: Instant) {
+        if let Self::Remote { time, .. } = self {
+            time.advance_to(now);
+        }
+    }
+
+    fn is_reachable(&self) -> bool {
+        match self {
+            Self::Local { .. } => true,
+            Self::Remote { log, .. } => log.reachable(),
+        }
+    }
 }
 
 /// The log of the host.
@@ -191,9 +287,9 @@ fn remote(transport: &Transport, wall: &Clock) -> Remote {
 }
 
 /// Landscape time, as the host says.
-async fn now(transport: &Transport, path: &str) -> Result<DateTime<Utc>, String> {
+async fn now(transport: &Transport) -> Result<DateTime<Utc>, String> {
     let failed = |error: String| format!("cannot ask for landscape time: {error}");
-    let request = HttpRequest::get(path).body(full("")).map_err(|error| failed(error.to_string()))?;
+    let request = HttpRequest::get(CLOCK_PATH).body(full("")).map_err(|error| failed(error.to_string()))?;
     let response = transport.send(request).await.map_err(|error| failed(error.to_string()))?;
     let body = response.into_body().collect().await.map_err(|error| failed(error.to_string()))?.to_bytes();
     let tree: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
@@ -214,12 +310,8 @@ fn authenticator(serving: &Serving, authorities: &str) -> Result<FixedAuthentica
 /// What stands before the server: it makes sure that the fold is new enough.
 struct Door {
     server: Server,
-    log: Remote,
-    /// What the host said last.
-    time: SimulatedClock,
+    ground: Ground,
     wall: Clock,
-    transport: Transport,
-    paths: Paths,
     version: String,
 }
 
@@ -235,10 +327,10 @@ impl Door {
             _ => self.stamp().await?,
         };
         if let Some(now) = stamp.now {
-            self.time.advance_to(now);
+            self.ground.note(now);
         }
         self.reach(stamp.head.unwrap_or_default()).await?;
-        if path == self.paths.told {
+        if path == TOLD_PATH {
             return Ok(self.told(said.is_some() && request.method() == Method::POST).await);
         }
         request.extensions_mut().insert(stamp);
@@ -248,17 +340,11 @@ impl Door {
     /// Asks the host for log and clock, for a request that did not come through it. A connection that is cut may never
     /// answer, so the wait is bounded.
     async fn stamp(&self) -> Result<Stamp, TransportError> {
-        let asked = std::pin::pin!(self.ask_for_stamp());
+        let asked = std::pin::pin!(self.ground.stamp());
         match select(asked, self.wall.sleep(TIMEOUT, TimerClass::Calendar)).await {
             Either::Left((stamp, _)) => stamp,
             Either::Right(_) => Err(unreachable("it does not answer")),
         }
-    }
-
-    async fn ask_for_stamp(&self) -> Result<Stamp, TransportError> {
-        let head = self.log.fetch_head().await.map_err(|error| unreachable(&error.to_string()))?;
-        let now = now(&self.transport, self.paths.clock).await.map_err(|error| unreachable(&error))?;
-        Ok(Stamp { head: Some(head), now: Some(now) })
     }
 
     /// Waits until the fold has reached a revision, unless the log cannot be reached.
@@ -271,7 +357,7 @@ impl Door {
             match select(reached.as_mut(), self.wall.sleep(TIMEOUT, TimerClass::Calendar)).await {
                 Either::Left((true, _)) => return Ok(()),
                 Either::Left((false, _)) => return Err(unreachable("it is closed")),
-                Either::Right(_) if !self.log.reachable() => return Err(unreachable("it does not answer")),
+                Either::Right(_) if !self.ground.is_reachable() => return Err(unreachable("it does not answer")),
                 Either::Right(_) => {}
             }
         }

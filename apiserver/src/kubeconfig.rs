@@ -2,13 +2,13 @@
 //! `shoots/adminkubeconfig` and `shoots/viewerkubeconfig`: who may have a Shoot gets a client certificate for its cluster.
 //!
 //! ```text
-//! InternalSecret NAME.ca-client  signs   CN = who asks, O = system:masters | gardener.cloud:system:viewers
+//! InternalSecret NAME.ca-client  signs   CN and O of domain::rbac::kubeconfig
 //! ConfigMap      NAME.ca-cluster is      certificate-authority-data
 //! status.advertisedAddresses     name    clusters and contexts, the first is the current one
 //! ```
 //!
 //! All times are landscape time, since the cluster's API server judges by it. The key is the landscape's, not random:
-//! a user who asks twice at one instant gets the same certificate.
+//! a user that asks twice at one instant gets the same certificate.
 //!
 //! Unlike upstream: where the landscape has an address of its own ([`ShootAccess`]), every cluster of the kubeconfig
 //! points there instead of at a name that nobody resolves, and the landscape's authority follows the cluster's bundle.
@@ -17,22 +17,30 @@
 //!
 //! Source: pkg/apiserver/registry/core/shoot/storage/kubeconfig.go, pkg/utils/secrets/control_plane.go @ v1.120.0.
 
+use std::sync::Arc;
+
 use api::authentication::{AdminKubeconfigRequest, ViewerKubeconfigRequest};
 use api::catalogue;
-use api::constants::user;
 use api::core::{InternalSecret, Shoot, ShootAdvertisedAddress};
 use api::kubernetes::core::{ConfigMap, Secret};
 use apimachinery::meta::{ByteString, Time};
 use apimachinery::{GroupKind, Resource, Status};
 use chrono::TimeDelta;
 use clock::Random;
+use domain::rbac::Attributes;
+use domain::rbac::kubeconfig::Access;
+use domain::release::Release;
 use domain::validation::kubeconfig as rules;
 use futures::future::BoxFuture;
 use generic_apiserver::admission::Reads;
+use generic_apiserver::authorization::Question;
 use generic_apiserver::subresource::{self, Facts, Subresource, SubresourceRequest};
+use generic_apiserver::{Authorizer, RequestContext};
 use process::Response;
 use process::pki::{Authority, Key, Leaf, Validity};
 use serde_json::{Value, json};
+
+use crate::Options;
 
 /// Where the clusters of Shoots are really reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,20 +57,35 @@ const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(1);
 /// Answers for one of the two subresources.
 pub(crate) struct KubeconfigHook {
     facts: Facts,
-    group: &'static str,
+    kind: Access,
     maximum: TimeDelta,
     access: Option<ShootAccess>,
+    release: Release,
     random: Random,
+    authorizer: Arc<dyn Authorizer>,
 }
 
 impl KubeconfigHook {
-    pub(crate) fn admin(maximum: TimeDelta, access: Option<ShootAccess>, random: Random) -> Self {
-        Self { facts: facts::<AdminKubeconfigRequest>(), group: "system:masters", maximum, access, random }
+    pub(crate) fn new(kind: Access, options: &Options, random: Random, authorizer: Arc<dyn Authorizer>) -> Self {
+        let (facts, maximum) = match kind {
+            Access::Admin => (facts::<AdminKubeconfigRequest>(), options.admin_kubeconfig_max_expiration),
+            Access::Viewer => (facts::<ViewerKubeconfigRequest>(), options.viewer_kubeconfig_max_expiration),
+        };
+        let release = options.version.served_release();
+        Self { facts, kind, maximum, access: options.shoot_access.clone(), release, random, authorizer }
     }
 
-    pub(crate) fn viewer(maximum: TimeDelta, access: Option<ShootAccess>, random: Random) -> Self {
-        let facts = facts::<ViewerKubeconfigRequest>();
-        Self { facts, group: user::VIEWERS, maximum, access, random }
+    /// Name and group of the certificate for a user. `key`: of what is asked for, and when.
+    fn subject(&self, context: &RequestContext, (object, ordinal): (&str, u64)) -> (String, &'static str) {
+        let user = &context.user;
+        let is_of_system = self.kind.asked(self.release).map(|asked| {
+            let Attributes { verb, group, resource, subresource, namespace, name, path } = asked;
+            let cluster = &context.cluster;
+            let question = Question { user, cluster, verb, group, resource, subresource, namespace, name, path };
+            self.authorizer.authorize(&question).is_ok()
+        });
+        let random = self.random.suffix(10, "kubeconfig-user", object, ordinal);
+        (self.kind.name(self.release, &user.name, &random), self.kind.group(is_of_system))
     }
 
     fn created(&self, request: &SubresourceRequest, reads: &Reads<'_>) -> Result<Response, Status> {
@@ -90,8 +113,9 @@ impl KubeconfigHook {
         let ordinal = u64::try_from(now.timestamp_millis()).unwrap_or_default();
         let key = Key::landscape(&self.random, self.facts.kind, &object, ordinal);
         let validity = Validity { not_before: now - CLOCK_SKEW, not_after };
+        let (user, group) = self.subject(&request.context, (&object, ordinal));
         let pair = authority
-            .issue(Leaf::Client(user, &[self.group]), &key, validity)
+            .issue(Leaf::Client(&user, &[group]), &key, validity)
             .map_err(|error| Status::internal_error(&error.to_string()))?;
 
         let name = format!("{}--{}", request.namespace, request.name);

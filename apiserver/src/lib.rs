@@ -11,6 +11,7 @@
 //! and the chain to any builder.
 
 pub mod admission;
+pub mod binary;
 pub mod instance;
 mod kubeconfig;
 mod rows;
@@ -29,6 +30,7 @@ use authorizer::{Defaults, Mode, Rbac};
 use chrono::TimeDelta;
 use clock::Random;
 use domain::profile::Profile;
+use domain::rbac::kubeconfig::Access;
 use domain::skew::GardenerVersion;
 use domain::validation::shoot::Gates;
 use generic_apiserver::webhooks::WebhookCaller;
@@ -127,9 +129,8 @@ pub fn service(foundation: Foundation, options: &Options) -> Server {
 /// Adds Gardener's kinds, the kinds that admission reads, and the admission chain, which asks an authorizer.
 pub fn register(builder: Builder, options: &Options, random: Random, authorizer: Arc<dyn Authorizer>) -> Builder {
     let shoots = catalogue::of::<Shoot>();
-    let access = &options.shoot_access;
-    let admin = KubeconfigHook::admin(options.admin_kubeconfig_max_expiration, access.clone(), random.clone());
-    let viewer = KubeconfigHook::viewer(options.viewer_kubeconfig_max_expiration, access.clone(), random.clone());
+    let [admin, viewer] = [Access::Admin, Access::Viewer]
+        .map(|kind| KubeconfigHook::new(kind, options, random.clone(), authorizer.clone()));
     let builder = builder
         .subresource(shoots, "adminkubeconfig", admin)
         .subresource(shoots, "viewerkubeconfig", viewer)
@@ -157,7 +158,7 @@ pub fn register(builder: Builder, options: &Options, random: Random, authorizer:
         .resource::<BackupEntry>(catalogue::of::<BackupEntry>(), strategy::backup_entry())
         .resource::<ControllerRegistration>(
             catalogue::of::<ControllerRegistration>(),
-            strategy::controller_registration(),
+            strategy::controller_registration(options.version.served_release()),
         )
         .resource::<core_v1::ControllerDeployment>(
             catalogue::of::<core_v1::ControllerDeployment>(),
@@ -170,7 +171,7 @@ pub fn register(builder: Builder, options: &Options, random: Random, authorizer:
         )
         .resource::<ControllerInstallation>(
             catalogue::of::<ControllerInstallation>(),
-            strategy::controller_installation(),
+            strategy::controller_installation(options.version.served_release()),
         );
     rows::known(rows::views(rows::others(builder))).admission_chain(admission::chain(options, authorizer))
 }

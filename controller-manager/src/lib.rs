@@ -18,6 +18,7 @@
 //!
 //! Source: pkg/controllermanager @ v1.120.0.
 
+pub mod binary;
 pub mod binding;
 pub mod bootstrap;
 pub mod cloud_profile;

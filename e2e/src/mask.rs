@@ -6,6 +6,7 @@
 //! | `[WALL]`, `[SPEED]` | the number of `in 2.6 s`, and `99,692×` | wall time |
 //! | `[HASH]` | a line `hash …` | every change of the product changes it |
 //! | `[PORT]` | of `https://127.0.0.1:…` | a free one is taken |
+//! | `[FORM]` | of the line `Components:` of `up` | binaries of components may lie beside `terrarium` or not |
 //! | `[REVISION]` | `Resource Version:` and `resourceVersion:` | processes write in no fixed order |
 //! | `[ID]` | 64 hexadecimal digits | a gardenlet's identity is new with every start |
 //! | `[AGE]` | column `Age` of the Events that `kubectl describe` shows | kubectl counts it from its own clock |
@@ -56,6 +57,10 @@ fn push(text: &mut String, line: &str) {
 fn mask_line(line: &str) -> String {
     if line.starts_with("hash ") {
         return "hash [HASH]".to_owned();
+    }
+    const COMPONENTS: &str = "  Components:   ";
+    if line.starts_with(COMPONENTS) {
+        return format!("{COMPONENTS}[FORM]");
     }
     let mut words: Vec<String> = Vec::new();
     let mut is_revision = false;

@@ -263,9 +263,19 @@ impl Sandbox {
     /// # Panics
     /// The component does not run.
     pub fn process_of(&self, component: &str) -> u32 {
-        let words = |pid: u32| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let is_it = |pid: &u32| words(*pid).split(|byte| *byte == 0).any(|word| word == component.as_bytes());
-        self.processes().into_iter().find(is_it).unwrap_or_else(|| panic!("no {component} runs"))
+        let found = self.processes_of(component).first().copied();
+        found.unwrap_or_else(|| panic!("no {component} runs"))
+    }
+
+    /// The processes of a component: of its own binary, or of `terrarium component NAME`.
+    pub fn processes_of(&self, component: &str) -> Vec<u32> {
+        let is_it = |pid: &u32| {
+            let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let words: Vec<&[u8]> = words.split(|byte| *byte == 0).collect();
+            let program = words.first().and_then(|word| word.rsplit(|byte| *byte == b'/').next());
+            [program, words.get(2).copied()].contains(&Some(component.as_bytes()))
+        };
+        self.processes().into_iter().filter(is_it).collect()
     }
 
     /// The host's process, if there is a landscape.

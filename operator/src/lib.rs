@@ -28,6 +28,7 @@
 //! Source: pkg/operator @ v1.120.0.
 
 mod apply;
+pub mod binary;
 mod extension;
 mod garden;
 mod gardenlets;

@@ -10,6 +10,8 @@
 //!
 //! Source: pkg/scheduler/controller/shoot @ v1.120.0.
 
+pub mod binary;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

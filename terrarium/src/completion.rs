@@ -21,6 +21,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use clap_complete::{CompleteEnv, Shell};
 use domain::fault::KINDS;
+use domain::garden::components::Program;
 use ops::names::clusters::NamedCluster;
 use ops::names::shoots::{self, ShootName};
 use ops::read;
@@ -30,7 +31,6 @@ use process::Transport;
 use crate::Arguments;
 use crate::failure::Failure;
 use crate::live::client::Client;
-use crate::live::components::Program;
 use crate::live::demo::Play;
 use crate::live::{Which, block_on};
 

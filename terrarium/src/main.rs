@@ -88,7 +88,7 @@ enum Command {
         losses: live::host::Losses,
         /// How it joins a landscape that did not start it
         #[command(flatten)]
-        joining: Box<live::joining::Arguments>,
+        joining: Box<component::joining::Arguments>,
     },
     Explain(explain::Arguments),
     /// Print a script that completes commands, flags and names in a shell
@@ -153,7 +153,7 @@ fn main() -> ExitCode {
         Command::Doctor(arguments) => live::doctor::run(arguments, &mut output),
         Command::Dump(arguments) => live::dump::run(arguments, &mut output),
         Command::Component { name, which, owner, losses, joining } => {
-            return component(name, which, *owner, *losses, joining);
+            return run_component(name, which, *owner, *losses, joining);
         }
         Command::Simulate(arguments) => simulate::run(arguments, &mut output),
         Command::Forecast(arguments) => questions::forecast::run(arguments, &mut output),
@@ -181,19 +181,19 @@ fn version(form: Form, output: &mut Output) -> Result<(), Failure> {
     }
 }
 
-fn component(
+fn run_component(
     name: &str,
     which: &live::Which,
     owner: Option<u32>,
     losses: live::host::Losses,
-    joining: &live::joining::Arguments,
+    joining: &component::joining::Arguments,
 ) -> ExitCode {
     if name == "host" {
         return live::host::run(which, owner, losses);
     }
-    match live::components::Program::named(name) {
-        Some(program) if joining.is_given() => live::joining::run(program, joining),
-        Some(program) => live::components::run(program),
+    match live::components::binary(name) {
+        Some(binary) if joining.is_given() => component::joining::run(&binary, joining),
+        Some(binary) => binary.main(),
         None => {
             process::child::say(&format!("error: there is no component {name}"));
             ExitCode::from(2)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use domain::garden::components::Program;
 use terrarium_containers::engine::{self, Engine};
 use terrarium_containers::image::Image;
 use terrarium_e2e::compatibility::{self, World};
@@ -82,10 +83,13 @@ fn containers(tests: &mut Command) -> Result<Option<Engine>, String> {
 
 /// Builds the image of the product, and its context in `target/image`.
 pub(crate) fn image() -> Result<(), String> {
-    step("build", cargo(&["build", "--package", "terrarium", "--release"]))?;
+    step("build", cargo(&["build", "--workspace", "--bins", "--release"]))?;
     let target = root().join("target");
     let folder = target.join("image");
-    Image::of(&target.join("release/terrarium"))?.stage(&folder)?;
+    let components = Program::ALL.map(Program::name);
+    let names = std::iter::once("terrarium").chain(components);
+    let executables: Vec<PathBuf> = names.map(|name| target.join("release").join(name)).collect();
+    Image::of(&executables)?.stage(&folder)?;
     let mut build = Command::new("docker");
     build.args(["build", "--quiet", "--tag", "terrarium"]).arg(&folder);
     step("image terrarium", build)

@@ -74,7 +74,9 @@ fn dns_provider(shoot: Option<&Shoot>, release: Release, reads: &Reads<'_>) -> V
 }
 
 /// Refuses Gardenlets and ManagedSeeds whose configuration cannot be read. Upstream reads it with the object, before admission.
-pub(super) struct Configurations;
+pub(super) struct Configurations {
+    pub(super) release: Release,
+}
 
 impl Plugin for Configurations {
     fn name(&self) -> &'static str {
@@ -89,7 +91,9 @@ impl Plugin for Configurations {
         } else {
             return Ok(());
         };
-        let Some(Err(reason)) = config.map(|config| gardenlet_configuration::read(&config)) else { return Ok(()) };
+        let Some(Err(reason)) = config.map(|config| gardenlet_configuration::read(&config, self.release)) else {
+            return Ok(());
+        };
         let text = format!("{kind} in version \"v1alpha1\" cannot be handled as a {kind}: {reason}");
         Err(Status::bad_request(text))
     }

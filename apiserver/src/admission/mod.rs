@@ -34,7 +34,7 @@ pub fn chain(options: &Options, authorizer: Arc<dyn Authorizer>) -> Vec<Arc<dyn 
     let access = access::Access(authorizer);
     let release = options.version.served_release();
     vec![
-        Arc::new(managed_seed::Configurations),
+        Arc::new(managed_seed::Configurations { release }),
         Arc::new(references::ResourceReferenceManager { profile: options.profile, release, access: access.clone() }),
         Arc::new(extensions::ExtensionValidator),
         Arc::new(extensions::ExtensionLabels),

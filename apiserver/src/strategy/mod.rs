@@ -120,8 +120,9 @@ pub fn backup_entry() -> Rules<BackupEntry> {
 }
 
 /// Strategy of ControllerRegistrations.
-pub fn controller_registration() -> Rules<ControllerRegistration> {
-    Rules::new(extensibility::controller_registration, extensibility::controller_registration_update)
+pub fn controller_registration(release: Release) -> Rules<ControllerRegistration> {
+    let create = move |new: &ControllerRegistration| extensibility::controller_registration(new, release);
+    Rules::new(create, move |new, old| extensibility::controller_registration_update(new, old, release))
         .default(defaulting::controller_registration)
 }
 
@@ -134,23 +135,26 @@ pub fn controller_deployment() -> Rules<core_v1::ControllerDeployment> {
 
 /// Strategy of Gardenlets.
 pub fn gardenlet(release: Release) -> Rules<Gardenlet> {
-    Rules::new(gardenlets::gardenlet, gardenlets::gardenlet_update)
+    let create = move |new: &Gardenlet| gardenlets::gardenlet(new, release);
+    Rules::new(create, move |new, old| gardenlets::gardenlet_update(new, old, release))
         .default(move |gardenlet| gardenlets::default_gardenlet(gardenlet, release))
-        .warnings(|gardenlet| configuration::warnings(&gardenlet.spec.config, "spec.config"))
-        .canonicalize(gardenlets::canonicalize_gardenlet)
+        .warnings(move |gardenlet| configuration::warnings(&gardenlet.spec.config, "spec.config", release))
+        .canonicalize(move |gardenlet| gardenlets::canonicalize_gardenlet(gardenlet, release))
         .raises(generation::gardenlet_update)
 }
 
 /// Strategy of ManagedSeeds.
 pub fn managed_seed(release: Release) -> Rules<ManagedSeed> {
-    Rules::new(gardenlets::managed_seed, gardenlets::managed_seed_update)
+    let create = move |new: &ManagedSeed| gardenlets::managed_seed(new, release);
+    Rules::new(create, move |new, old| gardenlets::managed_seed_update(new, old, release))
         .default(move |seed| gardenlets::default_managed_seed(seed, release))
-        .warnings(|seed| configuration::warnings(&seed.spec.gardenlet.config, "spec.gardenlet.config"))
-        .canonicalize(gardenlets::canonicalize_managed_seed)
+        .warnings(move |seed| configuration::warnings(&seed.spec.gardenlet.config, "spec.gardenlet.config", release))
+        .canonicalize(move |seed| gardenlets::canonicalize_managed_seed(seed, release))
         .raises(generation::managed_seed_update)
 }
 
 /// Strategy of ControllerInstallations.
-pub fn controller_installation() -> Rules<ControllerInstallation> {
-    Rules::new(extensibility::controller_installation, extensibility::controller_installation_update)
+pub fn controller_installation(release: Release) -> Rules<ControllerInstallation> {
+    let create = move |new: &ControllerInstallation| extensibility::controller_installation(new, release);
+    Rules::new(create, move |new, old| extensibility::controller_installation_update(new, old, release))
 }

@@ -12,6 +12,7 @@ type Violations = Vec<FieldError>;
 type Create<K> = dyn Fn(&K) -> Violations + Send + Sync;
 type Update<K> = dyn Fn(&K, &K) -> Violations + Send + Sync;
 type Defaults<K> = dyn Fn(&mut K) + Send + Sync;
+type Warnings<K> = dyn Fn(&K) -> Vec<String> + Send + Sync;
 
 /// The functions that make up the behaviour of a kind.
 pub struct Rules<K> {
@@ -20,8 +21,8 @@ pub struct Rules<K> {
     status: fn(&K, &K) -> Violations,
     default: Box<Defaults<K>>,
     prepare: fn(&mut K),
-    canonicalize: fn(&mut K),
-    warnings: fn(&K) -> Vec<String>,
+    canonicalize: Box<Defaults<K>>,
+    warnings: Box<Warnings<K>>,
     raises: Option<fn(&mut K, &K) -> bool>,
     generation: Generation,
     unconditional: bool,
@@ -39,8 +40,8 @@ impl<K> Rules<K> {
             status: |_, _| Vec::new(),
             default: Box::new(|_| {}),
             prepare: |_| {},
-            canonicalize: |_| {},
-            warnings: |_| Vec::new(),
+            canonicalize: Box::new(|_| {}),
+            warnings: Box::new(|_| Vec::new()),
             raises: None,
             generation: Generation::Standard,
             unconditional: false,
@@ -60,14 +61,14 @@ impl<K> Rules<K> {
     }
 
     /// Sets the function that normalises objects after validation.
-    pub fn canonicalize(mut self, canonicalize: fn(&mut K)) -> Self {
-        self.canonicalize = canonicalize;
+    pub fn canonicalize(mut self, canonicalize: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
+        self.canonicalize = Box::new(canonicalize);
         self
     }
 
     /// Sets the function that returns the warnings for clients.
-    pub fn warnings(mut self, warnings: fn(&K) -> Vec<String>) -> Self {
-        self.warnings = warnings;
+    pub fn warnings(mut self, warnings: impl Fn(&K) -> Vec<String> + Send + Sync + 'static) -> Self {
+        self.warnings = Box::new(warnings);
         self
     }
 

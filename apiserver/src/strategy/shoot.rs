@@ -104,7 +104,7 @@ impl Strategy<Shoot> for ShootStrategy {
         if !request.subresource.is_empty() {
             return Vec::new();
         }
-        warnings::shoot(object, old, self.credentials_rotation_interval, request.now)
+        warnings::shoot(object, old, self.credentials_rotation_interval, request.now, self.gates.release)
     }
 
     fn generation(&self) -> Generation {

@@ -110,6 +110,73 @@ fn a_kubeconfig_has_a_context_for_each_address_and_a_certificate_of_the_asking_u
     });
 }
 
+/// User that asks a server of a release, and name and group of the certificate.
+#[test]
+fn users_and_groups_of_certificates_follow_release_and_permissions() {
+    const ROLES: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: members, namespace: garden-demo}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: member}
+subjects: [{kind: User, name: anna}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: member}
+rules: [{verbs: [create], apiGroups: [core.gardener.cloud], resources: [shoots/adminkubeconfig, shoots/viewerkubeconfig]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: operators}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: operator}
+subjects: [{kind: User, name: olga}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: operator}
+rules: [{verbs: ['*'], apiGroups: ['*'], resources: ['*']}]
+";
+    const ADMIN: &str = "adminkubeconfig";
+    const VIEWER: &str = "viewerkubeconfig";
+    support::run(async {
+        let garden = reconciled(None).await;
+        garden.apply(ROLES).await;
+        for (version, user, resource, name, group) in [
+            ("v1.124.0", "anna", ADMIN, "anna", "system:masters"),
+            ("v1.128.0", "anna", ADMIN, "..........:anna", "system:masters"),
+            ("v1.128.0", "anna", VIEWER, "..........:anna", "gardener.cloud:system:viewers"),
+            ("v1.129.0", "anna", ADMIN, "..........:anna", "gardener.cloud:project:admins"),
+            ("v1.129.0", "olga", ADMIN, "..........:olga", "gardener.cloud:system:admins"),
+            ("v1.149.0", "anna", ADMIN, "gardener.cloud:admin:anna", "gardener.cloud:project:admins"),
+            ("v1.149.0", "olga", ADMIN, "gardener.cloud:admin:olga", "gardener.cloud:system:admins"),
+            ("v1.149.0", "anna", VIEWER, "gardener.cloud:viewer:anna", "gardener.cloud:project:viewers"),
+            ("v1.149.0", "olga", VIEWER, "gardener.cloud:viewer:olga", "gardener.cloud:system:viewers"),
+        ] {
+            let mut asked =
+                garden.beside(&Options { authorization: authorizer::Mode::Rbac, ..Options::emulating(version) });
+            (asked.user, asked.groups) = (user, &["system:authenticated"]);
+            let config = kubeconfig(&ask(&asked, resource, json!({})).await.accepted());
+            let certificate = decoded(&config["users"][0]["user"]["client-certificate-data"]);
+            let chain: Vec<_> =
+                CertificateDer::pem_slice_iter(certificate.as_bytes()).collect::<Result<_, _>>().expect("PEM");
+            let judge = ClientAuthority::from_pem(&client_authority().pair().certificate).expect("a bundle");
+            let found = judge.judge(&chain, START.parse().expect("an instant")).expect("a user");
+            match name.strip_prefix("..........") {
+                Some(rest) => {
+                    let prefix = found.name.strip_suffix(rest).unwrap_or_default();
+                    assert!(
+                        prefix.len() == 10 && prefix.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+                        "{}",
+                        found.name
+                    );
+                }
+                None => assert_eq!(&*found.name, name, "{version}"),
+            }
+            assert_eq!(found.groups, vec![group.into()], "{version} {user}");
+        }
+    });
+}
+
 #[test]
 fn where_the_landscape_has_an_address_clusters_are_reached_there() {
     support::run(async {

@@ -179,6 +179,41 @@ fn openapi_follows_the_release() {
     });
 }
 
+/// The providers of a Shoot's DNS are merged by type until 1.135, and required fields are those of the release.
+#[test]
+fn attributes_of_fields_follow_the_release() {
+    const STRATEGIC: &str = "application/strategic-merge-patch+json";
+    support::run(async {
+        for minor in [120, 135, 136, 149] {
+            let garden = garden(minor).await;
+            let mut shoot = support::shoot("local", "1.27.1");
+            let provider = json!({ "type": "local", "primary": true, "secretName": "local" });
+            let mut with_zones = provider.clone();
+            with_zones["zones"] = json!({ "include": ["z"] });
+            shoot["spec"]["dns"] = json!({ "domain": "s.example.com", "providers": [with_zones] });
+            garden.send("POST", SHOOTS, JSON, &shoot).await.accepted();
+            let patch = json!({ "spec": { "dns": { "providers": [provider] } } });
+            let patched = garden.send("PATCH", SHOOT, STRATEGIC, &patch).await.accepted();
+            let is_merged = patched["spec"]["dns"]["providers"][0].get("zones").is_some();
+            assert_eq!(is_merged, minor < 136, "1.{minor}: {}", patched["spec"]["dns"]);
+
+            let v2 = garden.get("/openapi/v2").await;
+            let definition = |end: &str| {
+                let mut all = v2["definitions"].as_object().into_iter().flatten();
+                all.find(|(name, _)| name.ends_with(end)).map(|(_, schema)| schema.clone()).unwrap_or_default()
+            };
+            let key =
+                definition(".core.v1beta1.DNS")["properties"]["providers"]["x-kubernetes-patch-merge-key"].clone();
+            assert_eq!(key == "type", minor < 136, "1.{minor}: {key}");
+            let required = |end: &str, name: &str| {
+                definition(end)["required"].as_array().is_some_and(|required| required.iter().any(|one| one == name))
+            };
+            assert_eq!(required(".core.v1beta1.EncryptionConfig", "resources"), minor < 136, "1.{minor}");
+            assert_eq!(required(".core.v1beta1.ControllerInstallationSpec", "seedRef"), minor < 138, "1.{minor}");
+        }
+    });
+}
+
 #[test]
 fn the_status_of_cloud_profiles_follows_the_release() {
     support::run(async {

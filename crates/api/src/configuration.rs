@@ -3,9 +3,13 @@
 //!
 //! Source: pkg/*/apis/config/v1alpha1 (since v1.137.0 pkg/apis/config/*/v1alpha1) @ v1.120.0 to v1.149.0.
 
+use std::sync::LazyLock;
+
 use apimachinery::release::{Release, Releases};
 use apimachinery::schema::{self, Node};
 
+use crate::catalogue;
+use crate::core::Seed;
 use crate::kubernetes::tables;
 
 /// Fields that only some releases have: component, path, releases.
@@ -26,11 +30,20 @@ const FIELDS: [(&str, &[&str], Releases); 8] = [
     ("gardenlet", &["logging", "victoriaLogs"], Releases::since(137)),
 ];
 
+/// Fields below `seedConfig` of gardenlet that only some releases have: those of a Seed.
+static SEED_CONFIG: LazyLock<Vec<(&'static [&'static str], Releases)>> = LazyLock::new(|| {
+    let fields = catalogue::of::<Seed>().fields.iter().filter(|field| field.path.first() == Some(&"spec"));
+    let below = |path: &[&'static str]| -> &'static [&'static str] { [&["seedConfig"], path].concat().leak() };
+    fields.map(|field| (below(field.path), field.releases)).collect()
+});
+
 /// Schema of the configuration kind of a component, by the name of its folder, as a release has it; `None` if no table has the
 /// kind.
 pub fn node(component: &str, kind: &str, release: Release) -> Option<Node> {
-    let unknown = FIELDS.iter().filter(|(of, _, releases)| *of == component && !releases.contain(release));
-    Some(unknown.fold(tables::node(component, kind)?, |node, (_, path, _)| schema::without(node, path)))
+    let own = FIELDS.iter().filter(|(of, ..)| *of == component).map(|(_, path, releases)| (*path, *releases));
+    let of_seed = SEED_CONFIG.iter().filter(|_| component == "gardenlet").copied();
+    let unknown = own.chain(of_seed).filter(|(_, releases)| !releases.contain(release));
+    Some(unknown.fold(tables::node(component, kind)?, |node, (path, _)| schema::without(node, path)))
 }
 
 #[cfg(test)]
@@ -53,7 +66,9 @@ mod tests {
 
     #[test]
     fn a_release_has_its_fields_only() {
-        for (component, path, releases) in FIELDS {
+        let of_seed = SEED_CONFIG.iter().map(|(path, releases)| ("gardenlet", *path, *releases));
+        assert!(of_seed.len() > 15, "{}", of_seed.len());
+        for (component, path, releases) in FIELDS.into_iter().chain(of_seed) {
             let (_, kind) = KINDS.iter().find(|(known, _)| *known == component).expect("a kind");
             for release in (119..=150).map(Release) {
                 let node = node(component, kind, release).expect("a table");

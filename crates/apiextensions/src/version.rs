@@ -114,6 +114,7 @@ impl CustomVersion {
                 custom: true,
                 schema: || Node::Raw,
                 fields: &[],
+                attributes: &[],
                 life: apimachinery::catalogue::Life::default(),
                 release: Release::UNION,
             },

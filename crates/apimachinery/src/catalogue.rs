@@ -3,7 +3,7 @@
 
 use crate::release::{Release, Releases};
 use crate::resource::{GroupKind, GroupResource, Object, Resource};
-use crate::schema::{self, Node};
+use crate::schema::{self, Change, Node};
 
 /// A served resource.
 #[derive(Clone, Debug)]
@@ -41,6 +41,8 @@ pub struct ResourceInfo {
     pub schema: fn() -> Node,
     /// Fields that only some releases have.
     pub fields: &'static [ReleasedField],
+    /// Attributes of fields that only some releases have; the schema has those of the newest.
+    pub attributes: &'static [ReleasedAttribute],
     /// Releases that serve the resource and its subresources.
     pub life: Life,
     /// The release whose fields are served.
@@ -65,6 +67,26 @@ pub struct ReleasedField {
     pub releases: Releases,
     /// Objects in which the field has a default.
     pub default: FieldDefault,
+}
+
+/// An attribute of a field that only some releases have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReleasedAttribute {
+    /// JSON names from the root to the field, as in [`ReleasedField::path`].
+    pub path: &'static [&'static str],
+    /// The attribute.
+    pub attribute: Attribute,
+    /// Releases in which the field has it.
+    pub releases: Releases,
+}
+
+/// An attribute of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attribute {
+    /// The API demands the field.
+    Required,
+    /// A strategic merge patch merges the items of the list by this field of theirs.
+    MergeKey(&'static str),
 }
 
 /// Objects in which a field has a default.
@@ -129,6 +151,11 @@ impl ResourceInfo {
         Self { release, ..self.clone() }
     }
 
+    /// True if releases differ in the resource, its subresources or its fields.
+    pub fn differs_by_release(&self) -> bool {
+        !self.fields.is_empty() || !self.attributes.is_empty() || self.life != Life::default()
+    }
+
     /// True if the row's release serves the resource.
     pub fn is_served(&self) -> bool {
         self.life.releases.contain(self.release)
@@ -150,9 +177,16 @@ impl ResourceInfo {
         self.fields.iter().filter(has_default).filter(|field| field.releases.contain(self.release))
     }
 
-    /// Schema of the kind without the fields that the row's release does not have.
+    /// Schema of the kind as the row's release has it; that of [`Release::UNION`] has the attributes of the newest release.
     pub fn node(&self) -> Node {
-        self.unknown_fields().fold((self.schema)(), schema::without)
+        let is_of_release =
+            |one: &&ReleasedAttribute| self.release != Release::UNION && one.releases.contain(self.release);
+        let attributes = self.attributes.iter().filter(is_of_release).map(|one| match one.attribute {
+            Attribute::Required => (one.path, Change::Required),
+            Attribute::MergeKey(key) => (one.path, Change::MergeKey(key)),
+        });
+        let changed = attributes.fold((self.schema)(), |node, (path, change)| schema::changed(node, path, change));
+        self.unknown_fields().fold(changed, schema::without)
     }
 
     /// Group and plural name.

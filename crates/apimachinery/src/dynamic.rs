@@ -120,9 +120,9 @@ impl Object for DynamicObject {
     }
 
     fn encode_change(&self, old: &Self, stored: &Sections) -> Sections {
-        let names = self.fields.keys().chain(old.fields.keys());
-        let differs = |name: &&str| self.fields.get(*name) != old.fields.get(*name);
-        let mut differing: Vec<&str> = names.map(String::as_str).filter(differs).collect();
+        let changed = self.fields.iter().filter(|(name, value)| old.fields.get(*name) != Some(*value));
+        let removed = old.fields.keys().filter(|name| !self.fields.contains_key(*name));
+        let mut differing: Vec<&str> = changed.map(|(name, _)| name).chain(removed).map(String::as_str).collect();
         if self.metadata != old.metadata || self.kind != old.kind || self.api_version != old.api_version {
             differing.push("metadata");
         }

@@ -24,33 +24,5 @@ mod index;
 mod rbac;
 mod restriction;
 
+pub use domain::rbac::Mode;
 pub use rbac::{Defaults, Rbac};
-
-/// Who may do what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// Every authenticated user may do everything. The default of the libraries: in a simulation nobody asks but its own
-    /// components.
-    #[default]
-    AlwaysAllow,
-    /// What roles allow.
-    Rbac,
-}
-
-impl Mode {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::AlwaysAllow, Self::Rbac];
-
-    /// As people write it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::AlwaysAllow => "always-allow",
-            Self::Rbac => "rbac",
-        }
-    }
-
-    /// By its name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.name() == name)
-    }
-}

@@ -84,22 +84,19 @@ pub fn metadata(bytes: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let object = &bytes[start..];
-    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
-    for (position, byte) in object.iter().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_text => escaped = true,
-            b'"' if in_text => in_text = false,
+    let (mut depth, mut position) = (0_usize, 0);
+    loop {
+        match object.get(position)? {
             b'"' => {
                 if depth == 1 && position > 1 && object[position..].starts_with(MANAGED_FIELDS) {
                     let mut cut = object[..position - 1].to_vec();
                     cut.push(b'}');
                     return Some(cut);
                 }
-                in_text = true;
+                position = text_end(object, position)?;
             }
-            b'{' | b'[' if !in_text => depth += 1,
-            b'}' | b']' if !in_text => {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
                 depth -= 1;
                 if depth == 0 {
                     return Some(object[..=position].to_vec());
@@ -107,8 +104,21 @@ pub fn metadata(bytes: &[u8]) -> Option<Vec<u8>> {
             }
             _ => {}
         }
+        position += 1;
     }
-    None
+}
+
+/// Position of the quote that ends the text whose first quote is at `position`.
+fn text_end(bytes: &[u8], position: usize) -> Option<usize> {
+    let mut at = position + 1;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes[at] == b'"' {
+            return Some(at);
+        }
+        // The escaped character is no end.
+        at += 2;
+    }
 }
 
 /// How many decoded objects are kept for others of the process.
@@ -228,10 +238,16 @@ fn identity(bytes: &[u8]) -> Option<Identity> {
     const UID: &[u8] = b"\"uid\":\"";
     const RESOURCE_VERSION: &[u8] = b",\"resourceVersion\":\"";
     let head = &bytes[..bytes.len().min(1024)];
-    let metadata = &head[memmem::find(head, METADATA)? + METADATA.len()..];
-    let start = memmem::find(metadata, UID)?;
+    // In front of it there are texts only, kind and version.
+    let brace = memchr::memchr(b'{', head.get(1..)?)? + 2;
+    let metadata = &head[brace..];
+    if !head[..brace].ends_with(METADATA) {
+        return None;
+    }
+    let mut quotes = memchr::memchr_iter(b'"', metadata);
+    let start = quotes.find(|at| metadata[*at..].starts_with(UID))?;
     // A brace or bracket in front would mean that this uid is not the object's own.
-    if metadata[..start].iter().any(|byte| matches!(byte, b'{' | b'[')) {
+    if memchr::memchr2(b'{', b'[', &metadata[..start]).is_some() {
         return None;
     }
     let (uid, rest) = until_quote(&metadata[start + UID.len()..])?;

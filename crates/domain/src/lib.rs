@@ -15,6 +15,7 @@
 //! - [`cloud_profile`] what a CloudProfile offers, and the merge of a NamespacedCloudProfile with its parent.
 //! - [`conditions`] how a condition is made and changed.
 //! - [`defaulting`] what the API server fills in.
+//! - [`definitions`] releases of CustomResourceDefinitions.
 //! - [`error_codes`] codes that the extension of a provider finds in the text of an error.
 //! - [`event_expiry`] how long Events of Kubernetes are kept.
 //! - [`fault`] what goes wrong on purpose.
@@ -56,6 +57,7 @@ pub mod certificates;
 pub mod cloud_profile;
 pub mod conditions;
 pub mod defaulting;
+pub mod definitions;
 pub mod emergency_stop;
 pub mod encryption;
 pub mod error_codes;

@@ -245,10 +245,11 @@ impl Builder {
     /// The server. It follows the log whenever it is called, and between calls once [`Server::start`] was called.
     pub fn build(self) -> Server {
         let (kinds, is_served) = one_per_resource(self.kinds);
-        let log = partial::view(self.foundation.log.clone(), kinds.iter().map(|kind| &kind.names().info));
+        let writer = self.foundation.writer;
+        let log = partial::view(self.foundation.log.clone(), kinds.iter().map(|kind| &kind.names().info), writer);
         let store = Store::new(
-            present::view(log, &kinds, self.foundation.writer),
-            self.foundation.writer,
+            present::view(log, &kinds, writer),
+            writer,
             self.folds,
             kinds.clone(),
             self.observers,

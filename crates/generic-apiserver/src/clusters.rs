@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use apimachinery::catalogue::ResourceInfo;
+use apimachinery::release::Release;
 
 use crate::admission::Reads;
 
@@ -30,6 +31,12 @@ pub trait Clusters: Send + Sync + fmt::Debug + 'static {
     /// they exist or not.
     fn is_public(&self, _name: &str) -> bool {
         true
+    }
+
+    /// Release of the CustomResourceDefinitions that a cluster's software has installed, which is the release of the kinds
+    /// that stand for them ([`ResourceInfo::custom`]); `None`: that of the server.
+    fn definitions(&self, _cluster: &str) -> Option<Release> {
+        None
     }
 
     /// Whether a cluster serves a resource.

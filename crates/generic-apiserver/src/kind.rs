@@ -10,6 +10,7 @@ use apimachinery::decode;
 use apimachinery::encode::Sections;
 use apimachinery::field::FieldError;
 use apimachinery::meta::ObjectMeta;
+use apimachinery::release::Release;
 use apimachinery::resource::DifferingTrees;
 use apimachinery::schema::{EACH, Emit, Field, Node};
 use apimachinery::{GroupKind, GroupResource, GroupVersionResource, Object};
@@ -17,7 +18,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use crate::registry::{Generation, RequestContext, ScalePaths, Shape, Strategy};
-use crate::storage::partial::{cut, lacks};
+use crate::storage::partial::{UnknownField, lacks};
 use crate::storage::stored;
 
 /// An object whose type only its [`Kind`] knows.
@@ -83,6 +84,12 @@ impl Names {
 /// Objects handed in are of the kind's own type: they come from [`Kind::read_tree`], [`Kind::copy`] or the store.
 pub(crate) trait Kind: Send + Sync {
     fn names(&self) -> &Names;
+    /// The kind in the form of a release.
+    fn at(&self, release: Release) -> Arc<dyn Kind>;
+    /// True if [`Kind::pruned`] may return something.
+    fn prunes(&self) -> bool;
+    /// A stored object without the fields that the release of a custom kind does not have; `None`: it has none of them.
+    fn pruned(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections>;
     fn read_tree(&self, tree: Value) -> Result<Box<AnyObject>, String>;
     /// The object of bytes that this or another server has stored.
     fn read_served(&self, bytes: &[u8]) -> Result<Box<AnyObject>, String>;
@@ -136,7 +143,9 @@ pub(crate) trait Kind: Send + Sync {
 /// ([`Kind::default_served`]), so that they are no difference between two versions of it.
 pub(crate) struct Typed<O, S> {
     names: Names,
-    strategy: S,
+    /// Fields that the row's release does not know.
+    unknown: Vec<UnknownField>,
+    strategy: Arc<S>,
     kind: PhantomData<fn() -> O>,
 }
 
@@ -149,11 +158,17 @@ impl<O, S> Typed<O, S> {
         tree
     }
 
-    /// Sections of an object without what the row's release does not know.
-    fn known_sections(&self, mut sections: Sections) -> Sections {
-        for path in self.names.info.unknown_fields() {
-            let section = if path.first() == Some(&"status") { &mut sections.status } else { &mut sections.rest };
-            if let Some((without, _)) = cut(section, path) {
+    /// Sections of an object without what the row's release does not know. Those that are shared with `stored` are without it
+    /// already.
+    fn known_sections(&self, mut sections: Sections, stored: Option<&Sections>) -> Sections {
+        for field in &self.unknown {
+            let is_status = field.part() == 4;
+            let part = |of: &Sections| if is_status { of.status.as_ptr() } else { of.rest.as_ptr() };
+            if stored.is_some_and(|stored| part(stored) == part(&sections)) {
+                continue;
+            }
+            let section = if is_status { &mut sections.status } else { &mut sections.rest };
+            if let Some((without, _)) = field.cut(section) {
                 *section = without.into();
             }
         }
@@ -180,7 +195,12 @@ fn remove(tree: &mut Value, path: &[&str]) {
 
 impl<O: Object, S: Strategy<O>> Typed<O, S> {
     pub(crate) fn new(info: &ResourceInfo, strategy: S) -> Self {
-        Self { names: Names::new(info, None), strategy, kind: PhantomData }
+        Self::named(Names::new(info, None), Arc::new(strategy))
+    }
+
+    fn named(names: Names, strategy: Arc<S>) -> Self {
+        let unknown = UnknownField::of(&names.info);
+        Self { names, unknown, strategy, kind: PhantomData }
     }
 
     /// A stored object with the defaults of fields that came later, if it lacks any.
@@ -196,7 +216,7 @@ impl<O: Object, S: Strategy<O>> Typed<O, S> {
     }
 
     pub(crate) fn shaped(info: &ResourceInfo, shape: Shape, strategy: S) -> Self {
-        Self { names: Names::new(info, Some(shape)), strategy, kind: PhantomData }
+        Self::named(Names::new(info, Some(shape)), Arc::new(strategy))
     }
 }
 
@@ -267,6 +287,30 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
         &self.names
     }
 
+    fn at(&self, release: Release) -> Arc<dyn Kind> {
+        Arc::new(Self::named(Names::new(&self.names.info.at(release), None), self.strategy.clone()))
+    }
+
+    fn prunes(&self) -> bool {
+        self.names.info.custom && !self.unknown.is_empty()
+    }
+
+    fn pruned(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections> {
+        // What the release of another kind does not have is cut out of what is read of the log.
+        if !self.names.info.custom {
+            return None;
+        }
+        let mut shown: Option<eventlog::Sections> = None;
+        for field in &self.unknown {
+            let part = field.part();
+            let section = &shown.as_ref().unwrap_or(stored).parts[part];
+            if let Some((without, _)) = field.cut(section) {
+                shown.get_or_insert_with(|| stored.clone()).parts[part] = without.into();
+            }
+        }
+        shown
+    }
+
     fn read_tree(&self, mut tree: Value) -> Result<Box<AnyObject>, String> {
         // Typed objects leave out by themselves what Go leaves out; what users define has no Go behind it.
         if !O::KEEPS_OPAQUE && !self.names.info.custom {
@@ -292,7 +336,7 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
         let object = own_mut::<O>(object);
         let before = object.clone();
         self.strategy.default(object);
-        let rest = self.known_sections(object.encode_change(&before, stored)).rest;
+        let rest = self.known_sections(object.encode_change(&before, stored), Some(stored)).rest;
         (rest != stored.rest).then_some(rest)
     }
 
@@ -335,11 +379,11 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
     }
 
     fn encode(&self, object: &AnyObject) -> Sections {
-        self.known_sections(own::<O>(object).encode())
+        self.known_sections(own::<O>(object).encode(), None)
     }
 
     fn encode_change(&self, object: &AnyObject, old: &AnyObject, stored: &Sections) -> Sections {
-        self.known_sections(own::<O>(object).encode_change(own::<O>(old), stored))
+        self.known_sections(own::<O>(object).encode_change(own::<O>(old), stored), Some(stored))
     }
 
     fn empty_tree(&self) -> Value {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Objects, lists and frames in the form that was asked for.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -37,6 +38,7 @@ impl ListEnd {
 
 /// A list.
 pub(crate) fn list(scope: &Scope, objects: &[Arc<Stored>], revision: Revision, end: &ListEnd) -> Result<Bytes> {
+    let objects = &*shown(scope, objects);
     let metadata = end.metadata(revision);
     match scope.form {
         Form::Object => Ok(json_list(scope, objects, &metadata)),
@@ -56,9 +58,18 @@ pub(crate) fn list(scope: &Scope, objects: &[Arc<Stored>], revision: Revision, e
     }
 }
 
+/// Objects without the fields that their kind does not have.
+fn shown<'a>(scope: &Scope, objects: &'a [Arc<Stored>]) -> Cow<'a, [Arc<Stored>]> {
+    if !scope.kind.prunes() {
+        return Cow::Borrowed(objects);
+    }
+    let one = |object: &Arc<Stored>| scope.shown(object).map_or_else(|| object.clone(), Arc::new);
+    Cow::Owned(objects.iter().map(one).collect())
+}
+
 /// A list in plain JSON; items of typed kinds say neither their kind nor its version, since the list does.
 pub(crate) fn plain_list(scope: &Scope, objects: &[Arc<Stored>], revision: Revision) -> Bytes {
-    json_list(scope, objects, &ListEnd::default().metadata(revision))
+    json_list(scope, &shown(scope, objects), &ListEnd::default().metadata(revision))
 }
 
 fn json_list(scope: &Scope, objects: &[Arc<Stored>], metadata: &Value) -> Bytes {
@@ -128,6 +139,7 @@ pub(crate) fn object(scope: &Scope, object: &Stored) -> Bytes {
 
 /// A frame of a watch in another form than plain JSON.
 pub(crate) fn frame(scope: &Scope, type_: EventType, object: &Arc<Stored>, first: bool) -> Bytes {
+    let object = &shown(scope, std::slice::from_ref(object))[0];
     let shown = match scope.form {
         Form::Table(version) => {
             let include = table::Include::parse(scope.call.query.text("includeObject")).unwrap_or_default();

@@ -108,6 +108,9 @@ fn target(segments: &[String]) -> Target {
 
 /// Percent-decoding; in queries a plus is a blank. What is no UTF-8 is replaced, and a percent sign without two digits stays.
 pub(crate) fn decode(text: &str, query: bool) -> String {
+    if !text.contains(['%', '+']) {
+        return text.to_owned();
+    }
     let blanks = if query && text.contains('+') { Cow::Owned(text.replace('+', " ")) } else { Cow::Borrowed(text) };
     percent_decode_str(&blanks).decode_utf8_lossy().into_owned()
 }

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use apimachinery::catalogue::ResourceInfo;
+use apimachinery::release::Release;
+use parking_lot::Mutex;
 
 use crate::kind::Kind;
 use crate::openapi::{Described, Documents};
@@ -61,6 +63,8 @@ pub(crate) struct Routes {
     reviews: BTreeMap<Key, Arc<Review>>,
     /// By group, plural name and name of the subresource.
     subresources: BTreeMap<Key, Arc<dyn Subresource>>,
+    /// Kinds of rows in the form of another release than the row's.
+    released: Mutex<BTreeMap<(Key, Release), Arc<dyn Kind>>>,
 }
 
 impl Routes {
@@ -84,6 +88,7 @@ impl Routes {
             views,
             reviews: reviews.into_iter().map(|info| (key(&info), Arc::new(Review { info }))).collect(),
             subresources: subresources.map(|(info, name, hook)| ((info.group, info.plural, name), hook)).collect(),
+            released: Mutex::default(),
         }
     }
 
@@ -98,11 +103,17 @@ impl Routes {
         Documents::new(rows.chain(views).chain(others), self.reviews.values().map(|review| review.info.clone()))
     }
 
-    /// What answers for a path, of the resources that `serves` lets through.
-    pub(crate) fn find(&self, path: &ResourcePath, serves: impl Fn(&ResourceInfo) -> bool) -> Option<Served> {
+    /// What answers for a path, of the resources that `serves` lets through, each in its release.
+    pub(crate) fn find(
+        &self,
+        path: &ResourcePath,
+        serves: impl Fn(&ResourceInfo) -> bool,
+        release: impl Fn(&ResourceInfo) -> Release,
+    ) -> Option<Served> {
         let key = (path.group.as_str(), path.version.as_str(), path.plural.as_str());
         if let Some(row) = self.rows.get(&key) {
-            return serves(&row.kind.names().info).then(|| Served::Row(row.clone()));
+            let info = &row.kind.names().info;
+            return serves(info).then(|| Served::Row(self.at(row, release(info))));
         }
         if let Some(view) = self.views.get(&key) {
             let row = self.rows.get(&self::key(&view.target))?;
@@ -111,6 +122,18 @@ impl Routes {
         }
         let review = self.reviews.get(&key)?;
         serves(&review.info).then(|| Served::Review(review.clone()))
+    }
+
+    /// The row in the form of a release.
+    fn at(&self, row: &Row, release: Release) -> Row {
+        let info = &row.kind.names().info;
+        if release == info.release {
+            return row.clone();
+        }
+        // Each release that a landscape has had stays: a kind's form is small, and there are few releases.
+        let mut released = self.released.lock();
+        let kind = released.entry((key(info), release)).or_insert_with(|| row.kind.at(release)).clone();
+        Row { kind, ..row.clone() }
     }
 
     /// The hook of a subresource.

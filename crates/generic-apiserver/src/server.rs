@@ -396,12 +396,20 @@ impl Inner {
 
     /// What answers for a path in a cluster.
     fn served(&self, cluster: &str, path: &ResourcePath, all: bool) -> Option<Served> {
-        self.routes.find(path, |info| self.shows(cluster, info, all))
+        let release = |info: &ResourceInfo| self.release_of(cluster, info);
+        self.routes.find(path, |info| self.shows(cluster, info, all), release)
     }
 
     /// True if a cluster serves a resource; `all`: also if the release does not have it.
     pub(crate) fn shows(&self, cluster: &str, info: &ResourceInfo, all: bool) -> bool {
-        (all || info.is_served()) && self.clusters.serves(cluster, info)
+        let is_served = all || info.life.releases.contain(self.release_of(cluster, info));
+        is_served && self.clusters.serves(cluster, info)
+    }
+
+    /// Release in which a cluster serves a resource.
+    fn release_of(&self, cluster: &str, info: &ResourceInfo) -> Release {
+        let definitions = || self.clusters.definitions(cluster).filter(|_| info.custom && info.differs_by_release());
+        definitions().unwrap_or(info.release)
     }
 
     /// True if the client is a component or a command of the landscape itself. These are written for the newest release and

@@ -23,6 +23,7 @@ use generic_apiserver::admission::{Attributes, Operation, Plugin, Reads};
 use generic_apiserver::{RequestContext, Strategy};
 use http_body_util::BodyExt;
 use process::Response;
+use process::participant::CLOCK_NAME;
 use process::transport::{Decoded, full};
 use serde_json::{Value, json};
 
@@ -30,8 +31,6 @@ use crate::aggregation::whole_lines;
 use crate::clock_service::{ClockService, ClockState};
 use crate::timekeeper::Mode;
 
-/// Name of the one object.
-pub const NAME: &str = "landscape";
 /// Path of the objects.
 pub const PATH: &str = "/clusters/runtime/apis/terrarium.dev/v1alpha1/clocks";
 
@@ -128,7 +127,7 @@ fn show_lines(clock: &ClockService, lines: &Bytes) -> Bytes {
 fn fill(clock: &ClockService, tree: &mut Value) {
     match tree["kind"].as_str() {
         // A bookmark's object is nothing but a revision.
-        Some("Clock") if tree["metadata"]["name"] == NAME => tree["status"] = json!(status(clock.state())),
+        Some("Clock") if tree["metadata"]["name"] == CLOCK_NAME => tree["status"] = json!(status(clock.state())),
         Some("ClockList") => tree["items"].as_array_mut().into_iter().flatten().for_each(|item| fill(clock, item)),
         Some("Table") => {
             let status = json!(status(clock.state()));
@@ -160,7 +159,7 @@ pub(crate) struct ClockStrategy;
 
 fn validate(clock: &terrarium::Clock) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    if clock.metadata.name != NAME {
+    if clock.metadata.name != CLOCK_NAME {
         let path = Path::new("metadata").child("name");
         errors.push(FieldError::invalid(&path, &*clock.metadata.name, "a landscape has one clock, named `landscape`"));
     }

@@ -6,18 +6,22 @@ use std::sync::Arc;
 use api::cluster;
 use api::{catalogue, terrarium};
 use apimachinery::catalogue::ResourceInfo;
+use apimachinery::release::Release;
 use generic_apiserver::admission::Reads;
 use generic_apiserver::{Cluster, Clusters};
+
+use crate::installed::Installed;
 
 /// Clusters by their objects.
 #[derive(Debug)]
 pub(crate) struct ByObject {
     runtime: Cluster,
+    installed: Installed,
 }
 
 impl ByObject {
-    pub(crate) fn new(runtime_version: &str) -> Self {
-        Self { runtime: Cluster { kubernetes_version: Arc::from(runtime_version) } }
+    pub(crate) fn new(runtime_version: &str, installed: Installed) -> Self {
+        Self { runtime: Cluster { kubernetes_version: Arc::from(runtime_version) }, installed }
     }
 }
 
@@ -37,6 +41,11 @@ impl Clusters for ByObject {
     fn is_public(&self, name: &str) -> bool {
         // Every landscape has these.
         name == cluster::RUNTIME || name == cluster::GARDEN
+    }
+
+    fn definitions(&self, cluster: &str) -> Option<Release> {
+        // Across all clusters objects are shown as they are stored.
+        if cluster == "*" { None } else { self.installed.release(cluster) }
     }
 
     fn serves(&self, cluster: &str, resource: &ResourceInfo) -> bool {

@@ -18,6 +18,7 @@ use api::terrarium::Fault;
 use clock::Instant;
 use controller::{Api, Controller, ListOptions, ObjectKey, Requeue};
 use domain::fault::{self, Process};
+use domain::garden::components::Program;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::StatusCode;
@@ -27,7 +28,7 @@ use process::transport::full;
 use process::{Context, Request, Response, User, watch};
 
 /// Name of the component that renews a seed's heartbeat.
-const GARDENLET: &str = "gardenlet";
+const GARDENLET: &str = Program::Gardenlet.name();
 
 /// The faults that act on processes. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -18,7 +18,7 @@ use generic_apiserver::{DescribedRelease, is_watch};
 use http::Method;
 use http_body_util::BodyExt;
 use process::participant::{PARTICIPANT_HEADER, WATCH_HEADER};
-use process::transport::full;
+use process::transport::{full, until};
 use process::{Request, Response, TransportError, User};
 
 use crate::aggregation::{self, Extensions};
@@ -69,7 +69,7 @@ impl Host {
         let response = self.admit(request, place, is_participant).await?;
         Ok(if watches {
             let cut = self.inner.faults.cut(asking, &path, time);
-            response.map(|body| aggregation::until(body, cut))
+            response.map(|body| until(body, cut))
         } else {
             response
         })

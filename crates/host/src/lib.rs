@@ -17,7 +17,7 @@
 //! processes that it did not start; `first_roles` roles and `first_objects` other objects that a cluster begins with,
 //! `aggregated_roles` roles made of others; [`registry`] which components run; [`identity`] users by their
 //! certificates, [`tokens`] by those of ServiceAccounts; `evictions` when a pod may go, `event_expiry` when Events go;
-//! `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
+//! `installed` the releases of CustomResourceDefinitions; `log_service` who may read the log; [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 mod aggregated_roles;
 pub mod aggregation;
@@ -39,6 +39,7 @@ mod front;
 mod garden_object;
 pub mod heartbeats;
 pub mod identity;
+mod installed;
 mod joined;
 pub mod kubelet;
 mod limits;
@@ -77,6 +78,7 @@ use crate::evictions::Evictions;
 use crate::faults::Faults;
 use crate::first_objects::FirstObjects;
 use crate::first_roles::FirstRoles;
+use crate::installed::Installed;
 use crate::joined::Joined;
 use crate::kubelet::Logs;
 use crate::networks::Networks;
@@ -97,7 +99,7 @@ use futures::future::BoxFuture;
 use generic_apiserver::http::Metrics;
 use generic_apiserver::webhooks::{Dialer, WebhookCaller};
 use generic_apiserver::{Authenticated, Builder, Foundation, Server};
-use process::participant::Told;
+use process::participant::{CLOCK_NAME, Told};
 use process::transport::{ResponseFuture, full};
 use process::{Request, Tasks, Transport, TransportError, User};
 
@@ -198,11 +200,14 @@ impl Host {
         let own = catalogue::all().iter().filter(|row| !catalogue::is_aggregated(row));
         let (time, wall) = (foundation.clock.clone(), foundation.wall.clone());
         let custom_resources = CustomResources::new(foundation.clone(), tasks.clone(), parts.webhooks.clone());
+        let installed = Installed::new(&parts.version);
+        let runtime_version = parts.kubernetes_version.as_deref().unwrap_or(RUNTIME_VERSION);
         let builder = Builder::new(foundation)
-            .clusters(clusters::ByObject::new(parts.kubernetes_version.as_deref().unwrap_or(RUNTIME_VERSION)))
+            .clusters(clusters::ByObject::new(runtime_version, installed.clone()))
             .cluster_annotation(annotation::CLUSTER)
             .own_agents(user::OWN_AGENTS)
             .authorizer(Authenticated);
+        let builder = installed.attach(builder);
         let rbac = (parts.authorization == Mode::Rbac).then(|| Rbac::new(Defaults::Assumed));
         let builder = match &rbac {
             Some(rbac) => rbac.attach(builder),
@@ -358,7 +363,7 @@ impl Host {
     ) -> BoxFuture<'a, Result<(), TransportError>> {
         Box::pin(async move {
             let spec = clock_object::spec(mode, false);
-            let body = serde_json::json!({ "metadata": { "name": clock_object::NAME }, "spec": spec });
+            let body = serde_json::json!({ "metadata": { "name": CLOCK_NAME }, "spec": spec });
             self.create(clock_object::PATH, body).await?;
             self.apply_clock_object(clock).await;
             Ok(())
@@ -367,7 +372,7 @@ impl Host {
 
     /// Makes the clock go as its object says, if there is one.
     async fn apply_clock_object(&self, clock: &ClockService) {
-        if let Some(object) = self.inner.server.object::<Clock>(cluster::RUNTIME, "", clock_object::NAME).await {
+        if let Some(object) = self.inner.server.object::<Clock>(cluster::RUNTIME, "", CLOCK_NAME).await {
             clock_object::apply(clock, &object.spec);
         }
     }

@@ -5,7 +5,8 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-use api::constants::user;
+use domain::garden::components::Program;
+use domain::rbac::AUTHENTICATED;
 use parking_lot::Mutex;
 use process::{Context, Exit, Identity, Tasks, User};
 
@@ -27,16 +28,21 @@ pub enum Component {
 }
 
 impl Component {
+    /// Row in the table of components, and the Seed; None: a part of the host.
+    fn program(&self) -> Option<(Program, &str)> {
+        Some(match self {
+            Self::Apiserver => (Program::Apiserver, ""),
+            Self::KubeControllers => return None,
+            Self::ControllerManager => (Program::ControllerManager, ""),
+            Self::Scheduler => (Program::Scheduler, ""),
+            Self::Gardenlet(seed) => (Program::Gardenlet, seed),
+            Self::ProviderLocal(seed) => (Program::ProviderLocal, seed),
+        })
+    }
+
     /// Name in the field.
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Apiserver => "gardener-apiserver",
-            Self::KubeControllers => "kube-controller-manager",
-            Self::ControllerManager => "gardener-controller-manager",
-            Self::Scheduler => "gardener-scheduler",
-            Self::Gardenlet(_) => "gardenlet",
-            Self::ProviderLocal(_) => "provider-local",
-        }
+        self.program().map_or("kube-controller-manager", |(program, _)| writer(program))
     }
 
     /// Who it is, in an emulated version.
@@ -48,18 +54,35 @@ impl Component {
         Identity { component: self.name().into(), instance: instance.into(), version: version.into() }
     }
 
-    /// As whom its requests come.
+    /// User of its requests.
     pub fn user(&self, version: &str) -> User {
-        let (name, groups): (String, &[&str]) = match self {
-            Self::Apiserver => (user::APISERVER.to_owned(), &["system:masters"]),
-            Self::KubeControllers => ("system:kube-controller-manager".to_owned(), &[]),
-            Self::ControllerManager => (user::CONTROLLER_MANAGER.to_owned(), &[]),
-            Self::Scheduler => (user::SCHEDULER.to_owned(), &[]),
-            Self::Gardenlet(seed) => (format!("{}{seed}", user::SEED_PREFIX), &[user::SEEDS]),
-            Self::ProviderLocal(seed) => (format!("{}{seed}", user::PROVIDER_LOCAL_PREFIX), &[]),
-        };
-        let groups = groups.iter().chain(&["system:authenticated"]).map(|group| Arc::from(*group)).collect();
-        User { name: name.into(), groups, component: Some((self.name().into(), version.into())) }
+        match self.program() {
+            Some((program, seed)) => user_of(program, seed, version),
+            None => User {
+                name: "system:kube-controller-manager".into(),
+                groups: vec![AUTHENTICATED.into()],
+                component: Some((self.name().into(), version.into())),
+            },
+        }
+    }
+}
+
+/// Name of a component as a writer of objects.
+const fn writer(program: Program) -> &'static str {
+    match program {
+        Program::ProviderLocal => program.short(),
+        _ => program.name(),
+    }
+}
+
+/// Returns the user of the requests of a component; `seed` is empty for a component of no Seed.
+pub fn user_of(program: Program, seed: &str, version: &str) -> User {
+    // The server of webhooks writes nothing.
+    let writes = program != Program::AdmissionController;
+    User {
+        name: program.user(seed).into(),
+        groups: program.groups().map(Arc::from).collect(),
+        component: writes.then(|| (writer(program).into(), version.into())),
     }
 }
 

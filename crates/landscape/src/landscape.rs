@@ -16,7 +16,7 @@ use controller::Api;
 use eventlog::memory::Account;
 use eventlog::{EventLog, MemoryLog, Replay, Revision};
 use generic_apiserver::Foundation;
-use host::Host;
+use host::{Host, Parts};
 use parking_lot::Mutex;
 use process::{Context, Exit, Identity, Output, Shared, Tasks, Transport, User};
 
@@ -152,7 +152,8 @@ impl Landscape {
             writer: 1,
             recent_bytes: RECENT_BYTES,
         };
-        let host = Host::new(foundation, &host_tasks);
+        let parts = Parts { version: options.gardener_version.clone(), ..Parts::default() };
+        let host = Host::with(foundation, &host_tasks, parts);
         Self {
             components: BTreeMap::new(),
             clients: runtime.tasks(),

@@ -24,7 +24,7 @@ mod start;
 pub mod wait;
 
 pub use bootstrap::{prepare, prepare_clusters, prepare_extensions};
-pub use component::Component;
+pub use component::{Component, user_of};
 pub use failure::Failure;
 pub use landscape::{Counts, Landscape, Line, Memory};
 pub use options::{GARDENER_VERSION, INTERNAL_DOMAIN, Options, Sync};

@@ -151,7 +151,7 @@ pub struct Unready {
     pub message: String,
 }
 
-/// A line on standard output.
+/// The state of a component, as it reports it: a line on standard output of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
     /// The process is ready.
@@ -168,6 +168,15 @@ const PANICKED: &str = "panicked";
 const UNREADY: &str = "unready";
 
 impl Said {
+    /// The line for it.
+    fn to_line(&self) -> String {
+        match self {
+            Self::Ready(ready) => serde_json::to_string(ready).unwrap_or_default(),
+            Self::Panicked(panicked) => serde_json::json!({ PANICKED: panicked }).to_string(),
+            Self::Unready(unready) => serde_json::json!({ UNREADY: unready.clone().unwrap_or_default() }).to_string(),
+        }
+    }
+
     /// Reads a line; `None`: it is something else.
     pub fn read(line: &str) -> Option<Self> {
         let mut tree: serde_json::Value = serde_json::from_str(line).ok().filter(serde_json::Value::is_object)?;
@@ -223,21 +232,25 @@ impl Assignment {
             reach: if self.is_elsewhere() { Reach::Network } else { Reach::Machine },
         };
         let name = HeaderValue::try_from(self.participant()).map_err(|error| error.to_string())?;
-        let transport = https::transport(&options).map_err(|error| error.to_string())?;
-        let shared = transport.shared().clone();
-        let named = Transport::new(move |mut request| {
-            request.headers_mut().insert(INSTANCE_HEADER, name.clone());
-            let answer = transport.send(request);
-            Box::pin(async move {
-                let response = answer.await?;
-                if response.headers().contains_key(UNREACHABLE_HEADER) {
-                    return Err(TransportError::Unreachable("a fault cuts this process off".to_owned()));
-                }
-                Ok(response)
-            })
-        });
-        Ok(named.sharing(&shared))
+        Ok(named(https::transport(&options).map_err(|error| error.to_string())?, name))
     }
+}
+
+/// A transport with the name of a process on its requests. An answer that stands for none is none.
+pub(crate) fn named(transport: Transport, name: HeaderValue) -> Transport {
+    let shared = transport.shared().clone();
+    let named = Transport::new(move |mut request| {
+        request.headers_mut().insert(INSTANCE_HEADER, name.clone());
+        let answer = transport.send(request);
+        Box::pin(async move {
+            let response = answer.await?;
+            if response.headers().contains_key(UNREACHABLE_HEADER) {
+                return Err(TransportError::Unreachable("a fault cuts this process off".to_owned()));
+            }
+            Ok(response)
+        })
+    });
+    named.sharing(&shared)
 }
 
 /// Reads the assignment, and from then on watches for the end of standard input; what is returned resolves then. From now
@@ -286,19 +299,9 @@ pub fn end_within(time: Duration, why: &str) {
     std::process::exit(0);
 }
 
-/// Says that the process is ready.
-pub fn ready(ready: &Ready) {
-    write_line(&serde_json::to_string(ready).unwrap_or_default());
-}
-
-/// Says that something in this process panicked, and goes on.
-pub fn panicked(panicked: &Panicked) {
-    write_line(&serde_json::json!({ PANICKED: panicked }).to_string());
-}
-
-/// Says that this process does not want to be asked, and why; `None`: it does again.
-pub fn unready(unready: Option<&Unready>) {
-    write_line(&serde_json::json!({ UNREADY: unready.cloned().unwrap_or_default() }).to_string());
+/// Output of a process: lines to standard error, states to standard output.
+pub fn output() -> Output {
+    Output::with_state(say, |state| write_line(&state.to_line()))
 }
 
 /// Prints a line of the contract.
@@ -313,57 +316,42 @@ pub fn say(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// Runs a component as this process. It is ready once it has joined the landscape's clock and `register` has let it
-/// pass; what that refuses with is how the process ends.
-pub fn run<F, R>(
-    program: &str,
-    register: impl FnOnce(Context, Assignment) -> R,
-    component: impl FnOnce(Context, &Assignment) -> Result<F, String>,
-) -> ExitCode
-where
-    F: Future<Output = Exit> + Send + 'static,
-    R: Future<Output = Result<(), Exit>> + Send + 'static,
-{
-    end(assignment().and_then(|(assignment, end)| live(program, assignment, end, register, component)))
-}
-
 /// Says how a component ended; the exit code of its process.
 pub fn end(exit: Result<Exit, String>) -> ExitCode {
-    match exit {
-        Ok(exit) => {
-            if !exit.last_line.is_empty() {
-                say(&exit.last_line);
-            }
-            ExitCode::from(exit.code)
-        }
-        Err(error) => {
-            // In one line: the last that is printed is why the process ended.
-            let lines: Vec<&str> = error.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-            say(&format!("error: {}", lines.join(" ")));
-            ExitCode::FAILURE
-        }
+    let exit = exit.unwrap_or_else(|error| failure(&error));
+    if !exit.last_line.is_empty() {
+        say(&exit.last_line);
     }
+    ExitCode::from(exit.code)
 }
 
-fn live<F, R>(
-    program: &str,
+/// The exit of a component that cannot run, with the reason in one line: the last line of a component is the reason of its end.
+pub fn failure(reason: &str) -> Exit {
+    let lines: Vec<&str> = reason.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    Exit { code: 1, last_line: format!("error: {}", lines.join(" ")) }
+}
+
+/// Runs a component that takes part in landscape time, until `end` resolves.
+///
+/// # Errors
+/// The assignment is incomplete, or the landscape's clock cannot be joined.
+pub fn run<F>(
     assignment: Assignment,
     end: oneshot::Receiver<()>,
-    register: impl FnOnce(Context, Assignment) -> R,
-    component: impl FnOnce(Context, &Assignment) -> Result<F, String>,
+    component: impl FnOnce(Context, Assignment) -> F,
 ) -> Result<Exit, String>
 where
     F: Future<Output = Exit> + Send + 'static,
-    R: Future<Output = Result<(), Exit>> + Send + 'static,
 {
     let participant = assignment.participant();
     let name = HeaderValue::from_str(&participant).map_err(|error| error.to_string())?;
+    let (output, panics) = (output(), output());
     let setup = Setup {
         identity: assignment.identity(),
         participant,
         random: Random::new(assignment.seed),
-        output: Output::new(say),
-        panicked: Some(Arc::new(|it| panicked(&it))),
+        output,
+        panicked: Some(Arc::new(move |panicked| panics.state(Said::Panicked(panicked)))),
         transport: assignment.transport()?,
         // A process that cannot read the dial gets every instant from the host.
         dial: Dial::open(Path::new(&assignment.dial)).ok(),
@@ -372,18 +360,7 @@ where
     let stop = async move {
         let _ = end.await;
     };
-    let program = program.to_owned();
-    participate(setup, reports, stop, move |context| {
-        let component = component(context.clone(), &assignment)?;
-        let registered = register(context, assignment);
-        Ok(async move {
-            if let Err(refused) = registered.await {
-                return refused;
-            }
-            ready(&Ready { program, ..Ready::default() });
-            component.await
-        })
-    })
+    participate(setup, reports, stop, move |context| Ok(component(context, assignment)))
 }
 
 #[cfg(test)]

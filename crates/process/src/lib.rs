@@ -10,8 +10,8 @@
 //! [`tasks`] spawning and stopping;
 //! [`panics`] messages of panics; [`offload`] long work on separate threads; [`watch`] values that
 //! others wait on; [`https`] the transport between processes; [`pki`] keys and certificates;
-//! [`child`] the contract of a process, [`logging`] what it says, [`live`] a component outside of a simulation,
-//! [`attempts`] what it tries before it is ready,
+//! [`child`] the contract of a process, [`logging`] and [`printing`] its lines, [`live`] a component outside of a simulation,
+//! [`inside`] several components on one thread, [`attempts`] retries before a component is ready,
 //! [`participant`], [`activity`], [`reports`] and [`dial`] its part in landscape time; [`lines`] streams of lines.
 
 pub mod activity;
@@ -19,6 +19,7 @@ pub mod attempts;
 pub mod child;
 pub mod dial;
 pub mod https;
+pub mod inside;
 pub mod lines;
 pub mod live;
 pub mod logging;
@@ -26,6 +27,7 @@ pub mod offload;
 pub mod panics;
 pub mod participant;
 pub mod pki;
+pub mod printing;
 pub mod reports;
 pub mod tasks;
 pub mod transport;
@@ -36,6 +38,7 @@ use std::sync::Arc;
 
 use clock::{Clock, Random};
 
+pub use child::Said;
 pub use offload::{Offload, Work};
 pub use tasks::{Shutdown, Tasks};
 pub use transport::{Body, Request, Response, Shared, Transport, TransportError, User};
@@ -71,19 +74,35 @@ pub struct Context {
     pub output: Output,
 }
 
-/// Where a component prints: `pods/log` in a landscape, a buffer in a simulation.
+/// The output of a component: lines for `pods/log`, and its state for whoever runs it.
 #[derive(Clone)]
-pub struct Output(Arc<dyn Fn(&str) + Send + Sync>);
+pub struct Output {
+    line: Arc<dyn Fn(&str) + Send + Sync>,
+    state: Arc<dyn Fn(Said) + Send + Sync>,
+}
 
 impl Output {
-    /// An output that hands each line to `sink`.
+    /// An output that hands each line to `sink`. States are dropped.
     pub fn new(sink: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(sink))
+        Self::with_state(sink, |_| {})
+    }
+
+    /// An output that hands lines to one function and states to another.
+    pub fn with_state(
+        line: impl Fn(&str) + Send + Sync + 'static,
+        state: impl Fn(Said) + Send + Sync + 'static,
+    ) -> Self {
+        Self { line: Arc::new(line), state: Arc::new(state) }
     }
 
     /// Prints one line.
     pub fn line(&self, line: &str) {
-        (self.0)(line);
+        (self.line)(line);
+    }
+
+    /// Reports a state.
+    pub fn state(&self, state: Said) {
+        (self.state)(state);
     }
 }
 

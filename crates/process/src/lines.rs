@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Streams of lines: watches, and reports to the clock with their answers.
 
-use std::io::BufRead;
-
 use bytes::{Bytes, BytesMut};
 
 /// Cuts a byte stream into lines: chunks may hold parts of frames or several of them.
@@ -31,15 +29,12 @@ impl Iterator for Lines {
     /// The next whole line without its end; empty lines are skipped.
     fn next(&mut self) -> Option<Bytes> {
         while !self.chunk.is_empty() {
-            let mut rest = &self.chunk[..];
-            let length = rest.skip_until(b'\n').unwrap_or(self.chunk.len());
-            let ended = length > 0 && self.chunk[length - 1] == b'\n';
-            let mut part = self.chunk.split_to(length);
-            if !ended {
-                self.partial.extend_from_slice(&part);
+            let Some(length) = memchr::memchr(b'\n', &self.chunk) else {
+                self.partial.extend_from_slice(&std::mem::take(&mut self.chunk));
                 return None;
-            }
-            part.truncate(length - 1);
+            };
+            let mut part = self.chunk.split_to(length + 1);
+            part.truncate(length);
             if !self.partial.is_empty() {
                 self.partial.extend_from_slice(&part);
                 part = self.partial.split().freeze();

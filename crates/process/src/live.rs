@@ -125,14 +125,19 @@ where
             broken = participant.run(&reports, &wall) => failed(format!("lost the landscape's clock: {broken}")),
             () = stop => Exit::default(),
         };
-        tasks.stop();
-        tokio::select! {
-            biased;
-            () = tasks.ended() => {}
-            () = wall.sleep(GRACE, TimerClass::Work) => tasks.kill(),
-        }
+        end(&tasks, &wall).await;
         Ok(exit)
     })
+}
+
+/// Ends the tasks of a component, within [`GRACE`].
+pub(crate) async fn end(tasks: &Tasks, wall: &Clock) {
+    tasks.stop();
+    tokio::select! {
+        biased;
+        () = tasks.ended() => {}
+        () = wall.sleep(GRACE, TimerClass::Work) => tasks.kill(),
+    }
 }
 
 #[cfg(test)]

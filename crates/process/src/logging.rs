@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a process says of its work: events of `tracing`, a line each on standard error, in the forms of upstream's loggers.
+//! Log lines of a component: events of `tracing`, a line each, in the forms of upstream's loggers.
 //!
 //! ```text
 //! json  {"level":"info","ts":"2023-07-27T20:00:01.234Z","msg":"Starting Controller","controller":"shoot"}
@@ -15,10 +15,12 @@ use chrono::SecondsFormat;
 use clock::Clock;
 use serde_json::Value;
 use tracing::field::{Field, Visit};
-use tracing::{Event, Level, Subscriber};
+use tracing::{Dispatch, Event, Level, Subscriber};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
+
+use crate::{Context, Output, child};
 
 /// `logFormat` of a component's configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,24 +53,39 @@ pub fn level(name: &str) -> Option<Level> {
     }
 }
 
-/// Prints events from now on; once in a process.
-pub fn start(clock: Clock, format: Format, level: Level) {
-    let subscriber = tracing_subscriber::fmt()
-        .event_format(Lines { clock, format })
-        .with_writer(|| StandardError)
-        .with_max_level(level)
-        .finish();
-    // Somebody who listens already goes on doing so.
-    let _ = tracing::subscriber::set_global_default(subscriber);
+/// Prints the events of a component from now on: those of its tasks to its output, or those of the whole process to standard
+/// error, once.
+pub fn start(context: &Context, clock: Clock, format: Format, level: Level) {
+    match context.tasks.printing() {
+        Some(printing) => printing.subscribe(subscriber(clock, format, level, context.output.clone())),
+        None => start_process(clock, format, level),
+    }
 }
 
-/// Standard error. Who listened may have gone: that is no reason to panic, as it is for who logs that it cannot log.
-struct StandardError;
+/// Prints the events of the process from now on to standard error; once.
+pub fn start_process(clock: Clock, format: Format, level: Level) {
+    // A subscriber that was there before remains.
+    let _ = tracing::dispatcher::set_global_default(subscriber(clock, format, level, Output::new(child::say)));
+}
 
-impl io::Write for StandardError {
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let _ = io::stderr().lock().write_all(line);
-        Ok(line.len())
+/// A subscriber that prints events of a level and of more important levels, a line each.
+pub fn subscriber(clock: Clock, format: Format, level: Level, output: Output) -> Dispatch {
+    let subscriber = tracing_subscriber::fmt()
+        .event_format(Lines { clock, format })
+        .with_writer(move || Writing(output.clone()))
+        .with_max_level(level)
+        .finish();
+    Dispatch::new(subscriber)
+}
+
+/// Lines on their way to an output. One event is one write.
+struct Writing(Output);
+
+impl io::Write for Writing {
+    fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(lines);
+        text.lines().for_each(|line| self.0.line(line));
+        Ok(lines.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -13,6 +13,8 @@ use std::panic::{Location, PanicHookInfo};
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
+use crate::printing;
+
 /// How long what panicked for the first time is left alone, in wall time.
 const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(1);
 /// The longest such pause.
@@ -39,14 +41,17 @@ pub struct Panicked {
     pub pause_seconds: i64,
 }
 
-/// Gives every panic from now on, as one line, to `say`; once in a process.
+/// Prints every panic from now on as one line: in the log of its component ([`printing`]), or by `say`; once in a process.
 pub fn say_panics(say: impl Fn(&str) + Send + Sync + 'static) {
     std::panic::set_hook(Box::new(move |info| {
         let text = described(info);
         LAST.set(Some(text.clone()));
         let task = TASK.get().map_or_else(String::new, |task| format!(", task of {}:{}", task.file(), task.line()));
         let thread = std::thread::current();
-        say(&format!("panic: thread {}{task}: {text}", thread.name().unwrap_or("without a name")));
+        let line = format!("panic: thread {}{task}: {text}", thread.name().unwrap_or("without a name"));
+        if !printing::line(&line) {
+            say(&line);
+        }
     }));
 }
 

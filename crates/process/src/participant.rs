@@ -46,6 +46,10 @@ pub const WATCH_HEADER: &str = "terrarium-watch";
 const WATCHES: u64 = 1 << 32;
 /// Where the host serves the clock.
 pub const CLOCK_PATH: &str = "/terrarium/clock/";
+/// Name of the object that shows landscape time, in cluster `runtime`.
+pub const CLOCK_NAME: &str = "landscape";
+/// Path at which the host, and no other client, asks a server what its watches were told; method `POST`.
+pub const TOLD_PATH: &str = "/terrarium/told";
 /// Wall time after which a timer that no grant has changed is reported.
 pub const NEWS: TimeDelta = TimeDelta::milliseconds(2);
 

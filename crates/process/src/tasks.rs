@@ -23,6 +23,7 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use crate::panics::{self, Panicked};
+use crate::printing::Printing;
 use crate::watch;
 
 /// Spawns the tasks of one component; stopping the component ends them all.
@@ -40,6 +41,7 @@ struct Inner {
     /// What the first panic that ended a task said.
     panic: Mutex<Option<String>>,
     catching: Option<Catching>,
+    printing: Option<Printing>,
     schedule: Option<Schedule>,
 }
 
@@ -81,7 +83,7 @@ impl Tasks {
     /// by it, within an instant.
     pub fn on(runtime: Handle, schedule: Option<Random>) -> Self {
         let schedule = schedule.map(|random| Schedule { random, drawn: AtomicU64::new(0) });
-        Self::made(runtime, schedule, None)
+        Self::made(runtime, schedule, None, None)
     }
 
     /// Tasks of a new component on the current runtime, which goes on after a panic where it can; `report` is called with it, and
@@ -91,10 +93,29 @@ impl Tasks {
     /// Outside of a tokio runtime.
     pub fn catching(wall: Clock, report: impl Fn(Panicked) + Send + Sync + 'static) -> Self {
         let catching = Catching { wall, report: Box::new(report), times: Mutex::default() };
-        Self::made(Handle::current(), None, Some(catching))
+        Self::made(Handle::current(), None, Some(catching), None)
     }
 
-    fn made(runtime: Handle, schedule: Option<Schedule>, catching: Option<Catching>) -> Self {
+    /// As [`Tasks::catching`], for one of several components of a process: its tasks print as `printing` says.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn printing_to(printing: Printing, wall: Clock, report: impl Fn(Panicked) + Send + Sync + 'static) -> Self {
+        let catching = Catching { wall, report: Box::new(report), times: Mutex::default() };
+        Self::made(Handle::current(), None, Some(catching), Some(printing))
+    }
+
+    /// Printing of these tasks; `None`: they print as their process does.
+    pub fn printing(&self) -> Option<&Printing> {
+        self.0.printing.as_ref()
+    }
+
+    fn made(
+        runtime: Handle,
+        schedule: Option<Schedule>,
+        catching: Option<Catching>,
+        printing: Option<Printing>,
+    ) -> Self {
         Self(Arc::new(Inner {
             runtime,
             running: Mutex::default(),
@@ -105,6 +126,7 @@ impl Tasks {
             panicked: AtomicBool::new(false),
             panic: Mutex::default(),
             catching,
+            printing,
             schedule,
         }))
     }
@@ -314,6 +336,7 @@ impl Future for Watched {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
+        let _printing = this.ends.tasks.0.printing.as_ref().map(Printing::enter);
         let outer = POLLED.replace(Some(this.watches.clone()));
         let outer_task = panics::enter(Some(this.place));
         let poll = catch_unwind(AssertUnwindSafe(|| this.task.as_mut().poll(context)));
@@ -373,6 +396,11 @@ impl Shutdown {
                 watches.store(true, Ordering::Relaxed);
             }
         });
+        self.observed().await;
+    }
+
+    /// Resolves as [`Shutdown::requested`], for a task of another component.
+    pub async fn observed(&self) {
         let mut stop = self.stop.clone();
         // An error means that the component is gone altogether.
         let _ = stop.wait_for(|requested| *requested).await;

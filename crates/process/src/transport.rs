@@ -7,8 +7,11 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use futures::future::BoxFuture;
+use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 use parking_lot::Mutex;
 
@@ -62,6 +65,43 @@ pub struct BodyError(pub String);
 /// A body from bytes.
 pub fn full(bytes: impl Into<Bytes>) -> Body {
     http_body_util::Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// A body that breaks off when a future resolves.
+pub fn until(body: Body, end: BoxFuture<'static, ()>) -> Body {
+    Until { body: Some(body), end }.boxed_unsync()
+}
+
+struct Until {
+    /// `None` once it has broken off.
+    body: Option<Body>,
+    end: BoxFuture<'static, ()>,
+}
+
+impl http_body::Body for Until {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let this = self.get_mut();
+        let Some(body) = &mut this.body else { return Poll::Ready(None) };
+        if let Poll::Ready(frame) = Pin::new(body).poll_frame(cx) {
+            return Poll::Ready(frame);
+        }
+        if this.end.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        this.body = None;
+        Poll::Ready(Some(Err(BodyError("the server does not answer any more".to_owned()))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(http_body::Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map_or_else(SizeHint::default, http_body::Body::size_hint)
+    }
 }
 
 /// An authenticated user, as a request extension in a simulation, from certificate or token in a landscape.

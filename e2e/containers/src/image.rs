@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an image is made of: the executable, and the shared libraries that it needs.
+//! Content of an image: executables, and the shared libraries that they need.
 //!
-//! The executable is the one of any other build, which is linked dynamically. A static one would need a second build of
+//! The executables are those of any other build, which are linked dynamically. Static ones would need a second build of
 //! everything, with another target or other flags, and would find names in another way than the one that is tested
 //! everywhere else. So the image holds the loader and the handful of libraries that `ldd` names, at the same paths.
 
@@ -20,19 +20,25 @@ pub struct Image {
 const ROOT: &str = "root";
 
 impl Image {
-    /// The image of an executable.
+    /// Returns the image of executables, which are in its root by their names.
     ///
     /// # Errors
-    /// There is no `ldd`, or the executable lacks a library.
-    pub fn of(executable: &Path) -> Result<Self, String> {
-        let output =
-            Command::new("ldd").arg(executable).output().map_err(|error| format!("cannot run ldd: {error}"))?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        // It fails for an executable that needs nothing.
-        let libraries = libraries(&said).map_err(|error| format!("{}: {error}", executable.display()))?;
-        let own = (executable.to_owned(), "/terrarium".to_owned());
-        let files = libraries.into_iter().map(|path| (PathBuf::from(&path), path));
-        Ok(Self { files: std::iter::once(own).chain(files).collect() })
+    /// There is no `ldd`, or an executable lacks a library.
+    pub fn of(executables: &[PathBuf]) -> Result<Self, String> {
+        let mut files = Vec::new();
+        for executable in executables {
+            let output =
+                Command::new("ldd").arg(executable).output().map_err(|error| format!("cannot run ldd: {error}"))?;
+            let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+            // It fails for an executable that needs nothing.
+            let libraries = libraries(&said).map_err(|error| format!("{}: {error}", executable.display()))?;
+            let name = executable.file_name().unwrap_or_default().to_string_lossy();
+            files.push((executable.clone(), format!("/{name}")));
+            files.extend(libraries.into_iter().map(|path| (PathBuf::from(&path), path)));
+        }
+        files.sort();
+        files.dedup();
+        Ok(Self { files })
     }
 
     /// Place of a file in the context.
@@ -106,10 +112,12 @@ mod tests {
     #[test]
     fn a_context_holds_all_that_an_executable_needs() {
         let executable = std::env::current_exe().expect("a test knows its path");
-        let image = Image::of(&executable).expect("it runs, so it lacks nothing");
+        let image = Image::of(&[executable.clone(), executable]).expect("it runs, so it lacks nothing");
         let folder = std::env::temp_dir().join(format!("terrarium-image-{}", std::process::id()));
         image.stage(&folder).expect("a folder for temporary files");
-        assert!(folder.join("root/terrarium").is_file());
+        let name = std::env::current_exe().ok().and_then(|path| Some(path.file_name()?.to_owned())).expect("a name");
+        assert!(folder.join("root").join(name).is_file());
+        assert_eq!(image.files.iter().filter(|(_, target)| target.matches('/').count() == 1).count(), 1);
         for (source, target) in &image.files {
             let staged = fs::read(folder.join(Image::in_context(target))).expect("it was copied");
             assert_eq!(staged.len() as u64, fs::metadata(source).expect("it is there").len(), "{target}");

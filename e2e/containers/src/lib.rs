@@ -4,10 +4,10 @@
 //! The tests of this crate run a landscape's host in one container and gardener-apiservers in others, on one network.
 //! `cargo xtask image` makes the same image for people (docs/guides/containers.md).
 //!
-//! **Invariants.** Nothing is downloaded: images are made from nothing and the executable. Whatever the tests make has
+//! **Invariants.** Nothing is downloaded: images are made from nothing and the executables. Whatever the tests make has
 //! labels, by which a later run finds what one that was killed has left.
 //!
-//! **Tour.** [`image`] what an image is made of; [`engine`] whether there is an engine, and starting one.
+//! **Tour.** [`image`] content of an image; [`engine`] whether there is an engine, and starting one.
 
 pub mod engine;
 pub mod image;

@@ -86,11 +86,7 @@ async fn follow(
 
 /// Processes of gardener-apiserver.
 fn apiservers(sandbox: &Sandbox) -> Vec<u32> {
-    let is_one = |pid: &u32| {
-        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        words.split(|byte| *byte == 0).any(|word| word == b"gardener-apiserver")
-    };
-    let all: Vec<u32> = sandbox.processes().into_iter().filter(is_one).collect();
+    let all = sandbox.processes_of("gardener-apiserver");
     assert_eq!(all.len(), 2, "two instances");
     all
 }

@@ -223,10 +223,7 @@ fn kill(sandbox: &Sandbox, random: &Random, round: u64) {
 
 /// A process of gardener-apiserver.
 fn apiserver(sandbox: &Sandbox) -> Option<u32> {
-    sandbox.processes().into_iter().find(|pid| {
-        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        words.split(|byte| *byte == 0).any(|word| word == b"gardener-apiserver")
-    })
+    sandbox.processes_of("gardener-apiserver").first().copied()
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod apiservers;
 mod bad_input;
+mod binaries;
 mod commands;
 mod compatibility;
 mod completion;

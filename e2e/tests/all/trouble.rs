@@ -194,7 +194,10 @@ fn a_landscape_outlives_the_file_of_its_program() {
         std::thread::yield_now();
     }
     // The same program, by its name.
-    let name = fs::read(format!("/proc/{}/cmdline", sandbox.process_of("gardener-scheduler"))).expect("it runs");
+    let again = sandbox.process_of("gardener-scheduler");
+    let exe = fs::read_link(format!("/proc/{again}/exe")).expect("it runs");
+    assert!(exe.to_string_lossy().ends_with("(deleted)"), "the file that was replaced runs: {}", exe.display());
+    let name = fs::read(format!("/proc/{again}/cmdline")).expect("it runs");
     in_order(&String::from_utf8_lossy(&name), &["replaced-program/terrarium", "component", "gardener-scheduler"]);
 }
 

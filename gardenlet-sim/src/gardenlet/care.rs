@@ -9,12 +9,15 @@ use std::sync::Arc;
 
 use api::constants::{annotation, condition, label, operation_state};
 use api::core::{Condition, Shoot};
+use api::kubernetes::apps::DaemonSet;
+use api::kubernetes::core::Node;
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 use controller::{Controller, Error, Index, ObjectKey, Requeue};
 use domain::care::conditions::{self, Finding, judge};
 use domain::care::{automatic_rotation, components, constraints, nodes};
 use domain::reconcile::is_hibernation_enabled;
+use domain::rollout::preservation::{PRESERVED, is_preserved_and_unhealthy};
 use domain::versions::Moment;
 use domain::worker_pool;
 use parking_lot::Mutex;
@@ -139,7 +142,9 @@ fn health(gardenlet: &Gardenlet, shoot: &Shoot, now: Time) -> (Health, Option<Da
         .unwrap_or_default();
     let rotation = automatic_rotation(shoot, Moment::new(now.0, gardenlet.release()));
     changes_at = [changes_at, rotation.as_ref().and_then(|(_, changes_at)| *changes_at)].into_iter().flatten().min();
+    let preserved = PRESERVED.contain(gardenlet.release()) && !is_workerless;
     let inputs = constraints::Inputs {
+        preserved_failed_machines: preserved.then(|| preserved_failed_machines(gardenlet, shoot)),
         automatic_rotation: rotation.as_ref().map(|(finding, _)| finding),
         is_hibernated: status.hibernated || is_hibernation_enabled(&shoot.spec),
         is_control_plane_running: findings.api_server.status == "True",
@@ -219,10 +224,19 @@ impl Findings {
             .collect();
         let tunnel = system.iter().find(|each| each.name == "vpn-shoot").cloned();
         let sets = stores.daemon_sets.list_in(technical_id, "kube-system");
+        // Pods of DaemonSets on nodes that are preserved though not ready are not missed.
+        let preserved = preserved_nodes(gardenlet, shoot);
+        let state = |set: &DaemonSet| {
+            let state = set.state();
+            components::Workload {
+                available_replicas: (state.available_replicas + preserved).min(state.replicas),
+                ..state
+            }
+        };
         system.extend(
             sets.iter()
                 .filter(|each| each.metadata.annotations.contains_key(annotation::GARDENER_VERSION))
-                .map(|each| each.state()),
+                .map(|each| state(each)),
         );
         Self {
             api_server,
@@ -236,6 +250,25 @@ impl Findings {
             ),
         }
     }
+}
+
+/// Number of failed machines of a Shoot that are preserved.
+fn preserved_failed_machines(gardenlet: &Gardenlet, shoot: &Shoot) -> i32 {
+    let deployments = gardenlet.stores.machine_deployments.list_in(&gardenlet.seed_cluster, &shoot.status.technical_id);
+    deployments.iter().map(|deployment| deployment.status.preserved_failed_replicas).sum()
+}
+
+/// Number of nodes of a Shoot whose machines are preserved although the nodes are not ready.
+fn preserved_nodes(gardenlet: &Gardenlet, shoot: &Shoot) -> i32 {
+    if !PRESERVED.contain(gardenlet.release()) || preserved_failed_machines(gardenlet, shoot) == 0 {
+        return 0;
+    }
+    let nodes = gardenlet.stores.nodes.list_in_cluster(&shoot.status.technical_id);
+    let is_preserved = |node: &&Arc<Node>| {
+        let conditions = node.status.conditions.iter();
+        is_preserved_and_unhealthy(conditions.map(|condition| (condition.r#type.as_str(), condition.status.as_str())))
+    };
+    i32::try_from(nodes.iter().filter(is_preserved).count()).unwrap_or(i32::MAX)
 }
 
 fn every_node_ready(gardenlet: &Gardenlet, shoot: &Shoot) -> Finding {
@@ -300,7 +333,8 @@ fn every_node_ready(gardenlet: &Gardenlet, shoot: &Shoot) -> Finding {
             node: machine.metadata.label("node").unwrap_or_default().to_owned(),
             phase: machine.status.current_status.phase.clone(),
             is_being_deleted: machine.metadata.is_being_deleted(),
+            is_preserved: machine.status.current_status.preserve_expiry_time.is_some(),
         })
         .collect();
-    nodes::every_node_ready(&pools, &all_nodes, &deployments, &machines)
+    nodes::every_node_ready(&pools, &all_nodes, &deployments, &machines, gardenlet.release())
 }

@@ -8,6 +8,7 @@
 //! **Invariants.** Progress is counted from the table, never written by hand. What a task waits for is watched; time
 //! limits are work timers. An object that says already what it should is not written.
 
+pub mod binary;
 mod botanist;
 mod care;
 pub mod configuration;

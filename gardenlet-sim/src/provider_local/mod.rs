@@ -14,11 +14,13 @@
 //! **Invariants.** Whether anything rolls, and how, is decided in `domain`. Every wait is a work timer on an instant
 //! that follows from recorded times, so a restarted controller goes on where the last one stopped.
 
+pub mod binary;
 mod extensions;
 mod mcm;
 mod provider;
 mod worker;
 
+use domain::garden::components::Program;
 use domain::profile::Profile;
 use futures::future::BoxFuture;
 use process::{Context, Exit};
@@ -26,7 +28,7 @@ use process::{Context, Exit};
 use self::provider::Provider;
 
 /// Name of its Deployment, and of its process.
-pub const DEPLOYMENT: &str = "gardener-extension-provider-local";
+pub const DEPLOYMENT: &str = Program::ProviderLocal.name();
 
 /// How a simulated provider is run.
 #[derive(Clone, Debug, Default)]

@@ -17,6 +17,7 @@ use apimachinery::Resource;
 use chrono::TimeDelta;
 use controller::{Api, Error, Index, ListOptions, ObjectKey, Recorder, Reflector, Store};
 use domain::release::{NEWEST, Release};
+use domain::rollout::preservation::PRESERVED;
 use domain::rollout::{Arguments, Parameter};
 use domain::skew::GardenerVersion;
 use parking_lot::Mutex;
@@ -37,6 +38,8 @@ pub(super) struct Provider {
     pub(super) context: Context,
     /// What each machine-controller-manager is started with.
     pub(super) arguments: Arguments,
+    /// Release of the extension library by whose rules it works.
+    pub(super) release: Release,
     /// Name of the seed's cluster.
     pub(super) seed: Arc<str>,
     /// Events in the seed's cluster.
@@ -112,6 +115,8 @@ impl Provider {
             recorder: Recorder::named(context, &seed, "machine-controller-manager"),
             seed: seed.into(),
             arguments: Arguments::of(options.profile),
+            release: GardenerVersion::parse(&context.identity.version)
+                .map_or(NEWEST, |version| version.served_release()),
             clusters,
             deployments: Ledger::new(deployment_store.clone()),
             sets: Ledger::new(set_store.clone()),
@@ -145,10 +150,9 @@ impl Provider {
         }
     }
 
-    /// Release of the extension library by whose rules it works.
-    pub(super) fn release(&self) -> Release {
-        let version = GardenerVersion::parse(&self.context.identity.version);
-        version.map_or(NEWEST, |version| version.served_release())
+    /// True if machine-controller-manager preserves Machines.
+    pub(super) fn preserves(&self) -> bool {
+        PRESERVED.contain(self.release)
     }
 
     /// Requests for a kind in a namespace of the seed.

@@ -112,7 +112,7 @@ async fn reconcile(
     }
     let Some(shoot) = provider.shoot(&key.namespace) else { return Ok(Requeue::OnChange) };
     let worker = draft.get().clone();
-    let wanted = wanted::machine_deployments(&worker, &shoot, provider.release());
+    let wanted = wanted::machine_deployments(&worker, &shoot, provider.release);
     if !has_begun_rollout(provider, &key.namespace, &wanted, &shoot) {
         return Ok(Requeue::OnChange);
     }
@@ -258,7 +258,7 @@ fn wait(provider: &Provider, namespace: &str, wanted: &[Wanted<'_>], is_hibernat
             Awaited { deployment, class_name: &wanted.class_name, sets, selected }
         })
         .collect();
-    worker_wait::wait(&awaited, is_hibernated)
+    worker_wait::wait(&awaited, is_hibernated, provider.release)
 }
 
 fn is_manual(pool: &WorkerPool) -> bool {
@@ -315,7 +315,7 @@ fn has_unrecorded_update(provider: &Provider, worker: &Worker) -> bool {
     let namespace = &worker.metadata.namespace;
     let Some(shoot) = provider.shoot(namespace) else { return false };
     let deployments = provider.deployments.list_in(&provider.seed, namespace);
-    let wanted = wanted::machine_deployments(worker, &shoot, provider.release());
+    let wanted = wanted::machine_deployments(worker, &shoot, provider.release);
     let is_deployed = |pool: &WorkerPool| {
         wanted.iter().filter(|wanted| wanted.pool.name == pool.name).all(|wanted| {
             let found = deployments.iter().find(|deployment| deployment.metadata.name == wanted.name);

@@ -296,6 +296,20 @@ mod tests {
         assert!(found("Strategy").is_empty() && found("").is_empty(), "the end of a name is none");
     }
 
+    #[test]
+    fn fields_that_are_not_emulated_say_so() {
+        for row in api::catalogue::UNEMULATED {
+            let paths = row.paths.iter().filter(|path| !path.ends_with('*') && path.contains('.'));
+            for path in
+                paths.map(|path| path.replace(".[]", "[]")).chain(row.paths[0].is_empty().then(|| row.kind.into()))
+            {
+                let words = found(&path);
+                assert!(!words.is_empty(), "{} {path}", row.kind);
+                assert!(words.iter().all(|word| word.set.starts_with("served; not emulated")), "{} {path}", row.kind);
+            }
+        }
+    }
+
     /// Words of releases say since when, or until when; what is served only says so.
     #[test]
     fn words_of_releases_name_them() {

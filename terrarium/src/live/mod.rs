@@ -21,11 +21,8 @@ pub(crate) use self::commands::{
 pub(crate) use self::landscape::client;
 pub(crate) use self::landscape::directory::{Directory, Facts};
 use self::landscape::{authority, bootstrap, directory, executable, kubeconfig, owner, retention, running, writes};
-use self::processes::{
-    admission_controller, apiserver, clock_file, configuration, defaults, operator, registration, skew_event,
-    skew_watch,
-};
-pub(crate) use self::processes::{components, host, joining};
+use self::processes::{binaries, clock_file, defaults, operator};
+pub(crate) use self::processes::{components, host};
 
 use crate::failure::Failure;
 

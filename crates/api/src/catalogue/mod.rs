@@ -13,6 +13,7 @@ mod metric_cells;
 mod pod_cells;
 mod releases;
 mod storage;
+mod unemulated;
 mod unread;
 mod unstored;
 
@@ -23,6 +24,8 @@ use apimachinery::catalogue::{Cell, Column, ResourceInfo};
 use apimachinery::release::Release;
 
 use crate::cluster::{self, ClusterName};
+
+pub use unemulated::{MARK, UNEMULATED, Unemulated};
 
 static ALL: LazyLock<Vec<ResourceInfo>> = LazyLock::new(|| {
     let mut rows = gardener::rows();
@@ -186,6 +189,7 @@ fn bare(
         custom: false,
         schema,
         fields: releases::fields(group, version, kind),
+        attributes: releases::attributes(group, kind),
         life: releases::life(group, version, plural),
         release: Release::UNION,
     }

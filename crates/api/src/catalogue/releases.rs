@@ -5,13 +5,14 @@
 //! ControllerRegistration (1.120), by which every component here finds the profile and the extension; fields of the groups
 //! operator and extensions that are older than 1.121.
 //!
-//! A server that has no release, as that of the kinds of CustomResourceDefinitions, serves the union of all releases.
+//! A server that has no release serves the union of all releases. Kinds of CustomResourceDefinitions have the release of the
+//! component that installs them.
 //!
 //! Source: types_*.go of v1.80.0 to v1.149.0 in pkg/apis/{core/v1beta1,core/v1,extensions/v1alpha1,operator/v1alpha1,
 //! seedmanagement/v1alpha1,settings/v1alpha1}: the first release that has the path from the kind to the field, and the first
 //! one after it that does not.
 
-use apimachinery::catalogue::{FieldDefault, Life, ReleasedField};
+use apimachinery::catalogue::{Attribute, FieldDefault, Life, ReleasedAttribute, ReleasedField};
 use apimachinery::release::Releases;
 
 /// Path of a field and the releases that have it; `[]` stands for each item of a list or map.
@@ -364,14 +365,60 @@ pub(super) fn fields(group: &str, version: &str, kind: &str) -> &'static [Releas
     made([("", tables)])
 }
 
+/// Required fields of a Shoot's settings that later releases do not require.
+const ENCRYPTED_RESOURCES: &str = "kubernetes.kubeAPIServer.encryptionConfig.resources";
+
+/// Attributes of fields of a kind that only some releases have; the types have those of v1.149. Empty for most kinds.
+pub(super) fn attributes(group: &str, kind: &str) -> &'static [ReleasedAttribute] {
+    const REQUIRED: Attribute = Attribute::Required;
+    let rows: &[(&str, &[&str], Attribute, Releases)] = match (group, kind) {
+        ("core.gardener.cloud", "ControllerInstallation") => &[("spec.", &["seedRef"], REQUIRED, until(138))],
+        ("core.gardener.cloud", "Shoot") => &[
+            ("spec.", &["dns.providers"], Attribute::MergeKey("type"), until(136)),
+            ("spec.", &[ENCRYPTED_RESOURCES], REQUIRED, until(136)),
+        ],
+        ("seedmanagement.gardener.cloud", "ManagedSeedSet") => &[
+            ("spec.shootTemplate.spec.", &["dns.providers"], Attribute::MergeKey("type"), until(136)),
+            ("spec.shootTemplate.spec.", &[ENCRYPTED_RESOURCES], REQUIRED, until(136)),
+        ],
+        ("extensions.gardener.cloud", "Cluster") => &[("spec.", &["seed"], REQUIRED, until(147))],
+        ("extensions.gardener.cloud", "Worker") => {
+            &[("", &["spec.pools.[].priority", "status.machineDeployments.[].priority"], REQUIRED, between(127, 129))]
+        }
+        ("operator.gardener.cloud", "Garden") => &[
+            ("spec.virtualCluster.", &[ENCRYPTED_RESOURCES], REQUIRED, until(136)),
+            ("spec.virtualCluster.gardener.", &["gardenerAPIServer.encryptionConfig.resources"], REQUIRED, until(136)),
+            (
+                "spec.virtualCluster.gardener.gardenerAdmissionController.",
+                &["resourceAdmissionConfiguration.limits.[].size"],
+                REQUIRED,
+                until(132),
+            ),
+        ],
+        _ => &[],
+    };
+    let made = rows.iter().flat_map(|(before, paths, attribute, releases)| {
+        paths.iter().map(move |path| ReleasedAttribute {
+            path: names(format!("{before}{path}").leak()),
+            attribute: *attribute,
+            releases: *releases,
+        })
+    });
+    made.collect::<Vec<_>>().leak()
+}
+
+/// Names of a path. They live as long as the process.
+fn names(path: &'static str) -> &'static [&'static str] {
+    path.split('.').collect::<Vec<_>>().leak()
+}
+
 /// Returns the rows of tables, each below the path of its group. They live as long as the process.
 fn made<const N: usize>(groups: [(&str, &[Table]); N]) -> &'static [ReleasedField] {
     let tables = groups.iter().flat_map(|(outer, tables)| tables.iter().map(move |table| (outer, table)));
     let fields = tables.flat_map(|(outer, (before, rows))| {
         rows.iter().map(move |(path, releases)| {
             let path: &'static str = format!("{outer}{before}{path}").leak();
-            let names: Vec<&'static str> = path.split('.').collect();
-            ReleasedField { path: names.leak(), releases: *releases, default: default(path) }
+            ReleasedField { path: names(path), releases: *releases, default: default(path) }
         })
     });
     fields.collect::<Vec<_>>().leak()
@@ -421,18 +468,58 @@ mod tests {
         assert_eq!((has(85), has(86)), ([true, false], [true, true]));
     }
 
+    /// A field of a kind at a release.
+    fn field(group: &str, kind: &str, path: &str, release: u16) -> apimachinery::schema::Field {
+        let row = all().iter().find(|row| row.group == group && row.kind == kind).expect("a row");
+        let (parents, name) = path.rsplit_once('.').expect("a path");
+        let parent = parents.split('.').fold(row.at(Release(release)).node(), |node, name| match node {
+            Node::List(inner) | Node::Map(inner) if name == EACH => *inner,
+            node => node.as_object().and_then(|schema| schema.field(name)).expect("a field").node.clone(),
+        });
+        parent.as_object().and_then(|schema| schema.field(name)).expect("a field").clone()
+    }
+
+    /// Source: attributes of the fields in types_*.go of each release from v1.120.0 to v1.149.0.
+    #[test]
+    fn attributes_of_fields_change_with_their_releases() {
+        let (core, extensions, operator) =
+            ("core.gardener.cloud", "extensions.gardener.cloud", "operator.gardener.cloud");
+        let limits = "spec.virtualCluster.gardener.gardenerAdmissionController.resourceAdmissionConfiguration.limits";
+        let api_server = "spec.virtualCluster.gardener.gardenerAPIServer.encryptionConfig.resources";
+        for (group, kind, path, releases) in [
+            (core, "ControllerInstallation", "spec.seedRef", 120..138),
+            (core, "Shoot", "spec.kubernetes.kubeAPIServer.encryptionConfig.resources", 120..136),
+            (extensions, "Cluster", "spec.seed", 120..147),
+            (extensions, "Worker", "spec.pools.[].priority", 127..129),
+            (extensions, "Worker", "status.machineDeployments.[].priority", 127..129),
+            (operator, "Garden", api_server, 120..136),
+            (operator, "Garden", &format!("{limits}.[].size"), 120..132),
+        ] {
+            for release in 120..=149 {
+                let expected = releases.contains(&release);
+                assert_eq!(field(group, kind, path, release).required, expected, "{kind} {path} {release}");
+            }
+        }
+        for release in 120..=149 {
+            let providers = field(core, "Shoot", "spec.dns.providers", release);
+            let expected = (release < 136).then_some(("type", "merge"));
+            assert_eq!(providers.merge_key.zip(providers.patch_strategy), expected, "{release}");
+        }
+    }
+
     #[test]
     fn every_released_field_is_one_of_its_kind() {
         let mut count = 0;
         let mut missing = Vec::new();
         for row in all().iter().chain([controller_deployments_view()]) {
-            for field in row.fields {
-                let found = field.path.iter().try_fold((row.schema)(), |node, name| match node {
+            let attributes = row.attributes.iter().map(|attribute| attribute.path);
+            for path in row.fields.iter().map(|field| field.path).chain(attributes) {
+                let found = path.iter().try_fold((row.schema)(), |node, name| match node {
                     Node::List(inner) | Node::Map(inner) if *name == EACH => Some(*inner),
                     node => Some(node.as_object()?.field(name)?.node.clone()),
                 });
                 if found.is_none() {
-                    missing.push(format!("{} {}", row.kind, field.path.join(".")));
+                    missing.push(format!("{} {}", row.kind, path.join(".")));
                 }
                 count += 1;
             }

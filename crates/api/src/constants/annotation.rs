@@ -53,6 +53,8 @@ pub const LIVE_MIGRATE: &str = "migration.gardener.cloud/live-migrate";
 pub const NEEDS_RETRY_OPERATION: &str = "maintenance.shoot.gardener.cloud/needs-retry-operation";
 /// Overrides whether the VPN of a Shoot is highly available; otherwise it is if the control plane is. Users set it.
 pub const HIGH_AVAILABILITY_VPN: &str = "alpha.control-plane.shoot.gardener.cloud/high-availability-vpn";
+/// `true`: gardener-resource-manager deletes the object and creates it again if an update is invalid.
+pub const DELETE_ON_INVALID_UPDATE: &str = "resources.gardener.cloud/delete-on-invalid-update";
 /// Failure tolerance of the control plane in a namespace: `node`, `zone` or empty.
 pub const FAILURE_TOLERANCE_TYPE: &str = "high-availability-config.resources.gardener.cloud/failure-tolerance-type";
 /// `managed` for a service account issuer that Gardener serves. Users set it.
@@ -90,6 +92,8 @@ pub const NODE_LAST_APPLIED: &str = "node.machine.sapcloud.io/last-applied-anno-
 pub const UPDATE_FAILED_REASON: &str = "node.machine.sapcloud.io/update-failed-reason";
 /// Preservation of a Machine or of a Node's Machine: now, when-failed, false, auto-preserved.
 pub const NODE_PRESERVE: &str = "node.machine.sapcloud.io/preserve";
+/// Value of a Node's `node.machine.sapcloud.io/preserve` that was applied last, on its Machine.
+pub const LAST_APPLIED_NODE_PRESERVE: &str = "node.machine.sapcloud.io/last-applied-node-preserve-value";
 /// Version of the operating system that gardener-node-agent is trying to bring to a Node.
 pub const UPDATING_OPERATING_SYSTEM: &str = "node-agent.gardener.cloud/updating-operating-system-version";
 /// Checksum of the OperatingSystemConfig that a Node applied last.

@@ -127,8 +127,14 @@ pub mod user {
     pub const SEEDS: &str = "gardener.cloud:system:seeds";
     /// Prefix, followed by a Seed's name: provider-local there; of Terrarium.
     pub const PROVIDER_LOCAL_PREFIX: &str = "gardener.cloud:system:extension:provider-local:";
-    /// Group of those who may only read a Shoot.
+    /// Group of users of Gardener's system that may only read a Shoot; until 1.128 of all that may only read it.
     pub const VIEWERS: &str = "gardener.cloud:system:viewers";
+    /// Group of users of a project that may only read a Shoot; since 1.129.
+    pub const PROJECT_VIEWERS: &str = "gardener.cloud:project:viewers";
+    /// Group of users of Gardener's system that administrate a Shoot; since 1.129.
+    pub const SYSTEM_ADMINS: &str = "gardener.cloud:system:admins";
+    /// Group of users of a project that administrate a Shoot; since 1.129.
+    pub const PROJECT_ADMINS: &str = "gardener.cloud:project:admins";
 }
 
 /// Names of namespaces, and prefixes that names are appended to.

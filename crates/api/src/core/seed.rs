@@ -234,15 +234,15 @@ pub struct SeedSettingTopologyAwareRouting {
     pub enabled: bool,
 }
 
-/// The vertical pod autoscaler of a Seed.
+/// The vertical pod autoscaler of a Seed. Served; not emulated.
 #[api_type]
 pub struct SeedSettingVerticalPodAutoscaler {
-    /// Whether Gardener deploys it. Default: true.
+    /// Whether Gardener deploys it. Default: true. Served; not emulated.
     #[schema(required)]
     pub enabled: bool,
-    /// Feature gates to switch on or off.
+    /// Feature gates to switch on or off. Served; not emulated.
     pub feature_gates: BTreeMap<String, bool>,
-    /// Maximum of the requests that are recommended for a container. Default: none.
+    /// Maximum of the requests that are recommended for a container. Default: none. Served; not emulated.
     pub max_allowed: BTreeMap<String, Quantity>,
 }
 
@@ -264,7 +264,7 @@ pub struct SeedSettings {
     pub scheduling: Option<SeedSettingScheduling>,
     /// Services of type LoadBalancer.
     pub load_balancer_services: Option<SeedSettingLoadBalancerServices>,
-    /// The vertical pod autoscaler.
+    /// The vertical pod autoscaler. Served; not emulated.
     pub vertical_pod_autoscaler: Option<SeedSettingVerticalPodAutoscaler>,
     /// Settings of dependency-watchdog.
     pub dependency_watchdog: Option<SeedSettingDependencyWatchdog>,

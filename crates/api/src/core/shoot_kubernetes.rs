@@ -119,14 +119,14 @@ pub struct ClusterAutoscaler {
     pub emit_per_node_group_metrics: Option<bool>,
     /// Maximum duration of bin packing for one scale-up. Default: 5m.
     pub max_binpacking_time: Option<Duration>,
-    /// Vertical scaling of cluster-autoscaler itself.
+    /// Vertical scaling of cluster-autoscaler itself. Served; not emulated.
     pub autoscaling: Option<ControlPlaneAutoscaling>,
 }
 
-/// Scaling of a component of the control plane.
+/// Scaling of a component of the control plane. Served; not emulated.
 #[api_type]
 pub struct ControlPlaneAutoscaling {
-    /// Least requests for `cpu` and `memory`.
+    /// Least requests for `cpu` and `memory`. Served; not emulated.
     #[schema(required)]
     pub min_allowed: BTreeMap<String, Quantity>,
 }
@@ -143,7 +143,7 @@ pub struct ETCD {
 /// Settings of one etcd.
 #[api_type]
 pub struct ETCDConfig {
-    /// How its requests are scaled.
+    /// How its requests are scaled. Served; not emulated.
     pub autoscaling: Option<ControlPlaneAutoscaling>,
 }
 
@@ -217,7 +217,7 @@ pub struct KubeAPIServerConfig {
     pub structured_authentication: Option<StructuredAuthentication>,
     /// Where the configuration of authorization is.
     pub structured_authorization: Option<StructuredAuthorization>,
-    /// How its requests are scaled.
+    /// How its requests are scaled. Served; not emulated.
     pub autoscaling: Option<ControlPlaneAutoscaling>,
     /// Minimum version of TLS that the API server accepts: VersionTLS12 or VersionTLS13.
     pub tls_min_version: Option<String>,
@@ -289,7 +289,7 @@ pub struct Kubernetes {
     /// Version of Kubernetes, one of the CloudProfile's. May leave out the patch or minor version, which then becomes
     /// the highest. Can be raised by one minor version at a time.
     pub version: String,
-    /// Settings of the vertical pod autoscaler.
+    /// Settings of the vertical pod autoscaler. Served; not emulated.
     pub vertical_pod_autoscaler: Option<VerticalPodAutoscaler>,
     /// Settings of etcd.
     pub etcd: Option<ETCD>,
@@ -387,55 +387,56 @@ pub struct StructuredAuthorization {
     pub kubeconfigs: Vec<AuthorizerKubeconfigReference>,
 }
 
-/// Settings of the vertical pod autoscaler.
+/// Settings of the vertical pod autoscaler. Served; not emulated.
 #[api_type]
 pub struct VerticalPodAutoscaler {
-    /// Whether it runs. Default: false.
+    /// Whether it runs. Default: false. Served; not emulated.
     #[schema(required)]
     pub enabled: bool,
-    /// A pod that runs out of memory within this time after its start is evicted for new requests. Default: 10m.
+    /// A pod that runs out of memory within this time after its start is evicted for new requests. Default: 10m. Served; not
+    /// emulated.
     #[schema(rename = "evictAfterOOMThreshold")]
     pub evict_after_oom_threshold: Option<Duration>,
-    /// Most pods that are evicted at once, beyond the rate. Default: 1.
+    /// Most pods that are evicted at once, beyond the rate. Default: 1. Served; not emulated.
     pub eviction_rate_burst: Option<i32>,
-    /// Most pods that are evicted per second; 0 or less: no limit. Default: -1.
+    /// Most pods that are evicted per second; 0 or less: no limit. Default: -1. Served; not emulated.
     pub eviction_rate_limit: Option<f64>,
-    /// Share of a pod's replicas that may be evicted. Default: 0.5.
+    /// Share of a pod's replicas that may be evicted. Default: 0.5. Served; not emulated.
     pub eviction_tolerance: Option<f64>,
-    /// Share that is added to the recommended requests. Default: 0.15.
+    /// Share that is added to the recommended requests. Default: 0.15. Served; not emulated.
     pub recommendation_margin_fraction: Option<f64>,
-    /// How often pods with outdated requests are looked for. Default: 1m.
+    /// How often pods with outdated requests are looked for. Default: 1m. Served; not emulated.
     pub updater_interval: Option<Duration>,
-    /// How often recommendations are made. Default: 1m.
+    /// How often recommendations are made. Default: 1m. Served; not emulated.
     pub recommender_interval: Option<Duration>,
-    /// Percentile of the CPU use that becomes the target. Default: 0.9.
+    /// Percentile of the CPU use that becomes the target. Default: 0.9. Served; not emulated.
     #[schema(rename = "targetCPUPercentile")]
     pub target_cpu_percentile: Option<f64>,
-    /// Percentile of the CPU use that becomes the lower bound. Default: 0.5.
+    /// Percentile of the CPU use that becomes the lower bound. Default: 0.5. Served; not emulated.
     #[schema(rename = "recommendationLowerBoundCPUPercentile")]
     pub recommendation_lower_bound_cpu_percentile: Option<f64>,
-    /// Percentile of the CPU use that becomes the upper bound. Default: 0.95.
+    /// Percentile of the CPU use that becomes the upper bound. Default: 0.95. Served; not emulated.
     #[schema(rename = "recommendationUpperBoundCPUPercentile")]
     pub recommendation_upper_bound_cpu_percentile: Option<f64>,
-    /// Percentile of the memory use that becomes the target. Default: 0.9.
+    /// Percentile of the memory use that becomes the target. Default: 0.9. Served; not emulated.
     pub target_memory_percentile: Option<f64>,
-    /// Percentile of the memory use that becomes the lower bound. Default: 0.5.
+    /// Percentile of the memory use that becomes the lower bound. Default: 0.5. Served; not emulated.
     pub recommendation_lower_bound_memory_percentile: Option<f64>,
-    /// Percentile of the memory use that becomes the upper bound. Default: 0.95.
+    /// Percentile of the memory use that becomes the upper bound. Default: 0.95. Served; not emulated.
     pub recommendation_upper_bound_memory_percentile: Option<f64>,
-    /// Time after which a sample of CPU use counts half. Default: 24h.
+    /// Time after which a sample of CPU use counts half. Default: 24h. Served; not emulated.
     pub cpu_histogram_decay_half_life: Option<Duration>,
-    /// Time after which a sample of memory use counts half. Default: 24h.
+    /// Time after which a sample of memory use counts half. Default: 24h. Served; not emulated.
     pub memory_histogram_decay_half_life: Option<Duration>,
-    /// Length of the intervals of which the highest memory use is taken. Default: 24h.
+    /// Length of the intervals of which the highest memory use is taken. Default: 24h. Served; not emulated.
     pub memory_aggregation_interval: Option<Duration>,
-    /// How many of these intervals are looked at. Default: 8.
+    /// How many of these intervals are looked at. Default: 8. Served; not emulated.
     pub memory_aggregation_interval_count: Option<i64>,
-    /// Feature gates to switch on or off.
+    /// Feature gates to switch on or off. Served; not emulated.
     pub feature_gates: BTreeMap<String, bool>,
-    /// Maximum of the requests that are recommended for a container. Default: none.
+    /// Maximum of the requests that are recommended for a container. Default: none. Served; not emulated.
     pub max_allowed: BTreeMap<String, Quantity>,
-    /// Number of workers of the recommender that update objects in parallel. Default: 10.
+    /// Number of workers of the recommender that update objects in parallel. Default: 10. Served; not emulated.
     pub recommender_update_worker_count: Option<i64>,
 }
 

@@ -200,14 +200,14 @@ pub struct Worker {
     /// How nodes are updated: AutoRollingUpdate replaces them, AutoInPlaceUpdate and ManualInPlaceUpdate do not.
     /// Default: AutoRollingUpdate.
     pub update_strategy: Option<String>,
-    /// The pool runs the cluster's own control plane.
+    /// The pool runs the cluster's own control plane. Served; not emulated.
     pub control_plane: Option<WorkerControlPlane>,
 }
 
-/// A pool that runs the cluster's own control plane.
+/// A pool that runs the cluster's own control plane. Served; not emulated.
 #[api_type]
 pub struct WorkerControlPlane {
-    /// Where backups of etcd go.
+    /// Where backups of etcd go. Served; not emulated.
     pub backup: Option<Backup>,
     /// Exposure of the API server of a self-hosted Shoot: extension or dns. Served; not emulated.
     pub exposure: Option<Exposure>,

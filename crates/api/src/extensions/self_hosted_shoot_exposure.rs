@@ -13,65 +13,65 @@ use crate::impl_resource;
 pub struct SelfHostedShootExposure {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// Specification of the exposure.
+    /// Specification of the exposure. Served; not emulated.
     #[schema(required)]
     pub spec: SelfHostedShootExposureSpec,
-    /// Status of the exposure.
+    /// Status of the exposure. Served; not emulated.
     pub status: SelfHostedShootExposureStatus,
 }
 
-/// A node of the control plane.
+/// A node of the control plane. Served; not emulated.
 #[api_type]
 pub struct ControlPlaneEndpoint {
-    /// Name of the node.
+    /// Name of the node. Served; not emulated.
     #[schema(required)]
     pub node_name: String,
-    /// Addresses of the node.
+    /// Addresses of the node. Served; not emulated.
     #[schema(required)]
     pub addresses: Vec<crate::kubernetes::core::NodeAddress>,
 }
 
-/// Specification of a SelfHostedShootExposure.
+/// Specification of a SelfHostedShootExposure. Served; not emulated.
 #[api_type]
 pub struct SelfHostedShootExposureSpec {
-    /// Type of the extension that is responsible.
+    /// Type of the extension that is responsible. Served; not emulated.
     #[schema(required)]
     pub r#type: String,
-    /// Class of the extension: shoot, seed or garden.
+    /// Class of the extension: shoot, seed or garden. Served; not emulated.
     pub class: Option<String>,
-    /// Settings in the format of the provider's extension.
+    /// Settings in the format of the provider's extension. Served; not emulated.
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
-    /// Credentials of the infrastructure, if Gardener manages it.
+    /// Credentials of the infrastructure, if Gardener manages it. Served; not emulated.
     pub credentials_ref: Option<crate::kubernetes::core::ObjectReference>,
-    /// Port of the API server and of the exposure.
+    /// Port of the API server and of the exposure. Served; not emulated.
     #[schema(required)]
     pub port: i32,
-    /// Healthy nodes of the control plane.
+    /// Healthy nodes of the control plane. Served; not emulated.
     #[schema(required)]
     pub endpoints: Vec<ControlPlaneEndpoint>,
 }
 
-/// Status of a SelfHostedShootExposure.
+/// Status of a SelfHostedShootExposure. Served; not emulated.
 #[api_type]
 pub struct SelfHostedShootExposureStatus {
-    /// Status in the format of the provider's extension.
+    /// Status in the format of the provider's extension. Served; not emulated.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
-    /// Conditions of the object, one of each type.
+    /// Conditions of the object, one of each type. Served; not emulated.
     pub conditions: Vec<crate::core::Condition>,
-    /// The last error.
+    /// The last error. Served; not emulated.
     pub last_error: Option<crate::core::LastError>,
-    /// The operation in progress, or the last one.
+    /// The operation in progress, or the last one. Served; not emulated.
     pub last_operation: Option<crate::core::LastOperation>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that was acted on last. Served; not emulated.
     pub observed_generation: i64,
-    /// State that must not be lost, in the extension's format.
+    /// State that must not be lost, in the extension's format. Served; not emulated.
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
-    /// Objects that the state refers to, by names.
+    /// Objects that the state refers to, by names. Served; not emulated.
     pub resources: Vec<crate::core::NamedResourceReference>,
-    /// Addresses of the exposure.
+    /// Addresses of the exposure. Served; not emulated.
     pub ingress: Vec<crate::kubernetes::core::LoadBalancerIngress>,
 }
 

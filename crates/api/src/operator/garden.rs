@@ -134,7 +134,7 @@ pub struct ETCD {
 /// Settings of the etcd with Events.
 #[api_type]
 pub struct ETCDEvents {
-    /// How its requests are scaled.
+    /// How its requests are scaled. Served; not emulated.
     pub autoscaling: Option<crate::core::ControlPlaneAutoscaling>,
     /// Its volume.
     pub storage: Option<Storage>,
@@ -143,7 +143,7 @@ pub struct ETCDEvents {
 /// Settings of the etcd with everything but Events.
 #[api_type]
 pub struct ETCDMain {
-    /// How its requests are scaled.
+    /// How its requests are scaled. Served; not emulated.
     pub autoscaling: Option<crate::core::ControlPlaneAutoscaling>,
     /// Where backups go.
     pub backup: Option<Backup>,
@@ -318,14 +318,14 @@ pub struct SettingTopologyAwareRouting {
     pub enabled: bool,
 }
 
-/// The vertical pod autoscaler.
+/// The vertical pod autoscaler. Served; not emulated.
 #[api_type]
 pub struct SettingVerticalPodAutoscaler {
-    /// Whether Gardener deploys it. Default: true.
+    /// Whether Gardener deploys it. Default: true. Served; not emulated.
     pub enabled: Option<bool>,
-    /// Feature gates to switch on or off.
+    /// Feature gates to switch on or off. Served; not emulated.
     pub feature_gates: BTreeMap<String, bool>,
-    /// Maximum of the requests that are recommended for a container. Default: none.
+    /// Maximum of the requests that are recommended for a container. Default: none. Served; not emulated.
     pub max_allowed: BTreeMap<String, Quantity>,
 }
 
@@ -334,7 +334,7 @@ pub struct SettingVerticalPodAutoscaler {
 pub struct Settings {
     /// Services of type LoadBalancer.
     pub load_balancer_services: Option<SettingLoadBalancerServices>,
-    /// The vertical pod autoscaler.
+    /// The vertical pod autoscaler. Served; not emulated.
     pub vertical_pod_autoscaler: Option<SettingVerticalPodAutoscaler>,
     /// Routing that stays within a zone.
     pub topology_aware_routing: Option<SettingTopologyAwareRouting>,

@@ -275,7 +275,8 @@ fn every_fact_of_every_typed_kind_holds() {
             let table = tables.iter().find(|(_, table)| table.group == row.group && table.version == row.version);
             let Some((package, _)) = table else { continue };
             let mut coverage = Coverage::default();
-            let node = row.node();
+            // The tables have the attributes of the newest release.
+            let node = ResourceInfo { attributes: &[], ..row.clone() }.node();
             compare_struct(&mut coverage, &tables, package, row.kind, node.as_object().expect("a struct"));
             let right = coverage.facts - coverage.failures.len();
             println!("{release} {:28} {:24} {right:5}/{}", row.group, row.kind, coverage.facts);

@@ -93,10 +93,44 @@ impl<'a> Reader<'a> {
     fn opaque(&mut self) -> Result<Option<Value>, String> {
         self.lexer.blanks();
         let start = self.lexer.position();
-        self.keeps_opaque = false;
-        let value = self.value(&Node::Raw);
-        self.keeps_opaque = true;
-        Ok(value?.map(|value| if value.is_null() { value } else { mark(self.lexer.since(start)) }))
+        let is_null = self.lexer.peek() == Some(b'n');
+        self.skip()?;
+        Ok(Some(if is_null { Value::Null } else { mark(self.lexer.since(start)) }))
+    }
+
+    /// Reads a value of any shape, of which nothing is kept.
+    fn skip(&mut self) -> Result<(), String> {
+        let begin = self.lexer.peek();
+        if !matches!(begin, Some(b'{' | b'[')) {
+            return self.skip_scalar(begin);
+        }
+        if self.depth == MAX_DEPTH {
+            return Err("exceeded max depth".to_owned());
+        }
+        self.depth += 1;
+        let mut is_first = true;
+        if begin == Some(b'{') {
+            while self.lexer.key(&mut is_first)?.is_some() {
+                self.skip()?;
+            }
+        } else {
+            while self.lexer.item(&mut is_first)? {
+                self.skip()?;
+            }
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn skip_scalar(&mut self, begin: Option<u8>) -> Result<(), String> {
+        match begin {
+            Some(b'"') => self.lexer.string().map(drop),
+            Some(b'-' | b'0'..=b'9') => self.lexer.number().map(drop),
+            Some(b't') => self.lexer.literal("true"),
+            Some(b'f') => self.lexer.literal("false"),
+            Some(b'n') => self.lexer.literal("null"),
+            _ => Err(self.lexer.unexpected("looking for beginning of value")),
+        }
     }
 
     fn boolean(&mut self, given: bool, node: &Node) -> Option<Value> {

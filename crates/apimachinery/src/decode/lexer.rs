@@ -168,11 +168,7 @@ impl<'a> Lexer<'a> {
                     owned.push(self.escape()?);
                     start = self.at;
                 }
-                Some(0x20..) => {
-                    let rest = &self.bytes[self.at..];
-                    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
-                    self.at += rest.iter().position(is_special).unwrap_or(rest.len());
-                }
+                Some(0x20..) => self.at += plain(&self.bytes[self.at..]),
                 _ => return Err(self.unexpected("in string literal")),
             }
         }
@@ -228,6 +224,24 @@ impl<'a> Lexer<'a> {
     }
 }
 
+/// Number of bytes in front of the first quote, backslash or control character; eight are looked at at once.
+fn plain(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    // The lowest byte with its high bit set is the first one that is below `bound`; those above it may be wrong.
+    let below = |word: u64, bound: u8| word.wrapping_sub(ONES * u64::from(bound)) & !word;
+    let is = |word: u64, byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    let (words, tail) = bytes.as_chunks::<8>();
+    for (number, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let found = (is(word, b'"') | is(word, b'\\') | below(word, b' ')) & (ONES << 7);
+        if found != 0 {
+            return number * 8 + found.trailing_zeros() as usize / 8;
+        }
+    }
+    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+    words.len() * 8 + tail.iter().position(is_special).unwrap_or(tail.len())
+}
+
 /// A byte as Go quotes it in syntax errors.
 fn quoted_byte(byte: u8) -> String {
     match byte {
@@ -236,6 +250,25 @@ fn quoted_byte(byte: u8) -> String {
         other => {
             let text = crate::status::quote(&char::from(other).to_string());
             format!("'{}'", &text[1..text.len() - 1])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::plain;
+
+    proptest! {
+        #[test]
+        fn plain_bytes_end_at_the_first_special_one(
+            bytes in proptest::collection::vec(prop_oneof![any::<u8>(), Just(b'"'), Just(b'\\'), Just(b' '), 0x1e_u8..0x24], 0..40),
+            front in 0..40_usize,
+        ) {
+            let bytes: Vec<u8> = std::iter::repeat_n(b'a', front).chain(bytes).collect();
+            let expected = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).unwrap_or(bytes.len());
+            prop_assert_eq!(plain(&bytes), expected);
         }
     }
 }

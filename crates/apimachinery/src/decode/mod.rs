@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use self::findings::{Findings, Segment};
 use self::json::Opaque;
-use crate::schema::{Node, ObjectSchema};
+use crate::schema::{Node, ObjectRef, ObjectSchema};
 
 /// What a decoder found.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,12 +76,14 @@ pub fn json_with_opaque(bytes: &[u8], schema: &Node) -> Result<Decoded, DecodeEr
 ///
 /// # Errors
 /// A value of a wrong type.
-pub fn tree(tree: Value, schema: &Node) -> Result<Decoded, DecodeError> {
+pub fn tree(mut tree: Value, schema: &Node) -> Result<Decoded, DecodeError> {
     if !is_within(&tree, MAX_DEPTH) {
         return Err(DecodeError { message: "exceeded max depth".to_owned(), malformed: true });
     }
     let mut findings = Findings::default();
-    let tree = value(&mut findings, tree, schema).unwrap_or_else(|| zero(schema));
+    if !prune(&mut findings, &mut tree, schema) {
+        tree = zero(schema);
+    }
     findings.finish(tree)
 }
 
@@ -135,66 +137,76 @@ fn is_type_meta(name: &str) -> Option<&'static str> {
     }
 }
 
-fn value(findings: &mut Findings, given: Value, node: &Node) -> Option<Value> {
+/// Prunes a value in place; false if Go ignores it, and it is to be left out.
+fn prune(findings: &mut Findings, given: &mut Value, node: &Node) -> bool {
     if let Node::Raw = node {
-        return Some(given);
+        return true;
     }
-    match given {
+    let scalar = match given {
         Value::Null => None,
-        Value::Bool(given) => findings.boolean(given, node),
+        Value::Bool(given) => findings.boolean(*given, node),
         Value::Number(number) => findings.number(&number.to_string(), node),
-        Value::String(text) => findings.text(text.into(), node),
+        Value::String(text) => findings.text(std::mem::take(text).into(), node),
         Value::Array(items) => {
-            let Node::List(item_node) = node else { return findings.mismatch("array", node) };
-            let mut out = Vec::with_capacity(items.len());
-            for (index, item) in items.into_iter().enumerate() {
+            let Node::List(item_node) = node else { return findings.mismatch("array", node).is_some() };
+            for (index, item) in items.iter_mut().enumerate() {
                 findings.path.push(Segment::Index(index));
-                out.push(value(findings, item, item_node).unwrap_or_else(|| zero(item_node)));
+                if !prune(findings, item, item_node) {
+                    *item = zero(item_node);
+                }
                 findings.path.pop();
             }
-            Some(Value::Array(out))
+            return true;
         }
-        Value::Object(fields) => match node {
-            Node::Map(value_node) => {
-                let mut out = Map::new();
-                for (key, given) in fields {
-                    findings.path.push(Segment::Key(key.clone()));
-                    if let Some(kept) = value(findings, given, value_node) {
-                        out.insert(key, kept);
-                    }
-                    findings.path.pop();
-                }
-                Some(Value::Object(out))
+        Value::Object(fields) => {
+            match node {
+                Node::Map(value_node) => prune_map(findings, fields, value_node),
+                Node::Object(reference) => prune_struct(findings, fields, *reference),
+                _ => return findings.mismatch("object", node).is_some(),
             }
-            Node::Object(reference) => {
-                let schema = reference.get();
-                let root = findings.path.is_empty();
-                let mut out = Map::new();
-                findings.structs.push(schema);
-                for (name, given) in fields {
-                    let (name, child) = if let Some(at) = find_field(schema, &name, 0) {
-                        (schema.fields[at].name, &schema.fields[at].node)
-                    } else if let Some(name) = is_type_meta(&name).filter(|_| root) {
-                        (name, &Node::String)
-                    } else if reference.is_open() {
-                        out.insert(name, given);
-                        continue;
-                    } else {
-                        findings.unknown(&name);
-                        continue;
-                    };
-                    findings.path.push(Segment::Name(name));
-                    if let Some(kept) = value(findings, given, child) {
-                        out.insert(name.to_owned(), kept);
-                    }
-                    findings.path.pop();
-                }
-                findings.structs.pop();
-                Some(Value::Object(out))
-            }
-            _ => findings.mismatch("object", node),
-        },
-    }
+            return true;
+        }
+    };
+    let is_kept = scalar.is_some();
+    *given = scalar.unwrap_or_default();
+    is_kept
+}
+
+fn prune_map(findings: &mut Findings, entries: &mut Map<String, Value>, node: &Node) {
+    // Only containers have paths below them.
+    let deep = matches!(node, Node::Object(_) | Node::Map(_) | Node::List(_));
+    entries.retain(|key, given| {
+        if !deep {
+            return prune(findings, given, node);
+        }
+        findings.path.push(Segment::Key(key.clone()));
+        let is_kept = prune(findings, given, node);
+        findings.path.pop();
+        is_kept
+    });
+}
+
+fn prune_struct(findings: &mut Findings, fields: &mut Map<String, Value>, reference: ObjectRef) {
+    let schema = reference.get();
+    let root = findings.path.is_empty();
+    findings.structs.push(schema);
+    fields.retain(|name, given| {
+        let (name, node) = if let Some(at) = find_field(schema, name, 0) {
+            (schema.fields[at].name, &schema.fields[at].node)
+        } else if let Some(name) = is_type_meta(name).filter(|_| root) {
+            (name, &Node::String)
+        } else if reference.is_open() {
+            return true;
+        } else {
+            findings.unknown(name);
+            return false;
+        };
+        findings.path.push(Segment::Name(name));
+        let is_kept = prune(findings, given, node);
+        findings.path.pop();
+        is_kept
+    });
+    findings.structs.pop();
 }
 
 #[cfg(test)]
@@ -203,7 +215,7 @@ mod tests {
 
     use super::*;
     use crate::meta::ObjectMeta;
-    use crate::schema::{Emit, Field, ObjectRef, Schema as _, Topology};
+    use crate::schema::{Emit, Field, Schema as _, Topology};
 
     fn thing() -> Node {
         fn object() -> &'static ObjectSchema {
@@ -353,6 +365,49 @@ mod tests {
         refused(r#"{"at": "2023-13-01T00:00:00Z"}"#, "parsing time \"2023-13-01T00:00:00Z\": month out of range");
         refused(r#"{"at": "2023-02-30T00:00:00Z"}"#, "parsing time \"2023-02-30T00:00:00Z\": day out of range");
         refused(r#"{"data": "!"}"#, "illegal base64 data at input byte 0");
+    }
+
+    #[test]
+    fn opaque_json_is_refused_alike_read_or_kept() {
+        let deep = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        let (within, beyond) = (deep(MAX_DEPTH - 1), deep(MAX_DEPTH));
+        for raw in [
+            r#"{"a":[1,-2.5e3,true,false,null,"\u00e9\""],"b":{}}"#,
+            "null",
+            "7",
+            "\"x\"",
+            " [ ] ",
+            &within,
+            &beyond,
+            "",
+            "{",
+            "x",
+            "[1,]",
+            "[1 2]",
+            r#"{"a" 1}"#,
+            r#"{"a":1,}"#,
+            r#"{a:1}"#,
+            "01",
+            "1.",
+            "1e",
+            "-",
+            "tru",
+            "nul",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\n\"",
+            "\"x",
+            "[{}",
+            "]",
+        ] {
+            let text = format!("{{\"raw\":{raw}}}");
+            let (read, kept) = (json(text.as_bytes(), &thing()), json_with_opaque(text.as_bytes(), &thing()));
+            assert_eq!(read.as_ref().err(), kept.as_ref().err(), "{raw}");
+            if let (Ok(read), Ok(kept)) = (read, kept) {
+                let tree = crate::opaque::plain(kept.tree);
+                assert_eq!(tree, read.tree, "{raw}");
+            }
+        }
     }
 
     #[test]

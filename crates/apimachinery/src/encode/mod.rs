@@ -15,6 +15,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 
 pub use self::go::write_go;
+pub(crate) use self::go::{write_text, write_tree};
 use crate::meta::ObjectMeta;
 use crate::resource::Resource;
 use crate::wire::{self, Fields};
@@ -80,9 +81,9 @@ impl Body<'_> {
             Self::Tree(fields) => {
                 for (name, value) in fields.iter().filter(|(name, _)| wanted(name)) {
                     out.push(b',');
-                    write_go(out, name);
+                    write_text(out, name);
                     out.push(b':');
-                    write_go(out, value);
+                    write_tree(out, value);
                 }
             }
         }
@@ -175,9 +176,9 @@ fn exact(bytes: Vec<u8>) -> Bytes {
 
 fn head(out: &mut Vec<u8>, kind: &str, api_version: &str) {
     out.extend_from_slice(b"{\"kind\":");
-    write_go(out, kind);
+    write_text(out, kind);
     out.extend_from_slice(b",\"apiVersion\":");
-    write_go(out, api_version);
+    write_text(out, api_version);
     out.extend_from_slice(b",\"metadata\":");
 }
 

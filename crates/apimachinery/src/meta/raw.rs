@@ -10,6 +10,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use memchr::{memchr, memchr2, memchr3};
 use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
@@ -106,19 +107,29 @@ impl Raw {
     }
 }
 
-/// Whether a text that is JSON has nothing to take out or to escape, as one has that was written by [`crate::encode`].
+/// True if a text that is JSON has nothing to take out or to escape, as one that [`crate::encode`] has written.
 fn is_compact(text: &str) -> bool {
-    let (mut in_text, mut is_escaped) = (false, false);
-    text.bytes().all(|byte| {
-        if !in_text {
-            in_text = byte == b'"';
-            return !matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+    let mut rest = text.as_bytes();
+    // 0xe2 is the first byte of U+2028 and U+2029, and of other characters, which are looked at one by one.
+    if memchr3(b'<', b'>', b'&', rest).is_some() || memchr(0xe2, rest).is_some() {
+        return false;
+    }
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+    while let Some(start) = memchr(b'"', rest) {
+        if rest[..start].iter().any(is_blank) {
+            return false;
         }
-        in_text = is_escaped || byte != b'"';
-        is_escaped = !is_escaped && byte == b'\\';
-        // 0xe2 is the first byte of U+2028 and U+2029, and of other characters, which are looked at one by one.
-        !matches!(byte, b'<' | b'>' | b'&' | 0xe2)
-    })
+        rest = &rest[start + 1..];
+        while let Some(at) = memchr2(b'"', b'\\', rest) {
+            let is_end = rest[at] == b'"';
+            // An escaped character ends no text.
+            rest = rest.get(at + if is_end { 1 } else { 2 }..).unwrap_or_default();
+            if is_end {
+                break;
+            }
+        }
+    }
+    !rest.iter().any(is_blank)
 }
 
 impl Default for Raw {
@@ -135,7 +146,7 @@ impl From<Value> for Raw {
             return Self::compact(inner);
         }
         let mut out = Vec::new();
-        crate::encode::write_go(&mut out, &value);
+        crate::encode::write_tree(&mut out, &value);
         Self(String::from_utf8(out).unwrap_or_default().into())
     }
 }
@@ -277,6 +288,24 @@ mod tests {
         check("\"\u{2028}é\\u00e9\"", "\"\\u2028é\\u00e9\"");
         check(" 12345678901234567890123 ", "12345678901234567890123");
         check("[]", "[]");
+        check(r#"{"a":"b c\\","d": 1}"#, r#"{"a":"b c\\","d":1}"#);
+        check(r#"{"a":"b\" c","d":"e"}"#, r#"{"a":"b\" c","d":"e"}"#);
+    }
+
+    #[test]
+    fn a_compact_text_is_taken_as_it_is() {
+        for (text, expected) in [
+            (r#"{"a":"b c","d":[1,"\\"]}"#, true),
+            (r#"{"a": 1}"#, false),
+            (r#"{"a":"\"", "b":1}"#, false),
+            (r#"{"a":"\\","b":1} "#, false),
+            ("\"é\"", true),
+            ("\"<\"", false),
+            ("\"\u{2028}\"", false),
+            ("1", true),
+        ] {
+            assert_eq!(is_compact(text), expected, "{text}");
+        }
     }
 
     #[test]

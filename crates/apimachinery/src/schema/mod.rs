@@ -4,14 +4,14 @@
 //! Trees of typed kinds come from `#[api_type]` and are static; trees of kinds known by a table are built once
 //! and leaked. Recursion is broken by [`ObjectRef`], which resolves lazily.
 
+mod change;
 mod meta;
-mod without;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
 
-pub use self::without::{EACH, without};
+pub use self::change::{Change, EACH, changed, without};
 use crate::meta::{ByteString, Duration, IntOrString, MicroTime, Quantity, RawExtension, TextMap, Time};
 
 /// A type with a schema tree.

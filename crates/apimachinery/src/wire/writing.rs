@@ -6,7 +6,7 @@ use std::io::Write as _;
 use serde_json::{Map, Number, Value};
 
 use super::{Fields, View, Wire};
-use crate::encode::write_go;
+use crate::encode::{write_go, write_text, write_tree};
 use crate::meta::Raw;
 
 /// Appends a value as Go's encoder would write it.
@@ -19,9 +19,9 @@ pub fn write(out: &mut Vec<u8>, value: &dyn Wire) {
             let _ = write!(out, "{value}");
         }
         View::Number(value) => write_go(out, &value),
-        View::Text(text) => write_go(out, &*text),
+        View::Text(text) => write_text(out, &text),
         View::Raw(raw) => out.extend_from_slice(raw.text().as_bytes()),
-        View::Tree(tree) => write_go(out, tree),
+        View::Tree(tree) => write_tree(out, tree),
         View::List(list) => {
             out.push(b'[');
             for position in 0..list.len() {
@@ -39,7 +39,7 @@ pub fn write(out: &mut Vec<u8>, value: &dyn Wire) {
                 if !std::mem::take(&mut is_first) {
                     out.push(b',');
                 }
-                write_go(out, key);
+                write_text(out, key);
                 out.push(b':');
                 write(out, value);
             });

@@ -8,18 +8,19 @@ use apimachinery::meta::Time;
 use super::conditions::{Finding, initial, is_pardoned, updated};
 
 /// The constraints that care writes, in their order.
-const OWNED: [&str; 6] = [
+const OWNED: [&str; 7] = [
     condition::HIBERNATION_POSSIBLE,
     condition::MAINTENANCE_PRECONDITIONS_SATISFIED,
     condition::CA_CERTIFICATE_VALIDITIES_ACCEPTABLE,
     condition::CRDS_WITH_PROBLEMATIC_CONVERSION_WEBHOOKS,
     condition::MANUAL_IN_PLACE_WORKERS_UPDATED,
+    condition::PRESERVED_FAILED_MACHINES_ABSENT,
     condition::AUTOMATIC_CREDENTIALS_ROTATION_POSSIBLE,
 ];
 
-/// Constraints that a hibernated Shoot shows only while they do not hold.
-const IN_SLEEP: [&str; 2] =
-    [condition::MANUAL_IN_PLACE_WORKERS_UPDATED, condition::AUTOMATIC_CREDENTIALS_ROTATION_POSSIBLE];
+/// Constraints that are about machines: a hibernated Shoot, which has none, does not show them.
+const OF_MACHINES: [&str; 2] =
+    [condition::MANUAL_IN_PLACE_WORKERS_UPDATED, condition::PRESERVED_FAILED_MACHINES_ABSENT];
 
 /// True if a constraint is shown only while it does not hold.
 fn is_shown_only_when_violated(type_: &str) -> bool {
@@ -35,6 +36,8 @@ pub struct Inputs<'a> {
     pub is_control_plane_running: bool,
     /// Pools with strategy `ManualInPlaceUpdate` that wait for an update, in spec order.
     pub pending_manual_pools: &'a [String],
+    /// Number of failed machines that are preserved; `None` if the release does not have the constraint.
+    pub preserved_failed_machines: Option<i32>,
     /// Finding of [`automatic_rotation`](super::automatic_rotation); `None` if the release does not have the constraint.
     pub automatic_rotation: Option<&'a Finding>,
     /// `status.lastOperation`.
@@ -43,8 +46,14 @@ pub struct Inputs<'a> {
     pub last_errors: &'a [LastError],
 }
 
-/// `None` if the release does not have the constraint.
+/// `None` if the release or the Shoot does not have the constraint.
 fn finding(type_: &str, inputs: &Inputs<'_>) -> Option<Finding> {
+    if inputs.is_hibernated && OF_MACHINES.contains(&type_) {
+        return None;
+    }
+    if type_ == condition::PRESERVED_FAILED_MACHINES_ABSENT {
+        return inputs.preserved_failed_machines.map(preserved_failed_machines);
+    }
     if type_ == condition::AUTOMATIC_CREDENTIALS_ROTATION_POSSIBLE {
         // Judged whether the Shoot is hibernated or not.
         return inputs.automatic_rotation.cloned();
@@ -52,12 +61,19 @@ fn finding(type_: &str, inputs: &Inputs<'_>) -> Option<Finding> {
     Some(finding_of_every_release(type_, inputs))
 }
 
+/// Source: pkg/gardenlet/controller/shoot/care/constraints.go (`checkPreservation`) @ v1.147.0.
+fn preserved_failed_machines(count: i32) -> Finding {
+    if count > 0 {
+        return Finding::failed("FailedMachinesPreserved", format!("Cluster has {count} preserved failed machine(s)."));
+    }
+    Finding::passed("NoFailedMachinesPreserved", "No failed machines are being preserved.")
+}
+
 fn finding_of_every_release(type_: &str, inputs: &Inputs<'_>) -> Finding {
-    let is_manual = type_ == condition::MANUAL_IN_PLACE_WORKERS_UPDATED;
-    if inputs.is_hibernated && !is_manual {
+    if inputs.is_hibernated {
         return Finding::passed("ConstraintNotChecked", "Shoot cluster has been hibernated.");
     }
-    if is_manual {
+    if type_ == condition::MANUAL_IN_PLACE_WORKERS_UPDATED {
         return if inputs.pending_manual_pools.is_empty() {
             Finding::passed(
                 "NoWorkerPoolsWithManualInPlaceUpdateStrategyPending",
@@ -96,7 +112,7 @@ pub fn judge(old: &[Condition], inputs: &Inputs<'_>, now: Time) -> Vec<Condition
         let Some(finding) = finding(type_, inputs) else { continue };
         let is_shown = !is_shown_only_when_violated(type_)
             || finding.status != "True"
-            || (inputs.is_hibernated && !IN_SLEEP.contains(&type_));
+            || (inputs.is_hibernated && type_ != condition::AUTOMATIC_CREDENTIALS_ROTATION_POSSIBLE);
         if !is_shown {
             continue;
         }
@@ -151,6 +167,37 @@ mod tests {
         assert_eq!(constraints.len(), 5);
         assert!(constraints[..4].iter().all(|c| c.reason == "ConstraintNotChecked" && c.status == "True"));
         assert_eq!(constraints[4].r#type, "ReadyForMigration");
+    }
+
+    #[test]
+    fn preserved_failed_machines_are_told_of_while_the_shoot_is_awake() {
+        for (is_hibernated, count, expected) in [
+            (false, None, None),
+            (false, Some(0), None),
+            (false, Some(2), Some("False FailedMachinesPreserved Cluster has 2 preserved failed machine(s).")),
+            (true, Some(2), None),
+        ] {
+            let operation = last_operation(OperationType::Reconcile, "Succeeded", 100, "", Time::default());
+            let inputs = Inputs {
+                is_hibernated,
+                is_control_plane_running: true,
+                last_operation: Some(&operation),
+                preserved_failed_machines: count,
+                ..Inputs::default()
+            };
+            let constraints = judge(&[], &inputs, Time::default());
+            let found = constraints.iter().find(|one| one.r#type == "PreservedFailedMachinesAbsent");
+            let text = found.map(|one| format!("{} {} {}", one.status, one.reason, one.message));
+            assert_eq!(text.as_deref(), expected, "{is_hibernated} {count:?}");
+        }
+    }
+
+    #[test]
+    fn pools_that_wait_for_a_user_are_not_told_of_in_hibernation() {
+        let pending = ["a".to_owned()];
+        let inputs = Inputs { is_hibernated: true, pending_manual_pools: &pending, ..Inputs::default() };
+        let constraints = judge(&[], &inputs, Time::default());
+        assert!(constraints.iter().all(|one| one.r#type != "ManualInPlaceWorkersUpdated"), "{constraints:?}");
     }
 
     #[test]

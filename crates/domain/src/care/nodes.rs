@@ -2,11 +2,16 @@
 //! The checks behind `EveryNodeReady`: the first that fails is reported.
 //!
 //! Source: pkg/gardenlet/controller/shoot/care/health.go, pkg/utils/kubernetes/health/checker/{checker,worker}.go @
-//! v1.120.0.
+//! v1.120.0, v1.146.0, v1.147.0.
 
 use api::constants::condition;
 
 use super::conditions::Finding;
+use crate::release::{Release, Releases};
+use crate::rollout::preservation::{PRESERVED, is_preserved_and_unhealthy};
+
+/// Releases that tell scaling up from scaling down by the number of Nodes, not by what MachineDeployments say.
+const SCALING_IS_COUNTED: Releases = Releases::since(146);
 
 /// What is read of a worker pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,6 +53,12 @@ pub struct Node {
 }
 
 impl Node {
+    /// True if its Machine is preserved although it is not ready.
+    pub fn is_preserved(&self) -> bool {
+        let conditions = self.conditions.iter();
+        is_preserved_and_unhealthy(conditions.map(|condition| (condition.type_.as_str(), condition.status.as_str())))
+    }
+
     /// Whether condition `Ready` is `True`.
     pub fn is_ready(&self) -> bool {
         self.conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
@@ -65,6 +76,8 @@ pub struct Machine {
     pub phase: String,
     /// Whether a deletion timestamp is set.
     pub is_being_deleted: bool,
+    /// True if it is preserved.
+    pub is_preserved: bool,
 }
 
 /// What is read of a MachineDeployment.
@@ -124,15 +137,15 @@ fn machines(count: usize) -> String {
     if count == 1 { "1 machine is".to_owned() } else { format!("{count} machines are") }
 }
 
-fn scaling_up(ready: usize, desired: usize, all: &[Machine]) -> Option<String> {
-    if ready == desired {
+fn scaling_up(ready: usize, desired: usize, all: &[Machine], release: Release) -> Option<String> {
+    if ready == desired || (ready > desired && SCALING_IS_COUNTED.contain(release)) {
         return None;
     }
     if all.len() < desired {
         return Some(format!("not enough machine objects created yet ({}/{desired})", all.len()));
     }
     let (mut pending, mut erroneous) = (0, 0);
-    for machine in all {
+    for machine in all.iter().filter(|machine| !machine.is_preserved) {
         match machine.phase.as_str() {
             "Running" | "Available" => {}
             "" | "Pending" => pending += 1,
@@ -148,60 +161,119 @@ fn scaling_up(ready: usize, desired: usize, all: &[Machine]) -> Option<String> {
     Some(format!("not enough ready worker nodes registered in the cluster ({ready}/{desired})"))
 }
 
-fn scaling_down(nodes: &[Node], desired: usize, all: &[Machine]) -> Option<String> {
+fn scaling_down(nodes: &[Node], desired: usize, all: &[Machine], release: Release) -> Option<String> {
     if nodes.len() == desired {
         return None;
     }
-    let mut cordoned = 0;
+    let knows_preservation = PRESERVED.contain(release);
+    let mut draining = 0;
     for node in nodes.iter().filter(|node| node.is_cordoned) {
         let Some(machine) = all.iter().find(|machine| machine.node == node.name || machine.name == node.name) else {
             return Some(format!("machine object for cordoned node \"{}\" not found", node.name));
         };
+        if machine.is_preserved {
+            continue;
+        }
         if !machine.is_being_deleted {
+            let which = if knows_preservation { "non-preserved " } else { "" };
             return Some(format!(
-                "cordoned node \"{}\" found but corresponding machine object does not have a deletion timestamp",
+                "cordoned {which}node \"{}\" found but corresponding machine object does not have a deletion timestamp",
                 node.name
             ));
         }
-        cordoned += 1;
+        draining += 1;
     }
-    if nodes.len() - cordoned != desired {
+    let left = nodes.len() - draining;
+    if left > desired || (left != desired && !knows_preservation) {
         return Some(format!(
             "too many worker nodes are registered. Exceeding maximum desired machine count ({}/{desired})",
             nodes.len()
         ));
     }
+    if draining == 0 && knows_preservation {
+        return None;
+    }
     Some(format!(
         "{} waiting to be completely drained from pods. If this persists, check your pod disruption budgets and pending \
          finalizers. Please note, that nodes that fail to be drained will be deleted automatically",
-        machines(cordoned)
+        machines(draining)
     ))
 }
 
-/// `EveryNodeReady`. Pools in spec order, everything else in name order.
+/// The problem of a Node of a pool itself.
+fn problem(node: &Node, pool: &Pool) -> Option<Finding> {
+    let suffix = if node.is_preserved() { " (node and backing machine preserved by MCM)" } else { "" };
+    if let Some((why, is_configuration)) = unhealthy(node) {
+        let message = format!("Node \"{}\" in worker group \"{}\" is unhealthy: {why}{suffix}", node.name, pool.name);
+        let finding = Finding::failed("NodeUnhealthy", message);
+        return Some(if is_configuration { finding.with_code("ERR_CONFIGURATION_PROBLEM") } else { finding });
+    }
+    let is_same_minor = minor(&node.kubelet_version) == minor(&pool.kubernetes_version);
+    if !is_same_minor || node.kubelet_version.trim_start_matches('v') == pool.kubernetes_version {
+        return None;
+    }
+    let message = format!(
+        "The kubelet version for node \"{}\" ({}) does not match the desired Kubernetes version (v{}){suffix}",
+        node.name, node.kubelet_version, pool.kubernetes_version
+    );
+    Some(Finding::failed("KubeletVersionMismatch", message))
+}
+
+/// Problem of the number of Nodes.
+fn scaling(
+    nodes: &[Node],
+    machine_deployments: &[MachineDeployment],
+    machines: &[Machine],
+    release: Release,
+) -> Option<Finding> {
+    let desired: usize =
+        machine_deployments.iter().filter(|each| !each.is_being_deleted).map(|each| each.replicas).sum();
+    let preserved = nodes.iter().filter(|node| node.is_preserved()).count();
+    let ready = nodes.iter().filter(|node| node.is_ready() && !node.is_cordoned).count();
+    let is_counted = SCALING_IS_COUNTED.contain(release);
+    let of = if is_counted { desired } else { ready + preserved };
+    if nodes.len() == of && ready + preserved == desired {
+        return None;
+    }
+    let is_rolling = machine_deployments.iter().any(|each| each.is_rolling);
+    let reason = if is_rolling {
+        Some("NodesRollOutScalingUp")
+    } else if is_counted {
+        let is_unready = ready + preserved < desired;
+        if nodes.len() < desired { Some("NodesScalingUp") } else { is_unready.then_some("NodesRollOutScalingUp") }
+    } else {
+        let is_unavailable = machine_deployments.iter().any(|each| each.is_unavailable && !each.has_failed_machines);
+        is_unavailable.then_some("NodesScalingUp")
+    };
+    if let Some(reason) = reason
+        && let Some(message) = scaling_up(ready, desired, machines, release)
+    {
+        return Some(Finding::failed(reason, message));
+    }
+    let is_too_many = nodes.len() > desired || !is_counted;
+    let message = scaling_down(nodes, desired, machines, release).filter(|_| is_too_many)?;
+    Some(Finding::failed("NodesScalingDown", message))
+}
+
+/// `EveryNodeReady`, by the rules of gardenlet's release. Pools in spec order, everything else in name order.
+///
+/// A problem of a Node whose Machine is preserved is reported only if there is no other one.
 pub fn every_node_ready(
     pools: &[Pool],
     nodes: &[Node],
     machine_deployments: &[MachineDeployment],
     all_machines: &[Machine],
+    release: Release,
 ) -> Finding {
+    let mut of_preserved = None;
     for pool in pools {
         let of_pool: Vec<&Node> = nodes.iter().filter(|node| node.pool == pool.name).collect();
         for node in &of_pool {
-            if let Some((why, is_configuration)) = unhealthy(node) {
-                let message = format!("Node \"{}\" in worker group \"{}\" is unhealthy: {why}", node.name, pool.name);
-                let finding = Finding::failed("NodeUnhealthy", message);
-                return if is_configuration { finding.with_code("ERR_CONFIGURATION_PROBLEM") } else { finding };
-            }
-            let is_same_minor = minor(&node.kubelet_version) == minor(&pool.kubernetes_version);
-            if is_same_minor && node.kubelet_version.trim_start_matches('v') != pool.kubernetes_version {
-                return Finding::failed(
-                    "KubeletVersionMismatch",
-                    format!(
-                        "The kubelet version for node \"{}\" ({}) does not match the desired Kubernetes version (v{})",
-                        node.name, node.kubelet_version, pool.kubernetes_version
-                    ),
-                );
+            match problem(node, pool) {
+                Some(_) if node.is_preserved() && of_preserved.is_some() => {}
+                Some(finding) if node.is_preserved() => of_preserved = Some(finding),
+                Some(finding) => return finding,
+                None => {}
             }
         }
         if of_pool.len() < pool.minimum {
@@ -217,28 +289,15 @@ pub fn every_node_ready(
             );
         }
     }
-    let desired: usize =
-        machine_deployments.iter().filter(|each| !each.is_being_deleted).map(|each| each.replicas).sum();
-    let ready = nodes.iter().filter(|node| node.is_ready() && !node.is_cordoned).count();
-    if nodes.len() != ready || ready != desired {
-        let is_rolling = machine_deployments.iter().any(|each| each.is_rolling);
-        let is_unavailable = machine_deployments.iter().any(|each| each.is_unavailable && !each.has_failed_machines);
-        if (is_rolling || is_unavailable)
-            && let Some(message) = scaling_up(ready, desired, all_machines)
-        {
-            let reason = if is_rolling { "NodesRollOutScalingUp" } else { "NodesScalingUp" };
-            return Finding::failed(reason, message);
-        }
-        if let Some(message) = scaling_down(nodes, desired, all_machines) {
-            return Finding::failed("NodesScalingDown", message);
-        }
-    }
-    Finding::passed(condition::EVERY_NODE_READY, "All nodes are ready.")
+    scaling(nodes, machine_deployments, all_machines, release)
+        .or(of_preserved)
+        .unwrap_or_else(|| Finding::passed(condition::EVERY_NODE_READY, "All nodes are ready."))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::release::{DOCUMENTED, NEWEST};
 
     fn pool(minimum: usize) -> Pool {
         Pool { name: "local".to_owned(), minimum, kubernetes_version: "1.27.1".to_owned() }
@@ -259,7 +318,7 @@ mod tests {
     }
 
     fn machine(name: &str, phase: &str) -> Machine {
-        Machine { name: name.to_owned(), node: name.to_owned(), phase: phase.to_owned(), is_being_deleted: false }
+        Machine { name: name.to_owned(), node: name.to_owned(), phase: phase.to_owned(), ..Machine::default() }
     }
 
     fn deployment(replicas: usize) -> MachineDeployment {
@@ -276,7 +335,8 @@ mod tests {
     fn nodes_are_healthy_current_and_enough() {
         let two = [node("a", "v1.27.1"), node("b", "v1.27.1")];
         let machines = [machine("a", "Running"), machine("b", "Running")];
-        let ready = |pool: Pool, nodes: &[Node]| every_node_ready(&[pool], nodes, &[deployment(2)], &machines);
+        let ready =
+            |pool: Pool, nodes: &[Node]| every_node_ready(&[pool], nodes, &[deployment(2)], &machines, DOCUMENTED);
         check(&ready(pool(2), &two), "EveryNodeReady", "All nodes are ready.");
         check(
             &ready(pool(3), &two),
@@ -319,7 +379,7 @@ mod tests {
         let with_pending = [machine("a", "Running"), machine("b", "Running"), machine("c", "Pending")];
         let with_failed = [machine("a", "Running"), machine("b", "Running"), machine("c", "CrashLoopBackOff")];
         let ready = |deployment: &MachineDeployment, machines: &[Machine]| {
-            every_node_ready(&[pool(2)], &nodes, std::slice::from_ref(deployment), machines)
+            every_node_ready(&[pool(2)], &nodes, std::slice::from_ref(deployment), machines, DOCUMENTED)
         };
         check(&ready(&rolling, &two), "NodesRollOutScalingUp", "not enough machine objects created yet (2/3)");
         check(
@@ -335,7 +395,7 @@ mod tests {
         let mut nodes = [node("a", "v1.27.1"), node("b", "v1.27.1"), node("c", "v1.27.1")];
         nodes[2].is_cordoned = true;
         let mut machines = [machine("a", "Running"), machine("b", "Running"), machine("c", "Terminating")];
-        let ready = |machines: &[Machine]| every_node_ready(&[pool(2)], &nodes, &[deployment(2)], machines);
+        let ready = |machines: &[Machine]| every_node_ready(&[pool(2)], &nodes, &[deployment(2)], machines, DOCUMENTED);
         check(
             &ready(&machines),
             "NodesScalingDown",
@@ -350,9 +410,78 @@ mod tests {
              automatically",
         );
         check(
-            &every_node_ready(&[pool(1)], &nodes, &[deployment(1)], &machines),
+            &every_node_ready(&[pool(1)], &nodes, &[deployment(1)], &machines, DOCUMENTED),
             "NodesScalingDown",
             "too many worker nodes are registered. Exceeding maximum desired machine count (3/1)",
         );
+    }
+
+    /// A Node that is not ready, and whose Machine is preserved.
+    fn preserved(name: &str) -> Node {
+        let condition = |type_: &str, status: &str| NodeCondition {
+            type_: type_.to_owned(),
+            status: status.to_owned(),
+            ..NodeCondition::default()
+        };
+        let conditions = vec![condition("Ready", "Unknown"), condition("Preserved", "True")];
+        Node { conditions, is_cordoned: true, ..node(name, "v1.27.1") }
+    }
+
+    #[test]
+    fn a_preserved_node_is_reported_if_nothing_else_is_wrong() {
+        let kept = Machine { is_preserved: true, ..machine("b", "Failed") };
+        let machines = [machine("a", "Running"), kept];
+        let ready = |nodes: &[Node], replicas, machines: &[Machine]| {
+            every_node_ready(&[pool(2)], nodes, &[deployment(replicas)], machines, NEWEST)
+        };
+        let text = "Node \"b\" in worker group \"local\" is unhealthy: condition \"Ready\" has invalid status Unknown (expected \
+                    True) due to :  (node and backing machine preserved by MCM)";
+        let both = [node("a", "v1.27.1"), preserved("b")];
+        check(&ready(&both, 2, &machines), "NodeUnhealthy", text);
+        // What is wrong elsewhere comes first.
+        check(
+            &ready(&[preserved("b"), node("c", "v1.27.0")], 2, &machines),
+            "KubeletVersionMismatch",
+            "The kubelet version for node \"c\" (v1.27.0) does not match the desired Kubernetes version (v1.27.1)",
+        );
+        let pending = [machines[0].clone(), machines[1].clone(), machine("c", "Pending")];
+        check(
+            &ready(&both, 3, &pending),
+            "NodesScalingUp",
+            "1 machine is provisioning and should join the cluster soon",
+        );
+        let mut cordoned = both.to_vec();
+        cordoned.push(Node { is_cordoned: true, ..node("c", "v1.27.1") });
+        let three = [machines[0].clone(), machines[1].clone(), machine("c", "Running")];
+        check(
+            &ready(&cordoned, 2, &three),
+            "NodesScalingDown",
+            "cordoned non-preserved node \"c\" found but corresponding machine object does not have a deletion timestamp",
+        );
+        let going = Machine { is_being_deleted: true, ..machine("c", "Terminating") };
+        check(
+            &ready(&cordoned, 2, &[machines[0].clone(), machines[1].clone(), going]),
+            "NodesScalingDown",
+            "1 machine is waiting to be completely drained from pods. If this persists, check your pod disruption budgets \
+             and pending finalizers. Please note, that nodes that fail to be drained will be deleted automatically",
+        );
+    }
+
+    /// Until 1.145 by what MachineDeployments say, since then by the number of Nodes.
+    #[test]
+    fn scaling_is_counted_since_146() {
+        let nodes = [node("a", "v1.27.1"), Node { is_cordoned: true, ..node("b", "v1.27.1") }];
+        let machines = [machine("a", "Running"), machine("b", "Running")];
+        for (release, replicas, reason) in [
+            (145, 3, "NodesScalingDown"),
+            (146, 3, "NodesScalingUp"),
+            (145, 2, "EveryNodeReady"),
+            (146, 2, "NodesRollOutScalingUp"),
+            (146, 1, "NodesScalingDown"),
+        ] {
+            let deployments = [deployment(replicas)];
+            let finding = every_node_ready(&[pool(2)], &nodes, &deployments, &machines, Release(release));
+            assert_eq!(finding.reason, reason, "{release} {replicas}: {}", finding.message);
+        }
     }
 }

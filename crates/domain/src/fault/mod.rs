@@ -22,6 +22,7 @@ use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 
 use crate::error_codes;
+use crate::garden::components::Program;
 use crate::last_operation::{CODES, TaskFailure};
 
 /// A kind of fault.
@@ -85,9 +86,9 @@ pub const SEED_UNREACHABLE: &str = "seed-unreachable";
 /// A task of a Shoot's flow ends with an error.
 pub const TASK_FAILS: &str = "task-fails";
 
-/// Who needs a seed that cannot be reached.
-const GARDENLET: &str = "gardenlet";
-const CONTROLLER_MANAGER: &str = "gardener-controller-manager";
+/// Components that need a seed that cannot be reached.
+const GARDENLET: &str = Program::Gardenlet.name();
+const CONTROLLER_MANAGER: &str = Program::ControllerManager.name();
 
 /// Setting of [`TASK_FAILS`]: name of the task.
 pub const TASK: &str = "task";

@@ -10,12 +10,14 @@
 
 use std::fmt::Write as _;
 
-use api::constants::{api_version, label, namespace};
+use api::constants::{label, namespace};
 use api::kubernetes::apps::Deployment;
 use api::operator::{Garden, GardenerAPIServerConfig};
 use apimachinery::meta::Duration;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+
+use super::components::Program;
 
 /// Key of a ConfigMap with a component's configuration, or with what is merged over it.
 pub const CONFIGURATION_KEY: &str = "config.yaml";
@@ -39,39 +41,24 @@ impl Component {
     /// All of them, gardener-apiserver first.
     pub const ALL: [Self; 4] = [Self::Apiserver, Self::AdmissionController, Self::ControllerManager, Self::Scheduler];
 
-    /// Its name, and that of its Deployment.
+    /// Row in the table of components.
+    pub const fn program(self) -> Program {
+        match self {
+            Self::Apiserver => Program::Apiserver,
+            Self::AdmissionController => Program::AdmissionController,
+            Self::ControllerManager => Program::ControllerManager,
+            Self::Scheduler => Program::Scheduler,
+        }
+    }
+
+    /// Name in the field, and of the Deployment.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Apiserver => "gardener-apiserver",
-            Self::AdmissionController => "gardener-admission-controller",
-            Self::ControllerManager => "gardener-controller-manager",
-            Self::Scheduler => "gardener-scheduler",
-        }
+        self.program().name()
     }
 
-    /// Its image, without tag.
-    pub const fn image(self) -> &'static str {
-        match self {
-            Self::Apiserver => "gardener/apiserver",
-            Self::AdmissionController => "gardener/admission-controller",
-            Self::ControllerManager => "gardener/controller-manager",
-            Self::Scheduler => "gardener/scheduler",
-        }
-    }
-
-    /// By name.
+    /// Returns the component of a name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|component| component.name() == name)
-    }
-
-    /// Version and kind of its configuration file; gardener-apiserver has flags instead.
-    pub const fn configuration(self) -> Option<(&'static str, &'static str)> {
-        Some(match self {
-            Self::Apiserver => return None,
-            Self::AdmissionController => (api_version::ADMISSION_CONTROLLER_CONFIG, "AdmissionControllerConfiguration"),
-            Self::ControllerManager => (api_version::CONTROLLER_MANAGER_CONFIG, "ControllerManagerConfiguration"),
-            Self::Scheduler => (api_version::SCHEDULER_CONFIG, "SchedulerConfiguration"),
-        })
     }
 }
 
@@ -116,7 +103,7 @@ pub fn wanted(component: Component, garden: &Garden, settings: &Settings, overri
         _ => vec![format!("--profile={}", settings.profile)],
     };
     let config_map = configuration.as_ref().map(|(name, _)| name.as_str());
-    let image = format!("{}:{}", component.image(), settings.version);
+    let image = format!("{}:{}", component.program().image(), settings.version);
     let replicas = if component == Component::Apiserver { settings.apiservers } else { 1 };
     let mut deployment = deployment(name, &image, replicas, &args, config_map);
     deployment.metadata.labels.insert(label::MANAGED_BY.to_owned(), "gardener".to_owned());
@@ -159,7 +146,7 @@ pub fn deployment(name: &str, image: &str, replicas: i32, args: &[String], confi
 
 /// What a Garden says of a component's configuration file; overrides are merged over it.
 pub fn configuration(component: Component, garden: &Garden) -> Option<Value> {
-    let (api_version, kind) = component.configuration()?;
+    let (api_version, kind) = component.program().configuration()?;
     let gardener = &garden.spec.virtual_cluster.gardener;
     let mut tree = json!({ "apiVersion": api_version, "kind": kind });
     let (level, gates) = match component {

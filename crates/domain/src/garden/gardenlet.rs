@@ -15,6 +15,7 @@ use api::seedmanagement::Gardenlet;
 use apimachinery::meta::Time;
 use serde_json::{Map, Value};
 
+use super::components::Program;
 use super::control_plane::{self, checksum};
 use super::seed_cluster;
 use crate::conditions;
@@ -23,9 +24,7 @@ use crate::conditions;
 pub const CHART_REPOSITORY: &str = "gardener/charts/gardenlet";
 
 /// Name of gardenlet's Deployment.
-pub const NAME: &str = "gardenlet";
-/// Gardenlet's image, without tag.
-const IMAGE: &str = "gardener/gardenlet";
+pub const NAME: &str = Program::Gardenlet.name();
 
 /// The reference of gardenlet's chart for a version.
 pub fn chart_reference(version: &str) -> String {
@@ -117,7 +116,11 @@ pub fn wanted(gardenlet: &Gardenlet, profile: &str) -> Result<Wanted, String> {
     }
     let config_map = format!("{NAME}-config-{}", checksum(&configuration));
     let args = [format!("--profile={profile}")];
-    let repository = spec.image.as_ref().and_then(|image| image.repository.clone()).unwrap_or_else(|| IMAGE.to_owned());
+    let repository = spec
+        .image
+        .as_ref()
+        .and_then(|image| image.repository.clone())
+        .unwrap_or_else(|| Program::Gardenlet.image().to_owned());
     let replicas = spec.replica_count.unwrap_or(2);
     let image = format!("{repository}:{version}");
     let mut deployment = control_plane::deployment(NAME, &image, replicas, &args, Some(&config_map));

@@ -3,6 +3,7 @@
 //!
 //! | module | answers |
 //! | --- | --- |
+//! | [`components`] | names, images and configuration kinds of Gardener's components |
 //! | [`control_plane`] | which Deployments and configurations the control plane has, for a Garden and a version |
 //! | [`flow`] | which tasks a reconciliation or deletion has, in which order, and how far it is |
 //! | [`rollout`] | whether a Deployment is rolled out, or why it will not be |
@@ -15,6 +16,7 @@
 //!
 //! **Deliberately absent**: durations. A task that waits ends when what it waits for is there.
 
+pub mod components;
 pub mod control_plane;
 pub mod extension;
 pub mod flow;

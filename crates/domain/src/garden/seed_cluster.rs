@@ -8,7 +8,7 @@
 //! Source: pkg/operator/controller/gardenlet, pkg/controller/gardenletdeployer @ v1.120.0.
 
 use api::cluster;
-use api::constants::{api_version, condition, label, namespace, operation};
+use api::constants::{condition, label, namespace, operation};
 use api::core::Condition;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{ConfigMap, Namespace};
@@ -17,16 +17,10 @@ use api::terrarium::{Cluster, ClusterSpec};
 use apimachinery::meta::{ObjectMeta, Time};
 use serde_json::{Value, json};
 
-use super::control_plane::{self, CONFIGURATION_KEY};
+use super::components::Program;
+use super::control_plane::CONFIGURATION_KEY;
 use super::gardenlet::Wanted;
 use crate::conditions;
-
-/// Name of provider-local's Deployment.
-pub const PROVIDER_LOCAL: &str = "gardener-extension-provider-local";
-/// Its image, without tag.
-pub const PROVIDER_LOCAL_IMAGE: &str = "gardener/extensions/provider-local";
-/// Kind of its configuration file.
-const PROVIDER_LOCAL_KIND: &str = "ControllerConfiguration";
 
 /// The cluster of a Seed, and what is in it before gardenlet runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,15 +51,15 @@ pub fn seed_cluster(
         service_cidr: network("services"),
         ..ClusterSpec::default()
     };
-    let config = format!("{PROVIDER_LOCAL}-config");
-    let tree = json!({ "apiVersion": api_version::PROVIDER_LOCAL, "kind": PROVIDER_LOCAL_KIND });
-    let image = format!("{PROVIDER_LOCAL_IMAGE}:{version}");
+    let provider = Program::ProviderLocal;
+    let config = format!("{}-config", provider.name());
+    let tree = provider.configuration().map(|(api_version, kind)| json!({ "apiVersion": api_version, "kind": kind }));
     let args = [format!("--profile={profile}")];
     SeedCluster {
         cluster: Cluster { metadata: ObjectMeta::named("", &cluster::of_seed(seed)), spec },
         namespace: Namespace { metadata: ObjectMeta::named("", namespace::GARDEN), ..Namespace::default() },
-        config_maps: [gardenlet.config_map(), config_map(&config, &tree)],
-        deployments: [gardenlet.deployment, control_plane::deployment(PROVIDER_LOCAL, &image, 1, &args, Some(&config))],
+        config_maps: [gardenlet.config_map(), config_map(&config, &tree.unwrap_or_default())],
+        deployments: [gardenlet.deployment, provider.deployment(version, 1, &args)],
     }
 }
 

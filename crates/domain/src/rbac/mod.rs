@@ -5,10 +5,10 @@
 //! user, groups ──▶ bindings that name them ──▶ roles ──▶ rules ──▶ does one of them match the request?
 //! ```
 //!
-//! **Tour.** [`allows`] one rule and one request; [`subject`] who a binding names; [`escalation`] whether somebody gives away
-//! more than they have; [`aggregation`] ClusterRoles that are made of others; [`defaults`] the roles that a cluster begins
-//! with; [`project`] the roles of a Project; [`custom_verbs`] fields that want a verb of their own; [`seed`] what a gardenlet
-//! may do in the garden; [`validation`] of the four kinds.
+//! **Tour.** [`Mode`] with or without roles; [`allows`] one rule and one request; [`subject`] users that a binding names;
+//! [`escalation`] the check that a user grants no more rights than they have; [`aggregation`] ClusterRoles that are made of
+//! others; [`defaults`] the roles that a cluster begins with; [`kubeconfig`] users of kubeconfigs for Shoots;
+//! [`project`] the roles of a Project; [`custom_verbs`] fields that want a verb of their own; [`seed`] rights of a gardenlet in the garden; [`validation`] of the four kinds.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/rbac/v1/evaluation_helpers.go, plugin/pkg/auth/authorizer/rbac/rbac.go @ v1.32.
 
@@ -16,6 +16,7 @@ pub mod aggregation;
 pub mod custom_verbs;
 pub mod defaults;
 pub mod escalation;
+pub mod kubeconfig;
 pub mod project;
 pub mod seed;
 pub mod subject;
@@ -33,6 +34,34 @@ pub const UNAUTHENTICATED: &str = "system:unauthenticated";
 pub const COMPONENTS: &str = "terrarium.dev:components";
 /// In a rule: everything.
 const ALL: &str = "*";
+
+/// Mode of authorization of a landscape.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Every authenticated user may do everything. Default of the libraries: a simulation serves only its own components.
+    #[default]
+    AlwaysAllow,
+    /// Roles decide.
+    Rbac,
+}
+
+impl Mode {
+    /// All modes.
+    pub const ALL: [Self; 2] = [Self::AlwaysAllow, Self::Rbac];
+
+    /// Name of the mode on command lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AlwaysAllow => "always-allow",
+            Self::Rbac => "rbac",
+        }
+    }
+
+    /// Returns the mode of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+}
 
 /// What is asked for; a text is empty where it does not apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

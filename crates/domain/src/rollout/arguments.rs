@@ -22,6 +22,8 @@ pub struct Arguments {
     pub health_timeout: Duration,
     /// `--machine-inplace-update-timeout`.
     pub in_place_update_timeout: Duration,
+    /// `--machine-preserve-timeout`, which gardenlet leaves at its default.
+    pub preserve_timeout: Duration,
     /// `--machine-max-evict-retries`.
     pub max_evict_retries: i32,
     /// `--node-conditions`.
@@ -42,6 +44,7 @@ impl Arguments {
             drain_timeout: Duration::from_minutes(120),
             health_timeout: Duration::from_minutes(10),
             in_place_update_timeout: Duration::from_minutes(20),
+            preserve_timeout: Duration::from_minutes(96 * 60),
             max_evict_retries: profile.max_evict_retries(),
             node_conditions: profile.node_conditions(),
             safety_up: 2,
@@ -87,6 +90,7 @@ impl Arguments {
             max_evict_retries: machine.max_evict_retries.unwrap_or(self.max_evict_retries),
             disable_health_timeout: machine.disable_health_timeout == Some(true),
             in_place_update_timeout: duration(machine.in_place_update_timeout, self.in_place_update_timeout),
+            preserve_timeout: duration(machine.machine_preserve_timeout, self.preserve_timeout),
         }
     }
 

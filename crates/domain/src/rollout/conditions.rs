@@ -5,6 +5,11 @@ use api::machine::{MachineDeploymentCondition, MachineDeploymentStatus};
 use apimachinery::meta::Time;
 
 use super::deployment::Set;
+use crate::release::Releases;
+
+/// Releases in which a MachineSet tells of failed Machines until all its Machines are ready: machine-controller-manager before
+/// v0.60.0.
+pub const FAILURES_ARE_TOLD_ON: Releases = Releases::until(127);
 
 /// What happened to MachineSets since the status was written last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +38,8 @@ pub struct Observed<'a> {
     pub sets: &'a [&'a Set],
     /// Machines in phase `Running`, of all sets.
     pub ready: i32,
+    /// Machines that failed and are preserved, of all sets.
+    pub preserved_failed: i32,
     /// All machines are new, available and as many as wanted.
     pub is_complete: bool,
     /// What happened to MachineSets.
@@ -54,10 +61,11 @@ impl Observed<'_> {
             ready_replicas: self.ready,
             available_replicas: available,
             unavailable_replicas: (wanted - available).max(0),
+            preserved_failed_replicas: self.preserved_failed,
             ..old.clone()
         };
         self.set_progressing(&mut status, old, now);
-        let least = (self.replicas - self.max_unavailable).max(0);
+        let least = (self.replicas - self.max_unavailable - self.preserved_failed).max(0);
         let availability = if available >= least {
             ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
         } else {
@@ -152,6 +160,7 @@ mod tests {
             new: Some(new),
             sets: &sets,
             ready: new.available,
+            preserved_failed: 0,
             is_complete,
             progress,
         };

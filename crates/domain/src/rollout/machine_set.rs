@@ -4,6 +4,7 @@
 use apimachinery::meta::Time;
 
 use super::machine::Phase;
+use super::preservation::Standing;
 
 /// What a pass knows of one Machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub struct Member {
     pub priority: i32,
     /// Its node was just updated in place and waits for its new MachineSet.
     pub is_updated_in_place: bool,
+    /// Preservation of the Machine.
+    pub standing: Standing,
 }
 
 /// What a pass knows of the MachineSet.
@@ -31,6 +34,8 @@ pub struct Desired {
     pub scale_up_disabled: bool,
     /// Deletion was requested.
     pub deleting: bool,
+    /// `spec.autoPreserveFailedMachineMax`; 0 for a machine-controller-manager without preservation.
+    pub auto_preserve_max: i32,
 }
 
 /// What a pass decided.
@@ -40,6 +45,10 @@ pub struct Pass {
     pub create: i32,
     /// Which Machines to delete, in order.
     pub delete: Vec<String>,
+    /// Machines that failed and are to be preserved: a further pass says what else is to be done.
+    pub preserve: Vec<String>,
+    /// Machines that are to be preserved no longer since there are too many: a further pass says what else is to be done.
+    pub release: Vec<String>,
 }
 
 /// Counts of a MachineSet's Machines.
@@ -61,6 +70,14 @@ pub struct Counts {
     pub active: i32,
     /// Those that were updated in place and wait for their new MachineSet.
     pub updated_in_place: i32,
+    /// Those that failed and have an expiry.
+    pub preserved_failed: i32,
+    /// Those whose annotation says that they are preserved without a user's request.
+    pub auto_preserved: i32,
+    /// Those that failed and whose annotation says nothing of preservation.
+    pub candidates: i32,
+    /// Those with an expiry that are neither `Running` nor `Unknown`: they are not being replaced.
+    pub held_back: i32,
 }
 
 impl Counts {
@@ -86,6 +103,11 @@ impl Counts {
         let is_active = !member.is_updated_in_place && !member.is_stale() && phase != Phase::Terminating;
         self.active += part(is_active);
         self.updated_in_place += part(member.is_updated_in_place);
+        let has_expiry = member.standing.expiry.is_some();
+        self.preserved_failed += part(has_expiry && phase == Phase::Failed);
+        self.auto_preserved += part(member.standing.is_automatic);
+        self.candidates += part(member.standing.is_candidate);
+        self.held_back += part(has_expiry && !matches!(phase, Phase::Running | Phase::Unknown));
     }
 
     /// Machines that are being replaced, those that go counted twice. While there are any, no Machine of the
@@ -93,7 +115,7 @@ impl Counts {
     ///
     /// Source: `canMarkMachineFailed`.
     pub fn in_replacement(&self) -> i32 {
-        self.machines - self.ready - self.unknown + self.terminating
+        self.machines - self.ready - self.unknown + self.terminating - self.held_back
     }
 }
 
@@ -104,7 +126,8 @@ pub const DEFAULT_PRIORITY: i32 = 3;
 
 impl Member {
     fn is_stale(&self) -> bool {
-        self.phase == Phase::Failed || (self.priority == 1 && self.phase != Phase::Terminating)
+        (self.phase == Phase::Failed && !self.standing.is_kept)
+            || (self.priority == 1 && self.phase != Phase::Terminating)
     }
 }
 
@@ -115,11 +138,13 @@ pub fn counts<'a>(members: impl IntoIterator<Item = &'a Member>) -> Counts {
     counts
 }
 
-/// One pass: failed Machines and those of rank 1 go; then as many are created or deleted as are missing or too many.
+/// One pass: failed Machines that are not preserved and those of rank 1 go; then as many are created or deleted as are
+/// missing or too many. Before that, as many failed Machines as the MachineSet may preserve by itself are chosen, the newest
+/// first; of too many, the oldest are released.
 ///
-/// `members` are looked at only if some of them are to go: a pass that deletes nothing costs the same for any number.
-/// Source: pkg/controller/machineset.go of machine-controller-manager v0.58.0.
-pub fn pass<'a, M>(desired: Desired, counts: &Counts, members: impl FnOnce() -> M) -> Pass
+/// `members` are looked at only if some of them are chosen: a pass that changes none costs the same for any number.
+/// Source: pkg/controller/machineset.go of machine-controller-manager v0.58.0, v0.62.1.
+pub fn pass<'a, M>(desired: Desired, counts: &Counts, members: impl Fn() -> M) -> Pass
 where
     M: IntoIterator<Item = &'a Member>,
 {
@@ -129,7 +154,18 @@ where
             return Pass::default();
         }
         let left: Vec<&Member> = members().into_iter().filter(|member| member.phase != Phase::Terminating).collect();
-        return Pass { create: 0, delete: names(&left) };
+        return Pass { delete: names(&left), ..Pass::default() };
+    }
+    let capacity = desired.auto_preserve_max - counts.auto_preserved;
+    if capacity > 0 && counts.candidates > 0 {
+        let candidates = members().into_iter().filter(|member| member.standing.is_candidate);
+        let newest = by_creation(candidates.collect()).into_iter().rev().take(capacity.unsigned_abs() as usize);
+        return Pass { preserve: names(&newest.collect::<Vec<_>>()), ..Pass::default() };
+    }
+    if capacity < 0 {
+        let preserved = members().into_iter().filter(|member| member.standing.is_automatic);
+        let oldest = by_creation(preserved.collect()).into_iter().take(capacity.unsigned_abs() as usize);
+        return Pass { release: names(&oldest.collect::<Vec<_>>()), ..Pass::default() };
     }
     let ignored = counts.updated_in_place;
     let difference = counts.active - desired.replicas;
@@ -140,7 +176,7 @@ where
         0
     };
     if counts.stale == 0 && difference <= 0 {
-        return Pass { create, delete: Vec::new() };
+        return Pass { create, ..Pass::default() };
     }
     let counted = members().into_iter().filter(|member| !member.is_updated_in_place);
     let (stale, fresh): (Vec<&Member>, Vec<&Member>) = counted.partition(|member| member.is_stale());
@@ -150,15 +186,24 @@ where
         let excess = usize::try_from(difference.min(BURST)).unwrap_or_default();
         delete.extend(names(first_to_delete(&mut active, excess)));
     }
-    Pass { create, delete }
+    Pass { create, delete, ..Pass::default() }
 }
 
-/// The `count` Machines that are deleted first, in order: lower rank, then the phase that serves least, then age, then
-/// name.
+/// Machines by age, then name.
+fn by_creation(mut members: Vec<&Member>) -> Vec<&Member> {
+    members.sort_by_key(|member| (member.created, &member.name));
+    members
+}
+
+/// The `count` Machines that are deleted first, in order: those that are not preserved, of the others those that no user
+/// asked for, then those that expire first; then lower rank, then the phase that serves least, then age, then name.
 pub fn first_to_delete<'m, 'a>(members: &'m mut [&'a Member], count: usize) -> &'m [&'a Member] {
-    let order = |a: &&Member, b: &&Member| {
-        (a.priority, rank(a.phase), a.created, &a.name).cmp(&(b.priority, rank(b.phase), b.created, &b.name))
-    };
+    fn key<'k>(member: &'k Member) -> impl Ord + 'k {
+        let standing = &member.standing;
+        let preserved = standing.expiry.map(|expiry| (!standing.is_automatic, expiry));
+        (preserved, member.priority, rank(member.phase), member.created, &member.name)
+    }
+    let order = |a: &&Member, b: &&Member| key(a).cmp(&key(b));
     let count = count.min(members.len());
     if count > 0 && count < members.len() {
         // All are looked at, few are sorted.
@@ -213,6 +258,78 @@ mod tests {
         check(1, &[Running, Pending], 0, &["m1"]);
         check(0, &[Running, Terminating], 0, &["m0"]);
         check(1, &[Running, Running, Failed, Pending], 0, &["m2", "m3", "m0"]);
+    }
+
+    /// Members as `phase` or `phase/annotation`; those with an annotation other than `false` have an expiry.
+    fn preserved(text: &str) -> Vec<Member> {
+        let member = |(index, word): (i64, &str)| {
+            let (phase, annotation) = word.split_once('/').unwrap_or((word, ""));
+            let is_kept = !matches!(annotation, "" | "false");
+            let expiry = Time::from_instant(chrono::DateTime::UNIX_EPOCH + chrono::TimeDelta::hours(100 - index));
+            Member {
+                name: format!("m{index}"),
+                phase: Phase::of(phase),
+                created: Time::from_instant(chrono::DateTime::UNIX_EPOCH + chrono::TimeDelta::hours(index)),
+                priority: DEFAULT_PRIORITY,
+                standing: Standing {
+                    is_kept,
+                    expiry: is_kept.then_some(expiry),
+                    is_automatic: annotation == "auto",
+                    is_candidate: phase == "Failed" && annotation.is_empty(),
+                },
+                ..Member::default()
+            }
+        };
+        (0..).zip(text.split_whitespace()).map(member).collect()
+    }
+
+    #[test]
+    fn failed_machines_are_preserved_up_to_the_maximum() {
+        for (replicas, max, text, expected) in [
+            // Those that are preserved count as replicas.
+            (2, 0, "Running Failed/now", "create 0 delete []"),
+            (2, 0, "Running Failed/false", "create 1 delete [m1]"),
+            (3, 0, "Running Failed/now", "create 1 delete []"),
+            // The newest first.
+            (3, 1, "Failed Running Failed", "preserve [m2]"),
+            (3, 2, "Failed Running Failed", "preserve [m2 m0]"),
+            (3, 1, "Failed Running Failed/auto", "create 1 delete [m0]"),
+            // A user's request does not count for the maximum.
+            (3, 1, "Failed Running Failed/when-failed", "preserve [m0]"),
+            (3, 2, "Failed/false Running Failed/auto", "create 1 delete [m0]"),
+            // The maximum was lowered: the oldest first.
+            (3, 1, "Failed/auto Failed/auto Failed/auto", "release [m0 m1]"),
+            (3, 0, "Failed/now Failed/auto", "release [m1]"),
+            // Too many: preserved ones last, those that a user asked for very last, and those that expire first before others.
+            (1, 2, "Failed/auto Running Unknown", "create 0 delete [m2 m1]"),
+            (1, 2, "Failed/auto Running/now Failed/auto", "create 0 delete [m2 m0]"),
+            (0, 2, "Failed/auto Running/now Failed/auto", "create 0 delete [m2 m0 m1]"),
+        ] {
+            let members = preserved(text);
+            let desired = Desired { replicas, auto_preserve_max: max, ..Desired::default() };
+            let pass = pass(desired, &counts(&members), || &members);
+            let list = |names: &[String]| format!("[{}]", names.join(" "));
+            let found = if !pass.preserve.is_empty() {
+                format!("preserve {}", list(&pass.preserve))
+            } else if !pass.release.is_empty() {
+                format!("release {}", list(&pass.release))
+            } else {
+                format!("create {} delete {}", pass.create, list(&pass.delete))
+            };
+            assert_eq!(found, expected, "{replicas} {max} {text}");
+        }
+    }
+
+    #[test]
+    fn machines_that_are_preserved_are_not_being_replaced() {
+        for (text, expected) in [
+            ("Running Failed", 1),
+            ("Running Failed/now", 0),
+            ("Running/now Unknown/now Unknown", 0),
+            ("Pending/now Terminating", 2),
+        ] {
+            assert_eq!(counts(&preserved(text)).in_replacement(), expected, "{text}");
+        }
     }
 
     #[test]

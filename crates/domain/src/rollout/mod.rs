@@ -5,7 +5,7 @@
 //! Worker ── wanted ──► MachineDeployment per pool and zone      [`wanted`], [`zones`], [`replicas`]
 //! MachineDeployment ── deployment::pass ──► MachineSets          [`deployment`], [`scaling`], [`limits`]
 //! MachineSet ── machine_set::pass ──► Machines                   [`machine_set`], [`safety`]
-//! Machine ── machine::step ──► VM, Node                          [`machine`], [`node`], [`timing`]
+//! Machine ── machine::step ──► VM, Node                          [`machine`], [`node`], [`preservation`], [`timing`]
 //! ```
 //!
 //! Every pass is a function of what is observed to what is to be written: it says what it changes, or what it waits
@@ -24,6 +24,7 @@ pub mod machine;
 pub mod machine_set;
 pub mod names;
 pub mod node;
+pub mod preservation;
 pub mod replicas;
 pub mod safety;
 pub mod scaling;

@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 
 use crate::release::Release;
 
-use super::zones::{Share, distribute, suffixes};
+use super::preservation::PRESERVED;
+use super::zones::{Share, distribute, part, suffixes};
 use crate::worker_pool::{HashInputs, UpdateStrategy};
 
 /// One MachineDeployment that a Worker wants: a pool, or a zone of one.
@@ -35,6 +36,10 @@ pub struct Wanted<'a> {
     pub zone: &'a str,
     /// The pool's part that falls to the zone.
     pub share: Share,
+    /// Maximum number of its failed machines that are preserved without a user's request.
+    auto_preserve_max: i32,
+    /// Release of the extension library.
+    release: Release,
 }
 
 /// What the simulated providers write into a MachineClass's `providerSpec`, and read from it when a VM boots.
@@ -59,10 +64,15 @@ pub fn machine_deployments<'a>(worker: &'a Worker, shoot: &Shoot, release: Relea
         let inputs = HashInputs::of_extension_pool(shoot, pool);
         let hash = inputs.machine_class_hash(pool.node_agent_secret_name.as_deref(), release);
         let shares = distribute(pool.minimum, pool.maximum, &pool.max_surge, &pool.max_unavailable, pool.zones.len());
+        let settings = pool.machine_controller_manager.as_ref().filter(|_| PRESERVED.contain(release));
+        let preserved = settings.and_then(|it| it.auto_preserve_failed_machine_max).unwrap_or_default();
+        let zones = i32::try_from(shares.len()).unwrap_or(i32::MAX);
         for (index, (share, suffix)) in shares.into_iter().zip(suffixes(pool.zones.len())).enumerate() {
             let zone = pool.zones.get(index).map_or("", String::as_str);
             let name = format!("{}-{}{suffix}", worker.metadata.namespace, pool.name);
-            wanted.push(Wanted { class_name: format!("{name}-{hash}"), name, worker, pool, zone, share });
+            let auto_preserve_max = part(preserved, zones, i32::try_from(index).unwrap_or(i32::MAX));
+            let class_name = format!("{name}-{hash}");
+            wanted.push(Wanted { class_name, name, worker, pool, zone, share, auto_preserve_max, release });
         }
     }
     wanted
@@ -111,6 +121,7 @@ impl Wanted<'_> {
             strategy: self.strategy(strategy),
             min_ready_seconds: 500,
             revision_history_limit: Some(0),
+            auto_preserve_failed_machine_max: self.auto_preserve_max,
             ..deployment.spec
         };
         deployment
@@ -145,6 +156,7 @@ impl Wanted<'_> {
             node_conditions,
             in_place_update_timeout,
             disable_health_timeout,
+            machine_preserve_timeout,
             ..
         } = settings;
         let mut node_template = NodeTemplateSpec::default();
@@ -158,6 +170,7 @@ impl Wanted<'_> {
             health_timeout: machine_health_timeout,
             creation_timeout: machine_creation_timeout,
             in_place_update_timeout,
+            machine_preserve_timeout: machine_preserve_timeout.filter(|_| PRESERVED.contain(self.release)),
             disable_health_timeout,
             max_evict_retries,
             node_conditions: (!node_conditions.is_empty()).then(|| node_conditions.join(",")),
@@ -272,6 +285,28 @@ mod tests {
         let names: Vec<_> = wanted.iter().map(|wanted| (wanted.name.as_str(), wanted.zone)).collect();
         assert_eq!(names, [("shoot--demo--local-w-z1", "a"), ("shoot--demo--local-w-z2", "b")]);
         assert_eq!((wanted[0].share.minimum, wanted[1].share.maximum), (2, 2));
+    }
+
+    #[test]
+    fn preservation_reaches_machine_deployments_since_147() {
+        let mut worker = worker(&["a", "b"]);
+        let settings = MachineControllerManagerSettings {
+            auto_preserve_failed_machine_max: Some(3),
+            machine_preserve_timeout: Some(apimachinery::meta::Duration::from_minutes(5)),
+            ..MachineControllerManagerSettings::default()
+        };
+        worker.spec.pools[0].machine_controller_manager = Some(settings);
+        for (release, expected) in [(146, [(0, false), (0, false)]), (147, [(2, true), (1, true)])] {
+            let wanted = machine_deployments(&worker, &Shoot::default(), Release(release));
+            let found: Vec<(i32, bool)> = wanted
+                .iter()
+                .map(|wanted| wanted.machine_deployment(None, 1).spec)
+                .map(|spec| {
+                    (spec.auto_preserve_failed_machine_max, spec.template.spec.machine_preserve_timeout.is_some())
+                })
+                .collect();
+            assert_eq!(found, expected, "{release}");
+        }
     }
 
     #[test]

@@ -7,6 +7,8 @@ use api::constants::label;
 use api::extensions::WorkerPool;
 use api::machine::{MachineDeployment, MachineSet};
 
+use super::preservation::PRESERVED;
+use crate::release::Release;
 use crate::worker_pool::UpdateStrategy;
 
 /// A MachineDeployment that is waited for, with its MachineSets.
@@ -33,14 +35,15 @@ pub enum Wait {
     Failed(String),
 }
 
-/// Judges all MachineDeployments that a Worker wants.
+/// Judges all MachineDeployments that a Worker wants, by the rules of the extension library's release.
 ///
 /// Unlike upstream: a MachineDeployment with fewer machines than it wants is waited for, whatever its conditions say. One
 /// that wakes up, and may miss as many machines as it wants, is `Available` before its first machine is made; upstream
 /// asks only every 5 seconds, when machine-controller-manager has counted.
 /// Source: extensions/pkg/controller/worker/genericactuator/actuator_reconcile.go (`waitUntilWantedMachineDeploymentsAvailable`),
-/// pkg/utils/kubernetes/health/machinedeployment.go @ v1.120.0.
-pub fn wait(wanted: &[Awaited<'_>], hibernated: bool) -> Wait {
+/// pkg/utils/kubernetes/health/machinedeployment.go @ v1.120.0, v1.148.0.
+pub fn wait(wanted: &[Awaited<'_>], hibernated: bool, release: Release) -> Wait {
+    let mut preserved = 0;
     let (mut awake, mut unavailable, mut updated, mut desired, mut available, mut healthy) = (0, 0, 0, 0, 0, 0);
     let mut missing_set = None;
     let mut is_short = false;
@@ -64,6 +67,7 @@ pub fn wait(wanted: &[Awaited<'_>], hibernated: bool) -> Wait {
         available += status.available_replicas;
         unavailable += status.unavailable_replicas;
         updated += status.updated_replicas;
+        preserved += status.preserved_failed_replicas;
         if is_updated_by_hand(deployment) {
             // A user updates them at any time: they count as done.
             let old = awaited.sets.iter().filter(|set| set.spec.template.spec.class.name != awaited.class_name);
@@ -88,13 +92,17 @@ pub fn wait(wanted: &[Awaited<'_>], hibernated: bool) -> Wait {
     if selected > 0 {
         return Wait::Waiting(format!("Waiting until {selected} old machines are updated..."));
     }
-    if unavailable == 0 && updated == awake && healthy == wanted.len() && !is_short {
+    // Machines that are preserved although they failed are not waited for.
+    let is_missing_none = unavailable == 0 || (preserved > 0 && unavailable <= preserved);
+    if is_missing_none && updated == awake && healthy == wanted.len() && !is_short {
         return Wait::Ready;
     }
+    let preserved =
+        if PRESERVED.contain(release) { format!("{preserved} preserved failed machine(s), ") } else { String::new() };
     Wait::Waiting(format!(
         "Waiting until machines are available ({available}/{desired} desired machine(s) available, \
-         {updated}/{desired} machine(s) updated, {unavailable} machine(s) pending, {healthy}/{} machinedeployments \
-         available)...",
+         {updated}/{desired} machine(s) updated, {unavailable} machine(s) pending, {preserved}{healthy}/{} \
+         machinedeployments available)...",
         wanted.len()
     ))
 }
@@ -152,6 +160,7 @@ mod tests {
     use apimachinery::meta::ObjectMeta;
 
     use super::*;
+    use crate::release::{DOCUMENTED, NEWEST};
 
     fn deployment(replicas: i32, available: i32, updated: i32) -> MachineDeployment {
         let mut deployment = MachineDeployment { metadata: ObjectMeta::named("ns", "md"), ..Default::default() };
@@ -175,7 +184,7 @@ mod tests {
         let mut set = MachineSet::default();
         set.spec.template.spec.class.name = class_of_set.into();
         let awaited = Awaited { deployment, class_name: "class", sets: &[&set], selected: 0 };
-        assert_eq!(&wait(&[awaited], hibernated), expected);
+        assert_eq!(&wait(&[awaited], hibernated, DOCUMENTED), expected);
     }
 
     #[test]
@@ -210,6 +219,25 @@ mod tests {
         );
     }
 
+    #[test]
+    fn machines_that_are_preserved_are_not_waited_for() {
+        for (available, preserved, is_ready) in [(3, 0, true), (2, 0, false), (2, 1, true), (1, 1, false), (1, 2, true)]
+        {
+            let mut deployment = deployment(3, available, 3);
+            deployment.status.preserved_failed_replicas = preserved;
+            let mut set = MachineSet::default();
+            set.spec.template.spec.class.name = "class".into();
+            let awaited = Awaited { deployment: &deployment, class_name: "class", sets: &[&set], selected: 0 };
+            let found = wait(&[awaited], false, NEWEST);
+            let text = format!(
+                "Waiting until machines are available ({available}/3 desired machine(s) available, 3/3 machine(s) updated, {} \
+                 machine(s) pending, {preserved} preserved failed machine(s), 1/1 machinedeployments available)...",
+                3 - available
+            );
+            assert_eq!(found, if is_ready { Wait::Ready } else { Wait::Waiting(text) }, "{available} {preserved}");
+        }
+    }
+
     /// Machines that somebody has to select do not hold their Worker up; those that are updated by themselves do.
     #[test]
     fn machines_that_are_updated_by_hand_are_not_waited_for() {
@@ -229,10 +257,10 @@ mod tests {
                 deployment.spec.strategy.in_place_update = Some(strategy);
             }
             let awaited = Awaited { deployment: &deployment, class_name: "class", sets: &[&new, &old], selected: 0 };
-            assert_eq!(wait(&[awaited], false) == Wait::Ready, is_ready, "{orchestration} {available}");
+            assert_eq!(wait(&[awaited], false, DOCUMENTED) == Wait::Ready, is_ready, "{orchestration} {available}");
             if is_ready {
                 let waits = Wait::Waiting("Waiting until 2 old machines are updated...".to_owned());
-                assert_eq!(wait(&[Awaited { selected: 2, ..awaited }], false), waits);
+                assert_eq!(wait(&[Awaited { selected: 2, ..awaited }], false, DOCUMENTED), waits);
             }
         }
     }

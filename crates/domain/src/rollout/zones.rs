@@ -88,7 +88,8 @@ pub fn moves(old: &Worker, new: &Worker) -> Moves {
     }
 }
 
-const fn part(total: i32, zones: i32, index: i32) -> i32 {
+/// Part of a number of a pool that falls to a zone; the first zones get what does not divide evenly.
+pub const fn part(total: i32, zones: i32, index: i32) -> i32 {
     total.div_euclid(zones) + if index < total.rem_euclid(zones) { 1 } else { 0 }
 }
 

@@ -19,7 +19,7 @@ use api::core_v1::ControllerDeployment;
 
 use super::start_up::{Candidate, Decision, judge};
 use super::{Component, GardenerVersion, Instance, Landscape};
-use crate::garden::seed_cluster::PROVIDER_LOCAL;
+use crate::garden::components::Program;
 use crate::profile::Profile;
 
 /// Reason of condition `Valid` of a ControllerInstallation whose extension has a library that is too new.
@@ -32,7 +32,7 @@ const DEPLOYMENT_PREFIX: &str = "gardener-extension-";
 /// library.
 pub fn of_component(deployment: &str) -> Option<&str> {
     let name = deployment.strip_prefix(DEPLOYMENT_PREFIX)?;
-    (deployment == PROVIDER_LOCAL).then_some(name)
+    (deployment == Program::ProviderLocal.name()).then_some(name)
 }
 
 /// Deployment of an extension that is released with Gardener; `None` for any other extension.

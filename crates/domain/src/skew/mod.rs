@@ -4,7 +4,7 @@
 //! A [`Landscape`] is the versions that run; [`violations`] judges it as it is, [`transition::check`] judges one step,
 //! [`start_up`] what a component that starts is told, [`running`] what one that runs finds, [`enforcement`] what comes of it,
 //! [`allowed`] who may run beside some gardener-apiservers, [`high_water`] remembers what ran, [`lease`] reads what
-//! runs from Leases, [`notes`] says what is legal and still unwise, [`releases`]
+//! runs from Leases, which [`registration`] makes, [`notes`] says what is legal and still unwise, [`releases`]
 //! what a release of Gardener knows: Kubernetes versions, its own feature gates, its date. Nothing here knows a process or
 //! an address, and nobody is refused for what was wrong before: a landscape that is out of skew can be healed step
 //! by step.
@@ -28,6 +28,7 @@ pub mod high_water;
 pub mod lease;
 pub mod library;
 pub mod notes;
+pub mod registration;
 pub mod releases;
 pub mod running;
 #[cfg(test)]
@@ -38,6 +39,7 @@ pub mod transition;
 use std::cmp::Ordering;
 use std::fmt;
 
+use crate::garden::components::Program;
 use crate::release::{self, Release};
 
 use crate::profile::Profile;
@@ -177,16 +179,24 @@ impl Component {
         Self::Extension,
     ];
 
-    /// The name of its binary; `extension` for an extension.
+    /// Row in the table of components; None: an extension.
+    pub const fn program(self) -> Option<Program> {
+        Some(match self {
+            Self::Apiserver => Program::Apiserver,
+            Self::ControllerManager => Program::ControllerManager,
+            Self::Scheduler => Program::Scheduler,
+            Self::AdmissionController => Program::AdmissionController,
+            Self::Gardenlet => Program::Gardenlet,
+            Self::Operator => Program::Operator,
+            Self::Extension => return None,
+        })
+    }
+
+    /// Name of its binary; `extension` for an extension.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Apiserver => "gardener-apiserver",
-            Self::ControllerManager => "gardener-controller-manager",
-            Self::Scheduler => "gardener-scheduler",
-            Self::AdmissionController => "gardener-admission-controller",
-            Self::Gardenlet => "gardenlet",
-            Self::Operator => "gardener-operator",
-            Self::Extension => "extension",
+        match self.program() {
+            Some(program) => program.name(),
+            None => "extension",
         }
     }
 

@@ -96,6 +96,36 @@ fn over_several_minors_gardenlets_go_as_seldom_as_they_may() {
     );
 }
 
+/// Extensions are the last steps, the one with the oldest library first, and hold up no other component.
+#[test]
+fn several_extensions_follow_the_last_gardenlet() {
+    let start = landscape(
+        &[
+            (API, "", "1.37.0"),
+            (LET, "a", "1.37.0"),
+            (LET, "b", "1.37.0"),
+            (EXT, "x", "1.35.2"),
+            (EXT, "y", "1.37.0"),
+            (EXT, "z", "1.36.0"),
+        ],
+        None,
+    );
+    let extensions = |to: &str| format!("extension x {to}, extension z {to}, extension y {to}");
+    assert_eq!(
+        steps(&start, "1.38.0", Profile::Documents),
+        format!("apiserver 1.38.0, gardenlet a 1.38.0, gardenlet b 1.38.0, {}", extensions("1.38.0"))
+    );
+    assert_eq!(
+        steps(&start, "1.39.1", Profile::Documents),
+        format!(
+            "apiserver 1.38.0, gardenlet a 1.38.0, gardenlet b 1.38.0, apiserver 1.39.1, gardenlet a 1.39.1, gardenlet b \
+             1.39.1, {}",
+            extensions("1.39.1")
+        ),
+        "an extension skips the minors between"
+    );
+}
+
 /// What leads back to a legal landscape stands before the bar.
 #[test]
 fn the_way_back_to_a_legal_landscape_comes_first() {

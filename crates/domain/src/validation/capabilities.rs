@@ -10,13 +10,11 @@ use api::core::{CapabilityDefinition, CloudProfileSpec, MachineImageVersion, Mac
 use apimachinery::field::{FieldError, Path};
 
 use super::Errors;
-use super::meta::qualified_name;
+use super::common::unprefixed_name_problems;
 use super::shoot::Gates;
 use crate::capabilities::{ARCHITECTURE, ARCHITECTURES, Capabilities, field_names, flavors, registered, values_of};
 use crate::release::Releases;
 
-/// Names and values have to be qualified names.
-const NAMES_ARE_QUALIFIED: Releases = Releases::since(125);
 /// A machine type of a profile with capabilities may leave out both forms of its architecture.
 const ARCHITECTURE_OF_TYPE_IS_OPTIONAL: Releases = Releases::since(126);
 /// The field of a machine type, and not its capability, is named in a conflict of architectures.
@@ -88,13 +86,7 @@ pub(super) fn definitions(errors: &mut Errors, spec: &CloudProfileSpec, gates: G
 }
 
 fn unprefixed_name(errors: &mut Errors, text: &str, what: &str, gates: Gates, path: &Path) {
-    if !NAMES_ARE_QUALIFIED.contain(gates.release) {
-        return;
-    }
-    let mut problems = qualified_name(text);
-    if problems.is_empty() && text.contains('/') {
-        problems.push(format!("name '{text}' must not contain a prefix"));
-    }
+    let problems = unprefixed_name_problems(text, gates);
     if !problems.is_empty() {
         let problem = format!("capability {what} must be qualified name: {}", problems.join(", "));
         errors.push(FieldError::invalid(path, text, &problem));

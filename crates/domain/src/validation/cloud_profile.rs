@@ -153,7 +153,7 @@ fn spec(errors: &mut Errors, spec: &CloudProfileSpec, old: Option<&CloudProfileS
     if !is_first {
         capabilities::definitions(errors, spec, rules.gates, &path);
     }
-    volume_types(errors, &spec.volume_types, &path.child("volumeTypes"));
+    volume_types(errors, &spec.volume_types, rules.gates, &path.child("volumeTypes"));
     regions(errors, &spec.regions, &path.child("regions"));
     bastion(errors, spec, rules.at, &path.child("bastion"));
     limits(errors, spec.limits.as_ref(), &path.child("limits"));
@@ -240,6 +240,8 @@ fn each_machine_type(
         let name = path.child("name");
         if machine_type.name.is_empty() {
             errors.push(FieldError::required(&name, "must provide a name"));
+        } else {
+            common::unprefixed_name(errors, &machine_type.name, "machine type name", gates, &name);
         }
         if !names.insert(&machine_type.name) {
             errors.push(FieldError::duplicate(&name, &machine_type.name));
@@ -266,20 +268,25 @@ fn each_machine_type(
     }
 }
 
-fn volume_types(errors: &mut Errors, types: &[VolumeType], path: &Path) {
+fn volume_types(errors: &mut Errors, types: &[VolumeType], gates: Gates, path: &Path) {
     let mut names = BTreeSet::new();
     for (index, volume_type) in types.iter().enumerate() {
         let path = path.index(index);
         let name = path.child("name");
         if volume_type.name.is_empty() {
             errors.push(FieldError::required(&name, "must provide a name"));
+        } else {
+            common::unprefixed_name(errors, &volume_type.name, "volume type name", gates, &name);
         }
         if !names.insert(&volume_type.name) {
             errors.push(FieldError::duplicate(&name, &volume_type.name));
             break;
         }
+        let class = path.child("class");
         if volume_type.class.is_empty() {
-            errors.push(FieldError::required(&path.child("class"), "must provide a class"));
+            errors.push(FieldError::required(&class, "must provide a class"));
+        } else {
+            common::unprefixed_name(errors, &volume_type.class, "volume class", gates, &class);
         }
         if let Some(size) = &volume_type.min_size {
             meta::quantity(errors, size, &path.child("minSize"));
@@ -407,7 +414,7 @@ pub fn namespaced_cloud_profile(profile: &NamespacedCloudProfile, gates: Gates) 
         kubernetes_versions(&mut errors, &kubernetes.versions, gates, &path);
     }
     images::each(&mut errors, &spec.machine_images, true, &[], gates, &path.child("machineImages"));
-    volume_types(&mut errors, &spec.volume_types, &path.child("volumeTypes"));
+    volume_types(&mut errors, &spec.volume_types, gates, &path.child("volumeTypes"));
     each_machine_type(&mut errors, &spec.machine_types, &[], gates, &path.child("machineTypes"));
     common::ca_bundle(&mut errors, spec.ca_bundle.as_deref(), &path.child("caBundle"));
     limits(&mut errors, spec.limits.as_ref(), &path.child("limits"));
@@ -455,7 +462,7 @@ pub fn merged_spec(spec: &CloudProfileSpec, gates: Gates, now: DateTime<Utc>, pa
     if !spec.machine_types.is_empty() {
         machine_types(&mut errors, &spec.machine_types, registered, gates, &path.child("machineTypes"));
     }
-    volume_types(&mut errors, &spec.volume_types, &path.child("volumeTypes"));
+    volume_types(&mut errors, &spec.volume_types, gates, &path.child("volumeTypes"));
     errors
 }
 
@@ -514,6 +521,37 @@ mod tests {
             ],
         );
         check(&profile(|_| {}), &[]);
+    }
+
+    #[test]
+    fn names_are_qualified_since_125() {
+        let changed = profile(|profile| {
+            profile.spec.machine_types[0].name = "a/small".to_owned();
+            profile.spec.machine_images[0].name = "my os".to_owned();
+            profile.spec.volume_types =
+                vec![VolumeType { name: "-fast".to_owned(), class: "a/b".to_owned(), ..VolumeType::default() }];
+        });
+        let shape = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+                     alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+                     '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+        let expected = [
+            format!(
+                "spec.machineImages[0].name: Invalid value: \"my os\": machine image name must be a qualified name: [{shape}]"
+            ),
+            "spec.machineTypes[0].name: Invalid value: \"a/small\": machine type name must be a qualified name: [name \
+             'a/small' must not contain a prefix]"
+                .to_owned(),
+            format!("spec.volumeTypes[0].name: Invalid value: \"-fast\": volume type name must be a qualified name: [{shape}]"),
+            "spec.volumeTypes[0].class: Invalid value: \"a/b\": volume class must be a qualified name: [name 'a/b' must not \
+             contain a prefix]"
+                .to_owned(),
+        ];
+        for (release, expected) in [(124, &[][..]), (125, &expected), (149, &expected)] {
+            let gates = Gates { release: crate::release::Release(release), ..Gates::default() };
+            let errors = cloud_profile(&changed, Profile::Documents, gates, NOW.parse().unwrap());
+            let found: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            assert_eq!(found, expected, "{release}");
+        }
     }
 
     #[test]

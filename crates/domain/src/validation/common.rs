@@ -9,7 +9,35 @@ use api::kubernetes::core::ObjectReference;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::{Duration, IntOrString};
 
+use super::shoot::Gates;
 use super::{Errors, meta};
+use crate::release::Releases;
+
+/// Names in a CloudProfile have to be qualified names without a prefix.
+const NAMES_ARE_QUALIFIED: Releases = Releases::since(125);
+
+/// Problems of a name that has to be a qualified name without a prefix; none in releases that do not ask for it.
+///
+/// Source: pkg/apis/core/validation/utils.go (`validateUnprefixedQualifiedName`) @ v1.125.0.
+pub fn unprefixed_name_problems(name: &str, gates: Gates) -> Vec<String> {
+    if !NAMES_ARE_QUALIFIED.contain(gates.release) {
+        return Vec::new();
+    }
+    let problems = meta::qualified_name(name);
+    if problems.is_empty() && name.contains('/') {
+        return vec![format!("name '{name}' must not contain a prefix")];
+    }
+    problems
+}
+
+/// Rule for a name in a CloudProfile; `what` it names.
+pub fn unprefixed_name(errors: &mut Errors, name: &str, what: &str, gates: Gates, path: &Path) {
+    let problems = unprefixed_name_problems(name, gates);
+    if !problems.is_empty() {
+        let text = format!("{what} must be a qualified name: [{}]", problems.join(" "));
+        errors.push(FieldError::invalid(path, name, &text));
+    }
+}
 
 /// `metadata.name` must not contain two hyphens in a row: they separate the parts of a technical ID.
 pub fn consecutive_hyphens(errors: &mut Errors, name: &str) {

@@ -11,29 +11,34 @@ use serde::Serialize;
 use super::Errors;
 use super::common::one_of;
 use super::meta::{self, NameRule, immutable, object_meta, object_meta_update};
+use crate::release::{Release, Releases};
 
-/// Kinds of extensions, sorted.
-pub const EXTENSION_KINDS: [&str; 11] = [
-    "BackupBucket",
-    "BackupEntry",
-    "Bastion",
-    "ContainerRuntime",
-    "ControlPlane",
-    "DNSRecord",
-    "Extension",
-    "Infrastructure",
-    "Network",
-    "OperatingSystemConfig",
-    "Worker",
+/// Kind of the exposures of self-hosted Shoots.
+const EXPOSURE: &str = "SelfHostedShootExposure";
+
+/// Kinds of extensions, sorted, and the releases that have them.
+const EXTENSION_KINDS: [(&str, Releases); 12] = [
+    ("BackupBucket", Releases::ALL),
+    ("BackupEntry", Releases::ALL),
+    ("Bastion", Releases::ALL),
+    ("ContainerRuntime", Releases::ALL),
+    ("ControlPlane", Releases::ALL),
+    ("DNSRecord", Releases::ALL),
+    ("Extension", Releases::ALL),
+    ("Infrastructure", Releases::ALL),
+    ("Network", Releases::ALL),
+    ("OperatingSystemConfig", Releases::ALL),
+    (EXPOSURE, Releases::since(138)),
+    ("Worker", Releases::ALL),
 ];
 
-/// A new ControllerRegistration.
-pub fn controller_registration(registration: &ControllerRegistration) -> Errors {
+/// Checks a new ControllerRegistration by the rules of a release.
+pub fn controller_registration(registration: &ControllerRegistration, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &registration.metadata, false, NameRule::Label, &Path::new("metadata"));
     let spec = &registration.spec;
     let path = Path::new("spec");
-    controller_resources(&mut errors, &spec.resources, &path.child("resources"));
+    controller_resources(&mut errors, &spec.resources, &path.child("resources"), release);
     let Some(deployment) = &spec.deployment else { return errors };
     let path = path.child("deployment");
     if let Some(policy) = &deployment.policy {
@@ -59,8 +64,12 @@ pub fn controller_registration(registration: &ControllerRegistration) -> Errors 
     errors
 }
 
-/// A changed ControllerRegistration.
-pub fn controller_registration_update(new: &ControllerRegistration, old: &ControllerRegistration) -> Errors {
+/// Checks a changed ControllerRegistration by the rules of a release.
+pub fn controller_registration_update(
+    new: &ControllerRegistration,
+    old: &ControllerRegistration,
+    release: Release,
+) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
     let path = Path::new("spec");
@@ -73,7 +82,7 @@ pub fn controller_registration_update(new: &ControllerRegistration, old: &Contro
             }
         }
     }
-    errors.extend(controller_registration(new));
+    errors.extend(controller_registration(new, release));
     errors
 }
 
@@ -86,20 +95,26 @@ fn frozen<T: PartialEq + Serialize>(errors: &mut Errors, deleting: bool, new: &T
     changed
 }
 
-fn controller_resources(errors: &mut Errors, resources: &[ControllerResource], path: &Path) {
+fn controller_resources(errors: &mut Errors, resources: &[ControllerResource], path: &Path, release: Release) {
+    let kinds = EXTENSION_KINDS.iter().filter(|(_, releases)| releases.contain(release)).map(|(kind, _)| *kind);
+    let kinds: Vec<&str> = kinds.collect();
     let mut last_type_of_kind = BTreeMap::new();
     for (index, resource) in resources.iter().enumerate() {
         let path = path.index(index);
         if resource.kind.is_empty() {
             errors.push(FieldError::required(&path.child("kind"), "field is required"));
         }
-        one_of(errors, &resource.kind, &EXTENSION_KINDS, &path.child("kind"));
+        one_of(errors, &resource.kind, &kinds, &path.child("kind"));
         if resource.r#type.is_empty() {
             errors.push(FieldError::required(&path.child("type"), "field is required"));
         }
         // Only a repetition of the kind's last type is found, as upstream does.
         if last_type_of_kind.insert(&resource.kind, &resource.r#type) == Some(&resource.r#type) {
             errors.push(FieldError::duplicate(&path, format!("{}/{}", resource.kind, resource.r#type)));
+        }
+        if resource.kind != EXPOSURE && resource.continuous_endpoint_update.is_some() {
+            let text = format!("field must not be set when kind != {EXPOSURE}");
+            errors.push(FieldError::forbidden(&path.child("continuousEndpointUpdate"), &text));
         }
         if resource.kind == "Extension" {
             extension_fields(errors, resource, &path);
@@ -224,34 +239,138 @@ fn helm(errors: &mut Errors, has_chart: bool, repository: Option<&core_v1::OCIRe
     }
 }
 
-/// A new ControllerInstallation.
-pub fn controller_installation(installation: &ControllerInstallation) -> Errors {
+/// A ControllerInstallation belongs to a Seed or to a self-hosted Shoot; before, to a Seed.
+const INSTALLATION_OF_SHOOT: Releases = Releases::since(138);
+/// A ControllerInstallation belongs to one of both only.
+const INSTALLATION_OF_ONE: Releases = Releases::between(138, 143);
+
+/// Checks a new ControllerInstallation by the rules of a release.
+pub fn controller_installation(installation: &ControllerInstallation, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &installation.metadata, false, NameRule::Label, &Path::new("metadata"));
     let path = Path::new("spec");
-    if installation.spec.registration_ref.name.is_empty() {
-        errors.push(FieldError::required(&path.child("registrationRef").child("name"), "field is required"));
+    required(&mut errors, &path.child("registrationRef").child("name"), &installation.spec.registration_ref.name);
+    let (seed, shoot) = (&installation.spec.seed_ref, &installation.spec.shoot_ref);
+    let seed_path = path.child("seedRef");
+    if !INSTALLATION_OF_SHOOT.contain(release) {
+        required(&mut errors, &seed_path.child("name"), seed.as_ref().map_or("", |seed| &seed.name));
+        return errors;
     }
-    if seed_name(installation).is_empty() {
-        errors.push(FieldError::required(&path.child("seedRef").child("name"), "field is required"));
+    if seed.is_some() && shoot.is_some() && INSTALLATION_OF_ONE.contain(release) {
+        errors.push(FieldError::forbidden(&seed_path, "cannot set both seedRef and shootRef"));
+        return errors;
+    }
+    if let Some(seed) = seed {
+        required(&mut errors, &seed_path.child("name"), &seed.name);
+    }
+    if let Some(shoot) = shoot {
+        required(&mut errors, &path.child("shootRef").child("name"), &shoot.name);
+        required(&mut errors, &path.child("shootRef").child("namespace"), &shoot.namespace);
+    }
+    if seed.is_none() && shoot.is_none() {
+        errors.push(FieldError::forbidden(&seed_path, "either seedRef or shootRef must be set"));
     }
     errors
 }
 
-fn seed_name(installation: &ControllerInstallation) -> &str {
-    installation.spec.seed_ref.as_ref().map_or("", |reference| &reference.name)
+/// Refuses an empty text.
+fn required(errors: &mut Errors, path: &Path, value: &str) {
+    if value.is_empty() {
+        errors.push(FieldError::required(path, "field is required"));
+    }
 }
 
-/// A changed ControllerInstallation.
-pub fn controller_installation_update(new: &ControllerInstallation, old: &ControllerInstallation) -> Errors {
+/// Checks a changed ControllerInstallation by the rules of a release.
+pub fn controller_installation_update(
+    new: &ControllerInstallation,
+    old: &ControllerInstallation,
+    release: Release,
+) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
     let path = Path::new("spec");
     if !frozen(&mut errors, new.metadata.is_being_deleted(), &new.spec, &old.spec, &path) {
         let (name, before) = (&new.spec.registration_ref.name, &old.spec.registration_ref.name);
         immutable(&mut errors, name, before, &path.child("registrationRef").child("name"));
-        immutable(&mut errors, &seed_name(new), &seed_name(old), &path.child("seedRef").child("name"));
+        match (&new.spec.seed_ref, &old.spec.seed_ref, path.child("seedRef")) {
+            (Some(new), Some(old), path) => immutable(&mut errors, &new.name, &old.name, &path.child("name")),
+            (new, old, path) => immutable(&mut errors, new, old, &path),
+        }
+        match (&new.spec.shoot_ref, &old.spec.shoot_ref, path.child("shootRef")) {
+            (Some(new), Some(old), path) => {
+                immutable(&mut errors, &new.name, &old.name, &path.child("name"));
+                immutable(&mut errors, &new.namespace, &old.namespace, &path.child("namespace"));
+            }
+            (new, old, path) => immutable(&mut errors, new, old, &path),
+        }
     }
-    errors.extend(controller_installation(new));
+    errors.extend(controller_installation(new, release));
     errors
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn installation(seed: &Value, shoot: &Value) -> ControllerInstallation {
+        let spec = json!({ "registrationRef": { "name": "r" }, "seedRef": seed, "shootRef": shoot });
+        serde_json::from_value(json!({ "metadata": { "name": "i", "resourceVersion": "1" }, "spec": spec }))
+            .expect("an object")
+    }
+
+    #[test]
+    fn kinds_of_extensions_follow_the_release() {
+        let registration = |kind: &str| -> ControllerRegistration {
+            let resources = json!([{ "kind": kind, "type": "x", "continuousEndpointUpdate": true }]);
+            serde_json::from_value(json!({ "metadata": { "name": "r" }, "spec": { "resources": resources } }))
+                .expect("one")
+        };
+        let found = |kind: &str, release: u16| -> Vec<String> {
+            let errors = controller_registration(&registration(kind), Release(release));
+            errors
+                .iter()
+                .map(|error| format!("{} {}", error.field, error.body.split(':').next().unwrap_or("")))
+                .collect()
+        };
+        assert_eq!(found(EXPOSURE, 137), ["spec.resources[0].kind Unsupported value"]);
+        assert_eq!(found(EXPOSURE, 138), [""; 0]);
+        assert_eq!(found("Worker", 149), ["spec.resources[0].continuousEndpointUpdate Forbidden"]);
+    }
+
+    #[test]
+    fn installations_belong_to_a_seed_or_a_shoot_by_release() {
+        let (none, seed, shoot) = (Value::Null, json!({"name": "s"}), json!({"name": "s", "namespace": "n"}));
+        let (unnamed, either) =
+            ("spec.seedRef.name: Required value: field is required", "either seedRef or shootRef must be set");
+        let either = format!("spec.seedRef: Forbidden: {either}");
+        let both = "spec.seedRef: Forbidden: cannot set both seedRef and shootRef";
+        let namespace = "spec.shootRef.namespace: Required value: field is required";
+        for (release, seed, shoot, expected) in [
+            (120, &seed, &none, &[][..]),
+            (120, &none, &shoot, &[unnamed]),
+            (137, &none, &none, &[unnamed]),
+            (138, &none, &none, &[&*either]),
+            (138, &none, &shoot, &[]),
+            (138, &none, &json!({"name": "s"}), &[namespace]),
+            (138, &json!({}), &none, &[unnamed]),
+            (142, &seed, &shoot, &[both]),
+            (143, &seed, &shoot, &[]),
+            (149, &json!({}), &json!({"name": "s"}), &[unnamed, namespace]),
+        ] {
+            let found = controller_installation(&installation(seed, shoot), Release(release));
+            assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), expected, "{release} {seed} {shoot}");
+        }
+        let changed = |new: &ControllerInstallation, old: &ControllerInstallation| -> Vec<String> {
+            let found = controller_installation_update(new, old, Release(149));
+            found.iter().map(|error| error.field.clone()).collect()
+        };
+        let (of_seed, of_shoot) = (installation(&seed, &none), installation(&none, &shoot));
+        assert_eq!(changed(&of_shoot, &of_seed), ["spec.seedRef", "spec.shootRef"]);
+        let other = installation(&none, &json!({"name": "t", "namespace": "m"}));
+        assert_eq!(changed(&other, &of_shoot), ["spec.shootRef.name", "spec.shootRef.namespace"]);
+        assert_eq!(changed(&installation(&json!({"name": "t"}), &none), &of_seed), ["spec.seedRef.name"]);
+        assert_eq!(changed(&of_shoot, &of_shoot), [""; 0]);
+    }
 }

@@ -59,10 +59,10 @@ fn default_image(image: &mut Option<Image>) {
     image.pull_policy.get_or_insert_with(|| if is_latest { "Always" } else { "IfNotPresent" }.to_owned());
 }
 
-/// A new Gardenlet.
-pub fn gardenlet(gardenlet: &Gardenlet) -> Errors {
+/// Checks a new Gardenlet by the rules of a release.
+pub fn gardenlet(gardenlet: &Gardenlet, release: Release) -> Errors {
     let mut errors = without_configuration(gardenlet);
-    errors.extend(configuration::validate(&gardenlet.spec.config, Bootstrap::Given, &config_path()));
+    errors.extend(configuration::validate(&gardenlet.spec.config, Bootstrap::Given, &config_path(), release));
     errors
 }
 
@@ -103,23 +103,24 @@ fn without_configuration(gardenlet: &Gardenlet) -> Errors {
     errors
 }
 
-/// A changed Gardenlet.
-pub fn gardenlet_update(new: &Gardenlet, old: &Gardenlet) -> Errors {
+/// Checks a changed Gardenlet by the rules of a release.
+pub fn gardenlet_update(new: &Gardenlet, old: &Gardenlet, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
     asked_again(&mut errors, &new.metadata, &old.metadata);
     let (is, was) = (&new.spec.config, &old.spec.config);
-    errors.extend(configuration::validate_update(is, was, &config_path()));
-    errors.extend(if is == was { without_configuration(new) } else { gardenlet(new) });
+    errors.extend(configuration::validate_update(is, was, &config_path(), release));
+    errors.extend(if is == was { without_configuration(new) } else { gardenlet(new, release) });
     errors
 }
 
-/// A new ManagedSeed.
-pub fn managed_seed(seed: &ManagedSeed) -> Errors {
-    judged(seed, true)
+/// Checks a new ManagedSeed by the rules of a release.
+pub fn managed_seed(seed: &ManagedSeed, release: Release) -> Errors {
+    judged(seed, Some(release))
 }
 
-fn judged(seed: &ManagedSeed, with_configuration: bool) -> Errors {
+/// Checks a ManagedSeed; `release`: that of its configuration, `None` if the configuration is not checked.
+fn judged(seed: &ManagedSeed, release: Option<Release>) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &seed.metadata, true, NameRule::Any, &Path::new("metadata"));
     if seed.metadata.namespace != namespace::GARDEN {
@@ -147,9 +148,10 @@ fn judged(seed: &ManagedSeed, with_configuration: bool) -> Errors {
         };
         deployed.validate(&mut errors, &path.child("deployment"));
     }
-    if with_configuration {
+    if let Some(release) = release {
         let GardenletConfig { config, .. } = &seed.spec.gardenlet;
-        errors.extend(configuration::validate(config, bootstrap(&seed.spec.gardenlet), &path.child("config")));
+        let bootstrap = bootstrap(&seed.spec.gardenlet);
+        errors.extend(configuration::validate(config, bootstrap, &path.child("config"), release));
     }
     let known = ["ServiceAccount", "BootstrapToken", "None"];
     if let Some(bootstrap) = seed.spec.gardenlet.bootstrap.as_deref().filter(|it| !known.contains(it)) {
@@ -158,8 +160,8 @@ fn judged(seed: &ManagedSeed, with_configuration: bool) -> Errors {
     errors
 }
 
-/// A changed ManagedSeed.
-pub fn managed_seed_update(new: &ManagedSeed, old: &ManagedSeed) -> Errors {
+/// Checks a changed ManagedSeed by the rules of a release.
+pub fn managed_seed_update(new: &ManagedSeed, old: &ManagedSeed, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
     asked_again(&mut errors, &new.metadata, &old.metadata);
@@ -167,11 +169,11 @@ pub fn managed_seed_update(new: &ManagedSeed, old: &ManagedSeed) -> Errors {
     immutable(&mut errors, &is.shoot, &was.shoot, &path.child("shoot"));
     let path = path.child("gardenlet");
     let (config, held) = (&is.gardenlet.config, &was.gardenlet.config);
-    errors.extend(configuration::validate_update(config, held, &path.child("config")));
+    errors.extend(configuration::validate_update(config, held, &path.child("config"), release));
     immutable(&mut errors, &is.gardenlet.bootstrap, &was.gardenlet.bootstrap, &path.child("bootstrap"));
     let (is, was) = (is.gardenlet.merge_with_parent, was.gardenlet.merge_with_parent);
     immutable(&mut errors, &is, &was, &path.child("mergeWithParent"));
-    errors.extend(judged(new, config != held));
+    errors.extend(judged(new, (config != held).then_some(release)));
     errors
 }
 
@@ -182,14 +184,14 @@ fn bootstrap(gardenlet: &GardenletConfig) -> Bootstrap {
     }
 }
 
-/// Brings the configuration of a Gardenlet into the form in which gardenlet reads it.
-pub fn canonicalize_gardenlet(gardenlet: &mut Gardenlet) {
-    configuration::canonical(&mut gardenlet.spec.config);
+/// Brings the configuration of a Gardenlet into the form of a release of gardener-apiserver.
+pub fn canonicalize_gardenlet(gardenlet: &mut Gardenlet, release: Release) {
+    configuration::canonical(&mut gardenlet.spec.config, release);
 }
 
-/// Brings the configuration of a ManagedSeed into the form in which gardenlet reads it.
-pub fn canonicalize_managed_seed(seed: &mut ManagedSeed) {
-    configuration::canonical(&mut seed.spec.gardenlet.config);
+/// Brings the configuration of a ManagedSeed into the form of a release of gardener-apiserver.
+pub fn canonicalize_managed_seed(seed: &mut ManagedSeed, release: Release) {
+    configuration::canonical(&mut seed.spec.gardenlet.config, release);
 }
 
 /// Validated fields of a gardenlet's deployment.
@@ -269,7 +271,7 @@ mod tests {
 
     #[track_caller]
     fn check(namespace: &str, operation: &str, repository: Value, expected: &[&str]) {
-        let found = gardenlet(&read(tree(namespace, operation, repository)));
+        let found = gardenlet(&read(tree(namespace, operation, repository)), DOCUMENTED);
         assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
     }
 
@@ -301,7 +303,8 @@ mod tests {
         deployment.service_account_name = Some("A".to_owned());
         deployment.image =
             Some(Image { tag: Some(String::new()), pull_policy: Some("Maybe".to_owned()), ..Image::default() });
-        let found: Vec<String> = super::gardenlet(&gardenlet).iter().map(|error| error.field.clone()).collect();
+        let found: Vec<String> =
+            super::gardenlet(&gardenlet, DOCUMENTED).iter().map(|error| error.field.clone()).collect();
         assert_eq!(
             found,
             [
@@ -324,9 +327,9 @@ mod tests {
         let errors = |errors: Errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>();
         let named = || with(json!({ "seedConfig": { "metadata": { "name": "a" } } }));
         let text = ["spec.config.seedConfig.metadata.name: Forbidden: seed name is forbidden"];
-        assert_eq!(errors(gardenlet(&named())), text);
-        assert_eq!(errors(gardenlet_update(&named(), &with(json!({})))), text);
-        assert_eq!(errors(gardenlet_update(&named(), &named())), [""; 0]);
+        assert_eq!(errors(gardenlet(&named(), DOCUMENTED)), text);
+        assert_eq!(errors(gardenlet_update(&named(), &with(json!({})), DOCUMENTED)), text);
+        assert_eq!(errors(gardenlet_update(&named(), &named(), DOCUMENTED)), [""; 0]);
 
         let seed = |config: Value| {
             let tree = json!({
@@ -342,16 +345,16 @@ mod tests {
             "spec.gardenlet.config.gardenClientConnection.kubeconfig: Forbidden: kubeconfig is forbidden if bootstrap \
                      is specified",
         ];
-        assert_eq!(errors(managed_seed(&seed(wrong.clone()))), text);
-        assert_eq!(errors(managed_seed_update(&seed(wrong.clone()), &seed(json!({})))), text);
-        assert_eq!(errors(managed_seed_update(&seed(wrong.clone()), &seed(wrong))), [""; 0]);
+        assert_eq!(errors(managed_seed(&seed(wrong.clone()), DOCUMENTED)), text);
+        assert_eq!(errors(managed_seed_update(&seed(wrong.clone()), &seed(json!({})), DOCUMENTED)), text);
+        assert_eq!(errors(managed_seed_update(&seed(wrong.clone()), &seed(wrong), DOCUMENTED)), [""; 0]);
     }
 
     #[test]
     fn an_operation_is_not_overwritten() {
         let old = read(tree("garden", "renew-kubeconfig", json!({ "ref": "a:b" })));
         let new = read(tree("garden", "force-redeploy", json!({ "ref": "a:b" })));
-        let found: Vec<String> = gardenlet_update(&new, &old).iter().map(ToString::to_string).collect();
+        let found: Vec<String> = gardenlet_update(&new, &old, DOCUMENTED).iter().map(ToString::to_string).collect();
         assert_eq!(
             found,
             ["metadata.annotations[gardener.cloud/operation]: Forbidden: must not overwrite operation \

@@ -7,9 +7,9 @@
 //! Source: pkg/gardenlet/apis/config/v1alpha1/validation, pkg/apis/seedmanagement/{encoding,validation},
 //! k8s.io/component-base/config/validation @ v1.120.0.
 
+use api::configuration::node;
 use api::constants::api_version;
 use api::core::Seed;
-use api::kubernetes::tables;
 use apimachinery::decode;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::{Duration, LabelSelector, Quantity, RawExtension};
@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::common::{invalid_duration, one_of};
 use super::{Errors, meta, seed as seeds};
+use crate::release::Release;
 
 /// Kind of a configuration.
 const KIND: &str = "GardenletConfiguration";
@@ -47,11 +48,11 @@ pub struct Configuration {
     pub unknown: Vec<String>,
 }
 
-/// Reads a configuration; a missing one is empty.
+/// Reads a configuration with the fields of a release; a missing one is empty.
 ///
 /// # Errors
 /// The configuration is of another kind, or a value has a wrong type; the text is upstream's.
-pub fn read(config: &RawExtension) -> Result<Configuration, String> {
+pub fn read(config: &RawExtension, release: Release) -> Result<Configuration, String> {
     let mut tree = config.value();
     if tree.is_null() {
         tree = Value::Object(Map::new());
@@ -62,7 +63,7 @@ pub fn read(config: &RawExtension) -> Result<Configuration, String> {
     if (version.as_str(), kind.as_str()) != (api_version::GARDENLET_CONFIG, KIND) {
         return Err(format!("no kind {kind:?} is registered for version {version:?} in scheme {SCHEME:?}"));
     }
-    let Some(node) = tables::node("gardenlet", KIND) else { return Ok(Configuration { tree, unknown: Vec::new() }) };
+    let Some(node) = node("gardenlet", KIND, release) else { return Ok(Configuration { tree, unknown: Vec::new() }) };
     let mut decoded = decode::tree(tree, &node).map_err(|error| error.message)?;
     decoded.tree["apiVersion"] = json!(version);
     decoded.tree["kind"] = json!(kind);
@@ -83,26 +84,27 @@ pub fn default(config: &mut RawExtension) {
     }
 }
 
-/// Brings the configuration into its stored form: known fields and the kind. An unreadable configuration is unchanged.
-pub fn canonical(config: &mut RawExtension) {
-    if let Ok(Configuration { tree, .. }) = read(config)
+/// Brings the configuration into its stored form: the kind, and the fields of the release of gardener-apiserver. An unreadable
+/// configuration is unchanged.
+pub fn canonical(config: &mut RawExtension, release: Release) {
+    if let Ok(Configuration { tree, .. }) = read(config, release)
         && tree != config.value()
     {
         *config = RawExtension::from(tree);
     }
 }
 
-/// Warnings about unknown fields.
-pub fn warnings(config: &RawExtension, path: &str) -> Vec<String> {
-    let unknown = read(config).map(|read| read.unknown).unwrap_or_default();
+/// Warnings about fields that a release does not have.
+pub fn warnings(config: &RawExtension, path: &str, release: Release) -> Vec<String> {
+    let unknown = read(config, release).map(|read| read.unknown).unwrap_or_default();
     unknown.iter().map(|field| format!("unknown field \"{path}.{field}\"")).collect()
 }
 
 /// All violations of the configuration of an object.
-pub fn validate(config: &RawExtension, bootstrap: Bootstrap, path: &Path) -> Errors {
+pub fn validate(config: &RawExtension, bootstrap: Bootstrap, path: &Path, release: Release) -> Errors {
     let mut errors = Errors::new();
     // Admission has already reported an unreadable configuration.
-    let Ok(Configuration { tree, .. }) = read(config) else { return errors };
+    let Ok(Configuration { tree, .. }) = read(config, release) else { return errors };
     let seed = template(&tree);
     if seed.as_ref().is_some_and(|seed| !seed.metadata.name.is_empty()) {
         let path = path.child("seedConfig").child("metadata").child("name");
@@ -114,8 +116,8 @@ pub fn validate(config: &RawExtension, bootstrap: Bootstrap, path: &Path) -> Err
 }
 
 /// All violations of a change.
-pub fn validate_update(new: &RawExtension, old: &RawExtension, path: &Path) -> Errors {
-    let read = |config: &RawExtension| read(config).ok().and_then(|read| template(&read.tree));
+pub fn validate_update(new: &RawExtension, old: &RawExtension, path: &Path, release: Release) -> Errors {
+    let read = |config: &RawExtension| read(config, release).ok().and_then(|read| template(&read.tree));
     let mut errors = Errors::new();
     if let (Some(new), Some(old)) = (read(new), read(old)) {
         seeds::spec_update(&mut errors, &new.spec, &old.spec, &path.child("seedConfig").child("spec"));
@@ -359,13 +361,13 @@ mod tests {
     /// Asserts the errors of a configuration.
     #[track_caller]
     fn check(tree: Value, bootstrap: Bootstrap, expected: &[&str]) {
-        let found = validate(&RawExtension::from(tree.clone()), bootstrap, &Path::new("c"));
+        let found = validate(&RawExtension::from(tree.clone()), bootstrap, &Path::new("c"), Release::UNION);
         assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), expected, "{tree}");
     }
 
     #[test]
     fn a_configuration_is_read_by_its_kind() {
-        let read = |tree: Value| read(&RawExtension::from(tree)).map(|read| (read.tree, read.unknown));
+        let read = |tree: Value| read(&RawExtension::from(tree), Release::UNION).map(|read| (read.tree, read.unknown));
         let own = json!({"apiVersion": "gardenlet.config.gardener.cloud/v1alpha1", "kind": "GardenletConfiguration"});
         let refused = |text: &str| Err(text.to_owned());
         assert_eq!(read(Value::Null), Ok((own.clone(), Vec::new())));
@@ -387,8 +389,8 @@ mod tests {
     #[test]
     fn stored_configurations_have_their_kind_and_known_fields() {
         let mut config = RawExtension::from(json!({"logLevel": "info", "foo": 1}));
-        assert_eq!(warnings(&config, "spec.config"), ["unknown field \"spec.config.foo\""]);
-        canonical(&mut config);
+        assert_eq!(warnings(&config, "spec.config", Release::UNION), ["unknown field \"spec.config.foo\""]);
+        canonical(&mut config, Release::UNION);
         assert_eq!(
             config.value(),
             json!({
@@ -396,8 +398,30 @@ mod tests {
             })
         );
         let before = config.clone();
-        canonical(&mut config);
+        canonical(&mut config, Release::UNION);
         assert_eq!(config, before);
+    }
+
+    #[test]
+    fn seed_config_has_the_fields_of_the_release() {
+        for (field, value, first, last) in [
+            ("zoneSelection", json!({"mode": "Prefer"}), 139, 149),
+            ("persistentVolumeClaimAutoscaler", json!({"enabled": true}), 145, 149),
+        ] {
+            let given = json!({"seedConfig": {"spec": {"settings": {field: value}}}});
+            for release in [120, first - 1, first, last] {
+                let mut config = RawExtension::from(given.clone());
+                let warned = warnings(&config, "spec.config", Release(release));
+                canonical(&mut config, Release(release));
+                let kept = !config.value()["seedConfig"]["spec"]["settings"][field].is_null();
+                let text = format!("unknown field \"spec.config.seedConfig.spec.settings.{field}\"");
+                let expected = (release >= first, if release >= first { vec![] } else { vec![text] });
+                assert_eq!((kept, warned), expected, "{field} {release}");
+            }
+        }
+        let removed = json!({"seedConfig": {"spec": {"dns": {"provider": {"type": "a", "secretRef": {"name": "b"}}}}}});
+        let unknown = |release: u16| warnings(&RawExtension::from(removed.clone()), "c", Release(release)).len();
+        assert_eq!((unknown(138), unknown(139)), (0, 1));
     }
 
     #[test]
@@ -492,7 +516,7 @@ mod tests {
             ],
         );
         let of = |pods: &str| RawExtension::from(json!({"seedConfig": {"spec": {"networks": {"pods": pods}}}}));
-        let found = validate_update(&of("10.1.0.0/16"), &of("10.2.0.0/16"), &Path::new("c"));
+        let found = validate_update(&of("10.1.0.0/16"), &of("10.2.0.0/16"), &Path::new("c"), Release::UNION);
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert_eq!(found, ["c.seedConfig.spec.networks.pods: Invalid value: \"10.1.0.0/16\": field is immutable"]);
     }

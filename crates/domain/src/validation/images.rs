@@ -7,11 +7,15 @@ use api::core::*;
 use apimachinery::field::{FieldError, Path};
 
 use super::cloud_profile::Rules;
-use super::common::one_of;
+use super::common::{one_of, unprefixed_name};
 use super::meta::invalid_unquoted;
 use super::shoot::Gates;
 use super::{Errors, capabilities, lifecycle};
+use crate::release::Releases;
 use crate::versions::{Constraint, Version};
+
+/// A minimum version for updates in place that cannot be read is the value in the message, not the version that has it.
+const MINIMUM_IS_NAMED: Releases = Releases::since(125);
 
 /// Rules for each image and version by itself; a namespaced profile may name an image without versions.
 ///
@@ -44,6 +48,8 @@ pub(super) fn each(
         }
         if image.name.is_empty() {
             errors.push(FieldError::required(&path.child("name"), "machine image name must not be empty"));
+        } else {
+            unprefixed_name(errors, &image.name, "machine image name", gates, &path.child("name"));
         }
         if image.versions.is_empty() && !may_lack_versions {
             let text = format!("must provide at least one version for the machine image '{}'", image.name);
@@ -81,10 +87,11 @@ fn image_version(
         errors.push(FieldError::invalid(&text_path, &version.version, text));
     }
     let minimum = version.in_place_updates.as_ref().and_then(|updates| updates.min_version_for_update.as_ref());
-    if minimum.is_some_and(|minimum| Version::parse(minimum).is_err()) {
+    if let Some(minimum) = minimum.filter(|minimum| Version::parse(minimum).is_err()) {
         let text = "could not parse version. Use a semantic version.";
         let path = path.child("minVersionForInPlaceUpdate");
-        errors.push(FieldError::invalid(&path, &version.version, text));
+        let named = if MINIMUM_IS_NAMED.contain(gates.release) { minimum } else { &version.version };
+        errors.push(FieldError::invalid(&path, named, text));
     }
     lifecycle::version(errors, version, gates, path);
     capabilities::image_version(errors, version, registered, gates, path);
@@ -115,14 +122,14 @@ pub(super) fn of_cloud_profile(
         }
         for (index, version) in image.versions.iter().enumerate() {
             let path = path.child("versions").index(index);
-            runtime_interfaces(errors, &version.cri, &path.child("cri"));
+            runtime_interfaces(errors, &version.cri, rules.gates, &path.child("cri"));
             lifecycle::clash(errors, &image.versions, index, rules.at, &path);
             capabilities::of_image_version(errors, version, registered, rules.gates, &path);
         }
     }
 }
 
-fn runtime_interfaces(errors: &mut Errors, interfaces: &[CRI], path: &Path) {
+fn runtime_interfaces(errors: &mut Errors, interfaces: &[CRI], gates: Gates, path: &Path) {
     if interfaces.is_empty() {
         errors.push(FieldError::required(path, "must provide at least one supported container runtime"));
     }
@@ -135,8 +142,9 @@ fn runtime_interfaces(errors: &mut Errors, interfaces: &[CRI], path: &Path) {
         one_of(errors, &interface.name, &["containerd"], &path.child("name"));
         let mut types = BTreeSet::new();
         for (index, runtime) in interface.container_runtimes.iter().enumerate() {
+            let path = path.child("containerRuntimes").index(index).child("type");
+            unprefixed_name(errors, &runtime.r#type, "container runtime type", gates, &path);
             if !types.insert(&runtime.r#type) {
-                let path = path.child("containerRuntimes").index(index).child("type");
                 errors.push(FieldError::duplicate(&path, &runtime.r#type));
             }
         }

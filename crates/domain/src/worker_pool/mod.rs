@@ -223,7 +223,8 @@ impl HashInputs {
 
 /// True if kube-proxy runs in mode `IPVS`.
 pub(crate) fn is_ipvs(spec: &ShootSpec) -> bool {
-    spec.kubernetes.kube_proxy.as_ref().is_some_and(|proxy| proxy.mode.as_deref() == Some("IPVS"))
+    let proxy = spec.kubernetes.kube_proxy.as_ref();
+    proxy.is_some_and(|proxy| proxy.enabled != Some(false) && proxy.mode.as_deref() == Some("IPVS"))
 }
 
 /// The start of a rotation as it counts for one pool: a pool that is listed as pending keeps the time of its entry,

@@ -249,7 +249,9 @@ proptest! {
             let span = window::effective_window(shoot).next(now());
             prop_assert!(span.earliest >= now() - TimeDelta::days(1) && span.earliest <= span.end, "{:?}", span);
             maintenance::next_run(shoot, now());
-            warnings::shoot(shoot, Some(&old), TimeDelta::days(90), now());
+            for release in [domain::release::DOCUMENTED, domain::release::NEWEST] {
+                warnings::shoot(shoot, Some(&old), TimeDelta::days(90), now(), release);
+            }
         }
     }
 }

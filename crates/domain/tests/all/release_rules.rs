@@ -2,7 +2,8 @@
 //! Rules of Gardener's releases v1.120 to v1.149 on both sides of each boundary: release, question, input, answer.
 
 use api::catalogue;
-use api::core::{CloudProfile, CloudProfileSpec, ExpirableVersion, LifecycleStage, Shoot};
+use api::constants::annotation;
+use api::core::{CloudProfile, CloudProfileSpec, ExpirableVersion, LifecycleStage, Seed, Shoot};
 use apimachinery::field::Path;
 use apimachinery::meta::Time;
 use apimachinery::schema::{EACH, Node};
@@ -14,7 +15,9 @@ use domain::release::Release;
 use domain::skew::GardenerVersion;
 use domain::validation::shoot::{Gates, shoot_update};
 use domain::versions::{Moment, Version};
-use domain::{care, cloud_profile, defaulting, validation};
+use domain::worker_pool::effect::effects;
+use domain::worker_pool::hash::{HashVersion, PoolForms};
+use domain::{care, cloud_profile, defaulting, emergency_stop, validation};
 use serde_json::{Value, json};
 
 /// Questions:
@@ -196,8 +199,67 @@ const TABLE: &str = "
 149 | constraint                           | True
 ";
 
+/// Questions in which the documents' release and v1.149.0 differ, as v1.149.0 answers them; in addition to those of [`TABLE`]:
+/// `synced KUBERNETES`, `spec.cloudProfileName` of a Shoot that has it and is updated;
+/// `stopped`, reconciliation of Shoots whose Seed has the annotation of an emergency stop, and the Seed's condition;
+/// `replaces KUBERNETES SHAPE`, effect on the nodes of a pool when a Shoot gets the fields.
+const MEASURED: &str = "
+120 | valid off supported+deprecated@5       | Forbidden
+149 | valid off supported+deprecated@5       | Forbidden
+149 | valid on supported+deprecated@5        | ok
+149 | served CloudProfile spec.machineCapabilities | yes
+149 | served CloudProfile spec.capabilities  | no
+149 | served CloudProfile spec.machineImages.[].versions.[].capabilityFlavors | yes
+149 | served CloudProfile spec.kubernetes.versions.[].lifecycle | yes
+149 | served CloudProfile status             | yes
+149 | served Shoot status.manualWorkerPoolRollout | yes
+149 | served Shoot status.credentials.encryptionAtRest | yes
+149 | served Shoot spec.kubernetes.kubeAPIServer.encryptionConfig.provider | yes
+149 | served Shoot spec.kubernetes.kubeAPIServer.oidcConfig | no
+149 | served Shoot spec.maintenance.autoRotation | yes
+149 | served Seed spec.dns.internal          | yes
+149 | served Seed spec.dns.provider.credentialsRef | yes
+149 | served Seed spec.settings.persistentVolumeClaimAutoscaler | yes
+149 | served Garden spec.runtimeCluster.networking.ipFamilies | yes
+149 | served Garden spec.virtualCluster.gardener.gardenerDashboard.domain | yes
+149 | served Garden spec.virtualCluster.gardener.gardenerDiscoveryServer.domain | yes
+128 | served Garden spec.runtimeCluster.networking.ipFamilies | no
+149 | refused 1.36.0 secret-binding          | Forbidden
+149 | refused 1.36.0 profile-name            | Forbidden
+120 | synced 1.36.0                          | local
+149 | synced 1.36.0                          | -
+149 | refused 1.33.0 eviction                | Forbidden
+149 | refused 1.33.0 bulk                    | Forbidden
+149 | refused 1.35.0 addons                  | Forbidden
+149 | refused 1.35.0 anonymous               | Forbidden
+149 | refused 1.35.0 volumes                 | Forbidden
+149 | refused 1.35.0 watch                   | Forbidden
+149 | refused 1.35.0 events                  | Invalid value
+149 | pick 1.26 1.26.4=deprecated            | refused
+149 | default auto /provider/workers/0/maxSurge         | 0
+149 | default auto /provider/workers/0/maxUnavailable   | 1
+149 | default manual /provider/workers/0/maxSurge       | -
+149 | default manual /provider/workers/0/maxUnavailable | -
+149 | refused 1.36.0 nftables                | ok
+149 | operation 1.36.0 rollout-workers=*     | ok
+120 | stopped                                | reconciled, no condition
+149 | stopped                                | stopped, True
+149 | migrated 1.32.0 1.33.0 before-33       | 2
+149 | migrated 1.34.0 1.35.0 before-35       | 4
+120 | migrated 1.34.0 1.35.0 before-35       | -
+120 | replaces 1.34.0 node-local             | rolling
+149 | replaces 1.34.0 node-local             | none
+149 | replaces 1.33.0 node-local             | rolling
+120 | state deprecated                       | deprecated
+149 | state supported+expired@-1             | expired
+149 | default autoscaler /kubernetes/clusterAutoscaler/maxScaleDownParallelism  | 10
+149 | default autoscaler /kubernetes/clusterAutoscaler/maxDrainParallelism      | 1
+149 | default plain /kubernetes/kubeAPIServer/encryptionConfig/provider/type    | \"aescbc\"
+149 | status                                 | supported
+";
+
 /// Fields of a Shoot by name, a merge patch of its spec each.
-const SHAPES: [(&str, &str); 24] = [
+const SHAPES: [(&str, &str); 27] = [
     ("plain", "{}"),
     ("bulk", r#"{"kubernetes": {"clusterAutoscaler": {"maxEmptyBulkDelete": 5}}}"#),
     ("autoscaler", r#"{"kubernetes": {"clusterAutoscaler": {}}}"#),
@@ -226,7 +288,17 @@ const SHAPES: [(&str, &str); 24] = [
     ("reserved", r#"{"kubernetes": {"kubelet": {"systemReserved": {"cpu": "100m"}}}}"#),
     ("oidc", r#"{"kubernetes": {"kubeAPIServer": {"oidcConfig": {"clientID": "id"}}}}"#),
     ("oidc-client", r#"{"kubernetes": {"kubeAPIServer": {"oidcConfig": {"clientAuthentication": {"secret": "s"}}}}}"#),
-    ("surge", r#"{"provider": {"workers": [{"maxSurge": 2}]}}"#),
+    (
+        "before-33",
+        r#"{"kubernetes": {"kubeControllerManager": {"podEvictionTimeout": "2m"}, "clusterAutoscaler": {"maxEmptyBulkDelete": 5}}}"#,
+    ),
+    (
+        "before-35",
+        r#"{"addons": {"kubernetesDashboard": {"enabled": false}}, "kubernetes": {"kubeScheduler": {"kubeMaxPDVols": "3"},
+            "kubeAPIServer": {"enableAnonymousAuthentication": false, "watchCacheSizes": {"default": 3}}}}"#,
+    ),
+    ("node-local", r#"{"systemComponents": {"nodeLocalDNS": {"enabled": true}}}"#),
+    ("surge", r#""{"provider": {"workers": [{"maxSurge": 2}]}}"#),
     (
         "rotation",
         r#"{"maintenance": {"autoRotation": {"credentials": {"etcdEncryptionKey": {"rotationPeriod": "168h"}}}}}"#,
@@ -321,7 +393,8 @@ fn refusals(version: &str, shape: &str, release: Release) -> String {
 }
 
 fn served(kind: &str, path: &str, release: Release) -> bool {
-    let row = catalogue::find_kind("core.gardener.cloud", "v1beta1", kind).expect("a kind");
+    let mut rows = catalogue::all().iter().filter(|row| row.kind == kind);
+    let row = rows.find(|row| row.group != "extensions.gardener.cloud").expect("a kind");
     let has = |root: Node| {
         path.split('.').try_fold(root, |node, name| match node {
             Node::List(inner) | Node::Map(inner) if name == EACH => Some((*inner).clone()),
@@ -374,6 +447,27 @@ fn answer(minor: u16, question: &str) -> String {
             let own = errors.iter().find(|error| error.field.starts_with("spec.kubernetes.versions[0]"));
             own.and_then(|error| error.body.split(':').next()).unwrap_or("ok").to_owned()
         }
+        ["synced", kubernetes] => {
+            let mut shoot = shoot(kubernetes, "profile-name");
+            let old = shoot.clone();
+            defaulting::sync_cloud_profile_reference(&mut shoot, Some(&old), release);
+            shoot.spec.cloud_profile_name.unwrap_or_else(|| "-".to_owned())
+        }
+        ["stopped"] => {
+            let mut seed = Seed::default();
+            let key = annotation::SHOOT_EMERGENCY_STOP_RECONCILIATIONS.to_owned();
+            seed.metadata.annotations.insert(key, "true".to_owned());
+            let is_active = emergency_stop::is_active(&seed, release);
+            let mut conditions = Vec::new();
+            emergency_stop::set_condition(&mut conditions, is_active, release, Time(now()));
+            let condition = conditions.first().map_or("no condition", |condition| condition.status.as_str());
+            format!("{}, {condition}", if is_active { "stopped" } else { "reconciled" })
+        }
+        ["replaces", kubernetes, shape] => {
+            let forms = PoolForms::all(HashVersion::V2, release);
+            let (old, new) = (shoot(kubernetes, "plain"), shoot(kubernetes, shape));
+            effects(&old, &new, &forms)["a"].effect.as_str().to_owned()
+        }
         ["status"] => {
             let mut spec = CloudProfileSpec::default();
             spec.kubernetes.versions = vec![version("1.34.1", "-")];
@@ -388,15 +482,29 @@ fn answer(minor: u16, question: &str) -> String {
     }
 }
 
-#[test]
-fn rules_change_with_their_releases() {
-    let rows: Vec<Vec<&str>> =
-        TABLE.lines().filter(|line| !line.is_empty()).map(|line| line.split('|').map(str::trim).collect()).collect();
-    assert!(rows.len() >= 150, "{}", rows.len());
+fn rows(table: &str) -> Vec<Vec<&str>> {
+    table.lines().filter(|line| !line.is_empty()).map(|line| line.split('|').map(str::trim).collect()).collect()
+}
+
+/// Asserts the answers of a table.
+#[track_caller]
+fn check(table: &str) {
+    let rows = rows(table);
     let wrong = rows.iter().filter_map(|row| {
         let [minor, question, expected] = row.as_slice() else { panic!("three columns: {row:?}") };
         let said = answer(minor.parse().expect("a minor"), question);
         (said != *expected).then(|| format!("1.{minor} {question}: {said}, expected {expected}"))
     });
     assert_eq!(wrong.collect::<Vec<_>>(), Vec::<String>::new());
+}
+
+#[test]
+fn rules_change_with_their_releases() {
+    check(TABLE);
+    assert!(rows(TABLE).len() >= 150);
+}
+
+#[test]
+fn the_newest_release_differs_from_the_documents_release() {
+    check(MEASURED);
 }

@@ -159,7 +159,7 @@ pub fn anonymous() -> User {
 }
 
 /// The user in the group of everybody who said who he is.
-pub(crate) fn authenticated(mut user: User) -> User {
+pub fn authenticated(mut user: User) -> User {
     if *user.name != *ANONYMOUS && !user.groups.iter().any(|group| matches!(&**group, AUTHENTICATED | UNAUTHENTICATED))
     {
         user.groups.push(Arc::from(AUTHENTICATED));

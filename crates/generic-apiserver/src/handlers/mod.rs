@@ -213,6 +213,12 @@ impl Scope {
         object.ok_or_else(|| Failure::Internal("the stored object cannot be read".to_owned()))
     }
 
+    /// A stored object without the fields that its kind does not have; `None`: it has none of them.
+    pub(crate) fn shown(&self, stored: &Stored) -> Option<Stored> {
+        let sections = self.kind.pruned(&stored.sections)?;
+        Some(Stored::new(&stored.key(&self.names().log_resource), stored.revision, sections))
+    }
+
     pub(crate) fn key(&self, name: &str) -> Key {
         Key {
             cluster: self.call.route.cluster.as_str().into(),
@@ -236,6 +242,8 @@ impl Scope {
 
     /// The answer that shows one object.
     fn answer(&self, code: u16, stored: &Stored) -> Response {
+        let shown = self.shown(stored);
+        let stored = shown.as_ref().unwrap_or(stored);
         match self.form {
             Form::Object => {
                 let mut response = json_response(code, stored.bytes());

@@ -261,7 +261,7 @@ const MANAGED_FIELDS: usize = 2;
 
 /// Whether a patch may look at the entries, or change them; all others are applied to an object without them.
 pub(super) fn concerns_entries(patch: &[u8]) -> bool {
-    let has = |text: &[u8]| patch.windows(text.len()).any(|window| window == text);
+    let has = |text: &[u8]| memchr::memmem::find(patch, text).is_some();
     // Of a JSON patch also what goes to all of the metadata, or to all of the object.
     has(b"managedFields") || has(b"\"/metadata\"") || has(b"\"\"") || has(b"\\u")
 }

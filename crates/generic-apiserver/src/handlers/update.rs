@@ -268,6 +268,10 @@ impl Scope {
         if !standard || encoded.parts[3] == before.rest {
             return encoded;
         }
+        // A field that the release has lost is no change of the specification when it is pruned.
+        if self.kind.pruned(&stored.sections).is_some_and(|pruned| encoded.parts[3] == pruned.parts[3]) {
+            return encoded;
+        }
         self.kind.metadata_mut(object).generation += 1;
         sections(self.kind.encode_change(object, old, &before))
     }

@@ -150,7 +150,7 @@ impl Stream {
     fn frame(&mut self, item: &Item) -> Bytes {
         let first = std::mem::take(&mut self.first);
         let annotation = self.scope.annotation();
-        let plain = self.scope.form == crate::negotiation::Form::Object;
+        let plain = self.scope.form == crate::negotiation::Form::Object && !self.scope.kind.prunes();
         match item {
             Item::Initial(object) if plain => stored::frame(EventType::Added, object, annotation),
             Item::Initial(object) => output::frame(&self.scope, EventType::Added, object, first),

@@ -10,7 +10,8 @@
 //! Documents are made from the schema trees of the rows, once per set of rows and not once per cluster, when they are
 //! first asked for; they live as long as the server. A document's hash is the SHA-512 of its bytes.
 //!
-//! Resources of another server behind this one are described in the form of that server's release ([`DescribedRelease`]).
+//! Resources of another server behind this one are described in the form of that server's release ([`DescribedRelease`]),
+//! kinds of CustomResourceDefinitions in that of the cluster's ([`Clusters::definitions`](crate::Clusters::definitions)).
 //!
 //! Version 3 comes as protobuf, too, for who takes nothing else; the hash in URLs is that of the JSON.
 //!
@@ -147,8 +148,20 @@ struct Places {
     delegated: Vec<usize>,
 }
 
-/// Documents by their rows and the release of the rows of another server.
-type Made = BTreeMap<(Which, Places, Release), Arc<Document>>;
+/// Documents by their rows and the releases of those.
+type Made = BTreeMap<(Which, Places, Releases), Arc<Document>>;
+
+/// Number of releases of which the documents of the same rows are kept.
+const KEPT: usize = 2;
+
+/// Releases of the rows whose release the server does not determine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Releases {
+    /// Release of the rows of another server.
+    elsewhere: Release,
+    /// Release of the cluster's CustomResourceDefinitions.
+    definitions: Option<Release>,
+}
 
 /// A row, and what can be done with its objects.
 #[derive(Clone)]
@@ -173,10 +186,19 @@ impl Described {
         Self { is_elsewhere: true, ..Self::new(info, None) }
     }
 
-    /// The row in the form of a release if another server serves it, else the row itself.
-    fn at(&self, release: Release) -> Self {
-        let info = if self.is_elsewhere { self.info.at(release) } else { self.info.clone() };
-        Self { info, ..self.clone() }
+    /// True if its release is that of the cluster's definitions.
+    fn is_defined(&self) -> bool {
+        self.info.custom && self.info.differs_by_release()
+    }
+
+    /// The row in the form of its release.
+    fn at(&self, releases: Releases) -> Self {
+        let release = match releases.definitions {
+            _ if self.is_elsewhere => releases.elsewhere,
+            Some(definitions) if self.is_defined() => definitions,
+            _ => self.info.release,
+        };
+        Self { info: self.info.at(release), ..self.clone() }
     }
 }
 
@@ -199,8 +221,7 @@ type Versions = BTreeMap<(&'static str, &'static str), Places>;
 struct Sources<'a> {
     own: &'a Documents,
     delegated: Option<&'a Documents>,
-    /// Release of the rows of another server.
-    release: Release,
+    releases: Releases,
 }
 
 impl Documents {
@@ -226,10 +247,7 @@ impl Documents {
 impl Sources<'_> {
     fn versions(&self, served: impl Fn(&ResourceInfo) -> bool) -> Versions {
         let mut versions = Versions::new();
-        let is_served = |row: &Described| {
-            let release = if row.is_elsewhere { self.release } else { row.info.release };
-            served(&row.info) && row.info.at(release).is_served()
-        };
+        let is_served = |row: &Described| served(&row.info) && row.at(self.releases).info.is_served();
         for (place, row) in self.own.rows.iter().enumerate().filter(|(_, row)| is_served(row)) {
             versions.entry((row.info.group, row.info.version)).or_default().own.push(place);
         }
@@ -242,14 +260,18 @@ impl Sources<'_> {
     fn get(&self, which: Which, places: &Places) -> Arc<Document> {
         // Documents with rows of both go with the server behind.
         let keeper = self.delegated.filter(|_| !places.delegated.is_empty()).unwrap_or(self.own);
-        let release = if self.own.at(&places.own).any(|row| row.is_elsewhere) { self.release } else { Release::UNION };
+        let has = |is: fn(&Described) -> bool| self.own.at(&places.own).any(is);
+        let releases = Releases {
+            elsewhere: if has(|row| row.is_elsewhere) { self.releases.elsewhere } else { Release::UNION },
+            definitions: self.releases.definitions.filter(|_| has(Described::is_defined)),
+        };
         let mut made = keeper.made.lock();
-        let key = (which, places.clone(), release);
+        let key = (which, places.clone(), releases);
         if let Some(document) = made.get(&key) {
             return document.clone();
         }
         let delegated = self.delegated.into_iter().flat_map(|documents| documents.at(&places.delegated));
-        let rows: Vec<Described> = self.own.at(&places.own).chain(delegated).map(|row| row.at(release)).collect();
+        let rows: Vec<Described> = self.own.at(&places.own).chain(delegated).map(|row| row.at(releases)).collect();
         let bytes = match which {
             Which::V2Json => v2(&rows).to_string().into_bytes(),
             Which::V2Protobuf => v2_protobuf(&v2(&rows)),
@@ -257,8 +279,12 @@ impl Sources<'_> {
             Which::V3Protobuf => gnostic_v3::document(&v3(&rows)),
         };
         let document = Document::new(bytes);
-        // Documents of the previous release are not requested any more.
-        made.retain(|(_, _, known), _| *known == release || *known == Release::UNION || release == Release::UNION);
+        // Documents of earlier releases are not requested any more.
+        let alike = |(known, rows, _): &&(Which, Places, Releases)| *known == which && rows == places;
+        if made.keys().filter(alike).count() >= KEPT {
+            let oldest = made.keys().find(alike).cloned();
+            oldest.and_then(|oldest| made.remove(&oldest));
+        }
         made.insert(key, document.clone());
         document
     }
@@ -290,7 +316,9 @@ pub(crate) fn answer(server: &Inner, call: &Call) -> Result<Option<Response>> {
     let Some(rest) = call.route.path.strip_prefix("/openapi/") else { return Ok(None) };
     let delegate = server.delegates.of(&call.route.cluster);
     let delegated = delegate.as_ref().map(|delegate| &delegate.documents);
-    let documents = Sources { own: &server.documents, delegated, release: call.described.0 };
+    let definitions = server.clusters.definitions(&call.route.cluster);
+    let releases = Releases { elsewhere: call.described.0, definitions };
+    let documents = Sources { own: &server.documents, delegated, releases };
     let versions = documents.versions(|row| server.clusters.serves(&call.route.cluster, row));
     let segments: Vec<&str> = rest.split('/').collect();
     let wanted = match segments.as_slice() {
@@ -408,6 +436,8 @@ fn set(response: &mut Response, name: HeaderName, value: &str) {
 mod tests {
     use super::*;
 
+    const UNION: Releases = Releases { elsewhere: Release::UNION, definitions: None };
+
     fn described(plural: &'static str) -> Described {
         Described::new(row(plural), None)
     }
@@ -430,6 +460,7 @@ mod tests {
             custom: false,
             schema: || apimachinery::schema::Node::Raw,
             fields: &[],
+            attributes: &[],
             life: apimachinery::catalogue::Life::default(),
             release: Release::UNION,
         }
@@ -448,7 +479,7 @@ mod tests {
     #[test]
     fn a_document_is_made_once() {
         let documents = Documents::new([described("things")], []);
-        let sources = Sources { own: &documents, delegated: None, release: Release::UNION };
+        let sources = Sources { own: &documents, delegated: None, releases: UNION };
         let places = Places { own: vec![0], delegated: Vec::new() };
         let first = sources.get(Which::V3, &places);
         assert!(Arc::ptr_eq(&first, &sources.get(Which::V3, &places)));
@@ -458,7 +489,7 @@ mod tests {
     #[test]
     fn a_document_has_the_rows_of_a_server_behind() {
         let (own, behind) = (Documents::new([described("things")], []), Documents::new([described("gizmos")], []));
-        let sources = Sources { own: &own, delegated: Some(&behind), release: Release::UNION };
+        let sources = Sources { own: &own, delegated: Some(&behind), releases: UNION };
         let versions = sources.versions(|_| true);
         let places = &versions[&("example.com", "v1")];
         let document = sources.get(Which::V3, places);

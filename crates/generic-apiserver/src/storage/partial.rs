@@ -28,18 +28,51 @@ use super::view::{self, Lens};
 /// JSON names from the root of an object to a field.
 type Path = &'static [&'static str];
 
-/// The log as servers of these rows see it: the log itself if they know every field.
-pub(crate) fn view<'a>(log: Arc<dyn EventLog>, rows: impl Iterator<Item = &'a ResourceInfo>) -> Arc<dyn EventLog> {
-    let unknown: BTreeMap<Arc<str>, Vec<Path>> = rows
-        .map(|row| (row.log_resource().into(), row.unknown_fields().collect::<Vec<_>>()))
-        .filter(|(_, paths)| !paths.is_empty())
+/// A field that is cut out of objects.
+pub(crate) struct UnknownField {
+    path: Path,
+    /// Finds the field's name, which few objects have: to look for it is much cheaper than to walk to its place.
+    name: memmem::Finder<'static>,
+}
+
+impl UnknownField {
+    /// The fields that the release of a row does not know.
+    pub(crate) fn of(row: &ResourceInfo) -> Vec<Self> {
+        let finder = |path: Path| memmem::Finder::new(path.last().copied().unwrap_or_default());
+        row.unknown_fields().map(|path| Self { path, name: finder(path) }).collect()
+    }
+
+    /// Index of the section that holds the field: that of the status, or of all fields but `metadata` and `status`.
+    pub(crate) fn part(&self) -> usize {
+        part_of(self.path)
+    }
+
+    /// `section` (a sequence of `,"name":value`) without the field, and the field's value, of several the last; `None` if
+    /// the section does not have the field.
+    pub(crate) fn cut(&self, section: &[u8]) -> Option<(Vec<u8>, Bytes)> {
+        self.name.find(section)?;
+        cut_at(section, self.path)
+    }
+}
+
+/// The log as servers of these rows see it: the log itself if they know every field. `writer`: the server itself.
+pub(crate) fn view<'a>(
+    log: Arc<dyn EventLog>,
+    rows: impl Iterator<Item = &'a ResourceInfo>,
+    writer: u64,
+) -> Arc<dyn EventLog> {
+    let unknown: BTreeMap<Arc<str>, Vec<UnknownField>> = rows
+        .map(|row| (row.log_resource().into(), UnknownField::of(row)))
+        .filter(|(_, fields)| !fields.is_empty())
         .collect();
-    if unknown.is_empty() { log } else { view::through(log, Fields { unknown, kept: Mutex::default() }) }
+    if unknown.is_empty() { log } else { view::through(log, Fields { unknown, writer, kept: Mutex::default() }) }
 }
 
 /// The fields that are cut, by resource, and what objects have in them.
 struct Fields {
-    unknown: BTreeMap<Arc<str>, Vec<Path>>,
+    unknown: BTreeMap<Arc<str>, Vec<UnknownField>>,
+    /// The server's own number as a writer.
+    writer: u64,
     kept: Mutex<Kept>,
 }
 
@@ -63,12 +96,12 @@ impl Fields {
     /// Cuts an object's unknown fields; what was in them.
     fn cut(&self, key: &Key, object: &mut Sections) -> Known {
         let mut known = Known::default();
-        for path in self.unknown.get(&key.resource).into_iter().flatten() {
-            let part = part_of(path);
-            let Some((without, value)) = cut(&object.parts[part], path) else { continue };
+        for field in self.unknown.get(&key.resource).into_iter().flatten() {
+            let part = field.part();
+            let Some((without, value)) = field.cut(&object.parts[part]) else { continue };
             let whole = std::mem::replace(&mut object.parts[part], without.into());
-            if !path.contains(&EACH) {
-                known.values.push((*path, value));
+            if !field.path.contains(&EACH) {
+                known.values.push((field.path, value));
             }
             match known.sections.iter_mut().find(|(known, ..)| *known == part) {
                 Some((_, shown, _)) => *shown = object.parts[part].clone(),
@@ -88,17 +121,23 @@ impl Lens for Fields {
         self.cut(key, object);
     }
 
-    fn show_new(&self, entry: &mut Entry) {
-        let known = self.cut(&entry.key, &mut entry.object);
+    fn show_new(&self, entry: &Entry) -> Option<Sections> {
         let mut kept = lock(&self.kept);
-        if entry.revision > kept.at {
+        let mut object = entry.object.clone();
+        // The server leaves out what it does not know when it writes: only what was kept has been put back.
+        let is_new = entry.revision > kept.at;
+        let is_shown = is_new && entry.writer.0 == self.writer && !kept.objects.contains_key(&entry.key);
+        let known = if is_shown { Known::default() } else { self.cut(&entry.key, &mut object) };
+        let is_cut = !known.sections.is_empty();
+        if is_new {
             kept.at = entry.revision;
-            if entry.verb == Verb::Delete || known.sections.is_empty() {
+            if entry.verb == Verb::Delete || !is_cut {
                 kept.objects.remove(&entry.key);
             } else {
                 kept.objects.insert(entry.key.clone(), known);
             }
         }
+        is_cut.then_some(object)
     }
 
     fn show_state(&self, revision: Revision, state: &mut Snapshot) {
@@ -168,13 +207,7 @@ fn lacks_at(section: &[u8], path: &[&str], creates_parent: bool) -> bool {
     }
 }
 
-/// `section` (a sequence of `,"name":value`) without the field at `path`, and the field's value; of several the last.
-pub(crate) fn cut(section: &[u8], path: &[&str]) -> Option<(Vec<u8>, Bytes)> {
-    // Few objects have it, and to look for its name is much cheaper than to walk to its place.
-    memmem::find(section, path.last()?.as_bytes())?;
-    cut_at(section, path)
-}
-
+/// [`UnknownField::cut`] of the field at `path`.
 fn cut_at(section: &[u8], path: &[&str]) -> Option<(Vec<u8>, Bytes)> {
     let (name, rest) = path.split_first()?;
     let (_, start, end) = Pairs::new(section).find(|(found, ..)| *found == name.as_bytes())?;
@@ -190,7 +223,7 @@ fn cut_at(section: &[u8], path: &[&str]) -> Option<(Vec<u8>, Bytes)> {
     Some((enclose(section, start, end, &without), value))
 }
 
-/// As [`cut`], of each item of the list or map that is the value from `start` to `end`.
+/// As [`cut_at`], of each item of the list or map that is the value from `start` to `end`.
 fn cut_each(section: &[u8], start: usize, end: usize, path: &[&str]) -> Option<(Vec<u8>, Bytes)> {
     let (mut whole, mut at, mut last) = (Vec::with_capacity(section.len()), 0, None);
     for (start, end) in items(section, start, end) {
@@ -243,7 +276,7 @@ fn value_end(text: &[u8], mut at: usize) -> usize {
 fn put(section: &[u8], path: &[&str], value: &[u8]) -> Option<Vec<u8>> {
     let (name, rest) = path.split_first()?;
     if rest.is_empty() {
-        let without = cut(section, path).map(|(without, _)| without);
+        let without = cut_at(section, path).map(|(without, _)| without);
         let mut whole = without.unwrap_or_else(|| section.to_vec());
         whole.extend_from_slice(b",\"");
         whole.extend_from_slice(name.as_bytes());
@@ -277,9 +310,14 @@ mod tests {
 
     const PATH: &[&str] = &["spec", "maintenance", "autoRotation"];
 
+    fn cut(section: &str, path: Path) -> Option<(Vec<u8>, Bytes)> {
+        let name = memmem::Finder::new(path.last().expect("a path has a name"));
+        UnknownField { path, name }.cut(section.as_bytes())
+    }
+
     #[track_caller]
     fn check(section: &str, without: Option<&str>) {
-        let found = cut(section.as_bytes(), PATH);
+        let found = cut(section, PATH);
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
         assert_eq!(found.as_ref().map(|(without, _)| text(without)).as_deref(), without);
         if let Some((without, value)) = found {
@@ -314,7 +352,7 @@ mod tests {
         const ITEMS: Path = &["spec", "workers", EACH, "priority"];
         const VALUES: Path = &["spec", "pools", EACH, "more", EACH, "n"];
         let check = |path, section: &str, expected: Option<&str>, lacks: bool| {
-            let found = cut(section.as_bytes(), path).map(|(without, _)| String::from_utf8(without).expect("text"));
+            let found = cut(section, path).map(|(without, _)| String::from_utf8(without).expect("text"));
             assert_eq!(found.as_deref(), expected, "{section}");
             assert_eq!(is_lacking(section, path, FieldDefault::WithParent), lacks, "{section}");
         };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sections of stored objects, read and changed without decoding them.
 
+use memchr::memchr2;
+
 /// Appends `section` (a sequence of `,"key":value`) with `key: value` among its annotations, which stay sorted.
 pub(crate) fn annotate(out: &mut Vec<u8>, section: &[u8], key: &str, value: &str) {
     let entry = format!("{}:{}", quote(key), quote(value));
@@ -80,17 +82,16 @@ impl<'a> Pairs<'a> {
     }
 
     /// End of the string that starts at `at`.
-    fn string(&self, at: usize) -> Option<usize> {
-        let mut escaped = false;
-        for (offset, byte) in self.text.get(at + 1..)?.iter().enumerate() {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => return Some(at + 2 + offset),
-                _ => {}
+    fn string(&self, mut at: usize) -> Option<usize> {
+        at += 1;
+        loop {
+            at += memchr2(b'"', b'\\', self.text.get(at..)?)?;
+            match self.text[at] {
+                b'"' => return Some(at + 1),
+                // The escaped character is no end.
+                _ => at += 2,
             }
         }
-        None
     }
 
     /// End of the value that starts at `at`.

@@ -28,10 +28,11 @@ pub(crate) trait Lens: Send + Sync + 'static {
     /// Makes of a stored object what is shown; only for resources that the lens concerns.
     fn show(&self, key: &Key, object: &mut Sections);
 
-    /// As [`Lens::show`] for what the server has not heard of before: the object of an entry that is newer than all others.
-    fn show_new(&self, entry: &mut Entry) {
-        let Entry { key, object, .. } = entry;
-        self.show(key, object);
+    /// As [`Lens::show`] for the object of an entry that is newer than all others; `None` if it is shown as it is stored.
+    fn show_new(&self, entry: &Entry) -> Option<Sections> {
+        let mut object = entry.object.clone();
+        self.show(&entry.key, &mut object);
+        Some(object)
     }
 
     /// Shows all objects at a revision; the server goes on from there if it has not read any further.
@@ -73,9 +74,10 @@ fn new_entry(lens: &impl Lens, entry: Arc<Entry>) -> Arc<Entry> {
     if !lens.concerns(&entry.key.resource) || lens.is_shown_by(entry.writer.0) {
         return entry;
     }
-    let mut entry = Arc::unwrap_or_clone(entry);
-    lens.show_new(&mut entry);
-    Arc::new(entry)
+    match lens.show_new(&entry) {
+        Some(object) => Arc::new(Entry { object, ..Arc::unwrap_or_clone(entry) }),
+        None => entry,
+    }
 }
 
 /// An entry of history as the server sees it, with its previous version.

@@ -223,6 +223,7 @@ mod tests {
             custom: false,
             schema: || Node::Raw,
             fields: &[],
+            attributes: &[],
             life: apimachinery::catalogue::Life::default(),
             release: apimachinery::release::Release::UNION,
         };

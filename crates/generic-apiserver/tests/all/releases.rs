@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Servers of several releases beside each other: an older one does not know a field, which has a default.
 
+use std::sync::Arc;
+
 use apimachinery::catalogue::{FieldDefault, ReleasedField, ResourceInfo};
 use apimachinery::release::{Release, Releases};
-use eventlog::{Key, MemoryLog};
+use bytes::Bytes;
+use eventlog::{Append, EventLog as _, Expect, Key, MemoryLog, Sections, Verb};
 use futures::FutureExt as _;
 use http_body_util::BodyExt as _;
 use process::Body;
@@ -119,4 +122,115 @@ async fn an_object_that_an_older_release_stored_shows_the_default_of_a_later_fie
     assert_eq!(stored(&log), r#","spec":{"size":2}"#, "to read is no write");
     let answer = new.patch("merge-patch+json", &path, &json!({"spec": {"color": "grey"}})).await.expect_code(200);
     assert_eq!(answer["metadata"]["generation"], 2, "nor is it a change to say what is the default");
+}
+
+/// Specifications of widget `w` that servers of both releases show to a read; a watch must show the same.
+async fn shown(servers: &[World; 2], watches: &mut [Body; 2]) -> [Value; 2] {
+    let mut shown = [Value::Null, Value::Null];
+    for ((world, watch), shown) in servers.iter().zip(watches).zip(&mut shown) {
+        *shown = world.get(&format!("{PAINTED}/w")).await.expect_code(200)["spec"].clone();
+        assert_eq!(next(watch)["object"]["spec"], *shown, "a watch shows what a read shows");
+    }
+    shown
+}
+
+#[tokio::test]
+async fn each_release_shows_its_own_fields_of_what_either_wrote() {
+    let log = MemoryLog::new();
+    let path = format!("{PAINTED}/w");
+    let servers = [server(&log, Release(1)).await, server(&log, Release(2)).await];
+    let [old, new] = &servers;
+    let mut watches = Vec::new();
+    for world in &servers {
+        watches.push(world.open("GET", &format!("{PAINTED}?watch=true"), &[], "").await.1);
+    }
+    let mut watches: [Body; 2] = watches.try_into().expect("two watches");
+    let create = |spec: Value| json!({"metadata": {"name": "w"}, "spec": spec});
+    new.send("POST", PAINTED, &create(json!({"size": 1, "color": "blue"}))).await.expect_code(201);
+    assert_eq!(shown(&servers, &mut watches).await, [json!({"size": 1}), json!({"size": 1, "color": "blue"})]);
+    for (size, color, writer, change) in [
+        (2, "blue", old, json!({"size": 2})),
+        (3, "blue", old, json!({"size": 3})),
+        (4, "red", new, json!({"size": 4, "color": "red"})),
+        (5, "red", old, json!({"size": 5})),
+        (6, "grey", new, json!({"size": 6, "color": null})),
+        (7, "grey", old, json!({"size": 7})),
+    ] {
+        let patch = json!({ "spec": change });
+        let answer = writer.patch("merge-patch+json", &path, &patch).await.expect_code(200);
+        let expected = [json!({"size": size}), json!({"size": size, "color": color})];
+        assert_eq!(answer["spec"], expected[usize::from(std::ptr::eq(writer, new))]);
+        assert_eq!(shown(&servers, &mut watches).await, expected, "{size}");
+    }
+    // What the older server kept of the object must not come back in another one of its name.
+    old.send("DELETE", &path, &Value::Null).await.expect_code(200);
+    for (world, watch) in servers.iter().zip(&mut watches) {
+        assert_eq!(world.get(&path).await.code, 404);
+        assert_eq!(next(watch)["type"], "DELETED");
+    }
+    old.send("POST", PAINTED, &create(json!({"size": 8}))).await.expect_code(201);
+    assert_eq!(shown(&servers, &mut watches).await, [json!({"size": 8}), json!({"size": 8, "color": "grey"})]);
+    old.patch("merge-patch+json", &path, &json!({"spec": {"size": 9}})).await.expect_code(200);
+    assert_eq!(shown(&servers, &mut watches).await, [json!({"size": 9}), json!({"size": 9, "color": "grey"})]);
+    assert_eq!(stored(&log), r#","spec":{"size":9}"#);
+}
+
+/// Entries of an object that no server knows, so many that a server loads the state instead of reading them.
+async fn lengthen(log: &MemoryLog) {
+    let key = Key::new("a", "example.com/others", "", "other");
+    let (mut expect, mut verb) = (Expect::Absent, Verb::Create);
+    for sequence in 0..8_200 {
+        let object = Sections {
+            parts: [Bytes::from(sequence.to_string()), Bytes::new(), Bytes::new(), Bytes::new(), Bytes::new()],
+        };
+        let append = Append {
+            key: key.clone(),
+            expect,
+            guards: Vec::new(),
+            verb,
+            object,
+            volatile: false,
+            actor: Arc::default(),
+            time: chrono::DateTime::UNIX_EPOCH,
+            writer: (7, sequence),
+        };
+        let revision = log.append(append).await.expect("it is as expected").revision;
+        (expect, verb) = (Expect::Revision(revision), Verb::Update);
+    }
+}
+
+#[tokio::test]
+async fn a_restarted_server_shows_its_fields_of_stored_objects() {
+    let log = MemoryLog::new();
+    let path = format!("{PAINTED}/w");
+    for is_long in [false, true] {
+        if is_long {
+            lengthen(&log).await;
+        }
+        let name = if is_long { "later" } else { "w" };
+        let colored = json!({"metadata": {"name": "colored"}, "spec": {"size": 1, "color": "blue"}});
+        if !is_long {
+            server(&log, Release(2)).await.send("POST", PAINTED, &colored).await.expect_code(201);
+        }
+        let plain = json!({"metadata": {"name": name}, "spec": {"size": 1}});
+        server(&log, Release(1)).await.send("POST", PAINTED, &plain).await.expect_code(201);
+        // A restart of each release, on a short log that is read and on a long one of which the state is loaded.
+        let (old, new) = (server(&log, Release(1)).await, server(&log, Release(2)).await);
+        for (world, of_plain, of_colored) in [
+            (&old, json!({"size": 1}), json!({"size": 1})),
+            (&new, json!({"size": 1, "color": "grey"}), json!({"size": 1, "color": "blue"})),
+        ] {
+            assert_eq!(world.get(&path).await.expect_code(200)["spec"], of_plain, "{is_long}");
+            assert_eq!(
+                world.get(&format!("{PAINTED}/colored")).await.expect_code(200)["spec"],
+                of_colored,
+                "{is_long}"
+            );
+        }
+        let label = json!({"metadata": {"labels": {"restarted": is_long.to_string()}}});
+        let labelled = old.patch("merge-patch+json", &format!("{PAINTED}/colored"), &label).await.expect_code(200);
+        assert_eq!(labelled["spec"], json!({"size": 1}));
+        let whole = new.get(&format!("{PAINTED}/colored")).await.expect_code(200);
+        assert_eq!(whole["spec"], json!({"size": 1, "color": "blue"}), "the older server has put it back");
+    }
 }

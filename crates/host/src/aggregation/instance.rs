@@ -7,21 +7,16 @@
 //! request is repeated until the instance answers or its process has ended.
 
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use apimachinery::release::Release;
-use bytes::Bytes;
 use chrono::TimeDelta;
 use clock::{Clock, TimerClass};
 use futures::FutureExt;
 use futures::future::{BoxFuture, Either, select};
-use http_body::{Frame, SizeHint};
-use http_body_util::BodyExt;
 use parking_lot::Mutex;
 use process::participant::Told;
-use process::transport::{Body, BodyError, full};
+use process::transport::full;
 use process::{Transport, watch};
 
 use super::news::Moment;
@@ -181,42 +176,5 @@ impl Instance {
             }
             wall.sleep(AGAIN, TimerClass::Work).await;
         }
-    }
-}
-
-/// A body that breaks off when a future resolves.
-pub(crate) fn until(body: Body, end: BoxFuture<'static, ()>) -> Body {
-    Until { body: Some(body), end }.boxed_unsync()
-}
-
-struct Until {
-    /// `None` once it has broken off.
-    body: Option<Body>,
-    end: BoxFuture<'static, ()>,
-}
-
-impl http_body::Body for Until {
-    type Data = Bytes;
-    type Error = BodyError;
-
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let this = self.get_mut();
-        let Some(body) = &mut this.body else { return Poll::Ready(None) };
-        if let Poll::Ready(frame) = Pin::new(body).poll_frame(cx) {
-            return Poll::Ready(frame);
-        }
-        if this.end.as_mut().poll(cx).is_pending() {
-            return Poll::Pending;
-        }
-        this.body = None;
-        Poll::Ready(Some(Err(BodyError("the server does not answer any more".to_owned()))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.as_ref().is_none_or(http_body::Body::is_end_stream)
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.as_ref().map_or_else(SizeHint::default, http_body::Body::size_hint)
     }
 }

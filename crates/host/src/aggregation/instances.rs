@@ -31,18 +31,15 @@ use http::request::Parts;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use parking_lot::{Mutex, MutexGuard};
-use process::participant::{TOLD_OTHERS_HEADER, Told};
-use process::transport::{BodyError, full};
+use process::participant::{TOLD_OTHERS_HEADER, TOLD_PATH, Told};
+use process::transport::{BodyError, full, until};
 use process::watch;
 use process::{Body, Request, Response, Tasks, Transport, TransportError, User};
 use tokio::sync::oneshot;
 
-use super::instance::{AnswerLimit, Instance, until};
+use super::instance::{AnswerLimit, Instance};
 use super::news::{News, UnderWay};
 use super::{Watches, lines, refused, unavailable};
-
-/// The path at which the host, and nobody else, asks an instance what its watches were told; method `POST`.
-pub const TOLD_PATH: &str = "/terrarium/told";
 
 /// Bytes of a request that are handed on: more than any server takes, which then says so itself.
 const MOST: usize = 4 << 20;

@@ -30,9 +30,8 @@ use process::transport::full;
 use process::{Request, Response, TransportError, User};
 
 pub(crate) use extensions::Extensions;
-pub(crate) use instance::until;
 pub use instance::{AnswerLimit, Report};
-pub use instances::{Instances, TOLD_PATH};
+pub use instances::Instances;
 pub(crate) use lines::whole as whole_lines;
 pub(crate) use news::UnderWay;
 

@@ -1,35 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One process: starting it, hearing it, ending it.
+//! One component in its form: starting it, reading its output, ending it.
 
+use std::collections::VecDeque;
 use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
-use process::child::{Ready, Said, Unready};
+use futures::StreamExt;
+use futures::channel::mpsc::{UnboundedReceiver, unbounded};
+use http::HeaderValue;
+use parking_lot::Mutex;
+use process::child::{Assignment, Said, Unready};
+use process::inside::{Component, End, Started};
 use process::panics::Panicked;
+use process::{Context, Exit, Output, Transport, User};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use super::Program;
+use super::{Form, Inside, Local, Program, RunInside, Served};
 
 /// Wall time that a process has to end after its standard input has ended; then it is killed.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
+/// Status of a process that was ended by SIGKILL.
+const SIGKILL: i32 = 9;
 /// Longest line that is kept; the rest of a longer one is dropped.
 const LONGEST_LINE: usize = 16 * 1024;
 
-/// A process that runs.
-pub(super) struct Process {
+/// A component that runs, in one of its forms.
+pub(super) enum Process {
+    Child(Box<ChildProcess>),
+    Inside(InsideProcess),
+}
+
+/// A process of this machine.
+pub(super) struct ChildProcess {
     child: Child,
     input: Option<ChildStdin>,
     output: Option<Lines<BufReader<ChildStdout>>>,
     errors: Option<Lines<BufReader<ChildStderr>>>,
 }
 
+/// Tasks of this process.
+pub(super) struct InsideProcess {
+    started: Started,
+    news: UnboundedReceiver<News>,
+    /// What is left to be told after its end.
+    rest: VecDeque<News>,
+}
+
 /// What a process does, as the kubelet sees it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum News {
     /// It is ready.
-    Ready(Ready),
+    Ready(Served),
     /// Something in it panicked, and it goes on.
     Panicked(Panicked),
     /// It does not want to be asked; `None`: it does again.
@@ -41,11 +68,62 @@ pub(super) enum News {
 }
 
 impl Process {
+    /// Starts a component in its form and gives it its assignment.
+    pub(super) async fn start(launch: &Program, context: &Context, inside: Option<&Inside>) -> io::Result<Self> {
+        match &launch.form {
+            Form::Process { path, name, args } => {
+                let started = ChildProcess::start(path, name, args, &launch.assignment).await;
+                let started =
+                    started.map_err(|error| io::Error::other(format!("cannot start {}: {error}", name.display())));
+                Ok(Self::Child(Box::new(started?)))
+            }
+            Form::Inside { user, run } => {
+                let inside = inside.ok_or_else(|| io::Error::other("this host runs no components in its process"))?;
+                InsideProcess::start(user, run, &launch.assignment, context, inside).map(Self::Inside)
+            }
+        }
+    }
+
+    /// What it does next.
+    pub(super) async fn news(&mut self) -> io::Result<News> {
+        match self {
+            Self::Child(child) => child.news().await,
+            Self::Inside(inside) => Ok(inside.news().await),
+        }
+    }
+
+    /// Its id; `None`: it has ended, or is in this process.
+    pub(super) fn id(&self) -> Option<u32> {
+        match self {
+            Self::Child(child) => child.child.id(),
+            Self::Inside(_) => None,
+        }
+    }
+
+    /// Asks it to end.
+    pub(super) fn stop(&mut self) {
+        match self {
+            Self::Child(child) => child.input = None,
+            Self::Inside(inside) => inside.started.stop(),
+        }
+    }
+
+    /// Ends it at once.
+    pub(super) fn kill(&mut self) {
+        match self {
+            // An error means that it has ended already.
+            Self::Child(child) => drop(child.child.start_kill()),
+            Self::Inside(inside) => inside.started.kill(),
+        }
+    }
+}
+
+impl ChildProcess {
     /// Starts a process in a group of its own and gives it its assignment.
-    pub(super) async fn start(launch: &Program) -> io::Result<Self> {
-        let mut child = Command::new(&launch.path)
-            .arg0(&launch.name)
-            .args(&launch.args)
+    async fn start(path: &Path, name: &Path, args: &[String], assignment: &Assignment) -> io::Result<Self> {
+        let mut child = Command::new(held(path, name))
+            .arg0(name)
+            .args(args)
             .env_clear()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -54,7 +132,7 @@ impl Process {
             .kill_on_drop(true)
             .spawn()?;
         let mut input = child.stdin.take().ok_or_else(|| io::Error::other("no standard input"))?;
-        let mut line = serde_json::to_vec(&launch.assignment)?;
+        let mut line = serde_json::to_vec(assignment)?;
         line.push(b'\n');
         input.write_all(&line).await?;
         input.flush().await?;
@@ -63,8 +141,7 @@ impl Process {
         Ok(Self { child, input: Some(input), output, errors })
     }
 
-    /// What it does next.
-    pub(super) async fn news(&mut self) -> io::Result<News> {
+    async fn news(&mut self) -> io::Result<News> {
         loop {
             let (output, errors) = (&mut self.output, &mut self.errors);
             if output.is_none() && errors.is_none() {
@@ -73,12 +150,7 @@ impl Process {
             tokio::select! {
                 biased;
                 line = next(output) => match line {
-                    Some(line) => return Ok(match Said::read(&line) {
-                        Some(Said::Ready(ready)) => News::Ready(ready),
-                        Some(Said::Panicked(panicked)) => News::Panicked(panicked),
-                        Some(Said::Unready(unready)) => News::Unready(unready),
-                        None => News::Line(cut(line)),
-                    }),
+                    Some(line) => return Ok(Said::read(&line).map_or_else(|| News::Line(cut(line)), |said| News::of(said, None))),
                     None => self.output = None,
                 },
                 line = next(errors) => match line {
@@ -88,22 +160,83 @@ impl Process {
             }
         }
     }
+}
 
-    /// Its id; `None`: it has ended.
-    pub(super) fn id(&self) -> Option<u32> {
-        self.child.id()
+impl InsideProcess {
+    fn start(
+        user: &User,
+        run: &RunInside,
+        assignment: &Assignment,
+        context: &Context,
+        inside: &Inside,
+    ) -> io::Result<Self> {
+        let instance = HeaderValue::try_from(assignment.participant()).map_err(io::Error::other)?;
+        let (sender, news) = unbounded();
+        let offered: Arc<Mutex<Option<Transport>>> = Arc::default();
+        let (lines, states, served) = (sender.clone(), sender, offered.clone());
+        // Without a receiver nothing of the component is asked for any more.
+        let output = Output::with_state(
+            move |line| drop(lines.unbounded_send(News::Line(cut(line.to_owned())))),
+            move |state| drop(states.unbounded_send(News::of(state, served.lock().clone()))),
+        );
+        let local = Local {
+            log: inside.log.clone(),
+            time: inside.time.clone(),
+            offer: Box::new(move |transport| *offered.lock() = Some(transport)),
+        };
+        let (run, assignment) = (run.clone(), assignment.clone());
+        let started = inside.starter.start(Component {
+            identity: assignment.identity(),
+            user: user.clone(),
+            instance,
+            random: context.random.clone(),
+            output,
+            work: Box::new(move |context, stop| run(context, assignment, local, stop)),
+        });
+        Ok(Self { started, news, rest: VecDeque::new() })
     }
 
-    /// Asks it to end.
-    pub(super) fn stop(&mut self) {
-        self.input = None;
+    async fn news(&mut self) -> News {
+        if let Some(next) = self.rest.pop_front() {
+            return next;
+        }
+        tokio::select! {
+            biased;
+            Some(news) = self.news.next() => news,
+            end = self.started.ended() => {
+                while let Ok(printed) = self.news.try_recv() {
+                    self.rest.push_back(printed);
+                }
+                let status = match end {
+                    End::Exit(Exit { code, last_line }) => {
+                        self.rest.extend((!last_line.is_empty()).then(|| News::Line(cut(last_line))));
+                        i32::from(code) << 8
+                    }
+                    End::Killed => SIGKILL,
+                };
+                let ended = News::Ended(ExitStatus::from_raw(status));
+                self.rest.push_back(ended.clone());
+                self.rest.pop_front().unwrap_or(ended)
+            }
+        }
     }
+}
 
-    /// Ends it at once.
-    pub(super) fn kill(&mut self) {
-        // An error means that it has ended already.
-        let _ = self.child.start_kill();
+impl News {
+    fn of(said: Said, transport: Option<Transport>) -> Self {
+        match said {
+            Said::Ready(ready) => Self::Ready(Served { ready, transport }),
+            Said::Panicked(panicked) => Self::Panicked(panicked),
+            Said::Unready(unready) => Self::Unready(unready),
+        }
     }
+}
+
+/// Path by which a program is started: its name, unless the name is another file's by now.
+fn held<'a>(path: &'a Path, name: &'a Path) -> &'a Path {
+    let identity = |path: &Path| std::fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
+    let held = identity(path);
+    if held.is_some() && identity(name) == held { name } else { path }
 }
 
 fn lines<R: AsyncRead + Unpin>(stream: R) -> Lines<BufReader<R>> {

@@ -157,12 +157,10 @@ impl Life<'_> {
         let started_at = self.kubelet.context.clock.now();
         (self.panicked, self.unready) = (None, None);
         self.kubelet.options.logs.begin(self.key, self.restarts == 0);
-        let mut process = match Process::start(launch).await {
+        let (context, inside) = (&self.kubelet.context, self.kubelet.options.inside.as_ref());
+        let mut process = match Process::start(launch, context, inside).await {
             Ok(process) => process,
-            Err(error) => {
-                let reason = format!("cannot start {}: {error}", launch.path.display());
-                return self.ended(started_at, None, Some(reason), None);
-            }
+            Err(error) => return self.ended(started_at, None, Some(error.to_string()), None),
         };
         let pid = process.id();
         self.write(&State::Started(started_at)).await;
@@ -206,9 +204,9 @@ impl Life<'_> {
                     return self.ended(started_at, Some(ExitStatus::from_raw(FAILURE)), Some(words), pid);
                 }
                 Ok(News::Line(line)) => self.kubelet.options.logs.line(self.key, &line),
-                Ok(News::Ready(ready)) => {
+                Ok(News::Ready(served)) => {
                     self.release();
-                    (self.kubelet.options.listener)(self.key, &self.pod, Some(&ready)).await;
+                    (self.kubelet.options.listener)(self.key, &self.pod, Some(&served)).await;
                     (self.kubelet.options.asked)(self.key, self.unready.is_none());
                     self.write(&State::Ready(started_at)).await;
                 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The process kubelet: runs pods whose image is one of ours as processes of this machine.
+//! The process kubelet: runs pods whose image is one of ours, as processes of this machine or as tasks of this process.
 //!
 //! ```text
 //! Pod ──► life: start ──► ready ──► exit ──► back-off ─┐      standard input closed, pod deleted
@@ -31,12 +31,15 @@ use std::sync::Arc;
 use api::kubernetes::core::Pod;
 use apimachinery::meta::{DeleteOptions, Preconditions};
 use apimachinery::release::Release;
+use clock::Clock;
 use controller::{Api, Controller, Error, ListOptions, ObjectKey, QueueHandle, Requeue, Store};
+use eventlog::EventLog;
 use futures::future::BoxFuture;
 use kube_controllers::workload::NetworkOf;
 use parking_lot::Mutex;
 use process::child::{Assignment, Joining, Ready};
-use process::{Context, Exit};
+use process::inside::Starter;
+use process::{Context, Exit, Transport, User};
 use tokio::sync::oneshot;
 
 use crate::faults::Faults;
@@ -44,17 +47,74 @@ use crate::faults::Faults;
 pub use logs::{LogHook, Logs};
 pub use status::{Before, HEALTHY};
 
-/// What a pod becomes.
+/// A component to be run for a pod.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The executable.
-    pub path: PathBuf,
-    /// Name in the list of processes.
-    pub name: PathBuf,
-    /// Its arguments: who it is to be, nothing of the pod's.
-    pub args: Vec<String>,
-    /// What it gets on standard input; pod, arguments, environment and files are added.
+    /// Form in which it runs.
+    pub form: Form,
+    /// What it is given; pod, arguments, environment and files are added.
     pub assignment: Assignment,
+}
+
+/// Form in which a component runs.
+#[derive(Clone)]
+pub enum Form {
+    /// A process of this machine.
+    Process {
+        /// Path that leads to the executable for as long as this process runs.
+        path: PathBuf,
+        /// Name in the list of processes: the executable's file, which may be replaced.
+        name: PathBuf,
+        /// Its arguments: the component's name, nothing of the pod's.
+        args: Vec<String>,
+    },
+    /// Tasks of this process.
+    Inside {
+        /// User of its requests.
+        user: User,
+        /// Its work.
+        run: RunInside,
+    },
+}
+
+/// Runs a component as tasks of this process, until it ends by itself or soon after the receiver has resolved.
+pub type RunInside =
+    Arc<dyn Fn(Context, Assignment, Local, oneshot::Receiver<()>) -> BoxFuture<'static, Exit> + Send + Sync>;
+
+/// Parts of the host that only a component in its process can use.
+pub struct Local {
+    /// The landscape's log.
+    pub log: Arc<dyn EventLog>,
+    /// Landscape time, as the host has it.
+    pub time: Clock,
+    /// Takes the way to the component's server, before the component is ready.
+    pub offer: Box<dyn FnOnce(Transport) + Send>,
+}
+
+impl fmt::Debug for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Local").finish_non_exhaustive()
+    }
+}
+
+/// Runs components as tasks of this process.
+#[derive(Clone, Debug)]
+pub struct Inside {
+    /// The thread of the components.
+    pub starter: Starter,
+    /// The landscape's log.
+    pub log: Arc<dyn EventLog>,
+    /// Landscape time, as the host has it.
+    pub time: Clock,
+}
+
+impl fmt::Debug for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Process { path, args, .. } => f.debug_tuple("Process").field(path).field(args).finish(),
+            Self::Inside { .. } => f.write_str("Inside"),
+        }
+    }
 }
 
 /// What becomes of pods.
@@ -96,7 +156,16 @@ pub trait Launch: Send + Sync + 'static {
 pub type Launcher = Arc<dyn Launch>;
 /// Called for processes: with `Some` when one is ready, with `None` when it has ended. Nothing else happens to the pod until
 /// the future has resolved.
-pub type Listener = Arc<dyn Fn(&ObjectKey, &Pod, Option<&Ready>) -> BoxFuture<'static, ()> + Send + Sync>;
+pub type Listener = Arc<dyn Fn(&ObjectKey, &Pod, Option<&Served>) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// A process that is ready.
+#[derive(Clone, Debug, Default)]
+pub struct Served {
+    /// Its own words.
+    pub ready: Ready,
+    /// The way to its server, if that is in this process.
+    pub transport: Option<Transport>,
+}
 
 /// Holds landscape time under a name, or releases it.
 pub type Hold = Arc<dyn Fn(&str, bool) + Send + Sync>;
@@ -123,6 +192,8 @@ pub struct Options {
     pub before: Before,
     /// Networks of the pods of clusters.
     pub pod_network_of: NetworkOf,
+    /// Runs components as tasks of this process; `None`: it runs none.
+    pub inside: Option<Inside>,
 }
 
 impl fmt::Debug for Options {

@@ -50,6 +50,8 @@ pub(super) struct CoreOptions {
 pub(super) struct Core {
     pub(super) host: Host,
     pub(super) clock: ClockService,
+    /// The log, whose entries the clock counts.
+    pub(super) log: Arc<dyn EventLog>,
     pub(super) instances: Instances,
     pub(super) logs: Logs,
     pub(super) services: Services,
@@ -109,9 +111,9 @@ impl Core {
         host.set_clock(&clock, options.mode).await.map_err(io::Error::other)?;
         host.create_timing().await.map_err(io::Error::other)?;
         let _ = host_once.set(host.clone());
-        let instances = Instances::new(tasks.clone(), log, clock.clock(), limit(wall, clock.clone()));
+        let instances = Instances::new(tasks.clone(), log.clone(), clock.clock(), limit(wall, clock.clone()));
         host.aggregate_instances(instances.clone());
-        Ok(Self { host, clock, instances, logs, services, tokens, metrics })
+        Ok(Self { host, clock, log, instances, logs, services, tokens, metrics })
     }
 }
 

@@ -7,13 +7,15 @@ use std::sync::Arc;
 use api::cluster;
 use apimachinery::release::Release;
 use clock::Clock;
+use eventlog::EventLog;
+use generic_apiserver::http;
 use kube_controllers::{namespace_objects, workload};
 use process::Transport;
-use process::child;
+use process::{child, inside};
 
 use super::Live;
 use crate::aggregation::{Instances, api_services};
-use crate::kubelet::{self, Before, Launcher, Listener, Logs};
+use crate::kubelet::{self, Before, Inside, Launcher, Listener, Logs};
 use crate::signing_requests::OwnSigners;
 use crate::timing_object::PodEnd;
 use crate::{aggregated_roles, signing_requests};
@@ -62,6 +64,19 @@ impl Live {
         })
     }
 
+    /// Starts the thread of the components that run as tasks of this process.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub(super) fn start_inside(&mut self, log: Arc<dyn EventLog>) -> io::Result<Inside> {
+        let (starter, starts) = inside::starter();
+        let host = self.host.clone();
+        // Each request says its user.
+        let transport = Transport::new(http::guarded(move |request| host.call(request)));
+        self.spawn_over("components", transport, move |context, _| inside::run(context, starts.clone()))?;
+        Ok(Inside { starter, log, time: self.clock.clock() })
+    }
+
     /// Starts the kubelet, which starts the processes.
     ///
     /// # Errors
@@ -72,6 +87,7 @@ impl Live {
         listener: Listener,
         logs: Logs,
         before: Before,
+        inside: Option<Inside>,
     ) -> io::Result<()> {
         let (holding, asked) = (self.clock.clone(), self.instances.clone());
         let options = kubelet::Options {
@@ -87,6 +103,7 @@ impl Live {
             logs,
             before,
             pod_network_of: self.host.networks().of_pods(),
+            inside,
         };
         self.spawn("kubelet", move |context, ended| {
             let mut options = options.clone();

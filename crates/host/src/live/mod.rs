@@ -94,6 +94,8 @@ pub struct Options {
     pub turn: Box<dyn Fn(Instant) + Send + Sync>,
     /// Why the processes of pods are not there any more.
     pub before: Before,
+    /// True if components run as tasks of this process.
+    pub inside: bool,
     /// Given the address, says how pods become processes.
     pub launcher: Box<dyn FnOnce(SocketAddr) -> Launcher + Send>,
 }
@@ -184,7 +186,8 @@ impl Live {
             live.let_processes_join(&launch, &certificate);
             live.follow_faults(&renewals);
             let listener = live.listener(&launch, certificate, renewals, core.services);
-            live.start_kubelet(launch, listener, core.logs, options.before)?;
+            let inside = if options.inside { Some(live.start_inside(core.log)?) } else { None };
+            live.start_kubelet(launch, listener, core.logs, options.before, inside)?;
             Ok(live)
         })
     }

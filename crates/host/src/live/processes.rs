@@ -11,7 +11,7 @@ use controller::ObjectKey;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use process::Transport;
-use process::child::{self, Ready};
+use process::child;
 use process::https;
 use process::pki::Pair;
 
@@ -19,7 +19,7 @@ use super::Live;
 use crate::aggregation::Instances;
 use crate::clock_service::ClockService;
 use crate::joined::Joined;
-use crate::kubelet::{Launcher, Listener};
+use crate::kubelet::{Launcher, Listener, Served};
 use crate::services::Services;
 use crate::{Host, registry};
 
@@ -97,10 +97,10 @@ impl Live {
             renewals,
             services,
         };
-        Arc::new(move |pod, object, ready| {
-            processes.services.note(pod, object, ready);
-            match ready {
-                Some(ready) => processes.is_ready(pod, object, ready),
+        Arc::new(move |pod, object, served| {
+            processes.services.note(pod, object, served.map(|served| &served.ready));
+            match served {
+                Some(served) => processes.is_ready(pod, object, served),
                 None => processes.has_ended(pod, object),
             }
         })
@@ -121,11 +121,15 @@ struct Processes {
 
 impl Processes {
     /// A process is ready: requests are handed to it if it serves, and its Lease is renewed.
-    fn is_ready(&self, pod: &ObjectKey, object: &Pod, ready: &Ready) -> BoxFuture<'static, ()> {
+    fn is_ready(&self, pod: &ObjectKey, object: &Pod, served: &Served) -> BoxFuture<'static, ()> {
         let (name, heartbeat) = self.note_renewal(pod, object, true);
         let image = object.spec.containers.first().map_or("", |container| container.image.as_str());
         if let Some(release) = self.launch.served_release(image) {
-            match self.way.transport(&ready.address, https::Reach::Machine) {
+            let transport = match &served.transport {
+                Some(transport) => Ok(transport.clone()),
+                None => self.way.transport(&served.ready.address, https::Reach::Machine),
+            };
+            match transport {
                 Ok(transport) => self.instances.insert(&name, release, transport),
                 Err(error) => child::say(&format!("pod {pod}: {error}")),
             }

@@ -10,7 +10,7 @@ use clock::{Clock, TimerClass};
 use process::child;
 use process::live::{Setup, participate};
 use process::panics::{self, Panicked};
-use process::{Context, Exit, Output};
+use process::{Context, Exit, Output, Transport};
 use tokio::sync::oneshot;
 
 use super::Live;
@@ -30,7 +30,20 @@ impl Live {
     where
         F: Future<Output = Exit> + Send + 'static,
     {
-        let (identity, random, transport) = (self.identity(name), self.random.clone(), self.transport(name));
+        self.spawn_over(name, self.transport(name), component)
+    }
+
+    /// As [`Live::spawn`], over a transport.
+    pub(super) fn spawn_over<F>(
+        &mut self,
+        name: &'static str,
+        transport: Transport,
+        component: impl Fn(Context, Option<&str>) -> F + Send + 'static,
+    ) -> io::Result<()>
+    where
+        F: Future<Output = Exit> + Send + 'static,
+    {
+        let (identity, random) = (self.identity(name), self.random.clone());
         let dial = self.clock.dial();
         let (noting, clock) = (self.clock.clone(), self.clock.clone());
         let told = Arc::new(move |panicked: Panicked| {

@@ -331,6 +331,91 @@ async fn definitions_outlive_the_host() {
     expect(&ask(&later, "POST", CRONTABS, crontab("b", json!({ "cronSpec": "* * * * *" }))).await, 201);
 }
 
+/// Upstream applies defaults and prunes at every read from etcd: pkg/apiserver/customresource_handler.go,
+/// `schemaCoercingDecoder`, k8s.io/apiextensions-apiserver.
+#[tokio::test]
+async fn stored_objects_show_the_schema_of_a_changed_definition() {
+    let foundation = foundation();
+    let host = host_on(foundation.clone()).await;
+    defined(&host).await;
+    for name in ["a", "b"] {
+        expect(&ask(&host, "POST", CRONTABS, crontab(name, json!({ "cronSpec": "* * * * *" }))).await, 201);
+    }
+    let replicas = json!({ "status": { "replicas": 1 } });
+    expect(&ask(&host, "PATCH", &format!("{CRONTABS}/a/status"), replicas).await, 200);
+    let path = format!("{DEFINITIONS}/crontabs.stable.example.com");
+    let mut changed = expect(&get(&host, &format!("{SHOOT}{path}")).await, 200);
+    let properties =
+        &mut changed["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
+    properties["suspend"] = json!({ "type": "boolean", "default": false });
+    properties.as_object_mut().expect("an object").remove("replicas");
+    changed["spec"]["versions"][0]["subresources"] = json!({ "status": {} });
+    expect(&ask(&host, "PUT", &path, changed).await, 200);
+
+    let shown = json!({ "cronSpec": "* * * * *", "image": "cron:1", "suspend": false });
+    let stored = async |name: &str| {
+        let state = foundation.log.state_of(foundation.log.head(), "stable.example.com/crontabs").await;
+        let object = state.expect("a state").into_iter().find(|(key, ..)| &*key.name == name).expect("an object").2;
+        String::from_utf8(object.parts[3].to_vec()).expect("text")
+    };
+    let restarted = host_on(generic_apiserver::Foundation { writer: 1 << 40, ..foundation.clone() }).await;
+    for host in [&host, &restarted] {
+        for name in ["a", "b"] {
+            let object = expect(&get(host, &format!("{SHOOT}{CRONTABS}/{name}")).await, 200);
+            assert_eq!(object["spec"], shown, "{name}");
+        }
+        let list = expect(&get(host, &format!("{SHOOT}{CRONTABS}")).await, 200);
+        assert_eq!((&list["items"][0]["spec"], &list["items"][1]["spec"]), (&shown, &shown));
+    }
+    assert!(stored("a").await.contains("replicas"), "to read is no write");
+    // A write stores what was shown; the other host reads what was written.
+    let label = json!({ "metadata": { "labels": { "l": "v" } } });
+    expect(&ask(&restarted, "PATCH", &format!("{CRONTABS}/a"), label).await, 200);
+    assert_eq!(stored("a").await, r#","spec":{"cronSpec":"* * * * *","image":"cron:1","suspend":false}"#);
+    assert!(!stored("b").await.contains("suspend"));
+    let object = expect(&get(&host, &format!("{SHOOT}{CRONTABS}/a")).await, 200);
+    assert_eq!((&object["spec"], &object["metadata"]["labels"]["l"]), (&shown, &json!("v")));
+}
+
+/// A server takes its own entries of the log as they are: what it writes must be what others make of it.
+#[tokio::test]
+async fn own_writes_are_stored_as_other_servers_show_them() {
+    let foundation = foundation();
+    let host = host_on(foundation.clone()).await;
+    defined(&host).await;
+    let other = host_on(generic_apiserver::Foundation { writer: 1 << 40, ..foundation }).await;
+    let given = crontab("a", json!({ "cronSpec": "* * * * *", "bogus": { "x": [1] } }));
+    let put = json!({ "cronSpec": "1 * * * *", "image": "cron:1", "replicas": null, "bogus": 1 });
+    let (merge, json_patch, apply) = (MERGE, "application/json-patch+json", "application/apply-patch+yaml");
+    let applied = crontab("a", json!({ "cronSpec": "2 * * * *", "replicas": 3 }));
+    for (method, path, type_, body) in [
+        ("POST", CRONTABS.to_owned(), JSON.1, given),
+        ("PUT", format!("{CRONTABS}/a"), JSON.1, crontab("a", put)),
+        ("PATCH", format!("{CRONTABS}/a"), merge.1, json!({ "spec": { "replicas": null, "bogus": 2 }, "more": {} })),
+        ("PATCH", format!("{CRONTABS}/a"), json_patch, json!([{ "op": "remove", "path": "/spec/replicas" }])),
+        ("PATCH", format!("{CRONTABS}/a?fieldManager=m&force=true"), apply, applied),
+        ("PATCH", format!("{CRONTABS}/a/status"), merge.1, json!({ "status": { "replicas": 2, "bogus": 3 } })),
+        (
+            "PUT",
+            format!("{CRONTABS}/a/scale"),
+            JSON.1,
+            json!({ "metadata": { "name": "a" }, "spec": { "replicas": 4 } }),
+        ),
+    ] {
+        let content = ("content-type", type_);
+        let mut body = body;
+        if method == "PUT" {
+            let known = expect(&get(&host, &format!("{SHOOT}{CRONTABS}/a")).await, 200);
+            body["metadata"]["resourceVersion"] = known["metadata"]["resourceVersion"].clone();
+        }
+        let answer = send(&host, method, &format!("{SHOOT}{path}"), &[content], body.to_string()).await;
+        expect(&answer, if method == "POST" { 201 } else { 200 });
+        let own = expect(&get(&host, &format!("{SHOOT}{CRONTABS}/a")).await, 200);
+        assert_eq!(own, expect(&get(&other, &format!("{SHOOT}{CRONTABS}/a")).await, 200), "{method} {path}");
+        assert_eq!((&own["spec"]["image"], &own["spec"]["bogus"]), (&json!("cron:1"), &Value::Null), "{method} {path}");
+    }
+}
+
 /// A manifest of kinds that a cluster has anyway is taken, and changes nothing.
 #[tokio::test]
 async fn what_a_cluster_serves_itself_is_not_served_from_a_definition() {

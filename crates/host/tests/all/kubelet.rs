@@ -10,7 +10,7 @@ use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Api, ObjectKey};
 use host::faults::Faults;
-use host::kubelet::{self, Before, HEALTHY, Launch, Program};
+use host::kubelet::{self, Before, Form, HEALTHY, Launch, Program};
 use host::timekeeper::Mode;
 use parking_lot::Mutex;
 use process::child::{Assignment, Ready};
@@ -46,7 +46,10 @@ impl Launch for Toys {
         };
         let args = vec!["-c".to_owned(), script.to_owned()];
         let shell = PathBuf::from("/bin/sh");
-        Ok(Program { path: shell.clone(), name: shell, args, assignment: Assignment::default() })
+        Ok(Program {
+            form: Form::Process { path: shell.clone(), name: shell, args },
+            assignment: Assignment::default(),
+        })
     }
 }
 
@@ -76,7 +79,7 @@ impl Kubelet {
         let options = kubelet::Options {
             launch: Arc::new(Toys),
             listener: Arc::new(move |_: &ObjectKey, _, ready| {
-                ears.lock().push(ready.cloned());
+                ears.lock().push(ready.map(|served| served.ready.clone()));
                 Box::pin(std::future::ready(()))
             }),
             asked: Arc::new(|_, _| {}),
@@ -87,6 +90,7 @@ impl Kubelet {
             logs: world.logs.clone(),
             before: Before::Stopped,
             pod_network_of: Arc::new(|_| None),
+            inside: None,
         };
         let transport = world.transport();
         world

@@ -62,6 +62,7 @@ static WIDGETS: ResourceInfo = ResourceInfo {
     custom: true,
     schema: Widget::node,
     fields: &[],
+    attributes: &[],
     life: apimachinery::catalogue::Life { releases: Releases::ALL, subresources: &[] },
     release: Release::UNION,
 };

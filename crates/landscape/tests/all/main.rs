@@ -18,6 +18,7 @@ mod node_drains;
 mod node_rollout;
 mod pages;
 mod past;
+mod preservation;
 mod profiles;
 mod releases;
 mod releases_of_rollouts;

@@ -7,6 +7,7 @@
 
 use api::constants::{annotation, label};
 use api::joined;
+use domain::garden::components::Program;
 use serde_json::Value;
 
 use super::changes::Change;
@@ -29,8 +30,10 @@ const fn writer(
     Writer { component, controller, kinds, fields }
 }
 
-const MANAGER: &str = "gardener-controller-manager";
-const GARDENLET: &str = "gardenlet";
+const MANAGER: &str = Program::ControllerManager.name();
+const SCHEDULER: &str = Program::Scheduler.name();
+const GARDENLET: &str = Program::Gardenlet.name();
+const PROVIDER: &str = Program::ProviderLocal.short();
 const KUBE: &str = "kube-controller-manager";
 const MCM: &[&str] = &["MachineDeployment", "MachineSet", "Machine", "Node"];
 
@@ -59,15 +62,15 @@ const WRITERS: &[Writer] = &[
     writer(MANAGER, "credentialsbinding", &["CredentialsBinding"], &[]),
     writer(MANAGER, "seed-secrets", &["Secret"], &[]),
     writer(MANAGER, "bootstrap", &["Secret"], &[]),
-    writer("gardener-scheduler", "shoot-scheduler", &["Shoot"], &[]),
+    writer(SCHEDULER, "shoot-scheduler", &["Shoot"], &[]),
     writer(GARDENLET, "shoot-status", &["Shoot"], &[".status.inPlaceUpdates"]),
     writer(GARDENLET, "shoot", &["Shoot"], &[".status.lastOperation", ".status.lastErrors", ".status.credentials", ".spec", ".metadata"]),
     writer(GARDENLET, "shoot-care", &["Shoot"], &[".status.conditions", ".status.constraints"]),
     writer(GARDENLET, "shoot", &["Shoot", "ShootState", "InternalSecret", "Cluster"], &[]),
     writer(GARDENLET, "controllerinstallation", &["ControllerInstallation"], &[]),
     writer(GARDENLET, "seed", &["Seed"], &[]),
-    writer("provider-local", "worker", &["Worker", "MachineClass"], &[]),
-    writer("provider-local", "machine-controller-manager", MCM, &[]),
+    writer(PROVIDER, "worker", &["Worker", "MachineClass"], &[]),
+    writer(PROVIDER, "machine-controller-manager", MCM, &[]),
     writer(KUBE, "deployment", &["Deployment", "ReplicaSet"], &[]),
     writer(KUBE, "replicaset", &["Pod"], &[]),
     writer(KUBE, "namespace", &["Namespace"], &[]),

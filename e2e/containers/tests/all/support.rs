@@ -76,13 +76,16 @@ async fn image() -> &'static str {
     static TAG: OnceCell<String> = OnceCell::const_new();
     let build = || async {
         sweep(&Docker::connect_with_defaults().expect("the engine that answers")).await;
-        let executable = binaries().join("terrarium");
-        assert!(
-            executable.is_file(),
-            "no {}: build the workspace first, as `cargo xtask test` does",
-            executable.display()
-        );
-        let image = Image::of(&executable).expect("an executable of this machine");
+        // The host plays the other components.
+        let executables = ["terrarium", "gardener-apiserver"].map(|name| binaries().join(name));
+        for executable in &executables {
+            assert!(
+                executable.is_file(),
+                "no {}: build the workspace first, as `cargo xtask test` does",
+                executable.display()
+            );
+        }
+        let image = Image::of(&executables).expect("executables of this machine");
         let tag = std::process::id().to_string();
         let labels = labels();
         let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -218,10 +221,10 @@ impl Landscape {
     /// A gardener-apiserver of a version, which joins the landscape.
     fn instance(&self, name: &str, version: &str, ready: WaitFor) -> ContainerRequest<GenericImage> {
         let server = format!("{}-host:{PORT}", self.name);
-        let words = ["component", "gardener-apiserver", "--join", &server, "--credentials", "/credentials/kubeconfig"];
-        let words = words.into_iter().chain(["--gardener-version", version]).map(str::to_owned);
+        let words = ["--kubeconfig", "/credentials/kubeconfig", "--join", &server, "--gardener-version", version];
         let image = GenericImage::new(IMAGE, self.tag).with_exposed_port(INSTANCE_PORT.tcp()).with_wait_for(ready);
-        labelled(image.with_cmd(words))
+        let image = image.with_entrypoint("/gardener-apiserver");
+        labelled(image.with_cmd(words.map(str::to_owned)))
             .with_container_name(format!("{}-{name}", self.name))
             .with_network(format!("{}-line", self.name))
             .with_copy_to("/credentials/kubeconfig", self.kubeconfig.clone())

@@ -10,7 +10,7 @@ use apimachinery::Resource;
 use apimachinery::meta::{ObjectMeta, OwnerReference, Time};
 use chrono::{DateTime, Utc};
 use controller::{Error, EventType, ObjectKey, ObjectRef};
-use domain::rollout::conditions::{Observed, Progress};
+use domain::rollout::conditions::{FAILURES_ARE_TOLD_ON, Observed, Progress};
 use domain::rollout::deployment::{self, Deployment, InPlace, Set, Step, Strategy};
 use domain::rollout::machine_set::Counts;
 use domain::rollout::names::{self, template_hash};
@@ -145,9 +145,11 @@ impl<'a> Family<'a> {
     /// Takes note of a Machine as it is now.
     pub(super) fn note(&mut self, position: &Position) {
         let Some(individual) = self.machines.get(position) else { return };
-        let entry = individual.entry();
+        let entry = individual.entry(self.provider, self.now);
         if let Some(failure) = &entry.failure {
             self.failures.insert(position.1.clone(), (entry.set.clone(), failure.clone()));
+        } else if entry.member.standing.expiry.is_some() {
+            self.failures.remove(&position.1);
         }
         self.roster.set(&position.1, entry);
     }
@@ -259,6 +261,7 @@ impl<'a> Family<'a> {
     fn refresh_new_set(&mut self) -> bool {
         let Some(index) = self.new_set() else { return false };
         let template = self.deployment.get().spec.template.clone();
+        let auto_preserve_max = self.deployment.get().spec.auto_preserve_failed_machine_max;
         let newest = self.sets.iter().map(|set| deployment_revision(&set.get().metadata)).max().unwrap_or_default();
         let set = &mut self.sets[index];
         let mut wanted = set.get().spec.template.spec.clone();
@@ -268,11 +271,15 @@ impl<'a> Family<'a> {
         wanted.health_timeout = template.spec.health_timeout;
         wanted.creation_timeout = template.spec.creation_timeout;
         wanted.in_place_update_timeout = template.spec.in_place_update_timeout;
+        wanted.machine_preserve_timeout = template.spec.machine_preserve_timeout;
         wanted.disable_health_timeout = template.spec.disable_health_timeout;
         wanted.max_evict_retries = template.spec.max_evict_retries;
         wanted.node_conditions = template.spec.node_conditions;
         if set.get().spec.template.spec != wanted {
             set.edit().spec.template.spec = wanted;
+        }
+        if set.get().spec.auto_preserve_failed_machine_max != auto_preserve_max {
+            set.edit().spec.auto_preserve_failed_machine_max = auto_preserve_max;
         }
         let own = deployment_revision(&set.get().metadata);
         let is_newest = own == newest;
@@ -432,6 +439,7 @@ impl<'a> Family<'a> {
             new: new.as_ref(),
             sets: &all,
             ready: self.sets.iter().map(|set| set.get().status.ready_replicas).sum(),
+            preserved_failed: self.sets.iter().map(|set| set.get().status.preserved_failed_replicas).sum(),
             is_complete: self.is_complete,
             progress: std::mem::take(&mut self.progress),
         };
@@ -443,19 +451,23 @@ impl<'a> Family<'a> {
         }
     }
 
-    /// Machines that failed are reported until all are ready.
+    /// Machines that failed are reported in the pass in which they do; with older machine-controller-managers until all are
+    /// ready.
     ///
-    /// Source: pkg/controller/machineset_status.go of machine-controller-manager v0.58.0.
+    /// Source: pkg/controller/machineset_status.go of machine-controller-manager v0.58.0, v0.60.0, v0.62.1.
     fn set_status(&self, set: &MachineSet) -> api::machine::MachineSetStatus {
         let counts = self.counts(&set.metadata.name);
         let failures = self.failures.values().filter(|(of, _)| *of == set.metadata.name);
         let failed: Vec<MachineSummary> = failures.map(|(_, failure)| failure.clone()).collect();
-        let told = set.status.failed_machines.clone().filter(|_| counts.ready != set.status.replicas);
+        let is_told_on = counts.ready != set.status.replicas && FAILURES_ARE_TOLD_ON.contain(self.provider.release);
+        let told = set.status.failed_machines.clone().filter(|_| is_told_on);
         api::machine::MachineSetStatus {
             replicas: counts.machines,
             fully_labeled_replicas: counts.machines,
             ready_replicas: counts.ready,
             available_replicas: counts.available,
+            preserved_failed_replicas: counts.preserved_failed,
+            auto_preserve_failed_machine_count: counts.auto_preserved,
             observed_generation: set.metadata.generation,
             failed_machines: if failed.is_empty() { told } else { Some(failed) },
             ..set.status.clone()
@@ -548,6 +560,7 @@ fn new_set(
     set.metadata.owner_references = vec![owner(deployment)];
     set.metadata.finalizers = vec![finalizer::MACHINE_CONTROLLER_MANAGER.to_owned()];
     set.spec.replicas = replicas;
+    set.spec.auto_preserve_failed_machine_max = deployment.spec.auto_preserve_failed_machine_max;
     set.spec.min_ready_seconds = deployment.spec.min_ready_seconds;
     set.spec.template = deployment.spec.template.clone();
     set.spec.template.metadata.labels.insert(label::MACHINE_TEMPLATE_HASH.to_owned(), hash.to_owned());

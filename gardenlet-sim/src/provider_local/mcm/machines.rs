@@ -12,11 +12,11 @@ use api::machine::{ClassSpec, LastOperation, Machine, MachineClass, MachineSet, 
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 use controller::{Api, Error};
-use domain::rollout::Arguments;
 use domain::rollout::in_place::{self, Reason, Update};
 use domain::rollout::machine::{self, Action, Operation, Phase, Step, Trouble};
 use domain::rollout::machine_set::{DEFAULT_PRIORITY, Member};
 use domain::rollout::node;
+use domain::rollout::preservation::{self, Change, Preservation};
 
 use super::super::provider::Provider;
 use super::family::{Family, Position};
@@ -37,17 +37,26 @@ impl Individual {
         Self { set, machine: Draft::new(machine), node: node.map(Draft::new) }
     }
 
+    /// Preservation of the Machine as the objects say it, if machine-controller-manager has it.
+    fn preservation(&self, provider: &Provider) -> Option<Preservation> {
+        let node = self.node.as_ref().map(Draft::get);
+        provider.preserves().then(|| Preservation::of(self.machine.get(), node))
+    }
+
     /// As the MachineSet's rules look at it.
-    pub(super) fn member(&self) -> Member {
+    fn member(&self, provider: &Provider, now: DateTime<Utc>) -> Member {
         let machine = self.machine.get();
         let phase = Phase::of(&machine.status.current_status.phase);
         let priority = parsed_annotation(&machine.metadata, annotation::MACHINE_PRIORITY);
+        let phase = if machine.metadata.is_being_deleted() { Phase::Terminating } else { phase };
+        let standing = self.preservation(provider).map(|preservation| preservation.standing(phase, now));
         Member {
             name: machine.metadata.name.clone(),
-            phase: if machine.metadata.is_being_deleted() { Phase::Terminating } else { phase },
+            phase,
             created: machine.metadata.creation_timestamp,
             priority: priority.unwrap_or(DEFAULT_PRIORITY),
             is_updated_in_place: machine.metadata.label(label::UPDATE_RESULT) == Some("successful"),
+            standing: standing.unwrap_or_default(),
         }
     }
 
@@ -58,9 +67,12 @@ impl Individual {
     }
 
     /// What is remembered of it.
-    pub(super) fn entry(&self) -> Entry {
+    pub(super) fn entry(&self, provider: &Provider, now: DateTime<Utc>) -> Entry {
         let machine = self.machine.get();
-        let failure = (machine.status.last_operation.state == "Failed").then(|| MachineSummary {
+        let member = self.member(provider, now);
+        let is_preserved = member.phase == Phase::Failed && member.standing.expiry.is_some();
+        let has_failed = machine.status.last_operation.state == "Failed" && !is_preserved;
+        let failure = has_failed.then(|| MachineSummary {
             name: machine.metadata.name.clone(),
             provider_id: machine.spec.provider_id.clone(),
             last_operation: machine.status.last_operation.clone(),
@@ -68,7 +80,7 @@ impl Individual {
         });
         Entry {
             set: self.set.clone(),
-            member: self.member(),
+            member,
             ordinal: self.ordinal().unwrap_or_default(),
             update: self.node.as_ref().map(|node| Update::of(node.get())),
             failure,
@@ -107,6 +119,9 @@ impl Individual {
         if status.current_status.phase != phase.as_str() {
             phase.as_str().clone_into(&mut status.current_status.phase);
             status.current_status.last_update_time = now;
+            if !matches!(phase, Phase::Running | Phase::Unknown | Phase::Failed) {
+                status.current_status.preserve_expiry_time = None;
+            }
         }
         status.current_status.timeout_active = timeout_active;
         self.set_operation(operation, now);
@@ -141,7 +156,8 @@ impl Individual {
     }
 
     pub(super) fn enable_scale_down(&mut self) {
-        let Some(draft) = &mut self.node else { return };
+        let is_preserved = self.machine.get().status.current_status.preserve_expiry_time.is_some();
+        let Some(draft) = self.node.as_mut().filter(|_| !is_preserved) else { return };
         if draft.get().metadata.annotations.contains_key(annotation::SCALE_DOWN_DISABLED_BY_MCM) {
             let annotations = &mut draft.edit().metadata.annotations;
             annotations.remove(annotation::SCALE_DOWN_DISABLED);
@@ -150,7 +166,8 @@ impl Individual {
     }
 
     /// As the rules of its life look at it.
-    fn observe(&self, arguments: &Arguments, others_are_replaced: bool, trouble: Trouble) -> Observed {
+    fn observe(&self, provider: &Provider, others_are_replaced: bool, trouble: Trouble) -> Observed {
+        let arguments = &provider.arguments;
         let machine = self.machine.get();
         let status = &machine.status;
         let spec = &machine.spec;
@@ -179,6 +196,7 @@ impl Individual {
             settings: arguments.settings(spec),
             others_are_replaced,
             trouble,
+            preservation: self.preservation(provider),
         };
         let unhealthy_if = arguments.unhealthy_if(spec);
         Observed { machine: observed, node: self.node.as_ref().map(|draft| observe_node(draft.get(), &unhealthy_if)) }
@@ -239,7 +257,7 @@ fn observe_node(node: &Node, unhealthy_if: &[&str]) -> machine::Node {
 
 /// Conditions as Go prints them with `%+v`.
 fn print_conditions(conditions: &[NodeCondition]) -> String {
-    let time = |time: Time| time.0.format("%Y-%m-%d %H:%M:%S +0000 UTC").to_string();
+    let time = |time: Time| time.to_string().replace('T', " ").replace('Z', " +0000 UTC");
     let texts: Vec<String> = conditions
         .iter()
         .map(|condition| {
@@ -301,7 +319,7 @@ impl Family<'_> {
         let provider = self.provider;
         let trouble = self.trouble(individual);
         let others = self.roster.in_replacement() > 0;
-        let Observed { machine, node } = individual.observe(&provider.arguments, others, trouble);
+        let Observed { machine, node } = individual.observe(provider, others, trouble);
         let uid = individual.machine.get().metadata.uid.clone();
         let duration = |parameter| provider.duration(parameter, &uid, 0);
         let mut step = machine::step(&machine, node.as_ref(), duration, self.now);
@@ -313,9 +331,10 @@ impl Family<'_> {
         } else {
             self.roster.held.remove(&position.1);
         }
+        let preserved_until = machine.preserved_until(self.now);
         match step {
-            Step::Rest | Step::Held | Step::Drain { .. } => Ok((false, None)),
-            Step::Wait { until, .. } => Ok((false, Some(until))),
+            Step::Rest | Step::Held | Step::Drain { .. } => Ok((false, preserved_until)),
+            Step::Wait { until, .. } => Ok((false, preserved_until.into_iter().chain([until]).min())),
             Step::Act(actions) => {
                 for action in actions {
                     if let Action::Hit(fault) = action {
@@ -399,6 +418,17 @@ impl Family<'_> {
                     self.drains.forget(&self.namespace, &position.1);
                 }
             }
+            Action::Preserve(change) => {
+                let phase = Phase::of(&individual.machine.get().status.current_status.phase);
+                let timeout = provider.arguments.settings(&individual.machine.get().spec).preserve_timeout;
+                if let Some(node) = &mut individual.node {
+                    preservation::change_node(&change, node.edit(), phase, self.now);
+                }
+                preservation::change_machine(&change, individual.machine.edit(), self.now + timeout, self.now);
+                if matches!(change, Change::Stop { .. }) {
+                    self.drains.forget(&self.namespace, &position.1);
+                }
+            }
             Action::MarkTerminating => {
                 if let Some(node) = &mut individual.node {
                     let node = node.edit();
@@ -477,5 +507,28 @@ impl Individual {
             let conditions = draft.get().status.conditions.clone();
             self.machine.edit().status.conditions = conditions;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_printed_as_go_prints_them() {
+        let at = |text: &str| Time::from_instant(text.parse().expect("an instant"));
+        let ready = NodeCondition {
+            r#type: "Ready".to_owned(),
+            status: "False".to_owned(),
+            last_heartbeat_time: at("2023-07-28T09:07:27Z"),
+            last_transition_time: Time::default(),
+            reason: "KubeletNotReady".to_owned(),
+            message: "ZT".to_owned(),
+        };
+        let expected = "{Type:Ready Status:False LastHeartbeatTime:2023-07-28 09:07:27 +0000 UTC \
+                        LastTransitionTime:0001-01-01 00:00:00 +0000 UTC Reason:KubeletNotReady Message:ZT}";
+        assert_eq!(print_conditions(&[ready.clone()]), format!("[{expected}]"));
+        assert_eq!(print_conditions(&[ready.clone(), ready]), format!("[{expected} {expected}]"));
+        assert_eq!(print_conditions(&[]), "[]");
     }
 }

@@ -7,6 +7,7 @@ use apimachinery::meta::{ObjectMeta, Time};
 use controller::{Error, EventType, ObjectRef};
 use domain::rollout::machine::{Phase, deletion_requested};
 use domain::rollout::machine_set::{self, Desired};
+use domain::rollout::preservation;
 use domain::rollout::safety;
 
 use super::family::{Family, owner};
@@ -39,9 +40,16 @@ impl Family<'_> {
             frozen: safety::is_frozen(&set),
             scale_up_disabled: set.metadata.labels.contains_key(label::SCALE_UP_DISABLED),
             deleting: set.metadata.is_being_deleted(),
+            auto_preserve_max: if self.provider.preserves() { set.spec.auto_preserve_failed_machine_max } else { 0 },
         };
-        let pass = machine_set::pass(desired, &self.counts(name), || self.roster.members(name));
-        let changed = pass.create > 0 || !pass.delete.is_empty();
+        let mut pass = machine_set::pass(desired, &self.counts(name), || self.roster.members(name));
+        let changed = pass != machine_set::Pass::default();
+        let marks = pass.preserve.into_iter().map(|name| (name, true));
+        let marks: Vec<(String, bool)> = marks.chain(pass.release.into_iter().map(|name| (name, false))).collect();
+        if !marks.is_empty() {
+            marks.iter().for_each(|(name, is_preserved)| self.mark_preserved(name, *is_preserved));
+            pass = machine_set::pass(desired, &self.counts(name), || self.roster.members(name));
+        }
         for name in pass.delete {
             self.delete_machine(&set, &name).await?;
         }
@@ -50,6 +58,20 @@ impl Family<'_> {
             self.create_machine(&set, index, ordinal + index + 1).await?;
         }
         Ok(changed)
+    }
+
+    /// Says on a Machine that it is preserved without a user's request, or says so no longer.
+    fn mark_preserved(&mut self, name: &str, is_preserved: bool) {
+        let Some(individual) = self.load(name) else { return };
+        let annotations = &mut individual.machine.edit().metadata.annotations;
+        if is_preserved {
+            annotations.insert(annotation::NODE_PRESERVE.to_owned(), preservation::AUTO_PRESERVED.to_owned());
+        } else {
+            annotations.remove(annotation::NODE_PRESERVE);
+        }
+        let position = individual.position();
+        self.note(&position);
+        self.todo.insert(position);
     }
 
     /// Machines take over what reaches them from their set's template: all of them if it changed, else those that did.

@@ -8,6 +8,7 @@ mod drains;
 mod in_place;
 mod machine;
 mod node_agent;
+mod preservation;
 mod set;
 
 use api::kubernetes::core::Node;
@@ -51,8 +52,13 @@ fn deployment(replicas: i32, class: &str) -> MachineDeployment {
 
 /// At 12:00, with classes `old` and `new`.
 fn started(deployment: MachineDeployment) -> World {
+    started_by("v1.120.0", deployment)
+}
+
+/// The same with a provider of a version of Gardener.
+fn started_by(version: &str, deployment: MachineDeployment) -> World {
     let mut world = World::at("2025-06-02T12:00:00Z")
-        .component("provider-local", "v1.120.0")
+        .component("provider-local", version)
         .with_in(SEED, cluster())
         .with_in(SEED, class("old"))
         .with_in(SEED, class("new"))

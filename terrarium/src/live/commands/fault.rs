@@ -15,6 +15,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clap::{Args, Subcommand};
 use controller::{Api, Error, ListOptions};
 use domain::fault::{self, KINDS, Kind, Target};
+use domain::garden::components::Program;
 use gardenlet_sim::gardenlet;
 use serde_json::{Value, json};
 
@@ -22,7 +23,6 @@ use crate::failure::Failure;
 use crate::live::ask::query::{Format, print_tree};
 use crate::live::ask::table::Table;
 use crate::live::client::Client;
-use crate::live::components::Program;
 use crate::live::{Which, block_on};
 use crate::output::{Form, Output};
 use ops::faults::{self, Row};

@@ -140,6 +140,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         "landscape {} · Gardener {} (emulated) · https://{} · process {}",
         client.facts.name, found.gardener_version, client.host.address, client.host.pid
     ))?;
+    if let Some(form) = client.host.components.line() {
+        output.line(&format!("components {form}"))?;
+    }
     output.line(&format!("clock {}", crate::live::clock::summary(&clock)))?;
     for line in crate::live::clock::waits(&clock) {
         output.line(&line)?;

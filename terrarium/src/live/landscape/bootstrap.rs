@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a landscape has from its beginning: what an operator gives it, and the Deployments of its components.
 
+use admission_controller::configurations;
 use api::cluster;
 use api::constants::{api_version, namespace};
 use api::core::Seed;
@@ -14,6 +15,7 @@ use authorizer::Mode;
 use chrono::{DateTime, TimeDelta};
 use controller::{Api, Error, ListOptions};
 use domain::event_expiry;
+use domain::garden::components::Program;
 use domain::garden::control_plane::CONFIGURATION_KEY;
 use domain::profile::Profile;
 use domain::skew::enforcement::Enforcement;
@@ -26,9 +28,8 @@ use process::transport::full;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::live::components::{NAMESPACE, Program};
 use crate::live::directory::Facts;
-use crate::live::{admission_controller, apiserver, ask, operator};
+use crate::live::{ask, operator};
 
 /// Kind of gardenlet's configuration.
 const GARDENLET_KIND: &str = "GardenletConfiguration";
@@ -70,10 +71,10 @@ pub(crate) async fn run(live: &Live, facts: &Facts, authorities: &str) -> Result
     let (context, options) = (live.context("terrarium"), options(facts));
     let failed = |failure: landscape::Failure| Failure::Failed(failure.to_string());
     landscape::prepare_clusters(&context, &options).await.map_err(failed)?;
-    namespace(&context, cluster::GARDEN, namespace::INSTANCES).await?;
+    make_namespace(&context, cluster::GARDEN, namespace::INSTANCES).await?;
     let unsaid = |error| Failure::Failed(format!("cannot say how versions are judged: {error}"));
     registry::write_settings(&context.transport, skew_settings(facts)).await.map_err(unsaid)?;
-    namespace(&context, cluster::RUNTIME, NAMESPACE).await?;
+    make_namespace(&context, cluster::RUNTIME, namespace::GARDEN).await?;
     let has_operator = facts.operator == Some(true);
     if has_operator {
         operated(&context, facts, &options).await?;
@@ -88,15 +89,14 @@ pub(crate) async fn run(live: &Live, facts: &Facts, authorities: &str) -> Result
             component(&context, cluster::RUNTIME, program, facts, &options, None).await?;
         }
     }
-    create_tree(&context, admission_controller::CONFIGURATIONS, &admission_controller::configuration(authorities))
-        .await?;
+    create_tree(&context, configurations::PATH, &configurations::validating(authorities)).await?;
     // Not before a server answers for Gardener's groups: a process that waits for that is one that starts, and holds time.
     for seed in &options.seeds {
         let cluster = cluster::of_seed(&seed.metadata.name);
-        namespace(&context, &cluster, NAMESPACE).await?;
+        make_namespace(&context, &cluster, namespace::GARDEN).await?;
         if has_operator {
             let made = made_gardenlet(&context, &cluster, facts, seed).await?;
-            create(&Api::namespaced(&context, cluster::GARDEN, NAMESPACE), made).await?;
+            create(&Api::namespaced(&context, cluster::GARDEN, namespace::GARDEN), made).await?;
             gardenlet(&context, &cluster, facts, seed).await?;
         } else {
             component(&context, &cluster, Program::Gardenlet, facts, &options, Some(seed)).await?;
@@ -114,8 +114,8 @@ async fn operated(context: &Context, facts: &Facts, options: &Options) -> Result
     let version = match known.first() {
         Some(garden) => garden.status.gardener.as_ref().map(|gardener| gardener.version.clone()),
         None => {
-            let deployments = Api::<Deployment>::namespaced(context, cluster::RUNTIME, NAMESPACE);
-            let maps = Api::<ConfigMap>::namespaced(context, cluster::RUNTIME, NAMESPACE);
+            let deployments = Api::<Deployment>::namespaced(context, cluster::RUNTIME, namespace::GARDEN);
+            let maps = Api::<ConfigMap>::namespaced(context, cluster::RUNTIME, namespace::GARDEN);
             let all = ListOptions::default();
             let (deployments, _) = deployments.list(&all).await.map_err(|error| unread("Deployments", &error))?;
             let (found, _) = maps.list(&all).await.map_err(|error| unread("ConfigMaps", &error))?;
@@ -129,13 +129,13 @@ async fn operated(context: &Context, facts: &Facts, options: &Options) -> Result
         }
     };
     let version = version.unwrap_or_else(|| facts.gardener_version.clone());
-    create(&Api::namespaced(context, cluster::RUNTIME, NAMESPACE), operator::operator(facts, &version)).await
+    create(&Api::namespaced(context, cluster::RUNTIME, namespace::GARDEN), operator::operator(facts, &version)).await
 }
 
 /// The Gardenlet of a seed that has none: with the version and the configuration of the Deployment that is there.
 async fn made_gardenlet(context: &Context, cluster: &str, facts: &Facts, seed: &Seed) -> Result<Gardenlet, Failure> {
-    let deployments = Api::<Deployment>::namespaced(context, cluster, NAMESPACE);
-    let maps = Api::<ConfigMap>::namespaced(context, cluster, NAMESPACE);
+    let deployments = Api::<Deployment>::namespaced(context, cluster, namespace::GARDEN);
+    let maps = Api::<ConfigMap>::namespaced(context, cluster, namespace::GARDEN);
     let held = deployments.get_opt(Program::Gardenlet.name()).await;
     let held = held.map_err(|error| unread("Deployments", &error))?;
     let template = held.map(|held| held.spec.template.spec);
@@ -160,7 +160,7 @@ async fn made_gardenlet(context: &Context, cluster: &str, facts: &Facts, seed: &
 
 /// Creates the Deployment of a seed's gardenlet, as gardenlet itself would have it.
 async fn gardenlet(context: &Context, cluster: &str, facts: &Facts, seed: &Seed) -> Result<(), Failure> {
-    let deployments = Api::<Deployment>::namespaced(context, cluster, NAMESPACE);
+    let deployments = Api::<Deployment>::namespaced(context, cluster, namespace::GARDEN);
     let held = deployments.get_opt(Program::Gardenlet.name()).await;
     if held.map_err(|error| unread("Deployments", &error))?.is_some() {
         return Ok(());
@@ -168,7 +168,7 @@ async fn gardenlet(context: &Context, cluster: &str, facts: &Facts, seed: &Seed)
     let made = made_gardenlet(context, cluster, facts, seed).await?;
     let (map, deployment) = operator::gardenlet_deployment(&made, &facts.profile)
         .map_err(|reason| Failure::Failed(format!("Gardenlet {}: {reason}", seed.metadata.name)))?;
-    create(&Api::namespaced(context, cluster, NAMESPACE), map).await?;
+    create(&Api::namespaced(context, cluster, namespace::GARDEN), map).await?;
     create(&deployments, deployment).await
 }
 
@@ -198,7 +198,8 @@ pub(crate) fn authorization(facts: &Facts) -> Mode {
 
 /// How gardener-apiserver serves, as the landscape was created.
 pub(crate) fn apiserver_options(facts: &Facts) -> Result<::apiserver::Options, Failure> {
-    apiserver::options(&apiserver_flags(facts, &options(facts)), &facts.gardener_version).map_err(Failure::Failed)
+    ::apiserver::binary::options(&apiserver_flags(facts, &options(facts)), &facts.gardener_version)
+        .map_err(Failure::Failed)
 }
 
 /// Flags with which gardener-apiserver serves as the landscape was created.
@@ -207,7 +208,7 @@ pub(crate) fn flags_of_apiserver(facts: &Facts) -> Vec<String> {
 }
 
 fn apiserver_flags(facts: &Facts, options: &Options) -> Vec<String> {
-    apiserver::flags(&facts.profile, landscape::DEFAULT_DOMAIN, &options.kubernetes_version)
+    ::apiserver::binary::flags(&facts.profile, landscape::DEFAULT_DOMAIN, &options.kubernetes_version)
 }
 
 /// How the landscape keeps the rules about versions, as its facts say.
@@ -216,7 +217,7 @@ pub(crate) fn skew_settings(facts: &Facts) -> Settings {
     Settings { enforcement, allows_downgrades: facts.allow_downgrade }
 }
 
-async fn namespace(context: &Context, cluster: &str, name: &str) -> Result<(), Failure> {
+async fn make_namespace(context: &Context, cluster: &str, name: &str) -> Result<(), Failure> {
     create(&Api::all(context, cluster), Namespace { metadata: named("", name), ..Namespace::default() }).await
 }
 
@@ -235,10 +236,10 @@ async fn component(
     };
     if let Some(configuration) = program.configuration() {
         let config = config_map(program, configuration, facts, seed)?;
-        create(&Api::namespaced(context, cluster, NAMESPACE), config).await?;
+        create(&Api::namespaced(context, cluster, namespace::GARDEN), config).await?;
     }
     let deployment = program.deployment(&facts.gardener_version, replicas, &args);
-    create(&Api::namespaced(context, cluster, NAMESPACE), deployment).await
+    create(&Api::namespaced(context, cluster, namespace::GARDEN), deployment).await
 }
 
 /// The configuration that a component begins with.
@@ -261,7 +262,7 @@ fn config_map(
 ) -> Result<ConfigMap, Failure> {
     let tree = configuration(program, (api_version, kind), facts, seed);
     let text = yaml::to_string(&tree).map_err(|error| Failure::Failed(error.to_string()))?;
-    let metadata = named(NAMESPACE, &format!("{}-config", program.name()));
+    let metadata = named(namespace::GARDEN, &format!("{}-config", program.name()));
     Ok(ConfigMap { metadata, data: [("config.yaml".to_owned(), text)].into(), ..ConfigMap::default() })
 }
 

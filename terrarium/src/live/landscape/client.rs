@@ -10,7 +10,7 @@ use host::clock_service::ClockState;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use process::https::{self, Credentials};
-use process::participant::CLOCK_PATH;
+use process::participant::{CLOCK_NAME, CLOCK_PATH};
 use process::pki::Pair;
 use process::transport::full;
 use process::{Context, Identity, Output, Tasks, Transport};
@@ -188,7 +188,7 @@ impl Client {
 
     /// Changes how time goes by itself: a merge patch of the clock's spec.
     pub(crate) async fn set_clock(&self, spec: Value) -> Result<ClockState, Failure> {
-        let path = format!("{}/{}", clock_object::PATH, clock_object::NAME);
+        let path = format!("{}/{}", clock_object::PATH, CLOCK_NAME);
         let _: Value = self.send(Method::PATCH, &path, Some(json!({ "spec": spec }))).await?;
         self.clock().await
     }

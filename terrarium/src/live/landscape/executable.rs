@@ -5,21 +5,33 @@
 //! replaced by another build.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Suffix that Linux appends to the path of a removed or replaced file.
 const DELETED: &str = " (deleted)";
 
-/// Path by which this program can be started even if its file was removed or replaced.
+/// Link to the file of the process that reads it.
+const LINK: &str = "/proc/self/exe";
+
+/// Path by which this program can be started now, even if its file was removed or replaced.
 ///
 /// # Errors
 /// The system does not provide the path.
 pub(crate) fn running() -> io::Result<PathBuf> {
     let file = std::env::current_exe()?;
-    let link = Path::new("/proc/self/exe");
-    Ok(if is_same(link, &file) || !link.exists() { file } else { link.to_owned() })
+    Ok(if is_same(Path::new(LINK), &file) { file } else { held()? })
+}
+
+/// Path by which children of this process can start this program at any time.
+///
+/// # Errors
+/// The system does not provide the path.
+pub(crate) fn held() -> io::Result<PathBuf> {
+    let link = PathBuf::from(LINK);
+    if link.exists() { Ok(link) } else { std::env::current_exe() }
 }
 
 /// Path of this program's file; after a replacement there is another build.
@@ -36,6 +48,52 @@ pub(crate) fn replaced(pid: u32) -> Option<PathBuf> {
     let path = fs::read_link(&link).ok()?;
     (link.exists() && !is_same(&link, &path)).then(|| without_mark(&path))
 }
+
+/// A program's file that is held open: it can be started also after it was replaced or removed.
+#[derive(Debug)]
+pub(crate) struct Held {
+    file: fs::File,
+    path: PathBuf,
+}
+
+impl Held {
+    /// Opens a program's file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is a folder, a script, or without permission to execute it.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let metadata = fs::metadata(path)?;
+        if !metadata.is_file() {
+            return Err(io::Error::other("it is not a file"));
+        }
+        if metadata.mode() & EXECUTABLE == 0 {
+            return Err(io::Error::other("it is not executable"));
+        }
+        let mut file = fs::File::open(path)?;
+        let mut head = Vec::new();
+        io::Read::by_ref(&mut file).take(SCRIPT.len() as u64).read_to_end(&mut head)?;
+        if head == SCRIPT {
+            return Err(io::Error::other("it is a script"));
+        }
+        Ok(Self { file, path: path.to_owned() })
+    }
+
+    /// Path of the file when it was opened: the name of its processes.
+    pub(crate) fn name(&self) -> &Path {
+        &self.path
+    }
+
+    /// Path by which children of this process can start the file at any time.
+    pub(crate) fn path(&self) -> PathBuf {
+        let own = PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
+        if own.exists() { own } else { self.path.clone() }
+    }
+}
+
+/// Permission bits of which a program has at least one.
+const EXECUTABLE: u32 = 0o111;
+/// First bytes of a script.
+const SCRIPT: &[u8] = b"#!";
 
 fn is_same(a: &Path, b: &Path) -> bool {
     let identity = |path: &Path| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
@@ -55,7 +113,13 @@ mod tests {
 
     /// A copy of `cat` that runs until its input is closed.
     fn start(path: &Path) -> Child {
-        Command::new(path).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("a copy of a program")
+        loop {
+            match Command::new(path).stdin(Stdio::piped()).stdout(Stdio::null()).spawn() {
+                // A child of another test has the copy open for writing until it executes its own program.
+                Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+                started => return started.expect("a copy of a program"),
+            }
+        }
     }
 
     #[test]
@@ -79,6 +143,48 @@ mod tests {
         drop(child.stdin.take());
         child.wait().expect("it ends");
         assert_eq!(replaced(child.id()), None, "it has ended");
+        fs::remove_dir_all(folder).expect("ours");
+    }
+
+    #[test]
+    fn a_held_program_is_started_also_after_a_replacement() {
+        let folder = std::env::temp_dir().join(format!("terrarium-held-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder for temporary files");
+        let path = folder.join("program");
+        fs::copy("/bin/cat", &path).expect("every system has cat");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("ours");
+        let held = Held::open(&path).expect("a program");
+        assert_eq!(held.name(), path);
+        fs::remove_file(&path).expect("ours");
+        for content in [None, Some("another")] {
+            if let Some(content) = content {
+                fs::write(&path, content).expect("ours");
+            }
+            let mut child = start(&held.path());
+            drop(child.stdin.take());
+            assert!(child.wait().expect("it ends").success(), "{content:?}");
+        }
+        fs::remove_dir_all(folder).expect("ours");
+    }
+
+    #[test]
+    fn files_that_are_not_programs_are_refused() {
+        let folder = std::env::temp_dir().join(format!("terrarium-no-program-{}", std::process::id()));
+        fs::create_dir_all(folder.join("folder")).expect("a folder for temporary files");
+        let file = |name: &str, content: &str, mode: u32| {
+            fs::write(folder.join(name), content).expect("ours");
+            fs::set_permissions(folder.join(name), fs::Permissions::from_mode(mode)).expect("ours");
+        };
+        file("plain", "text", 0o600);
+        file("script", "#!/bin/sh\nsleep 100\n", 0o700);
+        for (name, expected) in [
+            ("folder", "it is not a file"),
+            ("plain", "it is not executable"),
+            ("script", "it is a script"),
+            ("missing", "No such file or directory (os error 2)"),
+        ] {
+            assert_eq!(Held::open(&folder.join(name)).expect_err(name).to_string(), expected);
+        }
         fs::remove_dir_all(folder).expect("ours");
     }
 

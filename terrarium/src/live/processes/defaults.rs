@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What holds where a configuration says nothing: the settings that act here, and the feature gates of a version.
 //!
-//! **Invariants.** The values are those of the components' own defaults: [`super::configuration`] reads them back as such.
+//! **Invariants.** The values are those of the components' own defaults, which read them back as such.
 
-use api::constants::condition;
-use apimachinery::meta::Duration;
-use chrono::TimeDelta;
-use domain::placement::Strategy;
+use component::configuration::check_gate;
+use domain::garden::components::Program;
 use domain::skew::GardenerVersion;
 use domain::skew::releases::{feature_gate, gate_names};
 use gardenlet_sim::gardenlet;
 use serde_json::{Map, Value, json};
 
-use crate::live::components::Program;
-use crate::live::configuration::check_gate;
-
 /// What a component has by default in an emulated version, as its file or its flags would say it.
 pub(in crate::live) fn of(program: Program, version: &str) -> Value {
     let mut tree = match program {
-        Program::Apiserver => apiserver(),
-        Program::ControllerManager => controller_manager(),
-        Program::Scheduler => scheduler(),
-        Program::Gardenlet => gardenlet(),
+        Program::Apiserver => ::apiserver::binary::defaults(),
+        Program::ControllerManager => ::controller_manager::binary::defaults(),
+        Program::Scheduler => ::scheduler::binary::defaults(),
+        Program::Gardenlet => gardenlet::binary::defaults(),
         Program::Operator | Program::AdmissionController | Program::ProviderLocal => json!({}),
     };
     let gates = gates(program, version);
@@ -82,82 +77,11 @@ fn gates(program: Program, version: &str) -> Map<String, Value> {
     gate_names(program.short()).filter(is_known).filter_map(on).collect()
 }
 
-fn duration(length: TimeDelta) -> Value {
-    json!(Duration { nanoseconds: length.num_nanoseconds().unwrap_or(i64::MAX) }.to_string())
-}
-
-fn apiserver() -> Value {
-    let options = ::apiserver::Options::default();
-    json!({
-        "shoot-admin-kubeconfig-max-expiration": duration(options.admin_kubeconfig_max_expiration),
-        "shoot-credentials-rotation-interval": duration(options.credentials_rotation_interval),
-        "shoot-viewer-kubeconfig-max-expiration": duration(options.viewer_kubeconfig_max_expiration),
-    })
-}
-
-fn gardenlet() -> Value {
-    let config = gardenlet::Configuration::default();
-    let thresholds = config.thresholds.0.iter();
-    let thresholds: Vec<Value> =
-        thresholds.map(|(type_, length)| json!({ "type": type_, "duration": duration(*length) })).collect();
-    let quantities: Map<String, Value> =
-        config.capacity.iter().map(|(name, number)| (name.clone(), json!(number.to_string()))).collect();
-    json!({
-        "controllers": {
-            "shoot": {
-                "concurrentSyncs": config.concurrent_syncs,
-                "syncPeriod": duration(config.sync_period),
-                "respectSyncPeriodOverwrite": config.respect_sync_period_overwrite,
-                "reconcileInMaintenanceOnly": config.reconcile_in_maintenance_only,
-                "retryDuration": duration(config.retry_duration),
-            },
-            "shootCare": { "syncPeriod": duration(config.care_period), "conditionThresholds": thresholds },
-        },
-        "resources": { "capacity": quantities },
-    })
-}
-
-fn controller_manager() -> Value {
-    let config = ::controller_manager::Config::default();
-    json!({
-        "controllers": {
-            "seed": {
-                "monitorPeriod": duration(config.seed_periods.monitor),
-                "shootMonitorPeriod": duration(config.seed_periods.shoot_monitor),
-            },
-            "seedExtensionsCheck": {
-                "conditionThresholds": [{ "type": condition::SEED_EXTENSIONS_READY, "duration": duration(config.seed_threshold) }],
-            },
-            "shootHibernation": { "triggerDeadlineDuration": duration(config.shoot_hibernation_deadline) },
-            "shootMaintenance": {
-                "concurrentSyncs": config.concurrent_syncs,
-                "enableShootControlPlaneRestarter": config.shoot_maintenance.control_plane,
-                "enableShootCoreAddonRestarter": config.shoot_maintenance.core_addons,
-            },
-            "shootRetry": {
-                "retryPeriod": duration(config.shoot_retry.period),
-                "retryJitterPeriod": duration(config.shoot_retry.jitter),
-            },
-        },
-    })
-}
-
-fn scheduler() -> Value {
-    let config = ::scheduler::Config::default();
-    let strategy = match config.strategy {
-        Strategy::SameRegion => "SameRegion",
-        Strategy::MinimalDistance => "MinimalDistance",
-    };
-    json!({ "schedulers": { "shoot": {
-        "concurrentSyncs": config.concurrent_syncs,
-        "candidateDeterminationStrategy": strategy,
-    } } })
-}
-
 #[cfg(test)]
 mod tests {
+    use component::configuration;
+
     use super::*;
-    use crate::live::configuration;
 
     const VERSION: &str = "v1.120.0";
 
@@ -176,18 +100,7 @@ mod tests {
         let mut own = of(Program::Gardenlet, VERSION);
         assert!(gates(&own) > 3, "{own}");
         own["featureGates"] = json!({});
-        assert_eq!(configuration::gardenlet(&own), gardenlet::Configuration::default());
-        let (own, default) =
-            (configuration::controller_manager(&of(Program::ControllerManager, VERSION)), Default::default());
-        assert_eq!(
-            format!("{own:?}"),
-            format!("{:?}", {
-                let default: ::controller_manager::Config = default;
-                default
-            })
-        );
-        let own = configuration::scheduler(&of(Program::Scheduler, VERSION)).expect("a strategy");
-        assert_eq!(own.strategy, ::scheduler::Config::default().strategy);
+        assert_eq!(gardenlet::binary::configuration(&own), gardenlet::Configuration::default());
     }
 
     #[test]

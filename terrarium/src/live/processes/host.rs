@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use api::cluster;
@@ -16,16 +16,20 @@ use apimachinery::release::Release;
 use apiserver::instance;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, Random, TimerClass};
+use component::signals;
+use domain::garden::components::{Program as Component, seed_of};
 use domain::skew::GardenerVersion;
 use eventlog::sled::{Durability, OpenError, Recovery, SledLog, Trouble};
 use eventlog::{EventLog, MemoryLog};
 use host::identity::OwnAuthorities;
-use host::kubelet::{Before, Launch, Program};
+use host::kubelet::{Before, Form, Launch, Program};
 use host::live::{Live, Options};
 use host::registry::Registered;
 use host::signing_requests::OwnSigners;
 use host::timekeeper::Mode;
+use landscape::user_of;
 use parking_lot::Mutex;
+use process::User;
 use process::attempts::Attempts;
 use process::child::{Assignment, Joining, Serving};
 use process::logging;
@@ -34,9 +38,10 @@ use process::pki::Badge;
 
 use crate::failure::Failure;
 use crate::live::authority::{ClusterAuthorities, LandscapeAuthority, front_proxy};
+use crate::live::binaries::{Binaries, ComponentForms};
 use crate::live::bootstrap;
 use crate::live::clock_file::{Turn, dial, doubt, time};
-use crate::live::components;
+use crate::live::components::run_inside;
 use crate::live::dashboard::mount::Mount;
 use crate::live::directory::{Directory, Facts, HOST, HostFile};
 use crate::live::{Which, executable, kubeconfig, owner, running, up, writes};
@@ -132,7 +137,7 @@ fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, losses
         let mut ended = Ok(());
         tokio::select! {
             biased;
-            signal = end_signal() => process::child::say(&format!("the landscape stops: {signal}")),
+            signal = signals::end_signal() => process::child::say(&format!("the landscape stops: {signal}")),
             pid = owner::ended(owner) => {
                 process::child::say(&format!("the landscape stops: process {pid}, its owner, has ended"));
             }
@@ -172,33 +177,6 @@ fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, losses
     }
 }
 
-/// Waits for a signal to end; returns its name. SIGHUP stays ignored if `nohup` has set that.
-pub(crate) async fn end_signal() -> &'static str {
-    use tokio::signal::unix::{SignalKind, signal};
-    static IGNORED: OnceLock<u64> = OnceLock::new();
-    // Read before the first handler is installed: from then on no signal is ignored.
-    let status = || std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let is_ignored = IGNORED.get_or_init(|| ignored_signals(&status())) & SIGHUP != 0;
-    let (terminate, interrupt) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
-    let (Ok(mut terminate), Ok(mut interrupt)) = (terminate, interrupt) else { return std::future::pending().await };
-    let hangup = async {
-        // A handler would end the ignoring.
-        if is_ignored {
-            return std::future::pending().await;
-        }
-        match signal(SignalKind::hangup()) {
-            Ok(mut hangup) => hangup.recv().await,
-            Err(_) => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        biased;
-        _ = terminate.recv() => "SIGTERM",
-        _ = interrupt.recv() => "SIGINT",
-        _ = hangup => "SIGHUP",
-    }
-}
-
 /// Discards damaged parts of the log that cannot be recovered from other files.
 fn discard_damaged(directory: &Directory) -> Result<(), Failure> {
     let done = SledLog::repair(directory.join("log"), true).map_err(|error| refused(&error))?;
@@ -221,15 +199,6 @@ fn make_keys(directory: &Directory, facts: &Facts) -> Result<String, Failure> {
         authorities.authority(&cluster)?;
     }
     Ok(landscape.certificate().to_owned())
-}
-
-/// Bit of SIGHUP in masks of signals.
-const SIGHUP: u64 = 1;
-
-/// Mask of the signals that a process ignores, by its file `status`.
-fn ignored_signals(status: &str) -> u64 {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
 }
 
 /// Waits until no process listens on the landscape's port, not for long: a host that was killed lets go of its directory before
@@ -430,6 +399,11 @@ async fn start(
     let (dial, turn) = dial(directory, now)?;
     let shown = turn.clone();
     let launched = AtomicU64::new(0);
+    let binaries = if facts.is_inside() { None } else { Some(Binaries::find().await) };
+    let components = binaries.as_ref().map_or_else(ComponentForms::inside, Binaries::form);
+    for note in components.notes() {
+        process::child::say(&format!("note: {note}"));
+    }
     let apiserver_flags = bootstrap::flags_of_apiserver(&facts);
     let launcher = Launcher {
         seed: facts.seed,
@@ -438,6 +412,7 @@ async fn start(
         front_proxies: front_proxies.clone(),
         directory: dial.parent().unwrap_or(&dial).to_owned(),
         dial,
+        binaries: binaries.clone(),
         launched,
         apiserver_flags,
         authorization: bootstrap::authorization(&facts),
@@ -463,6 +438,7 @@ async fn start(
         profile: bootstrap::profile(&facts)?,
         skew: bootstrap::skew_settings(&facts),
         turn: Box::new(move |now| shown(now)),
+        inside: facts.is_inside(),
         before,
         launcher: Box::new(move |address| Arc::new(Launching { launcher, address: within(address) })),
     };
@@ -470,7 +446,7 @@ async fn start(
         let what = if error.kind() == ErrorKind::AddrInUse { "; another process listens there" } else { "" };
         Failure::Failed(format!("cannot serve on {}: {error}{what}", SocketAddr::new(facts.bind, facts.port)))
     })?;
-    logging::start(live.clock().clock(), logging::Format::default(), tracing::Level::INFO);
+    logging::start_process(live.clock().clock(), logging::Format::default(), tracing::Level::INFO);
     let address = within(live.address());
     if !facts.bind.is_loopback() {
         let at = live.address();
@@ -485,7 +461,8 @@ async fn start(
         log.note(&facts)?;
     }
     let program = env!("CARGO_PKG_VERSION").to_owned();
-    directory.write_host(&HostFile { pid: std::process::id(), address: address.to_string(), program })?;
+    let host = HostFile { pid: std::process::id(), address: address.to_string(), program, components };
+    directory.write_host(&host)?;
     Ok((live, facts, turn))
 }
 
@@ -525,7 +502,7 @@ fn within(mut listen: SocketAddr) -> SocketAddr {
     listen
 }
 
-/// Makes pods processes: this program, as the component that the image names.
+/// Makes pods processes: the binary of the component that the image names, or this program, which plays it.
 struct Launcher {
     seed: u64,
     start: u64,
@@ -536,6 +513,8 @@ struct Launcher {
     directory: PathBuf,
     /// File of the dial.
     dial: PathBuf,
+    /// Binaries of components; None: components run as tasks of this process.
+    binaries: Option<Binaries>,
     /// Processes that were given a number so far.
     launched: AtomicU64,
     /// Flags with which gardener-apiserver serves as the landscape was created.
@@ -548,13 +527,13 @@ impl Launcher {
     /// The assignment of a process of a program, wherever it runs; `names` are those under which it serves.
     fn assignment(
         &self,
-        program: components::Program,
+        program: Component,
         cluster: &str,
         version: &str,
         names: Option<&[&str]>,
     ) -> Result<Assignment, String> {
         let Self { seed, start, authority, front_proxies, launched, .. } = self;
-        let user = program.user(cluster, version);
+        let user = user_of(program, cluster::seed(cluster).unwrap_or_default(), version);
         let badge = Badge { start: *start, component: program.name().to_owned(), version: version.to_owned() };
         // A user with a certificate is in this group anyway.
         let groups: Vec<&str> =
@@ -587,49 +566,57 @@ struct Launching {
 
 impl Launch for Launching {
     fn names(&self, image: &str) -> bool {
-        components::Program::of(image).is_some()
+        Component::of(image).is_some()
     }
 
     fn served_release(&self, image: &str) -> Option<Release> {
-        let (_, version) = components::Program::of(image).filter(|it| it.0 == components::Program::Apiserver)?;
+        let (_, version) = Component::of(image).filter(|it| it.0 == Component::Apiserver)?;
         Some(GardenerVersion::parse(&version).map_or(Release::UNION, |version| version.served_release()))
     }
 
     fn lease(&self, cluster: &str, pod: &Pod) -> Option<String> {
         let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
-        let (program, version) = components::Program::of(image)?;
+        let (program, version) = Component::of(image)?;
         let component = program.name();
         Some(Registered { cluster, pod: &pod.metadata.name, component, version: &version, address: "" }.name())
     }
 
     fn heartbeat(&self, cluster: &str, pod: &Pod) -> Option<String> {
         let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
-        let (program, _) = components::Program::of(image)?;
-        (program == components::Program::Gardenlet).then(|| components::seed_of(cluster).to_owned())
+        let (program, _) = Component::of(image)?;
+        (program == Component::Gardenlet).then(|| seed_of(cluster).to_owned())
     }
 
     fn launch(&self, cluster: &str, pod: &Pod) -> Result<Program, String> {
         let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
-        let (program, version) = components::Program::of(image).ok_or_else(|| format!("there is no image {image}"))?;
+        let (program, version) = Component::of(image).ok_or_else(|| format!("there is no image {image}"))?;
         let names = program.serves();
         let assignment = Assignment {
             server: self.address.to_string(),
             dial: self.launcher.dial.to_string_lossy().into_owned(),
             ..self.launcher.assignment(program, cluster, &version, names.as_ref().map(<[_; 4]>::as_slice))?
         };
-        let failed = |error: std::io::Error| format!("cannot find this program: {error}");
-        let (path, name) = (executable::running().map_err(failed)?, executable::file().map_err(failed)?);
+        let Some(binaries) = &self.launcher.binaries else {
+            // As the certificate of a process says it.
+            let component = Some((program.name().into(), version.as_str().into()));
+            let user = User { component, ..user_of(program, cluster::seed(cluster).unwrap_or_default(), &version) };
+            return Ok(Program { form: Form::Inside { user, run: run_inside(program) }, assignment });
+        };
         // The directory identifies the landscape of the process.
-        let directory = self.launcher.directory.to_string_lossy().into_owned();
-        let args = vec!["component".to_owned(), program.name().to_owned(), "--data-dir".to_owned(), directory];
-        Ok(Program { path, name, args, assignment })
+        let place = ["--data-dir".to_owned(), self.launcher.directory.to_string_lossy().into_owned()];
+        if let Some((path, name)) = binaries.of(program.name()) {
+            return Ok(Program { form: Form::Process { path, name, args: place.to_vec() }, assignment });
+        }
+        let failed = |error: std::io::Error| format!("cannot find this program: {error}");
+        let (path, name) = (executable::held().map_err(failed)?, executable::file().map_err(failed)?);
+        let args = ["component".to_owned(), program.name().to_owned()].into_iter().chain(place).collect();
+        Ok(Program { form: Form::Process { path, name, args }, assignment })
     }
 
     fn assign(&self, joining: &Joining) -> Result<Assignment, String> {
         let Joining { component, instance, version, host } = joining;
-        let program =
-            components::Program::named(component).ok_or_else(|| format!("there is no component {component}"))?;
-        if program != components::Program::Apiserver {
+        let program = Component::named(component).ok_or_else(|| format!("there is no component {component}"))?;
+        if program != Component::Apiserver {
             return Err(format!("{component} runs beside its host only: a Deployment starts it there"));
         }
         if GardenerVersion::parse(version).is_none() {
@@ -647,18 +634,5 @@ impl Launch for Launching {
             args: self.launcher.apiserver_flags.clone(),
             ..assignment
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ignored_signals_are_read_from_the_status() {
-        let hangup = "Name:\tterrarium\nSigBlk:\t0000000000000003\nSigIgn:\t0000000000000001\nSigCgt:\t00\n";
-        assert_eq!(ignored_signals(hangup), 1);
-        assert_eq!(ignored_signals("SigIgn:\t0000000000001002\n"), 0x1002);
-        assert_eq!(ignored_signals(""), 0);
     }
 }

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The processes of a landscape: the host, the components that it starts, those that join it, and their start-up.
+//! The processes of a landscape: the host, the components that it starts, and what they start with.
 
-pub(in crate::live) mod admission_controller;
-pub(in crate::live) mod apiserver;
+pub(crate) mod binaries;
 pub(in crate::live) mod clock_file;
 pub(crate) mod components;
-pub(in crate::live) mod configuration;
 pub(in crate::live) mod defaults;
 pub(crate) mod host;
-pub(crate) mod joining;
 pub(in crate::live) mod operator;
-pub(in crate::live) mod registration;
-pub(in crate::live) mod skew_event;
-pub(in crate::live) mod skew_watch;

@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! gardener-operator as a process of a landscape: its flags, its check at the start, the Garden that a landscape begins
-//! with, and how one that was made without an operator gets one.
-//!
-//! | flag | as in the field |
-//! | --- | --- |
-//! | `--profile`, `--default-domain`, `--apiservers` | no: what it hands on to the components of the control plane |
-//! | `--skip-landscape-check` | no: it does not look whether gardenlets and others are new enough for what it will roll out |
+//! The Garden and the Gardenlets that a landscape begins with, and how one that was made without an operator gets one.
 
 use std::collections::BTreeMap;
 
-use api::constants::label;
+use api::constants::{label, namespace};
 use api::core::Seed;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::ConfigMap;
 use api::operator::Garden;
 use api::seedmanagement::Gardenlet;
 use apimachinery::meta::ObjectMeta;
-use domain::garden::control_plane::{CONFIGURATION_KEY, Component, Settings, overrides_name};
+use domain::garden::components::Program;
+use domain::garden::control_plane::{CONFIGURATION_KEY, Component, overrides_name};
 use domain::garden::gardenlet::chart_reference;
-use domain::profile::Profile;
-use process::child::Assignment;
 use serde_json::{Map, Value, json};
 
-use crate::live::components::{NAMESPACE, Program};
 use crate::live::config;
 use crate::live::directory::Facts;
 
@@ -34,51 +26,6 @@ const HANDED_ON: [&str; 3] = ["profile", "default-domain", "kubernetes-version"]
 /// Flags of gardener-apiserver for which a Garden has fields.
 const APISERVER_FIELDS: [(&str, &str); 2] =
     [("featureGates", "featureGates"), ("shoot-admin-kubeconfig-max-expiration", "shootAdminKubeconfigMaxExpiration")];
-
-/// What its arguments say.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::live) struct Flags {
-    pub(in crate::live) profile: Profile,
-    pub(in crate::live) settings: Settings,
-    /// Whether it looks, before it starts, at what its gardener-apiserver would leave behind.
-    pub(in crate::live) looks_ahead: bool,
-}
-
-impl Flags {
-    pub(in crate::live) fn read(assignment: &Assignment) -> Result<Self, String> {
-        let mut flags = Self {
-            profile: Profile::default(),
-            settings: Settings {
-                version: assignment.version.clone(),
-                profile: "documents".to_owned(),
-                default_domain: String::new(),
-                apiservers: 1,
-            },
-            looks_ahead: true,
-        };
-        for arg in &assignment.args {
-            let (name, value) = arg.split_once('=').unwrap_or((arg, "true"));
-            let invalid = |reason: String| format!("invalid argument {value:?} for \"{name}\" flag: {reason}");
-            match name {
-                "--profile" => {
-                    let known = Profile::named(value);
-                    flags.profile = known.ok_or_else(|| invalid("use documents or upstream".to_owned()))?;
-                    value.clone_into(&mut flags.settings.profile);
-                }
-                "--default-domain" => value.clone_into(&mut flags.settings.default_domain),
-                "--apiservers" => {
-                    flags.settings.apiservers = value.parse().map_err(|error| invalid(format!("{error}")))?;
-                }
-                "--skip-landscape-check" => {
-                    let skips: bool = value.parse().map_err(|error| invalid(format!("{error}")))?;
-                    flags.looks_ahead = !skips;
-                }
-                _ => return Err(format!("unknown flag: {arg}")),
-            }
-        }
-        Ok(flags)
-    }
-}
 
 /// Its Deployment.
 pub(in crate::live) fn operator(facts: &Facts, version: &str) -> Deployment {
@@ -123,7 +70,7 @@ pub(in crate::live) fn gardenlet(seed: &Seed, version: &str, mut configuration: 
     let tree = json!({
         "metadata": {
             "name": seed.metadata.name,
-            "namespace": NAMESPACE,
+            "namespace": namespace::GARDEN,
             "labels": { label::AUTO_UPDATE_GARDENLET: "true" },
         },
         "spec": {
@@ -192,8 +139,11 @@ pub(in crate::live) fn adopt(garden: &mut Garden, deployments: &[Deployment], ma
 /// The ConfigMap with what the Garden has no field for.
 pub(in crate::live) fn overrides(component: Component, tree: &Value) -> Option<ConfigMap> {
     let text = yaml::to_string(tree).ok()?;
-    let metadata =
-        ObjectMeta { name: overrides_name(component), namespace: NAMESPACE.to_owned(), ..ObjectMeta::default() };
+    let metadata = ObjectMeta {
+        name: overrides_name(component),
+        namespace: namespace::GARDEN.to_owned(),
+        ..ObjectMeta::default()
+    };
     Some(ConfigMap { metadata, data: [(CONFIGURATION_KEY.to_owned(), text)].into(), ..ConfigMap::default() })
 }
 
@@ -231,6 +181,7 @@ pub(in crate::live) fn gardenlet_deployment(
 #[cfg(test)]
 mod tests {
     use domain::garden::control_plane::deployment;
+    use domain::profile::Profile;
     use domain::validation::garden::{Rules, garden as validate};
 
     use super::*;
@@ -241,23 +192,6 @@ mod tests {
             let rules = Rules { profile, version: "v1.120.0".to_owned() };
             assert_eq!(validate(&garden("1.31.1"), &rules), []);
         }
-    }
-
-    #[test]
-    fn flags_are_handed_on() {
-        let args = ["--profile=upstream", "--default-domain=a.example", "--apiservers=3", "--skip-landscape-check"];
-        let mut assignment = Assignment { version: "v1.121.0".to_owned(), ..Assignment::default() };
-        assignment.args = args.map(str::to_owned).to_vec();
-        let flags = Flags::read(&assignment).expect("flags");
-        let settings = Settings {
-            version: "v1.121.0".to_owned(),
-            profile: "upstream".to_owned(),
-            default_domain: "a.example".to_owned(),
-            apiservers: 3,
-        };
-        assert_eq!(flags, Flags { profile: Profile::Upstream, settings, looks_ahead: false });
-        assignment.args = vec!["--nonsense".to_owned()];
-        assert_eq!(Flags::read(&assignment), Err("unknown flag: --nonsense".to_owned()));
     }
 
     #[test]

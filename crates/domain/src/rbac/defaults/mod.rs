@@ -6,7 +6,7 @@
 //! | every one | those of Kubernetes |
 //! | the garden | those of Gardener's charts, and what the landscape's processes need besides |
 //! | `runtime` | what the landscape's processes need |
-//! | a Shoot's | what its viewers may read |
+//! | a Shoot's | what its viewers may read, and its administrators do |
 //!
 //! Roles that are made of others have their rules from the start.
 //!
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use api::catalogue;
 use api::cluster::{self, ClusterName};
-use api::constants::user;
+use api::constants::{annotation, user};
 use api::kubernetes::rbac::{
     AggregationRule, ClusterRole, ClusterRoleBinding, GROUP, PolicyRule, Role, RoleBinding, RoleRef, Subject,
 };
@@ -59,6 +59,9 @@ pub fn of(cluster: Option<ClusterName<'_>>) -> Defaults {
         Some(ClusterName::Shoot(_)) => {
             reader.defaults.cluster_roles.push(read_only());
             reader.read(&format!("bind {READ_ONLY} Group:{}", user::VIEWERS));
+            for (group, role) in SHOOT_GROUPS {
+                reader.defaults.cluster_role_bindings.push(binding_of_group(group, role));
+            }
         }
         Some(ClusterName::Seed(_)) | None => {}
     }
@@ -67,6 +70,33 @@ pub fn of(cluster: Option<ClusterName<'_>>) -> Defaults {
     defaults.cluster_role_bindings.sort_by(|left, right| left.metadata.name.cmp(&right.metadata.name));
     aggregate(&mut defaults.cluster_roles);
     defaults
+}
+
+/// Groups of a Shoot's users, and the role of each.
+///
+/// Unlike upstream: of every release, not since 1.126; the groups of older ones have no members.
+/// Source: pkg/component/shoot/system/system.go @ v1.126.0, pkg/component/gardener/access/access.go @ v1.149.0.
+const SHOOT_GROUPS: [(&str, &str); 4] = [
+    (user::SYSTEM_ADMINS, "cluster-admin"),
+    (user::PROJECT_ADMINS, "cluster-admin"),
+    (user::VIEWERS, READ_ONLY),
+    (user::PROJECT_VIEWERS, READ_ONLY),
+];
+
+/// A ClusterRoleBinding with the name of its group.
+fn binding_of_group(group: &str, role: &str) -> ClusterRoleBinding {
+    let mut metadata = ObjectMeta::named("", group);
+    metadata.annotations.insert(annotation::DELETE_ON_INVALID_UPDATE.to_owned(), "true".to_owned());
+    ClusterRoleBinding {
+        metadata,
+        role_ref: RoleRef { api_group: GROUP.to_owned(), kind: "ClusterRole".to_owned(), name: role.to_owned() },
+        subjects: vec![Subject {
+            api_group: GROUP.to_owned(),
+            kind: "Group".to_owned(),
+            name: group.to_owned(),
+            ..Subject::default()
+        }],
+    }
 }
 
 /// The part of the landscape's own table that is about a cluster.
@@ -341,6 +371,16 @@ mod tests {
         }
         let binding = defaults.cluster_role_bindings.iter().find(|binding| binding.metadata.name == READ_ONLY);
         assert_eq!(binding.expect("a binding").subjects[0].name, "gardener.cloud:system:viewers");
+        for (group, role) in [
+            ("gardener.cloud:system:admins", "cluster-admin"),
+            ("gardener.cloud:project:admins", "cluster-admin"),
+            ("gardener.cloud:system:viewers", "gardener.cloud:system:read-only"),
+            ("gardener.cloud:project:viewers", "gardener.cloud:system:read-only"),
+        ] {
+            let binding = defaults.cluster_role_bindings.iter().find(|binding| binding.metadata.name == group);
+            let binding = binding.expect("a binding of the group's name");
+            assert_eq!((binding.subjects[0].name.as_str(), binding.role_ref.name.as_str()), (group, role));
+        }
         assert!(of(None).cluster_roles.iter().all(|role| role.metadata.name != READ_ONLY));
     }
 

@@ -4,7 +4,9 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Action, Fault, Machine, Node, ONE_TERMINATING, Operation, Phase, ProviderError, Step, at, in_place};
+use super::{
+    Action, Fault, Machine, Node, ONE_TERMINATING, Operation, Phase, ProviderError, Step, at, in_place, preservation,
+};
 use crate::rollout::WaitingOn;
 use crate::rollout::drain::{Outcome, SHORT_RETRY};
 use crate::rollout::timing::Parameter;
@@ -109,9 +111,10 @@ pub(super) fn is_forced(machine: &Machine, node: Option<&Node>, now: DateTime<Ut
         || node.and_then(|node| node.lost_since).is_some_and(|since| now - since > LOST)
 }
 
-/// When a drain is forced by time.
+/// Instant at which a drain is forced by time.
 fn drain_end(machine: &Machine) -> Option<DateTime<Utc>> {
-    machine.deleting.or(machine.selected).map(|since| since + machine.settings.drain_timeout)
+    let since_failure = (machine.phase == Phase::Failed).then_some(machine.phase_since);
+    machine.deleting.or(since_failure).or(machine.selected).map(|since| since + machine.settings.drain_timeout)
 }
 
 /// What follows from an attempt to drain the Node. `forced`: as it began. `failed_since`: when an attempt failed last.
@@ -123,7 +126,10 @@ pub fn after_drain(
     now: DateTime<Utc>,
 ) -> Step {
     if machine.deleting.is_none() {
-        return in_place::after_drain(machine, forced, outcome, failed_since, now);
+        return match machine.phase {
+            Phase::Failed => preservation::after_drain(machine, forced, outcome, failed_since, now),
+            _ => in_place::after_drain(machine, forced, outcome, failed_since, now),
+        };
     }
     let done = |text: String| Step::Act(vec![Action::SetOperation(operation(text))]);
     match outcome {

@@ -38,12 +38,8 @@ pub(super) fn running(
 /// Unknown until its Node is well again, or until the health time-out has passed and no other Machine of the
 /// MachineDeployment is being replaced.
 pub(super) fn unknown(machine: &Machine, node: Option<&Node>, now: DateTime<Utc>) -> Step {
-    if node.is_some_and(|node| node.is_healthy) {
-        return Step::Act(vec![Action::SetStatus {
-            phase: Phase::Running,
-            operation: joined(machine),
-            timeout_active: false,
-        }]);
+    if let Some(step) = recovery(machine, node) {
+        return step;
     }
     if machine.settings.disable_health_timeout {
         return Step::Rest;
@@ -67,7 +63,18 @@ pub(super) fn unknown(machine: &Machine, node: Option<&Node>, now: DateTime<Utc>
     at(end, now, ONE_MISSING, vec![failed])
 }
 
-/// Whether a Node is healthy: Ready is not missed, and none of the configured conditions is other than `False`.
+/// Failed until its Node is well again: only a Machine that is preserved lives to see that.
+pub(super) fn failed(machine: &Machine, node: Option<&Node>) -> Step {
+    recovery(machine, node).unwrap_or(Step::Rest)
+}
+
+/// Running again, if its Node is well.
+fn recovery(machine: &Machine, node: Option<&Node>) -> Option<Step> {
+    let running = Action::SetStatus { phase: Phase::Running, operation: joined(machine), timeout_active: false };
+    node.is_some_and(|node| node.is_healthy).then(|| Step::Act(vec![running]))
+}
+
+/// True if a Node is healthy: Ready is not missed, and none of the configured conditions is other than `False`.
 pub fn is_healthy(conditions: &[(&str, &str)], unhealthy_if: &[&str]) -> bool {
     !conditions.is_empty()
         && conditions.iter().all(|(type_, status)| match *type_ {

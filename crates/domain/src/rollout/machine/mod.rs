@@ -8,6 +8,7 @@
 //!                                                                         └healthTimeout─Unknown
 //! Running──selected, drain──►InPlaceUpdating──►InPlaceUpdateSuccessful──well──►Running
 //!                              └failed, inPlaceUpdateTimeout─►InPlaceUpdateFailed
+//! Failed──preserved, drain──►Failed──well──►Running     └expiry─►Terminating
 //! Terminating──drain──►VM deletion──vmDelete──►Node deletion──nodeDelete──►gone
 //! ```
 //!
@@ -19,6 +20,7 @@ mod creation;
 mod deletion;
 mod health;
 mod in_place;
+mod preservation;
 
 use std::fmt::Write as _;
 
@@ -30,6 +32,7 @@ pub use self::health::is_healthy;
 use super::WaitingOn;
 use super::arguments::Arguments;
 use super::in_place::{Reason, Update};
+use super::preservation::{Change, Preservation};
 use super::timing::Parameter;
 use crate::profile::Profile;
 
@@ -135,6 +138,8 @@ pub struct Settings {
     pub disable_health_timeout: bool,
     /// How long an update in place may take.
     pub in_place_update_timeout: TimeDelta,
+    /// Duration of a preservation.
+    pub preserve_timeout: TimeDelta,
 }
 
 impl Default for Settings {
@@ -223,6 +228,8 @@ pub struct Machine {
     pub others_are_replaced: bool,
     /// What would go wrong.
     pub trouble: Trouble,
+    /// Preservation; `None` for a machine-controller-manager without it.
+    pub preservation: Option<Preservation>,
 }
 
 impl Machine {
@@ -246,7 +253,13 @@ impl Machine {
             settings: Settings::default(),
             others_are_replaced: false,
             trouble: Trouble::default(),
+            preservation: None,
         }
+    }
+
+    /// End of its preservation, if that is still to come.
+    pub fn preserved_until(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        self.preservation.as_ref()?.expiry.filter(|expiry| *expiry > now)
     }
 }
 
@@ -305,6 +318,8 @@ pub enum Action {
     Cordon,
     /// Say on the Node how far its update in place is.
     SetUpdate(Reason),
+    /// Change of the preservation of Machine and Node.
+    Preserve(Change),
     /// Delete the Node object.
     DeleteNode,
     /// Let the Machine go.
@@ -350,7 +365,7 @@ pub fn bootstrap_token_id(machine: &str) -> String {
 /// The next step of a Machine.
 ///
 /// `duration` gives the length of a stage of this Machine. Time-outs have passed when their end is reached, where
-/// upstream waits for the next look.
+/// upstream waits for the next look. The end of a preservation is no wait of a step: see [`Machine::preserved_until`].
 pub fn step(
     machine: &Machine,
     node: Option<&Node>,
@@ -360,7 +375,7 @@ pub fn step(
     if machine.deleting.is_some() {
         return deletion::delete(machine, node, duration, now);
     }
-    match machine.phase {
+    let step = match machine.phase {
         Phase::New | Phase::CrashLoopBackOff => creation::create(machine, duration, now),
         Phase::Pending => creation::join(machine, node, duration, now),
         Phase::Running => {
@@ -369,7 +384,12 @@ pub fn step(
         Phase::Unknown => in_place::prepare(machine, node, now).unwrap_or_else(|| health::unknown(machine, node, now)),
         Phase::InPlaceUpdating | Phase::InPlaceUpdateFailed => in_place::finish(machine, node, now),
         Phase::InPlaceUpdateSuccessful => in_place::rejoin(machine, node),
+        Phase::Failed => health::failed(machine, node),
         _ => Step::Rest,
+    };
+    match step {
+        Step::Act(_) | Step::Drain { .. } => step,
+        step => preservation::step(machine, node, now).unwrap_or(step),
     }
 }
 

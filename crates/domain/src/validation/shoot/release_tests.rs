@@ -455,3 +455,55 @@ fn a_long_time_to_live_of_events_may_stay() {
         assert_eq!(found, expected, "1.{release}");
     }
 }
+
+/// Names and ranges that are judged since 1.125.
+#[test]
+fn names_are_judged_since_125() {
+    for (change, expected) in [
+        (
+            r#"{"exposureClassName": "A"}"#,
+            "spec.exposureClassName: Invalid value: \"A\": exposureClassName is not a valid DNS subdomain: \"a lowercase RFC 1123 \
+             subdomain",
+        ),
+        (
+            r#"{"networking": {"type": "a/b"}}"#,
+            "spec.networking.type: Invalid value: \"a/b\": type must be a valid label name",
+        ),
+        (
+            r#"{"systemComponents": {"coreDNS": {"rewriting": {"commonSuffixes": [".a.B."]}}}}"#,
+            "spec.systemComponents.coreDNS.rewriting.commonSuffixes[0]: Invalid value: \"a.B.\": must be a valid DNS subdomain",
+        ),
+        (
+            r#"{"purpose": "evaluation", "addons": {"nginxIngress": {"enabled": true, "loadBalancerSourceRanges": ["10.0.0.0"]}}}"#,
+            "spec.addons.nginxIngress.loadBalancerSourceRanges[0]: Invalid value: \"10.0.0.0\": ",
+        ),
+    ] {
+        assert_eq!(errors(124, "1.31.0", change), [""; 0], "{change}");
+        let found = errors(125, "1.31.0", change);
+        assert!(found.len() == 1 && found[0].starts_with(expected), "{found:?}");
+    }
+}
+
+/// Release, IP families before and after, and if the change is accepted.
+#[test]
+fn changes_of_ip_families_are_judged_since_125() {
+    for (release, old, new, is_accepted) in [
+        (124, "[]", r#"["IPv6"]"#, true),
+        (125, r#"["IPv4"]"#, r#"["IPv4", "IPv6"]"#, true),
+        (131, r#"["IPv4", "IPv6"]"#, r#"["IPv4"]"#, false),
+        (132, r#"["IPv4", "IPv6"]"#, r#"["IPv4"]"#, true),
+        (149, r#"["IPv4"]"#, r#"["IPv6"]"#, false),
+        (149, r#"["IPv4"]"#, r#"["IPv6", "IPv4"]"#, false),
+        (149, r#"["IPv6"]"#, r#"["IPv6"]"#, true),
+    ] {
+        let with = |families: &str| {
+            let families = format!(r#"{{"networking": {{"nodes": null, "ipFamilies": {families}}}}}"#);
+            shoot_with("1.33.0", &families)
+        };
+        let (old, new) = (with(old), with(new));
+        let errors = shoot_update(&new, &old, gates(release));
+        let found: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let text = "spec.networking.ipFamilies: Forbidden: unsupported IP family update: oldIPFamilies=[";
+        assert_eq!(found.iter().all(|error| !error.starts_with(text)), is_accepted, "{release} {found:?}");
+    }
+}

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use api::constants::label;
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::Duration;
@@ -17,8 +18,11 @@ use super::gates::Gates;
 use super::refused::{Field, refuse};
 use super::shared::{WORKERLESS, cloud_profile_reference, forbidden_for_workerless};
 use super::{hibernation, kubernetes, workers};
-use crate::release::Release;
+use crate::release::{Release, Releases};
 use crate::window::Window;
+
+/// Releases that judge the names of exposure class and network extension, suffixes that are rewritten, and source ranges.
+const NAMES_ARE_JUDGED: Releases = Releases::since(125);
 
 const PURPOSES: [&str; 4] = ["development", "evaluation", "production", "testing"];
 const GARDEN_PURPOSES: [&str; 5] = ["development", "evaluation", "infrastructure", "production", "testing"];
@@ -33,7 +37,7 @@ pub(super) fn spec(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     common::extensions(errors, spec.extensions.iter().map(|extension| &extension.r#type), &path.child("extensions"));
     common::resources(errors, &spec.resources, &path.child("resources"));
     kubernetes::kubernetes(errors, spec, workerless, gates.release, &path.child("kubernetes"));
-    networking(errors, spec.networking.as_ref(), workerless, &path.child("networking"));
+    networking(errors, spec.networking.as_ref(), workerless, gates.release, &path.child("networking"));
     maintenance(errors, spec.maintenance.as_ref(), workerless, &path.child("maintenance"));
     monitoring(errors, spec.monitoring.as_ref(), &path.child("monitoring"));
     hibernation::hibernation(errors, shoot, gates, &path.child("hibernation"));
@@ -54,7 +58,15 @@ pub(super) fn spec(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
         one_of(errors, purpose, supported, &path.child("purpose"));
     }
     common::tolerations(errors, &spec.tolerations, &path.child("tolerations"));
-    system_components(errors, spec.system_components.as_ref(), workerless, &path.child("systemComponents"));
+    let components = spec.system_components.as_ref();
+    system_components(errors, components, workerless, gates.release, &path.child("systemComponents"));
+    if NAMES_ARE_JUDGED.contain(gates.release)
+        && let Some(class) = &spec.exposure_class_name
+    {
+        let problems = meta::dns_subdomain(class).into_iter();
+        let texts = problems.map(|problem| format!("exposureClassName is not a valid DNS subdomain: {problem:?}"));
+        meta::invalid_each(errors, &path.child("exposureClassName"), class, texts.collect());
+    }
 }
 
 fn bindings(errors: &mut Errors, spec: &ShootSpec, workerless: bool, release: Release, path: &Path) {
@@ -142,6 +154,13 @@ fn addons(errors: &mut Errors, spec: &ShootSpec, workerless: bool, release: Rele
         let text = "addons can only be enabled on shoots with .spec.purpose=evaluation";
         errors.push(FieldError::forbidden(path, text));
     }
+    let ranges = ingress.map(|ingress| ingress.load_balancer_source_ranges.as_slice()).unwrap_or_default();
+    if NAMES_ARE_JUDGED.contain(release) {
+        let path = path.child("nginxIngress").child("loadBalancerSourceRanges");
+        for (index, range) in ranges.iter().enumerate() {
+            Cidr::new(range, path.index(index)).check_parse(errors);
+        }
+    }
     if let Some(policy) = ingress.and_then(|ingress| ingress.external_traffic_policy.as_ref()) {
         let path = path.child("nginxIngress").child("externalTrafficPolicy");
         one_of(errors, policy, &["Cluster", "Local"], &path);
@@ -207,7 +226,7 @@ fn dns(errors: &mut Errors, spec: &ShootSpec, release: Release, path: &Path) {
     }
 }
 
-fn networking(errors: &mut Errors, networking: Option<&Networking>, workerless: bool, path: &Path) {
+fn networking(errors: &mut Errors, networking: Option<&Networking>, workerless: bool, release: Release, path: &Path) {
     let Some(networking) = networking else {
         if !workerless {
             errors.push(FieldError::required(path, "networking should not be nil for a Shoot with workers"));
@@ -224,6 +243,10 @@ fn networking(errors: &mut Errors, networking: Option<&Networking>, workerless: 
         forbidden_for_workerless(errors, &fields, path);
     } else if networking.r#type.as_deref().unwrap_or_default().is_empty() {
         errors.push(FieldError::required(&path.child("type"), "networking type must be provided"));
+    } else if let Some(type_) = networking.r#type.as_ref().filter(|_| NAMES_ARE_JUDGED.contain(release))
+        && !meta::qualified_name(&format!("networking{}{type_}", label::EXTENSION_CLASS_INFIX)).is_empty()
+    {
+        errors.push(FieldError::invalid(&path.child("type"), type_, "type must be a valid label name"));
     }
     let found = errors.len();
     ip_families(errors, &networking.ip_families, &path.child("ipFamilies"));
@@ -320,7 +343,13 @@ fn is_email(text: &str) -> bool {
     !local.is_empty() && !others.is_empty() && others.iter().all(is_label) && is_top
 }
 
-fn system_components(errors: &mut Errors, components: Option<&SystemComponents>, workerless: bool, path: &Path) {
+fn system_components(
+    errors: &mut Errors,
+    components: Option<&SystemComponents>,
+    workerless: bool,
+    release: Release,
+    path: &Path,
+) {
     let Some(components) = components else { return };
     if workerless {
         errors.push(FieldError::forbidden(path, WORKERLESS));
@@ -343,6 +372,10 @@ fn system_components(errors: &mut Errors, components: Option<&SystemComponents>,
         }
         if !seen.insert(rest) {
             errors.push(FieldError::duplicate(&path, rest));
+        }
+        let name = rest.strip_suffix('.').unwrap_or(rest);
+        if NAMES_ARE_JUDGED.contain(release) && !meta::dns_subdomain(name).is_empty() {
+            errors.push(FieldError::invalid(&path, rest, "must be a valid DNS subdomain"));
         }
     }
 }

@@ -100,7 +100,7 @@ pub(super) fn spec(errors: &mut Errors, new_shoot: &Shoot, old_shoot: &Shoot, ga
             image_version(errors, image_version_of(worker), image_version_of(before), &path);
         }
     }
-    networking(errors, new.networking.as_ref(), old.networking.as_ref(), &path.child("networking"));
+    networking(errors, new.networking.as_ref(), old.networking.as_ref(), gates.release, &path.child("networking"));
     if new.scheduler_name != old.scheduler_name
         && (old.scheduler_name.is_some() || new.scheduler_name.as_deref() != Some("default-scheduler"))
     {
@@ -247,7 +247,7 @@ fn pool(errors: &mut Errors, new: &Worker, old: Option<&Worker>, gates: Gates, p
     }
 }
 
-fn networking(errors: &mut Errors, new: Option<&Networking>, old: Option<&Networking>, path: &Path) {
+fn networking(errors: &mut Errors, new: Option<&Networking>, old: Option<&Networking>, release: Release, path: &Path) {
     let Some(old) = old else { return };
     let Some(new) = new else {
         errors.push(FieldError::forbidden(path, "networking cannot be set to nil if it's already set"));
@@ -259,6 +259,28 @@ fn networking(errors: &mut Errors, new: Option<&Networking>, old: Option<&Networ
     }
     if old.services.is_some() {
         keep(errors, &new.services, &old.services, path, "services");
+    }
+    ip_families(errors, &new.ip_families, &old.ip_families, release, &path.child("ipFamilies"));
+}
+
+/// Changes of the IP families are judged.
+const FAMILIES_ARE_JUDGED: Releases = Releases::since(125);
+
+/// A dual-stack Shoot may return to IPv4.
+const DUAL_STACK_ENDS: Releases = Releases::since(132);
+
+/// Checks that a Shoot becomes dual-stack, or stops being so, and changes its IP families in no other way.
+///
+/// Source: pkg/apis/core/validation/shoot.go (`validateIPFamiliesUpdate`) @ v1.125.0, v1.132.0.
+fn ip_families(errors: &mut Errors, new: &[String], old: &[String], release: Release, path: &Path) {
+    let both = ["IPv4", "IPv6"];
+    let begins = old == ["IPv4"] && new == both;
+    let ends = old == both && new == ["IPv4"] && DUAL_STACK_ENDS.contain(release);
+    if new != old && !begins && !ends && FAMILIES_ARE_JUDGED.contain(release) {
+        let list = |families: &[String]| families.join(" ");
+        let text =
+            format!("unsupported IP family update: oldIPFamilies=[{}], newIPFamilies=[{}]", list(old), list(new));
+        errors.push(FieldError::forbidden(path, &text));
     }
 }
 

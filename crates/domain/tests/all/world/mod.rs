@@ -298,6 +298,7 @@ impl SimulatedDeployment {
             created: Time::from_instant(simulated.machine.created),
             priority: DEFAULT_PRIORITY,
             is_updated_in_place: simulated.arrived,
+            ..Member::default()
         };
         of_set.map(member).collect()
     }

@@ -186,6 +186,7 @@ fn deletion_order(input: &Value) -> Value {
         created: Time::from_instant(super::instant(machine["created"].as_i64().expect("seconds"))),
         priority: machine["priority"].as_i64().map_or(DEFAULT_PRIORITY, |rank| i32::try_from(rank).expect("a rank")),
         is_updated_in_place: false,
+        ..Member::default()
     };
     let members: Vec<Member> = input["machines"].as_array().expect("machines").iter().map(member).collect();
     let mut sorted: Vec<&Member> = members.iter().collect();

@@ -241,6 +241,8 @@ impl SimulatedMachine {
                     (self.drain, self.drain_failed) = (None, None);
                 }
             }
+            // No Machine of these worlds is preserved.
+            Action::Preserve(_) => {}
             Action::DeleteNode => self.node = None,
             // The world drops machines without a set.
             Action::RemoveFinalizer => self.set.clear(),

@@ -154,6 +154,7 @@ pub(crate) fn widgets() -> ResourceInfo {
         custom: false,
         schema: Widget::node,
         fields: &[],
+        attributes: &[],
         life: apimachinery::catalogue::Life::default(),
         release: apimachinery::release::Release::UNION,
     }
@@ -182,6 +183,7 @@ pub(crate) fn row(
         custom: false,
         schema: || Node::Raw,
         fields: &[],
+        attributes: &[],
         life: apimachinery::catalogue::Life::default(),
         release: apimachinery::release::Release::UNION,
     }

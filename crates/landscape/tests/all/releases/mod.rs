@@ -109,7 +109,11 @@ const FIELDS: &[(&str, &[Row])] = &[
     (
         "ControllerRegistration/extension",
         &[
-            ("spec/resources/0/continuousEndpointUpdate", "true", since(148)),
+            (
+                "spec/resources/1",
+                r#"{"continuousEndpointUpdate": true, "kind": "SelfHostedShootExposure", "type": "example"}"#,
+                since(148),
+            ),
             ("spec/resources/0/globallyEnabled", "false", until(123)),
         ],
     ),

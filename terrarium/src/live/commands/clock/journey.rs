@@ -35,8 +35,8 @@ use super::goal::{DELETED, Destination, Goal};
 use super::{time, wall};
 use crate::failure::Failure;
 use crate::live::client::{Advance, Client, participant};
-use crate::live::host::end_signal;
 use crate::simulate::{Line, Story};
+use component::signals::end_signal;
 
 /// Wall time between two looks at a clock that moves.
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);

@@ -14,15 +14,19 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use api::cluster;
-use api::constants::annotation;
+use api::constants::{annotation, namespace};
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{ConfigMap, Pod};
 use apimachinery::meta::RawExtension;
+use apimachinery::release::Release;
 use apimachinery::schema::Node;
 use chrono::TimeDelta;
 use clap::{Args, Subcommand};
 use clock::{Clock, TimerClass};
+use component::configuration;
 use controller::{Api, ListOptions, Patch};
+use domain::garden::components::Program;
+use domain::skew::GardenerVersion;
 use domain::skew::releases::gate_names;
 use domain::validation::gardenlet_configuration;
 use process::Context;
@@ -31,9 +35,8 @@ use serde_json::{Map, Value, json};
 use self::owned::Owner;
 use crate::failure::Failure;
 use crate::live::client::Client;
-use crate::live::components::{NAMESPACE, Program};
 use crate::live::directory::write_private;
-use crate::live::{Which, apiserver, block_on, configuration, defaults};
+use crate::live::{Which, block_on, defaults};
 use crate::output::{Form, Output};
 use ops::names::clusters::NamedCluster;
 use ops::names::components;
@@ -190,7 +193,7 @@ impl Target {
             }
         };
         let context = client.context();
-        let deployment = Api::<Deployment>::namespaced(&context, &cluster, NAMESPACE).get(program.name()).await;
+        let deployment = Api::<Deployment>::namespaced(&context, &cluster, namespace::GARDEN).get(program.name()).await;
         let deployment = deployment.map_err(|error| failed(&error))?;
         let owner = Owner::find(&context, program, &cluster).await?;
         Ok(Self { context, program, cluster, deployment, owner })
@@ -209,7 +212,7 @@ impl Target {
     }
 
     fn maps(&self) -> Api<ConfigMap> {
-        Api::namespaced(&self.context, &self.cluster, NAMESPACE)
+        Api::namespaced(&self.context, &self.cluster, namespace::GARDEN)
     }
 
     /// Name of the ConfigMap that its Deployment mounts.
@@ -276,11 +279,15 @@ impl Target {
             return Ok(Some(Node::Boolean));
         }
         let Some(root) = self.program.schema(&version) else {
-            if key == "featureGates" || apiserver::FLAGS.contains(&key) {
+            let flags = || {
+                let flags = ::apiserver::binary::BINARY.flags.iter().map(|flag| flag.name);
+                flags.map(|name| if name == "feature-gates" { "featureGates" } else { name })
+            };
+            if flags().any(|name| name == key) {
                 return Ok(None);
             }
             let what = format!("{} has no flag `{key}`", self.program.name());
-            return refuse(what, nearest(key, apiserver::FLAGS.into_iter().chain(["featureGates"])));
+            return refuse(what, nearest(key, flags()));
         };
         let mut node = root;
         let mut walked: Vec<&str> = Vec::new();
@@ -314,7 +321,9 @@ impl Target {
         }
         // The form in which gardener-apiserver stores it.
         let mut config = RawExtension::from(tree.clone());
-        gardenlet_configuration::canonical(&mut config);
+        let release =
+            GardenerVersion::parse(&self.version()).map_or(Release::UNION, |version| version.served_release());
+        gardenlet_configuration::canonical(&mut config, release);
         Ok(config.value() == held)
     }
 
@@ -330,7 +339,7 @@ impl Target {
         } } });
         if self.program == Program::Apiserver {
             let args = tree_to_flags(tree).map_err(wrong)?;
-            apiserver::options(&args, &version).map_err(wrong)?;
+            ::apiserver::binary::options(&args, &version).map_err(wrong)?;
             if let Owner::Garden(..) = self.owner {
                 return self.hand_over(tree, output).await;
             }
@@ -340,7 +349,7 @@ impl Target {
             let text = yaml(tree)?;
             let read = configuration::read(self.program, &text, &version).map_err(wrong)?;
             if self.program == Program::Scheduler {
-                configuration::scheduler(&read).map_err(wrong)?;
+                ::scheduler::binary::configuration(&read).map_err(wrong)?;
             }
             if !matches!(self.owner, Owner::Nobody) {
                 return self.hand_over(tree, output).await;
@@ -349,7 +358,7 @@ impl Target {
             let patched = self.maps().patch(&self.map_name(), &Patch::Merge(data)).await;
             patched.map_err(|error| failed(&error))?;
         }
-        let deployments = Api::<Deployment>::namespaced(&self.context, &self.cluster, NAMESPACE);
+        let deployments = Api::<Deployment>::namespaced(&self.context, &self.cluster, namespace::GARDEN);
         let patch = Patch::Strategic(json!({ "spec": { "template": template } }));
         deployments.patch(self.program.name(), &patch).await.map_err(|error| failed(&error))?;
         self.rolled_out(&deployments).await?;
@@ -381,7 +390,7 @@ impl Target {
             }
             if wall.now() >= end {
                 let labels = ListOptions::labelled(&format!("role={}", self.program.name()));
-                let pods = Api::<Pod>::namespaced(&self.context, &self.cluster, NAMESPACE).list(&labels).await;
+                let pods = Api::<Pod>::namespaced(&self.context, &self.cluster, namespace::GARDEN).list(&labels).await;
                 let (pods, _) = pods.map_err(|error| failed(&error))?;
                 let last = pods.iter().flat_map(|pod| &pod.status.container_statuses).find_map(|container| {
                     container.last_state.terminated.as_ref().map(|terminated| terminated.message.clone())

@@ -3,6 +3,7 @@
 //! rest; a gardenlet's are in its Gardenlet. The owner of the Deployment rolls it out.
 
 use api::cluster;
+use api::constants::namespace;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{ConfigMap, Pod};
 use api::operator::Garden;
@@ -10,6 +11,7 @@ use api::seedmanagement::Gardenlet;
 use apimachinery::meta::DeleteOptions;
 use clock::{Clock, TimerClass};
 use controller::{Api, ListOptions};
+use domain::garden::components::Program;
 use domain::garden::control_plane::{self, Component, Settings, component_lacks, overrides_name};
 use domain::garden::rollout::{self, Rollout};
 use process::Context;
@@ -18,7 +20,6 @@ use serde_json::{Map, Value, json};
 
 use super::{LOOK, TIMEOUT, failed, flags_to_tree};
 use crate::failure::Failure;
-use crate::live::components::{NAMESPACE, Program};
 use crate::live::operator;
 
 /// Who says what a component is set to.
@@ -36,7 +37,7 @@ impl Owner {
     /// Who it is, for a component in a cluster.
     pub(super) async fn find(context: &Context, program: Program, cluster: &str) -> Result<Self, Failure> {
         if let Some(seed) = cluster::seed(cluster) {
-            let api = Api::<Gardenlet>::namespaced(context, cluster::GARDEN, NAMESPACE);
+            let api = Api::<Gardenlet>::namespaced(context, cluster::GARDEN, namespace::GARDEN);
             let found = api.get_opt(seed).await.map_err(|error| failed(&error))?;
             return Ok(found.map_or(Self::Nobody, |gardenlet| Self::Gardenlet(Box::new(gardenlet))));
         }
@@ -80,7 +81,7 @@ pub(super) async fn set_gardenlet(context: &Context, gardenlet: &Gardenlet, tree
     let unreadable = |error: serde_json::Error| Failure::Failed(error.to_string());
     new.spec.config = serde_json::from_value(tree.clone()).map_err(unreadable)?;
     let name = &gardenlet.metadata.name;
-    let api = Api::<Gardenlet>::namespaced(context, cluster::GARDEN, NAMESPACE);
+    let api = Api::<Gardenlet>::namespaced(context, cluster::GARDEN, namespace::GARDEN);
     // gardener-apiserver stores it in its own form.
     let written = api.update(gardenlet, &new).await.map_err(|error| failed(&error))?;
     let wanted = domain::garden::gardenlet::wanted(&written, "").map_err(Failure::Failed)?;
@@ -95,12 +96,12 @@ pub(super) async fn set_gardenlet(context: &Context, gardenlet: &Gardenlet, tree
 
 /// What the operator hands on.
 async fn settings(context: &Context) -> Result<Settings, Failure> {
-    let api = Api::<Deployment>::namespaced(context, cluster::RUNTIME, NAMESPACE);
+    let api = Api::<Deployment>::namespaced(context, cluster::RUNTIME, namespace::GARDEN);
     let deployment = api.get(Program::Operator.name()).await.map_err(|error| failed(&error))?;
     let container = deployment.spec.template.spec.containers.first().cloned().unwrap_or_default();
     let version = container.image.rsplit_once(':').map(|(_, tag)| tag.to_owned()).unwrap_or_default();
     let assignment = Assignment { version, args: container.args, ..Assignment::default() };
-    operator::Flags::read(&assignment).map(|flags| flags.settings).map_err(Failure::Failed)
+    ::operator::binary::Flags::read(&assignment).map(|flags| flags.settings).map_err(Failure::Failed)
 }
 
 /// The Garden with what it has fields for.
@@ -142,7 +143,7 @@ fn rest(garden: &Garden, component: Component, settings: &Settings, tree: &Value
 
 /// Whether anything was written.
 async fn write_overrides(context: &Context, component: Component, overrides: &Value) -> Result<bool, Failure> {
-    let maps = Api::<ConfigMap>::namespaced(context, cluster::RUNTIME, NAMESPACE);
+    let maps = Api::<ConfigMap>::namespaced(context, cluster::RUNTIME, namespace::GARDEN);
     let name = overrides_name(component);
     let held = maps.get_opt(&name).await.map_err(|error| failed(&error))?;
     let is_empty = overrides.as_object().is_none_or(Map::is_empty);
@@ -169,8 +170,8 @@ async fn rolled_out(
 ) -> Result<(), Failure> {
     let wall = Clock::wall();
     let end = wall.now() + TIMEOUT;
-    let deployments = Api::<Deployment>::namespaced(context, cluster, NAMESPACE);
-    let pods = Api::<Pod>::namespaced(context, cluster, NAMESPACE);
+    let deployments = Api::<Deployment>::namespaced(context, cluster, namespace::GARDEN);
+    let pods = Api::<Pod>::namespaced(context, cluster, namespace::GARDEN);
     let selection = ListOptions::labelled(&format!("role={name}"));
     loop {
         let deployment = deployments.get(name).await.map_err(|error| failed(&error))?;

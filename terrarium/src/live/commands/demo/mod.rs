@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::live::Which;
 use crate::live::client::Client;
 use crate::live::directory::Directory;
-use crate::live::host::end_signal;
+use component::signals::end_signal;
 use ops::spelling::distance;
 
 /// Exit code of a story that a signal ended.

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::TimeDelta;
 use clock::{Clock, TimerClass};
+use domain::garden::components::Program;
 use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
 
 use super::Finding;
@@ -135,10 +136,17 @@ fn process(pid: u32) -> Option<Process> {
 
 /// Component and directory of a process of a landscape, by its command line.
 fn named(words: &[String]) -> Option<(&str, &str)> {
-    let [program, command, component, rest @ ..] = words else { return None };
-    let is_ours = Path::new(program).file_name().is_some_and(|name| name.to_string_lossy().starts_with("terrarium"));
-    // A process that joined by `--join` is not a child of the host.
-    if !is_ours || command != "component" || rest.iter().any(|word| word.starts_with("--join")) {
+    let (program, rest) = words.split_first()?;
+    let program = Path::new(program).file_name()?.to_str()?;
+    let (component, rest) = match (Program::named(program), rest) {
+        (Some(own), rest) => (own.name(), rest),
+        (None, [command, component, rest @ ..]) if program.starts_with("terrarium") && command == "component" => {
+            (component.as_str(), rest)
+        }
+        _ => return None,
+    };
+    // A process that has joined is not a child of the host.
+    if rest.iter().any(|word| ["--join", "--kubeconfig", "--credentials"].iter().any(|flag| word.starts_with(flag))) {
         return None;
     }
     let directory = rest.iter().skip_while(|word| *word != "--data-dir").nth(1)?;
@@ -195,6 +203,8 @@ mod tests {
         let pair = |component: &str, directory: &str| Some((component.to_owned(), directory.to_owned()));
         assert_eq!(named("/bin/terrarium component host --data-dir d --owner 1"), pair("host", "d"));
         assert_eq!(named("terrarium component gardenlet --data-dir /d"), pair("gardenlet", "/d"));
+        assert_eq!(named("/bin/gardener-scheduler --data-dir /d"), pair("gardener-scheduler", "/d"));
+        assert_eq!(named("gardener-apiserver --kubeconfig k --data-dir /d"), None);
         assert_eq!(named("terrarium component gardenlet"), None);
         assert_eq!(named("terrarium component gardener-apiserver --join h:1 --data-dir /d"), None);
         assert_eq!(named("vim component host --data-dir d"), None);

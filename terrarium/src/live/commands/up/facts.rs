@@ -14,6 +14,7 @@ use ops::instant::When;
 
 use super::Arguments;
 use crate::failure::Failure;
+use crate::live::binaries::INSIDE;
 use crate::live::bootstrap;
 use crate::live::directory::{Directory, Ephemeral, Facts, loopback};
 
@@ -59,6 +60,7 @@ impl Arguments {
             skew_enforcement: self.settings.skew_enforcement.clone().or_else(|| facts.skew_enforcement.clone()),
             allow_downgrade: self.settings.allow_downgrade.unwrap_or(facts.allow_downgrade),
             authorization: self.settings.authorization.clone().or_else(|| facts.authorization.clone()),
+            components: self.settings.components.clone().or_else(|| facts.components.clone()),
             event_ttl: self.settings.event_ttl.map(|ttl| ttl.num_seconds()).or(facts.event_ttl),
             ..facts.clone()
         };
@@ -74,6 +76,7 @@ impl Arguments {
             ),
             ("--event-ttl", self.settings.event_ttl.is_some_and(|it| it != bootstrap::event_ttl(facts))),
             ("--allow-downgrade", self.settings.allow_downgrade.is_some_and(|it| it != facts.allow_downgrade)),
+            ("--components", self.settings.components.as_deref().is_some_and(|it| (it == INSIDE) != facts.is_inside())),
             (
                 "--authorization",
                 self.settings.authorization.as_deref().is_some_and(|it| it != bootstrap::authorization(facts).name()),
@@ -155,6 +158,7 @@ impl Arguments {
             skew_enforcement: self.settings.skew_enforcement.clone(),
             allow_downgrade: self.settings.allow_downgrade.unwrap_or_default(),
             authorization: self.settings.authorization.clone(),
+            components: self.settings.components.clone(),
             event_ttl: self.settings.event_ttl.map(|ttl| ttl.num_seconds()),
             start_time,
             log: self.settings.log.clone().unwrap_or_else(|| if self.ephemeral { "memory" } else { "sled" }.to_owned()),

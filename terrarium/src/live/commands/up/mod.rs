@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 use clock::{Clock, Random};
+use component::signals::end_signal;
 use domain::skew::{GardenerVersion, releases};
 use host::clock_service::ClockState;
 use landscape::preset::Preset;
@@ -26,7 +27,7 @@ use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::live::demo::{Pace, Play};
 use crate::live::directory::{Facts, Holder};
-use crate::live::host::{Losses, end_signal};
+use crate::live::host::Losses;
 use crate::live::kubeconfig::Current;
 use crate::live::{Directory, KubeconfigFile, Which, block_on, demo, kubeconfig};
 use crate::output::Output;
@@ -246,6 +247,9 @@ fn print(
         None => output.line(&format!("  {what}    runs already"))?,
         Some(seconds) => output.line(&format!("  {what}    ready in {seconds:.1} s"))?,
     }
+    if let Some(form) = client.host.components.line() {
+        output.line(&format!("  Components:   {form}"))?;
+    }
     let Some((path, current)) = merged else { return Ok(()) };
     let current = match current {
         Current::OfOthers => "current context left as it is".to_owned(),
@@ -309,6 +313,7 @@ pub(crate) fn object(client: &Client, clock: &ClockState) -> serde_json::Value {
         "durable": client.facts.log != "memory" && client.facts.durable,
         "server": format!("https://{}", client.host.address),
         "pid": client.host.pid,
+        "components": client.host.components,
         "contexts": kubeconfig::names(&client.facts.name, &seed_names(client.facts.seeds)),
     })
 }

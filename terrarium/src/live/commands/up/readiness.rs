@@ -11,12 +11,12 @@ use api::kubernetes::coordination::Lease;
 use api::kubernetes::core::Pod;
 use api::operator::Garden;
 use controller::{Api, ListOptions};
+use domain::garden::components::Program;
 use domain::profile::Profile;
 use host::registry;
 use ops::components::crashes;
 
 use crate::live::client::Client;
-use crate::live::components;
 
 /// What is not ready, with what there is to say about it.
 pub(in crate::live) async fn missing(
@@ -40,9 +40,9 @@ pub(super) enum Missing {
 pub(super) async fn look(client: &Client, context: &process::Context) -> Result<Option<Missing>, controller::Error> {
     let yet = |what: String| Ok(Some(Missing::Yet(what)));
     let (deployments, _) = Api::<Deployment>::all(context, "*").list(&ListOptions::labelled("app=gardener")).await?;
-    let wanted = components::Program::ALL.into_iter();
+    let wanted = Program::ALL.into_iter();
     let has_operator = client.facts.operator == Some(true);
-    let wanted = wanted.filter(|program| has_operator || *program != components::Program::Operator);
+    let wanted = wanted.filter(|program| has_operator || *program != Program::Operator);
     let wanted = wanted.map(|program| if program.is_of_seed() { client.facts.seeds as usize } else { 1 });
     let is_complete = deployments.len() >= wanted.sum::<usize>();
     for deployment in deployments {

@@ -65,6 +65,11 @@ pub(super) struct Settings {
     #[arg(long, env = "TERRARIUM_AUTHORIZATION", hide_env = true, value_name = "MODE")]
     #[arg(value_parser = ["always-allow", "rbac"])]
     pub(super) authorization: Option<String>,
+    /// Form of the components: `inside`, tasks of the host's process; `processes`, a process each. A landscape that is stopped
+    /// may be given another one [default: processes]
+    #[arg(long, env = "TERRARIUM_COMPONENTS", hide_env = true, value_name = "FORM")]
+    #[arg(value_parser = ["inside", "processes"])]
+    pub(super) components: Option<String>,
     /// How long Events are kept behind their last write, in landscape time. A landscape that is stopped may be given another
     /// time [default: 1h; 365d in a landscape of the demo, in which days go by quickly]
     #[arg(long, value_name = "D", value_parser = duration)]
@@ -116,6 +121,7 @@ impl Settings {
             skew_enforcement: self.skew_enforcement.or(other.skew_enforcement),
             allow_downgrade: self.allow_downgrade.or(other.allow_downgrade),
             authorization: self.authorization.or(other.authorization),
+            components: self.components.or(other.components),
             event_ttl: self.event_ttl.or(other.event_ttl),
             start_time: self.start_time.or(other.start_time),
             seed: self.seed.or(other.seed),

@@ -20,6 +20,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use ::host::live::START;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, TimerClass};
+use component::signals::end_signal;
 use eventlog::sled::SledLog;
 
 use super::Arguments;
@@ -27,7 +28,7 @@ use super::readiness::{Missing, look};
 use crate::failure::Failure;
 use crate::live::client::Client;
 use crate::live::directory::{Directory, Holder, HostFile};
-use crate::live::{down, executable, host, owner};
+use crate::live::{down, executable, owner};
 
 /// Wall time between two looks at a landscape that starts.
 const LOOK: TimeDelta = TimeDelta::milliseconds(50);
@@ -242,13 +243,13 @@ fn start(directory: &Directory, arguments: &Arguments, is_new: bool) -> Result<S
 /// Waits until the host ends; a signal is handed on to it.
 pub(super) async fn stay(mut started: Starting, directory: &Directory) -> Result<(), Failure> {
     let wall = Clock::wall();
-    let mut signal = std::pin::pin!(host::end_signal());
+    let mut signal = std::pin::pin!(end_signal());
     loop {
         tokio::select! {
             biased;
             _ = &mut signal => {
                 down::terminate(started.child.id())?;
-                signal.set(host::end_signal());
+                signal.set(end_signal());
             }
             () = wall.sleep(LOOK, TimerClass::Work) => {}
         }

@@ -193,6 +193,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::live::binaries::ComponentForms;
 
     fn directory(name: &str) -> Directory {
         let path: PathBuf = std::env::temp_dir().join(format!("terrarium-lock-{name}-{}", std::process::id()));
@@ -259,7 +260,12 @@ mod tests {
         let directory = directory("left");
         let held = directory.hold(HOST).expect("free");
         assert_eq!(held.left_by, None);
-        let host = HostFile { pid: std::process::id(), address: "127.0.0.1:1".to_owned(), program: "0".to_owned() };
+        let host = HostFile {
+            pid: std::process::id(),
+            address: "127.0.0.1:1".to_owned(),
+            program: "0".to_owned(),
+            components: ComponentForms::default(),
+        };
         directory.write_host(&host).expect("ours");
         assert_eq!(directory.host(), Ok(Some(host.clone())));
         let other = HostFile { pid: host.pid + 1, ..host.clone() };

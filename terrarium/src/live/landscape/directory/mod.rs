@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::lock::{HOST, Held, Holder};
 use crate::failure::Failure;
+use crate::live::binaries::{ComponentForms, INSIDE};
 use crate::live::retention::Retention;
 
 /// What a landscape was created with.
@@ -65,6 +66,9 @@ pub(crate) struct Facts {
     /// Who may do what: `always-allow` or `rbac`; `None`: `rbac`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) authorization: Option<String>,
+    /// Form of the components: `inside` or `processes`; `None`: `processes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) components: Option<String>,
     /// Seconds of landscape time for which Events are kept; `None`: as usual.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) event_ttl: Option<i64>,
@@ -97,6 +101,11 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
+    /// True if components run as tasks of the host's process.
+    pub(crate) fn is_inside(&self) -> bool {
+        self.components.as_deref() == Some(INSIDE)
+    }
+
     /// Last known emulated version of Gardener.
     pub(crate) fn gardener(&self) -> &str {
         self.gardener_found.as_deref().unwrap_or(&self.gardener_version)
@@ -141,6 +150,9 @@ pub(crate) struct HostFile {
     pub(crate) address: String,
     /// Version of the program.
     pub(crate) program: String,
+    /// Form in which components run.
+    #[serde(default)]
+    pub(crate) components: ComponentForms,
 }
 
 /// The directory of a landscape.

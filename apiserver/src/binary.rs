@@ -1,95 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
-//! gardener-apiserver as a process of a landscape: its flags, and how it runs.
-//!
-//! | flag | as in the field |
-//! | --- | --- |
-//! | `--feature-gates=NAME=BOOL,…` | yes; a gate that the emulated version does not know, or has locked, ends the process |
-//! | `--shoot-credentials-rotation-interval=90d` | yes, as Go writes durations |
-//! | `--shoot-admin-kubeconfig-max-expiration=24h`, `--shoot-viewer-kubeconfig-max-expiration=24h` | yes |
-//! | `--profile`, `--default-domain`, `--kubernetes-version` | no: profile, domain of Shoots without one, version of cluster `garden` |
-
-use std::process::ExitCode;
+//! gardener-apiserver as a binary: its flags, and how it runs.
 
 use apimachinery::meta::Duration;
-use apiserver::instance::{self, Announced, Paths};
-use apiserver::{Options, ShootAccess};
-use authorizer::Mode;
 use chrono::TimeDelta;
-use clock::{Clock, Random};
+use component::configuration::{check_gate, duration_text};
+use component::{Binary, Flag, authorization, registered, registration, skew_watch};
+use domain::garden::components::Program;
 use domain::profile::Profile;
-use host::aggregation::TOLD_PATH;
-use host::registry;
-use process::child::{self, Assignment};
-use process::participant::CLOCK_PATH;
-use process::{Context, Exit, Output, Tasks};
+use process::child::Assignment;
+use process::{Context, Exit};
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::live::components::{Program, registered};
-use crate::live::{configuration, registration, skew_watch};
+use crate::instance::{self, Announced, Local};
+use crate::{Options, ShootAccess};
 
-/// Flags beside `--feature-gates`, without their dashes.
-pub(in crate::live) const FLAGS: [&str; 6] = [
-    "default-domain",
-    "kubernetes-version",
-    "profile",
-    "shoot-admin-kubeconfig-max-expiration",
-    "shoot-credentials-rotation-interval",
-    "shoot-viewer-kubeconfig-max-expiration",
-];
+/// The binary.
+pub const BINARY: Binary = Binary {
+    program: Program::Apiserver,
+    build: env!("TERRARIUM_BUILD"),
+    flags: &[
+        Flag { name: "feature-gates", value: "NAME=BOOL,…", help: "Feature gates of the emulated version" },
+        Flag {
+            name: "shoot-credentials-rotation-interval",
+            value: "DURATION",
+            help: "Age from which warnings ask to rotate credentials of Shoots",
+        },
+        Flag {
+            name: "shoot-admin-kubeconfig-max-expiration",
+            value: "DURATION",
+            help: "Longest validity of kubeconfigs for administrators of Shoots",
+        },
+        Flag {
+            name: "shoot-viewer-kubeconfig-max-expiration",
+            value: "DURATION",
+            help: "Longest validity of kubeconfigs for viewers of Shoots",
+        },
+        component::PROFILE,
+        Flag {
+            name: "default-domain",
+            value: "DOMAIN",
+            help: "Domain of Shoots without a domain of their own (of Terrarium)",
+        },
+        Flag { name: "kubernetes-version", value: "VERSION", help: "Version of cluster garden (of Terrarium)" },
+    ],
+    in_landscape_time: false,
+    run: |context, assignment, end| Box::pin(serve(context, assignment, None, end)),
+};
 
-/// Runs an instance as this process.
-pub(in crate::live) fn run() -> ExitCode {
-    child::end(child::assignment().and_then(|(assignment, end)| serve(assignment, end)))
-}
-
-/// Runs the instance of an assignment until `end` resolves.
-pub(in crate::live) fn serve(assignment: Assignment, end: oneshot::Receiver<()>) -> Result<Exit, String> {
+/// Runs the instance of an assignment until `end` resolves; `local`: in the process of the host.
+///
+/// # Errors
+/// What is wrong with the assignment or its arguments, or that the log cannot be reached.
+pub async fn serve(
+    context: Context,
+    assignment: Assignment,
+    local: Option<Local>,
+    end: oneshot::Receiver<()>,
+) -> Result<Exit, String> {
     let mut options = options(&assignment.args, &assignment.version)?;
     options.authorization = authorization(&assignment)?;
     options.shoot_access =
         Some(ShootAccess { server: assignment.server.clone(), authorities: assignment.authorities.clone() });
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("cannot make a runtime: {error}"))?;
-    let paths = Paths { told: TOLD_PATH, clock: CLOCK_PATH, process: registry::address };
-    let program = env!("CARGO_PKG_VERSION");
-    let (me, profile) = (assignment.clone(), options.profile);
-    let announce = move |announced: Announced| async move {
-        let Announced { address, time, tasks } = announced;
-        let context = context(&me).map_err(|last_line| Exit { code: 1, last_line })?;
-        let context = Context { tasks, ..context };
-        let me = registered(&me, &address);
+    let (me, own, profile) = (assignment.clone(), context.clone(), options.profile);
+    let announce = move |Announced { address, time }: Announced| async move {
+        let (context, me) = (own, registered(&me, &address));
         let enforcement = registration::register(&context, &me, profile, time.now()).await?;
         skew_watch::follow(&context, &me, profile, enforcement, time);
         Ok(())
     };
-    runtime.block_on(instance::run(program, assignment, &options, paths, end, announce))
+    instance::run(context, assignment, &options, local, end, announce).await
 }
 
-/// Who may do what, as the landscape says.
-pub(in crate::live) fn authorization(assignment: &Assignment) -> Result<Mode, String> {
-    match assignment.authorization.as_str() {
-        "" => Ok(Mode::default()),
-        name => Mode::named(name).ok_or_else(|| format!("there is no authorization {name}")),
-    }
-}
-
-/// For its own requests, of which it has no more than it takes to register.
-pub(in crate::live) fn context(assignment: &Assignment) -> Result<Context, String> {
-    Ok(Context {
-        identity: assignment.identity(),
-        clock: Clock::wall(),
-        random: Random::new(assignment.seed),
-        wall: Clock::wall(),
-        transport: assignment.transport()?,
-        tasks: Tasks::new(),
-        output: Output::new(child::say),
-    })
-}
-
-/// Flags with which an instance serves as the landscape was created.
-pub(in crate::live) fn flags(profile: &str, default_domain: &str, kubernetes_version: &str) -> Vec<String> {
+/// Returns the flags of a landscape's settings.
+pub fn flags(profile: &str, default_domain: &str, kubernetes_version: &str) -> Vec<String> {
     vec![
         format!("--profile={profile}"),
         format!("--default-domain={default_domain}"),
@@ -97,8 +81,11 @@ pub(in crate::live) fn flags(profile: &str, default_domain: &str, kubernetes_ver
     ]
 }
 
-/// How an instance of a version serves with these arguments.
-pub(in crate::live) fn options(args: &[String], version: &str) -> Result<Options, String> {
+/// Returns the options of an instance of a version with these arguments.
+///
+/// # Errors
+/// An unknown flag, or an invalid value.
+pub fn options(args: &[String], version: &str) -> Result<Options, String> {
     let mut options = Options::emulating(version);
     for arg in args {
         let unknown = || format!("unknown flag: {arg}");
@@ -131,7 +118,17 @@ pub(in crate::live) fn options(args: &[String], version: &str) -> Result<Options
     Ok(options)
 }
 
-/// As Go reads durations.
+/// Returns the defaults of the flags that have an effect.
+pub fn defaults() -> Value {
+    let options = Options::default();
+    json!({
+        "shoot-admin-kubeconfig-max-expiration": duration_text(options.admin_kubeconfig_max_expiration),
+        "shoot-credentials-rotation-interval": duration_text(options.credentials_rotation_interval),
+        "shoot-viewer-kubeconfig-max-expiration": duration_text(options.viewer_kubeconfig_max_expiration),
+    })
+}
+
+/// Reads a duration as Go does.
 fn duration(text: &str) -> Result<TimeDelta, String> {
     let read: Duration = text.parse().map_err(|_| format!("time: invalid duration {text:?}"))?;
     Ok(TimeDelta::nanoseconds(read.nanoseconds))
@@ -142,7 +139,7 @@ fn set_gate(options: &mut Options, gate: &str, version: &str) -> Result<(), Stri
     let on: bool = text.parse().map_err(|_| {
         format!("invalid value of {name}={text}, err: strconv.ParseBool: parsing {text:?}: invalid syntax")
     })?;
-    configuration::check_gate(Program::Apiserver, version, name, on)?;
+    check_gate(Program::Apiserver, version, name, on)?;
     match name {
         "InPlaceNodeUpdates" => options.gates.in_place_node_updates = on,
         "CredentialsRotationWithoutWorkersRollout" => options.gates.credentials_rotation_without_workers_rollout = on,

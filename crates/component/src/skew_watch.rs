@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a process that runs is still legal beside the others: it looks whenever the registry of instances changes.
+//! Check of a process that runs against the versions of the others, whenever the registry of instances changes.
 //!
 //! | found | it |
 //! | --- | --- |
@@ -20,26 +20,20 @@ use clock::Clock;
 use controller::{Api, ListOptions, Reflector};
 use domain::profile::Profile;
 use domain::skew::enforcement::Enforcement;
+use domain::skew::registration::Registered;
 use domain::skew::start_up::Refused;
-use domain::skew::{Instance, running};
-use host::registry::{self, Registered};
-use process::Context;
-use process::child::{self, Unready};
+use domain::skew::{Instance, lease, running};
+use process::child::Unready;
 use process::watch;
+use process::{Context, Said};
 
-use crate::live::skew_event::{self, About};
+use crate::skew_event::{self, About};
 
 /// Reason of the pod's conditions.
 const REASON: &str = "VersionSkew";
 
-/// Looks from now on, on a task of the context; `time` is landscape time.
-pub(in crate::live) fn follow(
-    context: &Context,
-    me: &Registered<'_>,
-    profile: Profile,
-    enforcement: Enforcement,
-    time: Clock,
-) {
+/// Checks from now on, on a task of the context; `time` is landscape time.
+pub fn follow(context: &Context, me: &Registered<'_>, profile: Profile, enforcement: Enforcement, time: Clock) {
     let looks = profile.checks_while_running() && enforcement != Enforcement::Off;
     let Some(instance) = me.instance().filter(|_| looks) else { return };
     let waits = enforcement == Enforcement::Enforce;
@@ -68,7 +62,7 @@ impl Own {
         let mut known: Option<Refused> = None;
         loop {
             let all = leases.list();
-            let others = registry::landscape(all.iter().map(|lease| &lease.metadata), &self.lease);
+            let others = lease::landscape(all.iter().map(|lease| &lease.metadata), &self.lease);
             let found = running::violation(&others, &self.instance, self.profile);
             if found != known {
                 self.act(found.as_ref()).await;
@@ -85,7 +79,7 @@ impl Own {
         let Some(refused) = found else {
             tracing::info!(component, "its version may run beside the others again");
             if self.waits {
-                child::unready(None);
+                self.context.output.state(Said::Unready(None));
                 self.context.tasks.pause(false);
             }
             return;
@@ -94,7 +88,8 @@ impl Own {
         if self.waits {
             self.context.tasks.pause(true);
             tracing::warn!(component, %rule, "its version must not run beside the others any more, it waits: {text}");
-            child::unready(Some(&Unready { reason: REASON.to_owned(), message: text.clone() }));
+            let unready = Unready { reason: REASON.to_owned(), message: text.clone() };
+            self.context.output.state(Said::Unready(Some(unready)));
         } else {
             tracing::warn!(component, %rule, "its version must not run beside the others any more: {text}");
         }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A schema without a field: what a release knows that is older than the field.
+//! A schema with one field changed or left out: the form that another release has.
 
 use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
 
-use super::{Field, Node, ObjectRef, ObjectSchema};
+use super::{Node, ObjectRef, ObjectSchema};
 
-/// A struct by its address, and the path that it lacks.
-type Known = BTreeMap<(usize, &'static [&'static str]), &'static ObjectSchema>;
+/// Changed structs by the address of the original, the path from it to the field, and the change.
+type Known = BTreeMap<(usize, &'static [&'static str], Change), &'static ObjectSchema>;
 
 /// Structs that were made, so that a process makes each once however many servers it runs.
 static KNOWN: Mutex<Known> = Mutex::new(BTreeMap::new());
@@ -16,22 +16,42 @@ static KNOWN: Mutex<Known> = Mutex::new(BTreeMap::new());
 /// The step of a path into each item of a list, or each value of a map.
 pub const EACH: &str = "[]";
 
+/// A change of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// The field is left out.
+    Without,
+    /// The API demands the field.
+    Required,
+    /// A strategic merge patch merges the items of the list by this field of theirs.
+    MergeKey(&'static str),
+}
+
 /// The tree without the field at a path; a tree that has no such field is returned as it is.
 pub fn without(node: Node, path: &'static [&'static str]) -> Node {
-    below(&node, path).unwrap_or(node)
+    changed(node, path, Change::Without)
+}
+
+/// The tree with a change of the field at a path; a tree that has no such field is returned as it is.
+pub fn changed(node: Node, path: &'static [&'static str], change: Change) -> Node {
+    below(&node, path, change).unwrap_or(node)
 }
 
 /// `None`: there is no such field.
-fn below(node: &Node, path: &'static [&'static str]) -> Option<Node> {
+fn below(node: &Node, path: &'static [&'static str], change: Change) -> Option<Node> {
     match (node, path.split_first()?) {
-        (Node::List(item), (&EACH, rest)) => Some(Node::List(Box::new(below(item, rest)?))),
-        (Node::Map(value), (&EACH, rest)) => Some(Node::Map(Box::new(below(value, rest)?))),
-        _ => Some(Node::Object(ObjectRef::Partial(partial(node.as_object()?, path)?))),
+        (Node::List(item), (&EACH, rest)) => Some(Node::List(Box::new(below(item, rest, change)?))),
+        (Node::Map(value), (&EACH, rest)) => Some(Node::Map(Box::new(below(value, rest, change)?))),
+        _ => Some(Node::Object(ObjectRef::Partial(partial(node.as_object()?, path, change)?))),
     }
 }
 
-fn partial(schema: &'static ObjectSchema, path: &'static [&'static str]) -> Option<&'static ObjectSchema> {
-    let key = (std::ptr::from_ref(schema).addr(), path);
+fn partial(
+    schema: &'static ObjectSchema,
+    path: &'static [&'static str],
+    change: Change,
+) -> Option<&'static ObjectSchema> {
+    let key = (std::ptr::from_ref(schema).addr(), path, change);
     let known = |made: Option<&'static ObjectSchema>| {
         let mut known = KNOWN.lock();
         match made {
@@ -45,11 +65,15 @@ fn partial(schema: &'static ObjectSchema, path: &'static [&'static str]) -> Opti
     let (name, rest) = path.split_first()?;
     let at = schema.fields.iter().position(|field| field.name == *name)?;
     let mut fields = schema.fields.clone();
-    if rest.is_empty() {
-        fields.remove(at);
-    } else {
-        let node = below(&fields[at].node, rest)?;
-        fields[at] = Field { node, ..fields[at].clone() };
+    match change {
+        _ if !rest.is_empty() => fields[at].node = below(&fields[at].node, rest, change)?,
+        Change::Without => {
+            fields.remove(at);
+        }
+        Change::Required => fields[at].required = true,
+        Change::MergeKey(key) => {
+            (fields[at].merge_key, fields[at].patch_strategy) = (Some(key), Some("merge"));
+        }
     }
     let ObjectSchema { name, package, description, .. } = *schema;
     known(Some(Box::leak(Box::new(ObjectSchema { name, package, description, fields }))))
@@ -82,6 +106,20 @@ mod tests {
 
     fn names(node: &Node) -> Vec<&'static str> {
         node.as_object().expect("a struct").fields.iter().map(|field| field.name).collect()
+    }
+
+    #[test]
+    fn attributes_of_a_field_are_changed() {
+        let whole = ObjectMeta::node();
+        let field = |node: &Node, name: &str| node.as_object().and_then(|schema| schema.field(name)).cloned();
+        let required = changed(whole.clone(), &["generateName"], Change::Required);
+        assert!(!field(&whole, "generateName").expect("a field").required);
+        assert!(field(&required, "generateName").expect("a field").required);
+        assert_eq!(names(&required), names(&whole));
+        let merged = changed(required, &["finalizers"], Change::MergeKey("uid"));
+        let finalizers = field(&merged, "finalizers").expect("a field");
+        assert_eq!((finalizers.merge_key, finalizers.patch_strategy), (Some("uid"), Some("merge")));
+        assert!(field(&merged, "generateName").expect("a field").required, "one change after the other");
     }
 
     #[test]

@@ -7,8 +7,8 @@ use api::kubernetes::core::{Event, EventSource, ObjectReference};
 use apimachinery::meta::{MicroTime, ObjectMeta, Time};
 use chrono::{DateTime, Utc};
 use controller::{Api, Error};
+use domain::skew::registration::Registered;
 use domain::skew::start_up::Refused;
-use host::registry::Registered;
 use process::Context;
 
 /// Its reason; also that of a pod's condition, without `Violation`.
@@ -16,7 +16,7 @@ const REASON: &str = "VersionSkewViolation";
 
 /// Whose version it is.
 #[derive(Clone, Debug)]
-pub(in crate::live) struct About {
+pub(crate) struct About {
     lease: String,
     component: String,
     pod: String,
@@ -24,20 +24,14 @@ pub(in crate::live) struct About {
 
 impl About {
     /// A process, as it is registered.
-    pub(in crate::live) fn of(me: &Registered<'_>) -> Self {
+    pub(crate) fn of(me: &Registered<'_>) -> Self {
         Self { lease: me.name(), component: me.component.to_owned(), pod: me.pod.to_owned() }
     }
 }
 
 /// Writes the Event, as well as it goes: what it says is a line of the process, too. `action` is what the process was about
 /// to do.
-pub(in crate::live) async fn publish(
-    context: &Context,
-    about: &About,
-    why: &Refused,
-    action: &str,
-    now: DateTime<Utc>,
-) {
+pub(crate) async fn publish(context: &Context, about: &About, why: &Refused, action: &str, now: DateTime<Utc>) {
     let events = Api::<Event>::namespaced(context, cluster::GARDEN, namespace::INSTANCES);
     if let Err(error) = write(&events, about, why, action, now).await {
         tracing::debug!(%error, lease = about.lease, "cannot write an Event");

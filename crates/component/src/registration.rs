@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a process registers before it is ready: it looks who runs, and says that it does.
+//! Registration of a process before it is ready: it is judged beside the processes that run.
 //!
 //! | found | it |
 //! | --- | --- |
-//! | its version may run beside those that do | creates its Lease (`host::registry`) and goes on |
-//! | it may not | says so in an Event and as its last line, and ends with exit code 3; where that is not enforced (`host::registry::Policy`), it says so and goes on |
+//! | its version may run beside those that do | creates its Lease (`domain::skew::registration`) and goes on |
+//! | it may not | says so in an Event and as its last line, and ends with exit code 3; where that is not enforced ([`Policy`]), it says so and goes on |
 //! | no gardener-apiserver, which it needs | waits for one, at most [`TIMEOUT`]; then exit code 1 |
 //! | another writer, or no answer | tries again, with pauses, about as long; then exit code 1 |
 //!
@@ -25,16 +25,16 @@ use clock::TimerClass;
 use controller::{Api, Error, ListOptions};
 use domain::profile::Profile;
 use domain::skew::enforcement::Enforcement;
+use domain::skew::registration::{self, Policy, Registered};
 use domain::skew::start_up::{Candidate, Decision, Refused, allowed_downgrade, decide, judge, refusal_line};
-use domain::skew::{Component, Instance, high_water, library};
-use host::registry::{self, Policy, Registered};
+use domain::skew::{Component, Instance, high_water, lease, library};
 use process::attempts::Attempts;
 use process::{Context, Exit};
 
-use crate::live::skew_event::{self, About};
+use crate::skew_event::{self, About};
 
 /// Wall time for which a process waits for a gardener-apiserver.
-const TIMEOUT: TimeDelta = TimeDelta::seconds(30);
+pub const TIMEOUT: TimeDelta = TimeDelta::seconds(30);
 /// How often a process looks again that was refused by the host and not by what it has seen.
 const ATTEMPTS: u32 = 5;
 /// Exit code of a process that must not run beside those that do.
@@ -42,7 +42,7 @@ const REFUSED: u8 = 3;
 
 /// Registers a process; `now` is landscape time. What the rules are enforced with is returned; an error is how the process
 /// is to end.
-pub(in crate::live) async fn register(
+pub async fn register(
     context: &Context,
     me: &Registered<'_>,
     profile: Profile,
@@ -53,7 +53,7 @@ pub(in crate::live) async fn register(
 
 /// As [`register`], of gardener-operator: its version is compared with the one that last operated the Garden, on every
 /// replica, before any of them leads. `looks_ahead`: also with components that its gardener-apiserver would leave behind.
-pub(in crate::live) async fn register_operator(
+pub async fn register_operator(
     context: &Context,
     me: &Registered<'_>,
     profile: Profile,
@@ -98,7 +98,7 @@ async fn enter(
         let policy = policy(context, profile).await;
         let enforcement = policy.enforcement;
         if let Some(instance) = me.instance() {
-            let mut landscape = registry::landscape(all.iter().map(|lease| &lease.metadata), &me.name());
+            let mut landscape = lease::landscape(all.iter().map(|lease| &lease.metadata), &me.name());
             if instance.component == Component::Extension {
                 // Without a gardener-apiserver there are no Seeds to read: then the registry decides alone.
                 let seeds = Api::<Seed>::all(context, cluster::GARDEN).list(&ListOptions::default()).await;
@@ -166,7 +166,7 @@ fn namespaces(context: &Context) -> Api<Namespace> {
 /// How the rules are kept. A component that may not read that is judged by the host, which does.
 async fn policy(context: &Context, profile: Profile) -> Policy {
     let namespace = namespaces(context).get(namespace::INSTANCES).await.unwrap_or_default();
-    registry::policy(&namespace.metadata, profile)
+    registration::policy(&namespace.metadata, profile)
 }
 
 /// Remembers that a version ran, so that it counts when its last instance is gone.
@@ -174,7 +174,7 @@ async fn raise(context: &Context, instance: &Instance) {
     let namespaces = namespaces(context);
     for _ in 0..ATTEMPTS {
         let Ok(stored) = namespaces.get(namespace::INSTANCES).await else { return };
-        let known = registry::high_water_marks(&stored.metadata);
+        let known = registration::high_water_marks(&stored.metadata);
         let Some(raised) = high_water::raised(&known, instance) else { return };
         let mut new = stored.clone();
         new.metadata.annotations.insert(annotation::HIGH_WATER_MARKS.to_owned(), high_water::write(&raised));

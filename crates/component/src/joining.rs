@@ -8,6 +8,7 @@
 //!
 //! A line that is cut ends nothing: the process answers 503 until the host can be reached.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,6 +24,7 @@ use chrono::TimeDelta;
 use clap::Args;
 use clock::{Clock, TimerClass};
 use controller::{Api, Error, ListOptions, WatchEvent};
+use domain::skew::releases::EMULATED;
 use http_body_util::BodyExt;
 use parking_lot::Mutex;
 use process::attempts::Attempts;
@@ -35,52 +37,76 @@ use process::{Exit, Transport};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::failure::Failure;
-use crate::live::components::{Program, registered};
-use crate::live::{apiserver, block_on, host as host_process};
+use crate::{Binary, block_on, registered, signals, wall_context};
 
 /// Wall time that the last steps of a process have: taking its Lease back, and answering what is under way.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 /// Wall time for which taking the Lease back is tried.
 const LAST_STEP: TimeDelta = TimeDelta::seconds(1);
+/// Longest part of an instance's name that is the machine's: names have at most 63 characters.
+const LONGEST_MACHINE: usize = 28;
 /// Wall time between two attempts to follow the own Lease.
 const AGAIN: TimeDelta = TimeDelta::seconds(1);
 
-/// How a component joins a landscape that did not start it.
+/// Arguments of a component that joins a landscape.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Arguments {
-    /// Join the landscape whose host is there, `HOST:PORT`
-    #[arg(long, value_name = "HOST:PORT", requires = "credentials")]
+pub struct Arguments {
+    /// Kubeconfig with an administrator of cluster `runtime`, as `terrarium up` writes it: joins the landscape of that
+    /// cluster
+    #[arg(long, alias = "credentials", value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Address of the landscape's host, `HOST:PORT` [default: that of the kubeconfig]
+    #[arg(long, value_name = "HOST:PORT", requires = "kubeconfig")]
     join: Option<String>,
-    /// Kubeconfig with an administrator of cluster `runtime`, as `terrarium up` writes it
-    #[arg(long, value_name = "FILE", requires = "join")]
-    credentials: Option<PathBuf>,
     /// Emulated version
-    #[arg(long, value_name = "V", requires = "join", default_value = landscape::GARDENER_VERSION)]
+    #[arg(long, value_name = "V", default_value = EMULATED)]
     gardener_version: String,
     /// Name of this process, as that of a pod [default: the component's and the machine's]
-    #[arg(long, value_name = "NAME", requires = "join")]
+    #[arg(long, value_name = "NAME", requires = "kubeconfig")]
     instance: Option<String>,
-    /// Where it listens
-    #[arg(long, value_name = "ADDR:PORT", requires = "join", default_value = "0.0.0.0:8443")]
+    /// Address where it listens
+    #[arg(long, value_name = "ADDR:PORT", requires = "kubeconfig", default_value = "0.0.0.0:8443")]
     listen: SocketAddr,
     /// Name or address under which the host reaches it [default: the machine's name]
-    #[arg(long, value_name = "HOST", requires = "join")]
+    #[arg(long, value_name = "HOST", requires = "kubeconfig")]
     advertise: Option<String>,
     /// Flags of the component, behind those that the landscape gives it
-    #[arg(last = true, requires = "join")]
+    #[arg(last = true, requires = "kubeconfig")]
     flags: Vec<String>,
+    /// Files that the flags name, by path.
+    #[arg(skip)]
+    files: BTreeMap<String, String>,
 }
 
 impl Arguments {
-    /// Whether the component is to join.
-    pub(crate) fn is_given(&self) -> bool {
-        self.join.is_some()
+    /// True if the component is to join.
+    pub fn is_given(&self) -> bool {
+        self.kubeconfig.is_some()
+    }
+
+    /// Emulated version.
+    pub fn gardener_version(&self) -> &str {
+        &self.gardener_version
+    }
+
+    /// Flags of the component.
+    pub fn flags(&self) -> &[String] {
+        &self.flags
+    }
+
+    /// Adds flags of the component.
+    pub fn add_flags(&mut self, flags: impl IntoIterator<Item = String>) {
+        self.flags.extend(flags);
+    }
+
+    /// Adds the content of a file that a flag names.
+    pub fn add_file(&mut self, path: String, content: String) {
+        self.files.insert(path, content);
     }
 }
 
 /// Runs a component that joins, as this process.
-pub(crate) fn run(program: Program, arguments: &Arguments) -> ExitCode {
+pub fn run(binary: &Binary, arguments: &Arguments) -> ExitCode {
     say_panics(child::say);
     let watched = Watched::default();
     let (ended, end) = oneshot::channel();
@@ -90,75 +116,100 @@ pub(crate) fn run(program: Program, arguments: &Arguments) -> ExitCode {
     if let Err(error) = thread {
         return child::end(Err(error.to_string()));
     }
-    let served = assignment(program, arguments).map_err(|failure| failure.to_string()).and_then(|assignment| {
+    let served = assignment(binary, arguments).and_then(|assignment| {
         let _ = watched.0.assignment.set(assignment.clone());
-        apiserver::serve(assignment, end)
+        binary.serve(assignment, end)
     });
     child::end(served.map(|exit| if exit.code == 0 { watched.exit().unwrap_or(exit) } else { exit }))
 }
 
 /// Asks the host until it answers.
-fn assignment(program: Program, arguments: &Arguments) -> Result<Assignment, Failure> {
-    let (Some(server), Some(credentials)) = (&arguments.join, &arguments.credentials) else {
-        return Err(Failure::input("--join and --credentials are missing", ""));
-    };
+fn assignment(binary: &Binary, arguments: &Arguments) -> Result<Assignment, String> {
+    let path = arguments.kubeconfig.as_ref().ok_or("--kubeconfig is missing")?;
+    let name = binary.program.name();
     let machine = || {
         let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         Some(name.trim().to_owned()).filter(|name| !name.is_empty())
     };
-    let unknown = || Failure::input("this machine has no name", "use --advertise HOST");
+    let unknown = || "this machine has no name: use --advertise HOST".to_owned();
     let host = arguments.advertise.clone().or_else(machine).ok_or_else(unknown)?;
-    let instance = arguments.instance.clone().unwrap_or_else(|| format!("{}-{host}", program.name()));
-    let joining =
-        Joining { component: program.name().to_owned(), instance, version: arguments.gardener_version.clone(), host };
-    let transport = transport(server, credentials)?;
+    let instance = arguments.instance.clone().unwrap_or_else(|| format!("{name}-{}", label(&host)));
+    let joining = Joining { component: name.to_owned(), instance, version: arguments.gardener_version.clone(), host };
+    let administrator = Administrator::read(path)?;
+    let server = arguments.join.clone().unwrap_or_else(|| administrator.server.clone());
+    let transport = administrator.transport(&server)?;
     let mut assignment = block_on(join(&transport, &joining))?;
-    assignment.server.clone_from(server);
+    assignment.server = server;
     assignment.args.extend(arguments.flags.iter().cloned());
+    assignment.files.extend(arguments.files.clone());
     if let Some(serving) = &mut assignment.serving {
         serving.listen = Some(arguments.listen);
     }
     Ok(assignment)
 }
 
-/// The way to the host as the administrator of a kubeconfig.
-fn transport(server: &str, path: &Path) -> Result<Transport, Failure> {
-    let unreadable = |reason: &str| Failure::input(format!("cannot use {}: {reason}", path.display()), "");
-    let text = std::fs::read_to_string(path).map_err(|error| unreadable(&error.to_string()))?;
-    let config: Value = yaml::from_str(&text).map_err(|error| unreadable(&error.to_string()))?;
-    let (authorities, certificate) =
-        administrator(&config).ok_or_else(|| unreadable("it has no user of a cluster `runtime`"))?;
-    let options = https::Options {
-        server: server.to_owned(),
-        authorities,
-        credentials: Credentials::Certificate(certificate),
-        reach: Reach::Network,
-        user_agent: format!("terrarium/{}", env!("CARGO_PKG_VERSION")),
-        ..https::Options::default()
-    };
-    https::transport(&options).map_err(|error| Failure::input(error.to_string(), ""))
+/// Returns a name or address of a machine as part of an instance's name.
+fn label(host: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let text: String = host.to_ascii_lowercase().chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
+    text.trim_matches('-').chars().take(LONGEST_MACHINE).collect::<String>().trim_end_matches('-').to_owned()
 }
 
-/// Authorities of cluster `runtime`, and the certificate of its user in a kubeconfig.
-fn administrator(config: &Value) -> Option<(String, Pair)> {
-    let named = |list: &str, name: &Value| {
-        let entry = config[list].as_array()?.iter().find(|entry| entry["name"] == *name)?;
-        Some(entry.clone())
-    };
-    let data = |value: &Value| String::from_utf8(STANDARD.decode(value.as_str()?).ok()?).ok();
-    config["contexts"].as_array()?.iter().find_map(|entry| {
-        let cluster = named("clusters", &entry["context"]["cluster"])?;
-        let user = named("users", &entry["context"]["user"])?;
-        let cluster = &cluster["cluster"];
-        cluster["server"].as_str().filter(|url| url.ends_with("/clusters/runtime"))?;
-        let certificate = data(&user["user"]["client-certificate-data"])?;
-        let key = data(&user["user"]["client-key-data"])?;
-        Some((data(&cluster["certificate-authority-data"])?, Pair { certificate, key }))
-    })
+/// The administrator of cluster `runtime` in a kubeconfig.
+#[derive(Debug, PartialEq, Eq)]
+struct Administrator {
+    /// `host:port` of the cluster.
+    server: String,
+    /// Certificates, as PEM, by which the server is known.
+    authorities: String,
+    certificate: Pair,
 }
 
-async fn join(transport: &Transport, joining: &Joining) -> Result<Assignment, Failure> {
-    let failed = |error: String| Failure::Failed(format!("cannot join the landscape: {error}"));
+impl Administrator {
+    fn read(path: &Path) -> Result<Self, String> {
+        let unreadable = |reason: &str| format!("cannot use {}: {reason}", path.display());
+        let text = std::fs::read_to_string(path).map_err(|error| unreadable(&error.to_string()))?;
+        let config: Value = yaml::from_str(&text).map_err(|error| unreadable(&error.to_string()))?;
+        Self::of(&config).ok_or_else(|| unreadable("it has no user of a cluster `runtime`"))
+    }
+
+    fn of(config: &Value) -> Option<Self> {
+        let named = |list: &str, name: &Value| {
+            let entry = config[list].as_array()?.iter().find(|entry| entry["name"] == *name)?;
+            Some(entry.clone())
+        };
+        let data = |value: &Value| String::from_utf8(STANDARD.decode(value.as_str()?).ok()?).ok();
+        config["contexts"].as_array()?.iter().find_map(|entry| {
+            let cluster = named("clusters", &entry["context"]["cluster"])?;
+            let user = named("users", &entry["context"]["user"])?;
+            let cluster = &cluster["cluster"];
+            let url = cluster["server"].as_str()?.strip_suffix("/clusters/runtime")?;
+            let certificate = data(&user["user"]["client-certificate-data"])?;
+            let key = data(&user["user"]["client-key-data"])?;
+            Some(Self {
+                server: url.strip_prefix("https://").unwrap_or(url).to_owned(),
+                authorities: data(&cluster["certificate-authority-data"])?,
+                certificate: Pair { certificate, key },
+            })
+        })
+    }
+
+    /// Way to the host at an address.
+    fn transport(&self, server: &str) -> Result<Transport, String> {
+        let options = https::Options {
+            server: server.to_owned(),
+            authorities: self.authorities.clone(),
+            credentials: Credentials::Certificate(self.certificate.clone()),
+            reach: Reach::Network,
+            user_agent: format!("terrarium/{}", env!("CARGO_PKG_VERSION")),
+            ..https::Options::default()
+        };
+        https::transport(&options).map_err(|error| error.to_string())
+    }
+}
+
+async fn join(transport: &Transport, joining: &Joining) -> Result<Assignment, String> {
+    let failed = |error: String| format!("cannot join the landscape: {error}");
     let body = serde_json::to_string(joining).map_err(|error| failed(error.to_string()))?;
     let mut attempts = Attempts::on(Clock::wall());
     loop {
@@ -211,7 +262,7 @@ impl Watched {
         let exit = runtime.block_on(async {
             tokio::select! {
                 biased;
-                signal = host_process::end_signal() => {
+                signal = signals::end_signal() => {
                     child::say(&format!("the process stops: {signal}"));
                     self.leave().await;
                     Exit { code: 0, last_line: String::new() }
@@ -227,11 +278,12 @@ impl Watched {
     /// Takes the Lease back.
     async fn leave(&self) {
         let Some(assignment) = self.0.assignment.get() else { return };
-        let Ok(context) = apiserver::context(assignment) else { return };
+        let Ok(context) = wall_context(assignment) else { return };
         let name = registered(assignment, "").name();
+        let leases = Api::<Lease>::namespaced(&context, cluster::GARDEN, namespace::INSTANCES);
         tokio::select! {
             biased;
-            removed = host::registry::remove(&context.transport, Some(&name)) => {
+            removed = leases.delete_if_there(&name) => {
                 if let Err(error) = removed {
                     child::say(&format!("cannot take the Lease {name} back: {error}"));
                 }
@@ -252,7 +304,7 @@ impl Watched {
                 None => wall.sleep(AGAIN, TimerClass::Work).await,
             }
         };
-        let context = match apiserver::context(assignment) {
+        let context = match wall_context(assignment) {
             Ok(context) => context,
             Err(last_line) => return Exit { code: 1, last_line },
         };
@@ -334,9 +386,26 @@ mod tests {
             })
         };
         let pair = Pair { certificate: "own".to_owned(), key: "key".to_owned() };
-        assert_eq!(administrator(&config("runtime")), Some(("ca".to_owned(), pair)));
-        assert_eq!(administrator(&config("garden")), None);
-        assert_eq!(administrator(&Value::Null), None);
+        let expected =
+            Administrator { server: "127.0.0.1:1".to_owned(), authorities: "ca".to_owned(), certificate: pair };
+        assert_eq!(Administrator::of(&config("runtime")), Some(expected));
+        assert_eq!(Administrator::of(&config("garden")), None);
+        assert_eq!(Administrator::of(&Value::Null), None);
+    }
+
+    #[test]
+    fn names_of_machines_become_parts_of_names() {
+        let long = format!("{}.example.org", "a".repeat(27));
+        let cut = "a".repeat(27);
+        for (host, expected) in [
+            ("a", "a"),
+            ("127.0.0.1", "127-0-0-1"),
+            ("My_Host.example", "my-host-example"),
+            ("::1", "1"),
+            (&long, &cut),
+        ] {
+            assert_eq!(label(host), expected);
+        }
     }
 
     #[test]

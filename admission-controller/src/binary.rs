@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//! gardener-admission-controller as a binary.
+//!
+//! It serves webhooks on a port that its ready message names, and takes no part in landscape time: it has no timers, and
+//! the server that waits for its answer has a request under way.
+
+use api::cluster;
+use chrono::{DateTime, Utc};
+use clock::{Clock, SimulatedClock, TimeSource};
+use component::{Binary, Flags, ready, registered, registration, skew_watch};
+use controller::Api;
+use domain::garden::components::Program;
+use generic_apiserver::authentication::FixedAuthenticator;
+use generic_apiserver::http::{self, Options as ServeOptions};
+use process::attempts::Attempts;
+use process::child::Assignment;
+use process::participant::CLOCK_NAME;
+use process::transport::ResponseFuture;
+use process::{Context, Exit};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use crate::{Options, Webhooks};
+
+/// The binary.
+pub const BINARY: Binary = Binary {
+    program: Program::AdmissionController,
+    build: env!("TERRARIUM_BUILD"),
+    flags: Flags::KNOWN,
+    in_landscape_time: false,
+    run: |context, assignment, end| Box::pin(serve(context, assignment, end)),
+};
+
+async fn serve(context: Context, assignment: Assignment, end: oneshot::Receiver<()>) -> Result<Exit, String> {
+    let flags = Flags::read(&assignment)?;
+    let limits = &flags.config["server"]["resourceAdmissionConfiguration"];
+    let resource_admission = match limits {
+        Value::Null => None,
+        limits => Some(
+            serde_json::from_value(limits.clone())
+                .map_err(|error| format!("error decoding config: server.resourceAdmissionConfiguration: {error}"))?,
+        ),
+    };
+    let tasks = context.tasks.clone();
+    let mut attempts = Attempts::on(context.wall.clone());
+    let began = loop {
+        match landscape_time(&context).await {
+            Err(_) if attempts.again().await => {}
+            began => break began?,
+        }
+    };
+    let time = SimulatedClock::new(began);
+    flags.start_logging(&context, Clock::new(time.clone()))?;
+    tracing::info!(version = assignment.version, "Starting {}", assignment.component);
+    let webhooks = Webhooks::new(context.clone(), Options { resource_admission });
+    let (timed, said) = (context.clone(), time.clone());
+    let answer = move |request| -> ResponseFuture {
+        let (webhooks, context, time) = (webhooks.clone(), timed.clone(), said.clone());
+        Box::pin(async move {
+            // What is logged is logged at landscape time. While the clock cannot be asked, its last time counts.
+            if let Ok(now) = landscape_time(&context).await {
+                time.advance_to(now);
+            }
+            webhooks.call(request).await
+        })
+    };
+    let serving = assignment.serving.as_ref().ok_or("the assignment has no certificate to serve with")?;
+    // Any client may ask: its answers say nothing that the question does not.
+    let authenticator = FixedAuthenticator::default();
+    let mut options = ServeOptions::new(serving.certificate.clone(), authenticator, Clock::wall(), Clock::wall());
+    let paused = tasks.clone();
+    options.health = options.health.ready("version-skew", move || !paused.is_paused());
+    let serving = http::serve(&tasks, answer, options).await.map_err(|error| format!("cannot serve: {error}"))?;
+    let address = serving.address().to_string();
+    let me = registered(&assignment, &address);
+    let enforcement = match registration::register(&context, &me, flags.profile, time.now()).await {
+        Ok(enforcement) => enforcement,
+        Err(refused) => return Ok(refused),
+    };
+    skew_watch::follow(&context, &me, flags.profile, enforcement, Clock::new(time));
+    tracing::info!(address, "Serving webhook server");
+    context.output.state(ready(&address));
+    Ok(serving.until(end, &tasks).await)
+}
+
+/// Landscape time, as the clock's object says it.
+async fn landscape_time(context: &Context) -> Result<DateTime<Utc>, String> {
+    let clocks = Api::<api::terrarium::Clock>::all(context, cluster::RUNTIME);
+    let clock = clocks.get(CLOCK_NAME).await.map_err(|error| format!("cannot read the clock: {error}"))?;
+    clock.status.now.map(|now| now.0).ok_or_else(|| "the clock does not say what time it is".to_owned())
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Components as binaries of their own: their command lines, landscapes of them, files that cannot be used, and joining by hand.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use domain::garden::components::Program;
+use serde_json::Value;
+use terrarium_e2e::sandbox::{Kubectl, Sandbox, binaries};
+
+use crate::support::{in_order, sandbox};
+
+/// The binary of a component.
+fn binary(program: Program) -> PathBuf {
+    let path = binaries().join(program.name());
+    assert!(path.is_file(), "no {}: build the workspace first, as `cargo xtask test` does", path.display());
+    path
+}
+
+fn run(program: Program, words: &[&str]) -> Output {
+    Command::new(binary(program)).args(words).stdin(Stdio::null()).output().expect("our own program")
+}
+
+/// File names of the programs of a landscape's components, in order.
+fn programs(sandbox: &Sandbox) -> Vec<String> {
+    let host = sandbox.host();
+    let components = sandbox.processes().into_iter().filter(|pid| Some(*pid) != host);
+    let mut names: Vec<String> = components
+        .filter_map(|pid| fs::read_link(format!("/proc/{pid}/exe")).ok())
+        .map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// A folder with `terrarium` and some binaries in it.
+fn folder_with(name: &str, programs: &[Program]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("the target folder is writable");
+    let files = programs.iter().map(|program| binary(*program)).chain([binaries().join("terrarium")]);
+    for file in files {
+        let target = folder.join(file.file_name().expect("a file"));
+        fs::hard_link(&file, &target).or_else(|_| fs::copy(&file, &target).map(drop)).expect("a copy");
+    }
+    folder
+}
+
+#[test]
+fn binaries_print_flags_and_version_as_in_the_field() {
+    for program in Program::ALL {
+        let name = program.name();
+        let help = run(program, &["--help"]);
+        let text = String::from_utf8_lossy(&help.stdout);
+        assert!(help.status.success(), "{name}: {text}");
+        in_order(
+            &text,
+            &[&format!("{name} of a Terrarium landscape"), &format!("Usage: {name}"), "--kubeconfig <FILE>"],
+        );
+        assert_eq!(text.contains("--config <FILE>"), program.configuration().is_some(), "{text}");
+        assert_eq!(text.contains("--feature-gates"), program == Program::Apiserver, "{text}");
+        assert!(!text.contains("--data-dir"), "it is for hosts: {text}");
+        let version = run(program, &["--version"]);
+        assert_eq!(String::from_utf8_lossy(&version.stdout), "Gardener v1.120.0\n");
+        for (words, expected) in [
+            (&["--etcd-servers=http://localhost:2379"][..], "error: unknown flag: --etcd-servers\nhint: "),
+            (&[], "error: --kubeconfig is missing: it names the landscape to join"),
+        ] {
+            let refused = run(program, words);
+            let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+            assert_eq!(refused.status.code(), Some(2), "{name} {words:?}: {error}");
+            assert!(error.starts_with(expected) && error.lines().count() == 2, "{name} {words:?}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_landscape_runs_the_binaries_of_its_components() {
+    let sandbox = sandbox("binaries");
+    let all: Vec<PathBuf> = Program::ALL.into_iter().map(binary).collect();
+    assert_eq!(all.len(), 7);
+    let up = sandbox.terrarium(&["up", "--log", "memory", "--apiservers", "1"]);
+    in_order(&up, &["Components:   processes, each of its own binary"]);
+    let mut expected: Vec<&str> = Program::ALL.into_iter().map(Program::name).collect();
+    expected.sort_unstable();
+    assert_eq!(programs(&sandbox), expected);
+    in_order(&sandbox.terrarium(&["status"]), &["components processes, each of its own binary"]);
+    let status: Value = serde_json::from_str(&sandbox.terrarium(&["status", "-o", "json"])).expect("one object");
+    assert_eq!(status["components"]["binaries"].as_array().map(Vec::len), Some(7), "{status}");
+    sandbox.terrarium(&["clock", "advance", "1d"]);
+    in_order(&sandbox.terrarium(&["doctor"]), &["ok"]);
+    let processes = sandbox.processes();
+    sandbox.terrarium(&["down"]);
+    let left: Vec<_> = processes.iter().filter(|pid| Path::new(&format!("/proc/{pid}/exe")).exists()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// A file beside `terrarium` that has the name of a component and is not its binary of this build is named, and `terrarium`
+/// plays the component.
+#[test]
+fn files_that_cannot_be_used_are_named_and_replaced() {
+    let folder = folder_with("binaries-mixed-programs", &[Program::Scheduler]);
+    let place = |program: Program| folder.join(program.name());
+    // The same program from other sources: only the identity of its sources differs.
+    let provider = Program::ProviderLocal;
+    let identity = String::from_utf8(run(provider, &["--build"]).stdout).expect("text");
+    let (name, build) = identity.trim_end().split_once(' ').expect("name and build");
+    assert_eq!((name, build.len()), (provider.name(), 16));
+    fs::copy(binary(provider), place(provider)).expect("a copy");
+    let other = format!("s/{build}/0123456789abcdef/g");
+    let edited = Command::new("sed").args(["-i", &other]).arg(place(provider)).env("LC_ALL", "C").status();
+    assert!(edited.expect("every system has sed").success());
+    symlink("/bin/echo", place(Program::ControllerManager)).expect("ours");
+    fs::create_dir(place(Program::Operator)).expect("ours");
+    let file = |program: Program, content: &str, mode: u32| {
+        fs::write(place(program), content).expect("ours");
+        fs::set_permissions(place(program), fs::Permissions::from_mode(mode)).expect("ours");
+    };
+    file(Program::Apiserver, "", 0o600);
+    file(Program::Gardenlet, "#!/bin/sh\ntouch started\n", 0o700);
+    let sandbox = Sandbox::new(&folder, &Path::new(env!("CARGO_TARGET_TMPDIR")).join("binaries-mixed"));
+    let (up, notes) = sandbox.terrarium_with_notes(&["up", "--log", "memory", "--apiservers", "1"]);
+    in_order(&up, &["Components:   processes of their own binaries, of terrarium: gardener-admission-controller, "]);
+    for (program, reason) in [
+        (Program::Apiserver, "it is not executable"),
+        (Program::ControllerManager, "it is of another build"),
+        (Program::ProviderLocal, "it is of another build"),
+        (Program::Operator, "it is not a file"),
+        (Program::Gardenlet, "it is a script"),
+    ] {
+        let name = program.name();
+        let note = format!("note: {}: {reason}; terrarium plays {name}", place(program).display());
+        assert!(notes.contains(&note), "{note} is missing in\n{notes}");
+    }
+    assert!(!notes.contains("gardener-admission-controller"), "one that is missing is no trouble: {notes}");
+    let mut expected = vec!["terrarium"; 6];
+    expected.insert(0, "gardener-scheduler");
+    assert_eq!(programs(&sandbox), expected);
+    assert!(!sandbox.folder().join("started").exists(), "a script is not run");
+
+    // A binary that is replaced while the landscape runs is started as it was.
+    fs::remove_file(place(Program::Scheduler)).expect("ours");
+    symlink("/bin/echo", place(Program::Scheduler)).expect("ours");
+    let before = sandbox.process_of("gardener-scheduler");
+    let killed = Command::new("kill").args(["-9", &before.to_string()]).status();
+    assert!(killed.expect("every system has kill").success());
+    let again = loop {
+        match sandbox.processes_of("gardener-scheduler").first() {
+            Some(pid) if *pid != before => break *pid,
+            _ => std::thread::yield_now(),
+        }
+    };
+    let ready =
+        ["-n", "garden", "wait", "--for=condition=Ready", "pod", "-l", "role=gardener-scheduler", "--timeout=60s"];
+    sandbox.kubectl(Kubectl::Newest, "runtime", &ready);
+    let exe = fs::read_link(format!("/proc/{again}/exe")).expect("it runs");
+    assert_eq!(exe.to_string_lossy(), format!("{} (deleted)", place(Program::Scheduler).display()));
+    sandbox.terrarium(&["down"]);
+}
+
+#[test]
+fn a_binary_joins_the_landscape_of_a_kubeconfig() {
+    let sandbox = sandbox("binaries-joining");
+    sandbox.terrarium(&["up", "--log", "memory", "--apiservers", "1"]);
+    let kubeconfig = sandbox.kubeconfig().display().to_string();
+    let words = |version: &str| {
+        let words = ["--kubeconfig", &kubeconfig, "--listen", "127.0.0.1:0", "--advertise", "127.0.0.1"];
+        let rest =
+            ["--instance", "by-hand", "--gardener-version", version, "--feature-gates", "InPlaceNodeUpdates=true"];
+        words.into_iter().chain(rest).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let mut joined = Command::new(binary(Program::Apiserver))
+        .args(words("v1.121.0"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("our own program");
+    let mut output = std::io::BufReader::new(joined.stdout.take().expect("it is piped"));
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut output, &mut line).expect("it is ready");
+    in_order(&line, &["\"address\":\"127.0.0.1:"]);
+    let leases = || {
+        let words = ["-n", "gardener-system-instances", "get", "leases", "-o", "name"];
+        sandbox.kubectl(Kubectl::Newest, "garden", &words)
+    };
+    assert!(leases().contains("/gardener-apiserver-by-hand\n"), "{}", leases());
+    let asked = Command::new("kill").arg(joined.id().to_string()).status();
+    assert!(asked.expect("every system has kill").success());
+    assert_eq!(joined.wait().expect("it ends").code(), Some(0));
+    assert!(!leases().contains("by-hand"), "{}", leases());
+
+    let words = words("v1.123.0");
+    let refused = run(Program::Apiserver, &words.iter().map(String::as_str).collect::<Vec<_>>());
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(3), "{error}");
+    let refused = run(Program::Scheduler, &["--kubeconfig", &kubeconfig]);
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{error}");
+    in_order(&error, &["error: cannot join the landscape: ", "gardener-scheduler runs beside its host only"]);
+    sandbox.terrarium(&["down"]);
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The binaries of components that lie in the folder of this program.
+//!
+//! A component runs as its own binary if there is one of the same build; otherwise this program plays it (`terrarium component
+//! NAME`). The files are held open from the start of the host: a running landscape starts the same build until it ends,
+//! whatever becomes of the files.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use clock::{Clock, TimerClass};
+use component::Binary;
+use futures::future::join_all;
+use serde::{Deserialize, Serialize};
+use tokio::io::AsyncReadExt;
+use tokio::process::Command;
+
+use crate::live::components::BINARIES;
+use crate::live::executable::{self, Held};
+
+/// Wall time that a binary has to name its build.
+const PATIENCE: TimeDelta = TimeDelta::seconds(5);
+/// Maximum number of bytes that are read of its answer.
+const MAX_ANSWER: u64 = 256;
+
+/// The binaries of this program's build. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(in crate::live) struct Binaries(Arc<BTreeMap<&'static str, Result<Held, Lacking>>>);
+
+/// Reason why this program plays a component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Lacking {
+    /// There is no such file.
+    Missing,
+    /// The file cannot be used.
+    Unusable(String),
+}
+
+impl Binaries {
+    /// Looks for them in the folder of this program.
+    pub(in crate::live) async fn find() -> Self {
+        let folder = executable::file().ok().and_then(|file| Some(file.parent()?.to_owned()));
+        Self::within(folder.as_deref()).await
+    }
+
+    async fn within(folder: Option<&Path>) -> Self {
+        let found = BINARIES.iter().map(|binary| async move {
+            let name = binary.program.name();
+            let held = match folder {
+                Some(folder) => hold(binary, &folder.join(name)).await,
+                None => Err(Lacking::Missing),
+            };
+            (name, held)
+        });
+        Self(Arc::new(join_all(found).await.into_iter().collect()))
+    }
+
+    /// Path and name of the binary of a component; None: this program plays it.
+    pub(in crate::live) fn of(&self, component: &str) -> Option<(PathBuf, PathBuf)> {
+        let held = self.0.get(component)?.as_ref().ok()?;
+        Some((held.path(), held.name().to_owned()))
+    }
+
+    /// Summary for commands.
+    pub(in crate::live) fn form(&self) -> ComponentForms {
+        let of = |lacking: &Lacking| match lacking {
+            Lacking::Missing => String::new(),
+            Lacking::Unusable(reason) => reason.clone(),
+        };
+        let played = self.0.iter().filter_map(|(name, held)| Some(((*name).to_owned(), of(held.as_ref().err()?))));
+        let binaries = self.0.iter().filter(|(_, held)| held.is_ok()).map(|(name, _)| (*name).to_owned());
+        ComponentForms { form: PROCESSES.to_owned(), binaries: binaries.collect(), played: played.collect() }
+    }
+}
+
+/// Opens a binary if it is of this build.
+async fn hold(binary: &Binary, path: &Path) -> Result<Held, Lacking> {
+    let unusable = |reason: String| Lacking::Unusable(format!("{}: {reason}", path.display()));
+    let held = Held::open(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Lacking::Missing,
+        _ => unusable(error.to_string()),
+    })?;
+    let wall = Clock::wall();
+    let answer = tokio::select! {
+        biased;
+        answer = ask(&held) => answer.map_err(|error| unusable(format!("it cannot be started: {error}")))?,
+        () = wall.sleep(PATIENCE, TimerClass::Work) => return Err(unusable("it does not name its build".to_owned())),
+    };
+    if answer == format!("{}\n", binary.identity()).as_bytes() {
+        Ok(held)
+    } else {
+        Err(unusable("it is of another build".to_owned()))
+    }
+}
+
+/// Asks a program for its build; it is ended with the answer.
+async fn ask(held: &Held) -> io::Result<Vec<u8>> {
+    let mut child = Command::new(held.path())
+        .arg0(held.name())
+        .arg("--build")
+        .env_clear()
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()?;
+    let mut answer = Vec::new();
+    if let Some(output) = child.stdout.take() {
+        output.take(MAX_ANSWER).read_to_end(&mut answer).await?;
+    }
+    Ok(answer)
+}
+
+/// Forms in which components run.
+const PROCESSES: &str = "processes";
+pub(crate) const INSIDE: &str = "inside";
+
+/// Form in which the components of a landscape run, as its host says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ComponentForms {
+    /// `inside` or `processes`; empty: an older build does not say it.
+    pub(crate) form: String,
+    /// Names of the components that run as their own binaries.
+    pub(crate) binaries: Vec<String>,
+    /// Components that `terrarium` plays, and why; empty: there is no binary.
+    pub(crate) played: BTreeMap<String, String>,
+}
+
+impl ComponentForms {
+    /// All components run as tasks of the host's process.
+    pub(in crate::live) fn inside() -> Self {
+        Self { form: INSIDE.to_owned(), ..Self::default() }
+    }
+
+    /// The form in one line; None: it is unknown.
+    pub(crate) fn line(&self) -> Option<String> {
+        let Self { form, binaries, played } = self;
+        match form.as_str() {
+            "" => return None,
+            INSIDE => return Some(format!("{form} the host's process")),
+            _ => {}
+        }
+        let each = |(name, reason): (&String, &String)| match reason.as_str() {
+            "" => name.clone(),
+            reason => format!("{name} ({reason})"),
+        };
+        let named = || played.iter().map(each).collect::<Vec<_>>().join(", ");
+        Some(match (binaries.len(), played.values().all(String::is_empty)) {
+            (_, _) if played.is_empty() => format!("{form}, each of its own binary"),
+            (0, true) => format!("{form} of terrarium"),
+            (0, false) => format!("{form} of terrarium: {}", named()),
+            _ => format!("{form} of their own binaries, of terrarium: {}", named()),
+        })
+    }
+
+    /// Notes about binaries that cannot be used.
+    pub(in crate::live) fn notes(&self) -> impl Iterator<Item = String> {
+        let unusable = self.played.iter().filter(|(_, reason)| !reason.is_empty());
+        unusable.map(|(name, reason)| format!("{reason}; terrarium plays {name}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// A folder with a file for some components, and the reasons why they are not used.
+    #[tokio::test]
+    async fn files_that_are_not_binaries_of_this_build_are_named() {
+        let folder = std::env::temp_dir().join(format!("terrarium-binaries-{}", std::process::id()));
+        fs::create_dir_all(folder.join("gardener-apiserver")).expect("a folder for temporary files");
+        let file = |name: &str, content: &[u8], mode: u32| {
+            fs::write(folder.join(name), content).expect("ours");
+            fs::set_permissions(folder.join(name), fs::Permissions::from_mode(mode)).expect("ours");
+        };
+        file("gardener-scheduler", b"text", 0o600);
+        file("gardenlet", b"#!/bin/sh\necho gardenlet\n", 0o700);
+        file("gardener-operator", b"no program", 0o700);
+        std::os::unix::fs::symlink("/bin/echo", folder.join("gardener-controller-manager")).expect("ours");
+        let binaries = Binaries::within(Some(&folder)).await;
+        let form = binaries.form();
+        let place = folder.display().to_string();
+        let reason = |name: &str| form.played.get(name).map_or("", |reason| reason.trim_start_matches(&place));
+        for (name, expected) in [
+            ("gardener-apiserver", "/gardener-apiserver: it is not a file"),
+            ("gardener-scheduler", "/gardener-scheduler: it is not executable"),
+            ("gardenlet", "/gardenlet: it is a script"),
+            ("gardener-operator", "/gardener-operator: it cannot be started: "),
+            ("gardener-controller-manager", "/gardener-controller-manager: it is of another build"),
+            ("gardener-admission-controller", ""),
+            ("gardener-extension-provider-local", ""),
+        ] {
+            // What the system says of a file that it cannot execute is its own.
+            assert_eq!(reason(name).split_inclusive("started: ").next().unwrap_or_default(), expected);
+            assert_eq!(binaries.of(name), None);
+        }
+        assert!(form.binaries.is_empty());
+        assert_eq!(form.notes().count(), 5);
+        fs::remove_dir_all(folder).expect("ours");
+    }
+
+    #[test]
+    fn the_form_is_said_in_a_line() {
+        let line = |binaries: &[&str], played: &[(&str, &str)]| {
+            let form = ComponentForms {
+                form: PROCESSES.to_owned(),
+                binaries: binaries.iter().map(|name| (*name).to_owned()).collect(),
+                played: played.iter().map(|(name, reason)| ((*name).to_owned(), (*reason).to_owned())).collect(),
+            };
+            form.line().expect("it is known")
+        };
+        assert_eq!(line(&["a", "b"], &[]), "processes, each of its own binary");
+        assert_eq!(line(&[], &[("a", ""), ("b", "")]), "processes of terrarium");
+        assert_eq!(line(&[], &[("a", ""), ("b", "/b: bad")]), "processes of terrarium: a, b (/b: bad)");
+        assert_eq!(line(&["a"], &[("b", "")]), "processes of their own binaries, of terrarium: b");
+        assert_eq!(ComponentForms::default().line(), None);
+    }
+}
