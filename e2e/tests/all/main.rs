@@ -13,6 +13,7 @@ mod faults;
 mod gardenlet_configuration;
 mod guides;
 mod history;
+mod inside;
 mod interrupted;
 mod kills;
 mod landscape;

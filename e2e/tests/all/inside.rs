@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Components as tasks of the host's process: `up --components inside`.
+
+use std::time::{Duration, Instant};
+
+use domain::garden::components::Program;
+use http_body_util::BodyExt;
+use process::transport::full;
+use serde_json::Value;
+use terrarium_e2e::sandbox::{Kubectl, Sandbox};
+
+use crate::support::{administrator, in_order, manifest, sandbox};
+
+const SUCCEEDED: &str = "--for=jsonpath={.status.lastOperation.state}=Succeeded";
+
+/// A landscape with one Shoot, which its components have created.
+fn with_shoot(sandbox: &Sandbox) {
+    let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
+    garden(&["apply", "-f", &manifest("garden")]);
+    garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=60s"]);
+    garden(&["apply", "-f", &manifest("shoot")]);
+    garden(&["-n", "garden-demo", "wait", SUCCEEDED, "shoot/local", "--timeout=60s"]);
+}
+
+/// Pods of the components of a cluster, each with the name of its component.
+fn pods(sandbox: &Sandbox, context: &str) -> Vec<(String, Value)> {
+    let list = sandbox.kubectl(Kubectl::Newest, context, &["-n", "garden", "get", "pods", "-o", "json"]);
+    let list: Value = serde_json::from_str(&list).expect("a list");
+    let pods = list["items"].as_array().cloned().unwrap_or_default();
+    let component = |pod: &Value| {
+        let image = pod["spec"]["containers"][0]["image"].as_str().unwrap_or_default();
+        Program::of(image).map(|(program, _)| program.name().to_owned())
+    };
+    pods.into_iter().filter_map(|pod| Some((component(&pod)?, pod))).collect()
+}
+
+/// The container of a pod.
+fn container(pod: &Value) -> &Value {
+    &pod["status"]["containerStatuses"][0]
+}
+
+/// Waits until something holds for the pods of a component of cluster `runtime`.
+fn until(sandbox: &Sandbox, component: &str, holds: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+    let limit = Instant::now() + Duration::from_mins(1);
+    loop {
+        let found: Vec<Value> =
+            pods(sandbox, "runtime").into_iter().filter(|(name, _)| name == component).map(|(_, pod)| pod).collect();
+        if holds(&found) {
+            return found;
+        }
+        assert!(Instant::now() < limit, "{found:#?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The log of each component has its own lines alone, and the form changes with `down` and `up`.
+#[test]
+fn a_landscape_inside_one_process_is_as_one_of_processes() {
+    let sandbox = sandbox("inside");
+    let up = sandbox.terrarium(&["up", "--components", "inside", "--start-time", "2023-07-27T20:00:00Z"]);
+    in_order(&up, &["Components:   inside the host's process"]);
+    assert_eq!(sandbox.processes(), Vec::from_iter(sandbox.host()), "no process but the host");
+    in_order(&sandbox.terrarium(&["status"]), &["components inside the host's process"]);
+    with_shoot(&sandbox);
+    let names = Program::ALL.map(Program::name);
+    let mut seen = Vec::new();
+    for context in ["runtime", "seed-local"] {
+        for (component, pod) in pods(&sandbox, context) {
+            let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+            let log = sandbox.kubectl(Kubectl::Newest, context, &["-n", "garden", "logs", name]);
+            let starts = |name: &str| log.contains(&format!("Starting {name}\""));
+            assert!(starts(&component), "{component}: {log}");
+            assert!(names.iter().all(|other| *other == component || !starts(other)), "{component}: {log}");
+            seen.push(component);
+        }
+    }
+    seen.dedup();
+    assert_eq!(seen.len(), 7, "{seen:?}");
+    let (code, refused) = sandbox.terrarium_refused(&["up", "--components", "processes"]);
+    assert!(code == 2 && refused.contains("--components cannot be changed while"), "{code}: {refused}");
+
+    let before = sandbox.terrarium(&["clock", "advance", "1d"]);
+    assert!(!before.is_empty());
+    sandbox.terrarium(&["down"]);
+    sandbox.terrarium(&["up", "--components", "processes"]);
+    assert_eq!(sandbox.processes().len(), 9);
+    sandbox.terrarium(&["clock", "advance", "1d"]);
+    sandbox.terrarium(&["down"]);
+    in_order(&sandbox.terrarium(&["up", "--components", "inside"]), &["inside the host's process"]);
+    sandbox.terrarium(&["clock", "advance", "1d"]);
+    let shoot = ["-n", "garden-demo", "get", "shoot", "local", "-o", "jsonpath={.status.lastOperation.state}"];
+    assert_eq!(sandbox.kubectl(Kubectl::Newest, "garden", &shoot), "Succeeded");
+    sandbox.terrarium(&["down"]);
+    in_order(&sandbox.terrarium(&["replay", "--verify"]), &["the same as the API lists"]);
+    assert_eq!(sandbox.panics(), Vec::<String>::new());
+}
+
+/// A component that ends on purpose is restarted with the reason; the others go on, and watches of a gardener-apiserver end with
+/// it.
+#[test]
+fn a_component_inside_ends_alone_and_is_restarted() {
+    let sandbox = sandbox("inside-restarts");
+    sandbox.terrarium(&["up", "--components", "inside", "--apiservers", "1", "--log", "memory"]);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let transport = administrator(&sandbox);
+    let path = "/clusters/garden/apis/core.gardener.cloud/v1beta1/projects?watch=true";
+    let request = http::Request::get(path).body(full("")).expect("a request");
+    let watch = runtime.block_on(transport.send(request)).expect("a watch").into_body();
+    sandbox.terrarium(&["fault", "inject", "component-crash", "--component", "gardener-apiserver"]);
+    let pods = until(&sandbox, "gardener-apiserver", |pods| {
+        pods.iter().any(|pod| container(pod)["restartCount"] == 1 && container(pod)["ready"] == true)
+    });
+    let last = &container(&pods[0])["lastState"]["terminated"];
+    assert_eq!(last["exitCode"], 1, "{last}");
+    assert!(last["message"].as_str().is_some_and(|message| message.contains("this process ends")), "{last}");
+    let rest = runtime.block_on(tokio::time::timeout(Duration::from_mins(1), watch.collect()));
+    assert!(rest.is_ok(), "a watch ends with its server");
+    // It serves again, and no other component has ended.
+    sandbox.kubectl(Kubectl::Newest, "garden", &["get", "cloudprofiles"]);
+    until(&sandbox, "gardener-controller-manager", |pods| {
+        pods.iter().all(|pod| container(pod)["restartCount"] == 0 && container(pod)["ready"] == true)
+    });
+
+    // Another version beside it, which the rules refuse.
+    let image = ["-n", "garden", "set", "image", "deployment/gardener-scheduler", "*=gardener/scheduler:v1.117.0"];
+    sandbox.kubectl(Kubectl::Newest, "runtime", &image);
+    let pods = until(&sandbox, "gardener-scheduler", |pods| {
+        pods.iter().any(|pod| container(pod)["lastState"]["terminated"]["exitCode"] == 3)
+    });
+    assert!(pods.iter().any(|pod| container(pod)["ready"] == true), "the one before goes on");
+}
+
+/// Nothing that was acknowledged is lost with the only process.
+#[test]
+fn a_killed_process_loses_nothing_of_what_is_inside() {
+    let sandbox = sandbox("inside-killed");
+    sandbox.terrarium(&["up", "--components", "inside"]);
+    with_shoot(&sandbox);
+    for round in 0..3 {
+        let name = format!("exposure-{round}");
+        let text = format!(
+            "{{apiVersion: core.gardener.cloud/v1beta1, kind: ExposureClass, metadata: {{name: {name}}}, handler: test}}"
+        );
+        let file = sandbox.file(&format!("{name}.yaml"), &text);
+        sandbox.kubectl(Kubectl::Newest, "garden", &["create", "-f", &file]);
+        sandbox.kill_host();
+        sandbox.terrarium(&["up"]);
+        sandbox.kubectl(Kubectl::Newest, "garden", &["get", "exposureclass", &name]);
+    }
+    sandbox.terrarium(&["clock", "advance", "1d"]);
+    let shoot = ["-n", "garden-demo", "get", "shoot", "local", "-o", "jsonpath={.status.lastOperation.state}"];
+    assert_eq!(sandbox.kubectl(Kubectl::Newest, "garden", &shoot), "Succeeded");
+    sandbox.terrarium(&["down"]);
+    in_order(&sandbox.terrarium(&["replay", "--verify"]), &["the same as the API lists"]);
+}
