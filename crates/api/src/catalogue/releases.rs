@@ -10,7 +10,8 @@
 //!
 //! Source: types_*.go of v1.80.0 to v1.149.0 in pkg/apis/{core/v1beta1,core/v1,extensions/v1alpha1,operator/v1alpha1,
 //! seedmanagement/v1alpha1,settings/v1alpha1}: the first release that has the path from the kind to the field, and the first
-//! one after it that does not.
+//! one after it that does not. Of group machine.sapcloud.io: the definitions in
+//! pkg/component/nodemanagement/machinecontrollermanager/templates.
 
 use apimachinery::catalogue::{Attribute, FieldDefault, Life, ReleasedAttribute, ReleasedField};
 use apimachinery::release::Releases;
@@ -224,6 +225,13 @@ const GARDEN: &[Row] = &[
     ("status.encryptedResources", until(139)),
 ];
 
+/// Fields of a MachineDeployment or MachineSet.
+const MACHINES: &[Row] = &[
+    ("spec.autoPreserveFailedMachineMax", since(147)),
+    ("spec.template.spec.machinePreserveTimeout", since(147)),
+    ("status.preservedFailedReplicas", since(147)),
+];
+
 /// Fields of a Worker of group extensions.
 const WORKER: &[Row] = &[("status.machineDeployments.[].autoPreserveFailedMachineMax", since(147))];
 
@@ -334,6 +342,23 @@ pub(super) fn fields(group: &str, version: &str, kind: &str) -> &'static [Releas
             ("spec.pools.[].kubeletConfig.", KUBELET),
             ("spec.pools.[].machineControllerManager.", PRESERVATION),
         ],
+        ("machine.sapcloud.io", _, "Machine") => &[(
+            "",
+            const {
+                &[
+                    ("spec.machinePreserveTimeout", since(147)),
+                    ("status.addresses", since(127)),
+                    ("status.currentStatus.preserveExpiryTime", since(147)),
+                ]
+            },
+        )],
+        ("machine.sapcloud.io", _, "MachineClass") => {
+            &[("nodeTemplate.", const { &[("virtualCapacity", since(127))] })]
+        }
+        ("machine.sapcloud.io", _, "MachineDeployment") => &[("", MACHINES)],
+        ("machine.sapcloud.io", _, "MachineSet") => {
+            &[("", MACHINES), ("status.", const { &[("autoPreserveFailedMachineCount", since(147))] })]
+        }
         ("operator.gardener.cloud", _, "Extension") => &[
             ("spec.deployment.", const { &[("resources", since(147))] }),
             ("spec.deployment.admission.runtimeCluster.helm.ociRepository.", REGISTRY),

@@ -237,7 +237,7 @@ pub struct SeedSettingTopologyAwareRouting {
 /// The vertical pod autoscaler of a Seed. Served; not emulated.
 #[api_type]
 pub struct SeedSettingVerticalPodAutoscaler {
-    /// Whether Gardener deploys it. Default: true. Served; not emulated.
+    /// Enables the deployment by Gardener. Default: true. Served; not emulated.
     #[schema(required)]
     pub enabled: bool,
     /// Feature gates to switch on or off. Served; not emulated.

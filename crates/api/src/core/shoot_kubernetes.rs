@@ -143,7 +143,7 @@ pub struct ETCD {
 /// Settings of one etcd.
 #[api_type]
 pub struct ETCDConfig {
-    /// How its requests are scaled. Served; not emulated.
+    /// Vertical scaling of the component. Served; not emulated.
     pub autoscaling: Option<ControlPlaneAutoscaling>,
 }
 
@@ -217,7 +217,7 @@ pub struct KubeAPIServerConfig {
     pub structured_authentication: Option<StructuredAuthentication>,
     /// Where the configuration of authorization is.
     pub structured_authorization: Option<StructuredAuthorization>,
-    /// How its requests are scaled. Served; not emulated.
+    /// Vertical scaling of the component. Served; not emulated.
     pub autoscaling: Option<ControlPlaneAutoscaling>,
     /// Minimum version of TLS that the API server accepts: VersionTLS12 or VersionTLS13.
     pub tls_min_version: Option<String>,
@@ -390,7 +390,7 @@ pub struct StructuredAuthorization {
 /// Settings of the vertical pod autoscaler. Served; not emulated.
 #[api_type]
 pub struct VerticalPodAutoscaler {
-    /// Whether it runs. Default: false. Served; not emulated.
+    /// Enables the vertical pod autoscaler. Default: false. Served; not emulated.
     #[schema(required)]
     pub enabled: bool,
     /// A pod that runs out of memory within this time after its start is evicted for new requests. Default: 10m. Served; not
@@ -405,9 +405,9 @@ pub struct VerticalPodAutoscaler {
     pub eviction_tolerance: Option<f64>,
     /// Share that is added to the recommended requests. Default: 0.15. Served; not emulated.
     pub recommendation_margin_fraction: Option<f64>,
-    /// How often pods with outdated requests are looked for. Default: 1m. Served; not emulated.
+    /// Interval at which pods with outdated requests are searched. Default: 1m. Served; not emulated.
     pub updater_interval: Option<Duration>,
-    /// How often recommendations are made. Default: 1m. Served; not emulated.
+    /// Interval of the recommendations. Default: 1m. Served; not emulated.
     pub recommender_interval: Option<Duration>,
     /// Percentile of the CPU use that becomes the target. Default: 0.9. Served; not emulated.
     #[schema(rename = "targetCPUPercentile")]
@@ -430,7 +430,7 @@ pub struct VerticalPodAutoscaler {
     pub memory_histogram_decay_half_life: Option<Duration>,
     /// Length of the intervals of which the highest memory use is taken. Default: 24h. Served; not emulated.
     pub memory_aggregation_interval: Option<Duration>,
-    /// How many of these intervals are looked at. Default: 8. Served; not emulated.
+    /// Number of these intervals that count. Default: 8. Served; not emulated.
     pub memory_aggregation_interval_count: Option<i64>,
     /// Feature gates to switch on or off. Served; not emulated.
     pub feature_gates: BTreeMap<String, bool>,

@@ -207,7 +207,7 @@ pub struct Worker {
 /// A pool that runs the cluster's own control plane. Served; not emulated.
 #[api_type]
 pub struct WorkerControlPlane {
-    /// Where backups of etcd go. Served; not emulated.
+    /// Destination of backups of etcd. Served; not emulated.
     pub backup: Option<Backup>,
     /// Exposure of the API server of a self-hosted Shoot: extension or dns. Served; not emulated.
     pub exposure: Option<Exposure>,

@@ -134,7 +134,7 @@ pub struct ETCD {
 /// Settings of the etcd with Events.
 #[api_type]
 pub struct ETCDEvents {
-    /// How its requests are scaled. Served; not emulated.
+    /// Vertical scaling of the component. Served; not emulated.
     pub autoscaling: Option<crate::core::ControlPlaneAutoscaling>,
     /// Its volume.
     pub storage: Option<Storage>,
@@ -143,7 +143,7 @@ pub struct ETCDEvents {
 /// Settings of the etcd with everything but Events.
 #[api_type]
 pub struct ETCDMain {
-    /// How its requests are scaled. Served; not emulated.
+    /// Vertical scaling of the component. Served; not emulated.
     pub autoscaling: Option<crate::core::ControlPlaneAutoscaling>,
     /// Where backups go.
     pub backup: Option<Backup>,
@@ -321,7 +321,7 @@ pub struct SettingTopologyAwareRouting {
 /// The vertical pod autoscaler. Served; not emulated.
 #[api_type]
 pub struct SettingVerticalPodAutoscaler {
-    /// Whether Gardener deploys it. Default: true. Served; not emulated.
+    /// Enables the deployment by Gardener. Default: true. Served; not emulated.
     pub enabled: Option<bool>,
     /// Feature gates to switch on or off. Served; not emulated.
     pub feature_gates: BTreeMap<String, bool>,

@@ -281,7 +281,7 @@ pub struct KubeAPIServerConfig {
     pub structured_authentication: Option<crate::core::StructuredAuthentication>,
     /// Where the configuration of authorization is.
     pub structured_authorization: Option<crate::core::StructuredAuthorization>,
-    /// How its requests are scaled. Served; not emulated.
+    /// Vertical scaling of the component. Served; not emulated.
     pub autoscaling: Option<crate::core::ControlPlaneAutoscaling>,
     /// Minimum version of TLS that the API server accepts: VersionTLS12 or VersionTLS13.
     pub tls_min_version: Option<String>,

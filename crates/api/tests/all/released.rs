@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use api::catalogue;
+use apimachinery::catalogue::ResourceInfo;
 use apimachinery::release::Release;
 use apimachinery::schema::{EACH, Node};
 
@@ -26,13 +27,14 @@ fn collect(node: &Node, before: &str, paths: &mut BTreeSet<String>) {
     }
 }
 
-/// Gardener's kinds and fields of a release, as `GROUP/VERSION KIND PATH`; the kind itself has the path `-`. Kubernetes' own
+/// Gardener's and machine-controller-manager's kinds and fields of a release, as `GROUP/VERSION KIND PATH`; the kind itself has the path `-`. Kubernetes' own
 /// kinds are the same in every release, and the schema of a CustomResourceDefinition is recursive.
 fn served(release: Release) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     let rows = catalogue::all().iter().chain([catalogue::controller_deployments_view()]);
-    let own = rows.filter(|row| row.group.ends_with(".gardener.cloud")).map(|row| row.at(release));
-    for row in own.filter(apimachinery::catalogue::ResourceInfo::is_served) {
+    let is_own = |row: &&ResourceInfo| row.group.ends_with(".gardener.cloud") || row.group == "machine.sapcloud.io";
+    let own = rows.filter(is_own).map(|row| row.at(release));
+    for row in own.filter(ResourceInfo::is_served) {
         let mut paths = BTreeSet::new();
         collect(&row.node(), "", &mut paths);
         let name = format!("{}/{} {}", row.group, row.version, row.kind);

@@ -199,7 +199,7 @@ async fn stored_objects_stay_readable_and_are_pruned_when_they_are_written() {
     let watched = first_frame(&host, &format!("{workers}?watch=true")).await;
     assert_eq!(of(&watched["object"]), pruned);
 
-    // gardenlet of 1.140 again: what was stored is shown as long as nobody has written it.
+    // gardenlet of 1.140 again: the stored fields are shown until the object is written.
     reconcile_seed(&host, "v1.140.0").await;
     assert_eq!(of(&get(&host, &one).await.json()), kubelet);
     reconcile_seed(&host, "v1.141.0").await;
