@@ -379,7 +379,9 @@ mod tests {
         assert!(Rbac::new(Defaults::Stored).authorize(&question).is_err());
         // What is stored under the same name counts already.
         let other = binding(("ClusterRole", "gardener.cloud:system:read-only"), ("User", "jane"));
-        tell(&rbac, "shoot--p--s", "", "gardener.cloud:system:read-only", "clusterrolebindings", Some(&other));
+        for name in ["gardener.cloud:system:read-only", "gardener.cloud:system:viewers"] {
+            tell(&rbac, "shoot--p--s", "", name, "clusterrolebindings", Some(&other));
+        }
         assert!(rbac.authorize(&question).is_err());
         assert!(rbac.authorize(&get(&user("jane", &[]), "shoot--p--s", "", "nodes")).is_ok());
         rbac.is_stored("shoot--p--s");

@@ -67,7 +67,7 @@ fn of_values(old: &dyn Wire, new: &dyn Wire) -> Option<Value> {
                 of_trees()
             }
         }
-        (View::Tree(_), _) | (_, View::Tree(_)) | (View::Raw(_), _) | (_, View::Raw(_)) => of_trees(),
+        (View::Tree(_) | View::Raw(_), _) | (_, View::Tree(_) | View::Raw(_)) => of_trees(),
         _ => (!are_equal(old, new)).then(|| wire::to_tree(new)),
     }
 }

@@ -159,12 +159,12 @@ impl<O, S> Typed<O, S> {
     }
 
     /// Sections of an object without what the row's release does not know. Those that are shared with `stored` are without it
-    /// already.
+    /// already, except of a custom kind: its stored objects are pruned when they are written.
     fn known_sections(&self, mut sections: Sections, stored: Option<&Sections>) -> Sections {
         for field in &self.unknown {
             let is_status = field.part() == 4;
             let part = |of: &Sections| if is_status { of.status.as_ptr() } else { of.rest.as_ptr() };
-            if stored.is_some_and(|stored| part(stored) == part(&sections)) {
+            if !self.names.info.custom && stored.is_some_and(|stored| part(stored) == part(&sections)) {
                 continue;
             }
             let section = if is_status { &mut sections.status } else { &mut sections.rest };

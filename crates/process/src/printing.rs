@@ -15,8 +15,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use parking_lot::Mutex;
-use tracing::Dispatch;
 use tracing::dispatcher::{self, DefaultGuard};
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::Interest;
+use tracing::{Dispatch, Event, Metadata, Subscriber};
 
 use crate::Output;
 
@@ -32,7 +34,10 @@ pub struct Printing(Arc<Inner>);
 struct Inner {
     /// `None`: that of the process.
     output: Option<Output>,
-    dispatch: Mutex<Dispatch>,
+    /// The subscriber of polls.
+    dispatch: Dispatch,
+    /// The subscriber behind that of a component.
+    behind: Arc<Mutex<Dispatch>>,
 }
 
 impl fmt::Debug for Printing {
@@ -44,18 +49,19 @@ impl fmt::Debug for Printing {
 impl Printing {
     /// Lines and panics go to `output`; events of `tracing` are dropped until [`Printing::subscribe`].
     pub fn to(output: Output) -> Self {
-        Self(Arc::new(Inner { output: Some(output), dispatch: Mutex::new(Dispatch::none()) }))
+        let behind = Arc::new(Mutex::new(Dispatch::none()));
+        Self(Arc::new(Inner { output: Some(output), dispatch: Dispatch::new(Forward(behind.clone())), behind }))
     }
 
     /// The output and the subscriber of the whole process, as of now.
     pub fn of_process() -> Self {
         let dispatch = dispatcher::get_default(Clone::clone);
-        Self(Arc::new(Inner { output: None, dispatch: Mutex::new(dispatch) }))
+        Self(Arc::new(Inner { output: None, dispatch, behind: Arc::new(Mutex::new(Dispatch::none())) }))
     }
 
-    /// Sets the subscriber of events.
+    /// Sets the subscriber of events, for the current poll, too.
     pub fn subscribe(&self, dispatch: Dispatch) {
-        *self.0.dispatch.lock() = dispatch;
+        *self.0.behind.lock() = dispatch;
     }
 
     /// The output of lines; `None`: that of the process.
@@ -66,13 +72,56 @@ impl Printing {
     /// Makes this the printing of the current thread until the value is dropped.
     pub(crate) fn enter(&self) -> Entered {
         let outer = OUTPUT.replace(self.0.output.clone());
-        let dispatch = self.0.dispatch.lock().clone();
-        Entered { outer, _subscriber: dispatcher::set_default(&dispatch) }
+        Entered { outer, _subscriber: dispatcher::set_default(&self.0.dispatch) }
     }
 
     /// A future whose polls print here.
     pub fn around<F: Future + Unpin>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
         Around { future, printing: self.clone() }
+    }
+}
+
+/// A subscriber that hands everything to another one, which may be exchanged.
+struct Forward(Arc<Mutex<Dispatch>>);
+
+impl Forward {
+    fn behind(&self) -> Dispatch {
+        self.0.lock().clone()
+    }
+}
+
+impl Subscriber for Forward {
+    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+        // The one behind is asked each time.
+        Interest::sometimes()
+    }
+
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        self.behind().enabled(metadata)
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        self.behind().new_span(span)
+    }
+
+    fn record(&self, span: &Id, values: &Record<'_>) {
+        self.behind().record(span, values);
+    }
+
+    fn record_follows_from(&self, span: &Id, follows: &Id) {
+        self.behind().record_follows_from(span, follows);
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        self.behind().event(event);
+    }
+
+    fn enter(&self, span: &Id) {
+        self.behind().enter(span);
+    }
+
+    fn exit(&self, span: &Id) {
+        self.behind().exit(span);
     }
 }
 

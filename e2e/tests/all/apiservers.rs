@@ -13,7 +13,7 @@ use process::transport::full;
 use serde_json::{Value, json};
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
-use crate::support::{administrator, manifest, sandbox, send, signal};
+use crate::support::{administrator, container, manifest, sandbox, send, signal, until_pods, until_pods_in};
 
 /// Clients that write at once.
 const CLIENTS: usize = 4;
@@ -166,7 +166,7 @@ fn a_killed_gardener_apiserver_takes_nothing_that_was_acknowledged() {
 
     let of_runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
     of_runtime(&["rollout", "status", "deployment/gardener-apiserver", "--timeout=30s"]);
-    until(&sandbox, "role=gardener-apiserver", |pods| {
+    until_pods(&sandbox, "role=gardener-apiserver", |pods| {
         pods.iter().all(|pod| container(pod)["ready"] == true)
             && pods.iter().any(|pod| container(pod)["restartCount"] == 1)
     });
@@ -220,7 +220,7 @@ fn a_watch_ends_with_its_instance_and_is_resumed() {
         let both = apiservers(&sandbox);
         kill(both[0]);
         let all_ready = |restarted: usize| {
-            until(&sandbox, "role=gardener-apiserver", |pods| {
+            until_pods(&sandbox, "role=gardener-apiserver", |pods| {
                 pods.iter().all(|pod| container(pod)["ready"] == true)
                     && pods.iter().filter(|pod| container(pod)["restartCount"] == 1).count() == restarted
             })
@@ -256,32 +256,6 @@ fn a_watch_ends_with_its_instance_and_is_resumed() {
     }
 }
 
-fn container(pod: &Value) -> &Value {
-    &pod["status"]["containerStatuses"][0]
-}
-
-/// Pods of a component, once they are as they should be.
-#[track_caller]
-fn until(sandbox: &Sandbox, labels: &str, is_right: impl Fn(&[Value]) -> bool) -> Vec<Value> {
-    until_in(sandbox, "runtime", labels, is_right)
-}
-
-/// As [`until`], in a cluster.
-#[track_caller]
-fn until_in(sandbox: &Sandbox, cluster: &str, labels: &str, is_right: impl Fn(&[Value]) -> bool) -> Vec<Value> {
-    let begun = Clock::wall().now();
-    loop {
-        let text =
-            sandbox.kubectl(Kubectl::Newest, cluster, &["-n", "garden", "get", "pods", "-l", labels, "-o", "json"]);
-        let mut list: Value = serde_json::from_str(&text).expect("JSON");
-        let pods = list["items"].as_array_mut().map(std::mem::take).unwrap_or_default();
-        if is_right(&pods) {
-            return pods;
-        }
-        assert!(Clock::wall().now() - begun < LIMIT, "{labels}: {text}");
-    }
-}
-
 #[test]
 fn a_version_out_of_skew_crash_loops_while_the_old_instance_serves() {
     let sandbox = sandbox("out-of-skew");
@@ -292,7 +266,7 @@ fn a_version_out_of_skew_crash_loops_while_the_old_instance_serves() {
     assert!(words.windows(2).any(|pair| pair == ["deployment.apps/gardener-apiserver", "2/2"]), "{shown}");
     runtime(&["set", "image", "deployment/gardener-controller-manager", "*=gardener/controller-manager:v1.122.0"]);
     let labels = "role=gardener-controller-manager";
-    let pods = until(&sandbox, labels, |pods| {
+    let pods = until_pods(&sandbox, labels, |pods| {
         pods.iter().any(|pod| container(pod)["state"]["waiting"]["reason"] == "CrashLoopBackOff")
     });
     let text = "skipping gardener-controller-manager versions is unsupported (old version was 1.120.0, my version is \
@@ -328,10 +302,10 @@ fn a_version_out_of_skew_crash_loops_while_the_old_instance_serves() {
 
     // There is no way back, not even when nobody runs who is newer.
     runtime(&["scale", "deployment/gardener-controller-manager", "--replicas=0"]);
-    until(&sandbox, labels, <[_]>::is_empty);
+    until_pods(&sandbox, labels, <[_]>::is_empty);
     runtime(&["set", "image", "deployment/gardener-controller-manager", "*=gardener/controller-manager:v1.120.0"]);
     runtime(&["scale", "deployment/gardener-controller-manager", "--replicas=1"]);
-    let pods = until(&sandbox, labels, |pods| {
+    let pods = until_pods(&sandbox, labels, |pods| {
         pods.iter().any(|pod| container(pod)["state"]["waiting"]["reason"] == "CrashLoopBackOff")
     });
     let message = container(&pods[0])["lastState"]["terminated"]["message"].as_str().unwrap_or_default();
@@ -347,7 +321,7 @@ fn an_extension_newer_than_the_oldest_gardenlet_crash_loops() {
     let seed = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "seed-local", &[&["-n", "garden"], words].concat());
     let (deployment, image) = ("deployment/gardener-extension-provider-local", "*=gardener/extensions/provider-local");
     seed(&["set", "image", deployment, &format!("{image}:v1.121.0")]);
-    let pods = until_in(&sandbox, "seed-local", "role=gardener-extension-provider-local", |pods| {
+    let pods = until_pods_in(&sandbox, "seed-local", "role=gardener-extension-provider-local", |pods| {
         pods.iter().any(|pod| container(pod)["state"]["waiting"]["reason"] == "CrashLoopBackOff")
     });
     let refused = pods.iter().find(|pod| container(pod)["ready"] == false).expect("the new pod");
@@ -368,7 +342,7 @@ fn an_extension_newer_than_the_oldest_gardenlet_crash_loops() {
     seed(&["rollout", "status", "deployment/gardenlet", "--timeout=60s"]);
     // The oldest gardenlet of the landscape counts, and not that of its own seed.
     seed(&["set", "image", deployment, &format!("{image}:v1.121.0")]);
-    let pods = until_in(&sandbox, "seed-local", "role=gardener-extension-provider-local", |pods| {
+    let pods = until_pods_in(&sandbox, "seed-local", "role=gardener-extension-provider-local", |pods| {
         pods.iter().any(|pod| container(pod)["state"]["waiting"]["reason"] == "CrashLoopBackOff")
     });
     let refused = pods.iter().find(|pod| container(pod)["ready"] == false).expect("the new pod");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Components as tasks of the host's process: `up --components inside`.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use domain::garden::components::Program;
 use http_body_util::BodyExt;
@@ -9,7 +9,7 @@ use process::transport::full;
 use serde_json::Value;
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
-use crate::support::{administrator, in_order, manifest, sandbox};
+use crate::support::{administrator, container, in_order, manifest, sandbox, until_pods};
 
 const SUCCEEDED: &str = "--for=jsonpath={.status.lastOperation.state}=Succeeded";
 
@@ -32,25 +32,6 @@ fn pods(sandbox: &Sandbox, context: &str) -> Vec<(String, Value)> {
         Program::of(image).map(|(program, _)| program.name().to_owned())
     };
     pods.into_iter().filter_map(|pod| Some((component(&pod)?, pod))).collect()
-}
-
-/// The container of a pod.
-fn container(pod: &Value) -> &Value {
-    &pod["status"]["containerStatuses"][0]
-}
-
-/// Waits until something holds for the pods of a component of cluster `runtime`.
-fn until(sandbox: &Sandbox, component: &str, holds: impl Fn(&[Value]) -> bool) -> Vec<Value> {
-    let limit = Instant::now() + Duration::from_mins(1);
-    loop {
-        let found: Vec<Value> =
-            pods(sandbox, "runtime").into_iter().filter(|(name, _)| name == component).map(|(_, pod)| pod).collect();
-        if holds(&found) {
-            return found;
-        }
-        assert!(Instant::now() < limit, "{found:#?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// The log of each component has its own lines alone, and the form changes with `down` and `up`.
@@ -107,7 +88,7 @@ fn a_component_inside_ends_alone_and_is_restarted() {
     let request = http::Request::get(path).body(full("")).expect("a request");
     let watch = runtime.block_on(transport.send(request)).expect("a watch").into_body();
     sandbox.terrarium(&["fault", "inject", "component-crash", "--component", "gardener-apiserver"]);
-    let pods = until(&sandbox, "gardener-apiserver", |pods| {
+    let pods = until_pods(&sandbox, "role=gardener-apiserver", |pods| {
         pods.iter().any(|pod| container(pod)["restartCount"] == 1 && container(pod)["ready"] == true)
     });
     let last = &container(&pods[0])["lastState"]["terminated"];
@@ -117,14 +98,14 @@ fn a_component_inside_ends_alone_and_is_restarted() {
     assert!(rest.is_ok(), "a watch ends with its server");
     // It serves again, and no other component has ended.
     sandbox.kubectl(Kubectl::Newest, "garden", &["get", "cloudprofiles"]);
-    until(&sandbox, "gardener-controller-manager", |pods| {
+    until_pods(&sandbox, "role=gardener-controller-manager", |pods| {
         pods.iter().all(|pod| container(pod)["restartCount"] == 0 && container(pod)["ready"] == true)
     });
 
     // Another version beside it, which the rules refuse.
     let image = ["-n", "garden", "set", "image", "deployment/gardener-scheduler", "*=gardener/scheduler:v1.117.0"];
     sandbox.kubectl(Kubectl::Newest, "runtime", &image);
-    let pods = until(&sandbox, "gardener-scheduler", |pods| {
+    let pods = until_pods(&sandbox, "role=gardener-scheduler", |pods| {
         pods.iter().any(|pod| container(pod)["lastState"]["terminated"]["exitCode"] == 3)
     });
     assert!(pods.iter().any(|pod| container(pod)["ready"] == true), "the one before goes on");

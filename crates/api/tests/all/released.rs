@@ -27,8 +27,8 @@ fn collect(node: &Node, before: &str, paths: &mut BTreeSet<String>) {
     }
 }
 
-/// Gardener's and machine-controller-manager's kinds and fields of a release, as `GROUP/VERSION KIND PATH`; the kind itself has the path `-`. Kubernetes' own
-/// kinds are the same in every release, and the schema of a CustomResourceDefinition is recursive.
+/// Gardener's and machine-controller-manager's kinds and fields of a release, as `GROUP/VERSION KIND PATH`; the kind itself has
+/// the path `-`. Kubernetes' own kinds are the same in every release, and the schema of a CustomResourceDefinition is recursive.
 fn served(release: Release) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     let rows = catalogue::all().iter().chain([catalogue::controller_deployments_view()]);

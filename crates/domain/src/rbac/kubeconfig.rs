@@ -10,7 +10,7 @@
 //!
 //! Source: pkg/apiserver/registry/core/shoot/storage/{admin_,viewer_,}kubeconfig.go @ v1.120.0, v1.125.0, v1.129.0, v1.139.0.
 
-use api::constants::user;
+use api::constants::{api_version, user};
 
 use super::{Attributes, MASTERS};
 use crate::release::{Release, Releases};
@@ -39,7 +39,7 @@ impl Access {
     pub fn asked(self, release: Release) -> Option<Attributes<'static>> {
         let (group, resource) = match self {
             Self::Admin => ("v1", "Secret"),
-            Self::Viewer => ("core.gardener.cloud/v1beta1", "Project"),
+            Self::Viewer => (api_version::CORE, "Project"),
         };
         let asked = Attributes { verb: "list", group, resource, ..Attributes::default() };
         GROUP_IS_JUDGED.contain(release).then_some(asked)

@@ -8,7 +8,8 @@
 //! **Tour.** [`Mode`] with or without roles; [`allows`] one rule and one request; [`subject`] users that a binding names;
 //! [`escalation`] the check that a user grants no more rights than they have; [`aggregation`] ClusterRoles that are made of
 //! others; [`defaults`] the roles that a cluster begins with; [`kubeconfig`] users of kubeconfigs for Shoots;
-//! [`project`] the roles of a Project; [`custom_verbs`] fields that want a verb of their own; [`seed`] rights of a gardenlet in the garden; [`validation`] of the four kinds.
+//! [`project`] the roles of a Project; [`custom_verbs`] fields that want a verb of their own; [`seed`] rights of a gardenlet in
+//! the garden; [`validation`] of the four kinds.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/rbac/v1/evaluation_helpers.go, plugin/pkg/auth/authorizer/rbac/rbac.go @ v1.32.
 

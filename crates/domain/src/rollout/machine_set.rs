@@ -198,7 +198,7 @@ fn by_creation(mut members: Vec<&Member>) -> Vec<&Member> {
 /// The `count` Machines that are deleted first, in order: those that are not preserved, of the others those that no user
 /// asked for, then those that expire first; then lower rank, then the phase that serves least, then age, then name.
 pub fn first_to_delete<'m, 'a>(members: &'m mut [&'a Member], count: usize) -> &'m [&'a Member] {
-    fn key<'k>(member: &'k Member) -> impl Ord + 'k {
+    fn key(member: &Member) -> impl Ord + '_ {
         let standing = &member.standing;
         let preserved = standing.expiry.map(|expiry| (!standing.is_automatic, expiry));
         (preserved, member.priority, rank(member.phase), member.created, &member.name)

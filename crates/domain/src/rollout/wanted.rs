@@ -72,7 +72,7 @@ pub fn machine_deployments<'a>(worker: &'a Worker, shoot: &Shoot, release: Relea
             let name = format!("{}-{}{suffix}", worker.metadata.namespace, pool.name);
             let auto_preserve_max = part(preserved, zones, i32::try_from(index).unwrap_or(i32::MAX));
             let class_name = format!("{name}-{hash}");
-            wanted.push(Wanted { class_name, name, worker, pool, zone, share, auto_preserve_max, release });
+            wanted.push(Wanted { name, class_name, worker, pool, zone, share, auto_preserve_max, release });
         }
     }
     wanted

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use chrono::TimeDelta;
+use clock::Clock;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use parking_lot::{Mutex, MutexGuard};
@@ -14,7 +16,10 @@ use process::https::{self, Credentials};
 use process::pki::Pair;
 use process::transport::full;
 use serde_json::Value;
-use terrarium_e2e::sandbox::{Sandbox, binaries};
+use terrarium_e2e::sandbox::{Kubectl, Sandbox, binaries};
+
+/// Wall time for which a test waits for pods.
+const LIMIT: TimeDelta = TimeDelta::seconds(90);
 
 /// A landscape in a folder of the test's own. Tests run beside one another: no two may want the same one.
 pub(crate) fn sandbox(name: &str) -> Sandbox {
@@ -90,4 +95,36 @@ pub(crate) async fn send(
 pub(crate) fn signal(signal: &str, pid: u32) {
     let sent = std::process::Command::new("kill").args([signal, &pid.to_string()]).status();
     assert!(sent.expect("every system has kill").success(), "kill {signal} {pid}");
+}
+
+/// The container of a pod.
+pub(crate) fn container(pod: &Value) -> &Value {
+    &pod["status"]["containerStatuses"][0]
+}
+
+/// Pods of a component in cluster `runtime`, once something holds for them.
+#[track_caller]
+pub(crate) fn until_pods(sandbox: &Sandbox, labels: &str, is_right: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+    until_pods_in(sandbox, "runtime", labels, is_right)
+}
+
+/// As [`until_pods`], in a cluster.
+#[track_caller]
+pub(crate) fn until_pods_in(
+    sandbox: &Sandbox,
+    cluster: &str,
+    labels: &str,
+    is_right: impl Fn(&[Value]) -> bool,
+) -> Vec<Value> {
+    let begun = Clock::wall().now();
+    loop {
+        let text =
+            sandbox.kubectl(Kubectl::Newest, cluster, &["-n", "garden", "get", "pods", "-l", labels, "-o", "json"]);
+        let mut list: Value = serde_json::from_str(&text).expect("JSON");
+        let pods = list["items"].as_array_mut().map(std::mem::take).unwrap_or_default();
+        if is_right(&pods) {
+            return pods;
+        }
+        assert!(Clock::wall().now() - begun < LIMIT, "{labels}: {text}");
+    }
 }

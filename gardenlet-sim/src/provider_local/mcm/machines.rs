@@ -527,7 +527,7 @@ mod tests {
         };
         let expected = "{Type:Ready Status:False LastHeartbeatTime:2023-07-28 09:07:27 +0000 UTC \
                         LastTransitionTime:0001-01-01 00:00:00 +0000 UTC Reason:KubeletNotReady Message:ZT}";
-        assert_eq!(print_conditions(&[ready.clone()]), format!("[{expected}]"));
+        assert_eq!(print_conditions(std::slice::from_ref(&ready)), format!("[{expected}]"));
         assert_eq!(print_conditions(&[ready.clone(), ready]), format!("[{expected} {expected}]"));
         assert_eq!(print_conditions(&[]), "[]");
     }

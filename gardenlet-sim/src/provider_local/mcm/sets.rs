@@ -47,7 +47,9 @@ impl Family<'_> {
         let marks = pass.preserve.into_iter().map(|name| (name, true));
         let marks: Vec<(String, bool)> = marks.chain(pass.release.into_iter().map(|name| (name, false))).collect();
         if !marks.is_empty() {
-            marks.iter().for_each(|(name, is_preserved)| self.mark_preserved(name, *is_preserved));
+            for (name, is_preserved) in &marks {
+                self.mark_preserved(name, *is_preserved);
+            }
             pass = machine_set::pass(desired, &self.counts(name), || self.roster.members(name));
         }
         for name in pass.delete {

@@ -53,7 +53,7 @@ fn condition(world: &World, name: &str) -> Option<NodeCondition> {
 
 /// Status, reason and message of the condition of a Node.
 fn told(world: &World, name: &str) -> String {
-    condition(world, name).map_or("-".to_owned(), |it| format!("{} {} {}", it.status, it.reason, it.message))
+    condition(world, name).map_or_else(|| "-".to_owned(), |it| format!("{} {} {}", it.status, it.reason, it.message))
 }
 
 fn expiry(machine: &Machine) -> Option<String> {
@@ -110,7 +110,7 @@ fn a_failed_machine_is_kept_and_drained_until_its_expiry() {
     assert_eq!(available.status, "True");
 
     world.advance_to("2025-06-02T13:29:59Z");
-    assert_eq!(names(&machines(&world)), [name.clone()]);
+    assert_eq!(names(&machines(&world)), std::slice::from_ref(&name));
     let pass = world.advance_to("2025-06-02T13:30:00Z");
     let stopped = pass.writes.iter().any(|line| line.contains("Preservation stopped."));
     assert!(stopped, "{:?}", pass.writes);
