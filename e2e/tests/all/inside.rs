@@ -94,7 +94,7 @@ fn a_component_inside_ends_alone_and_is_restarted() {
     let last = &container(&pods[0])["lastState"]["terminated"];
     assert_eq!(last["exitCode"], 1, "{last}");
     assert!(last["message"].as_str().is_some_and(|message| message.contains("this process ends")), "{last}");
-    let rest = runtime.block_on(tokio::time::timeout(Duration::from_mins(1), watch.collect()));
+    let rest = runtime.block_on(async { tokio::time::timeout(Duration::from_mins(1), watch.collect()).await });
     assert!(rest.is_ok(), "a watch ends with its server");
     // It serves again, and no other component has ended.
     sandbox.kubectl(Kubectl::Newest, "garden", &["get", "cloudprofiles"]);
@@ -115,7 +115,7 @@ fn a_component_inside_ends_alone_and_is_restarted() {
 #[test]
 fn a_killed_process_loses_nothing_of_what_is_inside() {
     let sandbox = sandbox("inside-killed");
-    sandbox.terrarium(&["up", "--components", "inside"]);
+    sandbox.terrarium(&["up", "--components", "inside", "--start-time", "2023-07-27T20:00:00Z"]);
     with_shoot(&sandbox);
     for round in 0..3 {
         let name = format!("exposure-{round}");
