@@ -20,6 +20,10 @@ use crate::window::Span;
 /// annotation raise the generation of the Shoot.
 pub const SKIPPED_SHOOT_IS_PENDING: Releases = Releases::since(126);
 
+/// Releases whose gardenlet writes the purpose of a ControlPlane. Later definitions drop the field, so it would be written with
+/// every reconciliation, which the extension would carry out each time.
+pub const CONTROL_PLANE_HAS_PURPOSE: Releases = Releases::until(123);
+
 /// What a write makes of `metadata.generation` and of the operation annotation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GenerationChange {

@@ -86,10 +86,17 @@ pub fn default(config: &mut RawExtension) {
 
 /// Brings the configuration into its stored form: the kind, and the fields of the release of gardener-apiserver. An unreadable
 /// configuration is unchanged.
+///
+/// Unlike upstream, fields of Seeds that other releases have are kept: an upgrade to the release that requires one of them
+/// finds it. gardenlet ignores those of other releases.
 pub fn canonical(config: &mut RawExtension, release: Release) {
-    if let Ok(Configuration { tree, .. }) = read(config, release)
-        && tree != config.value()
+    let Ok(Configuration { mut tree, .. }) = read(config, release) else { return };
+    if let Ok(mut every) = read(config, Release::UNION)
+        && let Some(seed) = tree.get_mut("seedConfig")
     {
+        *seed = every.tree["seedConfig"].take();
+    }
+    if tree != config.value() {
         *config = RawExtension::from(tree);
     }
 }
@@ -415,7 +422,7 @@ mod tests {
                 canonical(&mut config, Release(release));
                 let kept = !config.value()["seedConfig"]["spec"]["settings"][field].is_null();
                 let text = format!("unknown field \"spec.config.seedConfig.spec.settings.{field}\"");
-                let expected = (release >= first, if release >= first { vec![] } else { vec![text] });
+                let expected = (true, if release >= first { vec![] } else { vec![text] });
                 assert_eq!((kept, warned), expected, "{field} {release}");
             }
         }

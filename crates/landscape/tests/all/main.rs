@@ -25,6 +25,7 @@ mod releases_of_rollouts;
 mod rotation;
 mod scheduling;
 mod seed_lifecycle;
+mod settled;
 mod stages;
 mod start;
 mod story;

@@ -20,6 +20,7 @@ use chrono::{SecondsFormat, TimeDelta};
 use clock::TimerClass;
 use controller::Store;
 use domain::last_operation::OperationType;
+use domain::reconcile::CONTROL_PLANE_HAS_PURPOSE;
 use domain::rollout::Parameter;
 
 use self::handshake::{Readiness, needs_another_try, readiness};
@@ -227,6 +228,7 @@ impl Botanist {
 
     fn control_plane(&self, name: &str, purpose: &str) -> ControlPlane {
         let spec = &self.shoot.spec;
+        let has_purpose = CONTROL_PLANE_HAS_PURPOSE.contain(self.gardenlet.release());
         ControlPlane {
             metadata: self.metadata(name),
             spec: ControlPlaneSpec {
@@ -239,7 +241,7 @@ impl Botanist {
                 infrastructure_provider_status: self.infrastructure_status(),
                 region: spec.region.clone(),
                 secret_ref: self.cloud_provider_ref(),
-                purpose: Some(purpose.to_owned()),
+                purpose: has_purpose.then(|| purpose.to_owned()),
                 ..ControlPlaneSpec::default()
             },
             ..ControlPlane::default()

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Objects of a Shoot that nothing changes: gardenlet writes no field that the definitions of its release drop.
+
+use std::collections::BTreeMap;
+
+use api::extensions::{ControlPlane, Infrastructure, Network, OperatingSystemConfig, Worker};
+use api::machine::{Machine, MachineDeployment, MachineSet};
+use apimachinery::Resource;
+use controller::{Api, ListOptions};
+use domain::skew::GardenerVersion;
+use domain::validation::shoot::Gates;
+use landscape::{Options, preset, wait};
+
+use crate::support::{Audited, evening, is};
+
+/// Generations of all objects of a kind in the Shoot's namespace.
+fn add<K: Resource>(audited: &mut Audited, generations: &mut BTreeMap<String, i64>) {
+    let api = Api::<K>::namespaced(&audited.admin, "seed--local", "shoot--demo--local");
+    let (all, _) = audited.run(api.list(&ListOptions::default())).expect("a list");
+    for object in all {
+        let metadata = object.metadata();
+        generations.insert(format!("{} {}", std::any::type_name::<K>(), metadata.name), metadata.generation);
+    }
+}
+
+fn generations(audited: &mut Audited) -> BTreeMap<String, i64> {
+    let mut all = BTreeMap::new();
+    add::<ControlPlane>(audited, &mut all);
+    add::<Infrastructure>(audited, &mut all);
+    add::<Network>(audited, &mut all);
+    add::<OperatingSystemConfig>(audited, &mut all);
+    add::<Worker>(audited, &mut all);
+    add::<MachineDeployment>(audited, &mut all);
+    add::<MachineSet>(audited, &mut all);
+    add::<Machine>(audited, &mut all);
+    all
+}
+
+#[test]
+fn reconciliations_change_no_object_of_a_settled_shoot() {
+    for version in ["v1.120.0", "v1.123.0", "v1.131.0", "v1.138.0", "v1.146.0", "v1.149.0"] {
+        let release = GardenerVersion::parse(version).expect("a version");
+        let options = Options {
+            gardener_version: version.to_owned(),
+            gates: Gates::of_release(&release),
+            ..Options::new(1, evening())
+        };
+        let mut audited = Audited::start(options);
+        let admin = audited.admin.clone();
+        audited.until_done("2023-07-27T20:01:00Z", preset::create(&admin));
+        let api = Api::namespaced(&audited.admin, "garden", preset::NAMESPACE);
+        audited.run(api.create(&preset::shoot("local"))).expect("the Shoot is valid");
+        audited.until_done("2023-07-27T20:30:00Z", wait::for_object(&api, "local", |it| is(it, "Create", "Succeeded")));
+        let before = generations(&mut audited);
+        assert!(before.len() > 10, "{before:?}");
+        // Some reconciliations of the sync period, before the maintenance window.
+        audited.until("2023-07-27T23:59:00Z");
+        assert_eq!(generations(&mut audited), before, "{version}");
+    }
+}
