@@ -57,7 +57,7 @@ async fn serve(context: Context, assignment: Assignment, end: oneshot::Receiver<
     let answer = move |request| -> ResponseFuture {
         let (webhooks, context, time) = (webhooks.clone(), timed.clone(), said.clone());
         Box::pin(async move {
-            // What is logged is logged at landscape time. While the clock cannot be asked, its last time counts.
+            // Log lines have landscape time. While the clock cannot be asked, its last time counts.
             if let Ok(now) = landscape_time(&context).await {
                 time.advance_to(now);
             }

@@ -7,12 +7,13 @@ use component::configuration::{check_gate, duration_text};
 use component::{Binary, Flag, authorization, registered, registration, skew_watch};
 use domain::garden::components::Program;
 use domain::profile::Profile;
+use generic_apiserver::Local;
 use process::child::Assignment;
 use process::{Context, Exit};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::instance::{self, Announced, Local};
+use crate::instance::{self, Announced};
 use crate::{Options, ShootAccess};
 
 /// The binary.
@@ -51,7 +52,7 @@ pub const BINARY: Binary = Binary {
 /// Runs the instance of an assignment until `end` resolves; `local`: in the process of the host.
 ///
 /// # Errors
-/// What is wrong with the assignment or its arguments, or that the log cannot be reached.
+/// The assignment or its arguments are wrong, or the log cannot be reached.
 pub async fn serve(
     context: Context,
     assignment: Assignment,

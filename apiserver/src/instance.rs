@@ -15,7 +15,6 @@
 //!
 //! **Invariants.** No state of its own. If the log cannot be reached, nothing old is answered: 503.
 
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use api::kubernetes::coordination::Lease;
@@ -29,7 +28,7 @@ use futures::future::{Either, select};
 use generic_apiserver::authentication::front_proxy::{self, Stamp};
 use generic_apiserver::authentication::{ClientAuthority, FixedAuthenticator, Judged, authenticated};
 use generic_apiserver::webhooks::{HttpsCaller, Name, Names, WebhookCaller};
-use generic_apiserver::{Foundation, Server, discovery, http as server_http};
+use generic_apiserver::{Foundation, Local, Server, discovery, http as server_http};
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Method, Request as HttpRequest, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -70,22 +69,6 @@ pub struct Announced {
     pub address: String,
     /// Landscape time, as the host says it.
     pub time: Clock,
-}
-
-/// Parts of the host, for an instance in its process.
-pub struct Local {
-    /// The landscape's log.
-    pub log: Arc<dyn EventLog>,
-    /// Landscape time.
-    pub time: Clock,
-    /// Takes the way to the instance, on which the headers of a front proxy name the user.
-    pub offer: Box<dyn FnOnce(Transport) + Send>,
-}
-
-impl fmt::Debug for Local {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Local").finish_non_exhaustive()
-    }
 }
 
 /// Runs an instance until `end` resolves; `local`: in the process of the host. `announce` is called before it is ready, and may

@@ -49,7 +49,7 @@ impl Binary {
     /// Runs the component on this thread with an assignment, until `end` resolves.
     ///
     /// # Errors
-    /// What is wrong with the assignment or the arguments, or that the landscape cannot be reached.
+    /// The assignment or the arguments are wrong, or the landscape cannot be reached.
     pub fn serve(&self, assignment: Assignment, end: oneshot::Receiver<()>) -> Result<Exit, String> {
         let run = self.run;
         if !self.in_landscape_time {

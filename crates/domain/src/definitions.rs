@@ -17,16 +17,16 @@ use api::cluster;
 use api::constants::namespace;
 use serde_json::Value;
 
+use crate::garden::components::Program;
 use crate::release::Release;
 use crate::skew::GardenerVersion;
-
-/// Name of the Deployment of gardener-operator.
-const OPERATOR: &str = "gardener-operator";
 
 /// Returns the cluster whose definitions an object determines; `None` for most objects.
 pub fn cluster_of(group: &str, plural: &str, cluster: &str, namespace: &str, name: &str) -> Option<String> {
     match (group, plural, cluster) {
-        ("apps", "deployments", cluster::RUNTIME) if (namespace, name) == (namespace::GARDEN, OPERATOR) => {
+        ("apps", "deployments", cluster::RUNTIME)
+            if (namespace, name) == (namespace::GARDEN, Program::Operator.name()) =>
+        {
             Some(cluster.to_owned())
         }
         ("core.gardener.cloud", "seeds", cluster::GARDEN) => Some(cluster::of_seed(name)),

@@ -11,6 +11,7 @@ use apimachinery::schema::Node;
 use apimachinery::{DynamicObject, Object};
 use clock::{Clock, Random};
 use eventlog::EventLog;
+use process::Transport;
 
 use crate::admission::Plugin;
 use crate::authentication::Authenticator;
@@ -45,6 +46,22 @@ pub struct Foundation {
     /// Bytes of objects in recent changes that the server keeps in memory, which speeds up continued lists and watches from
     /// past revisions. Usually [`RECENT_BYTES`].
     pub recent_bytes: usize,
+}
+
+/// Parts of the process that serves the log, for a server in the same process.
+pub struct Local {
+    /// The log.
+    pub log: Arc<dyn EventLog>,
+    /// Landscape time.
+    pub time: Clock,
+    /// Takes the way to the server, before it is ready. The headers of a front proxy name the user of a request.
+    pub offer: Box<dyn FnOnce(Transport) + Send>,
+}
+
+impl fmt::Debug for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Local").finish_non_exhaustive()
+    }
 }
 
 /// Bytes of objects in recent changes that a server with many clients keeps in memory.

@@ -296,7 +296,7 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
     }
 
     fn pruned(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections> {
-        // What the release of another kind does not have is cut out of what is read of the log.
+        // Fields of other kinds that the release does not have are cut when the log is read.
         if !self.names.info.custom {
             return None;
         }

@@ -51,7 +51,7 @@ mod yaml;
 pub use admission::{Attributes, Operation, Plugin, Reads};
 pub use authentication::Authenticator;
 pub use authorization::{AllowAll, Authenticated, Authorizer};
-pub use builder::{Builder, Foundation, RECENT_BYTES};
+pub use builder::{Builder, Foundation, Local, RECENT_BYTES};
 pub use clusters::{Cluster, Clusters, FixedClusters};
 pub use openapi::DescribedRelease;
 pub use owner::controller_of;

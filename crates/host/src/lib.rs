@@ -17,7 +17,7 @@
 //! processes that it did not start; `first_roles` roles and `first_objects` other objects that a cluster begins with,
 //! `aggregated_roles` roles made of others; [`registry`] which components run; [`identity`] users by their
 //! certificates, [`tokens`] by those of ServiceAccounts; `evictions` when a pod may go, `event_expiry` when Events go;
-//! `installed` the releases of CustomResourceDefinitions; `log_service` who may read the log;
+//! `installed` the releases of CustomResourceDefinitions; `log_service` reading of the log;
 //! [`catalogue::AGGREGATED_GROUPS`] what is handed on.
 
 mod aggregated_roles;

@@ -438,7 +438,7 @@ mod tests {
                     True) due to :  (node and backing machine preserved by MCM)";
         let both = [node("a", "v1.27.1"), preserved("b")];
         check(&ready(&both, 2, &machines), "NodeUnhealthy", text);
-        // What is wrong elsewhere comes first.
+        // Failures of other objects come first.
         check(
             &ready(&[preserved("b"), node("c", "v1.27.0")], 2, &machines),
             "KubeletVersionMismatch",

@@ -48,7 +48,7 @@ pub(super) struct ChildProcess {
 pub(super) struct InsideProcess {
     started: Started,
     news: UnboundedReceiver<News>,
-    /// What is left to be told after its end.
+    /// Output that is read after its end.
     rest: VecDeque<News>,
 }
 
@@ -84,7 +84,7 @@ impl Process {
         }
     }
 
-    /// What it does next.
+    /// Returns its next report or line; its end is the last.
     pub(super) async fn news(&mut self) -> io::Result<News> {
         match self {
             Self::Child(child) => child.news().await,

@@ -35,6 +35,7 @@ use clock::Clock;
 use controller::{Api, Controller, Error, ListOptions, ObjectKey, QueueHandle, Requeue, Store};
 use eventlog::EventLog;
 use futures::future::BoxFuture;
+use generic_apiserver::Local;
 use kube_controllers::workload::NetworkOf;
 use parking_lot::Mutex;
 use process::child::{Assignment, Joining, Ready};
@@ -52,7 +53,7 @@ pub use status::{Before, HEALTHY};
 pub struct Program {
     /// Form in which it runs.
     pub form: Form,
-    /// What it is given; pod, arguments, environment and files are added.
+    /// Its assignment; pod, arguments, environment and files are added.
     pub assignment: Assignment,
 }
 
@@ -80,22 +81,6 @@ pub enum Form {
 /// Runs a component as tasks of this process, until it ends by itself or soon after the receiver has resolved.
 pub type RunInside =
     Arc<dyn Fn(Context, Assignment, Local, oneshot::Receiver<()>) -> BoxFuture<'static, Exit> + Send + Sync>;
-
-/// Parts of the host that only a component in its process can use.
-pub struct Local {
-    /// The landscape's log.
-    pub log: Arc<dyn EventLog>,
-    /// Landscape time, as the host has it.
-    pub time: Clock,
-    /// Takes the way to the component's server, before the component is ready.
-    pub offer: Box<dyn FnOnce(Transport) + Send>,
-}
-
-impl fmt::Debug for Local {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Local").finish_non_exhaustive()
-    }
-}
 
 /// Runs components as tasks of this process.
 #[derive(Clone, Debug)]

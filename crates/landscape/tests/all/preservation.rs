@@ -4,34 +4,21 @@
 use api::core::{Condition, Shoot};
 use api::machine::{Machine, MachineDeployment};
 use controller::{Api, ListOptions, Patch};
-use domain::skew::GardenerVersion;
-use domain::validation::shoot::Gates;
-use landscape::{Options, preset, wait};
+use landscape::{preset, wait};
 use serde_json::json;
 
-use crate::support::{Audited, evening, is};
+use crate::support::{Audited, is};
 
 const SEED: &str = "seed--local";
 const NAMESPACE: &str = "shoot--demo--local";
 
 /// A landscape of a release with a Shoot of three machines, one of which may be preserved without a user's request.
 fn landscape(version: &str, settings: &serde_json::Value) -> Audited {
-    let release = GardenerVersion::parse(version).expect("a version");
-    let options = Options {
-        gardener_version: version.to_owned(),
-        gates: Gates::of_release(&release),
-        ..Options::new(1, evening())
-    };
-    let mut audited = Audited::start(options);
-    let admin = audited.admin.clone();
-    audited.until_done("2023-07-27T20:01:00Z", preset::create(&admin));
+    let mut audited = Audited::of_release(version);
     let mut shoot = preset::shoot("local");
     shoot.spec.provider.workers[0].machine_controller_manager =
         serde_json::from_value(settings.clone()).expect("settings of a pool");
-    let api = shoots(&audited);
-    audited.run(api.create(&shoot)).expect("the Shoot is valid");
-    let created = wait::for_object(&api, "local", |shoot| is(shoot, "Create", "Succeeded"));
-    audited.until_done("2023-07-27T21:00:00Z", created);
+    audited.create(&shoot);
     audited
 }
 

@@ -8,29 +8,19 @@ use api::core::{CloudProfile, Shoot};
 use api::kubernetes::core::Secret;
 use api::machine::MachineDeployment;
 use controller::{Api, ListOptions, Patch};
-use domain::skew::GardenerVersion;
-use domain::validation::shoot::Gates;
 use domain::worker_pool::{StoredKeys, manual_rollout};
-use landscape::{Component, Options, preset, wait};
+use landscape::{Component, preset, wait};
 use serde_json::json;
 
-use crate::support::{Audited, evening, is};
+use crate::support::{Audited, is};
 
 const OPERATION: &str = "gardener.cloud/operation";
-
-/// Options of a landscape of a release of Gardener.
-fn options_of(version: &str) -> Options {
-    let release = GardenerVersion::parse(version).expect("a version");
-    Options { gardener_version: version.to_owned(), gates: Gates::of_release(&release), ..Options::new(1, evening()) }
-}
 
 /// A landscape of a release with a Shoot `local` of pools `local`, of three machines in one zone, and `other`, of two machines
 /// in two zones.
 fn landscape(version: &str) -> Audited {
-    let mut audited = Audited::start(options_of(version));
-    let admin = audited.admin.clone();
-    audited.until_done("2023-07-27T20:01:00Z", preset::create(&admin));
-    let profiles = Api::<CloudProfile>::all(&admin, "garden");
+    let mut audited = Audited::of_release(version);
+    let profiles = Api::<CloudProfile>::all(&audited.admin, "garden");
     let zones = Patch::Merge(json!({"spec": {"regions": [
         {"name": "local", "zones": [{"name": "local-a"}, {"name": "local-b"}]},
     ]}}));
@@ -41,10 +31,7 @@ fn landscape(version: &str) -> Audited {
     (other.minimum, other.maximum) = (2, 2);
     other.zones.push("local-b".to_owned());
     shoot.spec.provider.workers.push(other);
-    let api = shoots(&audited);
-    audited.run(api.create(&shoot)).expect("the Shoot is valid");
-    let created = wait::for_object(&api, "local", |shoot| is(shoot, "Create", "Succeeded"));
-    audited.until_done("2023-07-27T21:00:00Z", created);
+    audited.create(&shoot);
     audited
 }
 

@@ -7,11 +7,9 @@ use api::extensions::{ControlPlane, Infrastructure, Network, OperatingSystemConf
 use api::machine::{Machine, MachineDeployment, MachineSet};
 use apimachinery::Resource;
 use controller::{Api, ListOptions};
-use domain::skew::GardenerVersion;
-use domain::validation::shoot::Gates;
-use landscape::{Options, preset, wait};
+use landscape::preset;
 
-use crate::support::{Audited, evening, is};
+use crate::support::Audited;
 
 /// Generations of all objects of a kind in the Shoot's namespace.
 fn add<K: Resource>(audited: &mut Audited, generations: &mut BTreeMap<String, i64>) {
@@ -39,18 +37,8 @@ fn generations(audited: &mut Audited) -> BTreeMap<String, i64> {
 #[test]
 fn reconciliations_change_no_object_of_a_settled_shoot() {
     for version in ["v1.120.0", "v1.123.0", "v1.131.0", "v1.138.0", "v1.146.0", "v1.149.0"] {
-        let release = GardenerVersion::parse(version).expect("a version");
-        let options = Options {
-            gardener_version: version.to_owned(),
-            gates: Gates::of_release(&release),
-            ..Options::new(1, evening())
-        };
-        let mut audited = Audited::start(options);
-        let admin = audited.admin.clone();
-        audited.until_done("2023-07-27T20:01:00Z", preset::create(&admin));
-        let api = Api::namespaced(&audited.admin, "garden", preset::NAMESPACE);
-        audited.run(api.create(&preset::shoot("local"))).expect("the Shoot is valid");
-        audited.until_done("2023-07-27T20:30:00Z", wait::for_object(&api, "local", |it| is(it, "Create", "Succeeded")));
+        let mut audited = Audited::of_release(version);
+        audited.create(&preset::shoot("local"));
         let before = generations(&mut audited);
         assert!(before.len() > 10, "{before:?}");
         // Some reconciliations of the sync period, before the maintenance window.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use component::Binary;
 use domain::garden::components::Program;
 use futures::future::BoxFuture;
-use host::kubelet::{Local, RunInside};
+use host::kubelet::RunInside;
 use process::{Exit, child};
 
 /// The binaries of all components.
@@ -30,8 +30,6 @@ pub(in crate::live) fn run_inside(program: Program) -> RunInside {
     Arc::new(move |context, assignment, local, end| {
         let run: BoxFuture<'static, Result<Exit, String>> = match binary(program.name()) {
             _ if program == Program::Apiserver => {
-                let Local { log, time, offer } = local;
-                let local = ::apiserver::instance::Local { log, time, offer };
                 Box::pin(::apiserver::binary::serve(context, assignment, Some(local), end))
             }
             Some(binary) => (binary.run)(context, assignment, end),

@@ -194,7 +194,7 @@ impl Preservation {
         })
     }
 
-    /// What is due next for a Machine of a phase.
+    /// The next thing to do for a Machine of a phase.
     pub fn due(&self, phase: Phase, is_cordoned: bool, now: DateTime<Utc>) -> Due {
         if self.is_unclear() || self.is_absent() {
             return Due::Nothing;
@@ -247,7 +247,7 @@ impl Preservation {
     }
 }
 
-/// What is due next.
+/// The next thing to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Due {
     /// Nothing but, with an expiry, its end.
@@ -333,7 +333,7 @@ pub fn change_node(change: &Change, node: &mut Node, phase: Phase, now: DateTime
         }
         Change::Tell(told) => set_condition(&mut node.status.conditions, told),
         Change::Stop { forget } => {
-            // What others have set stays.
+            // Values that others have set stay.
             if annotations.get(annotation::SCALE_DOWN_DISABLED_BY_MCM).is_some_and(|value| value == "true") {
                 annotations.remove(annotation::SCALE_DOWN_DISABLED);
                 annotations.remove(annotation::SCALE_DOWN_DISABLED_BY_MCM);

@@ -12,6 +12,8 @@ use api::terrarium::{Fault, FaultSpec};
 use apimachinery::meta::ObjectMeta;
 use chrono::{DateTime, TimeDelta, Utc};
 use controller::{Api, Error, ListOptions};
+use domain::skew::GardenerVersion;
+use domain::validation::shoot::Gates;
 use eventlog::{Entry, EventLog, Revision};
 use landscape::{Landscape, Options, preset, wait};
 use process::Context;
@@ -52,6 +54,25 @@ impl Audited {
         let mut audited = Self { landscape, admin, auditor: Auditor::new(), seen: Revision(0), at: None };
         audited.audit();
         audited
+    }
+
+    /// A landscape of a release of Gardener, with the demo's CloudProfile and Project.
+    pub(crate) fn of_release(version: &str) -> Self {
+        let release = GardenerVersion::parse(version).expect("a version");
+        let gates = Gates::of_release(&release);
+        let mut audited =
+            Self::start(Options { gardener_version: version.to_owned(), gates, ..Options::new(1, evening()) });
+        let admin = audited.admin.clone();
+        audited.until_done("2023-07-27T20:01:00Z", preset::create(&admin));
+        audited
+    }
+
+    /// Creates a Shoot of the demo's Project, and waits until it has been created.
+    pub(crate) fn create(&mut self, shoot: &Shoot) {
+        let api = Api::<Shoot>::namespaced(&self.admin, "garden", preset::NAMESPACE);
+        self.run(api.create(shoot)).expect("the Shoot is valid");
+        let created = wait::for_object(&api, &shoot.metadata.name, |shoot| is(shoot, "Create", "Succeeded"));
+        self.until_done("2023-07-27T21:00:00Z", created);
     }
 
     /// Runs a request.
