@@ -138,7 +138,10 @@ pub fn gardenlet(release: Release) -> Rules<Gardenlet> {
     let create = move |new: &Gardenlet| gardenlets::gardenlet(new, release);
     Rules::new(create, move |new, old| gardenlets::gardenlet_update(new, old, release))
         .default(move |gardenlet| gardenlets::default_gardenlet(gardenlet, release))
-        .warnings(move |gardenlet| configuration::warnings(&gardenlet.spec.config, "spec.config", release))
+        .warnings(move |new, old| {
+            let old = old.map(|old| &old.spec.config);
+            configuration::warnings(&new.spec.config, old, "spec.config", release)
+        })
         .canonicalize(move |gardenlet| gardenlets::canonicalize_gardenlet(gardenlet, release))
         .raises(generation::gardenlet_update)
 }
@@ -148,7 +151,10 @@ pub fn managed_seed(release: Release) -> Rules<ManagedSeed> {
     let create = move |new: &ManagedSeed| gardenlets::managed_seed(new, release);
     Rules::new(create, move |new, old| gardenlets::managed_seed_update(new, old, release))
         .default(move |seed| gardenlets::default_managed_seed(seed, release))
-        .warnings(move |seed| configuration::warnings(&seed.spec.gardenlet.config, "spec.gardenlet.config", release))
+        .warnings(move |new, old| {
+            let old = old.map(|old| &old.spec.gardenlet.config);
+            configuration::warnings(&new.spec.gardenlet.config, old, "spec.gardenlet.config", release)
+        })
         .canonicalize(move |seed| gardenlets::canonicalize_managed_seed(seed, release))
         .raises(generation::managed_seed_update)
 }

@@ -12,7 +12,7 @@ type Violations = Vec<FieldError>;
 type Create<K> = dyn Fn(&K) -> Violations + Send + Sync;
 type Update<K> = dyn Fn(&K, &K) -> Violations + Send + Sync;
 type Defaults<K> = dyn Fn(&mut K) + Send + Sync;
-type Warnings<K> = dyn Fn(&K) -> Vec<String> + Send + Sync;
+type Warnings<K> = dyn Fn(&K, Option<&K>) -> Vec<String> + Send + Sync;
 
 /// The functions that make up the behaviour of a kind.
 pub struct Rules<K> {
@@ -41,7 +41,7 @@ impl<K> Rules<K> {
             default: Box::new(|_| {}),
             prepare: |_| {},
             canonicalize: Box::new(|_| {}),
-            warnings: Box::new(|_| Vec::new()),
+            warnings: Box::new(|_, _| Vec::new()),
             raises: None,
             generation: Generation::Standard,
             unconditional: false,
@@ -66,8 +66,8 @@ impl<K> Rules<K> {
         self
     }
 
-    /// Sets the function that returns the warnings for clients.
-    pub fn warnings(mut self, warnings: impl Fn(&K) -> Vec<String> + Send + Sync + 'static) -> Self {
+    /// Sets the function that returns the warnings for clients, from the object and the stored one of an update.
+    pub fn warnings(mut self, warnings: impl Fn(&K, Option<&K>) -> Vec<String> + Send + Sync + 'static) -> Self {
         self.warnings = Box::new(warnings);
         self
     }
@@ -137,8 +137,8 @@ impl<K: Resource + Object> Strategy<K> for Rules<K> {
         (self.canonicalize)(object);
     }
 
-    fn warnings(&self, object: &K, _: Option<&K>, request: &RequestContext) -> Vec<String> {
-        if request.subresource.is_empty() { (self.warnings)(object) } else { Vec::new() }
+    fn warnings(&self, object: &K, old: Option<&K>, request: &RequestContext) -> Vec<String> {
+        if request.subresource.is_empty() { (self.warnings)(object, old) } else { Vec::new() }
     }
 
     fn generation(&self) -> Generation {

@@ -101,10 +101,13 @@ pub fn canonical(config: &mut RawExtension, release: Release) {
     }
 }
 
-/// Warnings about fields that a release does not have.
-pub fn warnings(config: &RawExtension, path: &str, release: Release) -> Vec<String> {
-    let unknown = read(config, release).map(|read| read.unknown).unwrap_or_default();
-    unknown.iter().map(|field| format!("unknown field \"{path}.{field}\"")).collect()
+/// Warnings about fields that a release does not have and the stored configuration neither: those kept for another release
+/// are named by the write that brings them, not by each later one.
+pub fn warnings(config: &RawExtension, old: Option<&RawExtension>, path: &str, release: Release) -> Vec<String> {
+    let unknown = |config: &RawExtension| read(config, release).map(|read| read.unknown).unwrap_or_default();
+    let before = old.map(unknown).unwrap_or_default();
+    let new = unknown(config).into_iter().filter(|field| !before.contains(field));
+    new.map(|field| format!("unknown field \"{path}.{field}\"")).collect()
 }
 
 /// All violations of the configuration of an object.
@@ -396,7 +399,7 @@ mod tests {
     #[test]
     fn stored_configurations_have_their_kind_and_known_fields() {
         let mut config = RawExtension::from(json!({"logLevel": "info", "foo": 1}));
-        assert_eq!(warnings(&config, "spec.config", Release::UNION), ["unknown field \"spec.config.foo\""]);
+        assert_eq!(warnings(&config, None, "spec.config", Release::UNION), ["unknown field \"spec.config.foo\""]);
         canonical(&mut config, Release::UNION);
         assert_eq!(
             config.value(),
@@ -418,16 +421,18 @@ mod tests {
             let given = json!({"seedConfig": {"spec": {"settings": {field: value}}}});
             for release in [120, first - 1, first, last] {
                 let mut config = RawExtension::from(given.clone());
-                let warned = warnings(&config, "spec.config", Release(release));
+                let warned = warnings(&config, None, "spec.config", Release(release));
                 canonical(&mut config, Release(release));
                 let kept = !config.value()["seedConfig"]["spec"]["settings"][field].is_null();
                 let text = format!("unknown field \"spec.config.seedConfig.spec.settings.{field}\"");
                 let expected = (true, if release >= first { vec![] } else { vec![text] });
                 assert_eq!((kept, warned), expected, "{field} {release}");
+                let again = warnings(&config, Some(&config), "spec.config", Release(release));
+                assert_eq!(again, Vec::<String>::new(), "a later write does not repeat the warning: {field} {release}");
             }
         }
         let removed = json!({"seedConfig": {"spec": {"dns": {"provider": {"type": "a", "secretRef": {"name": "b"}}}}}});
-        let unknown = |release: u16| warnings(&RawExtension::from(removed.clone()), "c", Release(release)).len();
+        let unknown = |release: u16| warnings(&RawExtension::from(removed.clone()), None, "c", Release(release)).len();
         assert_eq!((unknown(138), unknown(139)), (0, 1));
     }
 
