@@ -10,7 +10,7 @@ use bytes::Bytes;
 use chrono::DateTime;
 
 use crate::entry::{Actor, Key, Revision, Sections, Verb};
-use crate::log::{Append, AppendError, EventLog, Expect};
+use crate::log::{Append, AppendError, EventLog, Expect, append_durably};
 
 /// Acknowledged operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,7 +77,7 @@ pub async fn appends(
     };
     let mut created = Vec::new();
     for writer in 0..writers {
-        created.push(log.append(append(writer, 0, Expect::Absent)).await?.revision);
+        created.push(append_durably(log, append(writer, 0, Expect::Absent)).await?.revision);
     }
     let began = wall();
     let all = created.into_iter().enumerate().map(async |(writer, mut at): (usize, Revision)| {
@@ -85,7 +85,7 @@ pub async fn appends(
         for number in 1..=each {
             let append = append(writer, number, Expect::Revision(at));
             let began = wall();
-            at = log.append(append).await?.revision;
+            at = append_durably(log, append).await?.revision;
             latencies.push(wall() - began);
         }
         Ok(latencies)

@@ -4,8 +4,9 @@
 //! One change of one object is one entry is one revision. The log assigns revisions, global and strictly rising, checks
 //! an append's expectation on its key and its guards, and tells every subscriber up to which revision it is complete.
 //!
-//! **Invariants.** Knows bytes: no JSON, no kind, no HTTP. A revision is never used twice. An entry is acknowledged only
-//! when it is as durable as the implementation promises. Volatile entries reach subscribers and are not history.
+//! **Invariants.** Knows bytes: no JSON, no kind, no HTTP. A revision is never used twice. What a crash leaves is a prefix
+//! of the log, and holds everything up to each revision that was said to be durable. Volatile entries reach subscribers
+//! and are not history.
 //!
 //! **Tour.** [`entry`] what is stored; [`log`] the trait; [`memory`] the log of a simulation; `sled` (a feature of that
 //! name) the log of a landscape on disk; `eventlog-remote`, a crate beside this one, the log of those who are not its
@@ -30,7 +31,9 @@ mod subscribers;
 pub mod validator;
 
 pub use entry::{Actor, Entry, Key, Revision, Sections, Verb};
-pub use log::{Append, AppendError, Appended, EventLog, Expect, Guard, Message, ReadError, Snapshot, Subscription};
+pub use log::{
+    Append, AppendError, Appended, EventLog, Expect, Guard, Message, ReadError, Snapshot, Subscription, append_durably,
+};
 pub use memory::MemoryLog;
 pub use replay::Replay;
 pub use validator::WatchValidator;

@@ -169,8 +169,13 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// # });
 /// ```
 pub trait EventLog: Send + Sync + fmt::Debug + 'static {
-    /// Appends one change.
+    /// Appends one change: it is in order, and readers see it. What leaves the process waits for [`EventLog::durable`].
     fn append(&self, append: Append) -> BoxFuture<Result<Appended, AppendError>>;
+    /// Waits until everything up to a revision is as durable as the implementation promises.
+    ///
+    /// # Errors
+    /// [`AppendError::Storage`]: it is not, and whether it will be is not known.
+    fn durable(&self, revision: Revision) -> BoxFuture<Result<(), AppendError>>;
     /// Revision of the last entry.
     fn head(&self) -> Revision;
     /// Entries with `from < revision <= to`, in order; `cluster` limits them. Volatile entries that another entry of
@@ -189,4 +194,14 @@ pub trait EventLog: Send + Sync + fmt::Debug + 'static {
     fn state_of(&self, revision: Revision, resource: &str) -> BoxFuture<Result<Snapshot, ReadError>>;
     /// Forgets history up to `revision`.
     fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>>;
+}
+
+/// Appends one change and waits until it is durable.
+///
+/// # Errors
+/// Those of [`EventLog::append`] and [`EventLog::durable`].
+pub async fn append_durably(log: &(impl EventLog + ?Sized), append: Append) -> Result<Appended, AppendError> {
+    let done = log.append(append).await?;
+    log.durable(done.revision).await?;
+    Ok(done)
 }

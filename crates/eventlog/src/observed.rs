@@ -62,6 +62,10 @@ where
         }
     }
 
+    fn durable(&self, revision: Revision) -> BoxFuture<Result<(), AppendError>> {
+        self.log.durable(revision)
+    }
+
     fn head(&self) -> Revision {
         self.log.head()
     }

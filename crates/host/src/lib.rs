@@ -38,6 +38,8 @@ mod first_objects;
 mod first_roles;
 mod front;
 mod garden_object;
+#[cfg(test)]
+mod gated_log;
 pub mod heartbeats;
 pub mod identity;
 mod installed;

@@ -81,6 +81,10 @@ impl EventLog for MeetingLog {
         })
     }
 
+    fn durable(&self, revision: Revision) -> BoxFuture<'static, Result<(), AppendError>> {
+        self.log.durable(revision)
+    }
+
     fn head(&self) -> Revision {
         self.log.head()
     }

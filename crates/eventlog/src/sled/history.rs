@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use rustc_hash::FxHashMap;
 
 use crate::entry::{Entry, Key, Revision, Sections, Verb};
-use crate::log::{Message, ReadError, Subscription};
+use crate::log::{AppendError, BoxFuture, Message, ReadError, Subscription};
 
 use super::checkpoint::Base;
 use super::record::{Content, Record};
@@ -194,6 +194,8 @@ impl States {
 /// A subscription: first what the store has, then what comes.
 struct Following {
     shared: Arc<Shared>,
+    /// The store has only what is durable.
+    durable: Option<BoxFuture<Result<(), AppendError>>>,
     past: Cursor,
     ready: VecDeque<Message>,
     live: Subscription,
@@ -204,7 +206,11 @@ pub(super) fn follow(shared: Arc<Shared>, past: Cursor, live: Subscription) -> S
     if past.is_done() {
         return live;
     }
-    Subscription { messages: Box::pin(Following { shared, past, ready: VecDeque::new(), live }) }
+    let (durable, to) = (shared.clone(), past.to);
+    let durable: BoxFuture<_> = Box::pin(async move { durable.durable(to).await });
+    Subscription {
+        messages: Box::pin(Following { shared, durable: Some(durable), past, ready: VecDeque::new(), live }),
+    }
 }
 
 impl futures::Stream for Following {
@@ -212,6 +218,12 @@ impl futures::Stream for Following {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Message>> {
         let this = &mut *self;
+        if let Some(durable) = &mut this.durable {
+            match futures::ready!(durable.as_mut().poll(context)) {
+                Ok(()) => this.durable = None,
+                Err(_) => return Poll::Ready(None),
+            }
+        }
         if this.ready.is_empty() && !this.past.is_done() {
             match this.past.next(&this.shared) {
                 Ok(entries) => this.ready.extend(entries.into_iter().map(Message::Entry)),

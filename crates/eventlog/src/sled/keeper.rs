@@ -129,7 +129,7 @@ pub(super) fn run(shared: &Shared, jobs: &mpsc::Receiver<Job>, busy: &AtomicBool
 
 /// Opens the store in sled if the start has not done so.
 fn open_store(shared: &Shared) {
-    let head = shared.published().head;
+    let head = shared.published().fold.head;
     let Ok((store, _)) = shared.store(head) else { return };
     // sled panics on some files that it cannot read.
     let opened = catch_unwind(AssertUnwindSafe(|| store.ready()));

@@ -2,10 +2,10 @@
 //! The log of a landscape on disk: a journal that is synced, a store in sled that is read, checkpoints to start from.
 //!
 //! ```text
-//! append ─► queue ─► writer: judge · journal · fdatasync · show to subscribers ─► acknowledge; sled gets groups of them
-//!                      │ a group shares one sync: what comes while one is written is the next group
-//!                      ▼
-//!                    keeper: checkpoints, compaction, exports
+//! append: judge · number · show ─► writer: journal · fdatasync ─► durable; sled gets groups of them
+//!                                    │ a group shares one sync: what comes while one is written is the next group
+//!                                    ▼
+//!                                  keeper: checkpoints, compaction, exports
 //!
 //! DIRECTORY/ FORMAT · LOCK · CLEAN (left cleanly) · BASE (history starts here) · facts
 //!            REACHED               the end of the journal, by which a loss there is noticed
@@ -21,13 +21,15 @@
 //! stop, in the checkpoint. So that their revisions are not given out again after a crash, some thousand of them are
 //! reserved with one write; a crash skips the rest.
 //!
-//! **Invariants.** An entry is acknowledged, and shown, when its frame of the journal is synced. Only the writer's
-//! thread gives out revisions and writes the journal. No value in sled is above 4 KiB. Two threads of its own (writer and
-//! keeper) and sled's: this log is for landscapes, never for a simulation, whose time would run past them.
+//! **Invariants.** An entry is durable when its frame of the journal is synced; what is not durable is bounded, and ends
+//! with the process: who lets something out of the process waits for [`EventLog::durable`] (docs/adr/0018). Only the
+//! writer's thread writes the journal. The store never has what the journal does not have. No value in sled is above 4
+//! KiB. Two threads of its own (writer and keeper) and sled's: this log is for landscapes, never for a simulation, whose
+//! time would run past them.
 //!
-//! **Tour.** [`SledLog`] the handle; `writer` and `keeper` the threads; `state` what expectations and guards are judged
-//! by; `journal`, `reached`, `store`, `checkpoint`, `record`, `directory` what is on the disk; `recovery` opening; `history`
-//! reading; `recent` the last entries; `shared` what readers see.
+//! **Tour.** [`SledLog`] the handle; `shared` the state at the head, and what is durable; `state` what expectations and
+//! guards are judged by; `writer` and `keeper` the threads; `journal`, `reached`, `store`, `checkpoint`, `record`,
+//! `directory` what is on the disk; `recovery` opening; `history` reading; `recent` the last entries.
 
 mod checkpoint;
 mod directory;
@@ -58,7 +60,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use chrono::{DateTime, Utc};
 use parking_lot::Mutex;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use crate::entry::{Entry, Key, Revision};
 use crate::log::{Append, AppendError, Appended, BoxFuture, EventLog, ReadError, Snapshot, Subscription};
@@ -70,7 +72,7 @@ pub use outcome::{ExportError, OpenError, Recovery};
 pub use repair::{Damage, Remedy};
 use shared::Shared;
 pub use trouble::Trouble;
-use writer::{Command, Writer};
+use writer::{Command, Files, Keeper, Writer};
 
 const STORE: &str = "store";
 const CLEAN: &str = "CLEAN";
@@ -79,7 +81,7 @@ const CLEAN: &str = "CLEAN";
 /// landscape's; values are bytes.
 pub type Facts = BTreeMap<String, Vec<u8>>;
 
-/// What an acknowledgement promises.
+/// Meaning of "durable".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// The entry survives a power failure.
@@ -104,12 +106,12 @@ pub enum History {
 /// How a log is opened.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What an acknowledgement promises.
+    /// Meaning of "durable".
     pub durability: Durability,
     /// How much of the past is kept.
     pub history: History,
-    /// Appends that may wait for the writer; more are refused as [`AppendError::Busy`].
-    pub queue: usize,
+    /// Entries that may be shown and not durable, at most: then appends wait.
+    pub unsynced: usize,
     /// Revisions after which a checkpoint is written, if there are not more objects than that.
     pub checkpoint_after: u64,
     /// Whether there must be a log already: none is made then.
@@ -121,7 +123,7 @@ impl Default for Options {
         Self {
             durability: Durability::Durable,
             history: History::All,
-            queue: 8192,
+            unsynced: 4096,
             checkpoint_after: 65_536,
             existing: false,
         }
@@ -135,7 +137,6 @@ pub struct SledLog(Arc<Handle>);
 
 struct Handle {
     shared: Arc<Shared>,
-    commands: mpsc::Sender<Command>,
     jobs: Mutex<std::sync::mpsc::Sender<Job>>,
     facts: Mutex<Facts>,
     recovery: Recovery,
@@ -169,6 +170,7 @@ impl Drop for Handle {
             // Its folder is removed behind it.
             drop(self.shared.close());
         }
+        self.shared.command(Command::Close);
     }
 }
 
@@ -194,33 +196,28 @@ impl SledLog {
             error => Err(error),
         })?;
         let highest = opened.fold.writers.highest();
-        let shared = Arc::new(Shared::new(directory, &opened.fold, opened.base, opened.store.clone()));
+        let shared =
+            Shared::new(directory, opened.fold, opened.base, opened.store.clone(), Some(options.unsynced.max(1)));
+        let shared = Arc::new(shared);
         let (jobs, todo) = std::sync::mpsc::channel();
-        let keeper_busy = Arc::new(AtomicBool::new(false));
+        let busy = Arc::new(AtomicBool::new(false));
+        let failed = |error: io::Error| OpenError::io(shared.directory.root(), &error);
         let keeper_thread = {
-            let (shared, busy) = (shared.clone(), keeper_busy.clone());
-            thread("log-keeper", shared.clone(), move || keeper::run(&shared, &todo, &busy))
+            let (shared, busy) = (shared.clone(), busy.clone());
+            thread("log-keeper", shared.clone(), move || keeper::run(&shared, &todo, &busy)).map_err(failed)?
         };
-        let (commands, queue) = mpsc::channel(options.queue.max(1));
-        let writer = Writer {
-            shared: shared.clone(),
-            fold: opened.fold,
+        let files = Files {
             journal: opened.journal,
             reached: opened.reached,
             store: opened.store,
-            options,
             lock,
             checkpoint: opened.checkpoint,
-            measured: opened.checkpoint,
-            remade: 0,
-            keeper: jobs.clone(),
-            keeper_thread: Some(keeper_thread.map_err(|error| OpenError::io(shared.directory.root(), &error))?),
-            keeper_busy,
         };
-        thread("log-writer", shared.clone(), move || writer.run(queue))
-            .map_err(|error| OpenError::io(shared.directory.root(), &error))?;
+        let keeper = Keeper { jobs: jobs.clone(), thread: keeper_thread, busy };
+        let writer = Writer::new(shared.clone(), files, options, keeper);
+        thread("log-writer", shared.clone(), move || writer.run()).map_err(failed)?;
         let (jobs, facts) = (Mutex::new(jobs), Mutex::new(facts));
-        Ok(Self(Arc::new(Handle { shared, commands, jobs, facts, recovery: opened.recovery, highest, scratch: None })))
+        Ok(Self(Arc::new(Handle { shared, jobs, facts, recovery: opened.recovery, highest, scratch: None })))
     }
 
     /// Opens the log in a directory to be read only: appends are refused as [`AppendError::Closed`], and nothing in the
@@ -234,12 +231,12 @@ impl SledLog {
         let facts = directory.facts().unwrap_or_default();
         let opened = recovery::open_read_only(&directory)?;
         let highest = opened.fold.writers.highest();
-        let shared = Arc::new(Shared::new(directory, &opened.fold, opened.base, opened.store));
-        // Nobody hears what these are told.
-        let ((commands, _), (jobs, _)) = (mpsc::channel(1), std::sync::mpsc::channel());
+        let shared = Arc::new(Shared::new(directory, opened.fold, opened.base, opened.store, None));
+        // No keeper hears what it is told.
+        let (jobs, _) = std::sync::mpsc::channel();
         let (jobs, facts) = (Mutex::new(jobs), Mutex::new(facts));
         let (recovery, scratch) = (opened.recovery, Some(scratch));
-        Ok(Self(Arc::new(Handle { shared, commands, jobs, facts, recovery, highest, scratch })))
+        Ok(Self(Arc::new(Handle { shared, jobs, facts, recovery, highest, scratch })))
     }
 
     /// What is wrong with the log in a directory, and what can be done about it: all of its journals and checkpoints are
@@ -322,7 +319,7 @@ impl SledLog {
 
     /// How many objects there are.
     pub fn objects(&self) -> usize {
-        self.0.shared.published().objects.size()
+        self.0.shared.published().fold.objects.size()
     }
 
     /// Bytes on disk: journals, store and checkpoints.
@@ -368,14 +365,20 @@ impl SledLog {
         path: impl Into<PathBuf>,
         keep: impl Fn(&Key) -> bool + Send + 'static,
     ) -> BoxFuture<Result<(), ExportError>> {
-        let (answer, done) = oneshot::channel();
-        self.job(Job::Export { at, path: path.into(), keep: Box::new(keep), facts: self.facts(), answer });
-        Box::pin(async move { done.await.unwrap_or(Err(ExportError::Read(ReadError::Closed))) })
+        let (log, path) = (self.clone(), path.into());
+        Box::pin(async move {
+            let (answer, done) = oneshot::channel();
+            log.0.shared.published().check(at)?;
+            // The store has only what is durable.
+            log.0.shared.durable(at).await.map_err(|_| ReadError::Closed)?;
+            log.job(Job::Export { at, path, keep: Box::new(keep), facts: log.facts(), answer });
+            done.await.unwrap_or(Err(ExportError::Read(ReadError::Closed)))
+        })
     }
 
     /// Landscape time of the last entry, heartbeats included; the beginning of 1970 if there is none.
     pub fn time(&self) -> DateTime<Utc> {
-        self.0.shared.published().time
+        self.0.shared.published().fold.time
     }
 
     /// Why the log takes no writes at present.
@@ -392,10 +395,10 @@ impl SledLog {
     /// Looks whether the directory is still there and, after a full disk, whether there is room again. To be called now
     /// and then: a log that nobody writes to finds out about neither by itself.
     pub fn look(&self) -> BoxFuture<Option<Trouble>> {
-        let (shared, commands) = (self.0.shared.clone(), self.0.commands.clone());
+        let shared = self.0.shared.clone();
         Box::pin(async move {
             let (answer, done) = oneshot::channel();
-            if commands.send(Command::Look(answer)).await.is_ok() {
+            if shared.command(Command::Look(answer)) {
                 let _ = done.await;
             }
             shared.trouble()
@@ -406,13 +409,9 @@ impl SledLog {
     /// done the directory can be opened again. The message of the storage's failure, if it failed.
     pub fn close(&self) -> BoxFuture<Result<(), String>> {
         let shared = self.0.shared.clone();
-        let commands = self.0.commands.clone();
         Box::pin(async move {
-            let (done, closed) = oneshot::channel();
-            if commands.send(Command::Close(done)).await.is_ok() {
-                let _ = closed.await;
-            }
-            commands.closed().await;
+            shared.command(Command::Close);
+            shared.ended().await;
             drop(shared.close());
             shared.failed().map_or(Ok(()), |trouble| Err(trouble.to_string()))
         })
@@ -454,12 +453,15 @@ impl SledLog {
             let (recent, heartbeats) = {
                 let published = shared.published();
                 published.check(revision)?;
+                let fold = &published.fold;
                 let before = published.recent.before(revision);
-                (before.map(|before| (before, published.objects.clone())), published.heartbeats.clone())
+                (before.map(|before| (before, fold.objects.clone())), fold.heartbeats.clone())
             };
             if let Some((before, objects)) = recent {
                 return Ok(before.state(&objects, resource.as_deref()));
             }
+            // The store has only what is durable.
+            shared.durable(revision).await.map_err(|_| ReadError::Closed)?;
             let mut snapshot = Vec::new();
             let beats: BTreeMap<&Key, &Arc<Entry>> =
                 heartbeats.range(..=revision).map(|(_, entry)| (&entry.key, entry)).collect();
@@ -499,22 +501,33 @@ impl SledLog {
 
 impl EventLog for SledLog {
     fn append(&self, append: Append) -> BoxFuture<Result<Appended, AppendError>> {
-        let (answer, done) = oneshot::channel();
-        let queued = self.0.commands.try_send(Command::Append(Box::new(append), answer));
-        let refused = queued.err().map(|error| match error {
-            mpsc::error::TrySendError::Full(_) => AppendError::Busy,
-            mpsc::error::TrySendError::Closed(_) => AppendError::Closed,
-        });
+        let shared = &self.0.shared;
+        let mut waiting = match shared.append(Box::new(append)) {
+            Ok(result) => return Box::pin(std::future::ready(result)),
+            Err(append) => append,
+        };
+        let shared = shared.clone();
         Box::pin(async move {
-            match refused {
-                Some(error) => Err(error),
-                None => done.await.unwrap_or(Err(AppendError::Closed)),
+            loop {
+                shared.room().await?;
+                match shared.append(waiting) {
+                    Ok(result) => return result,
+                    Err(append) => waiting = append,
+                }
             }
         })
     }
 
+    fn durable(&self, revision: Revision) -> BoxFuture<Result<(), AppendError>> {
+        let shared = self.0.shared.clone();
+        if shared.published().durable >= revision {
+            return Box::pin(std::future::ready(Ok(())));
+        }
+        Box::pin(async move { shared.durable(revision).await })
+    }
+
     fn head(&self) -> Revision {
-        self.0.shared.published().head
+        self.0.shared.published().fold.head
     }
 
     fn read(
@@ -527,10 +540,12 @@ impl EventLog for SledLog {
         let cursor = {
             let published = shared.published();
             let checked = published.check(from).and_then(|()| published.check(to.max(from)));
-            checked.map(|()| Cursor::new(from, to, cluster, &published.heartbeats))
+            checked.map(|()| Cursor::new(from, to, cluster, &published.fold.heartbeats))
         };
         Box::pin(async move {
             let mut cursor = cursor?;
+            // The store has only what is durable.
+            shared.durable(to).await.map_err(|_| ReadError::Closed)?;
             let mut entries = Vec::new();
             while !cursor.is_done() {
                 entries.extend(cursor.next(&shared)?);
@@ -544,11 +559,11 @@ impl EventLog for SledLog {
         let shared = &self.0.shared;
         let mut published = shared.published();
         published.check(from)?;
-        let head = published.head;
+        let head = published.fold.head;
         if let Some(missed) = published.recent.entries(from, cluster) {
             return Ok(published.subscribers.subscribe(missed, head, cluster));
         }
-        let past = Cursor::new(from, head, cluster, &published.heartbeats);
+        let past = Cursor::new(from, head, cluster, &published.fold.heartbeats);
         let live = published.subscribers.subscribe(Vec::new(), head, cluster);
         drop(published);
         Ok(history::follow(shared.clone(), past, live))
@@ -563,10 +578,10 @@ impl EventLog for SledLog {
     }
 
     fn compact(&self, revision: Revision) -> BoxFuture<Result<(), ReadError>> {
-        let commands = self.0.commands.clone();
+        let shared = self.0.shared.clone();
         Box::pin(async move {
             let (answer, done) = oneshot::channel();
-            let _ = commands.send(Command::Compact(revision, answer)).await;
+            shared.command(Command::Compact(revision, answer));
             done.await.unwrap_or(Err(ReadError::Closed))
         })
     }

@@ -1,45 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What readers see: the published state, the store, the base of history.
+//! What the handles and the log's threads share: the state at the head, what of it is not durable yet, store and base.
+//!
+//! An append is judged, numbered and shown under one lock. The writer's thread makes durable what was shown, and says
+//! so. Who shows something outside the process waits for that ([`Shared::durable`]); who reads the store, too, since the
+//! store has only what is durable.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use chrono::{DateTime, Utc};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use crate::entry::{Entry, Revision};
-use crate::log::{AppendError, ReadError};
+use crate::log::{Append, AppendError, Appended, ReadError};
 use crate::subscribers::Subscribers;
 
 use super::checkpoint::Base;
 use super::directory::Directory;
 use super::recent::Recent;
-use super::state::{Fold, Heartbeats, Objects};
+use super::record::Record;
+use super::state::{Decision, Fold};
 use super::store::{Broken, Store};
-use super::trouble::Trouble;
+use super::trouble::{Trouble, no_room};
+use super::writer::Command;
+
+/// Bytes of records that are not durable yet, at most: then appends wait. Below [`super::trouble::ROOM`], so that there
+/// is room for what was shown.
+const UNSYNCED_BYTES: usize = 4 << 20;
 
 /// Shared by the handles, the subscriptions and the log's threads.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) directory: Directory,
     published: Mutex<Published>,
+    /// There is work for the writer.
+    work: Condvar,
+    /// An attempt of the writer ended, or the log.
+    attempted: Notify,
     trouble: Mutex<Option<Trouble>>,
     /// The trouble is another.
     changed: Notify,
+    /// Held by tests to hold the writer up.
+    #[cfg(test)]
+    pub(super) gate: Mutex<()>,
+    /// Set by tests: the journal takes no frame.
+    #[cfg(test)]
+    pub(super) full: AtomicBool,
     healed: Mutex<Vec<String>>,
     /// The store cannot be used: it is to be made anew from the journals.
     store_failed: AtomicBool,
 }
 
-/// The log as everybody may see it: durable up to `head`.
-#[derive(Default)]
+/// The log at its head.
 pub(super) struct Published {
-    pub(super) head: Revision,
-    /// Landscape time of the last entry.
-    pub(super) time: DateTime<Utc>,
-    pub(super) objects: Objects,
-    pub(super) heartbeats: Heartbeats,
+    pub(super) fold: Fold,
+    /// Revision up to which everything is as durable as was asked for.
+    pub(super) durable: Revision,
+    pub(super) work: Work,
     pub(super) recent: Recent,
     pub(super) base: Arc<Base>,
     pub(super) subscribers: Subscribers,
@@ -47,20 +64,52 @@ pub(super) struct Published {
     store: Option<Store>,
 }
 
+/// What the writer's thread is to do, and how it fares.
+#[derive(Default)]
+pub(super) struct Work {
+    /// Records that it has not taken.
+    pub(super) records: Vec<(Record, Vec<u8>)>,
+    pub(super) commands: Vec<Command>,
+    /// A failed attempt is to be repeated.
+    pub(super) retry: bool,
+    /// Entries and bytes of records that are not durable.
+    unsynced: (usize, usize),
+    /// Entries that may be, at most.
+    limit: usize,
+    /// Attempts that failed.
+    failures: u64,
+    /// True if the last one did.
+    has_failed: bool,
+    /// True if no appends are accepted any more.
+    pub(super) is_closing: bool,
+    /// True if no thread works any more.
+    has_ended: bool,
+}
+
+impl Work {
+    fn is_full(&self) -> bool {
+        self.has_failed || self.unsynced.0 >= self.limit || self.unsynced.1 >= UNSYNCED_BYTES
+    }
+}
+
 impl std::fmt::Debug for Published {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Published(head {})", self.head)
+        write!(f, "Published(head {})", self.fold.head)
     }
 }
 
 impl Shared {
-    pub(super) fn new(directory: Directory, fold: &Fold, base: Base, store: Store) -> Self {
+    /// State of a log that was just opened, with the number of entries that may be not durable; `None`: no thread writes
+    /// it.
+    pub(super) fn new(directory: Directory, fold: Fold, base: Base, store: Store, unsynced: Option<usize>) -> Self {
+        let is_read_only = unsynced.is_none();
+        let limit = unsynced.unwrap_or_default();
+        let work = Work { limit, is_closing: is_read_only, has_ended: is_read_only, ..Work::default() };
         let published = Published {
-            head: fold.head,
-            time: fold.time,
-            objects: fold.objects.clone(),
-            heartbeats: fold.heartbeats.clone(),
+            durable: fold.head,
             recent: Recent::after(fold.head),
+            fold,
+            work,
             base: Arc::new(base),
             subscribers: Subscribers::default(),
             store: Some(store),
@@ -68,8 +117,14 @@ impl Shared {
         Self {
             directory,
             published: Mutex::new(published),
+            work: Condvar::new(),
+            attempted: Notify::new(),
             trouble: Mutex::default(),
             changed: Notify::new(),
+            #[cfg(test)]
+            gate: Mutex::default(),
+            #[cfg(test)]
+            full: AtomicBool::new(false),
             healed: Mutex::default(),
             store_failed: AtomicBool::new(false),
         }
@@ -79,19 +134,142 @@ impl Shared {
         self.published.lock()
     }
 
-    /// Shows what a commit group made.
-    pub(super) fn publish(&self, fold: &Fold, entries: &[Arc<Entry>]) {
+    /// Judges an append, and shows its entry. The error is the append itself: it has to wait until more is durable.
+    pub(super) fn append(&self, append: Box<Append>) -> Result<Result<Appended, AppendError>, Box<Append>> {
+        if self.published().work.is_closing {
+            return Ok(Err(AppendError::Closed));
+        }
+        let root = self.directory.root();
+        if let Some(trouble) = self.failed().or_else(|| self.directory.gone()).or_else(|| no_room(root)) {
+            return Ok(Err(self.set(trouble)));
+        }
         let mut published = self.published();
-        published.head = fold.head;
-        published.time = fold.time;
-        published.objects = fold.objects.clone();
-        published.heartbeats = fold.heartbeats.clone();
-        let has_subscribers = published.subscribers.any();
-        for entry in entries {
-            published.recent.push(entry);
-            if has_subscribers {
-                published.subscribers.publish(entry);
+        if published.work.is_closing {
+            return Ok(Err(AppendError::Closed));
+        }
+        if published.work.is_full() {
+            return Err(append);
+        }
+        let (entry, record) = match published.fold.decide(*append) {
+            Err(refused) => return Ok(Err(refused)),
+            Ok(Decision::Repeated(revision)) => return Ok(Ok(Appended { revision })),
+            Ok(Decision::Entry(entry, record)) => (entry, record),
+        };
+        published.show(&entry);
+        let revision = entry.revision;
+        if record.is_none() && published.durable.0 + 1 == revision.0 && !published.fold.is_beyond_reserved() {
+            // A heartbeat behind what is durable needs no write.
+            published.durable = revision;
+        } else {
+            let work = &mut published.work;
+            work.unsynced.0 += 1;
+            work.unsynced.1 += record.as_ref().map_or(0, |record| record.1.len());
+            work.records.extend(record.map(|record| *record));
+            self.work.notify_one();
+        }
+        Ok(Ok(Appended { revision }))
+    }
+
+    /// Waits until everything up to a revision is durable.
+    ///
+    /// # Errors
+    /// The attempt to write it failed, or the log was closed before.
+    pub(super) async fn durable(&self, revision: Revision) -> Result<(), AppendError> {
+        self.wait(|published| published.durable >= revision).await
+    }
+
+    /// Waits until an append may be judged.
+    ///
+    /// # Errors
+    /// As of [`Shared::durable`].
+    pub(super) async fn room(&self) -> Result<(), AppendError> {
+        self.wait(|published| !published.work.is_full()).await
+    }
+
+    async fn wait(&self, is_reached: impl Fn(&Published) -> bool) -> Result<(), AppendError> {
+        let mut before = None;
+        loop {
+            let mut attempted = std::pin::pin!(self.attempted.notified());
+            attempted.as_mut().enable();
+            {
+                let mut published = self.published();
+                if is_reached(&published) {
+                    return Ok(());
+                }
+                let work = &mut published.work;
+                let has_failed = work.failures > *before.get_or_insert(work.failures);
+                if let Some(trouble) = self.trouble().filter(|trouble| has_failed || trouble.is_lasting()) {
+                    return Err(AppendError::Storage(trouble.to_string()));
+                }
+                if work.has_ended {
+                    return Err(AppendError::Closed);
+                }
+                if work.has_failed {
+                    work.retry = true;
+                    self.work.notify_one();
+                }
             }
+            attempted.await;
+        }
+    }
+
+    /// Gives the writer's thread something to do; `false`: it has ended.
+    pub(super) fn command(&self, command: Command) -> bool {
+        let mut published = self.published();
+        let is_heard = !published.work.has_ended;
+        if is_heard {
+            published.work.commands.push(command);
+            self.work.notify_one();
+        }
+        is_heard
+    }
+
+    /// Waits in the writer's thread until there is something to do: entries after a revision among it.
+    pub(super) fn worked(&self, written: Revision) -> MutexGuard<'_, Published> {
+        let mut published = self.published();
+        while published.fold.head <= written && published.work.commands.is_empty() && !published.work.retry {
+            self.work.wait(&mut published);
+        }
+        published.work.retry = false;
+        published
+    }
+
+    /// Says how an attempt of the writer ended: entries and bytes that are durable now, up to a revision.
+    pub(super) fn attempted(&self, done: Option<(Revision, usize, usize)>) {
+        let mut published = self.published();
+        let work = &mut published.work;
+        work.has_failed = done.is_none();
+        match done {
+            Some((durable, entries, bytes)) => {
+                work.unsynced = (work.unsynced.0.saturating_sub(entries), work.unsynced.1.saturating_sub(bytes));
+                published.durable = durable;
+            }
+            None => work.failures += 1,
+        }
+        drop(published);
+        self.attempted.notify_waiters();
+    }
+
+    /// Nobody works for the log any more: what waits in its queue finds it closed.
+    pub(super) fn end(&self) {
+        let mut published = self.published();
+        published.work.is_closing = true;
+        published.work.has_ended = true;
+        let unheard = std::mem::take(&mut published.work.commands);
+        drop(published);
+        drop(unheard);
+        self.attempted.notify_waiters();
+    }
+
+    /// Waits until nobody works for the log any more.
+    pub(super) async fn ended(&self) {
+        loop {
+            let mut attempted = std::pin::pin!(self.attempted.notified());
+            attempted.as_mut().enable();
+            if self.published().work.has_ended {
+                return;
+            }
+            attempted.await;
         }
     }
 
@@ -122,6 +300,7 @@ impl Shared {
         if !held.as_ref().is_some_and(Trouble::is_lasting) && held.as_ref() != Some(&trouble) {
             *held = Some(trouble);
             self.changed.notify_waiters();
+            self.attempted.notify_waiters();
         }
         AppendError::Storage(held.as_ref().map(Trouble::to_string).unwrap_or_default())
     }
@@ -194,13 +373,21 @@ impl Shared {
 }
 
 impl Published {
+    /// Hands an entry to those who follow.
+    fn show(&mut self, entry: &Arc<Entry>) {
+        self.recent.push(entry);
+        if self.subscribers.any() {
+            self.subscribers.publish(entry);
+        }
+    }
+
     pub(super) fn check(&self, revision: Revision) -> Result<(), ReadError> {
         if self.store.is_none() {
             Err(ReadError::Closed)
         } else if revision < self.base.revision() {
             Err(ReadError::Compacted(self.base.revision()))
-        } else if revision > self.head {
-            Err(ReadError::Future(self.head))
+        } else if revision > self.fold.head {
+            Err(ReadError::Future(self.fold.head))
         } else {
             Ok(())
         }

@@ -78,24 +78,6 @@ impl Writers {
         }
     }
 
-    /// As [`Writers::push`]; what it forgets is returned.
-    fn push_one(&mut self, writer: (u64, u64), revision: Revision) -> Option<((u64, u64), Revision)> {
-        let oldest = self.order.front().copied().and_then(|oldest| Some((oldest, self.get(oldest)?)));
-        self.push(writer, revision);
-        oldest.filter(|(oldest, _)| !self.revisions.contains_key(oldest))
-    }
-
-    /// Takes a push back, and what it forgot.
-    fn take_back(&mut self, forgotten: Option<((u64, u64), Revision)>) {
-        if let Some(last) = self.order.pop_back() {
-            self.revisions.remove(&last);
-        }
-        if let Some((writer, revision)) = forgotten {
-            self.order.push_front(writer);
-            self.revisions.insert(writer, revision);
-        }
-    }
-
     /// Highest number of a writer.
     pub(super) fn highest(&self) -> u64 {
         self.order.iter().map(|(writer, _)| *writer).max().unwrap_or_default()
@@ -138,28 +120,10 @@ pub(super) struct Fold {
     collections: FxHashMap<Collection, Revision>,
     /// Of deletions and collections before it nothing is known: guards that go back further fail.
     floor: Revision,
-    /// Where the group began that is being judged.
-    undo: Option<Box<Undo>>,
 }
 
 /// Cluster and resource.
 type Collection = (Arc<str>, Arc<str>);
-
-/// What it takes to forget a group that could not be written.
-#[derive(Debug, Default)]
-struct Undo {
-    objects: Objects,
-    heartbeats: Heartbeats,
-    head: Revision,
-    link: Revision,
-    ceiling: Revision,
-    time: DateTime<Utc>,
-    /// What each push has forgotten, in order.
-    writers: Vec<Option<((u64, u64), Revision)>>,
-    /// What was there before, in the order of the changes.
-    deleted: Vec<(Arc<Key>, Option<Revision>)>,
-    collections: Vec<(Collection, Option<Revision>)>,
-}
 
 impl Fold {
     /// Starts from a checkpoint: first its objects, then the rest.
@@ -209,46 +173,6 @@ impl Fold {
         Ok(())
     }
 
-    /// A group begins, which [`Fold::take_back`] forgets.
-    pub(super) fn begin(&mut self) {
-        self.undo = Some(Box::new(Undo {
-            objects: self.objects.clone(),
-            heartbeats: self.heartbeats.clone(),
-            head: self.head,
-            link: self.link,
-            ceiling: self.ceiling,
-            time: self.time,
-            ..Undo::default()
-        }));
-    }
-
-    /// The group is written.
-    pub(super) fn keep(&mut self) {
-        self.undo = None;
-    }
-
-    /// The group was not written: everything is as it was before.
-    pub(super) fn take_back(&mut self) {
-        let Some(undo) = self.undo.take() else { return };
-        (self.objects, self.heartbeats) = (undo.objects, undo.heartbeats);
-        (self.head, self.link, self.ceiling, self.time) = (undo.head, undo.link, undo.ceiling, undo.time);
-        for forgotten in undo.writers.into_iter().rev() {
-            self.writers.take_back(forgotten);
-        }
-        for (key, before) in undo.deleted.into_iter().rev() {
-            match before {
-                Some(revision) => drop(self.deleted.insert(key, revision)),
-                None => drop(self.deleted.remove(&key)),
-            }
-        }
-        for (collection, before) in undo.collections.into_iter().rev() {
-            match before {
-                Some(revision) => drop(self.collections.insert(collection, revision)),
-                None => drop(self.collections.remove(&collection)),
-            }
-        }
-    }
-
     /// Judges an append and applies it.
     pub(super) fn decide(&mut self, append: Append) -> Result<Decision, AppendError> {
         if let Some(revision) = self.writers.get(append.writer) {
@@ -277,10 +201,7 @@ impl Fold {
         let revision = Revision(self.head.0 + 1);
         self.head = revision;
         self.time = self.time.max(append.time);
-        let forgotten = self.writers.push_one(append.writer, revision);
-        if let Some(undo) = &mut self.undo {
-            undo.writers.push(forgotten);
-        }
+        self.writers.push(append.writer, revision);
         let (key, live) = match found {
             Some((key, live)) => (key, Some(live)),
             None => (Arc::new(append.key), None),
@@ -354,22 +275,15 @@ impl Fold {
         }
         if verb != Verb::UpdateStatus {
             let collection = (key.cluster.clone(), key.resource.clone());
-            let before = self.collections.insert(collection.clone(), revision);
-            if let Some(undo) = &mut self.undo {
-                undo.collections.push((collection, before));
-            }
-        }
-        let before = match verb {
-            Verb::Delete => Some(self.deleted.insert(key.clone(), revision)),
-            _ if live.is_none() => Some(self.deleted.remove(key)),
-            _ => None,
-        };
-        if let (Some(undo), Some(before)) = (&mut self.undo, before) {
-            undo.deleted.push((key.clone(), before));
+            self.collections.insert(collection, revision);
         }
         if verb == Verb::Delete {
+            self.deleted.insert(key.clone(), revision);
             self.objects.remove_mut(key);
             return;
+        }
+        if live.is_none() {
+            self.deleted.remove(key);
         }
         let changes = if whole { 0 } else { live.map_or(0, |live| live.changes).saturating_add(1) };
         self.objects.insert_mut(key.clone(), Arc::new(Live { revision, sections: object, ordinary: None, changes }));
@@ -396,10 +310,14 @@ impl Fold {
         self.deleted.retain(|_, revision| *revision > to);
     }
 
-    /// Whether heartbeats have used up what is reserved; the new reservation.
+    /// True if heartbeats have used up what is reserved. What a record covers needs no reservation.
+    pub(super) fn is_beyond_reserved(&self) -> bool {
+        self.head > self.ceiling && self.head > self.link
+    }
+
+    /// Reserves revisions for heartbeats if that is needed, or free since it comes with a record; the new reservation.
     pub(super) fn reserve(&mut self, has_records: bool) -> Option<Revision> {
-        // What a record covers needs no reservation, but one that comes with it is free.
-        let needed = self.head > self.ceiling && self.head > self.link;
+        let needed = self.is_beyond_reserved();
         let free = has_records && self.ceiling.0 < self.head.0 + RESERVE / 2 && !self.heartbeats.is_empty();
         (needed || free).then(|| {
             self.ceiling = Revision(self.head.0 + RESERVE);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The writer: the one thread that gives out revisions, and writes, syncs, shows and answers them group by group.
+//! The writer: the one thread that writes what was appended, and syncs it, group by group.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc as jobs;
 use std::thread::JoinHandle;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
-use crate::entry::{Entry, Revision};
-use crate::log::{Append, AppendError, Appended, ReadError};
+use crate::entry::Revision;
+use crate::log::{AppendError, ReadError};
 
 use super::directory::Lock;
 use super::journal::{Journal, WriteError};
@@ -17,16 +17,10 @@ use super::keeper::{Image, Job, prune};
 use super::reached::{Reach, Reached};
 use super::record::Record;
 use super::shared::Shared;
-use super::state::{Decision, Fold};
+use super::state::Fold;
 use super::store::{Broken, Store, released};
 use super::trouble::{Trouble, no_room};
 use super::{CLEAN, Durability, History, Options};
-
-/// Appends that one group takes, at most.
-const GROUP: usize = 256;
-
-/// Bytes of objects that one group takes; the append that goes over it still belongs to it.
-const GROUP_BYTES: usize = 1 << 20;
 
 /// Revisions that are kept however much they take.
 const KEPT: u64 = 512;
@@ -37,142 +31,186 @@ const REMADE: u32 = 8;
 /// Revisions between two looks at how much history takes.
 const MEASURED: u64 = 128;
 
-pub(super) type Answer = oneshot::Sender<Result<Appended, AppendError>>;
-
-/// What the writer is asked to do.
+/// Something for the writer to do beside what was appended.
 #[derive(Debug)]
 pub(super) enum Command {
-    Append(Box<Append>, Answer),
     /// Looks whether the directory is still there, and whether there is room again.
     Look(oneshot::Sender<()>),
     /// Forgets history up to a revision.
     Compact(Revision, oneshot::Sender<Result<(), ReadError>>),
-    /// Ends the log, and tells when everything is on the disk and the lock is free.
-    Close(oneshot::Sender<()>),
+    /// Ends the log.
+    Close,
+}
+
+/// What was shown and is not written, as one frame of the journal.
+#[derive(Debug, Default)]
+struct Group {
+    records: Vec<(Record, Vec<u8>)>,
+    /// The last entry.
+    head: Revision,
+    reach: Reach,
+    /// True if it needs a frame: heartbeats within what is reserved do not.
+    has_frame: bool,
+    /// The state behind the group, if a checkpoint is due.
+    image: Option<Image>,
 }
 
 /// Everything that the writer's thread owns.
 #[derive(Debug)]
 pub(super) struct Writer {
-    pub(super) shared: Arc<Shared>,
-    pub(super) fold: Fold,
+    shared: Arc<Shared>,
+    journal: Journal,
+    reached: Reached,
+    store: Store,
+    options: Options,
+    lock: Lock,
+    /// Up to where everything is written.
+    written: Revision,
+    reach: Reach,
+    /// What could not be written so far.
+    group: Group,
+    /// The last checkpoint.
+    checkpoint: Revision,
+    /// When the journals were measured.
+    measured: Revision,
+    /// How often the store was made anew.
+    remade: u32,
+    keeper: jobs::Sender<Job>,
+    keeper_thread: Option<JoinHandle<()>>,
+    /// Whether the keeper works on a job that the writer gave it.
+    keeper_busy: Arc<AtomicBool>,
+}
+
+/// The files of a log that was opened.
+pub(super) struct Files {
     pub(super) journal: Journal,
     pub(super) reached: Reached,
     pub(super) store: Store,
-    pub(super) options: Options,
     pub(super) lock: Lock,
-    /// The last checkpoint, and the one before it.
     pub(super) checkpoint: Revision,
-    /// When the journals were measured.
-    pub(super) measured: Revision,
-    /// How often the store was made anew.
-    pub(super) remade: u32,
-    pub(super) keeper: jobs::Sender<Job>,
-    pub(super) keeper_thread: Option<JoinHandle<()>>,
-    /// Whether the keeper works on a job that the writer gave it.
-    pub(super) keeper_busy: Arc<AtomicBool>,
+}
+
+/// The keeper's thread.
+pub(super) struct Keeper {
+    pub(super) jobs: jobs::Sender<Job>,
+    pub(super) thread: JoinHandle<()>,
+    pub(super) busy: Arc<AtomicBool>,
+}
+
+/// Says that the writer has ended, by a panic, too.
+struct Ended(Arc<Shared>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.end();
+    }
 }
 
 impl Writer {
+    pub(super) fn new(shared: Arc<Shared>, files: Files, options: Options, keeper: Keeper) -> Self {
+        let (written, reach) = {
+            let published = shared.published();
+            (published.fold.head, reach_of(&published.fold))
+        };
+        let Files { journal, reached, store, lock, checkpoint } = files;
+        Self {
+            shared,
+            journal,
+            reached,
+            store,
+            options,
+            lock,
+            written,
+            reach,
+            group: Group::default(),
+            checkpoint,
+            measured: checkpoint,
+            remade: 0,
+            keeper: keeper.jobs,
+            keeper_thread: Some(keeper.thread),
+            keeper_busy: keeper.busy,
+        }
+    }
+
     /// Works until the log is closed or every handle is dropped.
-    pub(super) fn run(mut self, mut commands: mpsc::Receiver<Command>) {
-        let mut closing = None;
-        while closing.is_none()
-            && let Some(first) = commands.blocking_recv()
-        {
-            let (mut group, mut looks, mut compacts) = (Vec::new(), Vec::new(), Vec::new());
-            let mut bytes = 0;
-            let mut next = Some(first);
-            while let Some(command) = next {
+    pub(super) fn run(mut self) {
+        let _ended = Ended(self.shared.clone());
+        let mut is_closing = false;
+        while !is_closing {
+            let commands = self.take();
+            self.attempt();
+            for command in commands {
                 match command {
-                    Command::Append(append, answer) => {
-                        bytes += append.object.parts.iter().map(bytes::Bytes::len).sum::<usize>();
-                        group.push((append, answer));
+                    Command::Look(answer) => {
+                        self.look();
+                        let _ = answer.send(());
                     }
-                    Command::Look(answer) => looks.push(answer),
-                    Command::Compact(to, answer) => compacts.push((to, answer)),
-                    Command::Close(done) => {
-                        closing = Some(done);
-                        break;
-                    }
+                    Command::Compact(to, answer) => self.compact(to, answer),
+                    Command::Close => is_closing = true,
                 }
-                next = if group.len() < GROUP && bytes < GROUP_BYTES { commands.try_recv().ok() } else { None };
-            }
-            self.group(group);
-            for answer in looks {
-                self.look();
-                let _ = answer.send(());
-            }
-            for (to, answer) in compacts {
-                self.compact(to, answer);
             }
             self.maintain();
         }
         self.stop();
-        if let Some(done) = closing {
-            let _ = done.send(());
-        }
-        // Who still waits in the queue finds the log closed.
-        drop(commands);
     }
 
-    /// Judges, writes, shows and answers one group.
-    fn group(&mut self, group: Vec<(Box<Append>, Answer)>) {
-        if group.is_empty() {
-            return;
+    /// Waits for something to do, and takes all of it.
+    fn take(&mut self) -> Vec<Command> {
+        let mut published = self.shared.worked(self.written.max(self.group.head));
+        let published = &mut *published;
+        let commands = std::mem::take(&mut published.work.commands);
+        published.work.is_closing |= commands.iter().any(|command| matches!(command, Command::Close));
+        let fold = &mut published.fold;
+        if fold.head > self.written.max(self.group.head) {
+            let group = &mut self.group;
+            group.records.append(&mut published.work.records);
+            group.has_frame |= !group.records.is_empty() || fold.is_beyond_reserved();
+            fold.reserve(!group.records.is_empty());
+            (group.head, group.reach) = (fold.head, reach_of(fold));
+            let due = self.options.checkpoint_after.max(fold.objects.size() as u64);
+            let is_due = fold.head.0 - self.checkpoint.0 > due && self.shared.trouble().is_none();
+            let is_free = || group.image.is_some() || !self.keeper_busy.swap(true, Ordering::Acquire);
+            group.image = (is_due && is_free()).then(|| Image::of(fold));
         }
-        let obstacle = self.obstacle().map_or_else(|| self.mend(), Err);
-        if let Err(trouble) = obstacle {
-            let refused = self.shared.set(trouble);
-            for (_, answer) in group {
-                let _ = answer.send(Err(refused.clone()));
-            }
-            return;
-        }
-        let mut answers = Vec::with_capacity(group.len());
-        let mut entries: Vec<Arc<Entry>> = Vec::new();
-        let mut records: Vec<(Record, Vec<u8>)> = Vec::new();
-        self.fold.begin();
-        for (append, answer) in group {
-            let decided = self.fold.decide(*append).map(|decision| match decision {
-                Decision::Repeated(revision) => revision,
-                Decision::Entry(entry, record) => {
-                    let revision = entry.revision;
-                    entries.push(entry);
-                    records.extend(record.map(|record| *record));
-                    revision
-                }
-            });
-            answers.push((answer, decided.map(|revision| Appended { revision })));
-        }
-        let written = if entries.is_empty() { Ok(()) } else { self.write(&records) };
-        match written {
-            Ok(()) => {
-                self.fold.keep();
-                self.shared.publish(&self.fold, &entries);
-            }
-            Err(refused) => {
-                // Also what was refused, and what was repeated, was judged by what is not there.
-                self.fold.take_back();
-                for (_, result) in &mut answers {
-                    *result = Err(refused.clone());
-                }
-            }
-        }
-        for (answer, result) in answers {
-            let _ = answer.send(result);
-        }
+        commands
     }
 
-    /// Why nothing can be written.
-    fn obstacle(&self) -> Option<Trouble> {
+    /// Tries to write what was taken.
+    fn attempt(&mut self) {
+        if self.group.head <= self.written {
+            return;
+        }
+        #[cfg(test)]
+        drop(self.shared.gate.lock());
+        let written = self.ends().map_or_else(|| self.mend(), Err).map_err(|trouble| drop(self.shared.set(trouble)));
+        let written = written.and_then(|()| self.write().map_err(drop));
+        self.shared.attempted(written.is_ok().then(|| {
+            let bytes = self.group.records.iter().map(|(_, bytes)| bytes.len()).sum();
+            (self.group.head, self.group.entries(self.written), bytes)
+        }));
+        if written.is_err() {
+            return;
+        }
+        let group = std::mem::take(&mut self.group);
+        (self.written, self.reach) = (group.head, group.reach);
+        let Some(image) = group.image else { return };
+        if !self.rotate() {
+            self.keeper_busy.store(false, Ordering::Release);
+            return;
+        }
+        self.shared.published().fold.raise_floor(self.checkpoint);
+        self.checkpoint = self.written;
+        let _ = self.keeper.send(Job::Checkpoint(image));
+    }
+
+    /// Why nothing can be written any more.
+    fn ends(&self) -> Option<Trouble> {
         let directory = &self.shared.directory;
         let is_removed = || {
             let at = directory.root().display();
             self.journal.is_removed().then(|| Trouble::Gone(format!("the journal in `{at}` was removed")))
         };
-        let failed = || self.shared.failed();
-        failed().or_else(|| directory.gone()).or_else(is_removed).or_else(|| no_room(directory.root()))
+        self.shared.failed().or_else(|| directory.gone()).or_else(is_removed)
     }
 
     /// Makes a store that failed anew.
@@ -195,18 +233,22 @@ impl Writer {
         }
     }
 
-    /// Writes a group; the error is what its appends are answered with.
-    fn write(&mut self, records: &[(Record, Vec<u8>)]) -> Result<(), AppendError> {
-        let reserved = self.fold.reserve(!records.is_empty());
-        if !records.is_empty() || reserved.is_some() {
-            let bytes = records.iter().map(|(_, bytes)| &bytes[..]);
-            if let Err(error) = self.journal.append(bytes, self.fold.ceiling) {
+    /// Writes the group.
+    fn write(&mut self) -> Result<(), AppendError> {
+        #[cfg(test)]
+        if self.shared.full.load(Ordering::Acquire) {
+            return Err(self.shared.set(Trouble::Passing("there is no room".to_owned())));
+        }
+        let group = &self.group;
+        if group.has_frame {
+            let bytes = group.records.iter().map(|(_, bytes)| &bytes[..]);
+            if let Err(error) = self.journal.append(bytes, group.reach.ceiling) {
                 return Err(self.refuse("cannot write the journal", error));
             }
-            self.reached.set(Reach { link: self.fold.link, ceiling: self.fold.ceiling });
+            self.reached.set(group.reach);
         }
-        // What the journal holds is acknowledged: a store that failed is made anew from it.
-        let applied = self.store.apply(records.iter().map(|(record, bytes)| (record, &bytes[..])));
+        // What the journal holds is durable: a store that failed is made anew from it.
+        let applied = self.store.apply(group.records.iter().map(|(record, bytes)| (record, &bytes[..])));
         match applied {
             Ok(()) => self.shared.clear(),
             Err(error) => drop(self.shared.fail_store(&format!("cannot write the store: {error}"))),
@@ -224,10 +266,11 @@ impl Writer {
 
     /// Whether the directory is still there; whether there is room again.
     fn look(&mut self) {
-        if let Err(trouble) = self.obstacle().map_or_else(|| self.mend(), Err) {
+        let no_room = || no_room(self.shared.directory.root());
+        if let Err(trouble) = self.ends().or_else(no_room).map_or_else(|| self.mend(), Err) {
             self.shared.set(trouble);
-        } else if self.shared.trouble().is_some() {
-            match self.journal.append(std::iter::empty(), self.fold.ceiling) {
+        } else if self.shared.trouble().is_some() && self.group.head <= self.written {
+            match self.journal.append(std::iter::empty(), self.reach.ceiling) {
                 Ok(()) => self.shared.clear(),
                 Err(error) => drop(self.refuse("cannot write the journal", error)),
             }
@@ -236,7 +279,11 @@ impl Writer {
 
     /// Has history forgotten. The file that is written on holds the end of it.
     fn compact(&mut self, to: Revision, answer: oneshot::Sender<Result<(), ReadError>>) {
-        if self.shared.failed().is_none() && to >= self.fold.head {
+        if self.group.head > self.written {
+            let _ = answer.send(Err(ReadError::Closed));
+            return;
+        }
+        if self.shared.failed().is_none() && to >= self.written {
             self.rotate();
         }
         // Who waits for the answer of a keeper that has ended learns that the log is closed.
@@ -248,17 +295,7 @@ impl Writer {
         if self.shared.trouble().is_some() {
             return;
         }
-        let head = self.fold.head;
-        let due = self.options.checkpoint_after.max(self.fold.objects.size() as u64);
-        if head.0 - self.checkpoint.0 > due && !self.keeper_busy.swap(true, Ordering::Acquire) {
-            if !self.rotate() {
-                self.keeper_busy.store(false, Ordering::Release);
-                return;
-            }
-            self.fold.raise_floor(self.checkpoint);
-            self.checkpoint = head;
-            let _ = self.keeper.send(Job::Checkpoint(Image::of(&self.fold)));
-        } else if self.journal.is_long(self.options.history) && !self.rotate() {
+        if self.journal.is_long(self.options.history) && !self.rotate() {
             return;
         }
         // Asked first: who is told to wait is not to be measured against the next revisions only.
@@ -272,7 +309,7 @@ impl Writer {
 
     /// Up to where history is to be forgotten, if there is too much of it.
     fn retained(&mut self) -> Option<Revision> {
-        let head = self.fold.head;
+        let head = self.written;
         let base = self.shared.published().base.revision();
         let length = head.0 - base.0;
         match self.options.history {
@@ -292,7 +329,7 @@ impl Writer {
 
     /// Starts another file of the journal; whether that was possible.
     fn rotate(&mut self) -> bool {
-        let rotated = self.journal.rotate(&self.shared.directory, self.fold.head, self.fold.ceiling);
+        let rotated = self.journal.rotate(&self.shared.directory, self.written, self.reach.ceiling);
         rotated.map_err(|error| self.refuse("cannot start a journal", error)).is_ok()
     }
 
@@ -307,6 +344,9 @@ impl Writer {
         if let Some(gone) = self.shared.directory.gone() {
             self.shared.set(gone);
         }
+        if self.group.head > self.written {
+            self.shared.fail("the last entries could not be written");
+        }
         let stopped = if self.shared.failed().is_some() { Ok(()) } else { self.leave() };
         if let Err(error) = stopped {
             self.shared.fail(&error.0);
@@ -314,7 +354,7 @@ impl Writer {
         drop(self.shared.close());
         drop(self.store);
         let directory = &self.shared.directory;
-        let is_empty = self.fold.link <= self.shared.published().base.revision();
+        let is_empty = self.reach.link <= self.shared.published().base.revision();
         if is_empty && self.shared.failed().is_none() && released(directory.store()).is_ok() {
             // All of history is forgotten. sled's file never gets smaller; the next start makes a new one.
             let _ = std::fs::remove_dir_all(directory.store());
@@ -326,23 +366,34 @@ impl Writer {
         let io = |error: std::io::Error| Broken(format!("cannot stop cleanly: {error}"));
         self.mend().map_err(|trouble| Broken(trouble.to_string()))?;
         let directory = &self.shared.directory;
-        let head = self.fold.head;
+        let head = self.written;
         if head > self.checkpoint {
-            self.fold.ceiling = head;
             self.journal.rotate(directory, head, head).map_err(|error| io(error.into()))?;
-            Image::of(&self.fold).write(directory).map_err(io)?;
+            let image = Image::of(&self.shared.published().fold);
+            image.write(directory).map_err(io)?;
             prune(&self.shared, head).map_err(io)?;
         }
         // The last checkpoint has the revisions that heartbeats used.
-        self.reached.set(Reach { link: self.fold.link, ceiling: head });
+        self.reached.set(Reach { link: self.reach.link, ceiling: head });
         // While the store still has what a journal may have lost.
         let healed = super::repair::heal_open(directory, &self.store);
         self.store.flush(directory.durability() == Durability::Durable)?;
-        directory.replace(CLEAN, self.fold.link.to_string().as_bytes()).map_err(io)?;
+        directory.replace(CLEAN, self.reach.link.to_string().as_bytes()).map_err(io)?;
         self.shared.heal(healed.map_err(|error| Broken(error.to_string()))?);
         let rebuilt = self.store.rebuilt();
         let note = |reason: String| format!("the log's store was made again from its journal: {reason}");
         self.shared.heal(rebuilt.into_iter().map(note).collect());
         Ok(())
     }
+}
+
+impl Group {
+    /// Number of its entries, which begin after a revision.
+    fn entries(&self, written: Revision) -> usize {
+        usize::try_from(self.head.0 - written.0).unwrap_or(usize::MAX)
+    }
+}
+
+fn reach_of(fold: &Fold) -> Reach {
+    Reach { link: fold.link, ceiling: fold.ceiling }
 }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use chrono::DateTime;
 use clock::Random;
 use eventlog::sled::{Durability, History, Options, SledLog};
-use eventlog::{Actor, Append, AppendError, EventLog, Expect, Key, Replay, Sections, Verb};
+use eventlog::{Actor, Append, AppendError, EventLog, Expect, Key, Replay, Sections, Verb, append_durably};
 
 /// How often the process is killed.
 const KILLS: u64 = 40;
@@ -62,7 +62,7 @@ async fn write(log: &SledLog, process: u64, number: u64) {
             _ => (Verb::UpdateStatus, false),
         };
         let expect = at.map_or(Expect::Absent, Expect::Revision);
-        let revision = match log.append(append(&name, expect, verb, writer, volatile)).await {
+        let revision = match append_durably(log, append(&name, expect, verb, writer, volatile)).await {
             Ok(done) => done.revision,
             Err(AppendError::Storage(message)) => return say(&format!("failed {message}\n")),
             Err(error) => panic!("{error}"),

@@ -101,6 +101,10 @@ impl<L: Lens> EventLog for View<L> {
         self.log.append(append)
     }
 
+    fn durable(&self, revision: Revision) -> BoxFuture<Result<(), AppendError>> {
+        self.log.durable(revision)
+    }
+
     fn head(&self) -> Revision {
         self.log.head()
     }

@@ -468,7 +468,7 @@ impl ClockService {
     async fn drive(self) {
         let mut shown = None;
         loop {
-            let (decision, gone, granted) = {
+            let (decision, gone, granted, head) = {
                 let mut state = self.0.state();
                 // Not before: a report that has come meanwhile may follow on a write that an earlier head does not have.
                 let (head, wall) = (self.0.log.head(), self.0.wall.now());
@@ -488,10 +488,11 @@ impl ClockService {
                 if state.keeper.dropped().count() != before.len() {
                     self.0.moved.notify_waiters();
                 }
-                (decision, gone, state.keeper.granted())
+                (decision, gone, state.keeper.granted(), head)
             };
-            // Also where time was paused, or went on in another mode: a host that comes back begins there.
-            if shown.is_none_or(|shown| granted > shown) {
+            // Also where time was paused, or went on in another mode: a host that comes back begins there, so that
+            // everything that happened before must be found, too.
+            if shown.is_none_or(|shown| granted > shown) && self.0.log.durable(head).await.is_ok() {
                 shown = Some(granted);
                 if let Some(turn) = self.0.turn.get() {
                     turn(granted);
@@ -604,5 +605,40 @@ impl TimeSource for ClockService {
                 moved.await;
             }
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+    use futures::FutureExt;
+
+    use super::*;
+    use crate::gated_log::{Gate, GatedLog};
+
+    #[tokio::test]
+    async fn time_is_not_shown_to_move_before_what_happened_is_durable() {
+        let (durable, log) = GatedLog::shut();
+        durable.send_replace(Gate::Open);
+        let at = |seconds: i64| DateTime::from_timestamp(1_690_488_000 + seconds, 0).expect("in range");
+        let (tasks, barriers): (_, Barriers) =
+            (Tasks::new(), Arc::new(|| std::future::ready(Some(Told::default())).boxed()));
+        let clock = ClockService::start(at(0), Mode::Stepped, Clock::wall(), log, barriers, &tasks);
+        let dial: Arc<Mutex<Vec<Instant>>> = Arc::default();
+        let shown = dial.clone();
+        clock.show_on(move |now| shown.lock().push(now));
+        clock.advance(at(10), TimeDelta::zero()).await.expect("time moves");
+        assert_eq!(dial.lock().last(), Some(&at(10)));
+
+        durable.send_replace(Gate::Shut);
+        let mut advance = clock.advance(at(20), TimeDelta::zero());
+        for _ in 0..100 {
+            assert!(advance.as_mut().now_or_never().is_none());
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(dial.lock().last(), Some(&at(10)), "a landscape that starts again would begin behind what is lost");
+        durable.send_replace(Gate::Open);
+        advance.await.expect("time moves");
+        assert_eq!(dial.lock().last(), Some(&at(20)));
     }
 }

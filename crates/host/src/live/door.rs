@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use clock::{Clock, Random};
 use generic_apiserver::http::{self, Health};
-use process::Tasks;
 use process::participant::CLOCK_PATH;
 use process::pki::Pair;
+use process::transport::ResponseFuture;
+use process::{Request, Tasks};
 
 use super::base::Core;
+use super::outside;
 use crate::identity::{CertificateAuthenticator, ClusterAuthenticator, OwnAuthorities};
 use crate::place::Place;
 
@@ -51,7 +53,12 @@ impl Door {
         options.lasting =
             Arc::new(|path| path.starts_with(CLOCK_PATH) || path == LOG_WATCH_PATH || path == PAGE_STREAM_PATH);
         options.outside = Arc::new(|path| !matches!(Place::of(path), Place::InCluster(_)));
-        let host = core.host.clone();
-        http::serve(tasks, move |request| host.call(request), options).await
+        let (host, log) = (core.host.clone(), core.log.clone());
+        let answer = move |request: Request| -> ResponseFuture {
+            let (place, log) = (Place::of(request.uri().path()), log.clone());
+            let answer = host.call(request);
+            Box::pin(async move { outside::durable(&log, &place, answer.await).await })
+        };
+        http::serve(tasks, answer, options).await
     }
 }

@@ -10,6 +10,7 @@
 mod base;
 mod components;
 mod door;
+mod outside;
 mod processes;
 mod threads;
 

@@ -108,6 +108,7 @@ fn step(log: &SledLog, draws: &mut Draws, most: u64) {
         for result in futures::future::join_all(waiting).await {
             result.expect("an append that holds");
         }
+        log.durable(log.head()).await.expect("written");
     });
 }
 

@@ -7,7 +7,7 @@ use futures::StreamExt;
 
 use super::*;
 use crate::conformance::{delete, put, update, update_status};
-use crate::log::{Expect, Guard};
+use crate::log::{Expect, Guard, Message, append_durably};
 use crate::{Replay, Sections, Verb, WatchValidator};
 
 pub(super) fn open(directory: &Path) -> SledLog {
@@ -19,7 +19,7 @@ pub(super) fn close(log: SledLog) {
 }
 
 pub(super) async fn done(log: &SledLog, append: Append) -> Revision {
-    log.append(append).await.expect("an append that holds").revision
+    append_durably(log, append).await.expect("an append that holds").revision
 }
 
 pub(super) fn heartbeat(name: &str, at: Revision, status: u64) -> Append {
@@ -550,18 +550,90 @@ fn an_object_is_kept_whole_at_least_every_sixty_fourth_time() {
 }
 
 #[test]
-fn more_appends_than_the_queue_takes_are_refused() {
+fn appends_wait_while_too_much_is_not_durable() {
     let directory = Scratch::new();
-    let log = SledLog::open(&*directory, Options { queue: 1, ..Options::default() }).expect("a new log");
-    // While somebody looks at what is published the writer waits; it has one group at most in its hands.
-    let published = log.0.shared.published();
-    let waiting: Vec<_> = (0..300).map(|number| log.append(put(&format!("{number}"), 1))).collect();
-    drop(published);
-    let results = block_on(futures::future::join_all(waiting));
-    let refused = results.iter().filter(|result| **result == Err(AppendError::Busy)).count();
-    let accepted = results.iter().filter(|result| result.is_ok()).count();
-    assert!(refused >= 300 - 257, "{refused} refused");
-    assert_eq!((accepted + refused, log.head()), (300, Revision(accepted as u64)));
+    let log = SledLog::open(&*directory, Options { unsynced: 8, ..Options::default() }).expect("a new log");
+    let writing = log.0.shared.gate.lock();
+    let mut waiting: Vec<_> = (0..20).map(|number| log.append(put(&format!("{number}"), 1))).collect();
+    assert_eq!(log.head(), Revision(8));
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let ready = waiting.iter_mut().map(|append| append.as_mut().poll(&mut context).is_ready()).filter(|is| *is).count();
+    assert_eq!(ready, 8);
+    drop(writing);
+    for append in waiting.split_off(8) {
+        block_on(append).expect("an append that holds");
+    }
+    assert_eq!(log.head(), Revision(20));
+    close(log);
+}
+
+/// Readers in the process see an entry at once. A copy of the files has what was said to be durable, and not more than
+/// was shown.
+#[test]
+fn entries_are_shown_before_they_are_durable() {
+    let (directory, copied) = (Scratch::new(), Scratch::new());
+    let log = open(&directory);
+    let first = block_on(append_durably(&log, put("a", 1))).expect("written").revision;
+    let mut subscription = log.subscribe(first, None).expect("retained");
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let writing = log.0.shared.gate.lock();
+    let second = block_on(log.append(update("a", first, 2))).expect("an append that holds").revision;
+    let beat = block_on(log.append(heartbeat("a", second, 3))).expect("an append that holds").revision;
+    assert_eq!(log.head(), beat);
+    let state = block_on(log.state_at(second)).expect("the state");
+    assert_eq!(state.iter().map(|(_, at, _)| *at).collect::<Vec<_>>(), [second]);
+    let next = |subscription: &mut Subscription| block_on(subscription.messages.next());
+    assert!(matches!(next(&mut subscription), Some(Message::Entry(entry)) if entry.revision == second));
+    // What leaves the process, and what the store has to answer, waits.
+    let (mut durable, mut read) = (log.durable(second), log.read(Revision(0), second, None));
+    assert!(durable.as_mut().poll(&mut context).is_pending() && read.as_mut().poll(&mut context).is_pending());
+    assert!(log.durable(first).as_mut().poll(&mut context).is_ready());
+    copy(&directory, &copied);
+    drop(writing);
+    block_on(durable).expect("written");
+    assert_eq!(block_on(read).expect("retained").len(), 2);
+    block_on(log.durable(beat)).expect("a heartbeat is as durable as it will be");
+    close(log);
+    let log = open(&copied);
+    assert_eq!(block_on(log.read(Revision(0), log.head(), None)).expect("retained").len(), 1);
+    close(log);
+}
+
+/// A heartbeat behind what is durable is durable at once, and wakes no thread.
+#[test]
+fn heartbeats_within_what_is_reserved_need_no_write() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    let first = block_on(append_durably(&log, put("a", 1))).expect("written").revision;
+    let beat = block_on(append_durably(&log, heartbeat("a", first, 2))).expect("reserved").revision;
+    let writing = log.0.shared.gate.lock();
+    let beat = block_on(append_durably(&log, heartbeat("a", beat, 3))).expect("no write").revision;
+    drop(writing);
+    assert_eq!(beat, Revision(3));
+    close(log);
+}
+
+/// What could not be written is written when it is possible again, once and in order.
+#[test]
+fn entries_that_could_not_be_written_are_written_later() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    let first = block_on(append_durably(&log, put("a", 1))).expect("written").revision;
+    log.0.shared.full.store(true, std::sync::atomic::Ordering::Release);
+    let second = block_on(log.append(update("a", first, 2))).expect("an append that holds").revision;
+    let refused = block_on(log.durable(second)).expect_err("there is no room");
+    assert!(matches!(&refused, AppendError::Storage(text) if text.contains("no room")), "{refused}");
+    assert!(matches!(log.trouble(), Some(Trouble::Passing(_))), "{:?}", log.trouble());
+    let again = block_on(log.append(update("a", second, 3))).expect_err("there is no room");
+    assert!(matches!(&again, AppendError::Storage(_)), "{again}");
+    assert_eq!(log.head(), second);
+    log.0.shared.full.store(false, std::sync::atomic::Ordering::Release);
+    let third = block_on(append_durably(&log, update("a", second, 3))).expect("written").revision;
+    assert_eq!(log.trouble(), None);
+    close(log);
+    let log = open(&directory);
+    let entries = block_on(log.read(Revision(0), log.head(), None)).expect("retained");
+    assert_eq!(entries.iter().map(|entry| entry.revision).collect::<Vec<_>>(), [first, second, third]);
     close(log);
 }
 

@@ -22,7 +22,7 @@ use std::process::{Command, Stdio};
 
 use clock::Random;
 use eventlog::sled::{Durability, Options, SledLog};
-use eventlog::{EventLog, Expect, Replay, Revision, Verb};
+use eventlog::{EventLog, Expect, Replay, Revision, Verb, append_durably};
 
 use crate::kill::{append, copy, object};
 use disk::{Cut, Disk};
@@ -85,7 +85,7 @@ async fn write(log: &SledLog, writer: u64, writes: u64, mut acknowledge: impl Fn
         };
         let expect = at.map_or(Expect::Absent, Expect::Revision);
         for _ in 0..3 {
-            match log.append(append(&name, expect, verb, (writer, number), volatile)).await {
+            match append_durably(log, append(&name, expect, verb, (writer, number), volatile)).await {
                 Ok(done) if volatile => {
                     acknowledge(done.revision.0, (0, 0));
                     break;

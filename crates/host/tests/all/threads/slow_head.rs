@@ -17,6 +17,10 @@ impl EventLog for SlowHead {
         self.0.append(append)
     }
 
+    fn durable(&self, revision: Revision) -> BoxFuture<Result<(), AppendError>> {
+        self.0.durable(revision)
+    }
+
     fn head(&self) -> Revision {
         let head = self.0.head();
         (0..TURNS).for_each(|_| std::thread::yield_now());
