@@ -1,8 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Warnings that the API server adds to its answer.
+//! Warnings that gardener-apiserver, and gardener-operator's webhook for Gardens, add to their answers.
+//!
+//! | object | since | fields |
+//! | --- | --- | --- |
+//! | Shoot | - | those of the table below |
+//! | SecretBinding | 1.127 | the object itself |
+//! | Garden | 1.136 | those of kube-apiserver |
+//! | ManagedSeedSet | 1.136 | those of kube-apiserver in the template of its Shoots |
+//! | ManagedSeedSet | 1.139 | and those of its DNS providers |
+//!
+//! ManagedSeeds and Gardenlets are not warned of upstream.
 
 use api::constants::{annotation, operation};
-use api::core::{KubeAPIServerConfig, Shoot};
+use api::core::{DNS, KubeAPIServerConfig, Shoot, WatchCacheSizes};
+use api::operator::Garden;
+use api::seedmanagement::ManagedSeedSet;
 use apimachinery::meta::{Duration, Time};
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -19,6 +31,7 @@ struct Case<'a> {
     shoot: &'a Shoot,
     old: Option<&'a Shoot>,
     kubernetes: Option<Version>,
+    release: Release,
 }
 
 /// Warnings of some releases.
@@ -76,8 +89,8 @@ const ROWS: &[Row] = &[
              use the spec.kubernetes.clusterAutoscaler.maxScaleDownParallelism field.",
         )
     }),
-    Row(Releases::until(121), |case| tell(case.anonymous() == Some(true), ANONYMOUS)),
-    Row(Releases::between(121, 136), |case| tell(case.anonymous().is_some(), ANONYMOUS)),
+    Row(Releases::until(121), |case| tell(case.anonymous() == Some(true), &anonymous(SERVER))),
+    Row(Releases::between(121, 136), |case| tell(case.anonymous().is_some(), &anonymous(SERVER))),
     Row(Releases::since(124), |case| {
         let is_named = case.shoot.spec.cloud_profile_name.as_deref().is_some_and(|name| !name.is_empty());
         tell(
@@ -111,23 +124,73 @@ const ROWS: &[Row] = &[
              https://github.com/gardener/gardener/blob/master/docs/usage/shoot-operations/secretbinding-to-credentialsbinding-migration.md",
         )
     }),
-    Row(Releases::since(136), |case| tell(case.anonymous().is_some(), ANONYMOUS)),
-    Row(Releases::since(136), |case| {
-        let sizes = case.server().and_then(|server| server.watch_cache_sizes.as_ref());
-        tell(
-            sizes.is_some_and(|sizes| sizes.default.is_some()),
-            "you are setting the spec.kubernetes.kubeAPIServer.watchCacheSizes.default field. The field has been deprecated \
-             and is forbidden to be set starting from Kubernetes 1.35. The cache size is automatically sized by the \
-             kube-apiserver.",
-        )
+    Row(SERVERS, |case| {
+        case.server().map_or_else(Vec::new, |server| Server::of(server).warnings(SERVER, case.release))
     }),
-    Row(Releases::between(136, 143), event_ttl),
-    Row(Releases::since(139), dns_secrets),
+    Row(DNS_SECRETS, |case| dns_secrets(case.shoot.spec.dns.as_ref(), "spec.dns")),
 ];
 
-const ANONYMOUS: &str = "you are setting the spec.kubernetes.kubeAPIServer.enableAnonymousAuthentication field. The field is \
-    deprecated. Using Kubernetes v1.32 and above, please use anonymous authentication configuration. See: \
-    https://kubernetes.io/docs/reference/access-authn-authz/authentication/#anonymous-authenticator-configuration";
+/// Releases with warnings about SecretBindings.
+const SECRET_BINDINGS: Releases = Releases::since(127);
+/// Releases with warnings about the settings of any kube-apiserver.
+const SERVERS: Releases = Releases::since(136);
+/// Releases with warnings about the time to live of Events.
+const EVENT_TTL: Releases = Releases::between(136, 143);
+/// Releases with warnings about Secrets of DNS providers.
+const DNS_SECRETS: Releases = Releases::since(139);
+
+/// Path of the settings of kube-apiserver in a Shoot.
+const SERVER: &str = "spec.kubernetes.kubeAPIServer";
+
+fn anonymous(path: &str) -> String {
+    format!(
+        "you are setting the {path}.enableAnonymousAuthentication field. The field is deprecated. Using Kubernetes v1.32 and \
+         above, please use anonymous authentication configuration. See: \
+         https://kubernetes.io/docs/reference/access-authn-authz/authentication/#anonymous-authenticator-configuration"
+    )
+}
+
+/// Settings of a kube-apiserver that are warned of.
+struct Server<'a> {
+    anonymous: Option<bool>,
+    sizes: Option<&'a WatchCacheSizes>,
+    event_ttl: Option<Duration>,
+}
+
+impl<'a> Server<'a> {
+    fn of(server: &'a KubeAPIServerConfig) -> Self {
+        Self {
+            anonymous: server.enable_anonymous_authentication,
+            sizes: server.watch_cache_sizes.as_ref(),
+            event_ttl: server.event_ttl,
+        }
+    }
+
+    /// Warnings of a release about the settings below a path.
+    ///
+    /// Source: pkg/api/core/shoot/warnings.go (`GetKubeAPIServerWarnings`) @ v1.136.0 to v1.149.0.
+    fn warnings(&self, path: &str, release: Release) -> Vec<String> {
+        if !SERVERS.contain(release) {
+            return Vec::new();
+        }
+        let mut warnings = tell(self.anonymous.is_some(), &anonymous(path));
+        if self.sizes.is_some_and(|sizes| sizes.default.is_some()) {
+            warnings.push(format!(
+                "you are setting the {path}.watchCacheSizes.default field. The field has been deprecated and is forbidden to be \
+                 set starting from Kubernetes 1.35. The cache size is automatically sized by the kube-apiserver."
+            ));
+        }
+        let ttl = self.event_ttl.filter(|ttl| ttl.to_chrono() > TimeDelta::hours(24));
+        if let Some(ttl) = ttl.filter(|_| EVENT_TTL.contain(release)) {
+            warnings.push(format!(
+                "you are setting the {path}.eventTTL field to an invalid value. Invalid value: '{ttl}', valid values: [0, 24h]. \
+                 Invalid values for existing resources will be no longer allowed in Gardener v1.142.0. See: \
+                 https://github.com/gardener/gardener/issues/13825"
+            ));
+        }
+        warnings
+    }
+}
 
 impl Case<'_> {
     fn server(&self) -> Option<&KubeAPIServerConfig> {
@@ -183,26 +246,54 @@ fn ipvs(case: &Case<'_>) -> Vec<String> {
     tell(is_new, &format!("you have switched to IPVS mode for kube-proxy. {ADVICE}"))
 }
 
-fn event_ttl(case: &Case<'_>) -> Vec<String> {
-    let ttl = case.server().and_then(|server| server.event_ttl);
-    let Some(ttl) = ttl.filter(|ttl| ttl.to_chrono() > TimeDelta::hours(24)) else { return Vec::new() };
-    vec![format!(
-        "you are setting the spec.kubernetes.kubeAPIServer.eventTTL field to an invalid value. Invalid value: '{ttl}', valid \
-         values: [0, 24h]. Invalid values for existing resources will be no longer allowed in Gardener v1.142.0. See: \
-         https://github.com/gardener/gardener/issues/13825"
-    )]
-}
-
-fn dns_secrets(case: &Case<'_>) -> Vec<String> {
-    let providers = case.shoot.spec.dns.iter().flat_map(|dns| &dns.providers).enumerate();
+fn dns_secrets(dns: Option<&DNS>, path: &str) -> Vec<String> {
+    let providers = dns.into_iter().flat_map(|dns| &dns.providers).enumerate();
     let named = providers.filter(|(_, provider)| provider.secret_name.is_some());
     let text = |(index, _)| {
         format!(
-            "you are setting the spec.dns.providers[{index}].secretName field. The field is deprecated and is forbidden to be \
-             set starting from Kubernetes 1.35. Use spec.dns.providers[{index}].credentialsRef instead."
+            "you are setting the {path}.providers[{index}].secretName field. The field is deprecated and is forbidden to be set \
+             starting from Kubernetes 1.35. Use {path}.providers[{index}].credentialsRef instead."
         )
     };
     named.map(text).collect()
+}
+
+/// Warnings of a release for a new or changed SecretBinding, whatever it says.
+///
+/// Source: pkg/apiserver/registry/core/secretbinding/strategy.go @ v1.127.0 to v1.149.0.
+pub fn secret_binding(release: Release) -> Vec<String> {
+    tell(
+        SECRET_BINDINGS.contain(release),
+        "SecretBinding is deprecated in favour of CredentialsBinding. For migration instructions, see: \
+         https://github.com/gardener/gardener/blob/master/docs/usage/shoot-operations/secretbinding-to-credentialsbinding-migration.md",
+    )
+}
+
+/// Warnings of a release of gardener-operator for a new or changed Garden.
+///
+/// Source: pkg/operator/webhook/validation/garden/warnings.go @ v1.136.0 to v1.149.0.
+pub fn garden(garden: &Garden, release: Release) -> Vec<String> {
+    let Some(server) = &garden.spec.virtual_cluster.kubernetes.kube_api_server else { return Vec::new() };
+    let server = Server {
+        anonymous: server.enable_anonymous_authentication,
+        sizes: server.watch_cache_sizes.as_ref(),
+        event_ttl: server.event_ttl,
+    };
+    server.warnings("spec.virtualCluster.kubernetes.kubeAPIServer", release)
+}
+
+/// Warnings of a release of gardener-apiserver for a new or changed ManagedSeedSet.
+///
+/// Source: pkg/api/seedmanagement/managedseedset/warnings.go @ v1.136.0 to v1.149.0.
+pub fn managed_seed_set(set: &ManagedSeedSet, release: Release) -> Vec<String> {
+    let spec = &set.spec.shoot_template.spec;
+    let server = spec.kubernetes.kube_api_server.as_ref().map(Server::of);
+    let path = "spec.shootTemplate.spec.kubernetes.kubeAPIServer";
+    let mut warnings = server.map_or_else(Vec::new, |server| server.warnings(path, release));
+    if DNS_SECRETS.contain(release) {
+        warnings.extend(dns_secrets(spec.dns.as_ref(), "spec.shootTemplate.spec.dns"));
+    }
+    warnings
 }
 
 /// Warnings of a release for a new (`old` is absent) or changed Shoot; credentials are looked at on changes only.
@@ -219,7 +310,7 @@ pub fn shoot(
         incomplete_rotations(&mut warnings, shoot, rotation_interval / 3, now);
     }
     let kubernetes = Version::parse(&shoot.spec.kubernetes.version).ok();
-    let case = Case { shoot, old, kubernetes };
+    let case = Case { shoot, old, kubernetes, release };
     warnings
         .extend(ROWS.iter().filter(|Row(releases, _)| releases.contain(release)).flat_map(|Row(_, tell)| tell(&case)));
     warnings
@@ -459,6 +550,74 @@ mod tests {
             for (found, expected) in found.iter().zip(*expected) {
                 assert!(found.contains(expected), "{release} {found}");
             }
+        }
+    }
+
+    /// Releases and the fields that they warn of, in their order, of the settings of a kube-apiserver and of DNS providers; below
+    /// a Shoot, the template of a ManagedSeedSet, a Garden.
+    const OF_SERVERS: &[(u16, &[&str], &[&str])] = &[
+        (135, &[], &[]),
+        (136, &["enableAnonymousAuthentication", "watchCacheSizes.default", "eventTTL"], &[]),
+        (138, &["enableAnonymousAuthentication", "watchCacheSizes.default", "eventTTL"], &[]),
+        (139, &["enableAnonymousAuthentication", "watchCacheSizes.default", "eventTTL"], &["providers[1].secretName"]),
+        (142, &["enableAnonymousAuthentication", "watchCacheSizes.default", "eventTTL"], &["providers[1].secretName"]),
+        (143, &["enableAnonymousAuthentication", "watchCacheSizes.default"], &["providers[1].secretName"]),
+        (149, &["enableAnonymousAuthentication", "watchCacheSizes.default"], &["providers[1].secretName"]),
+    ];
+
+    #[test]
+    fn gardens_and_managed_seed_sets_are_warned_of_since_136() {
+        let server = serde_json::json!({
+            "enableAnonymousAuthentication": false, "watchCacheSizes": { "default": 1 }, "eventTTL": "25h",
+        });
+        let garden: Garden = serde_json::from_value(serde_json::json!({
+            "spec": { "virtualCluster": { "kubernetes": { "kubeAPIServer": server } } },
+        }))
+        .expect("a Garden");
+        let spec = serde_json::json!({
+            "kubernetes": { "version": "1.33.0", "kubeAPIServer": server, "kubeProxy": { "enabled": true, "mode": "IPVS" } },
+            "dns": { "providers": [{ "type": "a" }, { "type": "b", "secretName": "s" }] },
+            "addons": {},
+        });
+        let set: ManagedSeedSet =
+            serde_json::from_value(serde_json::json!({ "spec": { "shootTemplate": { "spec": spec } } }))
+                .expect("a ManagedSeedSet");
+        for (release, of_server, of_dns) in OF_SERVERS {
+            let expected = |server: &str, dns: &str| -> Vec<String> {
+                let of_server = of_server.iter().map(|field| format!("you are setting the {server}.{field} field"));
+                let of_dns = of_dns.iter().map(|field| format!("you are setting the {dns}.{field} field"));
+                of_server.chain(of_dns).collect()
+            };
+            let found = |warnings: Vec<String>| -> Vec<String> {
+                warnings.iter().map(|text| text[..text.find(" field").map_or(0, |at| at + 6)].to_owned()).collect()
+            };
+            let server = "spec.virtualCluster.kubernetes.kubeAPIServer";
+            let of_garden = expected(server, "").into_iter().filter(|text| !text.contains("secretName"));
+            assert_eq!(found(super::garden(&garden, Release(*release))), of_garden.collect::<Vec<_>>(), "{release}");
+            let server = "spec.shootTemplate.spec.kubernetes.kubeAPIServer";
+            let of_set = expected(server, "spec.shootTemplate.spec.dns");
+            assert_eq!(found(super::managed_seed_set(&set, Release(*release))), of_set, "{release}");
+        }
+        let empty = (Garden::default(), ManagedSeedSet::default());
+        assert_eq!(super::garden(&empty.0, Release(149)), [""; 0]);
+        assert_eq!(super::managed_seed_set(&empty.1, Release(149)), [""; 0]);
+        assert_eq!(
+            super::garden(&garden, Release(140))[2],
+            "you are setting the spec.virtualCluster.kubernetes.kubeAPIServer.eventTTL field to an invalid value. Invalid value: \
+             '25h0m0s', valid values: [0, 24h]. Invalid values for existing resources will be no longer allowed in Gardener \
+             v1.142.0. See: https://github.com/gardener/gardener/issues/13825"
+        );
+    }
+
+    #[test]
+    fn secret_bindings_are_warned_of_since_127() {
+        for (release, count) in [(120, 0), (126, 0), (127, 1), (149, 1)] {
+            let found = super::secret_binding(Release(release));
+            assert_eq!(found.len(), count, "{release}");
+            assert!(
+                found.iter().all(|text| text.starts_with("SecretBinding is deprecated in favour of ")),
+                "{found:?}"
+            );
         }
     }
 
