@@ -4,14 +4,18 @@
 //! Each line names the object and the field that it was read from. Nothing is stored anywhere but in these objects: the
 //! lines about the next maintenance come from the same functions as the controller's.
 //!
-//! **Tour.** [`nodes`] what drains and updates in place wait for; [`pending`] changes of the spec that are not rolled out.
+//! **Tour.** [`nodes`] what drains and updates in place wait for; [`preserved`] failed machines that are kept; [`pending`] changes
+//! of the spec that are not rolled out.
 
 pub mod nodes;
 mod pending;
+mod preserved;
+
+use std::collections::BTreeMap;
 
 use api::cluster;
-use api::constants::{annotation, operation};
-use api::core::{PendingWorkersRollout, Shoot};
+use api::constants::{annotation, label, operation};
+use api::core::{PendingWorkersRollout, Shoot, Worker};
 use api::machine::{Machine, MachineDeployment};
 use apimachinery::meta::ObjectMeta;
 use chrono::{DateTime, Utc};
@@ -165,7 +169,16 @@ async fn machines(
     let all = ListOptions::default();
     let deployments = Api::<MachineDeployment>::namespaced(context, &cluster, &namespace).list(&all).await;
     let (deployments, _) = deployments?;
-    let is_of = |name: &str| pool.is_none_or(|pool| name.starts_with(&format!("{namespace}-{pool}-")));
+    let pool_of = |deployment: &MachineDeployment| {
+        let name = deployment.metadata.label(label::WORKER_POOL)?;
+        shoot.spec.provider.workers.iter().enumerate().find(|(_, worker)| worker.name == name)
+    };
+    // The label of a Machine names its MachineDeployment: names of pools may begin alike.
+    let pools: BTreeMap<&str, (usize, &Worker)> = deployments
+        .iter()
+        .filter_map(|deployment| Some((deployment.metadata.name.as_str(), pool_of(deployment)?)))
+        .collect();
+    let is_of = |name: &str| pool.is_none_or(|pool| pools.get(name).is_some_and(|(_, worker)| worker.name == pool));
     for deployment in deployments.iter().filter(|deployment| is_of(&deployment.metadata.name)) {
         let (wanted, status) = (deployment.spec.replicas, &deployment.status);
         let is_done = status.updated_replicas == wanted && status.replicas == wanted && status.ready_replicas == wanted;
@@ -186,7 +199,8 @@ async fn machines(
     } else {
         None
     };
-    for machine in machines.iter().filter(|machine| is_of(&machine.metadata.name)) {
+    let deployment_of = |machine: &Machine| machine.metadata.label("name").unwrap_or_default().to_owned();
+    for machine in machines.iter().filter(|machine| is_of(&deployment_of(machine))) {
         let status = &machine.status;
         let phase = &status.current_status.phase;
         let last = &status.last_operation;
@@ -200,6 +214,11 @@ async fn machines(
             )));
         }
         lines.extend(nodes.iter().flat_map(|nodes| nodes.lines(machine)).map(Line::deeper));
+        if let Some(nodes) = nodes.as_ref().filter(|_| is_on_its_way(&machine)) {
+            let pool = pools.get(deployment_of(machine).as_str()).copied();
+            let preserved = preserved::lines(machine, nodes.node(machine), pool, now);
+            lines.extend(preserved.into_iter().map(Line::deeper));
+        }
     }
     Ok(())
 }
