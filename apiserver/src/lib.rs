@@ -25,7 +25,7 @@ use api::constants::{annotation, user};
 use api::core::*;
 use api::core_v1;
 use api::security::CredentialsBinding;
-use api::seedmanagement::{Gardenlet, ManagedSeed};
+use api::seedmanagement::{Gardenlet, ManagedSeed, ManagedSeedSet};
 use authorizer::{Defaults, Mode, Rbac};
 use chrono::TimeDelta;
 use clock::Random;
@@ -145,10 +145,16 @@ pub fn register(builder: Builder, options: &Options, random: Random, authorizer:
         )
         .resource::<Seed>(catalogue::of::<Seed>(), strategy::seed(options.version.served_release()))
         .resource::<Project>(catalogue::of::<Project>(), strategy::project())
-        .resource::<SecretBinding>(catalogue::of::<SecretBinding>(), strategy::secret_binding())
+        .resource::<SecretBinding>(
+            catalogue::of::<SecretBinding>(),
+            strategy::secret_binding(options.version.served_release()),
+        )
         .resource::<CredentialsBinding>(catalogue::of::<CredentialsBinding>(), strategy::credentials_binding())
         .resource::<Quota>(catalogue::of::<Quota>(), strategy::quota())
-        .resource::<ExposureClass>(catalogue::of::<ExposureClass>(), strategy::exposure_class())
+        .resource::<ExposureClass>(
+            catalogue::of::<ExposureClass>(),
+            strategy::exposure_class(options.version.served_release()),
+        )
         .resource::<InternalSecret>(catalogue::of::<InternalSecret>(), strategy::internal_secret())
         .resource::<ShootState>(catalogue::of::<ShootState>(), strategy::shoot_state())
         .resource::<BackupBucket>(
@@ -165,6 +171,10 @@ pub fn register(builder: Builder, options: &Options, random: Random, authorizer:
             strategy::controller_deployment(),
         )
         .resource::<Gardenlet>(catalogue::of::<Gardenlet>(), strategy::gardenlet(options.version.served_release()))
+        .resource::<ManagedSeedSet>(
+            catalogue::of::<ManagedSeedSet>(),
+            strategy::managed_seed_set(options.version.served_release()),
+        )
         .resource::<ManagedSeed>(
             catalogue::of::<ManagedSeed>(),
             strategy::managed_seed(options.version.served_release()),

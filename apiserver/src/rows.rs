@@ -2,7 +2,7 @@
 //! Kinds that are served or read here without rules of their own.
 
 use api::kubernetes::{coordination, core as kubernetes};
-use api::{catalogue, operations, security, seedmanagement, settings};
+use api::{catalogue, operations, security, settings};
 use apimachinery::{DynamicObject, Resource};
 use generic_apiserver::views::Renamed;
 use generic_apiserver::{Builder, Generic, webhooks};
@@ -26,7 +26,6 @@ fn plain<K: Resource>(builder: Builder) -> Builder {
 pub(crate) fn others(builder: Builder) -> Builder {
     let builder = plain::<operations::Bastion>(builder);
     let builder = plain::<security::WorkloadIdentity>(builder);
-    let builder = plain::<seedmanagement::ManagedSeedSet>(builder);
     let builder = plain::<settings::OpenIDConnectPreset>(builder);
     plain::<settings::ClusterOpenIDConnectPreset>(builder)
 }

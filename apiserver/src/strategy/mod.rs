@@ -12,13 +12,13 @@ pub use self::shoot::ShootStrategy;
 use api::core::*;
 use api::core_v1;
 use api::security::CredentialsBinding;
-use api::seedmanagement::{Gardenlet, ManagedSeed};
+use api::seedmanagement::{Gardenlet, ManagedSeed, ManagedSeedSet};
 use apimachinery::release::{Release, Releases};
 use domain::validation::{
     bindings, extensibility, gardenlet as gardenlets, gardenlet_configuration as configuration, objects,
     project as projects, seed as seeds,
 };
-use domain::{defaulting, generation};
+use domain::{defaulting, generation, warnings};
 use generic_apiserver::registry::Generation;
 
 /// Releases in which a Seed's backup has both references to its credentials.
@@ -66,9 +66,10 @@ pub fn project() -> Rules<Project> {
 }
 
 /// Strategy of SecretBindings.
-pub fn secret_binding() -> Rules<SecretBinding> {
+pub fn secret_binding(release: Release) -> Rules<SecretBinding> {
     Rules::new(bindings::secret_binding, bindings::secret_binding_update)
         .default(defaulting::secret_binding)
+        .warnings(move |_, _| warnings::secret_binding(release))
         .generation(Generation::None)
         .unconditional()
 }
@@ -86,8 +87,9 @@ pub fn quota() -> Rules<Quota> {
 }
 
 /// Strategy of ExposureClasses.
-pub fn exposure_class() -> Rules<ExposureClass> {
-    Rules::new(bindings::exposure_class, bindings::exposure_class_update).generation(Generation::None)
+pub fn exposure_class(release: Release) -> Rules<ExposureClass> {
+    let create = move |class: &ExposureClass| bindings::exposure_class(class, release);
+    Rules::new(create, bindings::exposure_class_update).generation(Generation::None)
 }
 
 /// Strategy of InternalSecrets.
@@ -157,6 +159,11 @@ pub fn managed_seed(release: Release) -> Rules<ManagedSeed> {
         })
         .canonicalize(move |seed| gardenlets::canonicalize_managed_seed(seed, release))
         .raises(generation::managed_seed_update)
+}
+
+/// Strategy of ManagedSeedSets, which nothing here judges yet.
+pub fn managed_seed_set(release: Release) -> Rules<ManagedSeedSet> {
+    Rules::new(|_| Vec::new(), |_, _| Vec::new()).warnings(move |set, _| warnings::managed_seed_set(set, release))
 }
 
 /// Strategy of ControllerInstallations.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Gardenlets and ManagedSeeds, with the configurations that they carry.
 
+use apiserver::Options;
+use domain::skew::GardenerVersion;
 use serde_json::{Value, json};
 
 use crate::support::{Garden, run};
@@ -71,5 +73,43 @@ fn unknown_fields_of_a_configuration_are_warned_of_and_dropped() {
         assert_eq!(warnings, [r#""unknown field \"spec.config.controllers.shoot.syncperiod\"""#]);
         let stored = garden.get(&format!("{GARDENLETS}/a")).await;
         assert_eq!(stored["spec"]["config"]["controllers"]["shoot"], json!({}));
+    });
+}
+
+/// A ManagedSeedSet with settings of kube-apiserver and of DNS in the template of its Shoots.
+#[test]
+fn managed_seed_sets_are_warned_of() {
+    run(async {
+        let sets = "/apis/seedmanagement.gardener.cloud/v1alpha1/namespaces/garden/managedseedsets";
+        for (minor, expected) in [
+            (135, &[][..]),
+            (136, &["kubernetes.kubeAPIServer.enableAnonymousAuthentication"][..]),
+            (139, &["kubernetes.kubeAPIServer.enableAnonymousAuthentication", "dns.providers[0].secretName"][..]),
+        ] {
+            let version = GardenerVersion::release(1, minor, 0);
+            let garden = Garden::new(&Options { version, ..Options::default() });
+            garden.apply(include_str!("manifests/garden.yaml")).await;
+            let set = json!({
+                "apiVersion": "seedmanagement.gardener.cloud/v1alpha1", "kind": "ManagedSeedSet",
+                "metadata": {"name": "a", "namespace": "garden"},
+                "spec": {
+                    "selector": {}, "template": {"spec": {"gardenlet": {}}},
+                    "shootTemplate": {"spec": {
+                        "region": "r",
+                        "kubernetes": {"version": "1.33.0", "kubeAPIServer": {"enableAnonymousAuthentication": false}},
+                        "dns": {"providers": [{"secretName": "s"}]},
+                    }},
+                },
+            });
+            let told = |warnings: Vec<String>| {
+                let fields = warnings.iter().filter_map(|text| Some(text.split_once("spec.shootTemplate.spec.")?.1));
+                fields.filter_map(|text| Some(text.split_once(" field")?.0.to_owned())).collect::<Vec<_>>()
+            };
+            assert_eq!(told(garden.warnings("POST", sets, JSON, &set).await), expected, "1.{minor}");
+            let patch = json!({"spec": {"replicas": 2}});
+            let path = format!("{sets}/a");
+            let again = garden.warnings("PATCH", &path, "application/merge-patch+json", &patch).await;
+            assert_eq!(told(again), expected, "1.{minor}: an update warns, too");
+        }
     });
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Gardens and operator Extensions: what upstream's webhooks of gardener-operator refuse, refused by the host, so that it
-//! holds without an operator that runs, too.
+//! Gardens and operator Extensions: refusals and warnings of gardener-operator's webhooks, given by the host so that they hold
+//! also while no operator runs.
 //!
-//! The rules are [`domain::validation::garden`]'s.
+//! The rules are those of [`domain::validation::garden`] and [`domain::warnings`].
 
 use api::constants::annotation;
 use api::operator::{Extension, Garden, GardenStatus};
 use apimachinery::field::FieldError;
 use apimachinery::{GroupResource, Resource, Status};
 use domain::validation::garden;
+use domain::warnings;
 use generic_apiserver::admission::{Attributes, Operation, Plugin, Reads};
 use generic_apiserver::registry::Generation;
 use generic_apiserver::{RequestContext, Strategy};
@@ -35,6 +36,13 @@ impl Strategy<Garden> for GardenStrategy {
             return Vec::new();
         }
         garden::garden_update(object, old, &self.0)
+    }
+
+    fn warnings(&self, object: &Garden, _: Option<&Garden>, request: &RequestContext) -> Vec<String> {
+        if !request.subresource.is_empty() {
+            return Vec::new();
+        }
+        warnings::garden(object, self.0.release(object))
     }
 
     fn generation(&self) -> Generation {

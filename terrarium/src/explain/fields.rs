@@ -18,7 +18,7 @@ const STRATEGY: &str = "update strategy of a worker pool";
 const IMAGES: &str = "update strategy of a machine image";
 const GATE: &str = "feature gate";
 const NOTE: &str = "note about versions, never a refusal";
-const COMPONENT: &str = "component";
+pub(super) const COMPONENT: &str = "component";
 const OWNER: &str = "by the Shoot's owner";
 const OPERATOR: &str = "by the operator, in the CloudProfile";
 const NOTED: &str =
@@ -111,8 +111,9 @@ pub(super) const FIELDS: &[Word] = &[
     word(&["gardener-controller-manager"], COMPONENT, "maintenance, hibernation schedules, quotas, Projects and Seeds", "in cluster runtime", "`terrarium log --actor gardener-controller-manager`"),
     word(&["gardener-scheduler"], COMPONENT, "gives each Shoot its Seed", "in cluster runtime", "`terrarium log --actor gardener-scheduler`"),
     word(&["gardener-admission-controller"], COMPONENT, "checks requests for the garden by webhook", "in cluster runtime", "`terrarium logs gardener-admission-controller`"),
-    word(&["gardener-operator"], COMPONENT, "runs the garden's components", "not in this landscape yet", "nothing"),
+    word(&["gardener-operator"], COMPONENT, "rolls out the control plane that the Garden describes, in its own version, and raises the Gardenlets that follow it", "in cluster runtime, except with `up --operator=false`", "`terrarium log --actor gardener-operator`"),
     word(&["gardenlet"], COMPONENT, "creates, reconciles and judges the Shoots of its Seed", "in cluster seed/NAME", "`terrarium logs gardenlet`"),
+    word(&["gardener-extension-provider-local"], COMPONENT, "the extension of provider local: gives a Shoot its infrastructure, machines and DNS records", "in cluster seed/NAME", "`terrarium logs gardener-extension-provider-local`"),
     word(&["machine-controller-manager"], COMPONENT, "makes machines, and replaces or updates them", "in a Shoot's control plane on the Seed", "`terrarium get machinedeployments,machines --cluster seed/NAME -n shoot--PROJECT--NAME`"),
     word(&["kube-controller-manager"], COMPONENT, "the controllers of Kubernetes", "in a Shoot's control plane on the Seed, and in every cluster of the landscape", "maintenance restarts a Shoot's: restartControlPlanePods"),
     word(&["CoreDNS"], COMPONENT, "DNS in a Shoot's cluster", "in kube-system of the Shoot's cluster", "maintenance restarts it where restartCoreAddons is wanted"),

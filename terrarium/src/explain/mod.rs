@@ -13,7 +13,8 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::output::{Form, Output};
-use fields::FIELDS;
+use fields::{COMPONENT, FIELDS};
+use ops::names::components::is_meant;
 use ops::spelling::distance;
 use ops::words::{WORDS, Word};
 use releases::RELEASES;
@@ -84,8 +85,8 @@ fn words() -> impl Iterator<Item = &'static Word> {
     WORDS.iter().chain(FIELDS).chain(RELEASES)
 }
 
-/// The words with a name, whatever its case; a field is named by the end of its path, too, and by a path that ends with its
-/// name.
+/// Returns the words with a name, whatever its case; a field is named by the end of its path, too, and by a path that ends with its
+/// name, a component by its abbreviation.
 fn found(wanted: &str) -> Vec<&'static Word> {
     let plain = |name: &str| name.trim_start_matches('.').to_ascii_lowercase();
     let path = indices_left_out(&plain(wanted));
@@ -96,6 +97,11 @@ fn found(wanted: &str) -> Vec<&'static Word> {
     let is_there = |found: &Vec<&Word>| !found.is_empty();
     let whole = Some(by(&|name| name == path || name == plain(wanted))).filter(is_there);
     let whole = whole.or_else(|| Some(by(&|name| ends(name, &path))).filter(is_there));
+    let component = || {
+        let is_meant = |word: &&Word| word.kind == COMPONENT && word.names.iter().any(|name| is_meant(&path, name));
+        words().filter(is_meant).collect()
+    };
+    let whole = whole.or_else(|| Some(component()).filter(is_there));
     whole.unwrap_or_else(|| by(&|name| name.contains('.') && !name.contains('/') && ends(&path, name)))
 }
 
@@ -140,6 +146,8 @@ fn unknown(wanted: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use domain::garden::components::Program;
+
     use super::*;
 
     #[test]
@@ -173,6 +181,29 @@ mod tests {
             unknown("EveryNodReady"),
             Failure::input("`EveryNodReady` is not known", "near it are `EveryNodeReady`")
         );
+    }
+
+    /// Each component of the table and each name that commands take for it.
+    #[test]
+    fn every_component_is_explained_where_it_runs() {
+        for program in Program::ALL {
+            let words = found(program.name());
+            assert_eq!(words.len(), 1, "{}", program.name());
+            let place = if program.is_of_seed() { "in cluster seed/NAME" } else { "in cluster runtime" };
+            assert_eq!(words[0].kind, COMPONENT, "{}", program.name());
+            assert!(words[0].set.starts_with(place), "{}: {}", program.name(), words[0].set);
+            assert!(words[0].to_do.contains(program.name()), "{}: {}", program.name(), words[0].to_do);
+        }
+        for (short, name) in [
+            ("provider-local", "gardener-extension-provider-local"),
+            ("gcm", "gardener-controller-manager"),
+            ("scheduler", "gardener-scheduler"),
+            ("gop", "gardener-operator"),
+            ("mcm", "machine-controller-manager"),
+        ] {
+            let names: Vec<&str> = found(short).iter().map(|word| word.names[0]).collect();
+            assert_eq!(names, [name], "{short}");
+        }
     }
 
     /// Words of the requirements documents: fields as they are written there, annotations, strategies, components.

@@ -170,6 +170,9 @@ fn plan(
         }
         Ok(())
     })?;
+    for left in &planned.left {
+        output.note(&format!("note: {left}"));
+    }
     for note in &planned.notes {
         output.note(&format!("note: {note}"));
     }

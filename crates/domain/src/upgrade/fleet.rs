@@ -21,7 +21,8 @@ pub(super) struct Move {
 /// Instances by version, and where they shall go.
 #[derive(Clone, Debug)]
 pub(super) struct Fleet {
-    /// Places in the landscape, by component and version.
+    /// Places in the landscape, by component and version; without extensions whose library is of a later minor than the target,
+    /// which stay.
     groups: BTreeMap<Component, BTreeMap<GardenerVersion, Vec<usize>>>,
     /// Seeds and names, for rules that name somebody.
     owners: Vec<String>,
@@ -48,9 +49,11 @@ impl Fleet {
         };
         for (index, instance) in landscape.instances.iter().enumerate() {
             let Some(version) = GardenerVersion::parse(&instance.version) else { continue };
-            // Rule E1 bounds libraries from above only: an extension that cannot be raised may stay.
             if instance.component != Component::Extension {
                 fleet.accept(&version, || shown(instance.component, &instance.owner))?;
+            } else if version.minor() > target.minor() {
+                // No step of a plan moves this extension, or the gardenlets up to its library.
+                continue;
             }
             let versions = fleet.groups.entry(instance.component).or_default();
             versions.entry(version).or_default().push(index);

@@ -128,7 +128,8 @@ pub fn shown(component: Component, owner: &str) -> String {
 ///
 /// Order: shortest by the number of steps; from an illegal landscape first by the number of steps back to a legal one. In
 /// a landscape with an operator nothing that it rolls out is raised before it. Versions in between are those that are seen
-/// in the landscape already, else the first patch of their minor. Extensions of other majors, or above the target, stay.
+/// in the landscape already, else the first patch of their minor. Extensions of other majors, or above the target, stay; one
+/// whose library is of a later minor than the target violates rule E1 as long as there are gardenlets, which no plan resolves.
 ///
 /// # Errors
 /// There is no such order.

@@ -161,6 +161,46 @@ fn the_way_back_to_a_legal_landscape_comes_first() {
     }
 }
 
+/// An extension with a library above the target stays, and bounds no other component: the steps are those of the landscape without
+/// it, and it is out of skew before and after them.
+#[test]
+fn an_extension_above_the_target_changes_no_step() {
+    let raised = "apiserver 1.38.0, controller-manager 1.38.0, gardenlet a 1.38.0";
+    let from_37 = [(API, "", "1.37.0"), (GCM, "", "1.37.0"), (LET, "a", "1.37.0")];
+    let at_38 = [(API, "", "1.38.0"), (GCM, "", "1.38.0"), (LET, "a", "1.38.0")];
+    let behind = [(API, "", "1.38.0"), (GCM, "", "1.36.0"), (LET, "a", "1.37.0")];
+    for (others, library, expected) in [
+        (&from_37[..], "1.39.0", raised),
+        (&from_37[..], "2.1.0", raised),
+        (&from_37[..], "1.38.4", "apiserver 1.38.0, gardenlet a 1.38.0, |, controller-manager 1.38.0"),
+        (&at_38[..], "1.39.0", ""),
+        (&at_38[..], "2.1.0", ""),
+        (&at_38[..], "1.38.4", ""),
+        (&at_38[2..], "1.39.0", ""),
+        (&from_37[2..], "1.40.2", "gardenlet a 1.38.0"),
+        (&behind[..], "1.39.0", "controller-manager 1.37.0, |, controller-manager 1.38.0, gardenlet a 1.38.0"),
+    ] {
+        let mut all = others.to_vec();
+        all.push((EXT, "e", library));
+        let start = landscape(&all, None);
+        for profile in [Profile::Documents, Profile::Upstream] {
+            assert_eq!(steps(&start, "1.38.0", profile), expected, "{start:?}");
+        }
+    }
+}
+
+/// Over several minors the way back ends where the gardenlets have the library of the extension, if the target is above it.
+#[test]
+fn gardenlets_are_raised_to_an_extension_below_the_target_first() {
+    let start =
+        landscape(&[(API, "", "1.37.0"), (LET, "a", "1.36.0"), (EXT, "e", "1.38.2"), (EXT, "f", "1.41.0")], None);
+    assert_eq!(
+        steps(&start, "1.40.0", Profile::Documents),
+        "gardenlet a 1.37.0, apiserver 1.38.0, gardenlet a 1.38.0, |, apiserver 1.39.0, gardenlet a 1.39.0, apiserver 1.40.0, \
+         gardenlet a 1.40.0, extension e 1.40.0"
+    );
+}
+
 #[test]
 fn a_mixed_landscape_in_the_middle_of_an_upgrade_goes_on() {
     let start = landscape(

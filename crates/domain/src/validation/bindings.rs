@@ -9,6 +9,10 @@ use apimachinery::field::{FieldError, Path};
 
 use super::meta::{NameRule, immutable, object_meta, object_meta_update};
 use super::{Errors, common, meta};
+use crate::release::{Release, Releases};
+
+/// The metadata of new ExposureClasses is judged.
+const EXPOSURE_CLASS_METADATA: Releases = Releases::since(125);
 
 /// A new SecretBinding: unlike an updated one it must name its provider.
 pub fn secret_binding(binding: &SecretBinding) -> Errors {
@@ -113,9 +117,12 @@ pub fn quota_update(quota_: &Quota, old: &Quota) -> Errors {
     errors
 }
 
-/// A new ExposureClass. Upstream prints the class's name as the value of a bad handler.
-pub fn exposure_class(class: &ExposureClass) -> Errors {
+/// Checks a new ExposureClass by the rules of a release. Upstream prints the class's name as the value of a bad handler.
+pub fn exposure_class(class: &ExposureClass, release: Release) -> Errors {
     let mut errors = Errors::new();
+    if EXPOSURE_CLASS_METADATA.contain(release) {
+        object_meta(&mut errors, &class.metadata, false, NameRule::Label, &Path::new("metadata"));
+    }
     let handler = Path::new("handler");
     meta::invalid_each(&mut errors, &handler, &class.metadata.name, meta::dns_label(&class.handler));
     if class.handler.len() > 34 {
@@ -133,7 +140,7 @@ pub fn exposure_class(class: &ExposureClass) -> Errors {
     errors
 }
 
-/// A changed ExposureClass: upstream prints the old value.
+/// Checks a changed ExposureClass; upstream prints the old value and judges no metadata.
 pub fn exposure_class_update(class: &ExposureClass, old: &ExposureClass) -> Errors {
     let mut errors = Errors::new();
     immutable(&mut errors, &old.handler, &class.handler, &Path::new("handler"));
@@ -150,10 +157,30 @@ mod tests {
         let said = |length: usize| {
             let mut class = ExposureClass { handler: "h".repeat(length), ..ExposureClass::default() };
             "internet".clone_into(&mut class.metadata.name);
-            exposure_class(&class).iter().map(ToString::to_string).collect::<Vec<_>>()
+            exposure_class(&class, Release(125)).iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!(said(34), Vec::<String>::new());
         let text = "handler: Invalid value: \"internet\": exposure class handler is restricted to 34 characters";
         assert_eq!(said(35), [text]);
+    }
+
+    /// Release, name and labels of an ExposureClass; errors.
+    #[test]
+    fn metadata_of_exposure_classes_is_judged_since_125() {
+        let dotted = "metadata.name: Invalid value: \"a.b\": must not contain dots";
+        let key = "metadata.labels: Invalid value: \"/\": prefix part must be non-empty";
+        for (release, name, key_of_label, expected) in [
+            (124, "a.b", "/", vec![]),
+            (125, "internet", "a/b", vec![]),
+            (125, "a.b", "a/b", vec![dotted]),
+            (149, "internet", "/", vec![key]),
+        ] {
+            let mut class = ExposureClass { handler: "h".to_owned(), ..ExposureClass::default() };
+            name.clone_into(&mut class.metadata.name);
+            class.metadata.labels.insert(key_of_label.to_owned(), String::new());
+            let found: Vec<String> = exposure_class(&class, Release(release)).iter().map(ToString::to_string).collect();
+            let found: Vec<&str> = found.iter().map(String::as_str).take(1).collect();
+            assert_eq!(found, expected, "{release} {name} {key_of_label}");
+        }
     }
 }

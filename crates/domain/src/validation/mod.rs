@@ -20,6 +20,7 @@ pub mod objects;
 pub mod project;
 pub mod seed;
 pub mod shoot;
+mod vertical_pod_autoscaler;
 pub mod workload;
 
 use apimachinery::field::FieldError;

@@ -9,7 +9,7 @@ use apimachinery::field::{FieldError, Path};
 use super::meta::{self, NameRule, immutable, object_meta, object_meta_update};
 use super::{Errors, common};
 
-const MAX_SECRET_BYTES: usize = 1024 * 1024;
+pub(super) const MAX_SECRET_BYTES: usize = 1024 * 1024;
 
 /// A new InternalSecret.
 pub fn internal_secret(secret: &InternalSecret) -> Errors {

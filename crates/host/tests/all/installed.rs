@@ -258,3 +258,42 @@ async fn definitions_of_the_operator_change_with_its_deployment() {
     let owned = applied["metadata"]["managedFields"].to_string();
     assert!(owned.contains("f:resources"), "{owned}");
 }
+
+/// A Garden with a maintenance time window and a deprecated setting of kube-apiserver.
+fn garden_with(begin: &str) -> Value {
+    json!({
+        "metadata": { "name": "local" },
+        "spec": {
+            "runtimeCluster": {
+                "ingress": { "domains": [{ "name": "ingress.example" }], "controller": { "kind": "nginx" } },
+                "networking": { "nodes": ["172.18.0.0/16"], "pods": ["10.1.0.0/16"], "services": ["10.2.0.0/16"] },
+                "provider": { "zones": ["0"] },
+            },
+            "virtualCluster": {
+                "dns": { "domains": [{ "name": "virtual.example" }] },
+                "gardener": { "clusterIdentity": "local" },
+                "kubernetes": { "version": "1.31.1", "kubeAPIServer": { "enableAnonymousAuthentication": false } },
+                "maintenance": { "timeWindow": { "begin": begin, "end": "230000+0000" } },
+                "networking": { "services": ["100.64.0.0/13"] },
+            },
+        },
+    })
+}
+
+/// Version of gardener-operator, begin of the window, code of the answer, and if it warns.
+#[tokio::test]
+async fn gardens_are_warned_of_and_their_windows_judged() {
+    for (version, begin, code, warns) in [
+        ("v1.135.0", "220000+0100", 201, false),
+        ("v1.136.0", "220000+0100", 201, true),
+        ("v1.148.0", "220000-0500", 422, true),
+        ("v1.149.0", "220000-0500", 201, true),
+    ] {
+        let host = host_of(version).await;
+        let path = "/clusters/runtime/apis/operator.gardener.cloud/v1alpha1/gardens";
+        let answer = send(&host, "POST", path, &[], garden_with(begin).to_string()).await;
+        assert_eq!(answer.code, code, "{version}: {:?}", answer.body);
+        let text = "299 - \"you are setting the spec.virtualCluster.kubernetes.kubeAPIServer.enableAnonymousAuthentication field. ";
+        assert_eq!(answer.header("warning").starts_with(text), warns, "{version}: {}", answer.header("warning"));
+    }
+}

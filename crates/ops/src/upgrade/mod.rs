@@ -53,6 +53,8 @@ pub struct Planned {
     pub plan: Plan,
     /// Rules that the landscape violates before the first step: `RULE: text`.
     pub violated: Vec<String>,
+    /// Rules that the landscape violates after the last step: `no step resolves RULE: text`.
+    pub left: Vec<String>,
     /// What is to be known before.
     pub notes: Vec<Noted>,
     /// Note on a target that is newer than every known release.
@@ -76,10 +78,10 @@ impl Planned {
         fleet.parsable()?;
         let target = target(to, fleet);
         let plan = order(fleet, &target, profile)?;
-        let violated = violations(&fleet.landscape, profile).into_iter().map(|violation| {
-            let text = violation_text(&fleet.landscape, &violation, profile);
-            format!("{}: {text}", violation.rule)
-        });
+        let violated = |landscape: &Landscape| -> Vec<String> {
+            let text = |violation: &_| violation_text(landscape, violation, profile);
+            violations(landscape, profile).iter().map(|found| format!("{}: {}", found.rule, text(found))).collect()
+        };
         let end = after(&fleet.landscape, &plan);
         let is_operator = |one: &&Instance| one.component == Component::Operator;
         let operators: Vec<Instance> = fleet.landscape.instances.iter().filter(is_operator).cloned().collect();
@@ -92,7 +94,8 @@ impl Planned {
         noted.extend(notes::out_of_maintenance(&end, now));
         noted.extend(notes::first_hash_forms(&fleet.landscape, &target, &fleet.first_hash_forms));
         Ok(Self {
-            violated: violated.collect(),
+            violated: violated(&fleet.landscape),
+            left: violated(&end).iter().map(|found| format!("no step resolves {found}")).collect(),
             notes: noted,
             unknown_release: unknown_release(&target),
             minors: with_minors.then(|| minors::on_the_way(fleet, &target)),
@@ -108,7 +111,7 @@ impl Planned {
             "start": start(fleet),
             "steps": self.plan.steps.iter().map(|step| of_step(step, fleet)).collect::<Vec<Value>>(),
             "stepsBack": self.plan.steps_back,
-            "notes": self.unknown_release.iter().cloned().chain(notes).collect::<Vec<String>>(),
+            "notes": self.unknown_release.iter().chain(&self.left).cloned().chain(notes).collect::<Vec<String>>(),
         });
         if let Some(minors) = &self.minors {
             object["minors"] = minors.iter().map(minors::object).collect();

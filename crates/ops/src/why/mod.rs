@@ -4,14 +4,18 @@
 //! Each line names the object and the field that it was read from. Nothing is stored anywhere but in these objects: the
 //! lines about the next maintenance come from the same functions as the controller's.
 //!
-//! **Tour.** [`nodes`] what drains and updates in place wait for; [`pending`] changes of the spec that are not rolled out.
+//! **Tour.** [`nodes`] what drains and updates in place wait for; [`preserved`] failed machines that are kept; [`pending`] changes
+//! of the spec that are not rolled out.
 
 pub mod nodes;
 mod pending;
+mod preserved;
+
+use std::collections::BTreeMap;
 
 use api::cluster;
-use api::constants::{annotation, operation};
-use api::core::{PendingWorkersRollout, Shoot};
+use api::constants::{annotation, label, operation};
+use api::core::{PendingWorkersRollout, Shoot, Worker};
 use api::machine::{Machine, MachineDeployment};
 use apimachinery::meta::ObjectMeta;
 use chrono::{DateTime, Utc};
@@ -165,7 +169,8 @@ async fn machines(
     let all = ListOptions::default();
     let deployments = Api::<MachineDeployment>::namespaced(context, &cluster, &namespace).list(&all).await;
     let (deployments, _) = deployments?;
-    let is_of = |name: &str| pool.is_none_or(|pool| name.starts_with(&format!("{namespace}-{pool}-")));
+    let pools = pools(shoot, &deployments);
+    let is_of = |name: &str| pool.is_none_or(|pool| pools.get(name).is_some_and(|(_, worker)| worker.name == pool));
     for deployment in deployments.iter().filter(|deployment| is_of(&deployment.metadata.name)) {
         let (wanted, status) = (deployment.spec.replicas, &deployment.status);
         let is_done = status.updated_replicas == wanted && status.replicas == wanted && status.ready_replicas == wanted;
@@ -186,7 +191,7 @@ async fn machines(
     } else {
         None
     };
-    for machine in machines.iter().filter(|machine| is_of(&machine.metadata.name)) {
+    for machine in machines.iter().filter(|machine| is_of(deployment_of(machine))) {
         let status = &machine.status;
         let phase = &status.current_status.phase;
         let last = &status.last_operation;
@@ -200,8 +205,31 @@ async fn machines(
             )));
         }
         lines.extend(nodes.iter().flat_map(|nodes| nodes.lines(machine)).map(Line::deeper));
+        if let Some(nodes) = nodes.as_ref().filter(|_| is_on_its_way(&machine)) {
+            let pool = pools.get(deployment_of(machine)).copied();
+            let preserved = preserved::lines(machine, nodes.node(machine), pool, now);
+            lines.extend(preserved.into_iter().map(Line::deeper));
+        }
     }
     Ok(())
+}
+
+/// Worker pools of a Shoot with their places, by the names of their MachineDeployments. A name alone does not tell the pool: names
+/// of pools may begin alike.
+fn pools<'a>(shoot: &'a Shoot, deployments: &'a [MachineDeployment]) -> BTreeMap<&'a str, (usize, &'a Worker)> {
+    let pool_of = |deployment: &MachineDeployment| {
+        let name = deployment.metadata.label(label::WORKER_POOL)?;
+        shoot.spec.provider.workers.iter().enumerate().find(|(_, worker)| worker.name == name)
+    };
+    deployments
+        .iter()
+        .filter_map(|deployment| Some((deployment.metadata.name.as_str(), pool_of(deployment)?)))
+        .collect()
+}
+
+/// Name of the MachineDeployment of a Machine.
+fn deployment_of(machine: &Machine) -> &str {
+    machine.metadata.label("name").unwrap_or_default()
 }
 
 /// A line that begins with kind and name of an object in a cluster.
@@ -371,5 +399,36 @@ fn field_of(shoot: &Shoot, change: &Change) -> Option<String> {
         (Subject::Kubernetes, Some(pool)) => Some(format!("spec.provider.workers[{pool}].kubernetes.version")),
         (Subject::MachineImage, Some(pool)) => Some(format!("spec.provider.workers[{pool}].machine.image.version")),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn read<T: serde::de::DeserializeOwned>(tree: Value) -> T {
+        serde_json::from_value(tree).expect("an object")
+    }
+
+    /// Zone 1 of pool `a` and pool `a-z1` have MachineDeployments that begin alike.
+    #[test]
+    fn machines_belong_to_the_pool_of_their_deployment() {
+        let shoot: Shoot =
+            read(json!({ "spec": { "provider": { "workers": [{ "name": "a" }, { "name": "a-z1" }] } } }));
+        let deployment = |name: &str, pool: &str| -> MachineDeployment {
+            read(json!({ "metadata": { "name": name, "labels": { label::WORKER_POOL: pool } } }))
+        };
+        let deployments = [deployment("s-a-z1", "a"), deployment("s-a-z1-z1", "a-z1"), deployment("s-b-z1", "b")];
+        let pools = pools(&shoot, &deployments);
+        let pool = |deployment: &str| {
+            let machine =
+                json!({ "metadata": { "name": format!("{deployment}-x"), "labels": { "name": deployment } } });
+            pools.get(deployment_of(&read(machine))).map(|(index, worker)| (*index, worker.name.as_str()))
+        };
+        assert_eq!(pool("s-a-z1"), Some((0, "a")));
+        assert_eq!(pool("s-a-z1-z1"), Some((1, "a-z1")));
+        assert_eq!(pool("s-b-z1"), None, "the pool was removed");
     }
 }

@@ -51,9 +51,14 @@ impl Cluster {
         Ok(Self { name: name.to_owned(), now, nodes, pods, budgets })
     }
 
+    /// Node of a Machine.
+    pub(super) fn node(&self, machine: &Machine) -> Option<&Node> {
+        self.nodes.get(&machine.metadata.name)
+    }
+
     /// What a Machine waits for beyond what it says itself.
     pub fn lines(&self, machine: &Machine) -> Vec<Line> {
-        let Some(node) = self.nodes.get(&machine.metadata.name) else { return Vec::new() };
+        let Some(node) = self.node(machine) else { return Vec::new() };
         let mut lines = Vec::new();
         let update = Update::of(node);
         if let Some(reason) = update.reason.filter(|reason| *reason != Reason::UpdateSuccessful) {

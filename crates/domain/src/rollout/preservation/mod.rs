@@ -118,6 +118,15 @@ pub struct Standing {
     pub is_candidate: bool,
 }
 
+/// The annotation that asks for a preservation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cause<'a> {
+    /// Its value: [`NOW`], [`WHEN_FAILED`] or [`AUTO_PRESERVED`].
+    pub value: &'a str,
+    /// True for the annotation of the Node, false for that of the Machine.
+    pub is_of_node: bool,
+}
+
 impl Preservation {
     /// Reads the objects.
     pub fn of(machine: &Machine, node: Option<&Node>) -> Self {
@@ -141,7 +150,7 @@ impl Preservation {
     }
 
     /// True if the annotation of the Node has a value that is not known, an empty one included: then nothing changes.
-    fn is_unclear(&self) -> bool {
+    pub fn is_unclear(&self) -> bool {
         self.node.as_deref().is_some_and(|value| !is_known(value))
     }
 
@@ -150,16 +159,26 @@ impl Preservation {
         self.node.is_none() && self.known_machine().is_none() && self.applied.is_empty() && self.expiry.is_none()
     }
 
+    /// True if the annotation of the Node counts, false for that of the Machine.
+    fn counts_node(&self) -> bool {
+        !self.lacks_node && !(self.node.as_deref().unwrap_or_default().is_empty() && self.applied.is_empty())
+    }
+
     /// The value that counts; empty for none.
     fn value(&self) -> &str {
-        let node = self.node.as_deref().unwrap_or_default();
-        let counts_machine = self.lacks_node || (node.is_empty() && self.applied.is_empty());
-        if counts_machine { self.known_machine().unwrap_or_default() } else { node }
+        let value = if self.counts_node() { self.node.as_deref() } else { self.known_machine() };
+        value.unwrap_or_default()
+    }
+
+    /// The annotation that counts if it asks for the preservation.
+    pub fn cause(&self) -> Option<Cause<'_>> {
+        let value = Some(self.value()).filter(|value| [NOW, WHEN_FAILED, AUTO_PRESERVED].contains(value))?;
+        Some(Cause { value, is_of_node: self.counts_node() })
     }
 
     /// Standing of a Machine of a phase. One whose expiry has passed is kept until its preservation is stopped.
     pub fn standing(&self, phase: Phase, now: DateTime<Utc>) -> Standing {
-        let is_asked = !self.lacks_node && matches!(self.value(), NOW | WHEN_FAILED | AUTO_PRESERVED);
+        let is_asked = !self.lacks_node && self.cause().is_some();
         Standing {
             is_kept: self.expiry.map_or(is_asked, |expiry| expiry > now || !self.is_unclear()),
             expiry: self.expiry.map(Time::from),

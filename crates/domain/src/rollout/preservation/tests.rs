@@ -102,6 +102,27 @@ fn the_next_change_of_each_state() {
     }
 }
 
+/// Rows of [`DUE`] without its last column, and the annotation that asks for the preservation.
+#[test]
+fn the_annotation_of_the_node_asks_before_that_of_the_machine() {
+    for (words, expected) in [
+        ("- - - Failed 200 -", None),
+        ("false - - Failed 200 -", None),
+        ("now - - Failed 200 -", Some((NOW, false))),
+        ("auto-preserved - - Failed 200 -", Some((AUTO_PRESERVED, false))),
+        ("auto-preserved when-failed - Failed 200 -", Some((WHEN_FAILED, true))),
+        ("now false - Failed 200 -", None),
+        ("now keep - Failed 200 -", None),
+        ("now - when-failed Failed 200 -", None),
+        // Without its Node the annotation of the Machine counts.
+        ("now - when-failed Failed m 200 -", Some((NOW, false))),
+    ] {
+        let (preservation, ..) = row(&words.split_whitespace().collect::<Vec<_>>());
+        let expected = expected.map(|(value, is_of_node)| Cause { value, is_of_node });
+        assert_eq!(preservation.cause(), expected, "{words}");
+    }
+}
+
 #[test]
 fn a_machine_set_keeps_failed_machines_that_are_preserved_or_will_be() {
     for (words, is_kept, is_candidate) in [

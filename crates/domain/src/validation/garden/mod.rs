@@ -6,6 +6,8 @@
 //!
 //! Source: pkg/apis/operator/v1alpha1/validation/garden.go, pkg/operator/webhook/validation/garden @ v1.120.0.
 
+mod time_window;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use api::constants::{annotation, condition, finalizer, operation};
@@ -16,11 +18,12 @@ use apimachinery::meta::ObjectMeta;
 
 use super::meta::immutable;
 use super::network::{Cidr, Network};
-use super::{Errors, common, meta};
+use super::{Errors, common, meta, vertical_pod_autoscaler};
 use crate::annotations::is_true;
 use crate::conditions;
 use crate::garden::rotation::{Credential, Step, phased};
 use crate::profile::Profile;
+use crate::release::{NEWEST, Release};
 use crate::rotation::{COMPLETED, PREPARED};
 use crate::skew::GardenerVersion;
 use crate::skew::releases::{feature_gate, is_gate, kubernetes_minors, supports_kubernetes};
@@ -60,16 +63,27 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The release that knows which feature gates and Kubernetes versions there are: the operator's.
-    fn release(&self, garden: &Garden) -> Option<GardenerVersion> {
+    /// Release by whose rules a Garden is judged: the operator's; the newest for an operator without a version of Gardener.
+    pub fn release(&self, garden: &Garden) -> Release {
+        self.operator(garden).map_or(NEWEST, |version| version.served_release())
+    }
+
+    /// Version of the operator, which knows feature gates and Kubernetes versions.
+    fn operator(&self, garden: &Garden) -> Option<GardenerVersion> {
         let version = garden.status.gardener.as_ref().map_or(&self.version, |gardener| &gardener.version);
         GardenerVersion::parse(version)
     }
 }
 
-/// A new Garden.
+/// Checks a new Garden.
 pub fn garden(garden: &Garden, rules: &Rules) -> Errors {
+    judged(garden, None, rules)
+}
+
+/// Checks a Garden; `old`: the stored one.
+fn judged(garden: &Garden, old: Option<&Garden>, rules: &Rules) -> Errors {
     let mut errors = Errors::new();
+    time_window::check(&mut errors, garden, old, rules.release(garden));
     operations(&mut errors, garden);
     let (spec, path) = (&garden.spec, Path::new("spec"));
     dns(&mut errors, spec.dns.as_ref(), &path.child("dns"));
@@ -88,6 +102,12 @@ pub fn garden(garden: &Garden, rules: &Rules) -> Errors {
     );
     runtime_networks(&mut errors, &spec.runtime_cluster.networking, &runtime.child("networking"));
     let settings = spec.runtime_cluster.settings.as_ref();
+    if let Some(autoscaler) = settings.and_then(|settings| settings.vertical_pod_autoscaler.as_ref()) {
+        let path = runtime.child("settings").child("verticalPodAutoscaler");
+        let gates = path.child("featureGates");
+        vertical_pod_autoscaler::feature_gates(&mut errors, &autoscaler.feature_gates, rules.release(garden), &gates);
+        vertical_pod_autoscaler::max_allowed(&mut errors, &autoscaler.max_allowed, &path);
+    }
     if settings.and_then(|settings| settings.topology_aware_routing.as_ref()).is_some_and(|routing| routing.enabled) {
         let path = runtime.child("settings").child("topologyAwareRouting").child("enabled");
         if spec.runtime_cluster.provider.zones.len() <= 1 {
@@ -122,7 +142,7 @@ pub fn garden_update(new: &Garden, old: &Garden, rules: &Rules) -> Errors {
         only_longer(&mut errors, new, old, name, &path.child(name));
     }
     virtual_cluster_update(&mut errors, &new.spec.virtual_cluster, &old.spec.virtual_cluster);
-    errors.extend(garden(new, rules));
+    errors.extend(judged(new, Some(old), rules));
     errors
 }
 
@@ -303,7 +323,7 @@ fn virtual_cluster(errors: &mut Errors, garden: &Garden, rules: &Rules, path: &P
 
 fn kubernetes_version(errors: &mut Errors, garden: &Garden, rules: &Rules, path: &Path) {
     let version = &garden.spec.virtual_cluster.kubernetes.version;
-    let Some(release) = rules.release(garden) else { return };
+    let Some(release) = rules.operator(garden) else { return };
     let is_readable = Version::parse(&normalize(version)).is_ok();
     let is_tolerated = rules.profile.tolerates_unknown_kubernetes_versions() && is_readable;
     if is_tolerated || supports_kubernetes(&release, version) {
@@ -316,7 +336,7 @@ fn kubernetes_version(errors: &mut Errors, garden: &Garden, rules: &Rules, path:
 
 fn gardener(errors: &mut Errors, garden: &Garden, rules: &Rules, path: &Path) {
     let gardener = &garden.spec.virtual_cluster.gardener;
-    let release = rules.release(garden);
+    let release = rules.operator(garden);
     let gates = |errors: &mut Errors, gates: &BTreeMap<String, bool>, path: &Path| {
         feature_gates(errors, gates, release.as_ref(), &path.child("featureGates"));
     };

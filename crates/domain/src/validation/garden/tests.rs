@@ -118,6 +118,25 @@ fn a_new_garden_is_judged_field_by_field() {
              enabled when virtual cluster's high-availability is enabled",
         ],
     );
+    check(
+        "/spec/runtimeCluster/settings",
+        json!({ "verticalPodAutoscaler": { "featureGates": { "Nonsense": true }, "maxAllowed": { "storage": "1Gi" } } }),
+        documents,
+        &[
+            "spec.runtimeCluster.settings.verticalPodAutoscaler.featureGates.Nonsense: Invalid value: \"Nonsense\": unknown \
+             feature gate",
+            "spec.runtimeCluster.settings.verticalPodAutoscaler.maxAllowed.storage: Unsupported value: \"storage\": supported \
+             values: \"cpu\", \"memory\"",
+        ],
+    );
+    check(
+        "/spec/virtualCluster/maintenance/timeWindow/begin",
+        json!("220000-0500"),
+        documents,
+        &["spec.virtualCluster.maintenance.timeWindow.begin: Invalid value: \"220000-0500\": \
+             spec.virtualCluster.maintenance.timeWindow.begin in body should match \
+             '([0-1][0-9]|2[0-3])[0-5][0-9][0-5][0-9]\\+[0-1][0-4]00'"],
+    );
     let config = json!({
         "featureGates": { "InPlaceNodeUpdates": true, "Nonsense": true },
         "shootAdminKubeconfigMaxExpiration": "30m",

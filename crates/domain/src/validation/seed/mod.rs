@@ -14,7 +14,7 @@ use apimachinery::field::{FieldError, Path};
 use super::common::{self, one_of};
 use super::meta::{self, NameRule, immutable, object_meta, object_meta_update};
 use super::network::{Cidr, ip_families, primary_family};
-use super::{Errors, objects};
+use super::{Errors, objects, vertical_pod_autoscaler};
 use crate::release::Release;
 
 /// Range that upstream maps the ranges of a kube-apiserver's clients into.
@@ -132,7 +132,7 @@ fn spec(errors: &mut Errors, spec: &SeedSpec, path: &Path, release: Option<Relea
         volume(errors, each, &path.child("volume"));
     }
     if let Some(each) = &spec.settings {
-        settings(errors, each, &spec.provider.zones, &path.child("settings"));
+        settings(errors, each, &spec.provider.zones, release, &path.child("settings"));
     }
     ingress(errors, spec, path, in_template);
     dns::dns(errors, spec, path, release);
@@ -215,7 +215,7 @@ fn volume(errors: &mut Errors, volume: &SeedVolume, path: &Path) {
     }
 }
 
-fn settings(errors: &mut Errors, settings: &SeedSettings, zones: &[String], path: &Path) {
+fn settings(errors: &mut Errors, settings: &SeedSettings, zones: &[String], release: Option<Release>, path: &Path) {
     if let Some(reservation) = &settings.excess_capacity_reservation {
         for (index, config) in reservation.configs.iter().enumerate() {
             let path = path.child("excessCapacityReservation").child("configs").index(index).child("resources");
@@ -256,6 +256,11 @@ fn settings(errors: &mut Errors, settings: &SeedSettings, zones: &[String], path
             }
         }
     }
+    let autoscaler = settings.vertical_pod_autoscaler.as_ref();
+    let autoscaler_path = path.child("verticalPodAutoscaler");
+    if let Some(autoscaler) = autoscaler {
+        vertical_pod_autoscaler::max_allowed(errors, &autoscaler.max_allowed, &autoscaler_path);
+    }
     if let Some(selection) = &settings.zone_selection {
         let path = path.child("zoneSelection");
         if zones.is_empty() {
@@ -268,6 +273,11 @@ fn settings(errors: &mut Errors, settings: &SeedSettings, zones: &[String], path
         let text = "topology-aware routing can only be enabled on multi-zone Seed clusters (with at least two zones \
                     in spec.provider.zones)";
         errors.push(FieldError::forbidden(&path.child("topologyAwareRouting").child("enabled"), text));
+    }
+    // The gates of a template are judged in the Seed that is made of it.
+    if let (Some(autoscaler), Some(release)) = (autoscaler, release) {
+        let path = autoscaler_path.child("featureGates");
+        vertical_pod_autoscaler::feature_gates(errors, &autoscaler.feature_gates, release, &path);
     }
 }
 
@@ -406,6 +416,35 @@ mod tests {
                seed provider used in `spec.provider.type`",
             ],
         );
+    }
+
+    /// Release, settings of the vertical pod autoscaler, and the error of a Seed; a template has no feature gates to be judged.
+    #[test]
+    fn limits_of_the_autoscaler_of_a_seed_are_judged() {
+        let limit = "spec.settings.verticalPodAutoscaler.maxAllowed.storage: Unsupported value: \"storage\": supported values: \
+                     \"cpu\", \"memory\"";
+        let gate = "spec.settings.verticalPodAutoscaler.featureGates.InPlaceOrRecreate: Invalid value: \"InPlaceOrRecreate\": \
+                    unknown feature gate";
+        for (release, settings, expected, of_template) in [
+            (144, r#"{"enabled": true, "featureGates": {"InPlaceOrRecreate": true}}"#, None, None),
+            (145, r#"{"enabled": true, "featureGates": {"InPlaceOrRecreate": true}}"#, Some(gate), None),
+            (125, r#"{"enabled": true, "maxAllowed": {"cpu": "1", "memory": "1Gi"}}"#, None, None),
+            (125, r#"{"enabled": true, "maxAllowed": {"storage": "1Gi"}}"#, Some(limit), Some(limit)),
+        ] {
+            let seed = seed(|seed| {
+                seed.spec.settings.get_or_insert_default().vertical_pod_autoscaler =
+                    Some(serde_json::from_str(settings).expect("settings"));
+            });
+            let found = |errors: &Errors| {
+                let texts = errors.iter().map(ToString::to_string);
+                texts.filter(|text| text.contains("verticalPodAutoscaler")).collect::<Vec<_>>()
+            };
+            let errors = super::seed(&seed, Release(release));
+            assert_eq!(found(&errors), expected.into_iter().collect::<Vec<_>>(), "{release} {settings}");
+            let mut errors = Errors::new();
+            template(&mut errors, &seed.spec, &Path::new("spec"));
+            assert_eq!(found(&errors), of_template.into_iter().collect::<Vec<_>>(), "{release} {settings}");
+        }
     }
 
     #[test]

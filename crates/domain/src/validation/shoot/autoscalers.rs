@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Settings of the autoscalers of nodes and of pods.
+//! Settings of cluster-autoscaler.
 
 use std::collections::BTreeSet;
 
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
-use apimachinery::meta::Duration;
 
 use super::super::Errors;
 use super::super::common::not_negative_duration;
@@ -94,40 +93,4 @@ fn scale_down_parallelism(errors: &mut Errors, autoscaler: &ClusterAutoscaler, p
         errors.push(FieldError::invalid(&path.child("maxEmptyBulkDelete"), empty, &text));
     }
     non_negative(errors, "maxDrainParallelism", autoscaler.max_drain_parallelism);
-}
-
-/// Checks settings of the vertical pod autoscaler.
-pub(super) fn vertical_pod_autoscaler(errors: &mut Errors, autoscaler: &VerticalPodAutoscaler, path: &Path) {
-    let duration = |errors: &mut Errors, field: &str, value: Option<Duration>| {
-        if let Some(value) = value
-            && value.nanoseconds < 0
-        {
-            errors.push(FieldError::invalid(&path.child(field), value, "must be non-negative"));
-        }
-    };
-    duration(errors, "evictAfterOOMThreshold", autoscaler.evict_after_oom_threshold);
-    duration(errors, "updaterInterval", autoscaler.updater_interval);
-    duration(errors, "recommenderInterval", autoscaler.recommender_interval);
-    let percentiles = [
-        ("targetCPUPercentile", autoscaler.target_cpu_percentile),
-        ("recommendationLowerBoundCPUPercentile", autoscaler.recommendation_lower_bound_cpu_percentile),
-        ("recommendationUpperBoundCPUPercentile", autoscaler.recommendation_upper_bound_cpu_percentile),
-        ("targetMemoryPercentile", autoscaler.target_memory_percentile),
-        ("recommendationLowerBoundMemoryPercentile", autoscaler.recommendation_lower_bound_memory_percentile),
-        ("recommendationUpperBoundMemoryPercentile", autoscaler.recommendation_upper_bound_memory_percentile),
-    ];
-    for (field, value) in percentiles {
-        if let Some(value) = value
-            && !(0.0..=1.0).contains(&value)
-        {
-            let text = "percentile value must be in the range [0, 1]";
-            errors.push(FieldError::invalid(&path.child(field), value, text));
-        }
-    }
-    duration(errors, "cpuHistogramDecayHalfLife", autoscaler.cpu_histogram_decay_half_life);
-    duration(errors, "memoryHistogramDecayHalfLife", autoscaler.memory_histogram_decay_half_life);
-    duration(errors, "memoryAggregationInterval", autoscaler.memory_aggregation_interval);
-    if let Some(count) = autoscaler.memory_aggregation_interval_count {
-        meta::non_negative(errors, count, &path.child("memoryAggregationIntervalCount"));
-    }
 }

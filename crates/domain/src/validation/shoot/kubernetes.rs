@@ -10,7 +10,8 @@ use apimachinery::meta::{Duration, Quantity};
 use super::super::Errors;
 use super::super::common::{self, invalid_duration, not_negative_duration, one_of};
 use super::super::meta;
-use super::autoscalers::{cluster_autoscaler, vertical_pod_autoscaler};
+use super::super::vertical_pod_autoscaler;
+use super::autoscalers::cluster_autoscaler;
 use super::kubelet;
 use super::refused::{Field, refusal, refuse};
 use super::runtime_config::runtime_config;
@@ -104,7 +105,8 @@ pub(super) fn kubernetes(errors: &mut Errors, spec: &ShootSpec, workerless: bool
         cluster_autoscaler(errors, autoscaler, version, release, &path.child("clusterAutoscaler"));
     }
     if let Some(autoscaler) = &kubernetes.vertical_pod_autoscaler {
-        vertical_pod_autoscaler(errors, autoscaler, &path.child("verticalPodAutoscaler"));
+        let path = path.child("verticalPodAutoscaler");
+        vertical_pod_autoscaler::of_shoot(errors, autoscaler, version, release, &path);
     }
 }
 

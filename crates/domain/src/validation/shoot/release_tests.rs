@@ -477,10 +477,34 @@ fn names_are_judged_since_125() {
             r#"{"purpose": "evaluation", "addons": {"nginxIngress": {"enabled": true, "loadBalancerSourceRanges": ["10.0.0.0"]}}}"#,
             "spec.addons.nginxIngress.loadBalancerSourceRanges[0]: Invalid value: \"10.0.0.0\": ",
         ),
+        (
+            r#"{"purpose": "evaluation", "addons": {"nginxIngress": {"enabled": true, "config": {"a b": ""}}}}"#,
+            "spec.addons.nginxIngress.config[a b]: Invalid value: \"a b\": a valid config key must consist of alphanumeric \
+             characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is \
+             '[-._a-zA-Z0-9]+')",
+        ),
     ] {
         assert_eq!(errors(124, "1.31.0", change), [""; 0], "{change}");
         let found = errors(125, "1.31.0", change);
         assert!(found.len() == 1 && found[0].starts_with(expected), "{found:?}");
+    }
+}
+
+/// The values of the configuration of nginx-ingress have 1 MiB together, whatever the keys have.
+#[test]
+fn the_configuration_of_nginx_ingress_has_a_size_since_125() {
+    for (release, enabled, size, is_refused) in [
+        (124, true, (1 << 20) + 1, false),
+        (125, true, 1 << 20, false),
+        (125, true, (1 << 20) + 1, true),
+        (149, false, (1 << 20) + 1, false),
+    ] {
+        let (first, second) = ("x".repeat(size - 1), "y");
+        let addon = json!({ "enabled": enabled, "config": { "first": first, "second": second } });
+        let change = json!({ "purpose": "evaluation", "addons": { "nginxIngress": addon } }).to_string();
+        let found = errors(release, "1.31.0", &change);
+        let expected = "spec.addons.nginxIngress.config: Too long: may not be more than 1048576 bytes";
+        assert_eq!(found, if is_refused { vec![expected] } else { vec![] }, "{release} {size}");
     }
 }
 

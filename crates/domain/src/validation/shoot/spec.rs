@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 use api::constants::label;
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
-use apimachinery::meta::Duration;
+use apimachinery::meta::{Duration, TextMap};
 use chrono::TimeDelta;
 
 use super::super::Errors;
 use super::super::common::{self, invalid_duration, one_of};
 use super::super::meta::{self, invalid_unquoted};
 use super::super::network::{Cidr, ip_families, primary_family};
+use super::super::objects::MAX_SECRET_BYTES;
 use super::facts::primary_provider;
 use super::gates::Gates;
 use super::refused::{Field, refuse};
@@ -21,7 +22,8 @@ use super::{hibernation, kubernetes, workers};
 use crate::release::{Release, Releases};
 use crate::window::Window;
 
-/// Releases that judge the names of exposure class and network extension, suffixes that are rewritten, and source ranges.
+/// Releases that judge the names of exposure class and network extension, suffixes that are rewritten, and source ranges and
+/// configuration of nginx-ingress.
 const NAMES_ARE_JUDGED: Releases = Releases::since(125);
 
 const PURPOSES: [&str; 4] = ["development", "evaluation", "production", "testing"];
@@ -156,9 +158,13 @@ fn addons(errors: &mut Errors, spec: &ShootSpec, workerless: bool, release: Rele
     }
     let ranges = ingress.map(|ingress| ingress.load_balancer_source_ranges.as_slice()).unwrap_or_default();
     if NAMES_ARE_JUDGED.contain(release) {
-        let path = path.child("nginxIngress").child("loadBalancerSourceRanges");
+        let path = path.child("nginxIngress");
+        let ranges_path = path.child("loadBalancerSourceRanges");
         for (index, range) in ranges.iter().enumerate() {
-            Cidr::new(range, path.index(index)).check_parse(errors);
+            Cidr::new(range, ranges_path.index(index)).check_parse(errors);
+        }
+        if let Some(ingress) = ingress {
+            ingress_config(errors, &ingress.config, &path.child("config"));
         }
     }
     if let Some(policy) = ingress.and_then(|ingress| ingress.external_traffic_policy.as_ref()) {
@@ -167,6 +173,17 @@ fn addons(errors: &mut Errors, spec: &ShootSpec, workerless: bool, release: Rele
     }
     if let Some(mode) = dashboard.and_then(|dashboard| dashboard.authentication_mode.as_ref()) {
         one_of(errors, mode, &["token"], &path.child("kubernetesDashboard").child("authenticationMode"));
+    }
+}
+
+/// Checks the entries of the ConfigMap of nginx-ingress: their keys, and the size of all values.
+fn ingress_config(errors: &mut Errors, config: &TextMap, path: &Path) {
+    for key in config.keys() {
+        meta::invalid_each(errors, &path.key(key), key, meta::config_map_key(key));
+    }
+    let size: usize = config.values().map(String::len).sum();
+    if size > MAX_SECRET_BYTES {
+        errors.push(FieldError::too_long(path, MAX_SECRET_BYTES));
     }
 }
 

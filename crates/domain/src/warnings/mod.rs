@@ -1,8 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Warnings that the API server adds to its answer.
+//! Warnings that gardener-apiserver, and gardener-operator's webhook for Gardens, add to their answers.
+//!
+//! | object | since | fields |
+//! | --- | --- | --- |
+//! | Shoot | - | those of the table below |
+//! | SecretBinding | 1.127 | the object itself |
+//! | Garden | 1.136 | those of kube-apiserver |
+//! | ManagedSeedSet | 1.136 | those of kube-apiserver in the template of its Shoots |
+//! | ManagedSeedSet | 1.139 | and those of its DNS providers |
+//!
+//! ManagedSeeds and Gardenlets are not warned of upstream.
 
 use api::constants::{annotation, operation};
-use api::core::{KubeAPIServerConfig, Shoot};
+use api::core::{DNS, KubeAPIServerConfig, Shoot, WatchCacheSizes};
+use api::operator::Garden;
+use api::seedmanagement::ManagedSeedSet;
 use apimachinery::meta::{Duration, Time};
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -19,6 +31,7 @@ struct Case<'a> {
     shoot: &'a Shoot,
     old: Option<&'a Shoot>,
     kubernetes: Option<Version>,
+    release: Release,
 }
 
 /// Warnings of some releases.
@@ -76,8 +89,8 @@ const ROWS: &[Row] = &[
              use the spec.kubernetes.clusterAutoscaler.maxScaleDownParallelism field.",
         )
     }),
-    Row(Releases::until(121), |case| tell(case.anonymous() == Some(true), ANONYMOUS)),
-    Row(Releases::between(121, 136), |case| tell(case.anonymous().is_some(), ANONYMOUS)),
+    Row(Releases::until(121), |case| tell(case.anonymous() == Some(true), &anonymous(SERVER))),
+    Row(Releases::between(121, 136), |case| tell(case.anonymous().is_some(), &anonymous(SERVER))),
     Row(Releases::since(124), |case| {
         let is_named = case.shoot.spec.cloud_profile_name.as_deref().is_some_and(|name| !name.is_empty());
         tell(
@@ -111,23 +124,73 @@ const ROWS: &[Row] = &[
              https://github.com/gardener/gardener/blob/master/docs/usage/shoot-operations/secretbinding-to-credentialsbinding-migration.md",
         )
     }),
-    Row(Releases::since(136), |case| tell(case.anonymous().is_some(), ANONYMOUS)),
-    Row(Releases::since(136), |case| {
-        let sizes = case.server().and_then(|server| server.watch_cache_sizes.as_ref());
-        tell(
-            sizes.is_some_and(|sizes| sizes.default.is_some()),
-            "you are setting the spec.kubernetes.kubeAPIServer.watchCacheSizes.default field. The field has been deprecated \
-             and is forbidden to be set starting from Kubernetes 1.35. The cache size is automatically sized by the \
-             kube-apiserver.",
-        )
+    Row(SERVERS, |case| {
+        case.server().map_or_else(Vec::new, |server| Server::of(server).warnings(SERVER, case.release))
     }),
-    Row(Releases::between(136, 143), event_ttl),
-    Row(Releases::since(139), dns_secrets),
+    Row(DNS_SECRETS, |case| dns_secrets(case.shoot.spec.dns.as_ref(), "spec.dns")),
 ];
 
-const ANONYMOUS: &str = "you are setting the spec.kubernetes.kubeAPIServer.enableAnonymousAuthentication field. The field is \
-    deprecated. Using Kubernetes v1.32 and above, please use anonymous authentication configuration. See: \
-    https://kubernetes.io/docs/reference/access-authn-authz/authentication/#anonymous-authenticator-configuration";
+/// Releases with warnings about SecretBindings.
+const SECRET_BINDINGS: Releases = Releases::since(127);
+/// Releases with warnings about the settings of any kube-apiserver.
+const SERVERS: Releases = Releases::since(136);
+/// Releases with warnings about the time to live of Events.
+const EVENT_TTL: Releases = Releases::between(136, 143);
+/// Releases with warnings about Secrets of DNS providers.
+const DNS_SECRETS: Releases = Releases::since(139);
+
+/// Path of the settings of kube-apiserver in a Shoot.
+const SERVER: &str = "spec.kubernetes.kubeAPIServer";
+
+fn anonymous(path: &str) -> String {
+    format!(
+        "you are setting the {path}.enableAnonymousAuthentication field. The field is deprecated. Using Kubernetes v1.32 and \
+         above, please use anonymous authentication configuration. See: \
+         https://kubernetes.io/docs/reference/access-authn-authz/authentication/#anonymous-authenticator-configuration"
+    )
+}
+
+/// Settings of a kube-apiserver that are warned of.
+struct Server<'a> {
+    anonymous: Option<bool>,
+    sizes: Option<&'a WatchCacheSizes>,
+    event_ttl: Option<Duration>,
+}
+
+impl<'a> Server<'a> {
+    fn of(server: &'a KubeAPIServerConfig) -> Self {
+        Self {
+            anonymous: server.enable_anonymous_authentication,
+            sizes: server.watch_cache_sizes.as_ref(),
+            event_ttl: server.event_ttl,
+        }
+    }
+
+    /// Warnings of a release about the settings below a path.
+    ///
+    /// Source: pkg/api/core/shoot/warnings.go (`GetKubeAPIServerWarnings`) @ v1.136.0 to v1.149.0.
+    fn warnings(&self, path: &str, release: Release) -> Vec<String> {
+        if !SERVERS.contain(release) {
+            return Vec::new();
+        }
+        let mut warnings = tell(self.anonymous.is_some(), &anonymous(path));
+        if self.sizes.is_some_and(|sizes| sizes.default.is_some()) {
+            warnings.push(format!(
+                "you are setting the {path}.watchCacheSizes.default field. The field has been deprecated and is forbidden to be \
+                 set starting from Kubernetes 1.35. The cache size is automatically sized by the kube-apiserver."
+            ));
+        }
+        let ttl = self.event_ttl.filter(|ttl| ttl.to_chrono() > TimeDelta::hours(24));
+        if let Some(ttl) = ttl.filter(|_| EVENT_TTL.contain(release)) {
+            warnings.push(format!(
+                "you are setting the {path}.eventTTL field to an invalid value. Invalid value: '{ttl}', valid values: [0, 24h]. \
+                 Invalid values for existing resources will be no longer allowed in Gardener v1.142.0. See: \
+                 https://github.com/gardener/gardener/issues/13825"
+            ));
+        }
+        warnings
+    }
+}
 
 impl Case<'_> {
     fn server(&self) -> Option<&KubeAPIServerConfig> {
@@ -183,26 +246,54 @@ fn ipvs(case: &Case<'_>) -> Vec<String> {
     tell(is_new, &format!("you have switched to IPVS mode for kube-proxy. {ADVICE}"))
 }
 
-fn event_ttl(case: &Case<'_>) -> Vec<String> {
-    let ttl = case.server().and_then(|server| server.event_ttl);
-    let Some(ttl) = ttl.filter(|ttl| ttl.to_chrono() > TimeDelta::hours(24)) else { return Vec::new() };
-    vec![format!(
-        "you are setting the spec.kubernetes.kubeAPIServer.eventTTL field to an invalid value. Invalid value: '{ttl}', valid \
-         values: [0, 24h]. Invalid values for existing resources will be no longer allowed in Gardener v1.142.0. See: \
-         https://github.com/gardener/gardener/issues/13825"
-    )]
-}
-
-fn dns_secrets(case: &Case<'_>) -> Vec<String> {
-    let providers = case.shoot.spec.dns.iter().flat_map(|dns| &dns.providers).enumerate();
+fn dns_secrets(dns: Option<&DNS>, path: &str) -> Vec<String> {
+    let providers = dns.into_iter().flat_map(|dns| &dns.providers).enumerate();
     let named = providers.filter(|(_, provider)| provider.secret_name.is_some());
     let text = |(index, _)| {
         format!(
-            "you are setting the spec.dns.providers[{index}].secretName field. The field is deprecated and is forbidden to be \
-             set starting from Kubernetes 1.35. Use spec.dns.providers[{index}].credentialsRef instead."
+            "you are setting the {path}.providers[{index}].secretName field. The field is deprecated and is forbidden to be set \
+             starting from Kubernetes 1.35. Use {path}.providers[{index}].credentialsRef instead."
         )
     };
     named.map(text).collect()
+}
+
+/// Warnings of a release for a new or changed SecretBinding, whatever it says.
+///
+/// Source: pkg/apiserver/registry/core/secretbinding/strategy.go @ v1.127.0 to v1.149.0.
+pub fn secret_binding(release: Release) -> Vec<String> {
+    tell(
+        SECRET_BINDINGS.contain(release),
+        "SecretBinding is deprecated in favour of CredentialsBinding. For migration instructions, see: \
+         https://github.com/gardener/gardener/blob/master/docs/usage/shoot-operations/secretbinding-to-credentialsbinding-migration.md",
+    )
+}
+
+/// Warnings of a release of gardener-operator for a new or changed Garden.
+///
+/// Source: pkg/operator/webhook/validation/garden/warnings.go @ v1.136.0 to v1.149.0.
+pub fn garden(garden: &Garden, release: Release) -> Vec<String> {
+    let Some(server) = &garden.spec.virtual_cluster.kubernetes.kube_api_server else { return Vec::new() };
+    let server = Server {
+        anonymous: server.enable_anonymous_authentication,
+        sizes: server.watch_cache_sizes.as_ref(),
+        event_ttl: server.event_ttl,
+    };
+    server.warnings("spec.virtualCluster.kubernetes.kubeAPIServer", release)
+}
+
+/// Warnings of a release of gardener-apiserver for a new or changed ManagedSeedSet.
+///
+/// Source: pkg/api/seedmanagement/managedseedset/warnings.go @ v1.136.0 to v1.149.0.
+pub fn managed_seed_set(set: &ManagedSeedSet, release: Release) -> Vec<String> {
+    let spec = &set.spec.shoot_template.spec;
+    let server = spec.kubernetes.kube_api_server.as_ref().map(Server::of);
+    let path = "spec.shootTemplate.spec.kubernetes.kubeAPIServer";
+    let mut warnings = server.map_or_else(Vec::new, |server| server.warnings(path, release));
+    if DNS_SECRETS.contain(release) {
+        warnings.extend(dns_secrets(spec.dns.as_ref(), "spec.shootTemplate.spec.dns"));
+    }
+    warnings
 }
 
 /// Warnings of a release for a new (`old` is absent) or changed Shoot; credentials are looked at on changes only.
@@ -219,7 +310,7 @@ pub fn shoot(
         incomplete_rotations(&mut warnings, shoot, rotation_interval / 3, now);
     }
     let kubernetes = Version::parse(&shoot.spec.kubernetes.version).ok();
-    let case = Case { shoot, old, kubernetes };
+    let case = Case { shoot, old, kubernetes, release };
     warnings
         .extend(ROWS.iter().filter(|Row(releases, _)| releases.contain(release)).flat_map(|Row(_, tell)| tell(&case)));
     warnings
@@ -292,192 +383,4 @@ fn incomplete_rotations(warnings: &mut Vec<String>, shoot: &Shoot, interval: Tim
 }
 
 #[cfg(test)]
-mod tests {
-    use api::core::{CARotation, ShootCredentials, ShootCredentialsRotation};
-
-    use super::*;
-    use crate::release::DOCUMENTED;
-
-    fn time(text: &str) -> Time {
-        Time(text.parse().unwrap())
-    }
-
-    #[test]
-    fn credentials_older_than_the_interval_are_named_on_updates() {
-        let mut shoot = Shoot::default();
-        shoot.metadata.creation_timestamp = time("2024-01-01T00:00:00Z");
-        let interval = TimeDelta::days(90);
-        let warnings = |shoot: &Shoot, old: Option<&Shoot>, now: &str| {
-            super::shoot(shoot, old, interval, now.parse().unwrap(), DOCUMENTED)
-        };
-        let all = "you should consider rotating the shoot credentials, see \
-                   https://github.com/gardener/gardener/blob/master/docs/usage/shoot-operations/\
-                   shoot_credentials_rotation.md#gardener-provided-credentials for details";
-        assert_eq!(warnings(&shoot, Some(&shoot), "2024-03-31T00:00:00Z"), Vec::<String>::new());
-        assert_eq!(warnings(&shoot, Some(&shoot), "2024-03-31T00:00:01Z"), [all]);
-        assert_eq!(warnings(&shoot, None, "2024-03-31T00:00:01Z"), Vec::<String>::new());
-
-        let rotation = ShootCredentialsRotation {
-            certificate_authorities: Some(CARotation {
-                last_initiation_time: Some(time("2024-03-01T00:00:00Z")),
-                last_initiation_finished_time: Some(time("2024-03-01T00:00:00Z")),
-                ..CARotation::default()
-            }),
-            ..ShootCredentialsRotation::default()
-        };
-        shoot.status.credentials = Some(ShootCredentials { rotation: Some(rotation), ..ShootCredentials::default() });
-        let found = warnings(&shoot, Some(&shoot), "2024-04-02T00:00:00Z");
-        assert_eq!(found.len(), 4, "{found:?}");
-        assert_eq!(
-            found[3],
-            "the certificate authorities rotation initiation was finished more than 720h0m0s ago and should be \
-             completed"
-        );
-    }
-
-    /// Release, spec of the Shoot before (`null`: it is new) and after; a part of each warning.
-    const BY_RELEASE: &[(u16, &str, &str, &[&str])] = &[
-        (
-            120,
-            "null",
-            r#"{"kubernetes": {"version": "1.32.0", "kubeAPIServer": {"enableAnonymousAuthentication": false}}}"#,
-            &[],
-        ),
-        (
-            121,
-            "null",
-            r#"{"kubernetes": {"version": "1.32.0", "kubeAPIServer": {"enableAnonymousAuthentication": false}}}"#,
-            &["enableAnonymousAuthentication field. The field is deprecated."],
-        ),
-        (
-            120,
-            "null",
-            r#"{"kubernetes": {"version": "1.31.0", "kubeControllerManager": {"podEvictionTimeout": "1m"},
-                "clusterAutoscaler": {"maxEmptyBulkDelete": 1}, "enableStaticTokenKubeconfig": false}}"#,
-            &["does not have effect since Kubernetes 1.13. Instead", "enableStaticTokenKubeconfig"],
-        ),
-        (
-            122,
-            "null",
-            r#"{"kubernetes": {"version": "1.31.0", "kubeControllerManager": {"podEvictionTimeout": "1m"},
-                "clusterAutoscaler": {"maxEmptyBulkDelete": 1}, "enableStaticTokenKubeconfig": false}}"#,
-            &[
-                "forbidden to be set starting from Kubernetes 1.33. Instead",
-                "will not be supported by gardener from Kubernetes 1.33",
-            ],
-        ),
-        (
-            131,
-            "null",
-            r#"{"kubernetes": {"version": "1.32.9", "clusterAutoscaler": {"maxEmptyBulkDelete": 1}}}"#,
-            &["forbidden to be set starting from Kubernetes 1.33. Instead"],
-        ),
-        (
-            132,
-            "null",
-            r#"{"kubernetes": {"version": "1.32.9", "clusterAutoscaler": {"maxEmptyBulkDelete": 1}}}"#,
-            &["The value is not used and will be set to nil."],
-        ),
-        (132, "null", r#"{"kubernetes": {"version": "1.33.0", "clusterAutoscaler": {"maxEmptyBulkDelete": 1}}}"#, &[]),
-        // IPVS: always from Kubernetes 1.35 on, with the change to it before; not while kube-proxy is off.
-        (135, "null", r#"{"kubernetes": {"version": "1.35.0", "kubeProxy": {"enabled": true, "mode": "IPVS"}}}"#, &[]),
-        (
-            136,
-            "null",
-            r#"{"kubernetes": {"version": "1.35.0", "kubeProxy": {"enabled": true, "mode": "IPVS"}}}"#,
-            &[
-                "you are using IPVS mode for kube-proxy. The IPVS mode is deprecated starting with Kubernetes 1.35. Please switch",
-            ],
-        ),
-        (149, "null", r#"{"kubernetes": {"version": "1.34.9", "kubeProxy": {"enabled": true, "mode": "IPVS"}}}"#, &[]),
-        (
-            149,
-            r#"{"kubernetes": {"version": "1.34.9", "kubeProxy": {"enabled": true, "mode": "IPTables"}}}"#,
-            r#"{"kubernetes": {"version": "1.34.9", "kubeProxy": {"enabled": true, "mode": "IPVS"}}}"#,
-            &[
-                "you have switched to IPVS mode for kube-proxy. The IPVS mode is deprecated starting with Kubernetes 1.35.",
-            ],
-        ),
-        (
-            149,
-            r#"{"kubernetes": {"version": "1.34.9", "kubeProxy": {"enabled": true, "mode": "IPVS"}}}"#,
-            r#"{"kubernetes": {"version": "1.34.9", "kubeProxy": {"enabled": true, "mode": "IPVS"}}}"#,
-            &[],
-        ),
-        (149, "null", r#"{"kubernetes": {"version": "1.35.0", "kubeProxy": {"enabled": false, "mode": "IPVS"}}}"#, &[]),
-        // In the order of the fields of a long-lived Shoot.
-        (
-            149,
-            "null",
-            r#"{"cloudProfileName": "a", "secretBindingName": "b", "addons": {}, "dns": {"providers": [{"secretName": "s"}]},
-                "kubernetes": {"version": "1.33.0", "kubeScheduler": {"kubeMaxPDVols": "3"},
-                "kubeAPIServer": {"enableAnonymousAuthentication": true, "watchCacheSizes": {"default": 1}, "eventTTL": "48h"}}}"#,
-            &[
-                "spec.cloudProfileName field",
-                "spec.addons field",
-                "kubeMaxPDVols field",
-                "spec.secretBindingName is deprecated",
-                "enableAnonymousAuthentication field",
-                "watchCacheSizes.default field",
-                "spec.dns.providers[0].secretName field",
-            ],
-        ),
-        (
-            127,
-            "null",
-            r#"{"cloudProfileName": "a", "secretBindingName": "b", "addons": {}, "kubernetes": {"version": "1.33.0",
-                "kubeAPIServer": {"enableAnonymousAuthentication": true, "watchCacheSizes": {"default": 1}, "eventTTL": "48h"}}}"#,
-            &[
-                "enableAnonymousAuthentication field",
-                "spec.cloudProfileName field",
-                "spec.secretBindingName is deprecated",
-            ],
-        ),
-        (
-            142,
-            "null",
-            r#"{"kubernetes": {"version": "1.33.0", "kubeAPIServer": {"eventTTL": "48h"}}}"#,
-            &["eventTTL field to an invalid value. Invalid value: '48h0m0s', valid values: [0, 24h]."],
-        ),
-        (143, "null", r#"{"kubernetes": {"version": "1.33.0", "kubeAPIServer": {"eventTTL": "48h"}}}"#, &[]),
-        (123, "null", r#"{"cloudProfileName": "a", "kubernetes": {"version": "1.33.0"}}"#, &[]),
-    ];
-
-    #[test]
-    fn fields_are_warned_of_by_release() {
-        let now = "2024-01-01T00:00:00Z".parse().expect("an instant");
-        for (release, old, new, expected) in BY_RELEASE {
-            let read = |text: &str| -> Option<Shoot> {
-                let spec: serde_json::Value = serde_json::from_str(text).expect("JSON");
-                let object =
-                    serde_json::json!({"metadata": {"creationTimestamp": "2024-01-01T00:00:00Z"}, "spec": spec});
-                (!spec.is_null()).then(|| serde_json::from_value(object).expect("a Shoot"))
-            };
-            let (old, new) = (read(old), read(new).expect("a Shoot"));
-            let found = super::shoot(&new, old.as_ref(), TimeDelta::days(90), now, Release(*release));
-            assert_eq!(found.len(), expected.len(), "{release} {found:#?}");
-            for (found, expected) in found.iter().zip(*expected) {
-                assert!(found.contains(expected), "{release} {found}");
-            }
-        }
-    }
-
-    #[test]
-    fn halves_of_a_rotation_are_warned_of_since_128() {
-        let mut shoot = Shoot::default();
-        for (release, value, count) in [
-            (127, "rotate-etcd-encryption-key-start", 0),
-            (128, "rotate-etcd-encryption-key-start", 1),
-            (149, "rotate-etcd-encryption-key-complete", 1),
-            (149, "rotate-etcd-encryption-key", 0),
-        ] {
-            shoot.metadata.annotations.insert("gardener.cloud/operation".to_owned(), value.to_owned());
-            let found = super::shoot(&shoot, None, TimeDelta::days(90), DateTime::UNIX_EPOCH, Release(release));
-            assert_eq!(found.len(), count, "{release} {value}");
-            let is_named = found
-                .iter()
-                .all(|text| text.starts_with(&format!("you are setting the operation annotation to {value}. ")));
-            assert!(is_named, "{found:?}");
-        }
-    }
-}
+mod tests;
