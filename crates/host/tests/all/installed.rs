@@ -286,7 +286,8 @@ async fn gardens_are_warned_of_and_their_windows_judged() {
     for (version, begin, code, warns) in [
         ("v1.135.0", "220000+0100", 201, false),
         ("v1.136.0", "220000+0100", 201, true),
-        ("v1.148.0", "220000-0500", 422, true),
+        // The definition refuses it before the webhook that warns is called.
+        ("v1.148.0", "220000-0500", 422, false),
         ("v1.149.0", "220000-0500", 201, true),
     ] {
         let host = host_of(version).await;
