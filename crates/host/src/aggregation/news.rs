@@ -4,8 +4,8 @@
 //!
 //! Watches of these groups follow on entries of these groups and are opened through the host. An API server that was asked
 //! since the last such entry and the last such watch gives the same answer again. The host's own server counts the entries
-//! as it follows the log, whoever writes them: an instance over HTTPS, one in the process of the host, one that was killed
-//! while its last write waited for the disk.
+//! as it follows the log, for all writers: an instance over HTTPS, one in the process of the host, one that was killed while
+//! its last write waited for the disk.
 //!
 //! **Invariants.** The number is complete up to the position of the host's own server.
 

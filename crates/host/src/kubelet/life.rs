@@ -124,7 +124,7 @@ impl Life<'_> {
                 }
             }
             let ended = self.once(&launch).await;
-            // What it had to do is missing until it is started again, or its pod says how long that takes.
+            // Its work is missing until it is started again, or until its pod shows when that will be.
             self.hold();
             (self.kubelet.options.listener)(self.key, &self.pod, None).await;
             if self.stop.is_requested {

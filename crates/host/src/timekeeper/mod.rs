@@ -28,7 +28,7 @@
 //! Time does not move while a participant works, lags behind the log, or while a hold is set; a participant of another
 //! process that has not answered for [`REPORT_LIMIT`] of wall time is dropped and reported; a command ends then unless it
 //! ignores absences. A participant of the host's process is never dropped. Limits count only wall time in which the host
-//! ran ([`patience`]): what a machine that stalls keeps from everybody is nobody's silence.
+//! ran ([`patience`]): a stall of the machine is not the silence of a participant.
 //!
 //! **Deliberately absent.** Sockets, the log and the wall clock: the caller passes the head and the wall's time.
 
@@ -425,7 +425,7 @@ impl Timekeeper {
         self.end_holds(wall);
         self.drop_unresponsive(wall);
         match self.next_step(head, wall) {
-            // Who owes an answer is looked at often: only so is it known how long the host ran meanwhile.
+            // Only frequent looks show how long the host ran while an answer was due.
             Decision::Wait { until } if self.may_be_dropped().next().is_some() => {
                 let look = wall + LOOK;
                 Decision::Wait { until: Some(until.map_or(look, |until| until.min(look))) }

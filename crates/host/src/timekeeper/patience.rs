@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Wall time by which limits are judged: that in which the host itself ran.
 //!
-//! A machine that stalls for a while (it swaps, sleeps, or has no processor left) stalls the host and everybody that the
-//! host waits for. Wall time goes on, and nobody could answer. So limits are judged by *looks*: of the wall time between two
-//! looks at most [`LOOK`] counts, and whoever waits for a limit looks at least that often.
+//! A machine that stalls for a while (it swaps, sleeps, or has no processor left) stalls the host and all processes that the
+//! host waits for: wall time goes on, and no answer can come. So limits are judged by *looks*: of the wall time between two
+//! looks at most [`LOOK`] counts, and while a limit is waited for there is a look at least that often.
 
 use chrono::TimeDelta;
 use clock::Instant;

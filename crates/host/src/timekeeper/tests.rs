@@ -258,9 +258,9 @@ fn a_participant_that_reports_nothing_for_thirty_seconds_is_dropped_and_named() 
     assert_eq!(keeper.report("mute", Idle::default()), Report::NotJoined, "it has to join again");
 }
 
-/// A machine that stalls keeps the host from looking, and everybody from answering.
+/// A machine that stalls keeps the host from looking, and its participants from answering.
 #[test]
-fn a_stall_of_the_machine_drops_nobody_and_ends_no_hold() {
+fn a_stall_of_the_machine_drops_no_participant_and_ends_no_hold() {
     let mut toys = [Toy::new("a", &[5], &[]), Toy::new("late", &[5], &[])];
     let mut keeper = joined(Mode::Auto, &mut toys);
     let [toy, mut late] = toys;

@@ -278,8 +278,8 @@ async fn no_process_ends_without_a_word() {
     kubelet.world.end();
 }
 
-/// Time is held while requests are not yet handed to a process that is ready, and from the end of a process on until it is
-/// started again or its pod says when: what the process is to do would be missing.
+/// Time is held until requests are handed to a process that is ready, and from the end of a process until it is started again
+/// or its pod shows when that will be: the work of the process would be missing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn time_is_held_while_a_process_begins_and_after_its_end() {
     let kubelet = Kubelet::new().await;
