@@ -79,11 +79,7 @@ impl Host {
     async fn admit(&self, request: Request, place: Place, is_participant: bool) -> Result<Response, TransportError> {
         let inner = &self.inner;
         match place {
-            Place::Log if let Some(log) = inner.log.get() => {
-                let writes = request.method() == Method::POST;
-                let _under_way = self.aggregated().filter(|_| writes).and_then(|server| server.write());
-                Ok(log_service::answer(log, request).await)
-            }
+            Place::Log if let Some(log) = inner.log.get() => Ok(log_service::answer(log, request).await),
             Place::Join if let Some(joined) = inner.joined.get() => Ok(joined.answer(request).await),
             Place::ClockService if let Some(clock) = inner.clock.get() => Ok(clock.answer(request).await),
             Place::InCluster(part) if let Some(clock) = inner.clock.get() => {

@@ -73,7 +73,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
-use crate::aggregation::{Backend, Extensions, Instances, Watches};
+use crate::aggregation::{Backend, Extensions, Instances, News, Watches};
 use crate::clock_service::ClockService;
 use crate::custom_resources::CustomResources;
 use crate::event_expiry::EventExpiry;
@@ -189,6 +189,7 @@ struct Inner {
     custom_resources: CustomResources,
     extensions: OnceLock<Extensions>,
     networks: Networks,
+    news: News,
 }
 
 impl Host {
@@ -210,7 +211,8 @@ impl Host {
             .cluster_annotation(annotation::CLUSTER)
             .own_agents(user::OWN_AGENTS)
             .authorizer(Authenticated);
-        let builder = installed.attach(builder);
+        let news = News::default();
+        let builder = news.attach(installed.attach(builder));
         let rbac = (parts.authorization == Mode::Rbac).then(|| Rbac::new(Defaults::Assumed));
         let builder = match &rbac {
             Some(rbac) => rbac.attach(builder),
@@ -279,6 +281,7 @@ impl Host {
                 custom_resources,
                 extensions: OnceLock::new(),
                 networks,
+                news,
             }),
         };
         if let Some(dialer) = dialer {
@@ -319,15 +322,13 @@ impl Host {
     /// log.
     pub fn told(&self) -> BoxFuture<'_, Option<Told>> {
         Box::pin(async move {
-            let aggregated = self.aggregated();
-            let own = self.inner.server.told();
-            let theirs = async {
-                match &aggregated {
-                    Some(backend) => backend.told().await,
-                    None => Watches { told: Some(Told::default()), told_others: false },
-                }
+            let own = self.inner.server.told().await;
+            // Complete, since the server has followed the log to its head.
+            let entries = self.inner.news.entries();
+            let theirs = match self.aggregated() {
+                Some(backend) => backend.told(entries).await,
+                None => Watches { told: Some(Told::default()), told_others: false },
             };
-            let (own, theirs) = futures::future::join(own, theirs).await;
             let told_others = self.inner.server.take_told_others() || theirs.told_others;
             if let Some(clock) = self.inner.clock.get().filter(|_| told_others) {
                 clock.with(Timekeeper::reached_others);

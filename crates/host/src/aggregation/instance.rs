@@ -4,7 +4,8 @@
 //! A process may run and not answer: it was stopped, or swapped out. After a request that got no answer in time the instance
 //! is *probed*: it gets a small request of its own. If that gets no answer for a while either, the instance is
 //! *unresponsive*: all requests and watches that wait for it end with an error, and it gets no more of them. The small
-//! request is repeated until the instance answers or its process has ended.
+//! request is repeated until the instance answers or its process has ended. An instance in the process of the host is not
+//! probed: a thread that gets no processor for a while has lost nothing, and its components run there, too.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,8 +19,6 @@ use parking_lot::Mutex;
 use process::participant::Told;
 use process::transport::full;
 use process::{Transport, watch};
-
-use super::news::Moment;
 
 /// The small request: its answer needs neither the log nor a permission.
 const PROBE: &str = "/livez";
@@ -59,6 +58,15 @@ struct State {
     is_cut_off: bool,
 }
 
+/// State of the aggregated groups: while it is the same, their watches have been told nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Moment {
+    /// Number of their entries.
+    pub(super) entries: u64,
+    /// Number of their watches that were opened.
+    pub(super) watches: u64,
+}
+
 /// An instance.
 #[derive(Debug)]
 pub(super) struct Instance {
@@ -66,26 +74,33 @@ pub(super) struct Instance {
     /// Release whose kinds the instance serves.
     pub(super) release: Release,
     pub(super) transport: Transport,
+    /// True in the process of the host: it answers as soon as its thread has a processor.
+    is_inside: bool,
     state: watch::Sender<State>,
     /// What its watches had been told, and when it was asked.
     told: Mutex<Option<(Moment, Told)>>,
 }
 
 impl Instance {
-    pub(super) fn new(name: &str, release: Release, transport: Transport) -> Arc<Self> {
+    pub(super) fn new(name: &str, release: Release, transport: Transport, is_inside: bool) -> Arc<Self> {
         let (state, told) = (watch::Sender::new(State::default()), Mutex::default());
-        Arc::new(Self { name: name.to_owned(), release, transport, state, told })
+        Arc::new(Self { name: name.to_owned(), release, transport, is_inside, state, told })
+    }
+
+    /// True if it may run and not answer.
+    pub(super) fn may_be_unresponsive(&self) -> bool {
+        !self.is_inside
     }
 
     /// What its watches have been told, if it was asked at this moment.
-    pub(super) fn known(&self, now: Option<Moment>) -> Option<Told> {
+    pub(super) fn known(&self, now: Moment) -> Option<Told> {
         let told = self.told.lock();
-        told.as_ref().filter(|(at, _)| Some(*at) == now).map(|(_, told)| told.clone())
+        told.as_ref().filter(|(at, _)| *at == now).map(|(_, told)| told.clone())
     }
 
     /// It was asked at a moment.
-    pub(super) fn know(&self, at: Option<Moment>, told: &Told) {
-        *self.told.lock() = at.map(|at| (at, told.clone()));
+    pub(super) fn know(&self, at: Moment, told: &Told) {
+        *self.told.lock() = Some((at, told.clone()));
     }
 
     /// Whether requests to it are answered.

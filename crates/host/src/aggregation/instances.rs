@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use apimachinery::Status;
 use apimachinery::release::Release;
@@ -37,8 +37,7 @@ use process::watch;
 use process::{Body, Request, Response, Tasks, Transport, TransportError, User};
 use tokio::sync::oneshot;
 
-use super::instance::{AnswerLimit, Instance};
-use super::news::{News, UnderWay};
+use super::instance::{AnswerLimit, Instance, Moment};
 use super::{Watches, lines, refused, unavailable};
 
 /// Bytes of a request that are handed on: more than any server takes, which then says so itself.
@@ -64,20 +63,30 @@ struct Inner {
     count: watch::Sender<usize>,
     /// Release whose kinds are described.
     release: Mutex<Option<Release>>,
-    news: News,
+    /// Number of watches that were opened.
+    watches: AtomicU64,
 }
 
 impl Instances {
     /// None yet. Requests are sent on `tasks`, and are stamped with the head of `log` and the time of `clock`.
     pub fn new(tasks: Tasks, log: Arc<dyn EventLog>, clock: Clock, limit: AnswerLimit) -> Self {
         let (all, next, count) = (Mutex::default(), AtomicUsize::new(0), watch::Sender::new(0));
-        let (release, news) = (Mutex::default(), News::default());
-        Self(Arc::new(Inner { tasks, log, clock, limit, all, next, count, release, news }))
+        let (release, watches) = (Mutex::default(), AtomicU64::new(0));
+        Self(Arc::new(Inner { tasks, log, clock, limit, all, next, count, release, watches }))
     }
 
     /// Adds a ready instance of a release; `transport` uses the host's certificate.
     pub fn insert(&self, name: &str, release: Release, transport: Transport) {
-        self.all().insert(name.to_owned(), Instance::new(name, release, transport));
+        self.insert_instance(Instance::new(name, release, transport, false));
+    }
+
+    /// As [`Instances::insert`], in the process of the host.
+    pub fn insert_inside(&self, name: &str, release: Release, transport: Transport) {
+        self.insert_instance(Instance::new(name, release, transport, true));
+    }
+
+    fn insert_instance(&self, instance: Arc<Instance>) {
+        self.all().insert(instance.name.clone(), instance);
         self.counted();
     }
 
@@ -177,7 +186,7 @@ impl Instances {
                 Ok(mut response) => {
                     strip(response.headers_mut());
                     if watches {
-                        self.0.news.watch_was_opened();
+                        self.0.watches.fetch_add(1, Ordering::SeqCst);
                     }
                     let response = response.map(|body| until(body, cut));
                     return Ok(if watches { response.map(lines::whole) } else { response });
@@ -192,16 +201,12 @@ impl Instances {
         }
     }
 
-    /// Notes that an instance writes to the log, until the value is dropped.
-    pub(crate) fn write(&self) -> UnderWay {
-        self.0.news.write()
-    }
-
     /// Asks all what the watches of participants were told, with everything that is in the log, except those that have been
-    /// asked since there was something to tell.
-    pub(crate) async fn told(&self) -> Watches {
+    /// asked since there was something to tell. `entries`: number of entries of the aggregated groups, up to a head of the
+    /// log that was read before.
+    pub(crate) async fn told(&self, entries: u64) -> Watches {
         // Before the log's head is read.
-        let since = self.0.news.now();
+        let since = Moment { entries, watches: self.0.watches.load(Ordering::SeqCst) };
         let stamp = self.stamp();
         let asked = self.answering().into_iter().map(|instance| async move {
             if let Some(told) = instance.known(since) {
@@ -244,7 +249,7 @@ impl Instances {
                     () = &mut lost => {
                         break Err(TransportError::Broken(format!("{} does not answer", asked.name)));
                     }
-                    () = &mut late, if !is_probed => {
+                    () = &mut late, if !is_probed && asked.may_be_unresponsive() => {
                         is_probed = true;
                         instances.probe(&asked);
                     }
@@ -399,7 +404,7 @@ mod tests {
         instances.remove("a");
         assert_eq!(*count.borrow(), 0);
         assert_eq!(call(&instances, Method::GET).await, Ok(503));
-        assert_eq!(instances.told().await.told, Some(Told::default()), "nobody has a watch");
+        assert_eq!(instances.told(0).await.told, Some(Told::default()), "nobody has a watch");
     }
 
     #[tokio::test]
@@ -411,7 +416,7 @@ mod tests {
             assert_eq!(call(&instances, Method::GET).await, Ok(expected));
         }
         assert_eq!(*count.borrow(), 1);
-        assert!(instances.told().await.told.is_some());
+        assert!(instances.told(0).await.told.is_some());
         assert_eq!(asked.lock().last().map(String::as_str), Some("b POST"));
         assert_eq!(asked.lock().len(), 4);
         instances.set_asked("b", false);
@@ -442,31 +447,27 @@ mod tests {
     #[tokio::test]
     async fn what_watches_were_told_is_known_when_all_have_answered() {
         let (instances, asked) = instances(&[("a", &[Ok(200)]), ("b", &[Ok(503), Ok(200)])]);
-        assert_eq!(instances.told().await.told, None);
+        assert_eq!(instances.told(0).await.told, None);
         let both = Told([(u64::from(b'a'), 3), (u64::from(b'b'), 3)].into());
-        assert_eq!(instances.told().await.told, Some(both));
+        assert_eq!(instances.told(0).await.told, Some(both));
         assert_eq!(*asked.lock(), ["a POST", "b POST", "b POST"], "who has answered says the same again");
     }
 
     #[tokio::test]
-    async fn who_has_answered_is_asked_again_after_a_write_and_after_a_new_watch() {
-        let (instances, asked) = instances(&[("a", &[Ok(200), Ok(200), Ok(200), Ok(200), Ok(200)])]);
-        let ask = async |times: usize| {
-            assert!(instances.told().await.told.is_some());
+    async fn who_has_answered_is_asked_again_after_an_entry_and_after_a_new_watch() {
+        let (instances, asked) = instances(&[("a", &[Ok(200), Ok(200), Ok(200), Ok(200)])]);
+        let ask = async |entries: u64, times: usize| {
+            assert!(instances.told(entries).await.told.is_some());
             assert_eq!(asked.lock().len(), times);
         };
-        ask(1).await;
-        ask(1).await;
-        let write = instances.write();
-        ask(2).await;
-        ask(3).await;
-        drop(write);
-        ask(4).await;
-        ask(4).await;
+        ask(7, 1).await;
+        ask(7, 1).await;
+        ask(8, 2).await;
+        ask(8, 2).await;
         let mut request = http::Request::new(full(""));
         *request.uri_mut() = http::Uri::from_static("/clusters/garden/apis/g/v1/x?watch=true");
         assert!(instances.call(request).await.is_ok());
-        assert_eq!(asked.lock().len(), 5);
+        ask(8, 4).await;
     }
 
     /// An instance that answers, with a body without an end to a watch, unless it is stopped.
@@ -531,7 +532,7 @@ mod tests {
         let write = task(Method::POST);
         let told = tokio::spawn({
             let instances = instances.clone();
-            async move { instances.told().await.told.is_some() }
+            async move { instances.told(0).await.told.is_some() }
         });
         pass_until(&wall, || read.is_finished() && write.is_finished() && told.is_finished()).await;
         assert_eq!(wall.now(), DateTime::<Utc>::UNIX_EPOCH + TimeDelta::seconds(10));
@@ -539,7 +540,7 @@ mod tests {
         let broken = TransportError::Broken("a does not answer".to_owned());
         assert_eq!(write.await.expect("no panic"), Err(broken), "it may have happened");
         assert!(!told.await.expect("no panic"));
-        assert!(instances.told().await.told.is_some(), "nobody waits for it any more");
+        assert!(instances.told(0).await.told.is_some(), "nobody waits for it any more");
         assert!(watched.frame().await.is_none(), "its watches end");
         assert_eq!(*count.borrow(), 1);
         assert_eq!(*reported.lock(), [("a".to_owned(), false)]);

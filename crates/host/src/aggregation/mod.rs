@@ -33,7 +33,7 @@ pub(crate) use extensions::Extensions;
 pub use instance::{AnswerLimit, Report};
 pub use instances::Instances;
 pub(crate) use lines::whole as whole_lines;
-pub(crate) use news::UnderWay;
+pub(crate) use news::News;
 
 /// Who serves the aggregated groups.
 #[derive(Clone, Debug)]
@@ -61,22 +61,14 @@ impl Backend {
         }
     }
 
-    /// What the watches of participants were told.
-    pub(crate) async fn told(&self) -> Watches {
+    /// What the watches of participants were told; `entries`: [`News::entries`] as of the log's head.
+    pub(crate) async fn told(&self, entries: u64) -> Watches {
         match self {
             Self::Server(server) => {
                 let told = server.told().await.map(|(_, told)| told);
                 Watches { told, told_others: server.take_told_others() }
             }
-            Self::Instances(instances) => instances.told().await,
-        }
-    }
-
-    /// Notes that a process writes to the log, until the value is dropped.
-    pub(crate) fn write(&self) -> Option<UnderWay> {
-        match self {
-            Self::Server(_) => None,
-            Self::Instances(instances) => Some(instances.write()),
+            Self::Instances(instances) => instances.told(entries).await,
         }
     }
 }

@@ -1,79 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether the watches of the aggregated groups can have been told anything since somebody last looked.
+//! Number of entries of the aggregated groups, by which the host knows whether their API servers have to be asked again what
+//! their watches were told.
 //!
-//! Objects of these groups are written by their API servers alone, through the host's log, and their watches are opened
-//! through the host. So an API server that was asked since the last such write and the last such watch says the same again.
+//! Watches of these groups follow on entries of these groups and are opened through the host. An API server that was asked
+//! since the last such entry and the last such watch gives the same answer again. The host's own server counts the entries
+//! as it follows the log, for all writers: an instance over HTTPS, one in the process of the host, one that was killed while
+//! its last write waited for the disk.
 //!
-//! **Invariants.** A write counts from before it reaches the log until it has been answered; a watch from when its server
-//! has opened it, before its client knows. While a write is under way nothing is said ([`News::now`]).
+//! **Invariants.** The number is complete up to the position of the host's own server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What has happened so far. Cheap to clone.
+use api::catalogue;
+use generic_apiserver::Builder;
+use generic_apiserver::observer::{Observed, Observer};
+
+/// Number of entries. Cheap to clone; clones are one number.
 #[derive(Clone, Debug, Default)]
-pub(super) struct News(Arc<Counts>);
-
-#[derive(Debug, Default)]
-struct Counts {
-    begun: AtomicU64,
-    ended: AtomicU64,
-    opened: AtomicU64,
-}
-
-/// A moment: two that are equal have neither a write nor a new watch between them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Moment {
-    writes: u64,
-    watches: u64,
-}
-
-/// A write that is under way until this is dropped.
-#[derive(Debug)]
-pub(crate) struct UnderWay(Arc<Counts>);
+pub(crate) struct News(Arc<AtomicU64>);
 
 impl News {
-    pub(super) fn write(&self) -> UnderWay {
-        self.0.begun.fetch_add(1, Ordering::SeqCst);
-        UnderWay(self.0.clone())
+    /// Counts the entries that the server follows.
+    pub(crate) fn attach(&self, builder: Builder) -> Builder {
+        let rows = catalogue::all().iter().filter(|row| catalogue::is_aggregated(row));
+        rows.fold(builder, |builder, row| builder.observer(row.group, row.plural, Arc::new(self.clone())))
     }
 
-    pub(super) fn watch_was_opened(&self) {
-        self.0.opened.fetch_add(1, Ordering::SeqCst);
+    /// The number; it rises with each entry.
+    pub(crate) fn entries(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
     }
 
-    /// The present moment; `None` while a write is under way.
-    pub(super) fn now(&self) -> Option<Moment> {
-        // In this order: a write that begins in between is seen as under way.
-        let ended = self.0.ended.load(Ordering::SeqCst);
-        let watches = self.0.opened.load(Ordering::SeqCst);
-        let writes = self.0.begun.load(Ordering::SeqCst);
-        (writes == ended).then_some(Moment { writes, watches })
+    fn count(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        self.0.ended.fetch_add(1, Ordering::SeqCst);
+impl Observer for News {
+    fn changed(&self, _: &Observed<'_>) {
+        self.count();
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_moment_ends_with_a_write_or_a_new_watch() {
-        let news = News::default();
-        let first = news.now();
-        assert!(first.is_some());
-        assert_eq!(news.now(), first);
-        let write = news.write();
-        assert_eq!(news.now(), None, "it may be in the log already");
-        drop(write);
-        let second = news.now();
-        assert!(second.is_some() && second != first);
-        news.watch_was_opened();
-        assert!(news.now().is_some() && news.now() != second);
+    fn reset(&self) {
+        self.count();
     }
 }

@@ -153,7 +153,9 @@ impl OwnReports {
 
 impl Reports for OwnReports {
     fn join(&self, join: Join) -> BoxFuture<'static, Result<Grant, String>> {
-        Box::pin(std::future::ready(Ok(self.clock.join(self.name, join))))
+        let grant = self.clock.join(self.name, join);
+        self.clock.with(|keeper, _| keeper.keep(self.name));
+        Box::pin(std::future::ready(Ok(grant)))
     }
 
     fn report(&self, idle: Idle) -> BoxFuture<'static, Result<Option<Answer>, String>> {

@@ -117,14 +117,15 @@ impl Life<'_> {
                     launch.assignment.writer += u64::try_from(self.restarts).unwrap_or_default();
                 }
                 Err(reason) => {
-                    self.release();
                     self.write(&State::Refused(reason)).await;
+                    self.release();
                     self.pause(CONFIG_AGAIN).await;
                     continue;
                 }
             }
             let ended = self.once(&launch).await;
-            self.release();
+            // Its work is missing until it is started again, or until its pod shows when that will be.
+            self.hold();
             (self.kubelet.options.listener)(self.key, &self.pod, None).await;
             if self.stop.is_requested {
                 return;
@@ -135,6 +136,7 @@ impl Life<'_> {
             let pause = status::back_off(self.failures);
             if pause > TimeDelta::zero() {
                 self.write(&State::BackOff(pause)).await;
+                self.release();
                 self.pause(pause).await;
             }
             self.restarts += 1;
@@ -205,10 +207,10 @@ impl Life<'_> {
                 }
                 Ok(News::Line(line)) => self.kubelet.options.logs.line(self.key, &line),
                 Ok(News::Ready(served)) => {
-                    self.release();
                     (self.kubelet.options.listener)(self.key, &self.pod, Some(&served)).await;
                     (self.kubelet.options.asked)(self.key, self.unready.is_none());
                     self.write(&State::Ready(started_at)).await;
+                    self.release();
                 }
                 Ok(News::Panicked(panicked)) => {
                     let Panicked { name, times, message, .. } = &panicked;

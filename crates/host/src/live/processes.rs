@@ -125,13 +125,13 @@ impl Processes {
         let (name, heartbeat) = self.note_renewal(pod, object, true);
         let image = object.spec.containers.first().map_or("", |container| container.image.as_str());
         if let Some(release) = self.launch.served_release(image) {
-            let transport = match &served.transport {
-                Some(transport) => Ok(transport.clone()),
-                None => self.way.transport(&served.ready.address, https::Reach::Machine),
-            };
-            match transport {
-                Ok(transport) => self.instances.insert(&name, release, transport),
-                Err(error) => child::say(&format!("pod {pod}: {error}")),
+            if let Some(transport) = &served.transport {
+                self.instances.insert_inside(&name, release, transport.clone());
+            } else {
+                match self.way.transport(&served.ready.address, https::Reach::Machine) {
+                    Ok(transport) => self.instances.insert(&name, release, transport),
+                    Err(error) => child::say(&format!("pod {pod}: {error}")),
+                }
             }
         }
         let host = self.host.clone();

@@ -25,13 +25,16 @@
 //!
 //! **Invariants.** Time never goes back. No timer is passed before its owner has carried out the grant of its instant.
 //! Of every watch that a participant has open an API server has said what it was told before time moves.
-//! Time does not move while a participant works, lags behind the log, or while a hold is set; a participant that has
-//! not answered for [`REPORT_LIMIT`] of wall time is dropped and reported; a command ends then unless it ignores absences.
+//! Time does not move while a participant works, lags behind the log, or while a hold is set; a participant of another
+//! process that has not answered for [`REPORT_LIMIT`] of wall time is dropped and reported; a command ends then unless it
+//! ignores absences. A participant of the host's process is never dropped. Limits count only wall time in which the host
+//! ran ([`patience`]): a stall of the machine is not the silence of a participant.
 //!
 //! **Deliberately absent.** Sockets, the log and the wall clock: the caller passes the head and the wall's time.
 
 mod decision;
 mod participant;
+mod patience;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -43,6 +46,7 @@ use process::participant::{Grant, Idle, Join, Told, watches_of};
 
 pub use self::decision::{Absence, CommandError, Decision, Mode, Report, WaitsFor};
 use self::participant::{Barrier, Participant};
+use self::patience::{LOOK, Patience};
 
 /// Wall time after which a participant that owes an answer is dropped.
 pub const REPORT_LIMIT: TimeDelta = TimeDelta::seconds(30);
@@ -85,10 +89,13 @@ pub struct Timekeeper {
     due: Vec<String>,
     barrier: Barrier,
     command: Option<Command>,
-    /// Until when, in wall time, others may act.
+    /// Wall time in which the host ran, by which limits are judged.
+    patience: Patience,
+    /// Until when, by [`Timekeeper::patience`], others may act.
     others_until: Option<Instant>,
     /// Why `advance`, `Eager` and `Auto` do not move time.
     live_lock: Option<LiveLock>,
+    /// Ends of the holds, by [`Timekeeper::patience`].
     holds: BTreeMap<String, Instant>,
     dropped: BTreeSet<String>,
     /// Latest absences, oldest first.
@@ -109,6 +116,7 @@ impl Timekeeper {
             due: Vec::new(),
             barrier: Barrier::default(),
             command: None,
+            patience: Patience::new(wall),
             others_until: None,
             live_lock: None,
             holds: BTreeMap::new(),
@@ -212,7 +220,7 @@ impl Timekeeper {
     pub fn reached_others(&mut self, wall: Instant) {
         let settle = self.command.map_or(TimeDelta::zero(), |command| command.settle);
         if settle > TimeDelta::zero() {
-            self.others_until = Some(wall + settle);
+            self.others_until = Some(self.patience.at(wall) + settle);
         }
     }
 
@@ -243,7 +251,7 @@ impl Timekeeper {
     /// from where it stands.
     pub fn hold(&mut self, name: &str, wall: Instant) {
         self.now = self.now(wall);
-        self.holds.insert(name.to_owned(), wall + LONGEST_HOLD);
+        self.holds.insert(name.to_owned(), self.patience.at(wall) + LONGEST_HOLD);
     }
 
     /// Ends a hold.
@@ -253,7 +261,8 @@ impl Timekeeper {
 
     /// Ends the holds that have lasted for [`LONGEST_HOLD`]. While time stands anyway, nothing else does.
     pub fn end_holds(&mut self, wall: Instant) {
-        self.keep_holds(wall, |_, until| until > wall);
+        let now = self.patience.at(wall);
+        self.keep_holds(wall, |_, until| until > now);
     }
 
     fn keep_holds(&mut self, wall: Instant, keeps: impl Fn(&str, Instant) -> bool) {
@@ -272,10 +281,19 @@ impl Timekeeper {
         self.disturb();
         let participant = self.participants.entry(name.to_owned()).or_default();
         let (granted, Join { reads_dial, is_command }) = (self.grants, join);
-        *participant = Participant { granted, reads_dial, idle: None, is_command, owes_since: Some(wall) };
+        let owes_since = Some(self.patience.at(wall));
+        *participant = Participant { granted, reads_dial, idle: None, is_command, is_own: false, owes_since };
         let watches = Some(watches_of(self.joins));
         self.joins += 1;
         Grant { number: self.grants, now: self.now, watches }
+    }
+
+    /// A participant that has joined is a thread of the host's process: its silence means that it computes or gets no
+    /// processor, and time waits for it without a limit.
+    pub fn keep(&mut self, name: &str) {
+        if let Some(participant) = self.participants.get_mut(name) {
+            participant.is_own = true;
+        }
     }
 
     /// A participant has gone: its connection ended.
@@ -305,8 +323,9 @@ impl Timekeeper {
     /// A server that participants may have waited for is dropped, as it does not answer: their time begins anew.
     pub fn server_is_unresponsive(&mut self, name: &str, wall: Instant) {
         self.dropped.insert(name.to_owned());
+        let now = self.patience.at(wall);
         for participant in self.participants.values_mut().filter(|participant| participant.owes_since.is_some()) {
-            participant.owes_since = Some(wall);
+            participant.owes_since = Some(now);
         }
     }
 
@@ -352,9 +371,10 @@ impl Timekeeper {
     pub fn barrier_stands(&mut self, number: u64, told: Told, wall: Instant) {
         if number == self.barrier.number && self.barrier.at.is_some() {
             self.barrier.told = Some(told);
+            let now = self.patience.at(wall);
             for participant in self.participants.values_mut() {
                 if !self.barrier.is_seen_by(participant) {
-                    participant.owes_since.get_or_insert(wall);
+                    participant.owes_since.get_or_insert(now);
                 }
             }
         }
@@ -404,15 +424,26 @@ impl Timekeeper {
     pub fn decide(&mut self, head: Revision, wall: Instant) -> Decision {
         self.end_holds(wall);
         self.drop_unresponsive(wall);
+        match self.next_step(head, wall) {
+            // Only frequent looks show how long the host ran while an answer was due.
+            Decision::Wait { until } if self.may_be_dropped().next().is_some() => {
+                let look = wall + LOOK;
+                Decision::Wait { until: Some(until.map_or(look, |until| until.min(look))) }
+            }
+            decision => decision,
+        }
+    }
+
+    fn next_step(&mut self, head: Revision, wall: Instant) -> Decision {
         if !self.due.is_empty() && self.participants.values().all(Participant::has_carried_out) {
             let due = std::mem::take(&mut self.due);
             return self.hand_out(due, wall);
         }
         if !self.due.is_empty() {
-            return self.wait_for_reports();
+            return Decision::Wait { until: None };
         }
-        if !self.holds.is_empty() {
-            return Decision::Wait { until: self.holds.values().min().copied() };
+        if let Some(until) = self.holds.values().min() {
+            return Decision::Wait { until: Some(self.patience.look(*until, wall)) };
         }
         let Some(limit) = self.limit(wall) else { return Decision::Wait { until: None } };
         let next = self.next_timer();
@@ -424,7 +455,7 @@ impl Timekeeper {
             return Decision::Wait { until: Some(self.wall_of(next, wall)) };
         }
         if !self.participants.values().all(Participant::has_carried_out) {
-            return self.wait_for_reports();
+            return Decision::Wait { until: None };
         }
         if self.barrier.at != Some(head) {
             let number = self.barrier.number + 1;
@@ -432,10 +463,11 @@ impl Timekeeper {
             return Decision::Barrier { number, at: head };
         }
         if self.barrier.told.is_none() || !self.participants.values().all(|p| self.barrier.is_seen_by(p)) {
-            return self.wait_for_reports();
+            return Decision::Wait { until: None };
         }
-        if let Some(until) = self.others_until.filter(|until| *until > wall) {
-            return Decision::Wait { until: Some(until) };
+        let lived = self.patience.at(wall);
+        if let Some(until) = self.others_until.filter(|until| *until > lived) {
+            return Decision::Wait { until: Some(self.patience.look(until, wall)) };
         }
         match next {
             Some(next) if next <= limit => self.grant(next.max(self.now), wall),
@@ -470,10 +502,11 @@ impl Timekeeper {
     }
 
     fn hand_out(&mut self, to: Vec<String>, wall: Instant) -> Decision {
+        let now = self.patience.at(wall);
         for name in &to {
             if let Some(participant) = self.participants.get_mut(name) {
                 participant.granted = self.grants;
-                participant.owes_since.get_or_insert(wall);
+                participant.owes_since.get_or_insert(now);
             }
         }
         Decision::Grant { grant: Grant { number: self.grants, now: self.now, watches: None }, to }
@@ -534,15 +567,16 @@ impl Timekeeper {
         (self.anchor.wall + TimeDelta::milliseconds(left)).max(wall + TimeDelta::milliseconds(1))
     }
 
-    fn wait_for_reports(&self) -> Decision {
-        let first = self.participants.values().filter_map(|participant| participant.owes_since).min();
-        Decision::Wait { until: first.map(|since| since + REPORT_LIMIT) }
+    /// Participants of other processes that owe an answer, and since when.
+    fn may_be_dropped(&self) -> impl Iterator<Item = (&str, Instant)> {
+        let of_others = self.participants.iter().filter(|(_, participant)| !participant.is_own);
+        of_others.filter_map(|(name, participant)| Some((name.as_str(), participant.owes_since?)))
     }
 
     fn drop_unresponsive(&mut self, wall: Instant) {
-        let is_late = |p: &Participant| p.owes_since.is_some_and(|since| wall - since >= REPORT_LIMIT);
-        let names: Vec<String> =
-            self.participants.iter().filter(|(_, p)| is_late(p)).map(|(name, _)| name.clone()).collect();
+        let now = self.patience.at(wall);
+        let late = self.may_be_dropped().filter(|(_, since)| now - *since >= REPORT_LIMIT);
+        let names: Vec<String> = late.map(|(name, _)| name.to_owned()).collect();
         for name in names {
             let participant = self.participants.remove(&name).unwrap_or_default();
             if !participant.is_command {

@@ -16,7 +16,9 @@ pub(super) struct Participant {
     pub(super) idle: Option<Idle>,
     /// True for a command, which ends with its connection.
     pub(super) is_command: bool,
-    /// Since when it owes an answer, in wall time.
+    /// True for a thread of the host's process.
+    pub(super) is_own: bool,
+    /// Since when it owes an answer, by [`super::patience`].
     pub(super) owes_since: Option<Instant>,
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The timekeeper with toys for participants.
 
+use std::ops::RangeInclusive;
+
 use process::participant::Watching;
 
 use super::*;
@@ -87,6 +89,20 @@ fn drive(keeper: &mut Timekeeper, toys: &mut [Toy], now: Instant) -> (Decision, 
     panic!("it does not come to an end: {grants:?}");
 }
 
+/// As [`drive`], at each of these seconds of wall time; what ended the last one and all grants.
+fn wait(keeper: &mut Timekeeper, toys: &mut [Toy], seconds: RangeInclusive<i64>) -> (Decision, Vec<i64>) {
+    let mut grants = Vec::new();
+    let mut end = Decision::Done;
+    for second in seconds {
+        // Toys count the lines of one call of `drive`.
+        keeper.disturb();
+        let (last, more) = drive(keeper, toys, wall(second * 1000));
+        grants.extend(more);
+        end = last;
+    }
+    (end, grants)
+}
+
 fn joined(mode: Mode, toys: &mut [Toy]) -> Timekeeper {
     let mut keeper = Timekeeper::new(at(0), mode, wall(0));
     for toy in toys {
@@ -152,7 +168,7 @@ fn time_stands_while_somebody_works_or_lags_behind_the_log() {
     let waiting = Decision::Wait { until: None };
     assert_eq!(keeper.decide(HEAD, wall(0)), waiting, "the API servers have not answered");
     keeper.barrier_stands(1, told(&toys, 1), wall(0));
-    assert_eq!(keeper.decide(HEAD, wall(0)), Decision::Wait { until: Some(wall(30_000)) }, "it has not seen it");
+    assert_eq!(keeper.decide(HEAD, wall(0)), Decision::Wait { until: Some(wall(1000)) }, "it has not seen it");
     assert_eq!(keeper.waits_for().participants, ["a"]);
     keeper.report("a", toys[0].idle(0, 1));
     // Its last act was a write: the log has moved on.
@@ -161,7 +177,7 @@ fn time_stands_while_somebody_works_or_lags_behind_the_log() {
     keeper.report("a", toys[0].idle(0, 2));
     let Decision::Grant { grant, to } = keeper.decide(Revision(11), wall(0)) else { panic!("time moves") };
     assert_eq!((grant.number, to), (1, vec!["a".to_owned()]));
-    assert_eq!(keeper.decide(Revision(11), wall(10)), Decision::Wait { until: Some(wall(30_000)) });
+    assert_eq!(keeper.decide(Revision(11), wall(10)), Decision::Wait { until: Some(wall(1010)) });
 }
 
 /// Ten who read the dial, and one with timers: a step is for that one alone.
@@ -234,17 +250,57 @@ fn a_participant_that_reports_nothing_for_thirty_seconds_is_dropped_and_named() 
     let mut toys = [Toy::new("a", &[5], &[]), Toy::new("mute", &[5], &[])];
     let mut keeper = joined(Mode::Auto, &mut toys);
     let mut answering = [toys.into_iter().next().expect("two toys")];
-    let (end, _) = drive(&mut keeper, &mut answering, wall(0));
-    assert_eq!(end, Decision::Wait { until: Some(wall(30_000)) });
-    let (_, grants) = drive(&mut keeper, &mut answering, wall(30_000));
+    let (end, grants) = wait(&mut keeper, &mut answering, 0..=29);
+    assert_eq!((end, grants), (Decision::Wait { until: Some(wall(30_000)) }, vec![]));
+    let (_, grants) = wait(&mut keeper, &mut answering, 30..=30);
     assert_eq!(grants, [5]);
     assert_eq!(keeper.dropped().collect::<Vec<_>>(), ["mute"]);
     assert_eq!(keeper.report("mute", Idle::default()), Report::NotJoined, "it has to join again");
 }
 
+/// A machine that stalls keeps the host from looking, and its participants from answering.
+#[test]
+fn a_stall_of_the_machine_drops_no_participant_and_ends_no_hold() {
+    let mut toys = [Toy::new("a", &[5], &[]), Toy::new("late", &[5], &[])];
+    let mut keeper = joined(Mode::Auto, &mut toys);
+    let [toy, mut late] = toys;
+    let mut answering = [toy];
+    assert_eq!(wait(&mut keeper, &mut answering, 0..=20).1, [0; 0]);
+    let (end, grants) = wait(&mut keeper, &mut answering, 90..=90);
+    assert_eq!((end, grants), (Decision::Wait { until: Some(wall(91_000)) }, vec![]));
+    assert_eq!(keeper.dropped().next(), None);
+    let [toy] = answering;
+    late.fired.clear();
+    let mut both = [toy, late];
+    assert_eq!(wait(&mut keeper, &mut both, 91..=91).1, [5]);
+    assert_eq!(both[1].fired, [5], "it missed nothing");
+
+    keeper.hold("pod gardenlet", wall(91_000));
+    both[0].timers.push((9, true));
+    keeper.report("a", both[0].idle(keeper.grants, 0));
+    assert_eq!(wait(&mut keeper, &mut both, 200..=200).1, [0; 0], "what starts has had one second");
+    assert_eq!(wait(&mut keeper, &mut both, 201..=208).1, [0; 0]);
+    assert_eq!(wait(&mut keeper, &mut both, 209..=209).1, [9]);
+}
+
+#[test]
+fn a_thread_of_the_host_is_waited_for_however_long_it_takes() {
+    let mut toys = [Toy::new("a", &[5], &[]), Toy::new("own", &[5], &[])];
+    let mut keeper = joined(Mode::Stepped, &mut toys);
+    keeper.keep("own");
+    keeper.advance(at(60), TimeDelta::zero(), wall(0)).expect("nothing is at work");
+    let [toy, own] = toys;
+    let mut answering = [toy];
+    let (end, grants) = wait(&mut keeper, &mut answering, 0..=300);
+    assert_eq!((end, grants), (Decision::Wait { until: None }, vec![]));
+    assert_eq!((keeper.dropped().next(), keeper.waits_for().participants), (None, vec!["own".to_owned()]));
+    let [toy] = answering;
+    assert_eq!(wait(&mut keeper, &mut [toy, own], 301..=301).1, [5, 60]);
+}
+
 #[test]
 fn a_command_stops_where_a_component_does_not_answer() {
-    let wait = |keeper: &mut Timekeeper, ignores: bool| {
+    let advance = |keeper: &mut Timekeeper, ignores: bool| {
         let mut toys = [Toy::new("a", &[5, 9], &[]), Toy::new("mute", &[5], &[])];
         *keeper = joined(Mode::Stepped, &mut toys);
         keeper.advance(at(60), TimeDelta::zero(), wall(0)).expect("nothing is at work");
@@ -253,18 +309,15 @@ fn a_command_stops_where_a_component_does_not_answer() {
         }
         let [answering, _] = toys;
         let mut answering = [answering];
-        drive(keeper, &mut answering, wall(0));
-        // Toys count the lines of one call of `drive`.
-        keeper.disturb();
-        drive(keeper, &mut answering, wall(30_000)).1
+        wait(keeper, &mut answering, 0..=30).1
     };
     let mut keeper = Timekeeper::new(at(0), Mode::Stepped, wall(0));
-    assert_eq!(wait(&mut keeper, false), [0; 0], "time stands where it was dropped");
+    assert_eq!(advance(&mut keeper, false), [0; 0], "time stands where it was dropped");
     assert_eq!((keeper.target(), keeper.now(wall(31_000))), (None, at(0)));
     let absences =
         |keeper: &Timekeeper| -> Vec<_> { keeper.absences().map(|it| (it.name.clone(), it.since, it.until)).collect() };
     assert_eq!(absences(&keeper), [("mute".to_owned(), at(0), None)]);
-    assert_eq!(wait(&mut keeper, true), [5, 9, 60], "it goes on where that was asked for");
+    assert_eq!(advance(&mut keeper, true), [5, 9, 60], "it goes on where that was asked for");
     assert_eq!(absences(&keeper), [("mute".to_owned(), at(0), None)]);
     keeper.join("mute", Join::default(), wall(31_000));
     assert_eq!(absences(&keeper), [("mute".to_owned(), at(0), Some(at(60)))], "it is back");
@@ -275,7 +328,9 @@ fn a_command_that_does_not_answer_is_no_absence() {
     let mut keeper = joined(Mode::Stepped, &mut [Toy::new("a", &[], &[])]);
     keeper.join("printer", Join { is_command: true, ..Join::default() }, wall(0));
     assert!(keeper.is_command("printer") && !keeper.is_command("a"));
-    keeper.decide(HEAD, wall(30_000));
+    for second in 1..=30 {
+        keeper.decide(HEAD, wall(second * 1000));
+    }
     assert_eq!((keeper.dropped().collect::<Vec<_>>(), keeper.absences().count()), (vec!["printer"], 0));
 }
 
@@ -284,13 +339,13 @@ fn a_participant_that_waited_for_an_unresponsive_server_has_its_time_again() {
     let mut toys = [Toy::new("a", &[5], &[]), Toy::new("waits", &[5], &[])];
     let mut keeper = joined(Mode::Auto, &mut toys);
     let mut answering = [toys.into_iter().next().expect("two toys")];
-    assert_eq!(drive(&mut keeper, &mut answering, wall(0)).0, Decision::Wait { until: Some(wall(30_000)) });
+    assert_eq!(wait(&mut keeper, &mut answering, 0..=20).1, [0; 0]);
     keeper.server_is_unresponsive("server", wall(20_000));
-    assert_eq!(drive(&mut keeper, &mut answering, wall(30_000)).0, Decision::Wait { until: Some(wall(50_000)) });
+    assert_eq!(wait(&mut keeper, &mut answering, 21..=49).1, [0; 0]);
     assert_eq!(keeper.dropped().collect::<Vec<_>>(), ["server"]);
     keeper.server_answers("server");
     assert_eq!(keeper.dropped().next(), None);
-    let (_, grants) = drive(&mut keeper, &mut answering, wall(50_000));
+    let (_, grants) = wait(&mut keeper, &mut answering, 50..=50);
     assert_eq!(grants, [5]);
     keeper.leave("waits");
     assert_eq!(keeper.dropped().next(), None, "who has ended is not missed");
@@ -312,9 +367,9 @@ fn a_hold_ends_after_ten_seconds_at_the_latest() {
     let mut toys = [Toy::new("a", &[5], &[])];
     let mut keeper = joined(Mode::Auto, &mut toys);
     keeper.hold("pod gardenlet", wall(0));
-    assert_eq!(drive(&mut keeper, &mut toys, wall(0)), (Decision::Wait { until: Some(wall(10_000)) }, vec![]));
+    assert_eq!(wait(&mut keeper, &mut toys, 0..=9), (Decision::Wait { until: Some(wall(10_000)) }, vec![]));
     assert_eq!(keeper.waits_for().holds, ["pod gardenlet"]);
-    assert_eq!(drive(&mut keeper, &mut toys, wall(10_001)).1, [5]);
+    assert_eq!(wait(&mut keeper, &mut toys, 10..=10).1, [5]);
 }
 
 #[test]
@@ -324,7 +379,7 @@ fn a_hold_stops_time_that_runs_by_itself() {
         let mut keeper = joined(mode, &mut toys);
         keeper.hold("pod gardenlet", wall(0));
         keeper.hold("pod gardener-apiserver", wall(2000));
-        assert_eq!(drive(&mut keeper, &mut toys, wall(5000)), (Decision::Wait { until: Some(wall(10_000)) }, vec![]));
+        assert_eq!(drive(&mut keeper, &mut toys, wall(5000)), (Decision::Wait { until: Some(wall(6000)) }, vec![]));
         assert_eq!(keeper.now(wall(5000)), at(0));
         keeper.release("pod gardenlet", wall(6000));
         assert_eq!(keeper.now(wall(6000)), at(0), "the other one lasts");
@@ -358,9 +413,9 @@ fn a_command_gives_others_time_after_a_step_that_reached_them() {
     keeper.barrier_stands(number, told(&toys, number), wall(0));
     keeper.report("a", toys[0].idle(0, number));
     keeper.reached_others(wall(100));
-    assert_eq!(keeper.decide(HEAD, wall(100)), Decision::Wait { until: Some(wall(2100)) });
+    assert_eq!(keeper.decide(HEAD, wall(100)), Decision::Wait { until: Some(wall(1100)) });
     keeper.reached_others(wall(1000));
-    assert_eq!(keeper.decide(HEAD, wall(2100)), Decision::Wait { until: Some(wall(3000)) }, "it acted");
+    assert_eq!(keeper.decide(HEAD, wall(2000)), Decision::Wait { until: Some(wall(3000)) }, "it acted");
     keeper.disturb();
     assert_eq!(drive(&mut keeper, &mut toys, wall(3000)), (Decision::Done, vec![5, 7, 10]), "nobody was reached");
     // Without the option nothing waits.

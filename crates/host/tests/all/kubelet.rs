@@ -57,6 +57,8 @@ struct Kubelet {
     world: World,
     pods: Api<Pod>,
     heard: Arc<Mutex<Vec<Option<Ready>>>>,
+    /// Number of holds whenever the listener hears something.
+    holds: Arc<Mutex<Vec<usize>>>,
 }
 
 impl Kubelet {
@@ -70,15 +72,16 @@ impl Kubelet {
     fn stopped() -> Self {
         let world = World::new(Mode::Stepped);
         let pods = Api::namespaced(&world.context(), "runtime", "default");
-        Self { world, pods, heard: Arc::default() }
+        Self { world, pods, heard: Arc::default(), holds: Arc::default() }
     }
 
     async fn start(&mut self) {
-        let Self { world, heard, .. } = self;
-        let (ears, clock) = (heard.clone(), world.clock.clone());
+        let Self { world, heard, holds, .. } = self;
+        let (ears, clock, holds, held) = (heard.clone(), world.clock.clone(), holds.clone(), world.clock.clone());
         let options = kubelet::Options {
             launch: Arc::new(Toys),
             listener: Arc::new(move |_: &ObjectKey, _, ready| {
+                holds.lock().push(held.waits_for().holds.len());
                 ears.lock().push(ready.map(|served| served.ready.clone()));
                 Box::pin(std::future::ready(()))
             }),
@@ -271,6 +274,24 @@ async fn no_process_ends_without_a_word() {
         assert_eq!((last.exit_code, last.signal, last.reason.as_str()), (code, signal, reason), "{image}");
         assert_eq!(last.message, message, "{image}");
         assert_eq!(kubelet.log(&name, "?previous=true").await, format!("{message}\n"), "{image}");
+    }
+    kubelet.world.end();
+}
+
+/// Time is held until requests are handed to a process that is ready, and from the end of a process until it is started again
+/// or its pod shows when that will be: the work of the process would be missing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn time_is_held_while_a_process_begins_and_after_its_end() {
+    let kubelet = Kubelet::new().await;
+    kubelet.config().await;
+    kubelet.create("toy-1", "toy:badly").await;
+    kubelet.until("toy-1", |pod| waits(pod, "CrashLoopBackOff")).await.expect("there");
+    kubelet.create("toy-2", "toy:well").await;
+    kubelet.until("toy-2", is_ready).await;
+    kubelet.heard(3).await;
+    assert_eq!(*kubelet.holds.lock(), [1, 1, 1], "two ends and a beginning");
+    while !kubelet.world.clock.waits_for().holds.is_empty() {
+        tokio::task::yield_now().await;
     }
     kubelet.world.end();
 }

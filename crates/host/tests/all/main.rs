@@ -10,6 +10,7 @@ mod custom_resources;
 mod events;
 mod extension_servers;
 mod identity;
+mod inside;
 mod installed;
 mod kubelet;
 mod leases;
