@@ -149,7 +149,7 @@ impl Sandbox {
     /// Runs `terrarium`, which is to be refused, and gives its exit code and its standard error.
     ///
     /// # Panics
-    /// The command succeeds, is killed, or prints more than three lines.
+    /// The command succeeds, is killed, or prints more than three lines, progress not counted.
     #[track_caller]
     pub fn terrarium_refused(&self, words: &[&str]) -> (i32, String) {
         self.terrarium_refused_with(("NO_COLOR", "1"), words)
@@ -158,11 +158,11 @@ impl Sandbox {
     /// Runs `terrarium` with an environment variable and expects a refusal; returns exit code and standard error.
     ///
     /// # Panics
-    /// The command succeeds, is killed, or prints more than three lines.
+    /// The command succeeds, is killed, or prints more than three lines, progress not counted.
     #[track_caller]
     pub fn terrarium_refused_with(&self, (name, value): (&str, &str), words: &[&str]) -> (i32, String) {
         let output = self.command("terrarium", words).env(name, value).output().expect("our own program");
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        let error = without_progress(&String::from_utf8_lossy(&output.stderr));
         assert!(!output.status.success(), "terrarium {words:?}: {}", String::from_utf8_lossy(&output.stdout));
         assert!(error.starts_with("error: ") && error.lines().count() <= 3, "terrarium {words:?}: {error}");
         (output.status.code().expect("it ends by itself"), error)
@@ -441,6 +441,12 @@ impl Kubectl {
         versions.sort_by_key(|file| minor(file));
         if versions.is_empty() { vec![found] } else { versions }
     }
+}
+
+/// Standard error without the lines that are printed only if a command takes long enough.
+pub(crate) fn without_progress(text: &str) -> String {
+    let is_progress = |line: &str| line.starts_with("progress: ") || line.starts_with("hint: hourly reconciliations ");
+    text.split_inclusive('\n').filter(|line| !is_progress(line)).collect()
 }
 
 #[track_caller]

@@ -11,10 +11,10 @@
 //! ```
 //!
 //! A line that begins with `$ ` is a command, `> ` goes on with it; what follows is its output: standard output, then
-//! standard error, then `exit N` unless it is 0. All commands of a script are run by one shell, so that variables, the
-//! folder and a landscape of `up --ephemeral` last until its end. The folder holds the files of `e2e/scripts/NAME/`;
-//! nothing else is there, and the PATH begins with our binaries and one chosen kubectl. `UPDATE_EXPECT=1` rewrites the
-//! script.
+//! standard error without progress, which depends on wall time, then `exit N` unless it is 0. All commands of a script are
+//! run by one shell, so that variables, the folder and a landscape of `up --ephemeral` last until its end. The folder holds
+//! the files of `e2e/scripts/NAME/`; nothing else is there, and the PATH begins with our binaries and one chosen kubectl.
+//! `UPDATE_EXPECT=1` rewrites the script.
 //!
 //! A page in Markdown is a script, too: blocks of `console` hold commands and output, blocks of `yaml` that begin with a
 //! comment of one word are the file of that name, and all else is its story. What is not to be run stands in blocks of
@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use crate::mask::mask;
-use crate::sandbox::{Kubectl, Sandbox};
+use crate::sandbox::{Kubectl, Sandbox, without_progress};
 
 /// Folder within a sandbox where commands run.
 const WORK: &str = "work";
@@ -190,7 +190,7 @@ impl Shell {
         if !output.is_empty() && !output.ends_with('\n') {
             output.push('\n');
         }
-        output.push_str(&read(&err));
+        output.push_str(&without_progress(&read(&err)));
         match code.trim() {
             "" => Err(format!("the shell ended with `{command}`:\n{output}")),
             "0" => Ok(output),

@@ -3,13 +3,15 @@
 //!
 //! **Tour.** [`live`] landscapes of processes; [`simulate`] a whole landscape in one process;
 //! [`questions`] questions before acting; [`explain`] words; [`usage`] the order of its words and what is wrong with
-//! them; [`completion`] of words in a shell; [`output`] the one door to the terminal. What commands compute is in [`ops`].
+//! them; [`completion`] of words in a shell; [`output`] the one door to the terminal, [`progress`] what it shows of a command
+//! that moves time. What commands compute is in [`ops`].
 
 mod completion;
 mod explain;
 mod failure;
 mod live;
 mod output;
+mod progress;
 mod questions;
 #[cfg(test)]
 mod reference;
@@ -164,6 +166,7 @@ fn main() -> ExitCode {
         Command::Upgrade(arguments) => questions::upgrade::run(arguments, &mut output),
         Command::Version { output: form } => version(*form, &mut output),
     };
+    output.end_progress();
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -82,13 +82,33 @@ fn a_landscape_runs_the_binaries_of_its_components() {
     let all: Vec<PathBuf> = Program::ALL.into_iter().map(binary).collect();
     assert_eq!(all.len(), 7);
     let up = sandbox.terrarium(&["up", "--log", "memory", "--apiservers", "1"]);
-    in_order(&up, &["Components:   processes, each of its own binary"]);
+    let form = format!("processes, each of its own binary in {}", binaries().display());
+    in_order(&up, &[&format!("Components:   {form}\n")]);
     let mut expected: Vec<&str> = Program::ALL.into_iter().map(Program::name).collect();
     expected.sort_unstable();
     assert_eq!(programs(&sandbox), expected);
-    in_order(&sandbox.terrarium(&["status"]), &["components processes, each of its own binary"]);
+    let text = sandbox.terrarium(&["status"]);
+    in_order(
+        &text,
+        &[&format!("components {form}\n"), "process ", " (host): ", " s of processor time, ", " MiB in memory"],
+    );
+    assert_eq!(text.matches(" MiB in memory").count(), 8, "the host and seven components: {text}");
+    assert!(!text.contains("replaced") && !text.contains("another build"), "{text}");
     let status: Value = serde_json::from_str(&sandbox.terrarium(&["status", "-o", "json"])).expect("one object");
     assert_eq!(status["components"]["binaries"].as_array().map(Vec::len), Some(7), "{status}");
+    assert_eq!(status["consumption"]["pid"], status["pid"], "{status}");
+    let of_components = status["processes"].as_array().expect("a list").iter().map(|it| &it["consumption"]);
+    let mut pids: Vec<u64> = of_components
+        .map(|it| {
+            assert!(it["memoryBytes"].as_u64() > Some(1 << 20) && it["processorSeconds"].is_f64(), "{it}");
+            it["pid"].as_u64().expect("a process id")
+        })
+        .collect();
+    pids.sort_unstable();
+    let mut expected: Vec<u64> = sandbox.processes().into_iter().map(u64::from).collect();
+    expected.retain(|pid| status["pid"] != *pid);
+    expected.sort_unstable();
+    assert_eq!(pids, expected);
     sandbox.terrarium(&["clock", "advance", "1d"]);
     in_order(&sandbox.terrarium(&["doctor"]), &["ok"]);
     let processes = sandbox.processes();
@@ -122,7 +142,8 @@ fn files_that_cannot_be_used_are_named_and_replaced() {
     file(Program::Gardenlet, "#!/bin/sh\ntouch started\n", 0o700);
     let sandbox = Sandbox::new(&folder, &Path::new(env!("CARGO_TARGET_TMPDIR")).join("binaries-mixed"));
     let (up, notes) = sandbox.terrarium_with_notes(&["up", "--log", "memory", "--apiservers", "1"]);
-    in_order(&up, &["Components:   processes of their own binaries, of terrarium: gardener-admission-controller, "]);
+    let played = ", of `terrarium component NAME`: gardener-admission-controller, ";
+    in_order(&up, &["Components:   processes of their own binaries in ", played]);
     for (program, reason) in [
         (Program::Apiserver, "it is not executable"),
         (Program::ControllerManager, "it is of another build"),
@@ -139,10 +160,27 @@ fn files_that_cannot_be_used_are_named_and_replaced() {
     expected.insert(0, "gardener-scheduler");
     assert_eq!(programs(&sandbox), expected);
     assert!(!sandbox.folder().join("started").exists(), "a script is not run");
+    let warnings = || {
+        let status = sandbox.terrarium(&["status"]);
+        let of_files = |line: &&str| line.starts_with("warning /");
+        status.lines().filter(of_files).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let of_builds = warnings();
+    assert_eq!(of_builds.len(), 5, "{of_builds:?}");
+    let provider = place(provider).display().to_string();
+    let remedy = "then `terrarium down` and `terrarium up` start them";
+    let is_told = |line: &&String| line.contains(&format!("{provider}: it is of another build; terrarium plays "));
+    assert!(of_builds.iter().find(is_told).is_some_and(|line| line.ends_with(remedy)), "{of_builds:?}");
 
     // A binary that is replaced while the landscape runs is started as it was.
     fs::remove_file(place(Program::Scheduler)).expect("ours");
     symlink("/bin/echo", place(Program::Scheduler)).expect("ours");
+    let replaced = format!(
+        "warning {} was replaced: the landscape runs on with the build that it was started with; `terrarium down` and `terrarium \
+         up` start the other one",
+        place(Program::Scheduler).display()
+    );
+    assert!(warnings().contains(&replaced), "{:?}", warnings());
     let before = sandbox.process_of("gardener-scheduler");
     let killed = Command::new("kill").args(["-9", &before.to_string()]).status();
     assert!(killed.expect("every system has kill").success());

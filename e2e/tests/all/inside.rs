@@ -41,7 +41,10 @@ fn a_landscape_inside_one_process_is_as_one_of_processes() {
     let up = sandbox.terrarium(&["up", "--components", "inside", "--start-time", "2023-07-27T20:00:00Z"]);
     in_order(&up, &["Components:   inside the host's process"]);
     assert_eq!(sandbox.processes(), Vec::from_iter(sandbox.host()), "no process but the host");
-    in_order(&sandbox.terrarium(&["status"]), &["components inside the host's process"]);
+    let status = sandbox.terrarium(&["status"]);
+    let host = format!("process {} (host and components): ", sandbox.host().unwrap_or_default());
+    in_order(&status, &["components inside the host's process\n", &host, " s of processor time, ", " MiB in memory\n"]);
+    assert_eq!(status.matches(" in memory").count(), 1, "{status}");
     with_shoot(&sandbox);
     let names = Program::ALL.map(Program::name);
     let mut seen = Vec::new();
@@ -109,6 +112,56 @@ fn a_component_inside_ends_alone_and_is_restarted() {
         pods.iter().any(|pod| container(pod)["lastState"]["terminated"]["exitCode"] == 3)
     });
     assert!(pods.iter().any(|pod| container(pod)["ready"] == true), "the one before goes on");
+}
+
+/// A component whose pods ask for a process is one, with the others inside; a process can be killed, and time goes through it.
+#[test]
+fn a_component_inside_becomes_a_process_by_its_annotation() {
+    let sandbox = sandbox("inside-form");
+    sandbox.terrarium(&["up", "--components", "inside", "--start-time", "2023-07-27T20:00:00Z", "--apiservers", "1"]);
+    let annotate = |deployment: &str, value: &str| {
+        let patch =
+            format!(r#"{{"spec":{{"template":{{"metadata":{{"annotations":{{"terrarium.dev/form":{value}}}}}}}}}}}"#);
+        let words = ["-n", "garden", "patch", "deployment", deployment, "-p", &patch];
+        sandbox.kubectl(Kubectl::Newest, "runtime", &words);
+    };
+    let settled = |deployment: &str| {
+        let words = ["-n", "garden", "rollout", "status", "deployment", deployment, "--timeout=60s"];
+        sandbox.kubectl(Kubectl::Newest, "runtime", &words);
+    };
+    for deployment in ["gardener-scheduler", "gardener-apiserver"] {
+        annotate(deployment, r#""process""#);
+        settled(deployment);
+    }
+    let scheduler = sandbox.process_of("gardener-scheduler");
+    sandbox.process_of("gardener-apiserver");
+    assert_eq!(sandbox.processes().len(), 3, "the host and two components");
+    in_order(&sandbox.terrarium(&["status"]), &["inside the host's process", &format!("process {scheduler}: ")]);
+    with_shoot(&sandbox);
+    assert!(
+        std::process::Command::new("kill").args(["-9", &scheduler.to_string()]).status().is_ok_and(|it| it.success())
+    );
+    until_pods(&sandbox, "role=gardener-scheduler", |pods| {
+        pods.iter().any(|pod| container(pod)["restartCount"] == 1 && container(pod)["ready"] == true)
+    });
+    assert_ne!(sandbox.process_of("gardener-scheduler"), scheduler);
+    sandbox.terrarium(&["clock", "advance", "1d"]);
+    // A value that is none is said in the pod, and the instance before goes on.
+    annotate("gardener-scheduler", r#""thread""#);
+    until_pods(&sandbox, "role=gardener-scheduler", |pods| {
+        let said = |pod: &Value| pod["status"].to_string().contains("is no form: expected process");
+        pods.iter().any(said) && pods.iter().any(|pod| container(pod)["ready"] == true)
+    });
+    for deployment in ["gardener-scheduler", "gardener-apiserver"] {
+        annotate(deployment, "null");
+        settled(deployment);
+    }
+    assert_eq!(sandbox.processes(), Vec::from_iter(sandbox.host()));
+    sandbox.terrarium(&["clock", "advance", "1d"]);
+    let shoot = ["-n", "garden-demo", "get", "shoot", "local", "-o", "jsonpath={.status.lastOperation.state}"];
+    assert_eq!(sandbox.kubectl(Kubectl::Newest, "garden", &shoot), "Succeeded");
+    sandbox.terrarium(&["down"]);
+    in_order(&sandbox.terrarium(&["replay", "--verify"]), &["the same as the API lists"]);
 }
 
 /// Nothing that was acknowledged is lost with the only process.

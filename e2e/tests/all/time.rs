@@ -86,6 +86,34 @@ fn thirty_days_have_thirty_maintenances_of_each_shoot() {
     assert!(times.len() > SHOOTS && times.is_sorted(), "{steps}");
 }
 
+/// Progress of an advance is on standard error, and `--quiet` turns it off; standard output is the same.
+#[test]
+fn a_long_advance_shows_progress_by_the_day() {
+    let sandbox = landscape("progress", 2);
+    let hourly = ["config", "set", "gardenlet", "controllers.shoot.reconcileInMaintenanceOnly="];
+    sandbox.terrarium(&hourly);
+    // Until a command has taken long enough for every kind of line.
+    let days = 14;
+    let (out, notes) = sandbox.terrarium_with_notes(&["clock", "advance", &format!("{days}d"), "-o", "json"]);
+    let (progress, rest): (Vec<&str>, Vec<&str>) = notes.lines().partition(|line| line.starts_with("progress: "));
+    assert!(!progress.is_empty() && progress.len() <= days, "{notes}");
+    assert!(progress.iter().all(|line| line.contains(" of 2023-08-10T21:01:00Z · ")), "{notes}");
+    let mut of_days: Vec<&str> = progress.iter().map(|line| &line[.."progress: 2023-07-27".len()]).collect();
+    of_days.dedup();
+    assert_eq!(of_days.len(), progress.len(), "one line for a day: {notes}");
+    let [hint] = rest[..] else { panic!("{notes}") };
+    let command = "`terrarium config set gardenlet controllers.shoot.reconcileInMaintenanceOnly=true`";
+    assert!(
+        hint.starts_with("hint: hourly reconciliations are most of the work (") && hint.contains(command),
+        "{hint}"
+    );
+    assert!(!out.contains("progress") && !out.contains("hint"), "standard output has data only");
+    let (_, notes) = sandbox.terrarium_with_notes(&["clock", "advance", "2d", "--quiet"]);
+    assert_eq!(notes, "");
+    let (_, notes) = sandbox.terrarium_with_notes(&["clock", "advance", "1h"]);
+    assert_eq!(notes, "");
+}
+
 /// A client that writes to every Shoot that is maintained does so while time stands where the maintenance happened.
 #[test]
 fn a_client_of_ones_own_keeps_up() {

@@ -20,7 +20,9 @@ pub(crate) use self::commands::{
 };
 pub(crate) use self::landscape::client;
 pub(crate) use self::landscape::directory::{Directory, Facts};
-use self::landscape::{authority, bootstrap, directory, executable, kubeconfig, owner, retention, running, writes};
+use self::landscape::{
+    authority, bootstrap, consumption, directory, executable, kubeconfig, owner, retention, running, writes,
+};
 use self::processes::{binaries, clock_file, defaults, operator};
 pub(crate) use self::processes::{components, host};
 

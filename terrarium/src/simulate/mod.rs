@@ -33,6 +33,7 @@ use self::given::Given;
 pub(crate) use self::story::{Line, NodeLife, Story, What};
 use crate::failure::Failure;
 use crate::output::{Form, Output};
+use crate::progress::{Goal, Progress};
 use crate::questions::{AskedRelease, paths, tell};
 use ops::instant::When;
 use ops::manifests::{Manifest, Origin};
@@ -76,6 +77,9 @@ pub(crate) struct Arguments {
     /// Do not replay the log at the end: to measure the simulation alone
     #[arg(long)]
     no_replay: bool,
+    /// Print no progress
+    #[arg(short, long)]
+    quiet: bool,
     /// Form of the output
     #[arg(short = 'o', long = "output", value_enum, default_value_t)]
     output: Form,
@@ -129,11 +133,15 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     for note in &plan.notes {
         output.note(&format!("note: {note}"));
     }
-    let wall = wall_seconds();
-    let landscape = Landscape::start(options(arguments, start, version, &plan)?).map_err(failed)?;
-    let mut run = Run { landscape, output, form: arguments.output, start, wall_at_start: wall };
-    run.tell_head(arguments)?;
+    let wall = wall();
     let end = start + TimeDelta::days(i64::from(arguments.days));
+    let progress = (!arguments.quiet).then(|| Progress::of_time(Goal::Time(end), start, wall));
+    if progress.is_some() {
+        output.end_at_signal("interrupted: nothing of a simulation is kept");
+    }
+    let landscape = Landscape::start(options(arguments, start, version, &plan)?).map_err(failed)?;
+    let mut run = Run { landscape, output, form: arguments.output, start, wall_at_start: wall, progress };
+    run.tell_head(arguments)?;
     let story = run.begin(&plan)?;
     if is_demo && arguments.start_time.is_none() {
         run.refuse_a_late_shoot(&story, end)?;
@@ -147,7 +155,9 @@ struct Run<'a> {
     output: &'a mut Output,
     form: Form,
     start: DateTime<Utc>,
-    wall_at_start: f64,
+    wall_at_start: DateTime<Utc>,
+    /// None: progress is not shown.
+    progress: Option<Progress>,
 }
 
 impl Run<'_> {
@@ -242,12 +252,16 @@ impl Run<'_> {
         self.print(story)
     }
 
-    /// Lets time pass, and prints what happened day by day.
+    /// Lets time pass, and prints what happened hour by hour.
     fn until(&mut self, end: DateTime<Utc>, story: &Story) -> Result<(), Failure> {
         while self.landscape.now() < end {
-            let next = (self.landscape.now() + TimeDelta::hours(6)).min(end);
+            let next = (self.landscape.now() + TimeDelta::hours(1)).min(end);
             self.landscape.run_until(next).map_err(failed)?;
             self.print(story)?;
+            if let Some(progress) = &mut self.progress {
+                progress.at(next, wall(), Vec::new());
+                self.output.progress(progress);
+            }
         }
         Ok(())
     }
@@ -270,7 +284,7 @@ impl Run<'_> {
         let replayed = if is_replayed { "replayed from the start: same state" } else { "not replayed" };
         let counts = self.landscape.counts();
         let landscape_seconds = (self.landscape.now() - self.start).num_seconds();
-        let wall = (wall_seconds() - self.wall_at_start).max(0.001);
+        let wall = (wall() - self.wall_at_start).as_seconds_f64().max(0.001);
         #[expect(clippy::cast_possible_truncation, reason = "a factor for a person")]
         let speedup = (landscape_seconds as f64 / wall).round() as i64;
         let hash = self.landscape.canonical_hash();
@@ -389,8 +403,7 @@ fn failed(failure: landscape::Failure) -> Failure {
     Failure::Failed(failure.to_string())
 }
 
-/// Wall time in seconds, to say how fast a run was: nothing of the landscape sees it.
-fn wall_seconds() -> f64 {
-    let now = clock::Clock::wall().now();
-    now.timestamp_micros() as f64 / 1e6
+/// Wall time, for speed and progress of a run: nothing of the landscape depends on it.
+fn wall() -> DateTime<Utc> {
+    clock::Clock::wall().now()
 }

@@ -170,6 +170,9 @@ pub const CREATED_WITH_GARDENER_VERSION: &str = "terrarium.dev/created-with-gard
 /// Version of the extensions library that an extension is built with, on its ControllerDeployment or operator Extension.
 /// Users set it.
 pub const EXTENSIONS_LIBRARY_VERSION: &str = "terrarium.dev/extensions-library-version";
+/// On the Pods of a component: `process` runs the component as a process where the landscape's components run in one process.
+/// Users set it.
+pub const COMPONENT_FORM: &str = "terrarium.dev/form";
 /// `true` on kube-apiserver's Pods that know the authorizer for node agents.
 pub const NODE_AGENT_AUTHORIZER: &str = "terrarium.dev/node-agent-authorizer";
 /// How long a simulated Pod takes to become ready. Users set it.

@@ -21,7 +21,7 @@ use process::{Context, Exit, Output, Transport, User};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use super::{Form, Inside, Local, Program, RunInside, Served};
+use super::{Form, Inside, Local, POD_VARIABLE, Program, RunInside, Served};
 
 /// Wall time that a process has to end after its standard input has ended; then it is killed.
 pub(crate) const GRACE: Duration = Duration::from_secs(10);
@@ -125,6 +125,7 @@ impl ChildProcess {
             .arg0(name)
             .args(args)
             .env_clear()
+            .env(POD_VARIABLE, assignment.participant())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -187,6 +187,9 @@ impl fmt::Debug for Options {
     }
 }
 
+/// Environment variable with the pod of a process, `CLUSTER/NAME`, for tools that list processes; the process does not read it.
+pub const POD_VARIABLE: &str = "TERRARIUM_POD";
+
 /// How many pods are removed at a time.
 const CONCURRENCY: usize = 10;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium status`: what runs, what time waits for, and how much there is.
+//! `terrarium status`: components and their consumption, the clock and its obstacles, numbers of objects.
 
 use std::collections::BTreeMap;
 
@@ -24,14 +24,16 @@ use futures::StreamExt;
 use futures::stream;
 use host::kubelet::HEALTHY;
 use host::registry;
-use process::Context;
+use process::{Context, child};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::failure::Failure;
 use crate::live::ask::kinds;
 use crate::live::ask::query::{Format, print_tree};
+use crate::live::binaries::INSIDE;
 use crate::live::client::Client;
+use crate::live::consumption::{self, Consumption};
 use crate::live::landscapes::{bytes_in, size};
 use crate::live::{Which, ask, block_on, bootstrap, executable, up};
 use crate::output::{Form, Output};
@@ -58,7 +60,7 @@ pub(crate) struct Arguments {
 }
 
 /// A process of a component.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct Process {
     name: String,
     cluster: String,
@@ -73,6 +75,9 @@ struct Process {
     /// What went wrong in it, although it goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     trouble: Option<String>,
+    /// Consumption; None: it is no process of this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    consumption: Option<Consumption>,
 }
 
 /// Something that is being rolled out.
@@ -110,14 +115,14 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         let found = look(&client, arguments.rollouts, clock.now).await?;
         Ok((clock, found))
     })?;
-    if let Some(path) = executable::replaced(client.host.pid) {
-        found.warnings.push(format!(
-            "{} was replaced: the landscape runs on with the build that it was started with; `{}` and `{}` start the \
-             other one",
-            path.display(),
-            arguments.which.hint("terrarium down"),
-            arguments.which.hint("terrarium up"),
-        ));
+    let (pid, components) = (client.host.pid, &client.host.components);
+    let hint = |command: &str| arguments.which.hint(command);
+    let program = executable::replaced(pid);
+    found.warnings.extend(components.warnings(program.as_deref(), &hint("terrarium down"), &hint("terrarium up")));
+    let host = Consumption::of(pid);
+    let mut consumption = consumption::of_pods(pid);
+    for process in &mut found.processes {
+        process.consumption = consumption.remove(&child::participant(&process.cluster, &process.name));
     }
     let bytes = bytes_in(&directory.join("log"));
     if arguments.output != Form::Text {
@@ -125,6 +130,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         object["gardenerVersion"] = json!(found.gardener_version);
         object["head"] = json!(found.head);
         object["bytes"] = json!(bytes);
+        object["consumption"] = json!(host);
         object["objects"] = json!(found.objects);
         object["processes"] = json!(found.processes);
         if arguments.rollouts {
@@ -140,8 +146,12 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         "landscape {} · Gardener {} (emulated) · https://{} · process {}",
         client.facts.name, found.gardener_version, client.host.address, client.host.pid
     ))?;
-    if let Some(form) = client.host.components.line() {
+    if let Some(form) = components.line() {
         output.line(&format!("components {form}"))?;
+    }
+    if let Some(host) = host {
+        let parts = if components.form == INSIDE { "host and components" } else { "host" };
+        output.line(&format!("process {pid} ({parts}): {}", consumed(&host)))?;
     }
     output.line(&format!("clock {}", crate::live::clock::summary(&clock)))?;
     for line in crate::live::clock::waits(&clock) {
@@ -150,8 +160,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let place = if client.facts.log == "memory" { "in memory".to_owned() } else { size(bytes) };
     output.line(&format!("log revision {} · {place}", found.head))?;
     output.line(&counted(&found.objects))?;
-    for Process { name, version, state, ready, restarts, ended, trouble, .. } in &found.processes {
-        output.line(&format!("  {name:<56} {version:<10} {state:<18} ready {ready}  restarts {restarts}"))?;
+    for process in &found.processes {
+        let Process { name, version, state, ready, restarts, ended, trouble, consumption, .. } = process;
+        let process = consumption.map(|it| format!("  process {}: {}", it.pid, consumed(&it))).unwrap_or_default();
+        output.line(&format!("  {name:<56} {version:<10} {state:<18} ready {ready}  restarts {restarts}{process}"))?;
         for line in ended.iter().chain(trouble) {
             output.line(&format!("    {line}"))?;
         }
@@ -215,7 +227,13 @@ fn process(pod: &Pod) -> Process {
         restarts: container.map_or(0, |container| container.restart_count),
         ended: container.and_then(|container| container.last_state.terminated.as_ref()).map(ended),
         trouble: pod.status.conditions.iter().find(|it| it.r#type == HEALTHY).map(|it| it.message.clone()),
+        consumption: None,
     }
+}
+
+/// Consumption for people.
+fn consumed(Consumption { processor_seconds, memory_bytes, .. }: &Consumption) -> String {
+    format!("{processor_seconds:.1} s of processor time, {} in memory", size(*memory_bytes))
 }
 
 /// How a process ended, in a line: the last of its words is why.

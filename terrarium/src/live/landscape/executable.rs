@@ -10,6 +10,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 /// Suffix that Linux appends to the path of a removed or replaced file.
 const DELETED: &str = " (deleted)";
 
@@ -49,11 +51,35 @@ pub(crate) fn replaced(pid: u32) -> Option<PathBuf> {
     (link.exists() && !is_same(&link, &path)).then(|| without_mark(&path))
 }
 
+/// A file as it was at an instant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct FileState {
+    /// Path of the file.
+    pub(crate) path: PathBuf,
+    device: u64,
+    inode: u64,
+    /// Seconds and nanoseconds of its last modification.
+    modified: (i64, i64),
+}
+
+impl FileState {
+    fn of(path: &Path, file: &fs::Metadata) -> Self {
+        let modified = (file.mtime(), file.mtime_nsec());
+        Self { path: path.to_owned(), device: file.dev(), inode: file.ino(), modified }
+    }
+
+    /// True if the file was replaced, changed or removed since.
+    pub(crate) fn has_changed(&self) -> bool {
+        fs::metadata(&self.path).map_or(true, |file| Self::of(&self.path, &file) != *self)
+    }
+}
+
 /// A program's file that is held open: it can be started also after it was replaced or removed.
 #[derive(Debug)]
 pub(crate) struct Held {
     file: fs::File,
-    path: PathBuf,
+    state: FileState,
 }
 
 impl Held {
@@ -75,18 +101,24 @@ impl Held {
         if head == SCRIPT {
             return Err(io::Error::other("it is a script"));
         }
-        Ok(Self { file, path: path.to_owned() })
+        let state = FileState::of(path, &file.metadata()?);
+        Ok(Self { file, state })
     }
 
     /// Path of the file when it was opened: the name of its processes.
     pub(crate) fn name(&self) -> &Path {
-        &self.path
+        &self.state.path
+    }
+
+    /// The file as it was opened.
+    pub(crate) fn state(&self) -> &FileState {
+        &self.state
     }
 
     /// Path by which children of this process can start the file at any time.
     pub(crate) fn path(&self) -> PathBuf {
         let own = PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
-        if own.exists() { own } else { self.path.clone() }
+        if own.exists() { own } else { self.state.path.clone() }
     }
 }
 
@@ -155,7 +187,9 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("ours");
         let held = Held::open(&path).expect("a program");
         assert_eq!(held.name(), path);
+        assert!(!held.state().has_changed());
         fs::remove_file(&path).expect("ours");
+        assert!(held.state().has_changed());
         for content in [None, Some("another")] {
             if let Some(content) = content {
                 fs::write(&path, content).expect("ours");
@@ -164,6 +198,9 @@ mod tests {
             drop(child.stdin.take());
             assert!(child.wait().expect("it ends").success(), "{content:?}");
         }
+        assert!(held.state().has_changed());
+        let restored = serde_json::from_str::<FileState>(&serde_json::to_string(held.state()).expect("JSON"));
+        assert_eq!(restored.expect("the same"), *held.state());
         fs::remove_dir_all(folder).expect("ours");
     }
 

@@ -6,6 +6,7 @@
 pub(in crate::live) mod authority;
 pub(in crate::live) mod bootstrap;
 pub(crate) mod client;
+pub(in crate::live) mod consumption;
 pub(in crate::live) mod directory;
 pub(in crate::live) mod executable;
 pub(in crate::live) mod kubeconfig;

@@ -20,7 +20,7 @@ use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 
 use crate::live::components::BINARIES;
-use crate::live::executable::{self, Held};
+use crate::live::executable::{self, FileState, Held};
 
 /// Wall time that a binary has to name its build.
 const PATIENCE: TimeDelta = TimeDelta::seconds(5);
@@ -73,7 +73,14 @@ impl Binaries {
         };
         let played = self.0.iter().filter_map(|(name, held)| Some(((*name).to_owned(), of(held.as_ref().err()?))));
         let binaries = self.0.iter().filter(|(_, held)| held.is_ok()).map(|(name, _)| (*name).to_owned());
-        ComponentForms { form: PROCESSES.to_owned(), binaries: binaries.collect(), played: played.collect() }
+        let files =
+            self.0.iter().filter_map(|(name, held)| Some(((*name).to_owned(), held.as_ref().ok()?.state().clone())));
+        ComponentForms {
+            form: PROCESSES.to_owned(),
+            binaries: binaries.collect(),
+            files: files.collect(),
+            played: played.collect(),
+        }
     }
 }
 
@@ -118,6 +125,8 @@ async fn ask(held: &Held) -> io::Result<Vec<u8>> {
 /// Forms in which components run.
 const PROCESSES: &str = "processes";
 pub(crate) const INSIDE: &str = "inside";
+/// Program of components that have no binary of their own.
+const PLAYED: &str = "`terrarium component NAME`";
 
 /// Form in which the components of a landscape run, as its host says it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,6 +136,8 @@ pub(crate) struct ComponentForms {
     pub(crate) form: String,
     /// Names of the components that run as their own binaries.
     pub(crate) binaries: Vec<String>,
+    /// The files of these binaries as the host opened them.
+    pub(crate) files: BTreeMap<String, FileState>,
     /// Components that `terrarium` plays, and why; empty: there is no binary.
     pub(crate) played: BTreeMap<String, String>,
 }
@@ -137,9 +148,9 @@ impl ComponentForms {
         Self { form: INSIDE.to_owned(), ..Self::default() }
     }
 
-    /// The form in one line; None: it is unknown.
+    /// The form in one line, with the programs of processes; None: it is unknown.
     pub(crate) fn line(&self) -> Option<String> {
-        let Self { form, binaries, played } = self;
+        let Self { form, binaries, files, played } = self;
         match form.as_str() {
             "" => return None,
             INSIDE => return Some(format!("{form} the host's process")),
@@ -150,11 +161,13 @@ impl ComponentForms {
             reason => format!("{name} ({reason})"),
         };
         let named = || played.iter().map(each).collect::<Vec<_>>().join(", ");
+        let folder = files.values().find_map(|file| file.path.parent());
+        let folder = folder.map_or_else(String::new, |folder| format!(" in {}", folder.display()));
         Some(match (binaries.len(), played.values().all(String::is_empty)) {
-            (_, _) if played.is_empty() => format!("{form}, each of its own binary"),
-            (0, true) => format!("{form} of terrarium"),
-            (0, false) => format!("{form} of terrarium: {}", named()),
-            _ => format!("{form} of their own binaries, of terrarium: {}", named()),
+            (_, _) if played.is_empty() => format!("{form}, each of its own binary{folder}"),
+            (0, true) => format!("{form} of {PLAYED}"),
+            (0, false) => format!("{form} of {PLAYED}: {}", named()),
+            _ => format!("{form} of their own binaries{folder}, of {PLAYED}: {}", named()),
         })
     }
 
@@ -163,6 +176,40 @@ impl ComponentForms {
         let unusable = self.played.iter().filter(|(_, reason)| !reason.is_empty());
         unusable.map(|(name, reason)| format!("{reason}; terrarium plays {name}"))
     }
+
+    /// Warnings about files that are not what the landscape runs, each with what to do. `program`: the file of the host if it was
+    /// replaced; `down` and `up`: commands that restart the landscape.
+    pub(crate) fn warnings(&self, program: Option<&Path>, down: &str, up: &str) -> Vec<String> {
+        let changed = self.files.values().filter(|file| file.has_changed()).map(|file| file.path.as_path());
+        let files: Vec<&Path> = program.into_iter().chain(changed).collect();
+        let replaced = (!files.is_empty()).then(|| {
+            let (was, it, other) = match files.len() {
+                1 => ("was", "build that it was", "one"),
+                _ => ("were", "builds that they were", "ones"),
+            };
+            format!(
+                "{} {was} replaced: the landscape runs on with the {it} started with; `{down}` and `{up}` start the other \
+                 {other}",
+                listed(&files)
+            )
+        });
+        let unusable = self.notes().map(|note| {
+            format!(
+                "{note}: `cargo build --workspace --bins` makes all programs of one build, then `{down}` and `{up}` start them"
+            )
+        });
+        replaced.into_iter().chain(unusable).collect()
+    }
+}
+
+/// Paths of files; those in the folder of the first one by their names.
+fn listed(files: &[&Path]) -> String {
+    let folder = files.first().and_then(|first| first.parent());
+    let name = |(index, path): (usize, &&Path)| match path.file_name() {
+        Some(name) if index > 0 && path.parent() == folder => name.to_string_lossy().into_owned(),
+        _ => path.display().to_string(),
+    };
+    files.iter().enumerate().map(name).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -213,14 +260,53 @@ mod tests {
             let form = ComponentForms {
                 form: PROCESSES.to_owned(),
                 binaries: binaries.iter().map(|name| (*name).to_owned()).collect(),
+                files: BTreeMap::new(),
                 played: played.iter().map(|(name, reason)| ((*name).to_owned(), (*reason).to_owned())).collect(),
             };
             form.line().expect("it is known")
         };
         assert_eq!(line(&["a", "b"], &[]), "processes, each of its own binary");
-        assert_eq!(line(&[], &[("a", ""), ("b", "")]), "processes of terrarium");
-        assert_eq!(line(&[], &[("a", ""), ("b", "/b: bad")]), "processes of terrarium: a, b (/b: bad)");
-        assert_eq!(line(&["a"], &[("b", "")]), "processes of their own binaries, of terrarium: b");
+        assert_eq!(line(&[], &[("a", ""), ("b", "")]), "processes of `terrarium component NAME`");
+        assert_eq!(
+            line(&[], &[("a", ""), ("b", "/b: bad")]),
+            "processes of `terrarium component NAME`: a, b (/b: bad)"
+        );
+        assert_eq!(line(&["a"], &[("b", "")]), "processes of their own binaries, of `terrarium component NAME`: b");
         assert_eq!(ComponentForms::default().line(), None);
+        assert_eq!(ComponentForms::inside().line().as_deref(), Some("inside the host's process"));
+    }
+
+    #[test]
+    fn replaced_files_and_files_of_other_builds_are_warned_of() {
+        let folder = std::env::temp_dir().join(format!("terrarium-replaced-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder for temporary files");
+        let mut form = ComponentForms { form: PROCESSES.to_owned(), ..ComponentForms::default() };
+        for name in ["gardener-operator", "gardener-scheduler", "gardenlet"] {
+            let path = folder.join(name);
+            fs::copy("/bin/true", &path).expect("every system has true");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("ours");
+            form.files.insert(name.to_owned(), Held::open(&path).expect("a program").state().clone());
+        }
+        let place = folder.display().to_string();
+        let warnings = |form: &ComponentForms, program: Option<&str>| {
+            let program = program.map(|name| folder.join(name));
+            let warnings = form.warnings(program.as_deref(), "terrarium down", "terrarium up");
+            warnings.iter().map(|warning| warning.replace(&place, "")).collect::<Vec<_>>()
+        };
+        assert_eq!(warnings(&form, None), Vec::<String>::new());
+        fs::remove_file(folder.join("gardenlet")).expect("ours");
+        let one = "/gardenlet was replaced: the landscape runs on with the build that it was started with; `terrarium down` \
+                   and `terrarium up` start the other one";
+        assert_eq!(warnings(&form, None), [one]);
+        fs::write(folder.join("gardener-scheduler"), "another").expect("ours");
+        let found = warnings(&form, Some("terrarium"));
+        let several = "/terrarium, gardener-scheduler, gardenlet were replaced: the landscape runs on with the builds that they \
+                       were started with; ";
+        assert!(found.len() == 1 && found[0].starts_with(several), "{found:?}");
+        form.files.clear();
+        form.played = BTreeMap::from([("a".to_owned(), String::new()), ("b".to_owned(), "/b: bad".to_owned())]);
+        let found = warnings(&form, None);
+        assert!(found.len() == 1 && found[0].starts_with("/b: bad; terrarium plays b: `cargo build "), "{found:?}");
+        fs::remove_dir_all(folder).expect("ours");
     }
 }

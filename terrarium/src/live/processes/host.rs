@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use api::cluster;
+use api::constants::annotation;
 use api::kubernetes::core::Pod;
 use apimachinery::release::Release;
 use apiserver::instance;
@@ -513,7 +514,8 @@ struct Launcher {
     directory: PathBuf,
     /// File of the dial.
     dial: PathBuf,
-    /// Binaries of components; None: components run as tasks of this process.
+    /// Binaries of components; None: components run as tasks of this process, except pods that ask for a process, which this
+    /// program plays.
     binaries: Option<Binaries>,
     /// Processes that were given a number so far.
     launched: AtomicU64,
@@ -564,6 +566,20 @@ struct Launching {
     address: SocketAddr,
 }
 
+/// True if the annotation of a pod asks for a process.
+///
+/// # Errors
+/// The annotation has another value.
+fn is_process(pod: &Pod) -> Result<bool, String> {
+    match pod.metadata.annotation(annotation::COMPONENT_FORM) {
+        None => Ok(false),
+        Some("process") => Ok(true),
+        Some(other) => {
+            Err(format!("annotation {}: {other:?} is no form: expected process", annotation::COMPONENT_FORM))
+        }
+    }
+}
+
 impl Launch for Launching {
     fn names(&self, image: &str) -> bool {
         Component::of(image).is_some()
@@ -596,15 +612,17 @@ impl Launch for Launching {
             dial: self.launcher.dial.to_string_lossy().into_owned(),
             ..self.launcher.assignment(program, cluster, &version, names.as_ref().map(<[_; 4]>::as_slice))?
         };
-        let Some(binaries) = &self.launcher.binaries else {
+        let is_process = is_process(pod)?;
+        let binaries = self.launcher.binaries.as_ref();
+        if binaries.is_none() && !is_process {
             // As the certificate of a process says it.
             let component = Some((program.name().into(), version.as_str().into()));
             let user = User { component, ..user_of(program, cluster::seed(cluster).unwrap_or_default(), &version) };
             return Ok(Program { form: Form::Inside { user, run: run_inside(program) }, assignment });
-        };
+        }
         // The directory identifies the landscape of the process.
         let place = ["--data-dir".to_owned(), self.launcher.directory.to_string_lossy().into_owned()];
-        if let Some((path, name)) = binaries.of(program.name()) {
+        if let Some((path, name)) = binaries.and_then(|binaries| binaries.of(program.name())) {
             return Ok(Program { form: Form::Process { path, name, args: place.to_vec() }, assignment });
         }
         let failed = |error: std::io::Error| format!("cannot find this program: {error}");
@@ -634,5 +652,25 @@ impl Launch for Launching {
             args: self.launcher.apiserver_flags.clone(),
             ..assignment
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_annotation_of_a_pod_asks_for_a_process() {
+        let asked = |value: Option<&str>| {
+            let mut pod = Pod::default();
+            let annotations = value.map(|value| ("terrarium.dev/form".to_owned(), value.to_owned()));
+            pod.metadata.annotations = annotations.into_iter().collect();
+            is_process(&pod)
+        };
+        assert_eq!((asked(None), asked(Some("process"))), (Ok(false), Ok(true)));
+        for other in ["", "inside", "Process"] {
+            let expected = format!("annotation terrarium.dev/form: {other:?} is no form: expected process");
+            assert_eq!(asked(Some(other)), Err(expected));
+        }
     }
 }

@@ -10,6 +10,7 @@ use process::Context;
 
 use crate::failure::Failure;
 use crate::live::client::Client;
+use crate::progress;
 pub(super) use ops::goal::{DELETED, FAR, Until, until};
 use ops::instant::{self, When};
 use ops::names::shoots::ShootName;
@@ -95,6 +96,18 @@ impl Goal {
         }
         let limit = max.map(after).transpose()?.filter(|limit| *limit < to);
         Ok(Destination { to: limit.unwrap_or(to), state, is_limit: limit.is_some() })
+    }
+}
+
+impl Destination {
+    /// The goal as progress shows it.
+    pub(super) fn goal(&self) -> progress::Goal {
+        match &self.state {
+            None => progress::Goal::Time(self.to),
+            Some((namespace, name, state)) => {
+                progress::Goal::State { text: format!("Shoot {namespace}/{name} is {state}"), limit: self.to }
+            }
+        }
     }
 }
 

@@ -35,6 +35,7 @@ use super::goal::{DELETED, Destination, Goal};
 use super::{time, wall};
 use crate::failure::Failure;
 use crate::live::client::{Advance, Client, participant};
+use crate::progress::Progress;
 use crate::simulate::{Line, Story};
 use component::signals::end_signal;
 
@@ -72,6 +73,8 @@ pub(super) enum Part {
     Step(Step),
     /// A component does not answer.
     Absence(Absence),
+    /// The present position.
+    Progress(Progress),
 }
 
 /// Goes there; `print` is given the beginning, then every step.
@@ -215,9 +218,10 @@ impl StepPrinter {
         state.close(at);
     }
 
-    fn absent(&self, absence: &Absence) {
+    /// Passes a part on that is no step.
+    fn tell(&self, part: Part) {
         // Without a listener the next step ends the journey.
-        let _ = self.state().steps.send(Part::Absence(absence.clone()));
+        let _ = self.state().steps.send(part);
     }
 
     /// The journey is over.
@@ -302,15 +306,16 @@ impl Journey {
         self.printer.0.has_seen_all.notified().await;
         self.printer.begin(self.context.clock.now(), shoots.len());
         let to = destination.to;
+        let mut progress = Progress::of_time(destination.goal(), now, wall().now());
         if destination.state.is_some() {
             // What has just been asked for may not have been begun.
-            self.advance(now).await?;
+            self.advance(now, &mut progress).await?;
             self.printer.forget_state();
             if self.printer.has_reached() || self.has_state(&destination).await? {
                 return self.arrive(&destination, to).await;
             }
         }
-        self.advance(to).await?;
+        self.advance(to, &mut progress).await?;
         self.arrive(&destination, to).await
     }
 
@@ -353,12 +358,13 @@ impl Journey {
         Ok(is_in(shoot.as_ref(), state))
     }
 
-    /// Moves time and waits until it has arrived, was stopped, or a signal comes.
-    async fn advance(&self, to: DateTime<Utc>) -> Result<(), Failure> {
+    /// Moves time and waits until it has arrived, was stopped, or a signal is received.
+    async fn advance(&self, to: DateTime<Utc>, progress: &mut Progress) -> Result<(), Failure> {
+        let own = participant(std::process::id());
         let advance = Advance {
             to,
             settle: self.manners.settle,
-            participant: Some(participant(std::process::id())),
+            participant: Some(own.clone()),
             ignore_absence: self.manners.ignore_absence,
         };
         let arrived = async {
@@ -370,13 +376,15 @@ impl Journey {
             let mut state = self.client.advance(&advance).await?;
             loop {
                 for absence in state.absences.iter().filter(|absence| !is_known(&known, absence)) {
-                    self.printer.absent(absence);
+                    self.printer.tell(Part::Absence(absence.clone()));
                     absent.get_or_insert_with(|| absence.clone());
                 }
                 known.clone_from(&state.absences);
                 if state.target.is_none() {
                     return Ok::<_, Failure>((state, absent));
                 }
+                progress.at(state.now, wall().now(), super::obstacles(&state, &own));
+                self.printer.tell(Part::Progress(progress.clone()));
                 wall().sleep(LOOK, TimerClass::Work).await;
                 state = self.client.clock().await?;
             }

@@ -2,9 +2,11 @@
 //! `terrarium clock`: reads and moves landscape time.
 //!
 //! **Tour.** This file is the command line; [`goal`] destinations of `until`; [`journey`] moves time there and reports the
-//! events until then; [`tally`] counts many events; [`windows`] Shoots whose window was reached.
+//! events until then; [`tally`] counts many events; [`hourly`] advice about reconciliations; [`windows`] Shoots whose window
+//! was reached.
 
 mod goal;
+mod hourly;
 mod journey;
 mod tally;
 mod windows;
@@ -14,7 +16,7 @@ use clap::{Args, Subcommand};
 use clock::{Clock, TimerClass};
 use host::clock_object;
 use host::clock_service::ClockState;
-use host::timekeeper::{Absence, Mode};
+use host::timekeeper::{Absence, Mode, WaitsFor};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -25,6 +27,7 @@ use ops::instant::duration;
 use ops::names::shoots::ShootName;
 
 use self::goal::{Goal, Until};
+use self::hourly::Hourly;
 use self::journey::{Manners, Part};
 use self::tally::Tally;
 
@@ -114,7 +117,7 @@ struct MoveOptions {
     /// Tell every line [default: up to ten Shoots; beyond that a summary at the end]
     #[arg(short, long)]
     verbose: bool,
-    /// Print only the time at the end
+    /// Print only the time at the end, and no progress
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
 }
@@ -200,7 +203,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     }
     let manners =
         Manners { settle, stop_on: options.stop_on.clone(), max: options.max, ignore_absence: options.ignore_absence };
-    let mut tally = Tally::default();
+    let (mut tally, mut hourly) = (Tally::default(), Hourly::default());
     let mut prints_all = options.verbose;
     let ending = journey::go(&client, goal, manners, |part| match part {
         Part::Absence(absence) => {
@@ -212,15 +215,31 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             tally.begin(*at, *shoots);
             Ok(())
         }
-        Part::Step(step) if form != Form::Text => output.record(form, &json!(step)),
-        Part::Step(step) if prints_all && !options.quiet => {
-            step.happened.iter().try_for_each(|line| output.line(&line.render()))
+        Part::Progress(_) if options.quiet => Ok(()),
+        Part::Progress(progress) => {
+            if progress.is_long()
+                && let Some(advice) = hourly.advice(&windows_only(&arguments.which, client.facts.seeds))
+            {
+                output.note(&advice);
+            }
+            output.progress(progress);
+            Ok(())
         }
         Part::Step(step) => {
+            hourly.add(&step.happened);
+            if form != Form::Text {
+                return output.record(form, &json!(step));
+            }
+            if prints_all && !options.quiet {
+                return step.happened.iter().try_for_each(|line| output.line(&line.render()));
+            }
             tally.add(&step.happened);
             Ok(())
         }
     });
+    if matches!(ending, Err(Failure::Interrupted(_))) {
+        output.clear_line();
+    }
     // Where time stands is said even if it is not where it was to go, and so is what happened on the way.
     if !matches!(ending, Err(Failure::Input { .. } | Failure::OutputClosed)) {
         let state = block_on(client.clock())?;
@@ -233,6 +252,12 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         block_on(windows::note(&directory, &client, shoot))?;
     }
     ending
+}
+
+/// Command that confines reconciliations of unchanged Shoots to their maintenance time windows.
+fn windows_only(which: &Which, seeds: u32) -> String {
+    let cluster = if seeds == 1 { "" } else { " --cluster seed/NAME" };
+    which.hint(&format!("terrarium config set gardenlet controllers.shoot.reconcileInMaintenanceOnly=true{cluster}"))
 }
 
 /// Begins an advance that outlives this process.
@@ -314,6 +339,12 @@ pub(crate) fn waits(state: &ClockState) -> Vec<String> {
         format!("  without {name} from {} to {until}: what it was to do then is missing", time(*since))
     });
     stopped.chain(participants).chain(holds).chain(dropped).chain(absences).collect()
+}
+
+/// Names of the obstacles of landscape time, without the participant `own`.
+pub(crate) fn obstacles(state: &ClockState, own: &str) -> Vec<String> {
+    let WaitsFor { participants, holds } = &state.waits_for;
+    participants.iter().chain(holds).filter(|name| *name != own).cloned().collect()
 }
 
 /// Wall time of this process.

@@ -16,7 +16,7 @@ use chrono::TimeDelta;
 use clock::Random;
 use process::live::{Setup, participate};
 use process::reports::ReportsOver;
-use process::{Exit, Identity, Output};
+use process::{Exit, Identity};
 use tokio::sync::mpsc;
 
 use self::stage::Stage;
@@ -24,6 +24,8 @@ use crate::failure::Failure;
 use crate::live::Which;
 use crate::live::client::Client;
 use crate::live::directory::Directory;
+use crate::output::Output;
+use crate::progress::Progress;
 use component::signals::end_signal;
 use ops::spelling::distance;
 
@@ -100,13 +102,24 @@ pub(crate) enum Pace {
     Step,
 }
 
-/// Plays a story and hands every line to `output` as it comes.
+/// Output of a story.
+#[derive(Clone, Debug)]
+enum Shown {
+    Line(String),
+    /// A line that is no data.
+    Note(&'static str),
+    /// The present position of an advance.
+    Progress(Progress),
+}
+
+/// Plays a story and prints every line at once; `is_quiet`: without progress.
 pub(crate) fn play(
     directory: &Directory,
     which: &Which,
     play: Play,
     pace: Pace,
-    mut output: impl FnMut(&str) -> Result<(), Failure>,
+    is_quiet: bool,
+    output: &mut Output,
 ) -> Result<(), Failure> {
     let (lines, printed) = std::sync::mpsc::channel();
     let (directory, which) = (directory.clone(), which.clone());
@@ -121,8 +134,13 @@ pub(crate) fn play(
         .name("demo".to_owned())
         .spawn(move || take_part(&directory, which, play, pace, keys, lines))
         .map_err(no_thread)?;
-    for line in printed {
-        output(&line)?;
+    for shown in printed {
+        match shown {
+            Shown::Line(line) => output.line(&line)?,
+            Shown::Note(note) => output.note(note),
+            Shown::Progress(progress) if !is_quiet => output.progress(&progress),
+            Shown::Progress(_) => {}
+        }
     }
     player.join().unwrap_or_else(|_| Err(Failure::Failed("the demo panicked".to_owned())))
 }
@@ -138,7 +156,7 @@ fn take_part(
     play: Play,
     pace: Pace,
     keys: mpsc::UnboundedReceiver<()>,
-    lines: Sender<String>,
+    lines: Sender<Shown>,
 ) -> Result<(), Failure> {
     let (client, directory) = (Client::of(directory)?, directory.clone());
     let participant = participant(std::process::id());
@@ -149,7 +167,7 @@ fn take_part(
         random: Random::new(client.facts.seed),
         transport: client.transport(),
         dial: None,
-        output: Output::new(process::child::say),
+        output: process::Output::new(process::child::say),
         panicked: None,
     };
     let reports = ReportsOver::new(client.transport(), name);

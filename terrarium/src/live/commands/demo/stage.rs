@@ -21,12 +21,13 @@ use process::Context;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::{Pace, participant};
+use super::{Pace, Shown, participant};
 use crate::failure::Failure;
 use crate::live::client::{Advance, Client};
 use crate::live::history::Past;
 use crate::live::replay::{Outcome, replay};
 use crate::live::{Directory, Which};
+use crate::progress::{Goal, Progress};
 use crate::simulate::{self, Story, apply};
 use ops::manifests::Manifest;
 
@@ -44,7 +45,7 @@ pub(super) struct Stage {
     pub(super) context: Context,
     directory: Directory,
     which: Which,
-    lines: Sender<String>,
+    lines: Sender<Shown>,
     wall: Clock,
     began: DateTime<Utc>,
     pace: Pace,
@@ -61,7 +62,7 @@ impl Stage {
         context: Context,
         directory: Directory,
         which: Which,
-        lines: Sender<String>,
+        lines: Sender<Shown>,
         pace: Pace,
         keys: mpsc::UnboundedReceiver<()>,
     ) -> Self {
@@ -189,11 +190,15 @@ impl Stage {
     /// Moves time, and prints what happens on the way.
     pub(super) async fn until(&self, story: &Story, to: DateTime<Utc>) -> Result<(), Failure> {
         let limit = self.wall.now() + TIMEOUT;
-        let participant = Some(participant(std::process::id()));
+        let own = participant(std::process::id());
+        let participant = Some(own.clone());
         let advance = Advance { to, settle: TimeDelta::zero(), participant, ignore_absence: false };
         let mut state = self.client.advance(&advance).await?;
+        let mut progress = Progress::of_time(Goal::Time(to), state.now, self.wall.now());
         while state.target.is_some() {
             self.print(story);
+            progress.at(state.now, self.wall.now(), crate::live::clock::obstacles(&state, &own));
+            self.show(Shown::Progress(progress.clone()));
             if self.wall.now() > limit {
                 let waits = state.waits_for.participants.join(", ");
                 return Err(Failure::Failed(format!(
@@ -254,7 +259,7 @@ impl Stage {
             Pace::AtOnce => {}
             Pace::Wait(time) => self.wall.sleep(time, TimerClass::Work).await,
             Pace::Step => {
-                process::child::say("(Enter goes on)");
+                self.show(Shown::Note("(Enter goes on)"));
                 // When standard input is closed, the rest is shown without a pause.
                 let _ = self.keys.lock().await.recv().await;
             }
@@ -332,8 +337,12 @@ impl Stage {
 
     pub(super) fn say(&self, line: &str) {
         line.clone_into(&mut self.last.lock());
+        self.show(Shown::Line(line.to_owned()));
+    }
+
+    fn show(&self, shown: Shown) {
         // Without a reader the command has ended.
-        let _ = self.lines.send(line.to_owned());
+        let _ = self.lines.send(shown);
     }
 }
 

@@ -52,6 +52,9 @@ pub(crate) struct Arguments {
     /// Wait for Enter between two parts of the story
     #[arg(long, requires = "demo", conflicts_with = "pace")]
     step: bool,
+    /// Print no progress of the story
+    #[arg(short, long, requires = "demo")]
+    quiet: bool,
     /// File with flags of this command, as YAML (`seeds: 2`); a flag that is given wins
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -139,7 +142,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     print(&client, &clock, seconds, merged, arguments, output)?;
     if let Some(play) = play {
         output.line("")?;
-        return demo::play(&directory, &arguments.which, play, pace, |line| output.line(line));
+        return demo::play(&directory, &arguments.which, play, pace, arguments.quiet, output);
     }
     match host {
         Some(host) if arguments.foreground => block_on(start::stay(host, &directory)),

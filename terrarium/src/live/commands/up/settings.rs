@@ -65,8 +65,9 @@ pub(super) struct Settings {
     #[arg(long, env = "TERRARIUM_AUTHORIZATION", hide_env = true, value_name = "MODE")]
     #[arg(value_parser = ["always-allow", "rbac"])]
     pub(super) authorization: Option<String>,
-    /// Form of the components: `inside`, tasks of the host's process; `processes`, a process each. A landscape that is stopped
-    /// may be given another one [default: processes]
+    /// Form of the components: `inside`, tasks of the host's process, except pods with annotation `terrarium.dev/form: process`;
+    /// `processes`, a process each: the component's own binary beside terrarium, else `terrarium component NAME`. A landscape
+    /// that is stopped may be given another one [default: processes]
     #[arg(long, env = "TERRARIUM_COMPONENTS", hide_env = true, value_name = "FORM")]
     #[arg(value_parser = ["inside", "processes"])]
     pub(super) components: Option<String>,

@@ -37,11 +37,15 @@ use crate::live::ask::table::Table;
 use crate::live::client::Client;
 use crate::live::{Which, block_on};
 use crate::output::Output;
+use crate::progress::Progress;
 use crate::questions::skew::Form;
 use component::signals::end_signal;
 use ops::components::{Row, State};
 use ops::instant::duration;
 use ops::spelling::counted;
+
+/// Wall time between two looks at a component that is replaced.
+const LOOK: TimeDelta = TimeDelta::milliseconds(200);
 
 /// Options of the execution of `upgrade apply`.
 #[derive(Debug, Args)]
@@ -59,6 +63,9 @@ pub(crate) struct Manners {
     /// Maximum wall time without progress of a component
     #[arg(long, value_name = "D", default_value = "60s", value_parser = duration)]
     wait: TimeDelta,
+    /// Print no progress
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 /// Carries a plan out.
@@ -88,7 +95,7 @@ pub(crate) fn apply(
         tokio::select! {
             biased;
             _ = end_signal() => Err(Failure::Interrupted(again("interrupted", to))),
-            done = all(&view, manners, &moves, to, &mut report, output) => done,
+            done = all(&client, &view, manners, &moves, to, &mut report, output) => done,
         }
     });
     let rest = moves.get(report.taken.len()..).unwrap_or_default();
@@ -139,6 +146,7 @@ fn again(why: &str, to: &GardenerVersion) -> String {
 }
 
 async fn all(
+    client: &Client,
     view: &View,
     manners: &Manners,
     moves: &[Move],
@@ -146,13 +154,30 @@ async fn all(
     report: &mut Report,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    let mut progress = Progress::of_steps(moves.len(), client.clock().await?.now, Clock::wall().now());
     for (number, next) in moves.iter().enumerate() {
         if manners.pause_between && !pause(next, output) {
             return Err(Failure::Interrupted(again(&format!("stopped before {next}"), &next.to)));
         }
         let begun = Clock::wall().now();
         output.line(&format!("{:>3}/{}  {next}", number + 1, moves.len()))?;
-        let done = take(view, next, manners.wait).await;
+        let mut taken = std::pin::pin!(take(view, next, manners.wait));
+        let done = loop {
+            let look = async {
+                pass(LOOK).await;
+                client.clock().await
+            };
+            let clock = tokio::select! {
+                biased;
+                done = &mut taken => break done,
+                clock = look => clock,
+            };
+            // The view finds out whether the host has ended.
+            if let (false, Ok(clock)) = (manners.quiet, clock) {
+                progress.at_step(number, clock.now, Clock::wall().now(), view.obstacle(next).into_iter().collect());
+                output.progress(&progress);
+            }
+        };
         let seconds = (Clock::wall().now() - begun).as_seconds_f64();
         report.taken.push(Taken { step: next.clone(), seconds, problem: done.as_ref().err().map(ToString::to_string) });
         done?;

@@ -308,7 +308,15 @@ impl View {
         }
     }
 
-    /// How far a move is.
+    /// Obstacle of a move: a sentence; None: it has ended.
+    pub(super) fn obstacle(&self, next: &Move) -> Option<String> {
+        match (self.state(next), self.garden_state()) {
+            (State::Waits(why), _) | (State::Done, State::Waits(why)) => Some(why),
+            _ => None,
+        }
+    }
+
+    /// State of a move.
     pub(super) fn state(&self, next: &Move) -> State {
         let deployments = self.deployments_of(next);
         let leases = self.leases.list();
