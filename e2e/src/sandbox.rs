@@ -9,6 +9,8 @@ use std::process::{Child, Command, Output, Stdio};
 pub struct Sandbox {
     binaries: PathBuf,
     folder: PathBuf,
+    /// Form of the components; `None`: that of the environment.
+    form: Option<&'static str>,
 }
 
 /// Which kubectl: the oldest or the newest that is there, or the one on the PATH.
@@ -47,14 +49,23 @@ impl Sandbox {
     /// # Panics
     /// The folder cannot be made.
     pub fn new(binaries: &Path, folder: &Path) -> Self {
-        let sandbox = Self { binaries: binaries.to_owned(), folder: folder.to_owned() };
+        let new = || Self { binaries: binaries.to_owned(), folder: folder.to_owned(), form: None };
+        let sandbox = new();
         if folder.join("data").exists() {
             // What an earlier test left behind when it was killed.
-            drop(Self { binaries: binaries.to_owned(), folder: folder.to_owned() });
+            drop(new());
         }
         let _ = std::fs::remove_dir_all(folder);
         std::fs::create_dir_all(folder).expect("the target folder is writable");
         sandbox
+    }
+
+    /// The sandbox with components in this form, whatever the environment says: `processes` for tests that signal single
+    /// components, count processes or look at binaries.
+    #[must_use]
+    pub fn with_components(mut self, form: &'static str) -> Self {
+        self.form = Some(form);
+        self
     }
 
     pub(crate) fn command(&self, program: &str, words: &[&str]) -> Command {
@@ -71,6 +82,9 @@ impl Sandbox {
             .env("KUBECONFIG", self.kubeconfig())
             .env_remove("TERRARIUM_LANDSCAPE")
             .env_remove("TERRARIUM_DATA_DIR");
+        if let Some(form) = self.form {
+            command.env("TERRARIUM_COMPONENTS", form);
+        }
         command
     }
 

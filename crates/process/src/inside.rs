@@ -36,8 +36,8 @@ pub struct Component {
     pub identity: Identity,
     /// User of its requests.
     pub user: User,
-    /// Name of its pod in requests, `cluster/pod`.
-    pub instance: HeaderValue,
+    /// Name of its pod in requests, `cluster/pod`. `None`: it is a part of the process itself, and prints as the process does.
+    pub pod: Option<HeaderValue>,
     /// Keyed randomness of the landscape.
     pub random: Random,
     /// Its lines and states.
@@ -142,17 +142,19 @@ async fn one(
     stopped: oneshot::Receiver<()>,
     killed: oneshot::Receiver<()>,
 ) -> End {
-    let Component { identity, user, instance, random, output, work } = component;
+    let Component { identity, user, pod, random, output, work } = component;
     let states = output.clone();
-    let tasks = Tasks::printing_to(Printing::to(output.clone()), shared.wall.clone(), move |panicked| {
-        states.state(Said::Panicked(panicked));
-    });
+    let told = move |panicked| states.state(Said::Panicked(panicked));
+    let tasks = match &pod {
+        Some(_) => Tasks::printing_to(Printing::to(output.clone()), shared.wall.clone(), told),
+        None => Tasks::catching(shared.wall.clone(), told),
+    };
     let context = Context {
         identity,
         clock: shared.clock.clone(),
         random,
         wall: shared.wall.clone(),
-        transport: transport(&shared.transport, user, instance),
+        transport: transport(&shared.transport, user, pod),
         tasks: tasks.clone(),
         output,
     };
@@ -181,13 +183,21 @@ fn failed(last_line: &str) -> Exit {
 }
 
 /// Requests of a component. Code of the process that they run prints as the process does.
-fn transport(shared: &Transport, user: User, instance: HeaderValue) -> Transport {
-    let (transport, printing) = (shared.clone(), Printing::of_process());
+fn transport(shared: &Transport, user: User, pod: Option<HeaderValue>) -> Transport {
+    let (transport, printing) = (shared.clone(), pod.is_some().then(Printing::of_process));
     let own = Transport::new(move |mut request| {
         request.extensions_mut().insert(user.clone());
-        Box::pin(printing.around(transport.send(request)))
+        let answer = transport.send(request);
+        match &printing {
+            Some(printing) => Box::pin(printing.around(answer)),
+            None => answer,
+        }
     });
-    named(own.sharing(shared.shared()), instance)
+    let own = own.sharing(shared.shared());
+    match pod {
+        Some(pod) => named(own, pod),
+        None => own,
+    }
 }
 
 #[cfg(test)]
@@ -230,7 +240,7 @@ mod tests {
         Component {
             identity: identity(name),
             user: User { name: name.into(), ..User::default() },
-            instance: HeaderValue::from_str(name).expect("a value"),
+            pod: Some(HeaderValue::from_str(name).expect("a value")),
             random: Random::new(1),
             output: Output::new(move |line| printed.lock().push(format!("{own}: {line}"))),
             work: Box::new(move |context, stop| Box::pin(work(context, stop))),

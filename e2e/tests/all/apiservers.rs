@@ -98,7 +98,7 @@ fn kill(pid: u32) {
 /// An instance that is stopped, and does not end, holds up nobody for long, and landscape time neither.
 #[test]
 fn a_stopped_gardener_apiserver_gets_no_requests_until_it_answers() {
-    let sandbox = sandbox("stopped-apiserver");
+    let sandbox = sandbox("stopped-apiserver").with_components("processes");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
     let stopped = apiservers(&sandbox)[0];
@@ -125,7 +125,7 @@ fn a_stopped_gardener_apiserver_gets_no_requests_until_it_answers() {
 
 #[test]
 fn a_killed_gardener_apiserver_takes_nothing_that_was_acknowledged() {
-    let sandbox = sandbox("killed-apiserver");
+    let sandbox = sandbox("killed-apiserver").with_components("processes");
     sandbox.terrarium(&["up"]);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let transport = administrator(&sandbox);
@@ -190,7 +190,7 @@ fn a_killed_gardener_apiserver_takes_nothing_that_was_acknowledged() {
 /// The watch of a client that follows all the time ends with its instance, and goes on with the other.
 #[test]
 fn a_watch_ends_with_its_instance_and_is_resumed() {
-    let sandbox = sandbox("resumed-watch");
+    let sandbox = sandbox("resumed-watch").with_components("processes");
     sandbox.terrarium(&["up"]);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let transport = administrator(&sandbox);

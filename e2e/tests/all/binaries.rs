@@ -78,7 +78,7 @@ fn binaries_print_flags_and_version_as_in_the_field() {
 
 #[test]
 fn a_landscape_runs_the_binaries_of_its_components() {
-    let sandbox = sandbox("binaries");
+    let sandbox = sandbox("binaries").with_components("processes");
     let all: Vec<PathBuf> = Program::ALL.into_iter().map(binary).collect();
     assert_eq!(all.len(), 7);
     let up = sandbox.terrarium(&["up", "--log", "memory", "--apiservers", "1"]);
@@ -140,7 +140,8 @@ fn files_that_cannot_be_used_are_named_and_replaced() {
     };
     file(Program::Apiserver, "", 0o600);
     file(Program::Gardenlet, "#!/bin/sh\ntouch started\n", 0o700);
-    let sandbox = Sandbox::new(&folder, &Path::new(env!("CARGO_TARGET_TMPDIR")).join("binaries-mixed"));
+    let place_of_landscape = Path::new(env!("CARGO_TARGET_TMPDIR")).join("binaries-mixed");
+    let sandbox = Sandbox::new(&folder, &place_of_landscape).with_components("processes");
     let (up, notes) = sandbox.terrarium_with_notes(&["up", "--log", "memory", "--apiservers", "1"]);
     let played = ", of `terrarium component NAME`: gardener-admission-controller, ";
     in_order(&up, &["Components:   processes of their own binaries in ", played]);

@@ -11,8 +11,8 @@ use process::Transport;
 use serde_json::Value;
 use terrarium_e2e::sandbox::{Kubectl, Running, Sandbox};
 
-use crate::support::{administrator, campaign, send};
-use crate::time::landscape;
+use crate::support::{administrator, campaign, sandbox, send};
+use crate::time::with_shoots;
 
 /// Number of kills, unless the environment gives another.
 const KILLS: u64 = 3;
@@ -113,9 +113,18 @@ fn check(sandbox: &Sandbox, number: usize, (first, last): (NaiveDate, NaiveDate)
 
 #[test]
 fn kills_skip_and_repeat_no_maintenance() {
+    skip_and_repeat_no_maintenance(sandbox("killed-in-time").with_components("processes"));
+}
+
+#[test]
+fn kills_of_the_only_process_skip_and_repeat_no_maintenance() {
+    skip_and_repeat_no_maintenance(sandbox("killed-in-time-inside").with_components("inside"));
+}
+
+fn skip_and_repeat_no_maintenance(sandbox: Sandbox) {
     let _campaign = campaign();
     let kills = std::env::var_os("TERRARIUM_TEST_KILLS").and_then(|text| text.to_str()?.parse().ok()).unwrap_or(KILLS);
-    let (sandbox, random) = (landscape("killed-in-time", SHOOTS), Random::new(13));
+    let (sandbox, random) = (with_shoots(sandbox, SHOOTS), Random::new(13));
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
     let web = sandbox.file("web.yaml", WEB);
     sandbox.terrarium(&["kubectl", "--cluster", WORKLOAD, "apply", "-f", &web]);

@@ -221,26 +221,40 @@ fn kill(sandbox: &Sandbox, random: &Random, round: u64) {
     }
 }
 
-/// A process of gardener-apiserver.
-fn apiserver(sandbox: &Sandbox) -> Option<u32> {
-    sandbox.processes_of("gardener-apiserver").first().copied()
+/// Ends a gardener-apiserver at once: its process, or the tasks of an instance in the process of the host.
+fn kill_apiserver(sandbox: &Sandbox) {
+    match sandbox.processes_of("gardener-apiserver").first() {
+        Some(pid) => signal("-9", *pid),
+        None => {
+            sandbox.terrarium(&["fault", "inject", "component-crash", "--component", "gardener-apiserver"]);
+        }
+    }
 }
 
 #[test]
 fn killed_landscapes_lose_nothing_and_start_again_at_once() {
+    killed_landscapes_lose_nothing(&sandbox("kills").with_components("processes"));
+}
+
+#[test]
+fn killed_landscapes_of_one_process_lose_nothing_and_start_again_at_once() {
+    killed_landscapes_lose_nothing(&sandbox("kills-inside").with_components("inside"));
+}
+
+fn killed_landscapes_lose_nothing(sandbox: &Sandbox) {
     let _campaign = campaign();
     let kills = std::env::var_os("TERRARIUM_TEST_KILLS").and_then(|text| text.to_str()?.parse().ok()).unwrap_or(KILLS);
-    let (sandbox, random) = (sandbox("kills"), Random::new(11));
+    let random = Random::new(11);
     sandbox.terrarium(&["up", "--seed", "7"]);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
     let known = Arc::new(Mutex::new(Ledger::default()));
     let mut seen: [Seen; 2] = std::array::from_fn(|resource| {
-        let (head, _) = runtime.block_on(list(&administrator(&sandbox), resource));
+        let (head, _) = runtime.block_on(list(&administrator(sandbox), resource));
         Seen { version: head, events: Vec::new() }
     });
     for round in 0..kills {
-        let transport = administrator(&sandbox);
+        let transport = administrator(sandbox);
         let writes = 1 + random.below(WRITES, "writes", "", round);
         let also = (random.below(3, "an apiserver, too", "", round) == 0).then_some(writes / 2);
         let shared = Arc::new(Round {
@@ -261,16 +275,14 @@ fn killed_landscapes_lose_nothing_and_start_again_at_once() {
                     let done = shared.acknowledged.load(Ordering::SeqCst);
                     if also.is_some_and(|at| done >= at) {
                         also = None;
-                        if let Some(pid) = apiserver(&sandbox) {
-                            signal("-9", pid);
-                        }
+                        kill_apiserver(sandbox);
                     }
                     if done >= writes {
                         break;
                     }
                     tokio::task::yield_now().await;
                 }
-                kill(&sandbox, &random, round);
+                kill(sandbox, &random, round);
                 shared.over.store(true, Ordering::SeqCst);
             };
             futures::join!(
@@ -283,7 +295,7 @@ fn killed_landscapes_lose_nothing_and_start_again_at_once() {
         // At once: what the killed host had is still being given back.
         let started = sandbox.try_terrarium(&["up"]);
         assert!(started.is_ok(), "start {round} right after a kill: {started:?}");
-        let transport = administrator(&sandbox);
+        let transport = administrator(sandbox);
         for resource in 0..RESOURCES.len() {
             let (head, found) = runtime.block_on(list(&transport, resource));
             let mut known = known.lock();
@@ -296,7 +308,7 @@ fn killed_landscapes_lose_nothing_and_start_again_at_once() {
             assert!(verified.contains("the same as the API lists"), "round {round}: {verified}");
         }
     }
-    complete(&runtime, &administrator(&sandbox), &mut seen, &known.lock());
+    complete(&runtime, &administrator(sandbox), &mut seen, &known.lock());
 }
 
 /// Follows a collection until the round is over; an apiserver that is killed ends a connection, not the watch.

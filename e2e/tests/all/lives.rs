@@ -94,7 +94,7 @@ fn commands_that_make_a_landscape_at_once_find_the_same_one() {
 /// A component that ends, whatever ended it, leaves its reason: in its pod, in the status, and in what the host says.
 #[test]
 fn every_end_of_a_component_leaves_its_reason() {
-    let sandbox = sandbox("ends");
+    let sandbox = sandbox("ends").with_components("processes");
     sandbox.terrarium(&["up", "--log", "memory", "--clock", "stepped"]);
     let scheduler = || {
         let words = sandbox.processes().into_iter().find(|pid| {
@@ -153,8 +153,7 @@ fn every_end_of_a_component_leaves_its_reason() {
 }
 
 /// A landscape with stopped time and a Shoot, which has timers on every day of a hundred years.
-fn with_much_to_do(name: &str) -> Sandbox {
-    let sandbox = sandbox(name);
+fn with_much_to_do(sandbox: Sandbox) -> Sandbox {
     sandbox.terrarium(&["up", "--log", "memory", "--clock", "stepped", "--start-time", "2023-07-27T20:00:00Z"]);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
     garden(&["apply", "-f", &manifest("garden")]);
@@ -172,7 +171,7 @@ fn until(sandbox: &Sandbox, has_come: impl Fn(&str) -> bool) {
 /// An advance ends with its client, for every kind of end; a detached one is shown and can be stopped.
 #[test]
 fn an_advance_ends_with_its_client_unless_detached() {
-    let sandbox = with_much_to_do("killed-client");
+    let sandbox = with_much_to_do(sandbox("killed-client"));
     in_order(&sandbox.terrarium(&["clock", "stop"]), &["no command advances the clock"]);
     let moves = |clock: &str| clock.contains("on its way to");
     let client = sandbox.start_terrarium(&["clock", "advance", "5200w"]);
@@ -212,7 +211,7 @@ fn an_advance_ends_with_its_client_unless_detached() {
 /// An unresponsive component stops the command; with `--ignore-absence` time continues; both are reported.
 #[test]
 fn an_advance_stops_for_a_component_that_hangs() {
-    let sandbox = with_much_to_do("hung");
+    let sandbox = with_much_to_do(sandbox("hung").with_components("processes"));
     let gardenlet = sandbox.process_of("gardenlet").to_string();
     let send = |signal: &str| {
         let sent = std::process::Command::new("kill").args([signal, &gardenlet]).status();

@@ -12,7 +12,11 @@ use crate::support::{manifest, sandbox};
 /// A landscape whose time stands, with Shoots that were created; the first one's window begins at 9, the next one's an
 /// hour later, and so on.
 pub(crate) fn landscape(name: &str, shoots: usize) -> Sandbox {
-    let sandbox = sandbox(name);
+    with_shoots(sandbox(name), shoots)
+}
+
+/// As [`landscape`], in a sandbox.
+pub(crate) fn with_shoots(sandbox: Sandbox, shoots: usize) -> Sandbox {
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--clock", "stepped"]);
     // Maintenance is what is looked at here: Shoots are not reconciled every hour, too.
     sandbox.terrarium(&["config", "set", "gardenlet", "controllers.shoot.reconcileInMaintenanceOnly=true"]);

@@ -168,7 +168,7 @@ fn a_landscape_outlives_the_file_of_its_program() {
     fs::create_dir_all(&bin).expect("the target folder is writable");
     let copy = |name: &str| fs::copy(binaries().join("terrarium"), bin.join(name)).map(drop).expect("a copy");
     copy("terrarium");
-    let sandbox = Sandbox::new(&bin, &folder);
+    let sandbox = Sandbox::new(&bin, &folder).with_components("processes");
     sandbox.terrarium(&["up", "--log", "memory"]);
     assert!(!sandbox.terrarium(&["status"]).contains("was replaced"));
     copy("new");

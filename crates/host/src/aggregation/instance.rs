@@ -87,9 +87,9 @@ impl Instance {
         Arc::new(Self { name: name.to_owned(), release, transport, is_inside, state, told })
     }
 
-    /// True if it may run and not answer.
-    pub(super) fn may_be_unresponsive(&self) -> bool {
-        !self.is_inside
+    /// True in the process of the host.
+    pub(super) fn is_inside(&self) -> bool {
+        self.is_inside
     }
 
     /// What its watches have been told, if it was asked at this moment.

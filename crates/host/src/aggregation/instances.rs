@@ -20,6 +20,7 @@ use apimachinery::release::Release;
 use bytes::{Bytes, BytesMut};
 use clock::{Clock, TimerClass};
 use eventlog::EventLog;
+use futures::future::{Either, select};
 use generic_apiserver::authentication::UserDetails;
 use generic_apiserver::authentication::front_proxy::{self, Stamp};
 use generic_apiserver::http::size_of_head;
@@ -231,9 +232,15 @@ impl Instances {
         Watches { told: told.map(|all| all.into_iter().fold(Told::default(), Told::and)), told_others }
     }
 
-    /// Sends a request on the host's own tasks; if the caller goes away, it is cancelled. It fails when the instance
-    /// becomes unresponsive.
+    /// Sends a request on the host's own tasks, or on the caller's if the instance is in this process; if the caller goes away,
+    /// it is cancelled. It fails when the instance becomes unresponsive.
     async fn send(&self, instance: &Arc<Instance>, request: Request) -> Result<Response, TransportError> {
+        if instance.is_inside() {
+            return match select(instance.transport.send(request), instance.stops_answering()).await {
+                Either::Left((answered, _)) => answered,
+                Either::Right(_) => Err(TransportError::Broken(format!("{} does not answer", instance.name))),
+            };
+        }
         let (mut sender, answer) = oneshot::channel();
         let (asked, instances, lost) = (instance.clone(), self.clone(), instance.stops_answering());
         self.0.tasks.spawn(async move {
@@ -249,7 +256,7 @@ impl Instances {
                     () = &mut lost => {
                         break Err(TransportError::Broken(format!("{} does not answer", asked.name)));
                     }
-                    () = &mut late, if !is_probed && asked.may_be_unresponsive() => {
+                    () = &mut late, if !is_probed => {
                         is_probed = true;
                         instances.probe(&asked);
                     }

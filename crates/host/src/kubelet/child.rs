@@ -171,7 +171,7 @@ impl InsideProcess {
         context: &Context,
         inside: &Inside,
     ) -> io::Result<Self> {
-        let instance = HeaderValue::try_from(assignment.participant()).map_err(io::Error::other)?;
+        let pod = HeaderValue::try_from(assignment.participant()).map_err(io::Error::other)?;
         let (sender, news) = unbounded();
         let offered: Arc<Mutex<Option<Transport>>> = Arc::default();
         let (lines, states, served) = (sender.clone(), sender, offered.clone());
@@ -189,7 +189,7 @@ impl InsideProcess {
         let started = inside.starter.start(Component {
             identity: assignment.identity(),
             user: user.clone(),
-            instance,
+            pod: Some(pod),
             random: context.random.clone(),
             output,
             work: Box::new(move |context, stop| run(context, assignment, local, stop)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The host's own components: kube-controllers and the kubelet on threads, and what keeps the APIServices' condition.
+//! The host's own components, kube-controllers and the kubelet, and what keeps the APIServices' condition.
 
 use std::io;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use api::cluster;
 use apimachinery::release::Release;
 use clock::Clock;
 use eventlog::EventLog;
+use futures::FutureExt;
 use generic_apiserver::http;
 use kube_controllers::{namespace_objects, workload};
 use process::Transport;
@@ -64,7 +65,8 @@ impl Live {
         })
     }
 
-    /// Starts the thread of the components that run as tasks of this process.
+    /// Starts the thread of the components that run as tasks of this process: one participant in landscape time for all of
+    /// them, the host's own included.
     ///
     /// # Errors
     /// The system has no thread left.
@@ -73,7 +75,9 @@ impl Live {
         let host = self.host.clone();
         // Each request says its user.
         let transport = Transport::new(http::guarded(move |request| host.call(request)));
-        self.spawn_over("components", transport, move |context, _| inside::run(context, starts.clone()))?;
+        let run = Arc::new(move |context, _: Option<&str>| inside::run(context, starts.clone()).boxed());
+        self.spawn_thread("components", transport, run)?;
+        self.starter = Some(starter.clone());
         Ok(Inside { starter, log, time: self.clock.clock() })
     }
 

@@ -5,6 +5,7 @@
 //! runtime         HTTPS, the host's server, requests to the aggregated servers, the clock service
 //! own threads     kube-controllers and kubelet, as participants in landscape time, over the router in process
 //! processes       everything else, started by the kubelet
+//! or one thread   all of these as one participant ([`Options::inside`])
 //! ```
 
 mod base;
@@ -18,7 +19,6 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use apimachinery::release::Release;
 use authorizer::Mode as Authorization;
@@ -30,13 +30,14 @@ use eventlog::EventLog;
 use futures::future::BoxFuture;
 use generic_apiserver::http;
 use process::child;
+use process::inside::Starter;
 use process::pki::Pair;
 use process::{Context, Identity, Output, Tasks, Transport, User};
-use tokio::sync::oneshot;
 
 use self::base::{Core, CoreOptions};
 use self::door::Door;
 use self::processes::WayTo;
+use self::threads::Part;
 use crate::aggregation::{Instances, api_services};
 use crate::clock_service::ClockService;
 use crate::identity::OwnAuthorities;
@@ -117,7 +118,10 @@ pub struct Live {
     tasks: Tasks,
     serving: http::Serving,
     instances: Instances,
-    threads: Vec<(oneshot::Sender<()>, JoinHandle<()>)>,
+    /// Starts components on the thread inside; `None`: there is none.
+    starter: Option<Starter>,
+    /// The host's own components, in the order in which they were started.
+    parts: Vec<Part>,
 }
 
 /// Authorities by whose certificates clusters know a user.
@@ -177,8 +181,10 @@ impl Live {
                 tasks,
                 serving,
                 instances: core.instances,
-                threads: Vec::new(),
+                starter: None,
+                parts: Vec::new(),
             };
+            let inside = if options.inside { Some(live.start_inside(core.log)?) } else { None };
             live.follow_availability();
             live.start_controllers(&launch, &options.authorities, options.own_signers)?;
             live.begin_registry(options.skew).await?;
@@ -187,7 +193,6 @@ impl Live {
             live.let_processes_join(&launch, &certificate);
             live.follow_faults(&renewals);
             let listener = live.listener(&launch, certificate, renewals, core.services);
-            let inside = if options.inside { Some(live.start_inside(core.log)?) } else { None };
             live.start_kubelet(launch, listener, core.logs, options.before, inside)?;
             Ok(live)
         })
@@ -273,10 +278,14 @@ impl Live {
         Identity { component: name.into(), instance: name.into(), version: self.version.as_str().into() }
     }
 
-    fn transport(&self, name: &str) -> Transport {
+    fn user(&self, name: &str) -> User {
         let groups = vec!["system:masters".into(), "system:authenticated".into()];
         let component = Some((name.into(), self.version.as_str().into()));
-        let transport = self.host.transport(User { name: format!("system:{name}").into(), groups, component });
+        User { name: format!("system:{name}").into(), groups, component }
+    }
+
+    fn transport(&self, name: &str) -> Transport {
+        let transport = self.host.transport(self.user(name));
         // A request that panics must not take the thread along that asks.
         Transport::new(http::guarded(move |request| transport.send(request)))
     }
@@ -284,13 +293,10 @@ impl Live {
     /// Ends everything: first the processes, then the rest of the host.
     pub fn stop(self) -> BoxFuture<'static, ()> {
         Box::pin(async move {
-            let Self { tasks, serving, threads, .. } = self;
+            let Self { tasks, serving, parts, .. } = self;
             // The kubelet came last and goes first: its processes still need everything else.
-            for (stop, thread) in threads.into_iter().rev() {
-                drop(stop);
-                while !thread.is_finished() {
-                    Clock::wall().sleep(LOOK, TimerClass::Work).await;
-                }
+            for part in parts.into_iter().rev() {
+                part.stop().await;
             }
             serving.stop();
             let ended = async {

@@ -1,55 +1,182 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Components of the host on threads of their own, as participants in landscape time.
+//! The host's own components: on the thread of the components inside, if there is one; else each on a thread of its own, as a
+//! participant in landscape time.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use chrono::TimeDelta;
-use clock::{Clock, TimerClass};
-use process::child;
+use clock::{Clock, Instant, TimerClass};
+use futures::future::{BoxFuture, Either, select};
+use process::child::{self, Said};
+use process::inside::{Component, End, Starter, Work};
 use process::live::{Setup, participate};
 use process::panics::{self, Panicked};
 use process::{Context, Exit, Output, Transport};
 use tokio::sync::oneshot;
 
-use super::Live;
-use crate::clock_service::OwnReports;
+use super::{LOOK, Live};
+use crate::clock_service::{ClockService, OwnReports};
 
 /// A component of the host that ran for so long in wall time starts with a clean record.
 const CLEAN_RECORD: TimeDelta = TimeDelta::minutes(10);
 
+/// Runs a component of the host; given the reason why its last run ended.
+type Run = Arc<dyn Fn(Context, Option<&str>) -> BoxFuture<'static, Exit> + Send + Sync>;
+
+/// A component of the host that runs, or the thread of the components inside.
+#[derive(Debug)]
+pub(super) struct Part {
+    /// Dropped to end it.
+    stop: oneshot::Sender<()>,
+    end: PartEnd,
+}
+
+#[derive(Debug)]
+enum PartEnd {
+    Thread(JoinHandle<()>),
+    /// The receiver resolves at the end.
+    Inside(oneshot::Receiver<()>),
+}
+
+impl Part {
+    /// Ends it.
+    pub(super) async fn stop(self) {
+        drop(self.stop);
+        match self.end {
+            PartEnd::Thread(thread) => {
+                while !thread.is_finished() {
+                    Clock::wall().sleep(LOOK, TimerClass::Work).await;
+                }
+            }
+            // An error is its end, too.
+            PartEnd::Inside(ended) => drop(ended.await),
+        }
+    }
+}
+
+/// Ends of a component of the host.
+struct Record {
+    name: &'static str,
+    clock: ClockService,
+    times: u32,
+    in_a_row: u32,
+}
+
+impl Record {
+    fn new(name: &'static str, clock: ClockService) -> Self {
+        Self { name, clock, times: 0, in_a_row: 0 }
+    }
+
+    /// Notes an end; wall time until it is to be started again.
+    fn ended(&mut self, began: Instant, why: &str) -> TimeDelta {
+        let Self { name, clock, times, in_a_row } = self;
+        *times = times.saturating_add(1);
+        *in_a_row = if Clock::wall().now() - began >= CLEAN_RECORD { 1 } else { in_a_row.saturating_add(1) };
+        let pause = panics::pause(*in_a_row);
+        child::say(&format!("{name} ended, and is started again in {} s: {why}", pause.num_seconds()));
+        clock.note_trouble(name, &format!("ended {times} times, and was started again: {why}"));
+        pause
+    }
+
+    /// Resolves to true when it is to end instead of being started again.
+    async fn ends_within(pause: TimeDelta, stopped: &mut oneshot::Receiver<()>) -> bool {
+        tokio::select! {
+            biased;
+            _ = stopped => true,
+            () = Clock::wall().sleep(pause, TimerClass::Work) => false,
+        }
+    }
+}
+
+/// Notes a panic after which a component of the host goes on.
+fn note_panic(clock: &ClockService, name: &str, panicked: &Panicked) {
+    let Panicked { name: task, times, message, .. } = panicked;
+    clock.note_trouble(name, &format!("{task} panicked {times} times, and was begun anew: {message}"));
+}
+
 impl Live {
-    /// Runs a component of the host on a thread of its own. One that fails or panics, or that the clock has dropped because it
-    /// reported nothing, is started again, as a process would be, with the reason why its last run ended.
+    /// Runs a component of the host. One that fails or panics is started again, as a process would be, with the reason why its
+    /// last run ended.
+    ///
+    /// # Errors
+    /// The system has no thread left.
     pub(super) fn spawn<F>(
         &mut self,
         name: &'static str,
-        component: impl Fn(Context, Option<&str>) -> F + Send + 'static,
+        component: impl Fn(Context, Option<&str>) -> F + Send + Sync + 'static,
     ) -> io::Result<()>
     where
         F: Future<Output = Exit> + Send + 'static,
     {
-        self.spawn_over(name, self.transport(name), component)
+        let run: Run = Arc::new(move |context, why| Box::pin(component(context, why)));
+        match self.starter.clone() {
+            Some(starter) => self.spawn_inside(starter, name, run),
+            None => self.spawn_thread(name, self.transport(name), run)?,
+        }
+        Ok(())
     }
 
-    /// As [`Live::spawn`], over a transport.
-    pub(super) fn spawn_over<F>(
-        &mut self,
-        name: &'static str,
-        transport: Transport,
-        component: impl Fn(Context, Option<&str>) -> F + Send + 'static,
-    ) -> io::Result<()>
-    where
-        F: Future<Output = Exit> + Send + 'static,
-    {
+    /// Runs a component of the host on the thread of the components inside.
+    fn spawn_inside(&mut self, starter: Starter, name: &'static str, run: Run) {
+        let (identity, random, user) = (self.identity(name), self.random.clone(), self.user(name));
+        let noting = self.clock.clone();
+        let output = Output::with_state(child::say, move |state| {
+            if let Said::Panicked(panicked) = state {
+                note_panic(&noting, name, &panicked);
+            }
+        });
+        let mut record = Record::new(name, self.clock.clone());
+        let (stop, mut stopped) = oneshot::channel();
+        let (end, ended) = oneshot::channel();
+        self.tasks.spawn(async move {
+            let mut last: Option<String> = None;
+            loop {
+                let began = Clock::wall().now();
+                let mut started = starter.start(Component {
+                    identity: identity.clone(),
+                    user: user.clone(),
+                    pod: None,
+                    random: random.clone(),
+                    output: output.clone(),
+                    work: work(run.clone(), last.take()),
+                });
+                let exit = tokio::select! {
+                    biased;
+                    _ = &mut stopped => {
+                        started.stop();
+                        started.ended().await;
+                        break;
+                    }
+                    exit = started.ended() => exit,
+                };
+                let why = match exit {
+                    End::Exit(Exit { code: 0, .. }) => break,
+                    End::Exit(exit) => exit.last_line,
+                    End::Killed => "it was killed".to_owned(),
+                };
+                let pause = record.ended(began, &why);
+                last = Some(why);
+                if Record::ends_within(pause, &mut stopped).await {
+                    break;
+                }
+            }
+            let _ = end.send(());
+        });
+        self.parts.push(Part { stop, end: PartEnd::Inside(ended) });
+    }
+
+    /// Runs a component on a thread of its own, over a transport.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub(super) fn spawn_thread(&mut self, name: &'static str, transport: Transport, run: Run) -> io::Result<()> {
         let (identity, random) = (self.identity(name), self.random.clone());
         let dial = self.clock.dial();
         let (noting, clock) = (self.clock.clone(), self.clock.clone());
-        let told = Arc::new(move |panicked: Panicked| {
-            let Panicked { name: task, times, message, .. } = panicked;
-            noting.note_trouble(name, &format!("{task} panicked {times} times, and was begun anew: {message}"));
-        });
+        let told = Arc::new(move |panicked: Panicked| note_panic(&noting, name, &panicked));
         let setup = move || Setup {
             identity: identity.clone(),
             participant: name.to_owned(),
@@ -62,44 +189,50 @@ impl Live {
         let reports = OwnReports::new(self.clock.clone(), name);
         let (stop, mut stopped) = oneshot::channel();
         let runtime = tokio::runtime::Handle::current();
+        let mut record = Record::new(name, self.clock.clone());
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-            let mut ended: Option<String> = None;
-            let (mut times, mut in_a_row) = (0_u32, 0_u32);
+            let mut last: Option<String> = None;
             loop {
                 let stop = async {
                     let _ = (&mut stopped).await;
                 };
                 let began = Clock::wall().now();
-                let run = AssertUnwindSafe(|| {
-                    participate(setup(), reports.clone(), stop, |context| Ok(component(context, ended.as_deref())))
+                let once = AssertUnwindSafe(|| {
+                    participate(setup(), reports.clone(), stop, |context| Ok(run(context, last.as_deref())))
                 });
-                let why = match catch_unwind(run) {
+                let why = match catch_unwind(once) {
                     Ok(Ok(Exit { code: 0, .. })) => break,
                     Ok(Ok(exit)) => exit.last_line,
                     Ok(Err(error)) => error,
                     Err(payload) => format!("it panicked: {}", panics::text(&*payload)),
                 };
-                times = times.saturating_add(1);
-                in_a_row = if Clock::wall().now() - began >= CLEAN_RECORD { 1 } else { in_a_row.saturating_add(1) };
-                let pause = panics::pause(in_a_row);
-                child::say(&format!("{name} ended, and is started again in {} s: {why}", pause.num_seconds()));
                 // Nobody waits for it meanwhile.
                 clock.leave(name);
-                clock.note_trouble(name, &format!("ended {times} times, and was started again: {why}"));
-                ended = Some(why);
-                let ends = runtime.block_on(async {
-                    tokio::select! {
-                        biased;
-                        _ = &mut stopped => true,
-                        () = Clock::wall().sleep(pause, TimerClass::Work) => false,
-                    }
-                });
-                if ends {
+                let pause = record.ended(began, &why);
+                last = Some(why);
+                if runtime.block_on(Record::ends_within(pause, &mut stopped)) {
                     break;
                 }
             }
         })?;
-        self.threads.push((stop, thread));
+        self.parts.push(Part { stop, end: PartEnd::Thread(thread) });
         Ok(())
     }
+}
+
+/// The work of a component of the host, which ends with its tasks once it is asked to.
+fn work(run: Run, last: Option<String>) -> Work {
+    Box::new(move |context, stop| {
+        let (sender, exit) = oneshot::channel();
+        let run = run(context.clone(), last.as_deref());
+        context.tasks.spawn(async move {
+            let _ = sender.send(run.await);
+        });
+        Box::pin(async move {
+            match select(stop, exit).await {
+                Either::Left(_) => Exit::default(),
+                Either::Right((exit, _)) => exit.unwrap_or_else(|_| child::failure("it ended without a last line")),
+            }
+        })
+    })
 }
