@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The maintenance time window of a Garden.
 //!
-//! The definition of Gardens has a pattern for begin and end. It is searched for anywhere in the text, and an unchanged value is not
-//! judged again. The offsets from UTC that it accepts:
+//! The definition of Gardens has a pattern for begin and end. It is searched for anywhere in the text, and an unchanged value
+//! is not judged again. The offsets from UTC that it accepts:
 //!
 //! | release | offsets |
 //! | --- | --- |
