@@ -3,9 +3,8 @@
 
 use std::process::ExitCode;
 
-/// The allocator of `terrarium`: JSON is many small, short-lived allocations.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+// The allocator of `terrarium`: JSON is many small, short-lived allocations.
+use mimalloc as _;
 
 fn main() -> ExitCode {
     component::main(&controller_manager::binary::BINARY)

@@ -6,7 +6,10 @@ use serde_json::{Map, Value};
 
 use crate::encode::{self, Body, Sections};
 use crate::meta::ObjectMeta;
+use crate::patch::merge_patch;
 use crate::resource::{DifferingTrees, Object, metadata_tree};
+use crate::schema::{Emit, Field, Node};
+use crate::wire;
 
 /// An object as metadata and a tree that was pruned by its schema.
 ///
@@ -67,7 +70,7 @@ impl Object for DynamicObject {
         let metadata = match fields.remove("metadata") {
             Some(value) => {
                 let mut metadata = ObjectMeta::default();
-                crate::wire::read_tree(&mut metadata, value).map_err(serde_json::Error::custom)?;
+                wire::read_tree(&mut metadata, value).map_err(serde_json::Error::custom)?;
                 metadata
             }
             None => ObjectMeta::default(),
@@ -85,15 +88,38 @@ impl Object for DynamicObject {
         true
     }
 
+    fn merge(&mut self, patch: Value, schema: Option<&Node>) -> Result<(), serde_json::Error> {
+        let Value::Object(patch) = patch else {
+            return Err(serde_json::Error::custom("a patch is a JSON object"));
+        };
+        for (name, patch) in patch {
+            match name.as_str() {
+                "apiVersion" | "kind" => {}
+                "metadata" => wire::merge(&mut self.metadata, patch).map_err(serde_json::Error::custom)?,
+                _ if patch.is_null() => {
+                    self.fields.remove(&name);
+                }
+                _ => {
+                    let field = self.fields.entry(name.as_str()).or_insert(Value::Null);
+                    merge_patch(field, &patch);
+                    if let Some(schema) = schema {
+                        leave_out_zero(&mut self.fields, &name, schema);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn to_tree(&self) -> Value {
-        self.tree(crate::wire::to_tree(&self.metadata))
+        self.tree(wire::to_tree(&self.metadata))
     }
 
     fn to_tree_without_entries(&self) -> Value {
         self.tree(metadata_tree(&self.metadata))
     }
 
-    fn trees_of(&self, names: &[&str], _: bool) -> Map<String, Value> {
+    fn trees_of(&self, names: &[&str]) -> Map<String, Value> {
         let wanted = self.fields.iter().filter(|(name, _)| names.contains(&name.as_str()));
         let mut trees: Map<String, Value> = wanted.map(|(name, value)| (name.clone(), value.clone())).collect();
         if names.contains(&"metadata") {
@@ -137,11 +163,79 @@ impl Object for DynamicObject {
     }
 }
 
+/// Takes out what Go leaves out of a tree: the zero of each field that is written only when it is something else.
+pub fn leave_out_zeros(tree: &mut Value, node: &Node) {
+    match (node, tree) {
+        (Node::Object(reference), Value::Object(fields)) => {
+            reference.get().fields.iter().for_each(|field| leave_out_zero_of(fields, field));
+        }
+        (Node::Map(values), Value::Object(fields)) => {
+            fields.values_mut().for_each(|value| leave_out_zeros(value, values));
+        }
+        (Node::List(items), Value::Array(list)) => list.iter_mut().for_each(|item| leave_out_zeros(item, items)),
+        _ => {}
+    }
+}
+
+/// As [`leave_out_zeros`] for one field of an object.
+fn leave_out_zero(fields: &mut Map<String, Value>, name: &str, node: &Node) {
+    let schema = node.as_object();
+    if let Some(field) = schema.and_then(|schema| schema.fields.iter().find(|field| field.name == name)) {
+        leave_out_zero_of(fields, field);
+    }
+}
+
+fn leave_out_zero_of(fields: &mut Map<String, Value>, field: &Field) {
+    let Some(value) = fields.get_mut(field.name) else { return };
+    leave_out_zeros(value, &field.node);
+    if field.emit == Emit::OmitEmpty && is_zero(value) {
+        fields.remove(field.name);
+    }
+}
+
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(value) => !value,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::meta::ManagedFieldsEntry;
+    use crate::schema::Schema as _;
+
+    #[test]
+    fn what_is_empty_is_left_out_as_go_leaves_it_out() {
+        let check = |node: Node, mut tree: Value, expected: Value| {
+            leave_out_zeros(&mut tree, &node);
+            assert_eq!(tree, expected);
+        };
+        check(
+            ObjectMeta::node(),
+            json!({
+                "name": "a", "namespace": "", "generation": 0, "labels": {}, "annotations": {"a": ""}, "finalizers": [],
+                "creationTimestamp": null, "deletionGracePeriodSeconds": 0,
+                "ownerReferences": [{"apiVersion": "", "kind": "", "name": "", "uid": "", "controller": false}],
+            }),
+            json!({
+                "name": "a", "annotations": {"a": ""}, "creationTimestamp": null, "deletionGracePeriodSeconds": 0,
+                "ownerReferences": [{"apiVersion": "", "kind": "", "name": "", "uid": "", "controller": false}],
+            }),
+        );
+        check(
+            ManagedFieldsEntry::node(),
+            json!({"manager": "", "fieldsV1": {"f:data": {}}}),
+            json!({"fieldsV1": {"f:data": {}}}),
+        );
+    }
 
     #[test]
     fn sections_concatenate_to_the_served_object() {
@@ -167,14 +261,36 @@ mod tests {
     }
 
     #[test]
+    fn a_patch_is_merged_and_leaves_out_what_go_leaves_out() {
+        let tree = json!({
+            "metadata": {"name": "a", "labels": {"x": "y"}}, "data": {"k": "v"}, "spec": {"a": 1}, "status": {"phase": "p"},
+        });
+        let patched = |schema: Option<&Node>| {
+            let mut object = DynamicObject::from_tree(tree.clone()).expect("an object");
+            let patch = json!({
+                "kind": "Other", "metadata": {"labels": {"x": null, "z": "w"}}, "labels": {"k": null}, "status": null,
+                "spec": {"b": {"c": null}}, "name": "",
+            });
+            object.merge(patch, schema).expect("a patch");
+            assert_eq!((object.kind.as_str(), object.metadata.name.as_str()), ("", "a"));
+            assert_eq!(object.metadata.labels.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), ["z"]);
+            Value::Object(object.fields)
+        };
+        assert_eq!(patched(None), json!({"data": {"k": "v"}, "spec": {"a": 1, "b": {}}, "labels": {}, "name": ""}));
+        // Of this schema `name` and `labels` are left out when they are empty.
+        let schema = ObjectMeta::node();
+        assert_eq!(patched(Some(&schema)), json!({"data": {"k": "v"}, "spec": {"a": 1, "b": {}}}));
+    }
+
+    #[test]
     fn an_object_keeps_what_is_not_touched() {
         let object = |tree| DynamicObject::from_tree(tree).expect("an object");
         let old = object(json!({
             "apiVersion": "v1", "kind": "Thing", "metadata": {"name": "a", "labels": {"x": "y"}},
             "spec": {"a": 1}, "data": {"k": "v"}, "status": {"phase": "p"},
         }));
-        assert_eq!(Value::Object(old.trees_of(&["spec", "other"], true)), json!({"spec": {"a": 1}}));
-        let labels = &old.trees_of(&["metadata"], true)["metadata"]["labels"];
+        assert_eq!(Value::Object(old.trees_of(&["spec", "other"])), json!({"spec": {"a": 1}}));
+        let labels = &old.trees_of(&["metadata"])["metadata"]["labels"];
         assert_eq!(*labels, json!({"x": "y"}));
         let mut new = object(json!({"apiVersion": "v1", "kind": "Thing", "spec": {"a": 2}, "data": {"other": "w"}}));
         assert!(new.keep_fields(&old, &["spec", "status"]));

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::encode::{Body, changed_sections};
 use crate::meta::ObjectMeta;
-use crate::schema::Schema;
+use crate::schema::{Node, Schema};
 use crate::wire::{self, Fields, Wire};
 
 /// A typed kind: metadata and the names it is served under.
@@ -87,13 +87,19 @@ pub trait Object: Clone + fmt::Debug + Send + Sync + 'static {
     /// Takes every top-level field from an older object, metadata too, but those with these names; `false` if the type
     /// cannot tell its fields apart, and nothing was taken.
     fn keep_fields(&mut self, old: &Self, except: &[&str]) -> bool;
+    /// Merges a merge patch that [`crate::decode::merge_patch`] has pruned and checked; `apiVersion` and `kind` in it count for
+    /// nothing. `schema`: that of an object whose zeros are left out as Go leaves them out, where its type does not do that by
+    /// itself.
+    ///
+    /// # Errors
+    /// Only for a patch that was not checked by the type's schema.
+    fn merge(&mut self, patch: Value, schema: Option<&Node>) -> Result<(), serde_json::Error>;
     /// The object as a tree, with `apiVersion` and `kind`.
     fn to_tree(&self) -> Value;
     /// As [`Object::to_tree`], without `metadata.managedFields`: these are long, and few want them.
     fn to_tree_without_entries(&self) -> Value;
-    /// Some of the top-level fields as trees, metadata without `managedFields`. `opaque`: where the kind keeps opaque JSON,
-    /// it stands there as marks of [`crate::opaque`].
-    fn trees_of(&self, names: &[&str], opaque: bool) -> Map<String, Value>;
+    /// Some of the top-level fields as trees, metadata without `managedFields`.
+    fn trees_of(&self, names: &[&str]) -> Map<String, Value>;
     /// The top-level fields in which an object differs from an older one, in trees without anything else and without
     /// `metadata.managedFields`.
     fn differing_trees(&self, old: &Self) -> DifferingTrees;
@@ -199,6 +205,10 @@ impl<K: Resource> Object for K {
         Schema::keep_fields(self, old, except)
     }
 
+    fn merge(&mut self, patch: Value, _: Option<&Node>) -> Result<(), serde_json::Error> {
+        wire::merge(self, patch).map_err(serde_json::Error::custom)
+    }
+
     fn to_tree(&self) -> Value {
         crate::encode::to_tree(self)
     }
@@ -211,15 +221,14 @@ impl<K: Resource> Object for K {
         tree
     }
 
-    fn trees_of(&self, names: &[&str], opaque: bool) -> Map<String, Value> {
-        let to_tree = if opaque { wire::to_marked_tree } else { wire::to_tree };
+    fn trees_of(&self, names: &[&str]) -> Map<String, Value> {
         let mut trees = Map::new();
         for (position, info) in self.fields().iter().enumerate().filter(|(_, info)| names.contains(&info.name)) {
             let value = self.field(position);
             if info.name == "metadata" {
                 trees.insert(info.name.to_owned(), metadata_tree(Resource::metadata(self)));
             } else if info.always || !value.is_zero() {
-                trees.insert(info.name.to_owned(), to_tree(value));
+                trees.insert(info.name.to_owned(), wire::to_tree(value));
             }
         }
         trees

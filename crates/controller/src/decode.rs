@@ -32,6 +32,11 @@ pub trait Readable: Clone + std::fmt::Debug + Send + Sync + 'static {
 
     /// Reads an object from its bytes. A type that holds nothing but metadata reads [`metadata`] only.
     fn read(bytes: &[u8]) -> Result<Self, Error>;
+
+    /// The object of known metadata; `None` if the type holds more than metadata.
+    fn of_metadata(_: &ObjectMeta) -> Option<Self> {
+        None
+    }
 }
 
 impl<K: Resource> Readable for K {
@@ -69,6 +74,10 @@ impl Readable for PartialObject {
             Some(metadata) => read(&metadata).map(|metadata| Self { metadata }),
             None => read(bytes),
         }
+    }
+
+    fn of_metadata(metadata: &ObjectMeta) -> Option<Self> {
+        Some(Self { metadata: ObjectMeta { managed_fields: Vec::new(), ..metadata.clone() } })
     }
 }
 
@@ -124,28 +133,51 @@ fn text_end(bytes: &[u8], position: usize) -> Option<usize> {
 /// How many decoded objects are kept for others of the process.
 const CAPACITY: usize = 512;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct CacheKey {
-    type_: TypeId,
-    wildcard: bool,
-    identity: Identity,
-}
-
 /// Hash of the uid, and the resource version.
 type Identity = (u64, u64);
 
-impl CacheKey {
-    fn of(reader: Reader, identity: Identity, wildcard: bool) -> Self {
-        Self { type_: reader.type_, wildcard, identity }
-    }
+/// An object as a type.
+#[derive(Debug)]
+struct Form {
+    type_: TypeId,
+    /// True if it carries the annotation of its cluster.
+    wildcard: bool,
+    object: Shared,
 }
 
 #[derive(Debug, Default)]
 struct CacheInner {
-    objects: FxHashMap<CacheKey, Shared>,
-    order: VecDeque<CacheKey>,
+    /// The forms in which each object was decoded.
+    objects: FxHashMap<Identity, Vec<Form>>,
+    order: VecDeque<Identity>,
     hits: u64,
     misses: u64,
+}
+
+impl CacheInner {
+    fn find(&self, identity: Identity, wanted: impl Fn(&Form) -> bool) -> Option<&Shared> {
+        self.objects.get(&identity)?.iter().find(|form| wanted(form)).map(|form| &form.object)
+    }
+
+    fn insert(&mut self, identity: Identity, form: Form) {
+        let forms = self.objects.entry(identity).or_default();
+        if let Some(known) = forms.iter_mut().find(|known| (known.type_, known.wildcard) == (form.type_, form.wildcard))
+        {
+            *known = form;
+            return;
+        }
+        forms.push(form);
+        self.order.push_back(identity);
+        if self.order.len() > CAPACITY
+            && let Some(oldest) = self.order.pop_front()
+            && let Some(forms) = self.objects.get_mut(&oldest)
+        {
+            forms.remove(0);
+            if forms.is_empty() {
+                self.objects.remove(&oldest);
+            }
+        }
+    }
 }
 
 /// Objects decoded lately, so that the reflectors of a process decode each version of an object once.
@@ -160,12 +192,18 @@ impl DecodeCache {
     pub(crate) fn decode(&self, reader: Reader, bytes: &[u8], wildcard: bool) -> Result<Shared, Error> {
         self.find(reader, bytes, wildcard, &|identity| {
             // To copy an object and say where it was read is much cheaper than to read it.
-            let copied = identity.filter(|_| wildcard).and_then(|identity| {
-                let own = self.cached(&CacheKey::of(reader, identity, false))?;
-                Some(own.of_cluster(cluster(bytes)?))
-            });
+            let own = identity.and_then(|identity| self.own(reader, identity, wildcard));
+            let copied = own.and_then(|own| if wildcard { Some(own.of_cluster(cluster(bytes)?)) } else { Some(own) });
             copied.map_or_else(|| (reader.read)(bytes), Ok)
         })
+    }
+
+    /// An object without the annotation of its cluster, from the form in which it was read, or from the metadata of another.
+    fn own(&self, reader: Reader, identity: Identity, wildcard: bool) -> Option<Shared> {
+        let inner = self.0.lock();
+        let known = inner.find(identity, |form| wildcard && !form.wildcard && form.type_ == reader.type_);
+        let of_other = || (reader.of_metadata)(inner.find(identity, |form| !form.wildcard)?.meta());
+        known.cloned().or_else(of_other)
     }
 
     /// As [`DecodeCache::decode`] for an answer.
@@ -181,36 +219,24 @@ impl DecodeCache {
         read: &dyn Fn(Option<Identity>) -> Result<Shared, Error>,
     ) -> Result<Shared, Error> {
         let Some(identity) = identity(bytes) else { return read(None) };
-        let key = CacheKey::of(reader, identity, wildcard);
-        if let Some(object) = self.lookup(&key) {
+        if let Some(object) = self.lookup(reader, identity, wildcard) {
             return Ok(object);
         }
         let object = read(Some(identity))?;
-        let mut inner = self.0.lock();
-        if inner.objects.insert(key, object.clone()).is_none() {
-            inner.order.push_back(key);
-            if inner.order.len() > CAPACITY
-                && let Some(oldest) = inner.order.pop_front()
-            {
-                inner.objects.remove(&oldest);
-            }
-        }
+        self.0.lock().insert(identity, Form { type_: reader.type_, wildcard, object: object.clone() });
         Ok(object)
     }
 
-    fn lookup(&self, key: &CacheKey) -> Option<Shared> {
-        let found = self.cached(key);
+    fn lookup(&self, reader: Reader, identity: Identity, wildcard: bool) -> Option<Shared> {
         let mut inner = self.0.lock();
+        let is_wanted = |form: &Form| (form.type_, form.wildcard) == (reader.type_, wildcard);
+        let found = inner.find(identity, is_wanted).cloned();
         if found.is_some() {
             inner.hits += 1;
         } else {
             inner.misses += 1;
         }
         found
-    }
-
-    fn cached(&self, key: &CacheKey) -> Option<Shared> {
-        self.0.lock().objects.get(key).cloned()
     }
 
     /// How often an object was found decoded, and how often it was not.
@@ -335,6 +361,43 @@ mod tests {
         let wild = decode(object(8, "c"), true);
         assert_eq!(wild.metadata.label("l"), Some("c"));
         assert_eq!(cache.hits_and_misses(), (1, 3));
+    }
+
+    #[test]
+    fn what_holds_metadata_only_is_made_of_an_object_that_was_read() {
+        let object = |annotations: &str| {
+            let annotations =
+                if annotations.is_empty() { String::new() } else { format!(r#","annotations":{annotations}"#) };
+            format!(r#"{{"kind":"ConfigMap","metadata":{{"name":"a","uid":"u","resourceVersion":"7"{annotations}}}}}"#)
+        };
+        let wild = object(r#"{"terrarium.dev/cluster":"c"}"#);
+        let part = |cache: &DecodeCache, bytes: &str, wildcard| -> Arc<PartialObject> {
+            typed(cache.decode(Reader::of::<PartialObject>(), bytes.as_bytes(), wildcard).expect("an object"))
+        };
+        let cache = DecodeCache::default();
+        let mut read: api::kubernetes::core::ConfigMap = Resource::read(object("").as_bytes()).expect("an object");
+        read.metadata.labels.insert("of".to_owned(), "another form".to_owned());
+        let form =
+            Form { type_: TypeId::of::<api::kubernetes::core::ConfigMap>(), wildcard: false, object: Arc::new(read) };
+        let identity = identity(object("").as_bytes()).expect("it begins with it");
+        cache.0.lock().insert(identity, form);
+        for (bytes, wildcard, expected) in [(object(""), false, None), (wild, true, Some("c"))] {
+            let metadata = &part(&cache, &bytes, wildcard).metadata;
+            assert_eq!(metadata.label("of"), Some("another form"));
+            assert_eq!(metadata.annotation(annotation::CLUSTER), expected);
+        }
+        assert_eq!(part(&DecodeCache::default(), &object(""), false).metadata.label("of"), None);
+    }
+
+    #[test]
+    fn no_more_objects_are_kept_than_there_is_room_for() {
+        let cache = DecodeCache::default();
+        for version in 0..CAPACITY + 5 {
+            let bytes = format!(r#"{{"metadata":{{"name":"a","uid":"u","resourceVersion":"{version}"}}}}"#);
+            cache.decode(Reader::of::<PartialObject>(), bytes.as_bytes(), false).expect("an object");
+        }
+        let inner = cache.0.lock();
+        assert_eq!((inner.objects.len(), inner.order.len()), (CAPACITY, CAPACITY));
     }
 
     #[test]

@@ -46,6 +46,8 @@ impl<K: Readable> Object for K {
 pub(crate) struct Reader {
     pub(crate) type_: TypeId,
     pub(crate) read: fn(&[u8]) -> Result<Shared, Error>,
+    /// [`Readable::of_metadata`]
+    pub(crate) of_metadata: fn(&ObjectMeta) -> Option<Shared>,
     /// An object that a server in this process holds.
     pub(crate) known: fn(Arc<dyn Any + Send + Sync>) -> Option<Shared>,
 }
@@ -55,6 +57,10 @@ impl Reader {
         Self {
             type_: TypeId::of::<K>(),
             read: |bytes| Ok(Arc::new(K::read(bytes)?)),
+            of_metadata: |metadata| {
+                let object = Arc::new(K::of_metadata(metadata)?);
+                Some(object)
+            },
             known: |object| {
                 let object: Arc<K> = object.downcast().ok()?;
                 Some(object)

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use apimachinery::catalogue::ResourceInfo;
 use apimachinery::decode;
+use apimachinery::dynamic::leave_out_zeros;
 use apimachinery::encode::Sections;
 use apimachinery::field::FieldError;
 use apimachinery::meta::ObjectMeta;
@@ -91,6 +92,8 @@ pub(crate) trait Kind: Send + Sync {
     /// A stored object without the fields that the release of a custom kind does not have; `None`: it has none of them.
     fn pruned(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections>;
     fn read_tree(&self, tree: Value) -> Result<Box<AnyObject>, String>;
+    /// A stored object with a merge patch that [`decode::merge_patch`] has pruned.
+    fn merged(&self, old: &AnyObject, patch: Value) -> Result<Box<AnyObject>, String>;
     /// The object of bytes that this or another server has stored.
     fn read_served(&self, bytes: &[u8]) -> Result<Box<AnyObject>, String>;
     /// Sets defaults of fields that an object lacks because a release that did not know them has stored it. The section of
@@ -104,7 +107,7 @@ pub(crate) trait Kind: Send + Sync {
     /// [`Object::KEEPS_OPAQUE`].
     fn keeps_opaque(&self) -> bool;
     /// [`Object::trees_of`].
-    fn trees_of(&self, object: &AnyObject, names: &[&str], opaque: bool) -> Map<String, Value>;
+    fn trees_of(&self, object: &AnyObject, names: &[&str]) -> Map<String, Value>;
     /// [`Object::keep_fields`].
     fn keep_fields(&self, object: &mut AnyObject, old: &AnyObject, except: &[&str]) -> bool;
     fn encode(&self, object: &AnyObject) -> Sections;
@@ -203,6 +206,12 @@ impl<O: Object, S: Strategy<O>> Typed<O, S> {
         Self { names, unknown, strategy, kind: PhantomData }
     }
 
+    /// True if trees of the kind leave out what Go leaves out. Typed objects do so by themselves; what users define has no Go
+    /// behind it.
+    fn leaves_out_zeros(&self) -> bool {
+        !O::KEEPS_OPAQUE && !self.names.info.custom
+    }
+
     /// A stored object with the defaults of fields that came later, if it lacks any.
     fn with_released_defaults(&self, stored: &eventlog::Sections) -> Option<eventlog::Sections> {
         self.names.info.released_defaults().find(|field| lacks(stored, field))?;
@@ -247,37 +256,6 @@ fn own<O: 'static>(object: &AnyObject) -> &O {
     object.downcast_ref().expect(OWN)
 }
 
-/// Takes out what Go leaves out: the zero of each field that is written only when it is something else.
-fn leave_out_zeros(tree: &mut Value, node: &Node) {
-    match (node, tree) {
-        (Node::Object(reference), Value::Object(fields)) => {
-            for field in &reference.get().fields {
-                let Some(value) = fields.get_mut(field.name) else { continue };
-                leave_out_zeros(value, &field.node);
-                if field.emit == Emit::OmitEmpty && is_zero(value) {
-                    fields.remove(field.name);
-                }
-            }
-        }
-        (Node::Map(values), Value::Object(fields)) => {
-            fields.values_mut().for_each(|value| leave_out_zeros(value, values));
-        }
-        (Node::List(items), Value::Array(list)) => list.iter_mut().for_each(|item| leave_out_zeros(item, items)),
-        _ => {}
-    }
-}
-
-fn is_zero(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Bool(value) => !value,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
-    }
-}
-
 fn own_mut<O: 'static>(object: &mut AnyObject) -> &mut O {
     object.downcast_mut().expect(OWN)
 }
@@ -312,12 +290,20 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
     }
 
     fn read_tree(&self, mut tree: Value) -> Result<Box<AnyObject>, String> {
-        // Typed objects leave out by themselves what Go leaves out; what users define has no Go behind it.
-        if !O::KEEPS_OPAQUE && !self.names.info.custom {
+        if self.leaves_out_zeros() {
             leave_out_zeros(&mut tree, &self.names.node);
         }
         match O::from_tree(tree) {
             Ok(object) => Ok(Box::new(object)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn merged(&self, old: &AnyObject, patch: Value) -> Result<Box<AnyObject>, String> {
+        let mut object = own::<O>(old).clone();
+        let schema = self.leaves_out_zeros().then_some(&self.names.node);
+        match object.merge(patch, schema) {
+            Ok(()) => Ok(Box::new(object)),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -354,8 +340,8 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
         (shown.parts != stored.parts).then_some(shown)
     }
 
-    fn trees_of(&self, object: &AnyObject, names: &[&str], opaque: bool) -> Map<String, Value> {
-        let trees = own::<O>(object).trees_of(names, opaque && O::KEEPS_OPAQUE);
+    fn trees_of(&self, object: &AnyObject, names: &[&str]) -> Map<String, Value> {
+        let trees = own::<O>(object).trees_of(names);
         match self.known(Value::Object(trees)) {
             Value::Object(trees) => trees,
             _ => Map::new(),
@@ -477,39 +463,5 @@ impl<O: Object, S: Strategy<O>> Kind for Typed<O, S> {
 
     fn returns_deleted_object(&self) -> bool {
         self.strategy.returns_deleted_object()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use apimachinery::meta::{ManagedFieldsEntry, ObjectMeta};
-    use apimachinery::schema::Schema as _;
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn what_is_empty_is_left_out_as_go_leaves_it_out() {
-        let check = |node: Node, mut tree: Value, expected: Value| {
-            leave_out_zeros(&mut tree, &node);
-            assert_eq!(tree, expected);
-        };
-        check(
-            ObjectMeta::node(),
-            json!({
-                "name": "a", "namespace": "", "generation": 0, "labels": {}, "annotations": {"a": ""}, "finalizers": [],
-                "creationTimestamp": null, "deletionGracePeriodSeconds": 0,
-                "ownerReferences": [{"apiVersion": "", "kind": "", "name": "", "uid": "", "controller": false}],
-            }),
-            json!({
-                "name": "a", "annotations": {"a": ""}, "creationTimestamp": null, "deletionGracePeriodSeconds": 0,
-                "ownerReferences": [{"apiVersion": "", "kind": "", "name": "", "uid": "", "controller": false}],
-            }),
-        );
-        check(
-            ManagedFieldsEntry::node(),
-            json!({"manager": "", "fieldsV1": {"f:data": {}}}),
-            json!({"fieldsV1": {"f:data": {}}}),
-        );
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::handlers::Scope;
 use crate::negotiation::Form;
 use crate::status::Result;
-use crate::storage::stored::{EventType, Stored};
+use crate::storage::stored::{self, EventType, Stored};
 use crate::storage::watcher::Occasion;
 use crate::table;
 
@@ -137,7 +137,7 @@ pub(crate) fn object(scope: &Scope, object: &Stored) -> Bytes {
     }
 }
 
-/// A frame of a watch in another form than plain JSON.
+/// A frame of a watch.
 pub(crate) fn frame(scope: &Scope, type_: EventType, object: &Arc<Stored>, first: bool) -> Bytes {
     let object = &shown(scope, std::slice::from_ref(object))[0];
     let shown = match scope.form {
@@ -147,7 +147,7 @@ pub(crate) fn frame(scope: &Scope, type_: EventType, object: &Arc<Stored>, first
             table::table(scope, std::slice::from_ref(object), version, include, &metadata, first)
         }
         Form::Partial(version) => partial(scope, object, version),
-        Form::Object => tree(scope, object),
+        Form::Object => return stored::frame(type_, object, scope.annotation()),
     };
     format!("{{\"type\":\"{}\",\"object\":{shown}}}\n", type_.as_str()).into()
 }

@@ -8,6 +8,7 @@ use apimachinery::field::{FieldError, Path};
 use apimachinery::selector::Fields;
 use clock::Instant;
 use http::{Method, Uri};
+use memchr::memchr2;
 use percent_encoding::percent_decode_str;
 use process::User;
 
@@ -62,19 +63,19 @@ impl Route {
         if cluster.is_empty() {
             return None;
         }
-        let segments: Vec<String> =
+        let segments: Vec<Cow<'_, str>> =
             rest.split('/').filter(|segment| !segment.is_empty()).map(|segment| decode(segment, false)).collect();
+        let segments: Vec<&str> = segments.iter().map(|segment| &**segment).collect();
         Some(Self {
-            cluster: decode(cluster, false),
+            cluster: decode(cluster, false).into_owned(),
             path: format!("/{}", segments.join("/")),
             target: target(&segments),
         })
     }
 }
 
-fn target(segments: &[String]) -> Target {
-    let texts: Vec<&str> = segments.iter().map(String::as_str).collect();
-    let (group, version, rest) = match texts.as_slice() {
+fn target(segments: &[&str]) -> Target {
+    let (group, version, rest) = match segments {
         ["api", version, rest @ ..] if !rest.is_empty() => ("", *version, rest),
         ["apis", group, version, rest @ ..] if !rest.is_empty() => (*group, *version, rest),
         _ => return Target::Other,
@@ -107,12 +108,12 @@ fn target(segments: &[String]) -> Target {
 }
 
 /// Percent-decoding; in queries a plus is a blank. What is no UTF-8 is replaced, and a percent sign without two digits stays.
-pub(crate) fn decode(text: &str, query: bool) -> String {
-    if !text.contains(['%', '+']) {
-        return text.to_owned();
+pub(crate) fn decode(text: &str, query: bool) -> Cow<'_, str> {
+    if memchr2(b'%', b'+', text.as_bytes()).is_none() {
+        return Cow::Borrowed(text);
     }
     let blanks = if query && text.contains('+') { Cow::Owned(text.replace('+', " ")) } else { Cow::Borrowed(text) };
-    percent_decode_str(&blanks).decode_utf8_lossy().into_owned()
+    Cow::Owned(percent_decode_str(&blanks).decode_utf8_lossy().into_owned())
 }
 
 /// The parameters behind the question mark; of several the first counts.
@@ -126,7 +127,7 @@ impl Query {
             pairs
                 .map(|pair| {
                     let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-                    (decode(name, true), decode(value, true))
+                    (decode(name, true).into_owned(), decode(value, true).into_owned())
                 })
                 .collect(),
         )

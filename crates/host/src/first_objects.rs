@@ -90,7 +90,7 @@ impl FirstObjects {
     /// Whether a request from outside is for what has not been made yet.
     pub(crate) fn are_missing(&self, request: &Request) -> bool {
         let is_outside = request.extensions().get::<User>().is_none_or(|user| user.component.is_none());
-        let Some((cluster, kind)) = asked(request.uri().path()).filter(|_| is_outside) else { return false };
+        let Some((cluster, kind)) = is_outside.then(|| asked(request.uri().path())).flatten() else { return false };
         let made = self.made.lock();
         !made.get(&(cluster.to_owned(), kind)).is_some_and(|cell| cell.initialized())
     }

@@ -84,6 +84,20 @@ impl Readable for Node {
         .map_err(|error| Error::Decode(error.to_string()))?;
         Ok(part.metadata.into())
     }
+
+    fn of_metadata(metadata: &ObjectMeta) -> Option<Self> {
+        let part = PartOfMetadata {
+            name: metadata.name.clone(),
+            namespace: metadata.namespace.clone(),
+            uid: metadata.uid.clone(),
+            resource_version: metadata.resource_version.clone(),
+            deletion_timestamp: metadata.deletion_timestamp,
+            annotations: PartOfAnnotations { cluster: metadata.annotation(annotation::CLUSTER).map(str::to_owned) },
+            owner_references: metadata.owner_references.clone(),
+            finalizers: metadata.finalizers.clone(),
+        };
+        Some(part.into())
+    }
 }
 
 impl std::ops::Deref for Node {

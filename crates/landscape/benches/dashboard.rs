@@ -30,9 +30,8 @@ use serde_json::{Value, json};
 
 use self::probe::{resident_bytes, wall_seconds};
 
-/// As `terrarium` does.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+// As `terrarium` does.
+use mimalloc as _;
 
 const HOST: &str = "bench.localhost:1";
 /// How often a page is asked for.

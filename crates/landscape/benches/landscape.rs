@@ -15,9 +15,8 @@ use serde_json::json;
 
 use self::probe::{resident_bytes, wall_seconds};
 
-/// As `terrarium` does.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+// As `terrarium` does.
+use mimalloc as _;
 
 #[derive(Debug)]
 struct Size {

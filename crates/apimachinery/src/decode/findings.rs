@@ -26,6 +26,8 @@ pub(super) struct Findings {
     pub(super) path: Vec<Segment>,
     /// The structs around it; Go names the innermost in errors.
     pub(super) structs: Vec<&'static ObjectSchema>,
+    /// True where `null` deletes something, as in a merge patch; else Go ignores it.
+    pub(super) keeps_null: bool,
     decoded: Decoded,
     error: Option<String>,
 }

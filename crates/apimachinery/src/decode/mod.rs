@@ -87,6 +87,21 @@ pub fn tree(mut tree: Value, schema: &Node) -> Result<Decoded, DecodeError> {
     findings.finish(tree)
 }
 
+/// Prunes and checks a merge patch of what a schema describes, as [`tree`] would the object that the patch makes; `null` stays
+/// where it deletes something.
+///
+/// # Errors
+/// A value of a wrong type.
+pub fn merge_patch(mut patch: Value, schema: &Node) -> Result<Decoded, DecodeError> {
+    if !is_within(&patch, MAX_DEPTH) {
+        return Err(DecodeError { message: "exceeded max depth".to_owned(), malformed: true });
+    }
+    let mut findings = Findings::default();
+    findings.keeps_null = true;
+    prune(&mut findings, &mut patch, schema);
+    findings.finish(patch)
+}
+
 /// Reads JSON of any shape into a tree; a duplicate key's last value counts.
 ///
 /// # Errors
@@ -149,6 +164,8 @@ fn prune(findings: &mut Findings, given: &mut Value, node: &Node) -> bool {
         Value::String(text) => findings.text(std::mem::take(text).into(), node),
         Value::Array(items) => {
             let Node::List(item_node) = node else { return findings.mismatch("array", node).is_some() };
+            // A patch replaces a list as a whole.
+            let keeps_null = std::mem::take(&mut findings.keeps_null);
             for (index, item) in items.iter_mut().enumerate() {
                 findings.path.push(Segment::Index(index));
                 if !prune(findings, item, item_node) {
@@ -156,6 +173,7 @@ fn prune(findings: &mut Findings, given: &mut Value, node: &Node) -> bool {
                 }
                 findings.path.pop();
             }
+            findings.keeps_null = keeps_null;
             return true;
         }
         Value::Object(fields) => {
@@ -176,6 +194,9 @@ fn prune_map(findings: &mut Findings, entries: &mut Map<String, Value>, node: &N
     // Only containers have paths below them.
     let deep = matches!(node, Node::Object(_) | Node::Map(_) | Node::List(_));
     entries.retain(|key, given| {
+        if findings.keeps_null && given.is_null() {
+            return true;
+        }
         if !deep {
             return prune(findings, given, node);
         }
@@ -198,9 +219,15 @@ fn prune_struct(findings: &mut Findings, fields: &mut Map<String, Value>, refere
         } else if reference.is_open() {
             return true;
         } else {
-            findings.unknown(name);
+            // There is nothing that a patch could delete.
+            if !(findings.keeps_null && given.is_null()) {
+                findings.unknown(name);
+            }
             return false;
         };
+        if findings.keeps_null && given.is_null() {
+            return true;
+        }
         findings.path.push(Segment::Name(name));
         let is_kept = prune(findings, given, node);
         findings.path.pop();
@@ -303,6 +330,40 @@ mod tests {
                 r#"duplicate field "map.a""#,
             ],
         );
+    }
+
+    #[test]
+    fn a_merge_patch_is_checked_as_the_object_that_it_makes() {
+        let object = json!({"map": {"a": "1"}, "things": [{"count": 1}], "flag": true, "after": "1h0m0s"});
+        for patch in [
+            json!({"flag": null, "map": {"a": null, "b": "2"}, "Gone": null, "metadata": null}),
+            json!({"after": "90m", "size": 0.5, "metadata": {"labels": {"x": "y", "z": null}, "Gone": null}}),
+            json!({"things": [null, {"flag": null, "bogus": null, "count": 2}], "raw": {"a": null}}),
+            json!({"bogus": {"a": null}, "map": {"c": null}, "kind": "Thing", "apiVersion": null}),
+            json!({"map": 1}),
+            json!({"flag": {"a": null}}),
+            json!({"things": [{"count": "1"}]}),
+            json!({"metadata": {"labels": {"a": 1}}}),
+        ] {
+            let merged = |patch: &Value| {
+                let mut merged = object.clone();
+                crate::patch::merge_patch(&mut merged, patch);
+                merged
+            };
+            let of_patch = merge_patch(patch.clone(), &thing());
+            let of_object = tree(merged(&patch), &thing());
+            assert_eq!(of_patch.as_ref().err(), of_object.as_ref().err(), "{patch}");
+            if let (Ok(of_patch), Ok(of_object)) = (of_patch, of_object) {
+                assert_eq!(of_patch.strict, of_object.strict, "{patch}");
+                assert_eq!(merged(&of_patch.tree), of_object.tree, "{patch}");
+            }
+        }
+        let deep = json!({"raw": any_json(nested(MAX_DEPTH).as_bytes()).expect("it is within")});
+        assert_eq!(merge_patch(deep, &thing()).expect_err("one too deep").message, "exceeded max depth");
+    }
+
+    fn nested(depth: usize) -> String {
+        format!("{}{}", "[".repeat(depth), "]".repeat(depth))
     }
 
     #[test]
@@ -423,7 +484,6 @@ mod tests {
         refused("{\"map\": {\"a\": \"\n\"}}", "invalid character '\\n' in string literal");
         refused("{} {}", "invalid character '{' after top-level value");
         refused(&"[".repeat(1000), "exceeded max depth");
-        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         refused(&nested(MAX_DEPTH + 1), "exceeded max depth");
         let deepest = any_json(nested(MAX_DEPTH).as_bytes()).expect("it is within");
         assert!(tree(deepest.clone(), &Node::Raw).is_ok());

@@ -95,11 +95,6 @@ impl Raw {
         serde_json::from_str(&self.0).unwrap_or_default()
     }
 
-    /// A [`mark`] of the text; `null` stays what it is.
-    pub(crate) fn marked(&self) -> Value {
-        if &*self.0 == "null" { Value::Null } else { mark(&self.0) }
-    }
-
     /// As it would be with its keys sorted, as where it went through maps.
     #[must_use]
     pub fn sorted(&self) -> Self {

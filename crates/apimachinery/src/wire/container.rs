@@ -28,6 +28,10 @@ impl<T: Wire + Default> Optional for Option<T> {
     fn fill(&mut self) -> &mut dyn Wire {
         self.insert(T::default())
     }
+
+    fn get_or_fill(&mut self) -> &mut dyn Wire {
+        self.get_or_insert_default()
+    }
 }
 
 impl<T: Wire> Wire for Box<T> {
@@ -110,6 +114,14 @@ impl<T: Wire + Default> Dictionary for BTreeMap<String, T> {
         *value = T::default();
         value
     }
+
+    fn get_or_set(&mut self, key: String) -> &mut dyn Wire {
+        self.entry(key).or_default()
+    }
+
+    fn remove(&mut self, key: &str) {
+        self.remove(key);
+    }
 }
 
 impl Wire for TextMap {
@@ -141,5 +153,13 @@ impl Dictionary for TextMap {
         let value = self.get_or_insert(&key, String::new);
         value.clear();
         value
+    }
+
+    fn get_or_set(&mut self, key: String) -> &mut dyn Wire {
+        self.get_or_insert(&key, String::new)
+    }
+
+    fn remove(&mut self, key: &str) {
+        self.remove(key);
     }
 }

@@ -10,10 +10,11 @@
 //! unknown fields are skipped, since [`crate::decode`] has reported them; `null` leaves a field as it was made.
 //!
 //! **Tour.** This file has the traits; `leaf` scalars; `container` options, lists and maps; [`read`] and [`read_tree`]
-//! fill; [`write()`] and [`to_tree`] are the ways out; `with_serde` is for who has a serializer of his own.
+//! fill, [`merge`] changes; [`write()`] and [`to_tree`] are the ways out; `with_serde` is for who has a serializer of his own.
 
 mod container;
 mod leaf;
+mod merging;
 mod reading;
 mod with_serde;
 mod writing;
@@ -24,9 +25,10 @@ use std::fmt;
 pub use api_derive::api_type;
 use serde_json::Value;
 
+pub use self::merging::merge;
 pub use self::reading::{from_tree, read, read_tree};
 pub use self::with_serde::{deserialize, serialize};
-pub use self::writing::{to_marked_tree, to_tree, to_tree_of, write, write_field};
+pub use self::writing::{to_tree, to_tree_of, write, write_field};
 use crate::meta::Raw;
 
 /// A value of an API type.
@@ -132,6 +134,8 @@ pub trait Optional: fmt::Debug {
     fn clear(&mut self);
     /// Puts a zero value there.
     fn fill(&mut self) -> &mut dyn Wire;
+    /// The value that is there, else a zero value.
+    fn get_or_fill(&mut self) -> &mut dyn Wire;
 }
 
 /// A list.
@@ -158,6 +162,10 @@ pub trait Dictionary: fmt::Debug {
     fn clear(&mut self);
     /// Sets the entry to a zero value.
     fn set(&mut self, key: String) -> &mut dyn Wire;
+    /// The entry that is there, else one of a zero value.
+    fn get_or_set(&mut self, key: String) -> &mut dyn Wire;
+    /// Removes the entry.
+    fn remove(&mut self, key: &str);
 }
 
 /// Whether every field is zero: what [`Wire::is_zero`] is for a struct.

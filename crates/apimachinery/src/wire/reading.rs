@@ -41,14 +41,14 @@ pub fn from_tree<T: Wire + Default>(tree: Value) -> Result<T, String> {
 }
 
 /// The position of a field, looked for from `from` on, since fields mostly come in order.
-fn position(object: &dyn Fields, name: &str, from: usize) -> Option<usize> {
+pub(super) fn position(object: &dyn Fields, name: &str, from: usize) -> Option<usize> {
     let fields = object.fields();
     let (before, behind) = fields.split_at(from.min(fields.len()));
     let is_it = |field: &super::FieldInfo| field.name == name;
     behind.iter().position(is_it).map(|at| at + before.len()).or_else(|| before.iter().position(is_it))
 }
 
-fn within(name: &str, error: String) -> String {
+pub(super) fn within(name: &str, error: String) -> String {
     // Only the innermost field is named, as in Go.
     if error.starts_with("field ") { error } else { format!("field `{name}`: {error}") }
 }
@@ -160,7 +160,7 @@ fn skip(lexer: &mut Lexer<'_>, depth: usize) -> Result<(), String> {
     Ok(())
 }
 
-fn fill_from_tree(slot: Slot<'_>, tree: Value) -> Result<(), String> {
+pub(super) fn fill_from_tree(slot: Slot<'_>, tree: Value) -> Result<(), String> {
     match (slot, tree) {
         (Slot::Raw(raw), tree) => *raw = tree.into(),
         (Slot::Tree(place), tree) => *place = tree,

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::json;
+
 use super::*;
 use crate::meta::{ByteString, Duration, IntOrString, MicroTime, Quantity, RawExtension, TextMap, Time};
 
@@ -136,4 +138,39 @@ fn a_text_without_end_of_depth_is_refused() {
 fn debug_names_every_field() {
     let inner = Inner { name: "a".to_owned(), note: String::new() };
     assert_eq!(format!("{inner:?}"), r#"Inner { name: "a", note: "" }"#);
+}
+
+#[test]
+fn a_patch_is_merged_as_into_the_tree() {
+    // Opaque JSON as a tree has it: what no patch goes into keeps its text, also where a tree would not.
+    let full = &FULL.replace(r#"{"b":1.0,"a":[1e3]}"#, r#"{"a":[1000],"b":1}"#);
+    let mut kept = sample(FULL);
+    merge(&mut kept, json!({"text": "t"})).expect("it fits");
+    assert_eq!(kept.raw, sample(FULL).raw);
+    for start in ["{}", full] {
+        for patch in [
+            json!({"text": "t", "flag": null, "count": 0, "big": null, "ratio": 1.5, "share": 3, "later": 1}),
+            json!({"share": null, "size": "1Gi", "after": null, "at": null, "exactly": null, "data": null}),
+            json!({"share": "1%", "size": null, "at": "2024-01-01T00:00:00Z", "data": "YQ==", "nodeCIDR": null}),
+            json!({"raw": {"a": {"x": null, "y": 1}, "b": null}, "tree": {"a": null, "c": {"d": null}}}),
+            json!({"raw": null, "tree": 7}),
+            json!({"raw": [1, null], "tree": null}),
+            json!({"inner": {"note": "n"}, "boxed": {"name": null, "note": "m"}, "omitted": null}),
+            json!({"inner": null, "boxed": null, "omitted": {"note": null}}),
+            json!({"inners": [{"name": "z"}, {"note": null}], "byName": {"a": {"note": "n"}, "b": null, "c": {"name": null}}}),
+            json!({"inners": null, "byName": null, "labels": null}),
+            json!({"labels": {"k": null, "a": "b", "none": null}}),
+            json!({}),
+        ] {
+            let mut merged = sample(start);
+            merge(&mut merged, patch.clone()).expect("it fits");
+            let mut tree = to_tree(&sample(start));
+            crate::patch::merge_patch(&mut tree, &patch);
+            assert_eq!(merged, from_tree(tree).expect("a sample"), "{patch} into {start}");
+        }
+    }
+    let error = merge(&mut Sample::default(), json!({"inner": {"name": []}})).expect_err("no text");
+    assert_eq!(error, "field `name`: invalid type: a scalar is expected");
+    assert!(merge(&mut Sample::default(), json!({"labels": []})).is_err());
+    assert!(merge(&mut Sample::default(), json!({"inners": {}})).is_err());
 }

@@ -7,7 +7,6 @@ use serde_json::{Map, Number, Value};
 
 use super::{Fields, View, Wire};
 use crate::encode::{write_go, write_text, write_tree};
-use crate::meta::Raw;
 
 /// Appends a value as Go's encoder would write it.
 pub fn write(out: &mut Vec<u8>, value: &dyn Wire) {
@@ -72,46 +71,33 @@ pub fn write_field(out: &mut Vec<u8>, object: &dyn Fields, position: usize) {
 
 /// A value as a tree.
 pub fn to_tree(value: &dyn Wire) -> Value {
-    tree(value, Raw::value)
-}
-
-/// As [`to_tree`], where opaque JSON stands as a mark of [`crate::opaque`] and keeps its text.
-pub fn to_marked_tree(value: &dyn Wire) -> Value {
-    tree(value, Raw::marked)
-}
-
-fn tree(value: &dyn Wire, raw: fn(&Raw) -> Value) -> Value {
     match value.view() {
         View::Null => Value::Null,
         View::Boolean(value) => Value::Bool(value),
         View::Integer(value) => value.into(),
         View::Number(value) => Number::from_f64(value).map_or(Value::Null, Value::Number),
         View::Text(text) => Value::String(text.into_owned()),
-        View::Raw(text) => raw(text),
+        View::Raw(raw) => raw.value(),
         View::Tree(value) => value.clone(),
-        View::List(list) => (0..list.len()).map(|position| tree(list.get(position), raw)).collect(),
+        View::List(list) => (0..list.len()).map(|position| to_tree(list.get(position))).collect(),
         View::Map(map) => {
             let mut out = Map::new();
             map.each(&mut |key, value| {
-                out.insert(key.to_owned(), tree(value, raw));
+                out.insert(key.to_owned(), to_tree(value));
             });
             Value::Object(out)
         }
-        View::Struct(object) => struct_tree(object, &|_| true, raw),
+        View::Struct(object) => to_tree_of(object, &|_| true),
     }
 }
 
 /// The wanted fields of a struct as a tree.
 pub fn to_tree_of(object: &dyn Fields, wanted: &dyn Fn(&str) -> bool) -> Value {
-    struct_tree(object, wanted, Raw::value)
-}
-
-fn struct_tree(object: &dyn Fields, wanted: &dyn Fn(&str) -> bool, raw: fn(&Raw) -> Value) -> Value {
     let mut out = Map::new();
     for (position, info) in object.fields().iter().enumerate().filter(|(_, info)| wanted(info.name)) {
         let value = object.field(position);
         if info.always || !value.is_zero() {
-            out.insert(info.name.to_owned(), tree(value, raw));
+            out.insert(info.name.to_owned(), to_tree(value));
         }
     }
     Value::Object(out)

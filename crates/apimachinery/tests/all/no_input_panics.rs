@@ -6,6 +6,7 @@ use apimachinery::meta::ObjectMeta;
 use apimachinery::patch::{json_patch, merge_patch, strategic_merge_patch};
 use apimachinery::schema::Schema as _;
 use apimachinery::selector::{Fields, Labels};
+use apimachinery::wire;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -68,5 +69,25 @@ proptest! {
         merge_patch(&mut merged, &patch);
         prop_assert_eq!(merged, once, "a merge patch is idempotent");
         let _ = json_patch(&mut target.clone(), patch.to_string().as_bytes());
+    }
+
+    #[test]
+    fn a_merge_patch_is_judged_and_merged_as_its_result_would_be_read(target in any_value(), patch in any_value()) {
+        let node = ObjectMeta::node();
+        let Ok(target) = decode::tree(target, &node) else { return Ok(()) };
+        if !patch.is_object() {
+            return Ok(());
+        }
+        let target: ObjectMeta = wire::from_tree(target.tree).expect("it was checked");
+        let mut result = wire::to_tree(&target);
+        merge_patch(&mut result, &patch);
+        let (result, patch) = (decode::tree(result, &node), decode::merge_patch(patch, &node));
+        prop_assert_eq!(result.as_ref().err(), patch.as_ref().err());
+        if let (Ok(result), Ok(patch)) = (result, patch) {
+            prop_assert_eq!(&result.strict, &patch.strict);
+            let mut merged = target;
+            wire::merge(&mut merged, patch.tree).expect("it was checked");
+            prop_assert_eq!(merged, wire::from_tree(result.tree).expect("it was checked"));
+        }
     }
 }

@@ -102,30 +102,31 @@ impl Scope {
         strategic: Option<&Value>,
         validation: FieldValidation,
     ) -> Result<Draft> {
-        self.pruned_part(&make, &make, strategic, validation)
-    }
-
-    /// As [`Scope::pruned`] for a part of an object, of which `whole` makes all.
-    pub(super) fn pruned_part(
-        &self,
-        make: impl Fn() -> Result<Value>,
-        whole: impl Fn() -> Result<Value>,
-        strategic: Option<&Value>,
-        validation: FieldValidation,
-    ) -> Result<Draft> {
-        let names = self.names();
         let shown = || match strategic {
             Some(patch) => Ok(patch::go_text(patch)),
-            None => whole().map(|tree| opaque::plain(tree).to_string()),
+            None => make().map(|tree| opaque::plain(tree).to_string()),
         };
-        let decoded = match decode::tree(make()?, &names.node) {
+        let decoded = match decode::tree(make()?, &self.names().node) {
+            Err(error) if self.judges(&error) => Ok(Decoded { tree: make()?, ..Decoded::default() }),
+            decoded => decoded,
+        };
+        self.checked(decoded, shown, validation)
+    }
+
+    /// A patched tree, or a patch, that was checked against the schema; `shown`: the text of a refusal.
+    pub(super) fn checked(
+        &self,
+        decoded: std::result::Result<Decoded, DecodeError>,
+        shown: impl Fn() -> Result<String>,
+        validation: FieldValidation,
+    ) -> Result<Draft> {
+        let decoded = match decoded {
             Ok(decoded) => decoded,
-            Err(error) if self.judges(&error) => Decoded { tree: make()?, ..Decoded::default() },
             Err(error) => return Err(patched(shown()?, &error.message)),
         };
         let strict = decoded.strict;
         let mut tree = decoded.tree;
-        self.own_type(&names.into(), &mut tree)?;
+        self.own_type(&self.names().into(), &mut tree)?;
         let warnings = match validation {
             FieldValidation::Ignore => Vec::new(),
             FieldValidation::Warn => strict,
@@ -196,7 +197,7 @@ fn patched(shown: String, text: &str) -> Failure {
     Failure::field(&GroupKind::default(), "", FieldError::invalid(&Path::new("patch"), shown, text))
 }
 
-fn cannot_be_handled(expected: &Expected<'_>, error: &str) -> String {
+pub(super) fn cannot_be_handled(expected: &Expected<'_>, error: &str) -> String {
     let (kind, version) = (expected.kind, expected.version);
     format!("{kind} in version {version:?} cannot be handled as a {kind}: {error}")
 }

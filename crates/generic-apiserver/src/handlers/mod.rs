@@ -90,19 +90,17 @@ pub(crate) async fn handle(
         }
     }
     let verb = call.verb(&path);
-    let no_such_method = if is_custom {
-        Status::method_not_supported(&names.group_resource, verb).into()
-    } else {
-        Failure::NoSuchMethod
+    let no_such_method = |names: &Names| {
+        if is_custom { Status::method_not_supported(&names.group_resource, verb).into() } else { Failure::NoSuchMethod }
     };
     let across = call.route.cluster == "*";
     if across && !matches!(verb, "list" | "watch") {
-        return Err(no_such_method);
+        return Err(no_such_method(names));
     }
     // What clients only read is made by the server itself.
     let is_ours = call.user.component.is_some() || &*call.user.name == "system:apiserver";
     if names.info.read_only && !matches!(verb, "get" | "list") && !is_ours {
-        return Err(no_such_method);
+        return Err(no_such_method(names));
     }
     let nowhere = names.info.namespaced && path.namespace.is_empty();
     if !is_custom && hook.is_none() {
@@ -140,7 +138,7 @@ pub(crate) async fn handle(
         "patch" if single => Box::pin(scope.patch(&body)),
         "delete" if scope.path.subresource.is_empty() => Box::pin(scope.delete(&body)),
         "deletecollection" if !nowhere => Box::pin(scope.delete_collection(&body)),
-        _ => return Err(no_such_method),
+        _ => return Err(no_such_method(scope.names())),
     };
     answer.await
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! PATCH of objects and their subresources: how the new object comes from the stored one.
 
-use std::borrow::Cow;
-
 use apimachinery::field::{FieldError, Path};
 use apimachinery::{decode, opaque, patch};
 use http::header::CONTENT_TYPE;
@@ -10,7 +8,7 @@ use process::Response;
 use serde_json::Value;
 
 use super::Scope;
-use super::draft::Draft;
+use super::draft::{Draft, cannot_be_handled};
 use super::ownership::{Given, concerns_entries};
 use super::update::Source;
 use super::write::Made;
@@ -77,60 +75,48 @@ impl Scope {
         }
         let merge = self.merge_patch(body)?;
         let entries = concerns_entries(body);
-        if !entries && let Some(made) = self.patched_part(type_, &merge, validation, stored, old)? {
-            return Ok(made);
+        let is_strategic = type_ == STRATEGIC_PATCH;
+        // A directive is about its siblings. What clusters define for themselves may have another schema by now.
+        let has_directives = merge.as_object().is_none_or(|fields| fields.keys().any(|name| name.starts_with('$')));
+        if !entries && !has_directives && self.names().described.is_none() {
+            if !is_strategic {
+                return self.merged_into(merge, validation, stored, old);
+            }
+            if let Some(made) = self.patched_part(&merge, validation, old)? {
+                return Ok(made);
+            }
         }
-        let strategic = (type_ == STRATEGIC_PATCH).then_some(&merge);
+        let strategic = is_strategic.then_some(&merge);
         let make = || self.merged_whole(type_, &merge, entries, stored, old);
         let Draft { tree, warnings } = self.pruned(make, strategic, validation)?;
         let given = Given::of(&tree);
         Ok(Made::new(self.object(tree)?, warnings, given))
     }
 
-    /// Applies a patch only to the top-level fields that it names, since most of an object is what a patch does not touch;
-    /// `None` if that cannot be told, or the kind's fields cannot be told apart.
-    fn patched_part(
-        &self,
-        type_: &str,
-        merge: &Value,
-        validation: FieldValidation,
-        stored: &Stored,
-        old: &AnyObject,
-    ) -> Result<Option<Made>> {
+    /// Merges a patch into a copy of the typed object: nothing but the patch is read and checked.
+    fn merged_into(&self, merge: Value, validation: FieldValidation, stored: &Stored, old: &AnyObject) -> Result<Made> {
+        let whole = || Ok(opaque::plain(self.merged_whole(MERGE_PATCH, &merge, false, stored, old)?).to_string());
+        let decoded = decode::merge_patch(merge.clone(), &self.names().node);
+        let Draft { tree, warnings } = self.checked(decoded, whole, validation)?;
+        let object = self.kind.merged(old, tree);
+        let object = object.map_err(|error| Failure::BadRequest(cannot_be_handled(&self.names().into(), &error)))?;
+        Ok(Made::new(object, warnings, Given::Nothing))
+    }
+
+    /// Applies a strategic patch only to the top-level fields that it names, since most of an object is what a patch does not
+    /// touch; `None` if the kind's fields cannot be told apart.
+    fn patched_part(&self, merge: &Value, validation: FieldValidation, old: &AnyObject) -> Result<Option<Made>> {
         let Value::Object(fields) = merge else { return Ok(None) };
-        // A directive is about its siblings. What clusters define for themselves may have another schema by now. A strategic
-        // patch of the whole sorts all opaque JSON.
-        let is_strategic = type_ == STRATEGIC_PATCH;
-        let sorts = is_strategic && self.kind.keeps_opaque() && &*self.context.subresource != "status";
-        if sorts || self.names().described.is_some() || fields.keys().any(|name| name.starts_with('$')) {
+        // A strategic patch of the whole sorts all opaque JSON.
+        if self.kind.keeps_opaque() && &*self.context.subresource != "status" {
             return Ok(None);
         }
-        let given = fields.get("metadata").and_then(preconditions);
-        let mut touched: Vec<&str> = fields.keys().map(String::as_str).collect();
-        let mut part = Cow::Borrowed(merge);
-        if given.is_some() {
-            touched.retain(|name| *name != "metadata");
-            let others = fields.iter().filter(|(name, _)| *name != "metadata");
-            part = Cow::Owned(Value::Object(others.map(|(name, value)| (name.clone(), value.clone())).collect()));
-        }
-        let make = || {
-            let trees = self.kind.trees_of(old, &touched, !is_strategic);
-            self.merged(type_, Value::Object(trees), &part)
-        };
-        let whole = || self.merged_whole(type_, merge, false, stored, old);
-        let Draft { tree, warnings } = self.pruned_part(make, whole, is_strategic.then_some(merge), validation)?;
+        let touched: Vec<&str> = fields.keys().map(String::as_str).collect();
+        let make = || self.merged(STRATEGIC_PATCH, Value::Object(self.kind.trees_of(old, &touched)), merge);
+        let Draft { tree, warnings } = self.pruned(make, Some(merge), validation)?;
         let mut object = self.object(tree)?;
         if !self.kind.keep_fields(&mut *object, old, &touched) {
             return Ok(None);
-        }
-        let meta = self.kind.metadata_mut(&mut *object);
-        for (name, value) in given.into_iter().flatten() {
-            match name {
-                "name" => value.clone_into(&mut meta.name),
-                "namespace" => value.clone_into(&mut meta.namespace),
-                "uid" => value.clone_into(&mut meta.uid),
-                _ => value.clone_into(&mut meta.resource_version),
-            }
         }
         Ok(Some(Made::new(object, warnings, Given::Nothing)))
     }
@@ -214,12 +200,6 @@ impl Scope {
 /// Reads a patch of any shape.
 pub(super) fn read_patch(body: &[u8]) -> Result<Value> {
     decode::any_json(body).map_err(|error| Failure::BadRequest(format!("error decoding patch: {}", error.message)))
-}
-
-/// What a patch says of metadata, if these are preconditions and nothing else.
-fn preconditions(metadata: &Value) -> Option<Vec<(&str, &str)>> {
-    let given = metadata.as_object()?.iter();
-    given.map(|(name, value)| Some((name.as_str(), value.as_str().filter(|_| is_precondition(name))?))).collect()
 }
 
 pub(super) fn is_precondition(name: &str) -> bool {

@@ -19,11 +19,12 @@ use process::transport::BodyError;
 
 use super::read::unknown;
 use super::{LONGEST, Scope};
+use crate::negotiation::Form;
 use crate::output;
 use crate::request::Query;
 use crate::status::{Failure, Result};
 use crate::storage::replay::{Progress, Replay};
-use crate::storage::stored::{self, EventType};
+use crate::storage::stored::{EventType, Stored};
 use crate::storage::watcher::{Item, Watcher};
 use crate::storage::{Store, StoreError, WatchStart};
 
@@ -149,14 +150,14 @@ impl Drop for Stream {
 impl Stream {
     fn frame(&mut self, item: &Item) -> Bytes {
         let first = std::mem::take(&mut self.first);
-        let annotation = self.scope.annotation();
-        let plain = self.scope.form == crate::negotiation::Form::Object && !self.scope.kind.prunes();
+        let scope = &self.scope;
+        // Few objects of a kind that prunes have a field to prune: all others share their frames.
+        let is_shared = |object: &Stored| scope.form == Form::Object && scope.shown(object).is_none();
         match item {
-            Item::Initial(object) if plain => stored::frame(EventType::Added, object, annotation),
-            Item::Initial(object) => output::frame(&self.scope, EventType::Added, object, first),
-            Item::Change(type_, event) if plain => event.frame(*type_, annotation),
-            Item::Change(type_, event) => output::frame(&self.scope, *type_, event.shown(*type_), first),
-            Item::Bookmark(revision, occasion) => output::bookmark(&self.scope, *revision, *occasion, first),
+            Item::Initial(object) => output::frame(scope, EventType::Added, object, first),
+            Item::Change(type_, event) if is_shared(event.shown(*type_)) => event.frame(*type_, scope.annotation()),
+            Item::Change(type_, event) => output::frame(scope, *type_, event.shown(*type_), first),
+            Item::Bookmark(revision, occasion) => output::bookmark(scope, *revision, *occasion, first),
         }
     }
 

@@ -184,7 +184,7 @@ impl Individual {
             selected: update.filter(|update| update.reason == Some(Reason::SelectedForUpdate)).and_then(|it| it.since),
             has_vm: !spec.provider_id.is_empty(),
             has_joined: self.has_joined(),
-            conditions: print_conditions(&status.conditions),
+            conditions: status.conditions.clone(),
             operation: Operation {
                 type_: operation.r#type.clone(),
                 state: operation.state.clone(),
@@ -253,26 +253,6 @@ fn observe_node(node: &Node, unhealthy_if: &[&str]) -> machine::Node {
         is_terminating: find(node::TERMINATING).is_some(),
         update: Update::of(node),
     }
-}
-
-/// Conditions as Go prints them with `%+v`.
-fn print_conditions(conditions: &[NodeCondition]) -> String {
-    let time = |time: Time| time.to_string().replace('T', " ").replace('Z', " +0000 UTC");
-    let texts: Vec<String> = conditions
-        .iter()
-        .map(|condition| {
-            format!(
-                "{{Type:{} Status:{} LastHeartbeatTime:{} LastTransitionTime:{} Reason:{} Message:{}}}",
-                condition.r#type,
-                condition.status,
-                time(condition.last_heartbeat_time),
-                time(condition.last_transition_time),
-                condition.reason,
-                condition.message
-            )
-        })
-        .collect();
-    format!("[{}]", texts.join(" "))
 }
 
 impl Family<'_> {
@@ -507,28 +487,5 @@ impl Individual {
             let conditions = draft.get().status.conditions.clone();
             self.machine.edit().status.conditions = conditions;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn conditions_are_printed_as_go_prints_them() {
-        let at = |text: &str| Time::from_instant(text.parse().expect("an instant"));
-        let ready = NodeCondition {
-            r#type: "Ready".to_owned(),
-            status: "False".to_owned(),
-            last_heartbeat_time: at("2023-07-28T09:07:27Z"),
-            last_transition_time: Time::default(),
-            reason: "KubeletNotReady".to_owned(),
-            message: "ZT".to_owned(),
-        };
-        let expected = "{Type:Ready Status:False LastHeartbeatTime:2023-07-28 09:07:27 +0000 UTC \
-                        LastTransitionTime:0001-01-01 00:00:00 +0000 UTC Reason:KubeletNotReady Message:ZT}";
-        assert_eq!(print_conditions(std::slice::from_ref(&ready)), format!("[{expected}]"));
-        assert_eq!(print_conditions(&[ready.clone(), ready]), format!("[{expected} {expected}]"));
-        assert_eq!(print_conditions(&[]), "[]");
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A Machine that ran once: whether its Node is well, and when it is given up.
 
+use api::kubernetes::core::NodeCondition;
+use apimachinery::meta::Time;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::creation::joined;
@@ -25,7 +27,7 @@ pub(super) fn running(
         None => format!("Node object went missing. Machine {name} is unhealthy - changing MachinePhase to Unknown"),
         Some(_) => format!(
             "Machine {name} is unhealthy - changing MachinePhase to Unknown. Node conditions: {}",
-            machine.conditions
+            print_conditions(&machine.conditions)
         ),
     };
     Step::Act(vec![Action::SetStatus {
@@ -53,7 +55,7 @@ pub(super) fn unknown(machine: &Machine, node: Option<&Node>, now: DateTime<Utc>
         "Machine {} health checks failing since last {} minutes. Updating machine phase to Failed. Node Conditions: {}",
         machine.name,
         go_duration(timeout),
-        machine.conditions
+        print_conditions(&machine.conditions)
     );
     let failed = Action::SetStatus {
         phase: Phase::Failed,
@@ -81,4 +83,47 @@ pub fn is_healthy(conditions: &[(&str, &str)], unhealthy_if: &[&str]) -> bool {
             crate::rollout::node::READY => *status == "True",
             other => !unhealthy_if.contains(&other) || *status == "False",
         })
+}
+
+/// Conditions as Go prints them with `%+v`.
+fn print_conditions(conditions: &[NodeCondition]) -> String {
+    let time = |time: Time| time.to_string().replace('T', " ").replace('Z', " +0000 UTC");
+    let texts: Vec<String> = conditions
+        .iter()
+        .map(|condition| {
+            format!(
+                "{{Type:{} Status:{} LastHeartbeatTime:{} LastTransitionTime:{} Reason:{} Message:{}}}",
+                condition.r#type,
+                condition.status,
+                time(condition.last_heartbeat_time),
+                time(condition.last_transition_time),
+                condition.reason,
+                condition.message
+            )
+        })
+        .collect();
+    format!("[{}]", texts.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_printed_as_go_prints_them() {
+        let at = |text: &str| Time::from_instant(text.parse().expect("an instant"));
+        let ready = NodeCondition {
+            r#type: "Ready".to_owned(),
+            status: "False".to_owned(),
+            last_heartbeat_time: at("2023-07-28T09:07:27Z"),
+            last_transition_time: Time::default(),
+            reason: "KubeletNotReady".to_owned(),
+            message: "ZT".to_owned(),
+        };
+        let expected = "{Type:Ready Status:False LastHeartbeatTime:2023-07-28 09:07:27 +0000 UTC \
+                        LastTransitionTime:0001-01-01 00:00:00 +0000 UTC Reason:KubeletNotReady Message:ZT}";
+        assert_eq!(print_conditions(std::slice::from_ref(&ready)), format!("[{expected}]"));
+        assert_eq!(print_conditions(&[ready.clone(), ready]), format!("[{expected} {expected}]"));
+        assert_eq!(print_conditions(&[]), "[]");
+    }
 }

@@ -24,6 +24,7 @@ mod preservation;
 
 use std::fmt::Write as _;
 
+use api::kubernetes::core::NodeCondition;
 use api::machine::MachineSpec;
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -192,7 +193,7 @@ pub struct Trouble {
 }
 
 /// What a step knows of the Machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     /// Name, also of its Node.
     pub name: String,
@@ -214,8 +215,8 @@ pub struct Machine {
     pub has_vm: bool,
     /// Its Node was there once.
     pub has_joined: bool,
-    /// `status.conditions`, as Go prints them.
-    pub conditions: String,
+    /// `status.conditions`
+    pub conditions: Vec<NodeCondition>,
     /// `status.lastOperation`
     pub operation: Operation,
     /// `status.lastOperation.errorCode`
@@ -246,7 +247,7 @@ impl Machine {
             selected: None,
             has_vm: false,
             has_joined: false,
-            conditions: String::new(),
+            conditions: Vec::new(),
             operation: Operation::default(),
             error_code: String::new(),
             operation_since: created,

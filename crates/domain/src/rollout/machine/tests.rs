@@ -141,10 +141,12 @@ fn a_machine_that_does_not_join_fails_at_the_creation_time_out() {
 /// disableHealthTimeout is true"; "at most 1 machine per MD is in replacement".
 #[test]
 fn a_machine_whose_node_is_unwell_is_unknown_and_then_failed() {
-    let running = Machine { conditions: "[…]".into(), ..machine(Phase::Running) };
+    let printed = "[{Type: Status: LastHeartbeatTime:0001-01-01 00:00:00 +0000 UTC \
+                   LastTransitionTime:0001-01-01 00:00:00 +0000 UTC Reason: Message:}]";
+    let running = Machine { conditions: vec![NodeCondition::default()], ..machine(Phase::Running) };
     let missing = "Node object went missing. Machine m is unhealthy - changing MachinePhase to Unknown";
     becomes(&act(&running, None, 5), (Phase::Unknown, "HealthCheck", "Processing", missing));
-    let unwell = "Machine m is unhealthy - changing MachinePhase to Unknown. Node conditions: […]";
+    let unwell = &format!("Machine m is unhealthy - changing MachinePhase to Unknown. Node conditions: {printed}");
     becomes(&act(&running, Some(NOT_READY), 5), (Phase::Unknown, "HealthCheck", "Processing", unwell));
     check(&Machine { has_joined: false, ..running.clone() }, None, 5, &Step::Rest);
 
@@ -152,9 +154,11 @@ fn a_machine_whose_node_is_unwell_is_unknown_and_then_failed() {
     let back = "Machine m successfully re-joined the cluster";
     becomes(&act(&unknown, Some(ready(9)), 9), (Phase::Running, "HealthCheck", "Successful", back));
     check(&unknown, None, 599, &waits(600, ONE_MISSING));
-    let text = "Machine m health checks failing since last 10m0s minutes. Updating machine phase to Failed. \
-                Node Conditions: […]";
-    becomes(&act(&unknown, None, 600), (Phase::Failed, "HealthCheck", "Failed", text));
+    let text = format!(
+        "Machine m health checks failing since last 10m0s minutes. Updating machine phase to Failed. \
+         Node Conditions: {printed}"
+    );
+    becomes(&act(&unknown, None, 600), (Phase::Failed, "HealthCheck", "Failed", &text));
     check(&Machine { others_are_replaced: true, ..unknown.clone() }, None, 600, &Step::Held);
     let mut patient = unknown;
     patient.settings.disable_health_timeout = true;
