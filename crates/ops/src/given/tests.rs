@@ -265,11 +265,7 @@ fn an_unknown_field_that_may_decide_is_refused_whoever_insists() {
 
 #[test]
 fn a_life_cycle_that_the_release_does_not_read_is_refused_with_its_line() {
-    let staged = with(
-        PROFILE,
-        "{version: 1.31.2}",
-        "{version: 1.31.2, lifecycle: [{classification: supported}, {classification: expired, startTime: \"2025-05-01T00:00:00Z\"}]}",
-    );
+    let staged = with(PROFILE, "{version: 1.31.2}", "{version: 1.31.2, lifecycle: [{classification: supported}]}");
     let (before, since) = (world_at(&staged, Release(136)), world_at(&staged, Release(137)));
     let expected = "f.yaml:8: CloudProfile aws: field \"spec.kubernetes.versions[0].lifecycle\" decides the answer and is of \
                     v1.137 and later, not of v1.136";
