@@ -142,12 +142,18 @@ struct KeyState {
     dirty: bool,
     processing: bool,
     failures: u32,
+    /// Passes in a row that asked for an instant that was not in the future.
+    overdue: u32,
     waits: [Option<(DateTime<Utc>, u64)>; 3],
 }
 
 impl KeyState {
     fn is_default(&self) -> bool {
-        !self.dirty && !self.processing && self.failures == 0 && self.waits.iter().all(Option::is_none)
+        !self.dirty
+            && !self.processing
+            && self.failures == 0
+            && self.overdue == 0
+            && self.waits.iter().all(Option::is_none)
     }
 }
 
@@ -219,6 +225,9 @@ impl Queue {
     }
 
     /// Ends the pass for a key. `now` is landscape time, `wall` wall time.
+    ///
+    /// A pass that asks for an instant that is not in the future is repeated at once; if it asks so again, it backs off:
+    /// a simulated clock does not move as long as something is ready.
     pub fn done(
         &mut self,
         key: ObjectKey,
@@ -235,13 +244,17 @@ impl Queue {
         match result {
             Ok(requeue) => {
                 state.failures = 0;
+                let is_overdue = [requeue.calendar(), requeue.work()].into_iter().flatten().any(|at| at <= now);
+                state.overdue = if is_overdue { state.overdue.saturating_add(1) } else { 0 };
+                let overdue = state.overdue;
                 if state.is_default() && requeue == Requeue::OnChange {
                     self.keys.remove(&key);
                     return;
                 }
                 for (wait, at) in [(Wait::Calendar, requeue.calendar()), (Wait::Work, requeue.work())] {
                     match at {
-                        Some(at) if at <= now => self.add(key.clone()),
+                        Some(at) if at <= now && overdue <= 1 => self.add(key.clone()),
+                        Some(at) if at <= now => self.add_at(key.clone(), wait, now + back_off(overdue - 1)),
                         Some(at) => self.add_at(key.clone(), wait, at),
                         None => {}
                     }
@@ -443,6 +456,25 @@ mod tests {
         assert_eq!(take(&mut queue).as_deref(), Some("a"));
         done(&mut queue, "a", Err(Failure::Refused), 0);
         assert_eq!(queue.next_wait(Wait::Work), Some(instant(0) + TimeDelta::milliseconds(5)));
+    }
+
+    #[test]
+    fn passes_that_ask_for_the_present_instant_again_back_off() {
+        let mut queue = Queue::default();
+        queue.add(key("a"));
+        assert_eq!(take(&mut queue).as_deref(), Some("a"));
+        done(&mut queue, "a", Ok(Requeue::At(instant(0))), 0);
+        for delay in [5, 10, 20] {
+            assert_eq!(take(&mut queue).as_deref(), Some("a"), "ready before {delay} ms");
+            done(&mut queue, "a", Ok(Requeue::At(instant(-1))), 0);
+            assert_eq!(take(&mut queue), None);
+            let due = instant(0) + TimeDelta::milliseconds(delay);
+            assert_eq!(queue.next_wait(Wait::Calendar), Some(due));
+            assert!(queue.fire(Wait::Calendar, due));
+        }
+        assert_eq!(take(&mut queue).as_deref(), Some("a"));
+        done(&mut queue, "a", Ok(Requeue::OnChange), 0);
+        assert_eq!(queue.keys.len(), 0, "a pass that waits for nothing ends the back-off");
     }
 
     #[test]

@@ -138,6 +138,7 @@ impl Hashing {
             credentials_rotation_without_workers_rollout: is_on("CredentialsRotationWithoutWorkersRollout"),
             disable_nginx_ingress_in_shoot: is_on("DisableNginxIngressInShoot"),
             cloud_profile_capabilities: is_on("CloudProfileCapabilities"),
+            version_classification_lifecycle: is_on("VersionClassificationLifecycle"),
             ..Gates::of_release(release)
         };
         let latest = if is_on(NEW_WORKER_POOL_HASH) { HashVersion::V2 } else { HashVersion::V1 };
@@ -288,7 +289,7 @@ impl Change {
         for (pool, effect) in &mut effects {
             if forms.ends(pool) {
                 effect.effect = effect.effect.max(Effect::Rolling);
-                effect.triggers.push(format!("first form of the hash, which {} does not have", gates.release));
+                effect.triggers.push(worker_pool::ended_form(gates.release));
             }
         }
         Ok((self.pools(&effects, refused.as_deref()), refused))

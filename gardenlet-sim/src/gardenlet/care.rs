@@ -82,7 +82,7 @@ async fn pass(
         }
         judged.remove(&key.name);
     }
-    let (health, changes_at) = health(gardenlet, &shoot, Time::from_instant(now));
+    let (health, changes_at) = health(gardenlet, &shoot, now);
     let mut new = (*shoot).clone();
     new.status.conditions = health.conditions;
     new.status.constraints = health.constraints;
@@ -115,8 +115,10 @@ struct Health {
     constraints: Vec<Condition>,
 }
 
-/// The health of a Shoot, and the instant at which time alone changes it.
-fn health(gardenlet: &Gardenlet, shoot: &Shoot, now: Time) -> (Health, Option<DateTime<Utc>>) {
+/// Health of a Shoot, and the instant at which time alone changes it. Conditions have whole seconds, but rules are asked
+/// about the very instant: one that ends within a second would otherwise ask for the same instant again.
+fn health(gardenlet: &Gardenlet, shoot: &Shoot, instant: DateTime<Utc>) -> (Health, Option<DateTime<Utc>>) {
+    let now = Time::from_instant(instant);
     let status = &shoot.status;
     let last = status.last_operation.as_ref();
     let is_workerless = shoot.spec.provider.workers.is_empty();
@@ -140,7 +142,7 @@ fn health(gardenlet: &Gardenlet, shoot: &Shoot, now: Time) -> (Health, Option<Da
         .and_then(|updates| updates.pending_worker_updates.as_ref())
         .map(|pending| pending.manual_in_place_update.clone())
         .unwrap_or_default();
-    let rotation = automatic_rotation(shoot, Moment::new(now.0, gardenlet.release()));
+    let rotation = automatic_rotation(shoot, Moment::new(instant, gardenlet.release()));
     changes_at = [changes_at, rotation.as_ref().and_then(|(_, changes_at)| *changes_at)].into_iter().flatten().min();
     let preserved = PRESERVED.contain(gardenlet.release()) && !is_workerless;
     let inputs = constraints::Inputs {

@@ -84,3 +84,32 @@ fn missing_components_make_a_condition_progress_until_its_threshold_and_fail_the
     world.advance_to("2025-06-02T12:10:00Z");
     assert_eq!(status(&world).as_deref(), Some("False"));
 }
+
+/// The period ends within a second, while conditions have whole ones.
+#[test]
+fn rotation_constraint_changes_right_after_its_period_without_a_loop() {
+    let mut overdue = empty();
+    overdue.metadata.creation_timestamp = object::<Shoot>(json!({
+        "metadata": {"creationTimestamp": "2025-05-05T12:30:00Z"}
+    }))
+    .metadata
+    .creation_timestamp;
+    overdue.spec.maintenance = serde_json::from_value(json!({
+        "timeWindow": {"begin": "220000+0000", "end": "230000+0000"},
+        "autoRotation": {"credentials": {"etcdEncryptionKey": {"rotationPeriod": "672h"}}},
+    }))
+    .expect("a maintenance");
+    let mut world = World::at("2025-06-02T12:00:00Z").component("gardenlet", "v1.149.0");
+    world = world.with(project()).with(overdue);
+    start_gardenlet(&mut world);
+    let reason = |world: &World| {
+        let constraints = shoot(world).status.constraints;
+        constraints.into_iter().find(|it| it.r#type == "AutomaticCredentialsRotationPossible").map(|it| it.reason)
+    };
+    world.advance_to("2025-06-02T12:30:00Z");
+    assert_eq!(reason(&world).as_deref(), Some("AutomaticCredentialsRotationNotRequired"));
+    world.advance_to("2025-06-02T12:30:00.1Z");
+    assert_eq!(reason(&world).as_deref(), Some("AutomaticCredentialsRotationPossible"));
+    world.advance_to("2025-06-04T12:00:00Z");
+    assert_eq!(reason(&world).as_deref(), Some("AutomaticCredentialsRotationPossible"));
+}

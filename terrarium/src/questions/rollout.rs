@@ -68,7 +68,7 @@ pub(crate) struct Arguments {
 
 /// `NAME=true` or `NAME=false`.
 /// Reads `NAME=true` or `NAME=false`.
-pub(super) fn gate(text: &str) -> Result<(String, bool), String> {
+pub(crate) fn gate(text: &str) -> Result<(String, bool), String> {
     let read = text.split_once('=').and_then(|(name, on)| Some((name.to_owned(), on.parse().ok()?)));
     read.ok_or_else(|| format!("`{text}` is not NAME=true or NAME=false"))
 }

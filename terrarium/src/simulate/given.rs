@@ -20,6 +20,8 @@ pub(super) struct Given {
     pub(super) chosen: Chosen,
     /// Notes about ignored fields.
     pub(super) notes: Vec<String>,
+    /// True if a profile has life cycles, for which gardener-apiserver needs a feature gate.
+    pub(super) has_life_cycles: bool,
 }
 
 impl Given {
@@ -68,11 +70,20 @@ impl Given {
         for (mut manifest, unknown) in read {
             let other = || row_of(&manifest).filter(|row| ignored.has_others(row.kind, chosen.release));
             if let Some(row) = unknown.or_else(other) {
+                let unread = ignored::unread_life_cycles(&manifest.object, row, chosen.release);
+                if let Some((_, what)) = unread.into_iter().next() {
+                    let what = format!("{}: {} `{}`: {what}", manifest.origin, manifest.kind(), manifest.name());
+                    let hint = "choose a release that reads it with --gardener-version, or take the field out";
+                    return Err(Failure::input(what, hint));
+                }
                 manifest.object = ignored::at_release(manifest.object, row, chosen.release);
             }
             manifests.push(manifest);
         }
-        Ok(Self { manifests, notes: ignored.notes(chosen.release), chosen })
+        let has_life_cycles = manifests
+            .iter()
+            .any(|manifest| row_of(manifest).is_some_and(|row| ignored::has_life_cycle(&manifest.object, row)));
+        Ok(Self { manifests, notes: ignored.notes(chosen.release), chosen, has_life_cycles })
     }
 }
 

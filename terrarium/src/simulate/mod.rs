@@ -23,6 +23,8 @@ use controller::Api;
 use domain::profile::Profile;
 use domain::release::Release;
 use domain::skew::GardenerVersion;
+use domain::skew::releases::check_gate;
+use domain::validation::shoot::Gates;
 use landscape::preset::{self, Preset};
 use landscape::{GARDENER_VERSION, Landscape, Options, Sync, wait};
 use process::Context;
@@ -38,6 +40,7 @@ use crate::questions::{AskedRelease, paths, tell};
 use ops::instant::When;
 use ops::manifests::{Manifest, Origin};
 use ops::release::rules_of;
+use ops::rollout::Hashing;
 use ops::spelling::plural;
 
 /// Run a whole landscape in one process on a simulated clock, and print what happens
@@ -64,6 +67,10 @@ pub(crate) struct Arguments {
     recursive: bool,
     #[command(flatten)]
     release: AskedRelease,
+    /// A feature gate of gardener-apiserver: `InPlaceNodeUpdates=true` [default: those of the release;
+    /// VersionClassificationLifecycle is on if a manifest has a life cycle]
+    #[arg(long = "feature-gate", value_name = "G=B", value_parser = crate::questions::rollout::gate)]
+    feature_gates: Vec<(String, bool)>,
     /// When unchanged Shoots are reconciled: once a day in their maintenance time window, or every hour
     #[arg(long, value_enum, default_value_t = SyncMode::Window)]
     sync: SyncMode,
@@ -100,6 +107,9 @@ enum ProfileName {
     Upstream,
 }
 
+/// Feature gate without which gardener-apiserver refuses life cycles of versions.
+const LIFE_CYCLES: &str = "VersionClassificationLifecycle";
+
 /// More Shoots than this are not printed one by one.
 const PRINTED_SHOOTS: usize = 8;
 
@@ -111,16 +121,26 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let is_demo = arguments.files.is_empty();
     let asked = arguments.release.version();
     let asked_start = arguments.start_time.map(|when| when.behind(clock::Clock::wall().now()));
+    let mut gates = Vec::new();
     let (given, version) = if is_demo {
         let version = asked.map_or_else(|| GARDENER_VERSION.to_owned(), |asked| full(asked, rules_of(asked)));
         let preset = Preset::of_text(&version);
         let start = asked_start.unwrap_or_else(|| preset.start());
         (demo(&preset, preset.expiration(start), arguments.shoots), version)
     } else {
-        let Given { manifests, chosen, notes } = Given::read(&paths(&arguments.files, arguments.recursive)?, asked)?;
+        let Given { manifests, chosen, notes, has_life_cycles } =
+            Given::read(&paths(&arguments.files, arguments.recursive)?, asked)?;
         tell(&chosen, output);
         for note in &notes {
             output.note(&format!("note: {note}"));
+        }
+        if has_life_cycles {
+            gates.push((LIFE_CYCLES.to_owned(), true));
+            if !arguments.feature_gates.iter().any(|(name, _)| name == LIFE_CYCLES) {
+                output.note(&format!(
+                    "note: feature gate {LIFE_CYCLES} of gardener-apiserver is on: the manifests have life cycles"
+                ));
+            }
         }
         (manifests, full(&chosen.version, chosen.release))
     };
@@ -129,7 +149,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         None if is_demo => Preset::of_text(&version).start(),
         None => start_before_expiry(&given),
     };
-    let plan = complete::plan(given, &landscape::extensions::registered());
+    gates.extend(arguments.feature_gates.iter().cloned());
+    let gates = api_server_gates(&version, &gates)?;
+    let plan = complete::plan(given, &landscape::extensions::registered(), gates.release);
     for note in &plan.notes {
         output.note(&format!("note: {note}"));
     }
@@ -139,7 +161,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     if progress.is_some() {
         output.end_at_signal("interrupted: nothing of a simulation is kept");
     }
-    let landscape = Landscape::start(options(arguments, start, version, &plan)?).map_err(failed)?;
+    let landscape = Landscape::start(options(arguments, (start, version), gates, &plan)?).map_err(failed)?;
     let mut run = Run { landscape, output, form: arguments.output, start, wall_at_start: wall, progress };
     run.tell_head(arguments)?;
     let story = run.begin(&plan)?;
@@ -314,9 +336,31 @@ fn full(version: &GardenerVersion, rules: Release) -> String {
     if (major, minor) == (1, u64::from(rules.0)) { format!("v{major}.{minor}.{patch}") } else { format!("{rules}.0") }
 }
 
-fn options(arguments: &Arguments, start: DateTime<Utc>, version: String, plan: &Plan) -> Result<Options, Failure> {
+/// Feature gates of gardener-apiserver: those of its version, and what is set by name.
+///
+/// # Errors
+/// gardener-apiserver does not have the gate, or it is locked.
+fn api_server_gates(version: &str, set: &[(String, bool)]) -> Result<Gates, Failure> {
+    let version = GardenerVersion::parse(version)
+        .ok_or_else(|| Failure::Failed(format!("`{version}` is no version of Gardener")))?;
+    for (name, on) in set {
+        check_gate(&version, "apiserver", name, *on).map_err(|error| {
+            let what = format!("--feature-gate {name}={on}: {error}");
+            Failure::input(what, "the gates of gardener-apiserver count: `terrarium explain F1` says more")
+        })?;
+    }
+    Ok(Hashing::of(&version, set)?.gates)
+}
+
+fn options(
+    arguments: &Arguments,
+    (start, version): (DateTime<Utc>, String),
+    gates: Gates,
+    plan: &Plan,
+) -> Result<Options, Failure> {
     let mut options = Options::new(arguments.seed, start);
     options.gardener_version = version;
+    options.gates = gates;
     options.profile = match arguments.profile {
         ProfileName::Documents => Profile::Documents,
         ProfileName::Upstream => Profile::Upstream,

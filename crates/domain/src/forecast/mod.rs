@@ -102,11 +102,14 @@ pub enum Subject {
     Operation,
     /// A run whose result the API server refuses as a whole.
     Blocked,
+    /// The nodes of a pool whose hash has a form that the release does not have: its first reconciliation replaces them.
+    HashForm,
 }
 
 impl Subject {
     /// All subjects.
-    pub const ALL: [Self; 5] = [Self::Kubernetes, Self::MachineImage, Self::Migration, Self::Operation, Self::Blocked];
+    pub const ALL: [Self; 6] =
+        [Self::Kubernetes, Self::MachineImage, Self::Migration, Self::Operation, Self::Blocked, Self::HashForm];
 
     /// As scripts read it.
     pub const fn as_str(self) -> &'static str {
@@ -116,6 +119,7 @@ impl Subject {
             Self::Migration => "migration",
             Self::Operation => "operation",
             Self::Blocked => "blocked",
+            Self::HashForm => "hashForm",
         }
     }
 }
@@ -162,6 +166,8 @@ pub struct Course {
     next: Option<(DateTime<Utc>, Span)>,
     /// Changes of the last run, so that a repeated failure is reported once.
     told: Vec<Change>,
+    /// Pools that the first reconciliation replaces, since the release does not have the form of their hash.
+    ended: Vec<String>,
 }
 
 /// The first change of a Shoot after the end of its [`Course`].
@@ -187,10 +193,14 @@ pub fn next_run(shoot: &Shoot, after: DateTime<Utc>, draw: &Draw<'_>) -> (DateTi
 ///
 /// A Shoot that is being deleted, or whose version does not parse, is not maintained.
 pub fn course(shoot: &Shoot, offer: &Offer, settings: &Settings<'_>) -> Course {
-    let mut course = Course { changes: Vec::new(), last: shoot.clone(), next: None, told: Vec::new() };
+    let mut course =
+        Course { changes: Vec::new(), last: shoot.clone(), next: None, told: Vec::new(), ended: Vec::new() };
     if shoot.metadata.is_being_deleted() {
         return course;
     }
+    let forms = (settings.forms)(shoot);
+    let pools = shoot.spec.provider.workers.iter().map(|pool| &pool.name);
+    course.ended = pools.filter(|pool| forms.ends(pool)).cloned().collect();
     settled::begin(&mut course.last, settings.from);
     settled::settle(&mut course.last, &[], settings.from);
     let first = upcoming::run_at_or_after(shoot, settings.from, settings.draw);
@@ -227,11 +237,13 @@ impl Course {
         settled::follow_schedules(&mut self.last, now, |switched, stored| {
             refusal::of(switched, stored, offered, settings.gates, settings.at(now)).is_none()
         });
+        let ended = std::mem::take(&mut self.ended);
+        let run = Run { now, span, before: &self.last, offered, settings };
+        self.changes.extend(ended.iter().filter_map(|pool| run.ended(pool)));
         let Ok(mut plan) = maintenance::plan(&self.last, &offer.name, offered, settings.at(now)) else { return };
         if settings.disables_nginx_ingress {
             plan.disable_nginx_ingress();
         }
-        let run = Run { now, span, before: &self.last, offered, settings };
         let refused = plan
             .has_findings()
             .then(|| refusal::of(&plan.shoot, run.before, offered, settings.gates, settings.at(now)));
@@ -331,6 +343,20 @@ impl Run<'_> {
             failure: Some(maintenance::report::refused_reason(message)),
             ..self.change(Subject::Blocked, maintenance::report::REFUSED)
         }
+    }
+
+    /// Replacement of the nodes of a pool whose hash has a form that the release does not have; `None` without nodes.
+    fn ended(&self, pool: &str) -> Option<Change> {
+        if is_hibernation_enabled(&self.before.spec) {
+            return None;
+        }
+        let reason = worker_pool::ended_form(self.settings.gates.release);
+        Some(Change {
+            pool: Some(pool.to_owned()),
+            is_forced: true,
+            effect: Effect::Rolling,
+            ..self.change(Subject::HashForm, &reason)
+        })
     }
 
     fn of_outcome(

@@ -185,6 +185,28 @@ fn migrations_and_operations_are_changes_of_their_own() {
     );
 }
 
+/// The first reconciliation by 1.146 replaces nodes whether a version changes or not, and once only.
+#[test]
+fn pools_of_the_first_form_are_replaced_by_the_first_run_since_146() {
+    let offered = profile("1.31.1@2025-06-18 1.32.0", "1.0.0", "major");
+    let told = |given: &Shoot, release: u16, form: HashVersion| -> Vec<String> {
+        let offer = Offer { name: "local".to_owned(), first: offered.clone(), changes: Vec::new() };
+        let release = Release(release);
+        let forms = move |_: &Shoot| PoolForms::all(form, release);
+        let gates = Gates { release, ..Gates::default() };
+        let settings = Settings { gates, forms: &forms, ..settings() };
+        course(given, &offer, &settings).changes.iter().map(tell).collect()
+    };
+    let given = shoot("1.31.1", "1.0.0", false);
+    let forced = "18 kubernetes 1.31.1->1.32.0 forced rolling";
+    assert_eq!(told(&given, 145, HashVersion::V1), [forced]);
+    assert_eq!(told(&given, 146, HashVersion::V1), ["15 hashForm of w forced rolling", forced]);
+    assert_eq!(told(&given, 149, HashVersion::V2), [forced]);
+    let mut asleep = given;
+    asleep.spec.hibernation = Some(api::core::Hibernation { enabled: Some(true), ..Default::default() });
+    assert_eq!(told(&asleep, 146, HashVersion::V1), ["18 kubernetes 1.31.1->1.32.0 forced"]);
+}
+
 #[test]
 fn deleted_and_hibernated_shoots() {
     let offered = profile("1.31.1@2025-06-18 1.32.0", "1.0.0", "major");

@@ -64,7 +64,8 @@ impl GardenerVersion {
             return None;
         }
         // The suffix has to be well formed, too; `~` begins one as `-` does.
-        let read = versions::Version::parse(&format!("{release}{}", rest.replacen('~', "-", 1))).ok()?;
+        let text = format!("{release}{}", rest.replacen('~', "-", 1));
+        let read = versions::Version::parse_in(&text, crate::release::DOCUMENTED).ok()?;
         Some(Self { major: read.major, minor: read.minor, patch: read.patch, text: shown.to_owned() })
     }
 

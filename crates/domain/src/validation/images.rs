@@ -29,7 +29,10 @@ pub(super) fn each(
     path: &Path,
 ) {
     let unparsable = images.iter().find_map(|image| {
-        image.versions.iter().find_map(|version| Some((image, version, Version::parse(&version.version).err()?)))
+        image
+            .versions
+            .iter()
+            .find_map(|version| Some((image, version, Version::parse_in(&version.version, gates.release).err()?)))
     });
     if let Some((image, version, error)) = unparsable {
         let text = format!(
@@ -80,14 +83,14 @@ fn image_version(
     if version.version.is_empty() {
         errors.push(FieldError::required(&text_path, ""));
     }
-    if Version::parse(&version.version).is_err() {
+    if Version::parse_in(&version.version, gates.release).is_err() {
         let text = "could not parse version. Use a semantic version. In case there is no semantic version for this \
                     image use the extensibility provider (define mapping in the CloudProfile) to map to the actual \
                     non semantic version";
         errors.push(FieldError::invalid(&text_path, &version.version, text));
     }
     let minimum = version.in_place_updates.as_ref().and_then(|updates| updates.min_version_for_update.as_ref());
-    if let Some(minimum) = minimum.filter(|minimum| Version::parse(minimum).is_err()) {
+    if let Some(minimum) = minimum.filter(|minimum| Version::parse_in(minimum, gates.release).is_err()) {
         let text = "could not parse version. Use a semantic version.";
         let path = path.child("minVersionForInPlaceUpdate");
         let named = if MINIMUM_IS_NAMED.contain(gates.release) { minimum } else { &version.version };
@@ -96,7 +99,7 @@ fn image_version(
     lifecycle::version(errors, version, gates, path);
     capabilities::image_version(errors, version, registered, gates, path);
     if let Some(constraint) = &version.kubelet_version_constraint
-        && let Err(error) = Constraint::parse(constraint)
+        && let Err(error) = Constraint::parse_in(constraint, gates.release)
     {
         let text = format!("cannot parse the kubeletVersionConstraint: {error}");
         errors.push(FieldError::invalid(&path.child("kubeletVersionConstraint"), constraint, &text));

@@ -7,8 +7,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::semver::parse_normalized;
-use super::semver::{compare_prereleases, is_identifier, is_number};
+use super::semver::{compare_prereleases, is_identifier, is_number, refuses_zeros};
 use super::{Error, Version, normalize};
+use crate::release::Release;
 
 /// Operator of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +78,19 @@ enum Precision {
 }
 
 impl Constraint {
+    /// Reads a constraint as a release does, by which numbers with leading zeros are read or not.
+    ///
+    /// # Errors
+    /// As [`Constraint::parse`].
+    pub fn parse_in(text: &str, release: Release) -> Result<Self, Error> {
+        let constraint = Self::parse(text)?;
+        let mut versions = text.split(|letter| is_blank(letter) || ",|<>=!~^".contains(letter));
+        if versions.any(|version| refuses_zeros(version, release)) {
+            return Err(Error::Constraint("constraint Parser Error".to_owned()));
+        }
+        Ok(constraint)
+    }
+
     /// Reads a constraint; the error text is the library's.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let text = rewrite_ranges(text);
@@ -366,7 +380,13 @@ mod tests {
             let error = Constraint::parse(text).expect_err(text).to_string();
             assert!(error.starts_with("improper constraint: "), "{text:?}: {error}");
         }
-        assert_eq!(Constraint::parse("01.2").unwrap_err().to_string(), "constraint Parser Error");
+        assert_eq!(Constraint::parse("1.2-01").unwrap_err().to_string(), "constraint Parser Error");
+        for text in ["01.2", ">= 1.31, < 1.034"] {
+            let before = Constraint::parse_in(text, Release(122)).expect_err(text).to_string();
+            assert_eq!(before, "constraint Parser Error", "{text}");
+            assert!(Constraint::parse_in(text, Release(123)).is_ok(), "{text}");
+        }
+        assert!(Constraint::parse_in(">= 1.0, < 1.30", Release(122)).is_ok());
     }
 
     #[test]

@@ -5,6 +5,13 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
+use crate::release::{Release, Releases};
+
+/// Releases that read numbers with leading zeros.
+///
+/// Source: github.com/Masterminds/semver v3.4.0, which go.mod has since v1.123.0.
+const LEADING_ZEROS: Releases = Releases::since(123);
+
 /// Why a text is not a version; the text of each is the library's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
@@ -18,7 +25,7 @@ pub enum ParseError {
 
 /// A version, read leniently.
 ///
-/// Shape: an optional leading `v`, one to three numbers without leading zeros (missing ones are 0), then optionally
+/// Shape: an optional leading `v`, one to three numbers (missing ones are 0, leading zeros are dropped), then optionally
 /// `-PRERELEASE` and `+METADATA`. [`fmt::Display`] writes three numbers and no `v`.
 ///
 /// Order: numbers first; a pre-release is lower than its release and compares identifier by identifier; build metadata
@@ -41,6 +48,16 @@ impl Version {
         Self { major, minor, patch, prerelease: String::new(), metadata: String::new() }
     }
 
+    /// Reads a version as a release does: those before v1.123 refuse numbers with leading zeros. It is for what decides
+    /// whether an object is accepted; [`Version::parse`] reads what was.
+    pub fn parse_in(text: &str, release: Release) -> Result<Self, ParseError> {
+        let version = Self::parse(text)?;
+        if refuses_zeros(text, release) {
+            return Err(ParseError::Invalid);
+        }
+        Ok(version)
+    }
+
     /// Reads a version; the same as [`str::parse`].
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         if let Some(release) = plain(text) {
@@ -50,7 +67,7 @@ impl Version {
         let (rest, metadata) = rest.split_once('+').map_or((rest, None), |(rest, meta)| (rest, Some(meta)));
         let (core, prerelease) = rest.split_once('-').map_or((rest, None), |(core, pre)| (core, Some(pre)));
         let well_formed = core.split('.').count() <= 3
-            && core.split('.').all(|part| is_number(part) && !has_leading_zero(part))
+            && core.split('.').all(is_number)
             && metadata.is_none_or(|meta| meta.split('.').all(is_identifier))
             && prerelease.is_none_or(|pre| {
                 pre.split('.').all(|part| is_identifier(part) && !(is_number(part) && has_leading_zero(part)))
@@ -93,7 +110,7 @@ fn plain(text: &str) -> Option<Version> {
     let mut numbers = [0; 3];
     let mut parts = text.split('.');
     for number in &mut numbers {
-        let part = parts.next().filter(|part| is_number(part) && part.len() < 19 && !has_leading_zero(part))?;
+        let part = parts.next().filter(|part| is_number(part) && part.len() < 19)?;
         *number = part.bytes().fold(0, |value: u64, digit| value * 10 + u64::from(digit - b'0'));
     }
     let [major, minor, patch] = numbers;
@@ -111,6 +128,13 @@ pub(super) fn is_number(part: &str) -> bool {
 
 fn has_leading_zero(part: &str) -> bool {
     part.len() > 1 && part.starts_with('0')
+}
+
+/// True if a version has a number with a leading zero that a release refuses.
+pub(super) fn refuses_zeros(version: &str, release: Release) -> bool {
+    let core = version.strip_prefix('v').unwrap_or(version);
+    let core = &core[..core.find(['-', '+']).unwrap_or(core.len())];
+    !LEADING_ZEROS.contain(release) && core.split('.').any(has_leading_zero)
 }
 
 pub(super) fn is_identifier(part: &str) -> bool {
@@ -223,7 +247,9 @@ v1.31.2          => 1.31.2
 1.2.3-0          => 1.2.3-0
 1.2.3-01a        => 1.2.3-01a
 15.4.20220818.1  => Invalid Semantic Version
-01.2.3           => Invalid Semantic Version
+01.2.3           => 1.2.3
+18.04.201906170  => 18.4.201906170
+1.00.007-rc.1    => 1.0.7-rc.1
 1.2.3-01         => Invalid Semantic Version
 1..3             => Invalid Semantic Version
 1.2.x            => Invalid Semantic Version
@@ -243,6 +269,15 @@ V1.2.3           => Invalid Semantic Version
             let actual = Version::parse(text.trim()).map_or_else(|error| error.to_string(), |read| read.to_string());
             assert_eq!(actual, expected.trim(), "row: {row}");
         }
+    }
+
+    #[test]
+    fn leading_zeros_are_read_since_a_release() {
+        for (text, before) in [("18.04.201906170", false), ("v01.2", false), ("1.2.3-0", true), ("1.0.0+01", true)] {
+            let is_read = |release| Version::parse_in(text, Release(release)).is_ok();
+            assert_eq!((is_read(122), is_read(123)), (before, true), "{text}");
+        }
+        assert_eq!(Version::parse_in("1.2.3-01", Release(123)), Err(ParseError::Invalid));
     }
 
     #[test]

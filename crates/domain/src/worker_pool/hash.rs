@@ -18,6 +18,11 @@ use crate::versions::Version;
 
 /// Releases with the first form of the hash, and with the Secret that tells the forms of pools apart.
 pub const FIRST_FORM: Releases = Releases::until(146);
+/// Cause of the replacement of nodes whose pool has a form that a release does not have.
+pub fn ended_form(release: Release) -> String {
+    format!("first form of the hash, which {release} does not have")
+}
+
 /// Releases by which node-local DNS counts with any version of Kubernetes and any mode of kube-proxy.
 pub(crate) const NODE_LOCAL_DNS_ALWAYS_COUNTS: Releases = Releases::until(126);
 

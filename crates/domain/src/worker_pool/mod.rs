@@ -23,7 +23,7 @@ use apimachinery::meta::{RawExtension, Time};
 use crate::release::{Release, Releases};
 
 pub use self::effect::{Effect, PoolEffect, effects};
-pub use self::hash::{Field, Forms, HashVersion, OscKeys, PoolForms, StoredKeys};
+pub use self::hash::{Field, Forms, HashVersion, OscKeys, PoolForms, StoredKeys, ended_form};
 pub use self::outdated::{OutdatedNode, outdated_node};
 
 /// How a pool's nodes are brought to a new state.

@@ -210,6 +210,7 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn cloud_profile(&mut self, profile: CloudProfile, place: &Place) {
+        self.life_cycles(&profile, place, &format!("CloudProfile {}", profile.metadata.name));
         let mut profile = self.of_release(profile);
         defaulting::cloud_profile(&mut profile);
         defaulting::sync_architectures(&mut profile.spec, None, self.reading.release);
@@ -226,11 +227,12 @@ impl Judge<'_> {
     }
 
     fn namespaced(&mut self, profile: NamespacedCloudProfile, place: Place) {
+        let subject = format!("NamespacedCloudProfile {}/{}", profile.metadata.namespace, profile.metadata.name);
+        self.life_cycles(&profile, &place, &subject);
         let mut profile = self.of_release(profile);
         defaulting::namespaced_cloud_profile(&mut profile);
         let stored = stored(&profile, |profile| &mut profile.metadata);
         let errors = profiles::namespaced_cloud_profile_update(&stored, &stored, gates_for(self.reading.release));
-        let subject = format!("NamespacedCloudProfile {}/{}", profile.metadata.namespace, profile.metadata.name);
         self.fields(&place, &subject, errors);
         self.world.remarks.namespaced.push(place.origin);
         self.world.namespaced.push(profile);
@@ -261,6 +263,20 @@ impl Judge<'_> {
         let errors = violations(&shoot, self.reading.release).into_iter().filter(|error| !is_open(error));
         self.fields(place, &format!("Shoot {}", name_of(&shoot)), errors);
         self.world.shoots.push(shoot);
+    }
+
+    /// Refuses life cycles that the release does not read.
+    fn life_cycles<T: Resource + Object>(&mut self, profile: &T, place: &Place, subject: &str) {
+        let (row, release) = (catalogue::of::<T>(), self.reading.release);
+        if !self.ignored.has_others(row.kind, release) {
+            return;
+        }
+        let unread = ignored::unread_life_cycles(&profile.to_tree(), row, release);
+        self.found.extend(unread.into_iter().map(|(field, what)| {
+            let (origin, subject) = (place.origin.clone(), subject.to_owned());
+            let violation = Violation { origin, subject, what, kind: Kind::Refused };
+            Found { number: place.number, field: Some(field), violation }
+        }));
     }
 
     /// An object without the fields that the release does not have.

@@ -264,6 +264,17 @@ fn an_unknown_field_that_may_decide_is_refused_whoever_insists() {
 }
 
 #[test]
+fn a_life_cycle_that_the_release_does_not_read_is_refused_with_its_line() {
+    let staged = with(PROFILE, "{version: 1.31.2}", "{version: 1.31.2, lifecycle: [{classification: supported}]}");
+    let (before, since) = (world_at(&staged, Release(136)), world_at(&staged, Release(137)));
+    let expected = "f.yaml:8: CloudProfile aws: field \"spec.kubernetes.versions[0].lifecycle\" decides the answer and is of \
+                    v1.137 and later, not of v1.136";
+    assert_eq!(before.refusals(false).errors, [expected]);
+    assert_eq!(before.refusals(true), Refusals { warnings: vec![expected.to_owned()], errors: Vec::new() });
+    assert_eq!(since.refusals(false), Refusals::default());
+}
+
+#[test]
 fn who_insists_gets_warnings_for_all_else() {
     let odd = with(PROFILE, "{version: 1.31.2}", "{version: 1.31.2, classification: stable}");
     let (refused, insisted) = (world(&odd).refusals(false), world(&odd).refusals(true));

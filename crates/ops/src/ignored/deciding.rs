@@ -57,6 +57,11 @@ pub(super) fn decides(kind: &str, path: &str) -> bool {
     table.iter().any(|known| (!OPEN.contains(known) && is_below(path, known)) || is_misspelt(known, parent, name))
 }
 
+/// True if a field is the life cycle of a version of a profile.
+pub(super) fn is_life_cycle(kind: &str, path: &[&str]) -> bool {
+    kind.ends_with("CloudProfile") && path.last() == Some(&"lifecycle")
+}
+
 /// True if a path leads to a part of a known one, or further.
 fn is_below(path: &str, known: &str) -> bool {
     path.strip_prefix(known).is_some_and(|rest| rest.starts_with(['.', '[']))

@@ -124,6 +124,27 @@ impl Ignored {
     }
 }
 
+/// Life cycles of a profile's versions that a release does not read, in words, each behind its first place: without its stages
+/// a version that has expired counts as supported.
+pub fn unread_life_cycles(tree: &Value, row: &ResourceInfo, release: Release) -> Vec<(String, String)> {
+    let unread = row.fields.iter().filter(|field| !field.releases.contain(release));
+    unread
+        .filter(|field| deciding::is_life_cycle(row.kind, field.path))
+        .filter_map(|field| {
+            let path = first_place(tree, field.path)?;
+            let what =
+                format!("field {path:?} decides the answer and is of {}, not of {release}", words(field.releases));
+            Some((path, what))
+        })
+        .collect()
+}
+
+/// True if a version of a profile has a life cycle.
+pub fn has_life_cycle(tree: &Value, row: &ResourceInfo) -> bool {
+    let mut fields = row.fields.iter().filter(|field| deciding::is_life_cycle(row.kind, field.path));
+    fields.any(|field| first_place(tree, field.path).is_some())
+}
+
 /// A tree without the fields that a release does not have.
 pub fn at_release(tree: Value, row: &ResourceInfo, release: Release) -> Value {
     match decode::tree(tree.clone(), &row.at(release).node()) {
@@ -233,6 +254,26 @@ mod tests {
             ]
         );
         assert_eq!(notes(85).len(), 3);
+    }
+
+    #[test]
+    fn life_cycles_are_not_ignored_before_137() {
+        let row = catalogue::find_kind("core.gardener.cloud", "v1beta1", "CloudProfile").expect("a row");
+        let staged = json!({ "version": "1.34.7", "lifecycle": [{ "classification": "supported" }] });
+        let tree = json!({ "spec": { "kubernetes": { "versions": [{ "version": "1.35.0" }, staged] } } });
+        assert_eq!(
+            unread_life_cycles(&tree, row, Release(136)),
+            [(
+                "spec.kubernetes.versions[1].lifecycle".to_owned(),
+                "field \"spec.kubernetes.versions[1].lifecycle\" decides the answer and is of v1.137 and later, not of v1.136"
+                    .to_owned()
+            )]
+        );
+        assert_eq!(unread_life_cycles(&tree, row, Release(137)), []);
+        assert!(has_life_cycle(&tree, row));
+        let plain = json!({ "spec": { "kubernetes": { "versions": [{ "version": "1.35.0" }] } } });
+        assert_eq!(unread_life_cycles(&plain, row, Release(120)), []);
+        assert!(!has_life_cycle(&plain, row));
     }
 
     #[test]

@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use api::constants::{api_version, namespace};
 use domain::admission::shoot::TWO_CLOUD_PROFILES;
+use domain::release::Release;
+use domain::versions::Version;
 use serde_json::{Value, json};
 
 use ops::manifests::{Manifest, Origin};
@@ -64,10 +66,10 @@ const EXISTING_NAMESPACES: &[&str] = &["", "default", "garden", "kube-system", "
 /// Extension kind and type.
 pub(crate) type ExtensionType = (&'static str, String);
 
-/// Plans the manifests; `registered` are the extensions that the landscape has anyway.
-pub(crate) fn plan(manifests: Vec<Manifest>, registered: &BTreeSet<ExtensionType>) -> Plan {
+/// Plans the manifests for a release; `registered` are the extensions that the landscape has anyway.
+pub(crate) fn plan(manifests: Vec<Manifest>, registered: &BTreeSet<ExtensionType>, release: Release) -> Plan {
     let mut completion = Completion { given: manifests, added: Vec::new(), notes: Vec::new() };
-    completion.unreadable_image_versions();
+    completion.unreadable_image_versions(release);
     completion.doubled_profile_names();
     completion.projects();
     completion.cloud_profiles();
@@ -272,9 +274,9 @@ impl Completion {
         }
     }
 
-    /// Image versions whose numbers have leading zeros (`18.04.1`), which the emulated release refuses and later ones
-    /// read: published manifests have them.
-    fn unreadable_image_versions(&mut self) {
+    /// Leaves out image versions whose numbers have leading zeros (`18.04.1`) if the release refuses them: published
+    /// manifests have them.
+    fn unreadable_image_versions(&mut self, release: Release) {
         for manifest in self.given.iter_mut().filter(|manifest| manifest.kind() == "CloudProfile") {
             let profile = manifest.name().to_owned();
             let Some(images) = manifest.object["spec"]["machineImages"].as_array_mut() else { continue };
@@ -284,7 +286,8 @@ impl Completion {
                 let count = versions.len();
                 versions.retain(|version| {
                     let version = string(&version["version"]);
-                    let is_read = !has_leading_zero(version);
+                    // Anything else that cannot be read is the server's to refuse.
+                    let is_read = Version::parse(version).is_err() || Version::parse_in(version, release).is_ok();
                     if !is_read {
                         self.notes.push(format!(
                             "machine image {name} {version} of CloudProfile {profile} was left out: the emulated \
@@ -509,13 +512,6 @@ fn extension_types(manifest: &Manifest) -> Vec<ExtensionType> {
         _ => {}
     }
     types
-}
-
-/// Whether a version of plain numbers has one with a leading zero.
-fn has_leading_zero(version: &str) -> bool {
-    let mut parts = version.split('.');
-    let are_numbers = parts.clone().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
-    are_numbers && parts.any(|part| part.len() > 1 && part.starts_with('0'))
 }
 
 fn zones_of(shoot: &Manifest) -> BTreeSet<String> {

@@ -2,6 +2,7 @@
 //! Plans of manifests: additions, omissions and order.
 
 use super::*;
+use domain::release::DOCUMENTED;
 use ops::manifests::parse;
 
 const SHOOT: &str = "
@@ -26,7 +27,7 @@ fn registered() -> BTreeSet<ExtensionType> {
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) {
-    let plan = plan(parse("f.yaml", text).expect("valid manifests"), &registered());
+    let plan = plan(parse("f.yaml", text).expect("valid manifests"), &registered(), DOCUMENTED);
     assert_eq!(plan.notes, expected);
 }
 
@@ -57,7 +58,7 @@ spec:
   kubernetes: {versions: [{version: 1.31.1, expirationDate: \"2025-02-28T23:59:59Z\"}]}
 ";
     let text = SHOOT.replace("{name: big}", "{kind: NamespacedCloudProfile, name: small}") + namespaced;
-    let plan = plan(parse("f.yaml", &text).expect("valid manifests"), &registered());
+    let plan = plan(parse("f.yaml", &text).expect("valid manifests"), &registered(), DOCUMENTED);
     let profile = plan.first.iter().find(|manifest| manifest.kind() == "CloudProfile").expect("it was added");
     let spec = &profile.object["spec"];
     assert_eq!((profile.name(), &spec["type"]), ("big", &json!("aws")));
@@ -67,7 +68,7 @@ spec:
 }
 
 #[test]
-fn image_versions_with_leading_zeros_are_left_out() {
+fn image_versions_with_leading_zeros_are_left_out_before_123() {
     let profile = "
 apiVersion: core.gardener.cloud/v1beta1
 kind: CloudProfile
@@ -77,7 +78,11 @@ spec:
   - {name: ubuntu, versions: [{version: 18.04.201906170}]}
   - {name: gardenlinux, versions: [{version: 934.0.0}, {version: x.01}]}
 ";
-    let plan = plan(parse("f.yaml", profile).expect("valid manifests"), &registered());
+    let manifests = || parse("f.yaml", profile).expect("valid manifests");
+    let read = plan(manifests(), &registered(), Release(123));
+    let images = &read.first.last().expect("the profile").object["spec"]["machineImages"];
+    assert_eq!(images[0]["versions"], json!([{"version": "18.04.201906170"}]));
+    let plan = plan(manifests(), &registered(), Release(122));
     let expected = json!([{"name": "gardenlinux", "versions": [{"version": "934.0.0"}, {"version": "x.01"}]}]);
     assert_eq!(plan.first.last().expect("the profile").object["spec"]["machineImages"], expected);
     assert!(plan.notes[0].starts_with("machine image ubuntu 18.04.201906170 of CloudProfile p was left out"));
@@ -89,7 +94,7 @@ fn given_objects_are_not_added() {
         "{SHOOT}---\napiVersion: core.gardener.cloud/v1beta1\nkind: Seed\nmetadata: {{name: x}}\nspec: {{}}\n---\n\
          apiVersion: core.gardener.cloud/v1beta1\nkind: Project\nmetadata: {{name: dev}}\nspec: {{namespace: garden-dev}}\n"
     );
-    let plan = plan(parse("f.yaml", &given).expect("valid manifests"), &registered());
+    let plan = plan(parse("f.yaml", &given).expect("valid manifests"), &registered(), DOCUMENTED);
     assert!(plan.notes.iter().all(|note| !note.starts_with("Seed") && !note.starts_with("Project")));
     assert_eq!(
         plan.first.iter().map(Manifest::kind).collect::<Vec<_>>(),
@@ -108,7 +113,7 @@ fn objects_follow_their_references_in_any_order() {
          {core}\nkind: Project\nmetadata: {{name: dev}}\nspec: {{namespace: garden-dev}}\n---\n\
          apiVersion: v1\nkind: Namespace\nmetadata: {{name: other}}\n"
     );
-    let plan = plan(parse("f.yaml", &text).expect("valid manifests"), &registered());
+    let plan = plan(parse("f.yaml", &text).expect("valid manifests"), &registered(), DOCUMENTED);
     let kinds = |all: &[Manifest]| all.iter().map(|one| one.kind().to_owned()).collect::<Vec<_>>();
     assert_eq!(kinds(&plan.first), ["Namespace", "ControllerRegistration", "CloudProfile", "Project"]);
     assert_eq!(kinds(&plan.second), ["Secret", "ConfigMap", "SecretBinding"]);
@@ -120,7 +125,7 @@ fn a_shoot_as_a_server_prints_it_is_taken() {
     let left = |name: &str| {
         let text = SHOOT
             .replace("cloudProfile: {name: big}", &format!("cloudProfile: {{name: big}}\n  cloudProfileName: {name}"));
-        let plan = plan(parse("f.yaml", &text).expect("valid manifests"), &registered());
+        let plan = plan(parse("f.yaml", &text).expect("valid manifests"), &registered(), DOCUMENTED);
         let told =
             plan.notes.iter().filter(|note| note.starts_with("spec.cloudProfileName of Shoot garden-dev/s")).count();
         (plan.shoots[0].object["spec"]["cloudProfileName"].clone(), told)
@@ -135,7 +140,7 @@ fn a_shoot_with_two_cloud_profiles_gets_a_remedy() {
         "cloudProfile: {name: big}",
         "cloudProfile: {kind: NamespacedCloudProfile, name: big}\n  cloudProfileName: other",
     );
-    let plan = plan(parse("f.yaml", &text).expect("valid manifests"), &registered());
+    let plan = plan(parse("f.yaml", &text).expect("valid manifests"), &registered(), DOCUMENTED);
     let hint = removal(&plan.shoots[0], &format!("Internal error occurred: {TWO_CLOUD_PROFILES}"));
     assert_eq!(
         hint.as_deref(),

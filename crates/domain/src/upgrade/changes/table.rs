@@ -115,10 +115,10 @@ pub(super) const ROWS: &[Change] = &[
     ),
     row(
         125,
-        Check,
+        Default,
         "maxSurge and maxUnavailable of pools with ManualInPlaceUpdate",
-        "refused (before: forced to 0 and 1)",
-        Other("Shoots with such pools"),
+        "none (before: forced to 0 and 1)",
+        Created,
     ),
     row(
         125,
@@ -138,9 +138,9 @@ pub(super) const ROWS: &[Change] = &[
     row(
         126,
         Check,
-        "machineControllerManager.inPlaceUpdateTimeout and disableHealthTimeout",
+        "machineControllerManager.inPlaceUpdateTimeout",
         "refused unless the pool is updated in place",
-        Other("pools that set them and are not updated in place"),
+        Other("pools that set it and are not updated in place"),
     ),
     row(
         126,
@@ -174,6 +174,13 @@ pub(super) const ROWS: &[Change] = &[
     removed(129, "Shoot status.credentials.rotation.kubeconfig", "an unknown field"),
     row(
         129,
+        Check,
+        "maxSurge and maxUnavailable of pools with ManualInPlaceUpdate",
+        "refused",
+        Other("Shoots with such pools that set them"),
+    ),
+    row(
+        129,
         Configured,
         "groups of admin and viewer kubeconfigs",
         "gardener.cloud:system:admins or gardener.cloud:project:admins (before: system:masters), viewers likewise",
@@ -193,13 +200,6 @@ pub(super) const ROWS: &[Change] = &[
     autoscaler(131, Kubernetes(32, 32), "v1.32.2"),
     row(131, Default, "Seed spec.settings.loadBalancerServices.zonalIngress.enabled", "true", Seeds),
     row(
-        131,
-        Configured,
-        "admission of Shoots",
-        "ShootMutator sets defaults, ShootValidator checks: an invalid Shoot is answered with 422 before 403",
-        Created,
-    ),
-    row(
         132,
         Default,
         "spec.kubernetes.clusterAutoscaler",
@@ -215,6 +215,13 @@ pub(super) const ROWS: &[Change] = &[
     ),
     image(133, "node-local-dns", "1.26.7", All),
     row(133, Added, "several operations in one annotation", "joined by `;`", Created),
+    row(
+        133,
+        Configured,
+        "admission of Shoots",
+        "ShootMutator sets defaults, ShootValidator checks: an invalid Shoot is answered with 422 before 403",
+        Created,
+    ),
     field(133, "Shoot and Garden status.credentials.encryptionAtRest", "replaces status.encryptedResources"),
     row(133, Configured, "maintenance to Kubernetes 1.30", "does not migrate the swap behaviour any more", Created),
     image(134, "etcd-druid", "v0.34.0", Seeds),

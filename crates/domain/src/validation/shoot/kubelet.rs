@@ -8,6 +8,7 @@ use apimachinery::meta::{Duration, Quantity};
 use super::super::Errors;
 use super::super::common::invalid_duration;
 use super::super::meta;
+use super::pulled_images;
 use super::shared::feature_gates;
 use crate::release::Release;
 use crate::versions::meets_constraint;
@@ -95,6 +96,7 @@ pub(super) fn kubelet(errors: &mut Errors, config: &KubeletConfig, version: &str
             errors.push(FieldError::forbidden(&path, text));
         }
     }
+    pulled_images::verification(errors, config, version, path);
 }
 
 fn count(errors: &mut Errors, value: Option<i32>, path: &Path) {

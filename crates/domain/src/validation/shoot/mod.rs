@@ -13,6 +13,7 @@ mod hibernation;
 mod kubelet;
 mod kubernetes;
 mod operation;
+mod pulled_images;
 mod refused;
 #[cfg(test)]
 mod release_tests;

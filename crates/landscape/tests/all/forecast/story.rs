@@ -376,7 +376,7 @@ impl<'a> Comparison<'a> {
             (Subject::MachineImage, Some(_)) => {
                 format!("{whose}: machine image version maintenance failed. Reason for update: {reason}")
             }
-            (Subject::Migration | Subject::Operation | Subject::Blocked, _) => reason.clone(),
+            (Subject::Migration | Subject::Operation | Subject::Blocked | Subject::HashForm, _) => reason.clone(),
         }
     }
 

@@ -35,7 +35,7 @@ pub(super) struct Settings {
     #[arg(long, value_parser = ["empty", "demo"])]
     pub(super) preset: Option<String>,
     /// Emulated version of Gardener: `newest`, or a version as v1.149.0 [default: v1.120.0]
-    #[arg(long, value_name = "V")]
+    #[arg(long, value_name = "V", value_parser = gardener_version)]
     pub(super) gardener_version: Option<String>,
     /// Kubernetes version of the clusters runtime, garden and of Seeds: one that the emulated Gardener supports. The
     /// cluster of a Shoot has the Shoot's [default: 1.31.1, or the oldest that is supported]
@@ -177,6 +177,11 @@ impl Settings {
     }
 }
 
+/// Checks that a text is `newest` or a version of Gardener, and keeps it as it is.
+fn gardener_version(text: &str) -> Result<String, String> {
+    ops::release::parse(text).map(|_| text.to_owned())
+}
+
 /// The flags alone; the environment says nothing here.
 fn command() -> clap::Command {
     let command = clap::Command::new("up").no_binary_name(true).disable_help_flag(true);
@@ -268,6 +273,12 @@ mod tests {
             ("seeds: 0\n", "seeds: 0 is not in 1..=20"),
             ("seeds: [1, 2]\n", "seeds: there is more than one value"),
             ("gardener-version: 1.120\n", "gardener-version: YAML reads it as the number 1.12: put it in quotes"),
+            (
+                "gardener-version: foo\n",
+                "gardener-version: `foo` is neither `newest` nor a version of Gardener as v1.149",
+            ),
+            ("gardener-version: newst\n", "gardener-version: `newst` is neither `newest`"),
+            ("gardener-version: ''\n", "gardener-version: `` is neither `newest`"),
             ("operator: maybe\n", "operator: `maybe` is none of true, false"),
             ("port: {}\n", "port: the value is no text, number, or truth value"),
             ("- seeds\n", "the file is no mapping"),
