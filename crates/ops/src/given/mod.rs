@@ -167,9 +167,14 @@ impl World {
         self.remarks.violations.iter().any(|violation| violation.kind == Kind::LeftOut)
     }
 
-    /// Fills in incomplete versions and images of Shoots, by what their profiles offer.
+    /// Fills in CPU architectures and incomplete versions and images of Shoots, by what their profiles offer.
     pub fn complete(&mut self, now: DateTime<Utc>) {
         let offers = self.offers();
+        for shoot in &mut self.shoots {
+            if let Some(offer) = offers.get(&ProfileKey::of(shoot)) {
+                default_architectures(shoot, offer, self.release);
+            }
+        }
         let mut filled: BTreeMap<(String, String), (String, usize)> = BTreeMap::new();
         for incomplete in std::mem::take(&mut self.remarks.incomplete) {
             let (shoot, release) = (&mut self.shoots[incomplete.index], self.release);

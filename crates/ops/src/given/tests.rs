@@ -302,3 +302,23 @@ fn the_shoots_tell_their_release_before_anything_is_judged() {
     let given = Given::of_texts(vec![Text::new("f.yaml", &text)], &mut |_| {}).expect("YAML");
     assert_eq!(given.shoots().map(|shoot| shoot.status.gardener.version.as_str()).collect::<Vec<_>>(), ["v1.136.2"]);
 }
+
+/// Since 1.149 admission takes the architecture of a pool from its machine type; the API's own default was amd64.
+#[test]
+fn pools_have_the_architecture_that_admission_fills_in() {
+    let arm = with(PROFILE, "memory: 1Gi}]", "memory: 1Gi, architecture: arm64}]");
+    let arm = with(&arm, "    - {version: 2.0.0}", "    - {version: 2.0.0, architectures: [arm64]}");
+    let explicit = with(SHOOT, "{type: small,", "{type: small, architecture: arm64,");
+    for (profile, shoot, release, expected) in [
+        (PROFILE, SHOOT, 148, "amd64"),
+        (PROFILE, SHOOT, 149, "amd64"),
+        (&arm, SHOOT, 148, "amd64"),
+        (&arm, SHOOT, 149, "arm64"),
+        (&arm, &explicit, 148, "arm64"),
+        (&arm, &explicit, 149, "arm64"),
+    ] {
+        let world = world_at(&format!("{profile}---\n{shoot}"), Release(release));
+        let machine = &world.shoots[0].spec.provider.workers[0].machine;
+        assert_eq!(machine.architecture.as_deref(), Some(expected), "{release}");
+    }
+}
