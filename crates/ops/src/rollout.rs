@@ -156,7 +156,7 @@ pub fn created(now: DateTime<Utc>) -> LastOperation {
     }
 }
 
-/// Nodes of each pool of a Shoot, as its cluster has them.
+/// Numbers of nodes of each pool of a Shoot, as its cluster has them; 0 while its control plane has not been created.
 ///
 /// # Errors
 /// The server's words.
@@ -167,7 +167,10 @@ pub async fn nodes_of(context: &Context, shoot: &Shoot) -> Result<BTreeMap<Strin
     if !cluster::is_technical_id(id) {
         return Ok(counts);
     }
-    let (nodes, _) = Api::<Node>::all(context, id).list(&ListOptions::default()).await?;
+    let nodes = match Api::<Node>::all(context, id).list(&ListOptions::default()).await {
+        Err(error) if error.is_not_found() => return Ok(counts),
+        nodes => nodes?.0,
+    };
     for node in nodes {
         if let Some(pool) = node.metadata.label(label::WORKER_POOL) {
             *counts.entry(pool.to_owned()).or_default() += 1;
