@@ -322,3 +322,16 @@ fn pools_have_the_architecture_that_admission_fills_in() {
         assert_eq!(machine.architecture.as_deref(), Some(expected), "{release}");
     }
 }
+
+/// Without them `rollout` would replace nodes for a reservation that the stored Shoot has as well.
+#[test]
+fn kubelets_have_the_reservations_that_admission_fills_in() {
+    let own = with(SHOOT, "{version: 1.31.2}", "{version: 1.31.2, kubelet: {kubeReserved: {cpu: 100m}}}");
+    for (shoot, cpu) in [(SHOOT, "80m"), (&own, "100m")] {
+        let world = world(&format!("{PROFILE}---\n{shoot}"));
+        let kubelet = world.shoots[0].spec.kubernetes.kubelet.as_ref().expect("it has defaults");
+        let reserved = kubelet.kube_reserved.as_ref().expect("it is filled in");
+        let shown = [&reserved.cpu, &reserved.memory, &reserved.pid].map(|part| part.as_ref().map(ToString::to_string));
+        assert_eq!(shown, [cpu, "1Gi", "20k"].map(|part| Some(part.to_owned())));
+    }
+}
