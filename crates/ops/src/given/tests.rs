@@ -4,6 +4,7 @@
 use domain::release::DOCUMENTED;
 
 use super::*;
+use crate::forecast::Forecast;
 use crate::manifests::Text;
 
 const PROFILE: &str = "\
@@ -333,5 +334,32 @@ fn kubelets_have_the_reservations_that_admission_fills_in() {
         let reserved = kubelet.kube_reserved.as_ref().expect("it is filled in");
         let shown = [&reserved.cpu, &reserved.memory, &reserved.pid].map(|part| part.as_ref().map(ToString::to_string));
         assert_eq!(shown, [cpu, "1Gi", "20k"].map(|part| Some(part.to_owned())));
+    }
+}
+
+/// The image's date passes; without an architecture of the pool no image fits, and maintenance fails.
+#[test]
+fn maintenance_of_a_pool_without_an_architecture_succeeds() {
+    let expiring = with(
+        PROFILE,
+        "{version: 1.5.0, classification: deprecated}",
+        "{version: 1.5.0, classification: deprecated, expirationDate: \"2025-07-01T00:00:00Z\"}",
+    );
+    let old = with(SHOOT, "{name: os, version: 2.0.0}", "{name: os, version: 1.5.0}");
+    let old = with(
+        &old,
+        "  maintenance:\n",
+        "  maintenance:\n    autoUpdate: {kubernetesVersion: false, machineImageVersion: false}\n",
+    );
+    for release in [120, 148, 149] {
+        let world = world_at(&format!("{expiring}---\n{old}"), Release(release));
+        let at = |text: &str| text.parse().expect("RFC 3339");
+        let forecast = Forecast::of(&world, at("2025-06-15T00:00:00Z"), at("2025-07-15T00:00:00Z"), &Random::new(1));
+        let changes: Vec<_> = forecast
+            .rows
+            .iter()
+            .map(|row| (row.change.to.as_deref(), row.change.is_forced, row.change.failure.as_deref()))
+            .collect();
+        assert_eq!(changes, [(Some("2.0.0"), true, None)], "{release}");
     }
 }
