@@ -6,17 +6,29 @@ use std::ffi::OsString;
 
 use clap::{Command, Error};
 
+use ops::instant::negative_duration;
+
 use crate::failure::Failure;
 
 /// A failure for words that `clap` refuses. Its own text has a paragraph for each part, the usage among them; kept are
 /// the first one as a line, and a tip or the command that says more.
 pub(crate) fn failure(error: &Error, root: &Command, words: &[OsString]) -> Failure {
+    let more = || format!("`{} --help` says more", command(root, words));
+    // `clap` takes `-5m` for options; no option of a command is a digit.
+    if let Some(why) = words.iter().skip(1).filter_map(|word| word.to_str()).find_map(negative) {
+        return Failure::input(why, more());
+    }
     let text = error.render().to_string();
     let line = |paragraph: &str| paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" ");
     let what = line(text.split("\n\n").next().unwrap_or_default());
     let tip = text.split("\n\n").map(line).find_map(|line| Some(line.strip_prefix("tip: ")?.to_owned()));
-    let more = || format!("`{} --help` says more", command(root, words));
     Failure::input(what.strip_prefix("error: ").unwrap_or(&what), tip.unwrap_or_else(more))
+}
+
+/// Error for a word that is a negative duration, or that gives one to an option: `-5m`, `--for=-5m`.
+fn negative(word: &str) -> Option<String> {
+    let value = word.strip_prefix("--").and_then(|option| option.split_once('=')).map_or(word, |(_, value)| value);
+    negative_duration(value)
 }
 
 /// The words with those that say which landscape behind the command, if they stand before it. They are options of the
@@ -102,5 +114,33 @@ mod tests {
              nor `window`, nor shoot/PROJECT/NAME=STATE",
             "`terrarium clock until --help` says more",
         );
+    }
+
+    #[test]
+    fn negative_durations_are_explained_as_typed() {
+        for (line, command) in [
+            ("clock advance -5m", "clock advance"),
+            ("clock advance -- -5m", "clock advance"),
+            ("clock until -5m", "clock until"),
+            ("fault inject node-unhealthy --for -5m", "fault inject"),
+            ("fault inject node-unhealthy --for=-5m", "fault inject"),
+            ("log --since -5m", "log"),
+            ("events --since -5m", "events"),
+            ("forecast --until -5m", "forecast"),
+            ("up --event-ttl -5m", "up"),
+        ] {
+            let words: Vec<OsString> = format!("terrarium {line}").split(' ').map(OsString::from).collect();
+            let error = Arguments::try_parse_from(&words).expect_err("it is wrong");
+            let failure = failure(&error, &Arguments::command(), &words);
+            assert_eq!(
+                failure.to_string(),
+                "`-5m` is negative: a duration counts back or on as its option says, so use 5m",
+                "{line}"
+            );
+            assert_eq!(failure.hint(), format!("`terrarium {command} --help` says more"), "{line}");
+        }
+        let words = ["terrarium", "clock", "advance", "-x"].map(OsString::from);
+        let error = Arguments::try_parse_from(&words).expect_err("it is wrong");
+        assert_eq!(failure(&error, &Arguments::command(), &words).to_string(), "unexpected argument '-x' found");
     }
 }

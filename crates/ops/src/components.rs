@@ -253,7 +253,17 @@ impl Row {
         (state != "ready").then(|| Defect::Passing(format!("{component} ({cluster}): {state}")))
     }
 
-    /// Formats the crash as JSON for scripts.
+    /// Reason for which none of its processes can answer a request; `None` if one runs.
+    pub fn silence(&self) -> Option<String> {
+        let Self { component, cluster, wanted, runs, crash, .. } = self;
+        match crash {
+            _ if !runs.is_empty() => None,
+            Some(crash) => Some(crash.to_string()),
+            None => Some(format!("no process of {component} {wanted} ({cluster}) runs")),
+        }
+    }
+
+    /// Formats the row as JSON for scripts.
     pub fn object(&self) -> Value {
         let Self { component, cluster, runs, wanted, ready, state, restarts, last_words, crash, .. } = self;
         let rule = crash.as_ref().and_then(|crash| crash.rule).map(|rule| rule.to_string());
@@ -279,11 +289,13 @@ impl Row {
         let mut runs: Vec<String> = own.iter().filter(runs).map(|pod| of_pod(&pod)).collect();
         runs.sort_unstable();
         runs.dedup();
+        let crash = own.iter().filter_map(|pod| Crash::of(name, pod)).find(|crash| crash.is_current(deployment));
         let state = match GardenerVersion::parse(&wanted) {
             None => "its image has no version of Gardener".to_owned(),
-            Some(version) => match problem(deployment, pods, &version) {
-                Some(State::Refused(why) | State::Failed(why) | State::Waits(why)) => why,
-                Some(State::Done) | None => rolls(deployment, pods, &version).unwrap_or_else(|| "ready".to_owned()),
+            Some(version) => match (rolls(deployment, pods, &version), &crash) {
+                (None, None) => "ready".to_owned(),
+                (Some(text), None) => text,
+                (_, Some(crash)) => crash.line.clone(),
             },
         };
         let statuses = || own.iter().flat_map(|pod| &pod.status.container_statuses);
@@ -298,7 +310,7 @@ impl Row {
             state,
             restarts: statuses().map(|status| i64::from(status.restart_count)).sum(),
             last_words: last.map(last_words).unwrap_or_default(),
-            crash: own.iter().filter_map(|pod| Crash::of(name, pod)).find(|crash| crash.is_current(deployment)),
+            crash,
             is_pinned: deployment.metadata.annotation(annotation::COMPONENT_VERSION).is_some(),
         }
     }
@@ -422,5 +434,29 @@ mod tests {
         let ended = defect("v1.148.0", &none, pod(name, "v1.148.0", Some((1, "error: no"))));
         let text = "gardener-scheduler v1.148.0 (runtime) does not start: error: no";
         assert_eq!(ended, Some(Defect::Passing(text.to_owned())), "it may start the next time");
+    }
+
+    /// The old pod of a gardenlet goes on while the new one, with another configuration, does not start.
+    #[test]
+    fn a_state_is_the_reason_from_the_first_crash_on() {
+        let (name, line) = ("gardenlet", "error: unrecognized feature gate: Foo");
+        let mut rolling = (*deployment(name, "v1.148.0", &json!({}))).clone();
+        rolling.status.replicas = 2;
+        let row = |crash| Row::of(&rolling, &[pod(name, "v1.148.0", None), pod(name, "v1.148.0", crash)]);
+        assert_eq!(row(Some((1, line))).state, line);
+        assert_eq!(row(Some((1, line))).silence(), None, "the old one answers");
+        assert_eq!(row(None).state, "Deployment gardenlet: 1 of 1 updated, 1 available");
+    }
+
+    #[test]
+    fn a_component_without_a_running_process_is_silent() {
+        let name = "gardener-apiserver";
+        let row = |pods: &[Arc<Pod>]| Row::of(&deployment(name, "v1.122.0", &json!({})), pods);
+        let crashing = row(&[pod(name, "v1.122.0", Some((3, LINE)))]);
+        let text = LINE.trim_start_matches("Error: ");
+        assert_eq!(crashing.silence(), Some(format!("gardener-apiserver v1.122.0 (runtime) does not start: {text}")));
+        let expected = "no process of gardener-apiserver v1.122.0 (runtime) runs";
+        assert_eq!(row(&[]).silence().as_deref(), Some(expected));
+        assert_eq!(row(&[pod(name, "v1.122.0", None)]).silence(), None);
     }
 }

@@ -102,13 +102,17 @@ fn last() -> DateTime<Utc> {
     "9999-12-31T23:59:59Z".parse().expect("a literal instant")
 }
 
+/// Error for a negative duration, with the duration to use; `None` for any other text.
+pub fn negative_duration(text: &str) -> Option<String> {
+    let positive = text.strip_prefix('-').filter(|rest| !rest.starts_with('-') && duration(rest).is_ok())?;
+    Some(format!("`{text}` is negative: a duration counts back or on as its option says, so use {positive}"))
+}
+
 /// Numbers with units, `90s` or `1h30m`.
 pub fn duration(text: &str) -> Result<TimeDelta, String> {
     let wrong = || format!("`{text}` is no duration: use ms, s, m, h, d and w, as in 90s, 1h30m or 2w");
-    if let Some(positive) = text.strip_prefix('-').filter(|rest| duration(rest).is_ok()) {
-        return Err(format!(
-            "`{text}` is negative: a duration counts back or on as its option says, so use {positive}"
-        ));
+    if let Some(error) = negative_duration(text) {
+        return Err(error);
     }
     let mut total = TimeDelta::zero();
     let mut rest = text;

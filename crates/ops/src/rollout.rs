@@ -157,7 +157,7 @@ pub fn created(now: DateTime<Utc>) -> LastOperation {
     }
 }
 
-/// Nodes of each pool of a Shoot, as its cluster has them.
+/// Numbers of nodes of each pool of a Shoot, as its cluster has them; 0 while its control plane has not been created.
 ///
 /// # Errors
 /// The server's words.
@@ -168,7 +168,10 @@ pub async fn nodes_of(context: &Context, shoot: &Shoot) -> Result<BTreeMap<Strin
     if !cluster::is_technical_id(id) {
         return Ok(counts);
     }
-    let (nodes, _) = Api::<Node>::all(context, id).list(&ListOptions::default()).await?;
+    let nodes = match Api::<Node>::all(context, id).list(&ListOptions::default()).await {
+        Err(error) if error.is_not_found() => return Ok(counts),
+        nodes => nodes?.0,
+    };
     for node in nodes {
         if let Some(pool) = node.metadata.label(label::WORKER_POOL) {
             *counts.entry(pool.to_owned()).or_default() += 1;
@@ -523,5 +526,40 @@ mod tests {
         };
         assert_eq!(change(1).as_deref(), Some("the pool is new: 1 node is made"));
         assert_eq!(change(2).as_deref(), Some("the pool is new: 2 nodes are made"));
+    }
+
+    /// A cluster is served from the creation of its control plane on; its ID is there before.
+    #[tokio::test]
+    async fn pools_have_no_nodes_before_the_control_plane() {
+        let count = async |status: apimachinery::status::Status| {
+            let transport = process::Transport::new(move |_| {
+                let (code, body) = (status.code, json!(status).to_string());
+                Box::pin(async move {
+                    let answer = http::Response::builder().status(code).header("content-type", "application/json");
+                    Ok(answer.body(process::transport::full(body)).expect("an answer"))
+                })
+            });
+            let context = Context {
+                identity: process::Identity {
+                    component: "terrarium".into(),
+                    instance: "terrarium".into(),
+                    version: "v1.120.0".into(),
+                },
+                clock: clock::Clock::wall(),
+                random: clock::Random::new(1),
+                wall: clock::Clock::wall(),
+                transport,
+                tasks: process::Tasks::new(),
+                output: process::Output::new(|_| {}),
+            };
+            let mut shoot = shoot(&[("a", "small")]);
+            "shoot--demo--shop".clone_into(&mut shoot.status.technical_id);
+            nodes_of(&context, &shoot).await
+        };
+        let about = apimachinery::GroupResource { group: String::new(), resource: "clusters".to_owned() };
+        let missing = apimachinery::status::Status::not_found(&about, "shoot--demo--shop");
+        assert_eq!(count(missing).await, Ok(BTreeMap::from([("a".to_owned(), 0)])));
+        let other = apimachinery::status::Status::already_exists(&about, "shoot--demo--shop");
+        assert!(count(other).await.is_err());
     }
 }

@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 use domain::profile::Profile;
 use domain::skew::allowed::{Allowed, beside};
-use domain::skew::notes::{self, GateSetting, ShootVersions};
+use domain::skew::notes::{self, GateSetting, Noted, ShootVersions};
 use domain::skew::start_up::violation_text;
 use domain::skew::{Component, GardenerVersion, Instance, Landscape, Rule, Violation, violations};
 use serde_json::{Value, json};
@@ -161,7 +161,8 @@ pub fn matrix(landscape: &Landscape, profile: Profile) -> Matrix {
 }
 
 /// Notes W1 to W7 about what is legal and unwise, as far as they are about a running landscape. W2 is about none of our landscapes:
-/// the cluster of gardener-operator is no Seed. W4 and W7 are about the minor after the newest gardener-apiserver. W3 is about
+/// the cluster of gardener-operator is no Seed. W7 is about the minor after the newest gardener-apiserver, W4 about the first of
+/// the newest gardener-apiserver's version and the minor after it. W3 is about
 /// the version that is emulated: Shoots outside of its list go on in profile `documents`, and fail in profile `upstream`.
 pub fn unwise(
     landscape: &Landscape,
@@ -178,8 +179,13 @@ pub fn unwise(
         shoots.iter().map(|shoot| (shoot.name.clone(), shoot.kubernetes.clone())).collect();
     let dropped = GardenerVersion::parse(gardener).and_then(|it| notes::kubernetes_dropped(&it, &clusters));
     let laggards = newest.as_ref().map(|newest| notes::laggards(landscape, newest, profile)).unwrap_or_default();
-    let next = newest.map(|newest| GardenerVersion::release(newest.minor().0, newest.minor().1 + 1, 0));
-    let gone = next.as_ref().map(|next| notes::gates_gone(next, gates)).unwrap_or_default();
+    let next = newest.as_ref().map(|newest| GardenerVersion::release(newest.minor().0, newest.minor().1 + 1, 0));
+    let of_gate = |gate: &GateSetting| {
+        let versions = newest.iter().chain(&next);
+        let found = versions.map(|version| notes::gates_gone(version, std::slice::from_ref(gate)));
+        found.into_iter().find(|noted| !noted.is_empty()).unwrap_or_default()
+    };
+    let gone: Vec<Noted> = gates.iter().flat_map(of_gate).collect();
     let replaced = next.and_then(|next| notes::first_hash_forms(landscape, &next, first_hash_forms));
     let found = notes::shoots_not_reconciled(landscape, shoots).into_iter().chain(dropped).chain(gone).chain(laggards);
     found.chain(notes::out_of_maintenance(landscape, now)).chain(replaced).map(|note| note.to_string()).collect()
@@ -211,5 +217,30 @@ mod tests {
         let Cell::Violated(texts) = at(Rule::C1, Component::Scheduler) else { panic!("{:?}", matrix.rows) };
         assert_eq!(texts.len(), 1);
         assert!(texts[0].contains("gardener-scheduler"), "{texts:?}");
+    }
+
+    #[test]
+    fn gates_are_gone_in_the_first_version_that_does_not_start() {
+        let setting = |name: &str| GateSetting {
+            component: Component::Gardenlet,
+            owner: "a".to_owned(),
+            name: name.to_owned(),
+            on: false,
+        };
+        let gates = [setting("Foo"), setting("NewWorkerPoolHash")];
+        let landscape =
+            Landscape { instances: vec![Instance::new(Component::Apiserver, "v1.140.2")], ..Landscape::default() };
+        let now = "2026-01-01T00:00:00Z".parse().expect("RFC 3339");
+        let found = unwise(&landscape, "v1.140.2", &[], &gates, &[], Profile::Documents, now);
+        let found: Vec<&String> = found.iter().filter(|note| note.starts_with("W4")).collect();
+        assert_eq!(
+            found,
+            [
+                "W4 FeatureGateGone: gardenlet of Seed a sets Foo=false, with which 1.140.2 does not start: unrecognized \
+                 feature gate: Foo",
+                "W4 FeatureGateGone: gardenlet of Seed a sets NewWorkerPoolHash=false, with which 1.141.0 does not start: \
+                 cannot set feature gate NewWorkerPoolHash to false, feature is locked to true",
+            ]
+        );
     }
 }

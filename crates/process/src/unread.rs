@@ -3,6 +3,9 @@
 //!
 //! A connection of HTTP/1.1 cannot be reused after an unread body: the server would close it, and the client's next request
 //! on it would fail. So the rest of such a body is read before the answer is sent, or the answer has `Connection: close`.
+//!
+//! A stream of HTTP/2 with an unread body is reset after the answer, and some clients (curl 7.88) then drop the answer. So the
+//! rest is read as well; only the stream of a body that is too long or too slow is reset.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -38,6 +41,8 @@ pub struct Unread {
     state: Arc<Mutex<State>>,
     /// True if the client waits for `100 Continue`.
     is_expectant: bool,
+    /// True if an unread body ends the connection: before HTTP/2, where it ends its stream alone.
+    ends_connection: bool,
 }
 
 struct Watched {
@@ -48,18 +53,19 @@ struct Watched {
 }
 
 impl Unread {
-    /// Returns a body for the handler and its rest. The rest is None for requests without a body and those of HTTP/2, where
-    /// only the stream ends.
+    /// Returns a body for the handler and its rest; the rest is None for requests without a body.
     pub fn of(version: Version, headers: &HeaderMap, body: Body) -> (Body, Option<Self>) {
-        if version > Version::HTTP_11 || body.is_end_stream() {
+        if body.is_end_stream() {
             return (body, None);
         }
+        let (is_expectant, ends_connection) = (headers.contains_key(EXPECT), version <= Version::HTTP_11);
         let state = Arc::new(Mutex::new(State::Taken));
         let watched = Watched { body: Some(body), was_polled: false, state: state.clone() };
-        (watched.boxed_unsync(), Some(Self { state, is_expectant: headers.contains_key(EXPECT) }))
+        (watched.boxed_unsync(), Some(Self { state, is_expectant, ends_connection }))
     }
 
-    /// Reads the rest of the body; if it does not arrive before `patience` ends, the answer ends the connection.
+    /// Reads the rest of the body. If it does not arrive before `patience` ends, the answer ends the connection, or the stream of
+    /// HTTP/2.
     pub async fn settle<B>(self, response: &mut Response<B>, patience: impl Future<Output = ()>) {
         let state = std::mem::take(&mut *self.state.lock());
         let is_read = match state {
@@ -72,7 +78,7 @@ impl Unread {
                 matches!(select(drained, patience).await, Either::Left((true, _)))
             }
         };
-        if !is_read {
+        if !is_read && self.ends_connection {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
     }
@@ -172,7 +178,36 @@ mod tests {
         unread.settle(&mut response, futures::future::pending()).now_or_never().expect("no waiting");
         assert_eq!(response.headers()[CONNECTION], "close");
         drop(kept);
-        assert!(Unread::of(Version::HTTP_2, &HeaderMap::new(), body(1, true)).1.is_none());
         assert!(Unread::of(Version::HTTP_11, &HeaderMap::new(), crate::transport::full("")).1.is_none());
+    }
+
+    #[test]
+    fn a_body_of_http_2_is_read_before_the_answer() {
+        let left = Arc::new(Mutex::new(3));
+        let frames = left.clone();
+        let frame = move || {
+            *frames.lock() -= 1;
+            Ok(Frame::data(Bytes::from(vec![0; 1 << 20])))
+        };
+        let stream = futures::stream::repeat_with(frame).take(3);
+        let body = http_body_util::StreamBody::new(stream).boxed_unsync();
+        let (body, unread) = Unread::of(Version::HTTP_2, &HeaderMap::new(), body);
+        drop(body);
+        let mut response = Response::new(());
+        let unread = unread.expect("a body");
+        unread.settle(&mut response, futures::future::pending()).now_or_never().expect("no waiting");
+        assert_eq!(*left.lock(), 0);
+        assert!(!response.headers().contains_key(CONNECTION));
+    }
+
+    /// `Connection` is no header of HTTP/2.
+    #[test]
+    fn an_endless_body_of_http_2_ends_its_stream_alone() {
+        let (body, unread) = Unread::of(Version::HTTP_2, &HeaderMap::new(), body(1, false));
+        drop(body);
+        let mut response = Response::new(());
+        let unread = unread.expect("a body");
+        unread.settle(&mut response, futures::future::ready(())).now_or_never().expect("no waiting");
+        assert!(!response.headers().contains_key(CONNECTION));
     }
 }

@@ -223,6 +223,36 @@ fn an_upgrade_is_not_over_while_a_component_crash_loops() {
     assert!(!text.contains("nothing has changed"), "{text}");
 }
 
+/// Gardenlets and Seeds are served by gardener-apiserver alone.
+#[test]
+fn an_upgrade_without_a_gardener_apiserver_tells_why() {
+    let sandbox = sandbox("upgrade-silent");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--operator=false"]);
+    let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
+    let apiserver = || {
+        let status: Value =
+            serde_json::from_str(&sandbox.terrarium(&["upgrade", "status", "-o", "json"])).expect("JSON");
+        let rows = status["components"].as_array().expect("rows");
+        rows.iter().find(|row| row["component"] == "gardener-apiserver").expect("a row").clone()
+    };
+    let refused = |why: &str| {
+        let (code, text) = sandbox.terrarium_refused(&["upgrade", "apply", "--to", "1.121", "--wait", "1s"]);
+        assert_eq!(code, 3, "{text}");
+        let rest = "; without gardener-apiserver, Gardenlets and Seeds cannot be read";
+        in_order(&text, &["not every component is at v1.121.0: ", why, rest]);
+    };
+    runtime(&["scale", "deployment/gardener-apiserver", "--replicas=0"]);
+    while apiserver()["runs"] != Value::from(Vec::<String>::new()) {}
+    refused("no process of gardener-apiserver v1.120.0 (runtime) runs");
+
+    runtime(&["set", "image", "deployment/gardener-apiserver", "*=gardener/apiserver:v1.118.0"]);
+    runtime(&["scale", "deployment/gardener-apiserver", "--replicas=1"]);
+    while apiserver()["rule"].is_null() {}
+    assert_eq!(apiserver()["rule"], "T1");
+    refused("gardener-apiserver v1.118.0 (runtime) does not start: failed verifying Gardener version: ");
+    in_order(&sandbox.terrarium(&["skew", "check"]), &["not among them: gardener-apiserver v1.118.0 (runtime)", "T1"]);
+}
+
 #[test]
 fn a_wrong_order_ends_with_the_rule_that_forbids_it() {
     let sandbox = sandbox("upgrade-check");

@@ -21,6 +21,7 @@ use chrono::{DateTime, Utc};
 use clock::Random;
 use domain::admission::Refusal;
 use domain::admission::namespaced_cloud_profile::check_namespaced;
+use domain::admission::project::reserve_resources;
 use domain::admission::shoot::{default_architectures, default_image, default_kubernetes_version};
 use domain::cloud_profile;
 use domain::profile::Profile;
@@ -167,9 +168,16 @@ impl World {
         self.remarks.violations.iter().any(|violation| violation.kind == Kind::LeftOut)
     }
 
-    /// Fills in incomplete versions and images of Shoots, by what their profiles offer.
+    /// Fills in what admission does: reservations of kubelets, and by what their profiles offer CPU architectures and incomplete
+    /// versions and images.
     pub fn complete(&mut self, now: DateTime<Utc>) {
         let offers = self.offers();
+        for shoot in &mut self.shoots {
+            reserve_resources(shoot);
+            if let Some(offer) = offers.get(&ProfileKey::of(shoot)) {
+                default_architectures(shoot, offer, self.release);
+            }
+        }
         let mut filled: BTreeMap<(String, String), (String, usize)> = BTreeMap::new();
         for incomplete in std::mem::take(&mut self.remarks.incomplete) {
             let (shoot, release) = (&mut self.shoots[incomplete.index], self.release);

@@ -4,6 +4,7 @@
 use domain::release::DOCUMENTED;
 
 use super::*;
+use crate::forecast::Forecast;
 use crate::manifests::Text;
 
 const PROFILE: &str = "\
@@ -312,4 +313,64 @@ fn the_shoots_tell_their_release_before_anything_is_judged() {
     let text = format!("{PROFILE}---\n{SHOOT}status: {{gardener: {{id: a, name: b, version: v1.136.2}}}}\n");
     let given = Given::of_texts(vec![Text::new("f.yaml", &text)], &mut |_| {}).expect("YAML");
     assert_eq!(given.shoots().map(|shoot| shoot.status.gardener.version.as_str()).collect::<Vec<_>>(), ["v1.136.2"]);
+}
+
+/// Since 1.149 admission takes the architecture of a pool from its machine type; the API's own default was amd64.
+#[test]
+fn pools_have_the_architecture_that_admission_fills_in() {
+    let arm = with(PROFILE, "memory: 1Gi}]", "memory: 1Gi, architecture: arm64}]");
+    let arm = with(&arm, "    - {version: 2.0.0}", "    - {version: 2.0.0, architectures: [arm64]}");
+    let explicit = with(SHOOT, "{type: small,", "{type: small, architecture: arm64,");
+    for (profile, shoot, release, expected) in [
+        (PROFILE, SHOOT, 148, "amd64"),
+        (PROFILE, SHOOT, 149, "amd64"),
+        (&arm, SHOOT, 148, "amd64"),
+        (&arm, SHOOT, 149, "arm64"),
+        (&arm, &explicit, 148, "arm64"),
+        (&arm, &explicit, 149, "arm64"),
+    ] {
+        let world = world_at(&format!("{profile}---\n{shoot}"), Release(release));
+        let machine = &world.shoots[0].spec.provider.workers[0].machine;
+        assert_eq!(machine.architecture.as_deref(), Some(expected), "{release}");
+    }
+}
+
+/// Without them `rollout` would replace nodes for a reservation that the stored Shoot has as well.
+#[test]
+fn kubelets_have_the_reservations_that_admission_fills_in() {
+    let own = with(SHOOT, "{version: 1.31.2}", "{version: 1.31.2, kubelet: {kubeReserved: {cpu: 100m}}}");
+    for (shoot, cpu) in [(SHOOT, "80m"), (&own, "100m")] {
+        let world = world(&format!("{PROFILE}---\n{shoot}"));
+        let kubelet = world.shoots[0].spec.kubernetes.kubelet.as_ref().expect("it has defaults");
+        let reserved = kubelet.kube_reserved.as_ref().expect("it is filled in");
+        let shown = [&reserved.cpu, &reserved.memory, &reserved.pid].map(|part| part.as_ref().map(ToString::to_string));
+        assert_eq!(shown, [cpu, "1Gi", "20k"].map(|part| Some(part.to_owned())));
+    }
+}
+
+/// The image's date passes; without an architecture of the pool no image fits, and maintenance fails.
+#[test]
+fn maintenance_of_a_pool_without_an_architecture_succeeds() {
+    let expiring = with(
+        PROFILE,
+        "{version: 1.5.0, classification: deprecated}",
+        "{version: 1.5.0, classification: deprecated, expirationDate: \"2025-07-01T00:00:00Z\"}",
+    );
+    let old = with(SHOOT, "{name: os, version: 2.0.0}", "{name: os, version: 1.5.0}");
+    let old = with(
+        &old,
+        "  maintenance:\n",
+        "  maintenance:\n    autoUpdate: {kubernetesVersion: false, machineImageVersion: false}\n",
+    );
+    for release in [120, 148, 149] {
+        let world = world_at(&format!("{expiring}---\n{old}"), Release(release));
+        let at = |text: &str| text.parse().expect("RFC 3339");
+        let forecast = Forecast::of(&world, at("2025-06-15T00:00:00Z"), at("2025-07-15T00:00:00Z"), &Random::new(1));
+        let changes: Vec<_> = forecast
+            .rows
+            .iter()
+            .map(|row| (row.change.to.as_deref(), row.change.is_forced, row.change.failure.as_deref()))
+            .collect();
+        assert_eq!(changes, [(Some("2.0.0"), true, None)], "{release}");
+    }
 }

@@ -73,6 +73,7 @@ impl Upgrade {
     async fn run(&self, context: &Context, to: &str) -> Result<(), Failure> {
         let planned = self.plan(context, to).await?;
         let view = View::open(context.clone(), self.profile).await?;
+        view.garden_is_read(&planned.target, WAIT).await?;
         let (moves, _) = view.moves(&planned.plan)?;
         self.set(|progress| progress.steps = moves.iter().map(ToString::to_string).collect());
         for next in &moves {

@@ -86,6 +86,11 @@ pub(crate) fn apply(
     let mut moves = Vec::new();
     let done = block_on(async {
         let view = View::open(client.context(), profile).await?;
+        tokio::select! {
+            biased;
+            _ = end_signal() => return Err(Failure::Interrupted(again("interrupted", to))),
+            read = view.garden_is_read(to, manners.wait) => read?,
+        }
         let kept;
         (moves, kept) = view.moves(plan)?;
         for text in &kept {

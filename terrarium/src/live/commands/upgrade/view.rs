@@ -54,7 +54,8 @@ pub(in crate::live) struct View {
 }
 
 impl View {
-    /// Reads everything once, and keeps it up to date.
+    /// Reads everything that the host serves once, and keeps it up to date. Gardenlets and Seeds are read as soon as a
+    /// gardener-apiserver answers: [`View::garden_is_read`].
     ///
     /// # Errors
     /// The host of the landscape does not answer.
@@ -83,8 +84,6 @@ impl View {
             view.pods.synced().await;
             view.leases.synced().await;
             view.gardens.synced().await;
-            view.gardenlets.synced().await;
-            view.seeds.synced().await;
         };
         let is_there = tokio::select! {
             biased;
@@ -92,6 +91,32 @@ impl View {
             () = view.gone() => false,
         };
         if is_there { Ok(view) } else { Err(Failure::Failed(GONE.to_owned())) }
+    }
+
+    /// Waits until a gardener-apiserver has served Gardenlets and Seeds, which the moves to a version depend on.
+    ///
+    /// # Errors
+    /// None answers within `limit`, with the reason; the host of the landscape does not answer.
+    pub(in crate::live) async fn garden_is_read(&self, to: &GardenerVersion, limit: TimeDelta) -> Result<(), Failure> {
+        let synced = async {
+            self.gardenlets.synced().await;
+            self.seeds.synced().await;
+        };
+        tokio::select! {
+            biased;
+            () = synced => return Ok(()),
+            () = pass(limit) => {}
+            () = self.gone() => return Err(Failure::Failed(GONE.to_owned())),
+        }
+        let name = Component::Apiserver.name();
+        let rows = self.rows();
+        let why = rows.iter().find(|row| row.component == name).map_or_else(
+            || format!("there is no Deployment {name}"),
+            |row| row.silence().unwrap_or_else(|| format!("{name} does not answer")),
+        );
+        Err(Failure::Refused(format!(
+            "not every component is at v{to}: {why}; without {name}, Gardenlets and Seeds cannot be read"
+        )))
     }
 
     fn has_operator(&self) -> bool {
