@@ -553,6 +553,10 @@ pub(super) fn repair(root: &Path, discard: bool) -> Result<Option<Damage>, OpenE
             Remedy::Heal => write(&directory, &survey, &mended)?,
             Remedy::Forget(to) => {
                 keep(&directory, &survey)?;
+                if !survey.base_is_lost {
+                    // Later records may stand in files that are removed.
+                    write(&directory, &survey, &mended)?;
+                }
                 directory.replace(BASE, to.to_string().as_bytes()).map_err(failed(root))?;
                 for revision in revisions(root, CHECKPOINT).map_err(failed(root))? {
                     if revision < to {

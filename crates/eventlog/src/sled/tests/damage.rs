@@ -325,10 +325,14 @@ fn records_in_the_wrong_journal_are_put_in_place() {
         let scanned = journal::scan(&crashed.join(path(*name)), |_, bytes| records.push(bytes.to_vec()));
         ceiling = ceiling.max(scanned.expect("readable").ceiling);
     }
-    for (number, name) in (1..).zip(&journals) {
-        let records = std::mem::take(&mut records);
-        journal::replace(&gathered, *name, false, number..=number, ceiling, &records).expect("written");
+    let mut number = 50;
+    journal::replace(&gathered, journals[0], false, 1..=number, ceiling, &records).expect("written");
+    for name in &journals[1..] {
+        number += 1;
+        journal::replace(&gathered, *name, false, number..=number, ceiling, &[]).expect("written");
     }
+    let flipped = Scratch::new();
+    copy(&gathered, &flipped);
     let (first, last) = (journals[0], journals[journals.len() - 1]);
     let exchanged = Scratch::new();
     copy(&crashed, &exchanged);
@@ -341,6 +345,16 @@ fn records_in_the_wrong_journal_are_put_in_place() {
         assert_healed(directory, &before, what);
         assert_healed(&without, &before, &format!("{what}, without the store"));
     }
+
+    // What is given up is history before a checkpoint, although what came later stands in the same file.
+    remove(&flipped.join(STORE));
+    flip(&flipped.join(path(first)), 5000);
+    let done = SledLog::repair(&*flipped, true).expect("repaired").expect("damage");
+    assert!(matches!(done.remedy, Remedy::Forget(_)), "{done:?}");
+    assert_in_place(&flipped, "a bit flipped");
+    let log = open(&flipped);
+    assert_eq!(shown(&log).2, before.2);
+    close(log);
     let neighbours = journals.windows(2).flat_map(|pair| [(pair[0], pair[1]), (pair[1], pair[0])]);
     for (from, to) in neighbours.chain([(first, last), (last, first)]) {
         let copied = Scratch::new();
