@@ -318,7 +318,7 @@ impl Survey {
                     link = revision;
                     continue;
                 }
-                // A record of another log, say: it does not fit, and whoever gives it up must know.
+                // A record of another log, say: it does not fit, and to give it up is a loss.
                 if let Some((revision, (before, _))) = rest.next_if(|(_, (before, _))| *before < link) {
                     holes.push((before, revision));
                     continue;

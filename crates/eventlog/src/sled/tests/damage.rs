@@ -346,7 +346,7 @@ fn records_in_the_wrong_journal_are_put_in_place() {
         assert_healed(&without, &before, &format!("{what}, without the store"));
     }
 
-    // What is given up is history before a checkpoint, although what came later stands in the same file.
+    // Only history before a checkpoint is given up, although later records stand in the same file.
     remove(&flipped.join(STORE));
     flip(&flipped.join(path(first)), 5000);
     let done = SledLog::repair(&*flipped, true).expect("repaired").expect("damage");
