@@ -2,7 +2,7 @@
 //! The journal: every commit group as one frame at the end of a plain file, synced before it is acknowledged.
 //!
 //! ```text
-//! journal-REVISION   first revision that may be in it: a new file with every checkpoint
+//! journal-REVISION   its records are below the revision in the name of the next file: a new file with every checkpoint
 //! frame              number of the frame (8 bytes), which rises by one · ceiling · records, each behind its length
 //! ```
 //!

@@ -122,6 +122,9 @@ struct Mended {
 /// Revisions behind the first of which, up to the second, something is missing for good.
 type Holes = Vec<(Revision, Revision)>;
 
+/// Records by revision, each with the one that it follows on.
+type Found = BTreeMap<Revision, (Revision, Vec<u8>)>;
+
 fn failed(root: &Path) -> impl Fn(io::Error) -> OpenError + '_ {
     move |error| OpenError::io(root, &error)
 }
@@ -211,7 +214,7 @@ impl Survey {
         let mut link = (skipped == 0 && !self.base_is_lost).then_some(self.base.link);
         let mut number = None;
         let count = names.len();
-        for (index, name) in names.into_iter().enumerate().skip(skipped) {
+        for (index, name) in names.iter().copied().enumerate().skip(skipped) {
             let path = root.join(name_of(PREFIX, name));
             let mut links = Vec::new();
             let scan = match journal::scan(&path, |link, _| links.push(link)) {
@@ -240,6 +243,11 @@ impl Survey {
                 }
                 link = Some(found.revision);
             }
+            let next = names.get(index + 1);
+            if let Some(found) = links.iter().find(|found| next.is_some_and(|next| found.revision >= *next)) {
+                // A start that needs it may begin to read behind this file.
+                why = why.or_else(|| Some(format!("revision {} in it belongs in a later file", found.revision)));
+            }
             if is_last && link.is_some_and(|link| link < self.known) && !self.base_is_lost {
                 let (end, known) = (link.unwrap_or_default(), self.known);
                 why = why.or_else(|| Some(format!("it ends at revision {end}, and the log went on to {known}")));
@@ -260,7 +268,7 @@ impl Survey {
             && skipped == 0
             && !self.base_is_lost
             && first.name > begins
-            && first.links.first().is_some_and(|first| first.link != self.base.link)
+            && first.links.first().is_none_or(|first| first.link != self.base.link)
         {
             // Files before it are missing: one stands for them.
             self.files.insert(0, File { name: begins, scan: Scan::default(), links: Vec::new(), is_bad: true });
@@ -274,40 +282,45 @@ impl Survey {
     }
 
     /// Fills what the files lack from the store: the files as they are to be, and the revisions between which something is
-    /// missing for good.
+    /// missing for good. No file gets a record that the name of a later one claims.
     fn mend(&self, root: &Path, store: Option<&Store>) -> Result<(Vec<Mended>, Holes), OpenError> {
         let (mut mended, mut holes) = (Vec::new(), Vec::new());
         let mut link = self.start;
         let mut number: Option<u64> = None;
+        // Records that are not placed yet: those of damaged files, wherever they stand, and of the store.
+        let mut found = Found::new();
+        for file in self.files.iter().filter(|file| file.is_bad) {
+            self.collect(root, file, &mut found)?;
+        }
         for (index, file) in self.files.iter().enumerate() {
             let later = &self.files[index + 1..];
             let next = later.iter().find_map(|later| later.scan.first);
             let does_not_follow = |number: u64| file.scan.first.is_none_or(|first| first != number + 1);
-            if !file.is_bad && !number.is_some_and(does_not_follow) {
+            let behind = later.first().map_or_else(Found::new, |later| found.split_off(&later.name));
+            let mut own = std::mem::replace(&mut found, behind);
+            if !file.is_bad && own.is_empty() && !number.is_some_and(does_not_follow) {
                 link = file.links.last().map_or(link, |last| last.revision);
                 number = file.scan.first.map(|_| file.scan.last).or(number);
                 continue;
             }
-            let path = root.join(name_of(PREFIX, file.name));
-            let mut own = BTreeMap::new();
-            let read = journal::scan(&path, |found, bytes| {
-                if found.revision > self.base.revision {
-                    own.insert(found.revision, (found.link, bytes.to_vec()));
-                }
-            });
-            match read {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(OpenError::io(&path, &error)),
-                _ => {}
+            if !file.is_bad {
+                self.collect(root, file, &mut own)?;
             }
             // What later files go on from; the end of the log if they hold nothing.
-            let behind = later.iter().find_map(|later| later.links.first()).map(|first| first.link);
-            let end = behind.unwrap_or(self.known).max(own.keys().next_back().copied().unwrap_or_default());
+            let whole = later.iter().filter(|later| !later.is_bad).find_map(|later| later.links.first());
+            let behind = whole.map(|first| first.link).into_iter().chain(found.values().next().map(|(link, _)| *link));
+            let end = behind.min().unwrap_or(self.known).max(own.keys().next_back().copied().unwrap_or_default());
             let mut records = Vec::new();
             let mut rest = own.into_iter().peekable();
             loop {
                 if let Some((revision, (_, bytes))) = rest.next_if(|(_, (before, _))| *before == link) {
+                    records.push((Link { revision, link }, bytes));
                     link = revision;
-                    records.push(bytes);
+                    continue;
+                }
+                // A record of another log, say: it does not fit, and to give it up is a loss.
+                if let Some((revision, (before, _))) = rest.next_if(|(_, (before, _))| *before < link) {
+                    holes.push((before, revision));
                     continue;
                 }
                 let to = rest.peek().map_or(end, |(_, (before, _))| *before);
@@ -323,6 +336,13 @@ impl Survey {
                     }
                 }
             }
+            if let Some(next) = later.first() {
+                let at = records.partition_point(|(at, _)| at.revision < next.name);
+                let behind = records.split_off(at);
+                link = behind.first().map_or(link, |(first, _)| first.link);
+                found.extend(behind.into_iter().map(|(at, bytes)| (at.revision, (at.link, bytes))));
+            }
+            let records: Vec<_> = records.into_iter().map(|(_, bytes)| bytes).collect();
             let first = number.map(|number| number + 1).or(file.scan.first);
             let first = first.or_else(|| Some(next?.saturating_sub(1))).unwrap_or(1).max(1);
             let last = match next {
@@ -339,6 +359,20 @@ impl Survey {
             mended.push(Mended { name: file.name, numbers: first..=last, ceiling, records });
         }
         Ok((mended, holes))
+    }
+
+    /// Reads the records of a file.
+    fn collect(&self, root: &Path, file: &File, into: &mut Found) -> Result<(), OpenError> {
+        let path = root.join(name_of(PREFIX, file.name));
+        let read = journal::scan(&path, |found, bytes| {
+            if found.revision > self.base.revision {
+                into.insert(found.revision, (found.link, bytes.to_vec()));
+            }
+        });
+        match read {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(OpenError::io(&path, &error)),
+            _ => Ok(()),
+        }
     }
 
     /// Returns an error that names the losses of a remedy, if it has any.
@@ -393,8 +427,8 @@ fn last_of(store: &Store) -> Revision {
     last.ok().and_then(Result::ok).unwrap_or_default()
 }
 
-/// Takes records from the store that follow one another; whether they reach `to`.
-fn fill(store: Option<&Store>, link: &mut Revision, to: Revision, records: &mut Vec<Vec<u8>>) -> bool {
+/// Takes records from the store that follow one another. True if they reach `to`.
+fn fill(store: Option<&Store>, link: &mut Revision, to: Revision, records: &mut Vec<(Link, Vec<u8>)>) -> bool {
     let Some(store) = store else { return *link >= to };
     // sled panics on some of what it cannot read.
     let filled = catch_unwind(AssertUnwindSafe(|| {
@@ -402,10 +436,12 @@ fn fill(store: Option<&Store>, link: &mut Revision, to: Revision, records: &mut 
         for next in store.range(*link, to) {
             let Ok((revision, bytes)) = next else { break };
             match Record::decode(&bytes) {
-                Ok(record) if record.link == at && record.revision == revision => at = revision,
+                Ok(record) if record.link == at && record.revision == revision => {
+                    found.push((Link { revision, link: at }, bytes.to_vec()));
+                    at = revision;
+                }
                 _ => break,
             }
-            found.push(bytes.to_vec());
         }
         (at, found)
     }));
@@ -517,6 +553,10 @@ pub(super) fn repair(root: &Path, discard: bool) -> Result<Option<Damage>, OpenE
             Remedy::Heal => write(&directory, &survey, &mended)?,
             Remedy::Forget(to) => {
                 keep(&directory, &survey)?;
+                if !survey.base_is_lost {
+                    // Later records may stand in files that are removed.
+                    write(&directory, &survey, &mended)?;
+                }
                 directory.replace(BASE, to.to_string().as_bytes()).map_err(failed(root))?;
                 for revision in revisions(root, CHECKPOINT).map_err(failed(root))? {
                     if revision < to {
