@@ -51,7 +51,7 @@ const FIELDS: &[(&str, &[Row])] = &[
             ("spec/kubernetes/kubeAPIServer/encryptionConfig/provider", r#"{"type": "aescbc"}"#, since(136)),
             ("spec/kubernetes/kubeAPIServer/tlsMinVersion", "\"VersionTLS13\"", since(149)),
             ("spec/kubernetes/kubelet/singleProcessOOMKill", "true", since(143)),
-            ("spec/kubernetes/verticalPodAutoscaler/featureGates", r#"{"InPlaceOrRecreate": true}"#, since(124)),
+            ("spec/kubernetes/verticalPodAutoscaler/featureGates", "{}", since(124)),
             ("spec/kubernetes/verticalPodAutoscaler/maxAllowed", r#"{"cpu": "8", "memory": "32Gi"}"#, since(125)),
             ("spec/kubernetes/verticalPodAutoscaler/recommenderUpdateWorkerCount", "11", since(135)),
             (
@@ -90,7 +90,7 @@ const FIELDS: &[(&str, &[Row])] = &[
             ("spec/settings/loadBalancerServices/class", "\"internal\"", since(132)),
             ("spec/settings/loadBalancerServices/zonalIngress", r#"{"enabled": false}"#, since(131)),
             ("spec/settings/persistentVolumeClaimAutoscaler", r#"{"enabled": true}"#, since(145)),
-            ("spec/settings/verticalPodAutoscaler/featureGates", r#"{"InPlaceOrRecreate": true}"#, since(124)),
+            ("spec/settings/verticalPodAutoscaler/featureGates", "{}", since(124)),
             ("spec/settings/verticalPodAutoscaler/maxAllowed", r#"{"cpu": "8"}"#, since(125)),
             ("spec/settings/zoneSelection", r#"{"mode": "Prefer"}"#, since(139)),
         ],
