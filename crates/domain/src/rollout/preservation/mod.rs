@@ -161,7 +161,7 @@ impl Preservation {
 
     /// True if the annotation of the Node counts, false for that of the Machine.
     fn counts_node(&self) -> bool {
-        !self.lacks_node && !(self.node.as_deref().unwrap_or_default().is_empty() && self.applied.is_empty())
+        !self.lacks_node && (!self.node.as_deref().unwrap_or_default().is_empty() || !self.applied.is_empty())
     }
 
     /// The value that counts; empty for none.
