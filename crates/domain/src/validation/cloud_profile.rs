@@ -183,7 +183,7 @@ fn kubernetes(errors: &mut Errors, settings: &KubernetesSettings, rules: Rules, 
     if versions.is_empty() {
         errors.push(FieldError::required(&list, "must provide at least one Kubernetes version"));
     }
-    match highest(versions) {
+    match highest(versions, rules.gates.release) {
         None => {
             let text = "failed to determine the latest kubernetes version from the cloud profile";
             errors.push(FieldError::invalid(&list, "", text));

@@ -137,13 +137,11 @@ pub(super) fn clash<V: Expirable>(errors: &mut Errors, versions: &[V], index: us
     if !is_compared || !is_supported(version, at) {
         return;
     }
-    let Ok(own) = Version::parse(version.version()) else { return };
+    let parse = |version: &V| Version::parse_in(version.version(), at.release).ok();
+    let Some(own) = parse(version) else { return };
     let compared: Vec<&V> = versions.iter().filter(|other| is_compared_with(*other, at)).collect();
     // One version that does not parse silences the rule.
-    let Some(parsed) = compared.iter().map(|other| Version::parse(other.version()).ok()).collect::<Option<Vec<_>>>()
-    else {
-        return;
-    };
+    let Some(parsed) = compared.iter().map(|other| parse(other)).collect::<Option<Vec<_>>>() else { return };
     let is_of_minor = |other: &Version| *other != own && (other.major, other.minor) == (own.major, own.minor);
     let mut others = compared.iter().zip(&parsed).filter(|(_, parsed)| is_of_minor(parsed)).map(|(other, _)| *other);
     let supported = classification::SUPPORTED;

@@ -4,7 +4,7 @@
 use api::core::{ExpirableVersion, MachineImageVersion};
 
 use super::{Expirable, Moment, State, Version};
-use crate::release::Releases;
+use crate::release::{Release, Releases};
 
 /// Only supported versions are defaults of Kubernetes versions.
 const ONLY_SUPPORTED_DEFAULTS: Releases = Releases::since(121);
@@ -12,11 +12,11 @@ const ONLY_SUPPORTED_DEFAULTS: Releases = Releases::since(121);
 /// The state decides what counts as deprecated; before, a version without a classification counted as deprecated, too.
 const UNCLASSIFIED_IS_NOT_DEPRECATED: Releases = Releases::since(121);
 
-/// The highest version of a list, whatever its state; `None` for an empty list or if one does not parse.
-pub fn highest<V: Expirable>(versions: &[V]) -> Option<&V> {
+/// The highest version of a list, whatever its state; `None` for an empty list or if one does not parse in a release.
+pub fn highest<V: Expirable>(versions: &[V], release: Release) -> Option<&V> {
     let mut highest: Option<(Version, &V)> = None;
     for entry in versions {
-        let version = Version::parse(entry.version()).ok()?;
+        let version = Version::parse_in(entry.version(), release).ok()?;
         if highest.as_ref().is_none_or(|(known, _)| version > *known) {
             highest = Some((version, entry));
         }

@@ -239,7 +239,10 @@ fn fold(
     })?;
     let marks = Marks::of(directory, recovery)?;
     fold.ceiling = ceiling.max(fold.head).max(marks.reached.map_or(Revision(0), |reach| reach.ceiling));
-    (recovery.torn, recovery.ends) = (end.torn, if end.torn > 0 { fold.link } else { Revision(0) });
+    if end.torn > 0 {
+        (recovery.torn, recovery.ends) = (end.torn, fold.link);
+        recovery.end_is_unknown = marks.reached.is_none();
+    }
     if end.is_empty() && holds_more(directory.root()) {
         return Err(OpenError::corrupt(directory.root(), "its journals are missing"));
     }

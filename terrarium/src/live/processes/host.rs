@@ -332,13 +332,16 @@ impl Log {
 /// What opening a log found that was not as a clean stop leaves it.
 pub(in crate::live) fn recovered(recovery: &Recovery) -> Vec<String> {
     let mut notes = Vec::new();
-    let Recovery { ends, torn, put_back, from_store, .. } = recovery;
+    let Recovery { ends, torn, end_is_unknown, put_back, from_store, .. } = recovery;
     if *torn > 0 {
-        // More is not known: what cannot be read may be a write that the end of the process cut short, or one that was
-        // acknowledged, and damaged since.
+        let meaning = if *end_is_unknown {
+            "the file `REACHED`, which names the end of what was acknowledged, is missing or damaged, so acknowledged entries may be \
+             lost"
+        } else {
+            "nothing in them was acknowledged"
+        };
         notes.push(format!(
-            "the journal can be read up to revision {ends}; the {torn} bytes behind it cannot, and were cut off: nothing \
-             in them was acknowledged, unless the disk damaged what it had synced"
+            "the journal can be read up to revision {ends}; the {torn} bytes behind it cannot, and were cut off: {meaning}"
         ));
     }
     if *from_store > 0 {
