@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use eventlog::log::{BoxFuture, ReadError, Snapshot, Subscription};
 use eventlog::{Append, AppendError, Appended, Entry, EventLog, MemoryLog, Revision};
-use tokio::sync::watch;
+use process::watch;
 
 /// State of everything that is in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,8 @@ impl EventLog for GatedLog {
     fn durable(&self, _: Revision) -> BoxFuture<Result<(), AppendError>> {
         let mut gate = self.gate.clone();
         Box::pin(async move {
-            match *gate.wait_for(|gate| *gate != Gate::Shut).await.expect("its sender") {
+            gate.wait_for(|gate| *gate != Gate::Shut).await.expect("its sender");
+            match *gate.borrow() {
                 Gate::Broken(reason) => Err(AppendError::Storage(reason.to_owned())),
                 Gate::Open | Gate::Shut => Ok(()),
             }

@@ -46,7 +46,7 @@ fn the_demo_tells_the_requirements_story() {
     in_order(&again, &["runs already", "The demo has been played in this landscape"]);
 
     let processes = sandbox.processes();
-    assert!(processes.len() > 4, "host and components: {processes:?}");
+    assert!(!processes.is_empty(), "the host, and components that are processes");
     sandbox.terrarium(&["down", "--purge"]);
     assert!(!sandbox.directory().exists());
     let left: Vec<_> = processes.iter().filter(|pid| Path::new(&format!("/proc/{pid}/exe")).exists()).collect();

@@ -55,7 +55,13 @@ struct Durable {
     body: Body,
     log: Arc<dyn EventLog>,
     /// The next piece.
-    held: Option<(Frame<Bytes>, BoxFuture<Result<(), AppendError>>)>,
+    held: Option<Held>,
+}
+
+/// A piece that waits.
+struct Held {
+    frame: Frame<Bytes>,
+    durable: BoxFuture<Result<(), AppendError>>,
 }
 
 impl http_body::Body for Durable {
@@ -68,11 +74,11 @@ impl http_body::Body for Durable {
             let Some(frame) = ready!(Pin::new(&mut this.body).poll_frame(context)).transpose()? else {
                 return Poll::Ready(None);
             };
-            this.held = Some((frame, this.log.durable(this.log.head())));
+            this.held = Some(Held { frame, durable: this.log.durable(this.log.head()) });
         }
-        let Some((_, durable)) = &mut this.held else { return Poll::Pending };
-        let durable = ready!(durable.as_mut().poll(context));
-        let frame = this.held.take().map(|(frame, _)| frame);
+        let Some(held) = &mut this.held else { return Poll::Pending };
+        let durable = ready!(held.durable.as_mut().poll(context));
+        let frame = this.held.take().map(|held| held.frame);
         Poll::Ready(match durable {
             Ok(()) => frame.map(Ok),
             Err(error) => Some(Err(BodyError(error.to_string()))),
