@@ -231,6 +231,9 @@ impl Pass<'_> {
         let set = self.make_new();
         let metadata = &self.deployment.metadata;
         let cluster = cluster_of(self.deployment);
+        if !self.is_there().await? {
+            return Ok(Step::Scaled);
+        }
         let api = self.workload.api::<ReplicaSet>().within(cluster, &metadata.namespace);
         let created = match api.create(&set).await {
             Ok(created) => created,
@@ -267,6 +270,18 @@ impl Pass<'_> {
         self.take_revision();
         self.report("True", "NewReplicaSetCreated", &format!("Created new replica set \"{name}\""));
         Ok(Step::Scaled)
+    }
+
+    /// True if the Deployment exists on the server. The watch of ReplicaSets may be ahead of that of Deployments: the garbage
+    /// collector has deleted the sets of a Deployment that the local copy still has, and pods of a new set would start.
+    async fn is_there(&self) -> Result<bool, Error> {
+        let metadata = &self.deployment.metadata;
+        let api = self.workload.api::<Deployment>().within(cluster_of(self.deployment), &metadata.namespace);
+        match api.get(&metadata.name).await {
+            Ok(known) => Ok(known.metadata.uid == metadata.uid && known.metadata.deletion_timestamp.is_none()),
+            Err(error) if error.is_not_found() => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     fn make_new(&self) -> ReplicaSet {
