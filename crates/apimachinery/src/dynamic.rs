@@ -163,7 +163,7 @@ impl Object for DynamicObject {
     }
 }
 
-/// Takes out what Go leaves out of a tree: the zero of each field that is written only when it is something else.
+/// Removes the fields that Go omits (`omitempty`): those with their zero value.
 pub fn leave_out_zeros(tree: &mut Value, node: &Node) {
     match (node, tree) {
         (Node::Object(reference), Value::Object(fields)) => {

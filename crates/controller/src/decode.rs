@@ -147,7 +147,7 @@ struct Form {
 
 #[derive(Debug, Default)]
 struct CacheInner {
-    /// The forms in which each object was decoded.
+    /// Types as which each object has been decoded.
     objects: FxHashMap<Identity, Vec<Form>>,
     order: VecDeque<Identity>,
     hits: u64,

@@ -10,7 +10,7 @@
 //! unknown fields are skipped, since [`crate::decode`] has reported them; `null` leaves a field as it was made.
 //!
 //! **Tour.** This file has the traits; `leaf` scalars; `container` options, lists and maps; [`read`] and [`read_tree`]
-//! fill, [`merge`] changes; [`write()`] and [`to_tree`] are the ways out; `with_serde` is for who has a serializer of his own.
+//! fill, [`merge`] changes; [`write()`] and [`to_tree`] are the ways out; `with_serde` serves types with a serializer of their own.
 
 mod container;
 mod leaf;

@@ -22,10 +22,10 @@
 //! reserved with one write; a crash skips the rest.
 //!
 //! **Invariants.** An entry is durable when its frame of the journal is synced; what is not durable is bounded, and ends
-//! with the process: who lets something out of the process waits for [`EventLog::durable`] (docs/adr/0018). Only the
-//! writer's thread writes the journal. The store never has what the journal does not have. No value in sled is above 4
-//! KiB. Two threads of its own (writer and keeper) and sled's: this log is for landscapes, never for a simulation, whose
-//! time would run past them.
+//! with the process, so data leaves the process only after [`EventLog::durable`] (docs/adr/0018). Only the writer's
+//! thread writes the journal. The store has no record that the journal lacks. No value in sled is above 4 KiB. Two threads
+//! of its own (writer and keeper) and sled's: this log is for landscapes, never for a simulation, whose time would run past
+//! them.
 //!
 //! **Tour.** [`SledLog`] the handle; `shared` the state at the head, and what is durable; `state` what expectations and
 //! guards are judged by; `writer` and `keeper` the threads; `journal`, `reached`, `store`, `checkpoint`, `record`,

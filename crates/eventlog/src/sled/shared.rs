@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the handles and the log's threads share: the state at the head, what of it is not durable yet, store and base.
+//! State shared by the handles and the log's threads: the head, the entries that are not durable yet, store and base.
 //!
-//! An append is judged, numbered and shown under one lock. The writer's thread makes durable what was shown, and says
-//! so. Who shows something outside the process waits for that ([`Shared::durable`]); who reads the store, too, since the
-//! store has only what is durable.
+//! An append is judged, numbered and shown under one lock. The writer's thread then makes it durable. Two kinds of callers
+//! wait for that ([`Shared::durable`]): those that let data out of the process, and those that read the store, which has
+//! durable records only.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,7 +35,7 @@ pub(super) struct Shared {
     published: Mutex<Published>,
     /// There is work for the writer.
     work: Condvar,
-    /// An attempt of the writer ended, or the log.
+    /// An attempt of the writer has ended, or its thread.
     attempted: Notify,
     trouble: Mutex<Option<Trouble>>,
     /// The trouble is another.
@@ -64,7 +64,7 @@ pub(super) struct Published {
     store: Option<Store>,
 }
 
-/// What the writer's thread is to do, and how it fares.
+/// Work for the writer's thread, and the outcome of its attempts.
 #[derive(Default)]
 pub(super) struct Work {
     /// Records that it has not taken.
@@ -72,24 +72,18 @@ pub(super) struct Work {
     pub(super) commands: Vec<Command>,
     /// A failed attempt is to be repeated.
     pub(super) retry: bool,
-    /// Entries and bytes of records that are not durable.
-    unsynced: (usize, usize),
-    /// Entries that may be, at most.
-    limit: usize,
-    /// Attempts that failed.
+    /// Bytes of records that are not durable.
+    unsynced_bytes: usize,
+    /// Maximum number of entries that are not durable.
+    limit: u64,
+    /// Number of attempts that failed.
     failures: u64,
-    /// True if the last one did.
+    /// True if the last attempt failed.
     has_failed: bool,
     /// True if no appends are accepted any more.
     pub(super) is_closing: bool,
     /// True if no thread works any more.
     has_ended: bool,
-}
-
-impl Work {
-    fn is_full(&self) -> bool {
-        self.has_failed || self.unsynced.0 >= self.limit || self.unsynced.1 >= UNSYNCED_BYTES
-    }
 }
 
 impl std::fmt::Debug for Published {
@@ -103,7 +97,7 @@ impl Shared {
     /// it.
     pub(super) fn new(directory: Directory, fold: Fold, base: Base, store: Store, unsynced: Option<usize>) -> Self {
         let is_read_only = unsynced.is_none();
-        let limit = unsynced.unwrap_or_default();
+        let limit = unsynced.map_or(0, |entries| entries as u64);
         let work = Work { limit, is_closing: is_read_only, has_ended: is_read_only, ..Work::default() };
         let published = Published {
             durable: fold.head,
@@ -136,6 +130,7 @@ impl Shared {
 
     /// Judges an append, and shows its entry. The error is the append itself: it has to wait until more is durable.
     pub(super) fn append(&self, append: Box<Append>) -> Result<Result<Appended, AppendError>, Box<Append>> {
+        // A closed log is closed, whatever is wrong with its directory.
         if self.published().work.is_closing {
             return Ok(Err(AppendError::Closed));
         }
@@ -147,7 +142,7 @@ impl Shared {
         if published.work.is_closing {
             return Ok(Err(AppendError::Closed));
         }
-        if published.work.is_full() {
+        if published.is_full() {
             return Err(append);
         }
         let (entry, record) = match published.fold.decide(*append) {
@@ -162,8 +157,7 @@ impl Shared {
             published.durable = revision;
         } else {
             let work = &mut published.work;
-            work.unsynced.0 += 1;
-            work.unsynced.1 += record.as_ref().map_or(0, |record| record.1.len());
+            work.unsynced_bytes += record.as_ref().map_or(0, |record| record.1.len());
             work.records.extend(record.map(|record| *record));
             self.work.notify_one();
         }
@@ -183,7 +177,7 @@ impl Shared {
     /// # Errors
     /// As of [`Shared::durable`].
     pub(super) async fn room(&self) -> Result<(), AppendError> {
-        self.wait(|published| !published.work.is_full()).await
+        self.wait(|published| !published.is_full()).await
     }
 
     async fn wait(&self, is_reached: impl Fn(&Published) -> bool) -> Result<(), AppendError> {
@@ -234,15 +228,17 @@ impl Shared {
         published
     }
 
-    /// Says how an attempt of the writer ended: entries and bytes that are durable now, up to a revision.
-    pub(super) fn attempted(&self, done: Option<(Revision, usize, usize)>) {
+    /// Notes the outcome of an attempt of the writer: the last revision and the bytes of records that are durable now; `None`
+    /// for a failure.
+    pub(super) fn attempted(&self, done: Option<(Revision, usize)>) {
         let mut published = self.published();
         let work = &mut published.work;
         work.has_failed = done.is_none();
         match done {
-            Some((durable, entries, bytes)) => {
-                work.unsynced = (work.unsynced.0.saturating_sub(entries), work.unsynced.1.saturating_sub(bytes));
-                published.durable = durable;
+            Some((durable, bytes)) => {
+                work.unsynced_bytes = work.unsynced_bytes.saturating_sub(bytes);
+                // A heartbeat may have come meanwhile that needed no write.
+                published.durable = published.durable.max(durable);
             }
             None => work.failures += 1,
         }
@@ -250,7 +246,7 @@ impl Shared {
         self.attempted.notify_waiters();
     }
 
-    /// Nobody works for the log any more: what waits in its queue finds it closed.
+    /// Marks the end of the writer's thread; commands that it has not taken find the log closed.
     pub(super) fn end(&self) {
         let mut published = self.published();
         published.work.is_closing = true;
@@ -261,7 +257,7 @@ impl Shared {
         self.attempted.notify_waiters();
     }
 
-    /// Waits until nobody works for the log any more.
+    /// Waits for the end of the writer's thread.
     pub(super) async fn ended(&self) {
         loop {
             let mut attempted = std::pin::pin!(self.attempted.notified());
@@ -373,7 +369,13 @@ impl Shared {
 }
 
 impl Published {
-    /// Hands an entry to those who follow.
+    /// True if an append has to wait until more is durable.
+    fn is_full(&self) -> bool {
+        let Work { has_failed, limit, unsynced_bytes, .. } = self.work;
+        has_failed || self.fold.head.0 - self.durable.0 >= limit || unsynced_bytes >= UNSYNCED_BYTES
+    }
+
+    /// Shows an entry to subscribers and readers.
     fn show(&mut self, entry: &Arc<Entry>) {
         self.recent.push(entry);
         if self.subscribers.any() {

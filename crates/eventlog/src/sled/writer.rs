@@ -31,7 +31,7 @@ const REMADE: u32 = 8;
 /// Revisions between two looks at how much history takes.
 const MEASURED: u64 = 128;
 
-/// Something for the writer to do beside what was appended.
+/// Command to the writer's thread.
 #[derive(Debug)]
 pub(super) enum Command {
     /// Looks whether the directory is still there, and whether there is room again.
@@ -42,7 +42,7 @@ pub(super) enum Command {
     Close,
 }
 
-/// What was shown and is not written, as one frame of the journal.
+/// Entries that were shown and are not written: the next frame of the journal.
 #[derive(Debug, Default)]
 struct Group {
     records: Vec<(Record, Vec<u8>)>,
@@ -67,17 +67,17 @@ pub(super) struct Writer {
     /// Up to where everything is written.
     written: Revision,
     reach: Reach,
-    /// What could not be written so far.
+    /// Entries that were taken and are not written.
     group: Group,
     /// The last checkpoint.
     checkpoint: Revision,
     /// When the journals were measured.
     measured: Revision,
-    /// How often the store was made anew.
+    /// Number of times that the store was rebuilt.
     remade: u32,
     keeper: jobs::Sender<Job>,
     keeper_thread: Option<JoinHandle<()>>,
-    /// Whether the keeper works on a job that the writer gave it.
+    /// True while the keeper works on a job of the writer.
     keeper_busy: Arc<AtomicBool>,
 }
 
@@ -169,8 +169,13 @@ impl Writer {
             (group.head, group.reach) = (fold.head, reach_of(fold));
             let due = self.options.checkpoint_after.max(fold.objects.size() as u64);
             let is_due = fold.head.0 - self.checkpoint.0 > due && self.shared.trouble().is_none();
-            let is_free = || group.image.is_some() || !self.keeper_busy.swap(true, Ordering::Acquire);
-            group.image = (is_due && is_free()).then(|| Image::of(fold));
+            // An image of an attempt that failed has reserved the keeper.
+            let has_keeper = group.image.take().is_some();
+            if is_due && (has_keeper || !self.keeper_busy.swap(true, Ordering::Acquire)) {
+                group.image = Some(Image::of(fold));
+            } else if has_keeper {
+                self.keeper_busy.store(false, Ordering::Release);
+            }
         }
         commands
     }
@@ -186,7 +191,7 @@ impl Writer {
         let written = written.and_then(|()| self.write().map_err(drop));
         self.shared.attempted(written.is_ok().then(|| {
             let bytes = self.group.records.iter().map(|(_, bytes)| bytes.len()).sum();
-            (self.group.head, self.group.entries(self.written), bytes)
+            (self.group.head, bytes)
         }));
         if written.is_err() {
             return;
@@ -203,7 +208,7 @@ impl Writer {
         let _ = self.keeper.send(Job::Checkpoint(image));
     }
 
-    /// Why nothing can be written any more.
+    /// Reason for which nothing can be written any more.
     fn ends(&self) -> Option<Trouble> {
         let directory = &self.shared.directory;
         let is_removed = || {
@@ -247,7 +252,7 @@ impl Writer {
             }
             self.reached.set(group.reach);
         }
-        // What the journal holds is durable: a store that failed is made anew from it.
+        // Records in the journal are durable: a store that failed is rebuilt from it.
         let applied = self.store.apply(group.records.iter().map(|(record, bytes)| (record, &bytes[..])));
         match applied {
             Ok(()) => self.shared.clear(),
@@ -384,13 +389,6 @@ impl Writer {
         let note = |reason: String| format!("the log's store was made again from its journal: {reason}");
         self.shared.heal(rebuilt.into_iter().map(note).collect());
         Ok(())
-    }
-}
-
-impl Group {
-    /// Number of its entries, which begin after a revision.
-    fn entries(&self, written: Revision) -> usize {
-        usize::try_from(self.head.0 - written.0).unwrap_or(usize::MAX)
     }
 }
 

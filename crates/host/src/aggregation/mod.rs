@@ -61,7 +61,7 @@ impl Backend {
         }
     }
 
-    /// What the watches of participants were told; `entries`: [`News::entries`] as of the log's head.
+    /// Lines sent to the watches of participants; `entries`: [`News::entries`] as of the log's head.
     pub(crate) async fn told(&self, entries: u64) -> Watches {
         match self {
             Self::Server(server) => {

@@ -296,7 +296,7 @@ fn journals_lost_together_are_made_good_from_the_store() {
         assert!(end > 3, "{journals:?}");
         let middle = [(0, 2), (1, 3), (1, end - 1)];
         for (first, end) in (0..end).map(|first| (first, end)).chain(middle) {
-            // How many of them are removed; the others are emptied.
+            // Number of removed files; the others are emptied.
             for removed in [0, 1] {
                 let what = format!("{:?} of {journals:?} lost, {removed} removed", first..end);
                 let copied = Scratch::new();

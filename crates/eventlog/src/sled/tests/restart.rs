@@ -585,7 +585,7 @@ fn entries_are_shown_before_they_are_durable() {
     assert_eq!(state.iter().map(|(_, at, _)| *at).collect::<Vec<_>>(), [second]);
     let next = |subscription: &mut Subscription| block_on(subscription.messages.next());
     assert!(matches!(next(&mut subscription), Some(Message::Entry(entry)) if entry.revision == second));
-    // What leaves the process, and what the store has to answer, waits.
+    // Data that leaves the process waits, and reads that the store has to answer.
     let (mut durable, mut read) = (log.durable(second), log.read(Revision(0), second, None));
     assert!(durable.as_mut().poll(&mut context).is_pending() && read.as_mut().poll(&mut context).is_pending());
     assert!(log.durable(first).as_mut().poll(&mut context).is_ready());
@@ -614,7 +614,39 @@ fn heartbeats_within_what_is_reserved_need_no_write() {
     close(log);
 }
 
-/// What could not be written is written when it is possible again, once and in order.
+/// A checkpoint that was due while nothing could be written is made later, and those after it.
+#[test]
+fn checkpoints_go_on_after_a_write_that_failed() {
+    let directory = Scratch::new();
+    let log = SledLog::open(&*directory, Options { checkpoint_after: 10, ..Options::default() }).expect("a new log");
+    let write = |append| block_on(done(&log, append));
+    let shown = |append| block_on(log.append(append)).expect("an append that holds").revision;
+    let mut at = write(put("a", 0));
+    for number in 0..9 {
+        at = write(update("a", at, number));
+    }
+    log.0.shared.full.store(true, std::sync::atomic::Ordering::Release);
+    let writing = log.0.shared.gate.lock();
+    let due = shown(update("a", at, 10));
+    while !log.0.shared.published().work.records.is_empty() {
+        std::thread::yield_now();
+    }
+    // Comes while the writer has taken the one before.
+    at = shown(update("a", due, 11));
+    drop(writing);
+    block_on(log.durable(at)).expect_err("there is no room");
+    log.0.shared.full.store(false, std::sync::atomic::Ordering::Release);
+    for number in 12..72 {
+        at = write(update("a", at, number));
+    }
+    // The keeper answers after the checkpoints that it was asked for.
+    block_on(log.compact(Revision(1))).expect("retained");
+    let last = log.0.shared.directory.revisions("checkpoint").expect("readable").pop();
+    assert!(last > Some(Revision(40)), "{last:?}");
+    close(log);
+}
+
+/// Entries that a full disk has refused are written when there is room again, once and in order.
 #[test]
 fn entries_that_could_not_be_written_are_written_later() {
     let directory = Scratch::new();
