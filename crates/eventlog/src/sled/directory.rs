@@ -13,8 +13,11 @@ use crate::entry::Revision;
 use super::trouble::{Opened, Trouble};
 use super::{Durability, OpenError, STORE};
 
-/// What the file `FORMAT` holds.
+/// Content of `FORMAT` until `REACHED` was written once.
 const FORMAT: &str = "terrarium event log 1\n";
+
+/// Content of `FORMAT` from then on.
+const FORMAT_WITH_END: &str = "terrarium event log 2\n";
 
 /// End of the name under which a file is written.
 const ASIDE: &str = ".writing";
@@ -48,7 +51,7 @@ impl Directory {
         }
         let format = root.join("FORMAT");
         match fs::read_to_string(&format) {
-            Ok(text) if text == FORMAT => {}
+            Ok(text) if is_format(&text) => {}
             Ok(text) => {
                 let first = text.lines().next().unwrap_or_default().chars().take(60).collect();
                 return Err(OpenError::Format { directory: root.to_owned(), found: first });
@@ -102,7 +105,7 @@ impl Directory {
             return Err(OpenError::Missing { directory: root.to_owned() });
         }
         match fs::read_to_string(root.join("FORMAT")) {
-            Ok(text) if text != FORMAT => {
+            Ok(text) if !is_format(&text) => {
                 let first = text.lines().next().unwrap_or_default().chars().take(60).collect();
                 return Err(OpenError::Format { directory: root.to_owned(), found: first });
             }
@@ -177,6 +180,11 @@ impl Directory {
         self.sync()
     }
 
+    /// Records in `FORMAT` that the log has a `REACHED`.
+    pub(super) fn name_end(&self) -> io::Result<()> {
+        if names_end(&self.root) { Ok(()) } else { self.replace("FORMAT", FORMAT_WITH_END.as_bytes()) }
+    }
+
     /// Removes a file, if it is there.
     pub(super) fn remove(&self, name: &str) -> io::Result<()> {
         match fs::remove_file(self.path(name)) {
@@ -216,6 +224,15 @@ pub(super) fn facts_in(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, OpenErr
         Err(error) => return Err(OpenError::io(&path, &error)),
     };
     facts_of(&bytes).ok_or_else(|| OpenError::corrupt(&path, "its checksum is wrong"))
+}
+
+fn is_format(text: &str) -> bool {
+    [FORMAT, FORMAT_WITH_END].contains(&text)
+}
+
+/// True if a log has had a `REACHED`.
+pub(super) fn names_end(root: &Path) -> bool {
+    fs::read_to_string(root.join("FORMAT")).is_ok_and(|text| text == FORMAT_WITH_END)
 }
 
 /// Whether something is there that only a log has: its journals.

@@ -29,7 +29,8 @@
 //!
 //! **Tour.** [`SledLog`] the handle; `shared` the state at the head, and what is durable; `state` what expectations and
 //! guards are judged by; `writer` and `keeper` the threads; `journal`, `reached`, `store`, `checkpoint`, `record`,
-//! `directory` what is on the disk; `recovery` opening; `history` reading; `recent` the last entries.
+//! `directory` what is on the disk; `recovery` opening; `survey` and `repair` damage; `history` reading; `recent` the last
+//! entries.
 
 mod checkpoint;
 mod directory;
@@ -45,6 +46,7 @@ mod repair;
 mod shared;
 mod state;
 mod store;
+mod survey;
 mod trouble;
 mod writer;
 

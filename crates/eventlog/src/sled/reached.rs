@@ -8,6 +8,9 @@
 //! ```text
 //! file = revision of the last record (8 bytes) · ceiling (8) · checksum of both (8)
 //! ```
+//!
+//! `FORMAT` records that the file was written ([`Directory::name_end`]). So a log without it is either one that was never
+//! opened by a build with this file, or one from which it was removed.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,7 +20,7 @@ use std::path::Path;
 use crate::entry::Revision;
 use crate::splice::checksum;
 
-use super::directory::Directory;
+use super::directory::{self, Directory};
 
 pub(super) const REACHED: &str = "REACHED";
 
@@ -35,8 +38,10 @@ pub(super) struct Reach {
 pub(super) enum Found {
     /// The end of the journal.
     Reach(Reach),
-    /// The file does not exist: the log is of an earlier version, or the file was removed.
-    Missing,
+    /// The file was never written: the log is new or of an earlier version.
+    Unwritten,
+    /// The file was removed.
+    Removed,
     /// The checksum is wrong.
     Damaged,
 }
@@ -46,7 +51,7 @@ impl Found {
     pub(super) fn reach(self) -> Option<Reach> {
         match self {
             Self::Reach(reach) => Some(reach),
-            Self::Missing | Self::Damaged => None,
+            Self::Unwritten | Self::Removed | Self::Damaged => None,
         }
     }
 }
@@ -55,9 +60,18 @@ impl Found {
 pub(super) fn read(root: &Path) -> io::Result<Found> {
     match fs::read(root.join(REACHED)) {
         Ok(bytes) => Ok(decode(&bytes).map_or(Found::Damaged, Found::Reach)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Missing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(if directory::names_end(root) { Found::Removed } else { Found::Unwritten })
+        }
         Err(error) => Err(error),
     }
+}
+
+/// Clause about a torn journal whose end no file names.
+pub(super) fn unknown_end(torn: u64) -> String {
+    format!(
+        "{torn} bytes at its end cannot be read, and `{REACHED}`, which would tell if they held acknowledged entries, was removed"
+    )
 }
 
 fn encode(reach: Reach) -> [u8; 24] {
@@ -86,9 +100,10 @@ pub(super) fn replace(directory: &Directory, reach: Reach) -> io::Result<()> {
 pub(super) struct Reached(File);
 
 impl Reached {
-    /// Writes the file whole and opens it.
+    /// Writes the file whole, records that it exists, and opens it.
     pub(super) fn create(directory: &Directory, reach: Reach) -> io::Result<Self> {
         replace(directory, reach)?;
+        directory.name_end()?;
         File::options().write(true).open(directory.path(REACHED)).map(Self)
     }
 

@@ -182,17 +182,23 @@ struct Marks {
     /// The last record at a clean stop.
     clean: Option<Revision>,
     reached: Option<Reach>,
+    /// True if the file that named the last group was removed.
+    is_removed: bool,
 }
 
 impl Marks {
     fn of(directory: &Directory, recovery: &mut Recovery) -> Result<Self, OpenError> {
         let clean = fs::read_to_string(directory.path(CLEAN)).ok().and_then(|link| link.parse().ok()).map(Revision);
         let found = reached::read(directory.root()).map_err(|error| OpenError::io(directory.root(), &error))?;
-        if found == Found::Damaged {
-            let at = directory.path(reached::REACHED);
-            recovery.healed.push(format!("`{}`: its checksum is wrong; it was written again", at.display()));
+        let at = directory.path(reached::REACHED);
+        match found {
+            Found::Damaged => {
+                recovery.healed.push(format!("`{}`: its checksum is wrong; it was written again", at.display()));
+            }
+            Found::Removed => recovery.healed.push(format!("`{}` was removed; it was written again", at.display())),
+            Found::Reach(_) | Found::Unwritten => {}
         }
-        Ok(Self { clean, reached: found.reach() })
+        Ok(Self { clean, reached: found.reach(), is_removed: found == Found::Removed })
     }
 
     /// Checks that a log reaches at least its clean stop and its last acknowledged group.
@@ -242,6 +248,9 @@ fn fold(
     if end.torn > 0 {
         (recovery.torn, recovery.ends) = (end.torn, fold.link);
         recovery.end_is_unknown = marks.reached.is_none();
+        if marks.is_removed && marks.clean.is_none() {
+            return Err(OpenError::corrupt(directory.root(), reached::unknown_end(end.torn)));
+        }
     }
     if end.is_empty() && holds_more(directory.root()) {
         return Err(OpenError::corrupt(directory.root(), "its journals are missing"));

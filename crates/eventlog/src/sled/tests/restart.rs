@@ -451,12 +451,33 @@ fn a_journal_that_lost_its_tail_gets_it_back_from_the_store() {
     let path = directory.join(journals.pop().expect("a journal"));
     let length = fs::metadata(&path).expect("there").len();
     fs::File::options().write(true).open(&path).and_then(|file| file.set_len(length - 20)).expect("cut");
-    // A log of an earlier version has no such file.
+    // A log of an earlier version has no `REACHED`.
     fs::remove_file(directory.join("REACHED")).expect("removed");
+    fs::write(directory.join("FORMAT"), "terrarium event log 1\n").expect("written");
     let log = open(&directory);
     let found = log.recovery();
     assert!(found.torn > 0 && found.from_store == 1 && found.end_is_unknown, "{found:?}");
     assert_eq!(shown(&log), before);
+    close(log);
+    let format = fs::read_to_string(directory.join("FORMAT")).expect("readable");
+    assert_eq!(format, "terrarium event log 2\n", "from now on the end is named");
+}
+
+/// Removal of `REACHED` alone loses nothing and is reported.
+#[test]
+fn a_removed_end_is_written_again() {
+    let directory = Scratch::new();
+    let log = open(&directory);
+    fill(&log, 10);
+    let before = shown(&log);
+    let crashed = Scratch::new();
+    copy(&directory, &crashed);
+    close(log);
+    fs::remove_file(crashed.join("REACHED")).expect("removed");
+    let log = open(&crashed);
+    let [note] = &log.recovery().healed[..] else { panic!("{:?}", log.recovery()) };
+    assert!(note.ends_with("REACHED` was removed; it was written again"), "{note}");
+    assert_eq!((shown(&log).1, shown(&log).2), (before.1, before.2));
     close(log);
 }
 
