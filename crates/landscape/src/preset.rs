@@ -5,13 +5,14 @@
 //! functions of this module are of the release of the requirements documents.
 
 use api::cluster;
-use api::core::{CloudProfile, Project, SecretBinding, Shoot};
+use api::core::{CloudProfile, CloudProfileReference, Project, SecretBinding, Shoot};
 use api::kubernetes::core::Secret;
 use api::security::CredentialsBinding;
 use apimachinery::Resource;
 use apimachinery::meta::Time;
 use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
 use controller::{Api, Error};
+use domain::cloud_profile::reference_field;
 use domain::release::{Release, Releases};
 use domain::skew::{GardenerVersion, releases};
 use process::Context;
@@ -132,10 +133,11 @@ impl Preset {
     /// and on for images, window from 9 to 10 o'clock.
     pub fn shoot(&self, name: &str) -> Shoot {
         let binding = if self.has_credentials_binding() { "credentialsBindingName" } else { "secretBindingName" };
+        let (profile, reference) = self.profile_reference("local");
         typed(json!({
             "metadata": {"name": name, "namespace": NAMESPACE},
             "spec": {
-                "cloudProfile": {"name": "local"},
+                profile: reference,
                 binding: "local",
                 "region": "local",
                 "purpose": "evaluation",
@@ -157,6 +159,12 @@ impl Preset {
                 },
             },
         }))
+    }
+
+    /// Field of a Shoot's spec that refers to a CloudProfile, and its value.
+    pub fn profile_reference(&self, name: &str) -> (&'static str, Value) {
+        let reference = CloudProfileReference { name: name.to_owned(), ..CloudProfileReference::default() };
+        reference_field(&reference, self.release)
     }
 
     /// True if the credentials are bound by a CredentialsBinding, not by a SecretBinding.
@@ -285,6 +293,14 @@ mod tests {
         assert_eq!((of("v1.149.3").expiring(), of("v1.149.3").following()), ("1.32.0", "1.33.0"));
         assert_eq!(of("v1.149.3").start().to_rfc3339(), "2026-08-13T20:00:00+00:00");
         assert_eq!(of("v1.150.0").start(), of("v1.149.3").start());
+        for (version, by_name) in [("v1.80.0", true), ("v1.91.0", true), ("v1.100.0", true), ("v1.101.0", false)] {
+            let spec = of(version).shoot("s").spec;
+            assert_eq!(
+                (spec.cloud_profile_name.is_some(), spec.cloud_profile.is_none()),
+                (by_name, by_name),
+                "{version}"
+            );
+        }
         assert!(!of("v1.126.0").has_credentials_binding() && of("v1.127.0").has_credentials_binding());
         assert_eq!(of("nonsense"), Preset::default());
     }
