@@ -119,7 +119,7 @@ fn a_shoot_has_the_name_of_its_profile_alone(sandbox: &Sandbox) {
     let references = "jsonpath={.spec.cloudProfileName} {.spec.cloudProfile}";
     assert_eq!(demo(&["get", "shoot", "local", "-o", references]), "local ");
     in_order(&demo(&["get", "shoots"]), &["CLOUDPROFILE", "local   local", "Create Succeeded (100%)"]);
-    in_order(&demo(&["explain", "shoot.spec.cloudProfileName"]), &["cloudProfileName <string> -required-"]);
+    in_order(&demo(&["explain", "shoot.spec"]), &["cloudProfileName\t<string> -required-"]);
     in_order(&refused(&["explain", "shoot.spec.cloudProfile"]), &["field \"cloudProfile\" does not exist"]);
     let selected = |label: &str| ["get", "shoots", "-A", "-o", "name", "--field-selector", label].map(str::to_owned);
     let words = selected("spec.cloudProfileName=local");

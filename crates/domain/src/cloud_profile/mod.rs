@@ -29,6 +29,9 @@ pub const CLOUD_PROFILE: &str = "CloudProfile";
 /// Kind `NamespacedCloudProfile` in references.
 pub const NAMESPACED_CLOUD_PROFILE: &str = "NamespacedCloudProfile";
 
+/// Text about a Shoot without `spec.cloudProfileName` in a release that [counts the name](counts_by_name).
+pub const NO_PROFILE_NAME: &str = "cloudprofile.core.gardener.cloud \"\" not found";
+
 /// Releases in which `spec.cloudProfile` of a Shoot counts. Those from 1.92 to 1.100 serve the field, and no component reads it.
 const REFERENCE_COUNTS: Releases = Releases::since(101);
 
@@ -76,11 +79,7 @@ pub const fn reference_path(shoot: &ShootSpec) -> &'static str {
 /// Text of a gardener-apiserver about a Shoot without a reference. Releases that [count the name](counts_by_name) look up the
 /// empty name.
 pub fn no_reference(release: Release) -> String {
-    if counts_by_name(release) {
-        "cloudprofile.core.gardener.cloud \"\" not found".to_owned()
-    } else {
-        Unresolved::NoReference.to_string()
-    }
+    if counts_by_name(release) { NO_PROFILE_NAME.to_owned() } else { Unresolved::NoReference.to_string() }
 }
 
 /// Where [`resolve`] looks for profiles.

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use api::constants::{api_version, namespace};
 use domain::admission::shoot::TWO_CLOUD_PROFILES;
-use domain::cloud_profile::counts_by_name;
+use domain::cloud_profile::{NO_PROFILE_NAME, counts_by_name};
 use domain::release::Release;
 use domain::versions::Version;
 use serde_json::{Value, json};
@@ -95,13 +95,20 @@ pub(crate) fn plan(manifests: Vec<Manifest>, registered: &BTreeSet<ExtensionType
     plan
 }
 
-/// The line to delete from a Shoot that was refused because it names a CloudProfile twice; None: refused for another reason.
-pub(crate) fn removal(manifest: &Manifest, refusal: &str) -> Option<String> {
+/// Correction of a Shoot that was refused because it refers to two CloudProfiles, or by a field that does not count in the
+/// release; None: refused for another reason.
+pub(crate) fn correction(manifest: &Manifest, refusal: &str) -> Option<String> {
+    let spec = &manifest.object["spec"];
+    let (old, new) = (string(&spec["cloudProfileName"]), &spec["cloudProfile"]);
+    if refusal.ends_with(NO_PROFILE_NAME) && old.is_empty() {
+        let name = new["name"].as_str().unwrap_or("NAME");
+        return Some(format!(
+            "write `cloudProfileName: {name}` in its spec; `cloudProfile` counts since Gardener v1.101"
+        ));
+    }
     if !refusal.contains(TWO_CLOUD_PROFILES) {
         return None;
     }
-    let spec = &manifest.object["spec"];
-    let (old, new) = (string(&spec["cloudProfileName"]), &spec["cloudProfile"]);
     let kind = new["kind"].as_str().unwrap_or("CloudProfile");
     Some(format!(
         "delete the line `cloudProfileName: {old}` of its spec, which is deprecated, and run again: then {kind} {} is used; or \

@@ -146,7 +146,7 @@ fn a_shoot_with_two_cloud_profiles_gets_a_remedy() {
         "cloudProfile: {kind: NamespacedCloudProfile, name: big}\n  cloudProfileName: other",
     );
     let plan = plan(parse("f.yaml", &text).expect("valid manifests"), &registered(), DOCUMENTED);
-    let hint = removal(&plan.shoots[0], &format!("Internal error occurred: {TWO_CLOUD_PROFILES}"));
+    let hint = correction(&plan.shoots[0], &format!("Internal error occurred: {TWO_CLOUD_PROFILES}"));
     assert_eq!(
         hint.as_deref(),
         Some(
@@ -154,5 +154,19 @@ fn a_shoot_with_two_cloud_profiles_gets_a_remedy() {
              NamespacedCloudProfile big is used; or delete `cloudProfile` if CloudProfile other is meant"
         )
     );
-    assert_eq!(removal(&plan.shoots[0], "the region is unknown"), None);
+    assert_eq!(correction(&plan.shoots[0], "the region is unknown"), None);
+}
+
+#[test]
+fn a_shoot_without_the_name_that_counts_gets_a_remedy() {
+    let refusal = "Internal error occurred: could not find referenced cloud profile: cloudprofile.core.gardener.cloud \"\" not found";
+    let hint = |text: &str| {
+        let plan = plan(parse("f.yaml", text).expect("valid manifests"), &registered(), Release(100));
+        correction(&plan.shoots[0], refusal)
+    };
+    let expected = "write `cloudProfileName: big` in its spec; `cloudProfile` counts since Gardener v1.101";
+    assert_eq!(hint(SHOOT).as_deref(), Some(expected));
+    // Up to 1.91 the field is ignored, and the manifest does not have it any more.
+    assert_eq!(hint(&SHOOT.replace("  cloudProfile: {name: big}\n", "")), Some(expected.replace("big", "NAME")));
+    assert_eq!(hint(&SHOOT.replace("cloudProfile: {name: big}", "cloudProfileName: big")), None);
 }
