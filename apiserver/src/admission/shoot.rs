@@ -11,7 +11,7 @@ use apimachinery::{GroupResource, Resource as _};
 use domain::admission::Refusal;
 use domain::admission::shoot::{self as rules, Context};
 use domain::admission::{bindings, namespaced_cloud_profile as profiles};
-use domain::cloud_profile::{NAMESPACED_CLOUD_PROFILE, reference};
+use domain::cloud_profile::{NAMESPACED_CLOUD_PROFILE, counts_by_name, no_reference, reference};
 use domain::release::Release;
 use domain::versions::Moment;
 use generic_apiserver::{Attributes, Operation, Plugin, Reads};
@@ -112,15 +112,16 @@ impl Plugin for ShootValidator {
         let kind = operation(attributes);
         let Some(shoot) = attributes.object::<Shoot>() else { return Ok(()) };
         let binding = &*subresource == "binding";
-        let result = rules::precheck(shoot, old, kind, binding, &request.user.name).and_then(|is_done| {
-            if is_done {
-                Ok(())
-            } else if rules::judges_after_validation(self.release) {
-                fill_in(shoot, old, (kind, binding), request, self.release, reads)
-            } else {
-                judge(shoot, old, (kind, binding), (&self.access, request, self.release), reads)
-            }
-        });
+        let result =
+            rules::precheck(shoot, old, (kind, binding), &request.user.name, self.release).and_then(|is_done| {
+                if is_done {
+                    Ok(())
+                } else if rules::judges_after_validation(self.release) {
+                    fill_in(shoot, old, (kind, binding), request, self.release, reads)
+                } else {
+                    judge(shoot, old, (kind, binding), (&self.access, request, self.release), reads)
+                }
+            });
         result.map_err(|refusal| refused::<Shoot>(attributes, refusal))
     }
 
@@ -158,7 +159,7 @@ fn fill_in(
     if operation == domain::admission::Operation::Delete {
         return Ok(());
     }
-    let profile = find_profile(shoot, old, operation, reads)?;
+    let profile = find_profile(shoot, old, operation, release, reads)?;
     let seed = find_seed(shoot.spec.seed_name.as_ref(), reads)?;
     let context = Context {
         operation,
@@ -183,6 +184,7 @@ fn find_profile(
     shoot: &Shoot,
     old: Option<&Shoot>,
     operation: domain::admission::Operation,
+    release: Release,
     reads: &mut Reads<'_>,
 ) -> Result<CloudProfileOf, Refusal> {
     use domain::admission::Operation::{Create, Delete};
@@ -193,8 +195,10 @@ fn find_profile(
                 || before.provider.workers != shoot.spec.provider.workers
                 || reference(before) != reference(&shoot.spec)
         });
-    CloudProfileOf::find(shoot, decisive && operation != Delete, reads)
-        .map_err(|why| Refusal::Internal(format!("could not find referenced cloud profile: {why}")))
+    CloudProfileOf::find(shoot, decisive && operation != Delete, reads).map_err(|why| {
+        let why = if reference(&shoot.spec).is_none() { no_reference(release) } else { why };
+        Refusal::Internal(format!("could not find referenced cloud profile: {why}"))
+    })
 }
 
 fn find_seed(name: Option<&String>, reads: &mut Reads<'_>) -> Result<Option<Arc<Seed>>, Refusal> {
@@ -224,9 +228,9 @@ fn judge(
             return Err(Refusal::Forbidden(text));
         }
     }
-    let profile = find_profile(shoot, old, operation, reads)?;
+    let profile = find_profile(shoot, old, operation, release, reads)?;
     if let Some(old) = old {
-        reference_change(shoot, old, &profile, reads)?;
+        reference_change(shoot, old, &profile, release, reads)?;
     }
     let new_seed = find_seed(shoot.spec.seed_name.as_ref(), reads)?;
     let old_seed = find_seed(before.and_then(|before| before.seed_name.as_ref()), reads).unwrap_or_default();
@@ -295,13 +299,18 @@ fn judge(
     rules::admit(shoot, &context)
 }
 
-/// A Shoot may change to another profile of the same CloudProfile that has what it uses.
+/// A Shoot may change to another profile of the same CloudProfile that has what it uses. Static validation judges changes in
+/// releases that count the name.
 fn reference_change(
     shoot: &Shoot,
     old: &Shoot,
     profile: &CloudProfileOf,
+    release: Release,
     reads: &mut Reads<'_>,
 ) -> Result<(), Refusal> {
+    if counts_by_name(release) {
+        return Ok(());
+    }
     let (Some(before), Some(now)) = (reference(&old.spec), reference(&shoot.spec)) else { return Ok(()) };
     if before == now {
         return Ok(());
@@ -318,11 +327,11 @@ fn reference_change(
     } else {
         before.clone()
     };
-    profiles::check_hierarchy((&before, &old_root), (&now, &root))?;
+    profiles::check_hierarchy((&before, &old_root), (&now, &root), release)?;
     let old_profile = CloudProfileOf::find(old, false, reads).map_err(|why| {
         Refusal::Plain(format!("could not find cloudProfileSpec from the shoot cloudProfile reference: {why}"))
     })?;
-    profiles::check_still_offered(shoot, old_profile.spec(), profile.spec())
+    profiles::check_still_offered(shoot, old_profile.spec(), profile.spec(), release)
 }
 
 /// Fills in what kubelets reserve.

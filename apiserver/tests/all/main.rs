@@ -9,6 +9,7 @@ mod kubeconfig;
 mod malformed;
 mod neighbours;
 mod opaque;
+mod profile_references;
 mod releases;
 mod served_fields;
 mod shoots;

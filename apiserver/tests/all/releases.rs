@@ -117,6 +117,11 @@ fn a_field_is_unknown_before_the_release_that_brought_it() {
         for (outer, inner, value, since) in LATER {
             let value: Value = serde_json::from_str(value).expect("JSON");
             let mut shoot = support::shoot("local", "1.26.4");
+            if since < 101 {
+                let spec = shoot["spec"].as_object_mut().expect("an object");
+                spec.remove("cloudProfile");
+                spec.insert("cloudProfileName".to_owned(), json!("local"));
+            }
             let path = if inner.is_empty() {
                 shoot["spec"]["kubernetes"][outer] = value.clone();
                 format!("spec.kubernetes.{outer}")

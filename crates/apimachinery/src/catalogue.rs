@@ -49,13 +49,15 @@ pub struct ResourceInfo {
     pub release: Release,
 }
 
-/// Releases that serve a resource and its subresources.
+/// Releases that serve a resource, its subresources and its field selectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Life {
     /// Releases that serve the resource.
     pub releases: Releases,
     /// Subresources that only some of them serve.
     pub subresources: &'static [(&'static str, Releases)],
+    /// Labels of field selectors that only some of them know.
+    pub field_selectors: &'static [(&'static str, Releases)],
 }
 
 /// A field that only some releases have; not in `metadata`.
@@ -163,7 +165,17 @@ impl ResourceInfo {
 
     /// True if the row's release has a subresource, provided that the resource has one of that name.
     pub fn serves(&self, subresource: &str) -> bool {
-        self.life.subresources.iter().all(|(name, releases)| *name != subresource || releases.contain(self.release))
+        self.has(self.life.subresources, subresource)
+    }
+
+    /// True if the row's release knows a field selector, provided that the resource has one of that label.
+    pub fn selects(&self, label: &str) -> bool {
+        self.has(self.life.field_selectors, label)
+    }
+
+    /// True unless a table says that the row's release lacks the name.
+    fn has(&self, table: &[(&str, Releases)], name: &str) -> bool {
+        table.iter().all(|(known, releases)| *known != name || releases.contain(self.release))
     }
 
     /// Paths of the fields that the row's release does not have.

@@ -66,7 +66,12 @@ impl Selection {
             let field = match label.as_str() {
                 "metadata.name" => Field::Name,
                 "metadata.namespace" => Field::Namespace,
-                _ => match names.info.field_selectors.iter().position(|(known, _)| *known == label) {
+                _ => match names
+                    .info
+                    .field_selectors
+                    .iter()
+                    .position(|(known, _)| *known == label && names.info.selects(known))
+                {
                     Some(index) => Field::Own(index),
                     None => return Err(Failure::BadRequest(unknown_field(&label, names))),
                 },

@@ -5,13 +5,14 @@
 //! functions of this module are of the release of the requirements documents.
 
 use api::cluster;
-use api::core::{CloudProfile, Project, SecretBinding, Shoot};
+use api::core::{CloudProfile, CloudProfileReference, Project, SecretBinding, Shoot};
 use api::kubernetes::core::Secret;
 use api::security::CredentialsBinding;
 use apimachinery::Resource;
 use apimachinery::meta::Time;
 use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
 use controller::{Api, Error};
+use domain::cloud_profile::reference_field;
 use domain::release::{Release, Releases};
 use domain::skew::{GardenerVersion, releases};
 use process::Context;
@@ -25,6 +26,9 @@ const DOCUMENTED_VERSIONS: Releases = Releases::until(121);
 
 /// Releases whose Shoots use a CredentialsBinding: those that refuse a SecretBinding from Kubernetes 1.34 on.
 const CREDENTIALS_BINDINGS: Releases = Releases::since(127);
+
+/// Releases whose machine images have an update strategy.
+const UPDATE_STRATEGIES: Releases = Releases::since(83);
 
 /// Time from the start of the demonstration to the expiration of its oldest Kubernetes version.
 const BEFORE_EXPIRATION: TimeDelta = TimeDelta::hours(4);
@@ -108,20 +112,24 @@ impl Preset {
             supported.map(|version| json!({"version": version, "classification": "supported"})).collect();
         versions
             .push(json!({"version": self.expiring(), "classification": "deprecated", "expirationDate": expiration}));
+        let mut image = json!({"name": "gardenlinux", "versions": [
+            {
+                "version": "1096.1.0",
+                "classification": "supported",
+                "architectures": ["amd64"],
+                "cri": [{"name": "containerd"}],
+            },
+            {"version": "934.8.0", "architectures": ["amd64"], "cri": [{"name": "containerd"}]},
+        ]});
+        if UPDATE_STRATEGIES.contain(self.release) {
+            image["updateStrategy"] = json!("major");
+        }
         typed(json!({
             "metadata": {"name": "local"},
             "spec": {
                 "type": "local",
                 "kubernetes": {"versions": versions},
-                "machineImages": [{"name": "gardenlinux", "updateStrategy": "major", "versions": [
-                    {
-                        "version": "1096.1.0",
-                        "classification": "supported",
-                        "architectures": ["amd64"],
-                        "cri": [{"name": "containerd"}],
-                    },
-                    {"version": "934.8.0", "architectures": ["amd64"], "cri": [{"name": "containerd"}]},
-                ]}],
+                "machineImages": [image],
                 "machineTypes": [{"name": "local", "cpu": "4", "gpu": "0", "memory": "8Gi", "architecture": "amd64"}],
                 "regions": [{"name": "local", "zones": [{"name": "local-a"}]}],
             },
@@ -132,10 +140,11 @@ impl Preset {
     /// and on for images, window from 9 to 10 o'clock.
     pub fn shoot(&self, name: &str) -> Shoot {
         let binding = if self.has_credentials_binding() { "credentialsBindingName" } else { "secretBindingName" };
+        let (profile, reference) = self.profile_reference("local");
         typed(json!({
             "metadata": {"name": name, "namespace": NAMESPACE},
             "spec": {
-                "cloudProfile": {"name": "local"},
+                profile: reference,
                 binding: "local",
                 "region": "local",
                 "purpose": "evaluation",
@@ -157,6 +166,12 @@ impl Preset {
                 },
             },
         }))
+    }
+
+    /// Field of a Shoot's spec that refers to a CloudProfile, and its value.
+    pub fn profile_reference(&self, name: &str) -> (&'static str, Value) {
+        let reference = CloudProfileReference { name: name.to_owned(), ..CloudProfileReference::default() };
+        reference_field(&reference, self.release)
     }
 
     /// True if the credentials are bound by a CredentialsBinding, not by a SecretBinding.
@@ -285,6 +300,17 @@ mod tests {
         assert_eq!((of("v1.149.3").expiring(), of("v1.149.3").following()), ("1.32.0", "1.33.0"));
         assert_eq!(of("v1.149.3").start().to_rfc3339(), "2026-08-13T20:00:00+00:00");
         assert_eq!(of("v1.150.0").start(), of("v1.149.3").start());
+        let strategy =
+            |version| of(version).cloud_profile(DOCUMENTED_EXPIRATION).spec.machine_images[0].update_strategy.clone();
+        assert_eq!((strategy("v1.82.0"), strategy("v1.83.0").as_deref()), (None, Some("major")));
+        for (version, by_name) in [("v1.80.0", true), ("v1.91.0", true), ("v1.100.0", true), ("v1.101.0", false)] {
+            let spec = of(version).shoot("s").spec;
+            assert_eq!(
+                (spec.cloud_profile_name.is_some(), spec.cloud_profile.is_none()),
+                (by_name, by_name),
+                "{version}"
+            );
+        }
         assert!(!of("v1.126.0").has_credentials_binding() && of("v1.127.0").has_credentials_binding());
         assert_eq!(of("nonsense"), Preset::default());
     }

@@ -99,9 +99,34 @@ fn a_landscape_of_an_older_release_lacks_later_resources() {
     // Fields of later releases are dropped with a warning.
     garden(&["apply", "--validate=false", "-f", &manifest("garden")]);
     garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=30s"]);
-    garden(&["apply", "--validate=false", "-f", &manifest("shoot")]);
+    a_shoot_has_the_name_of_its_profile_alone(&sandbox);
+}
+
+/// `spec.cloudProfile` is a field of 1.92 and later.
+fn a_shoot_has_the_name_of_its_profile_alone(sandbox: &Sandbox) {
+    let demo = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", &[&["-n", "garden-demo"], words].concat());
+    let refused = |words: &[&str]| sandbox.kubectl_refused(Kubectl::Newest, "garden", words);
+    in_order(&refused(&["apply", "-f", &manifest("shoot")]), &["unknown field \"spec.cloudProfile\""]);
+    in_order(
+        &refused(&["apply", "--validate=false", "-f", &manifest("shoot")]),
+        &["could not find referenced cloud profile: cloudprofile.core.gardener.cloud \"\" not found"],
+    );
+    let text = std::fs::read_to_string(manifest("shoot")).expect("a manifest");
+    let text = text.replace("cloudProfile: {name: local}", "cloudProfileName: local");
+    demo(&["apply", "-f", &sandbox.file("named.yaml", &text)]);
     let succeeded = "--for=jsonpath={.status.lastOperation.state}=Succeeded";
-    garden(&["-n", "garden-demo", "wait", succeeded, "shoot/local", "--timeout=60s"]);
+    demo(&["wait", succeeded, "shoot/local", "--timeout=60s"]);
+    let references = "jsonpath={.spec.cloudProfileName} {.spec.cloudProfile}";
+    assert_eq!(demo(&["get", "shoot", "local", "-o", references]), "local ");
+    in_order(&demo(&["get", "shoots"]), &["CLOUDPROFILE", "local   local", "Create Succeeded (100%)"]);
+    in_order(&demo(&["explain", "shoot.spec"]), &["cloudProfileName\t<string> -required-"]);
+    in_order(&refused(&["explain", "shoot.spec.cloudProfile"]), &["field \"cloudProfile\" does not exist"]);
+    let selected = |label: &str| ["get", "shoots", "-A", "-o", "name", "--field-selector", label].map(str::to_owned);
+    let words = selected("spec.cloudProfileName=local");
+    assert_eq!(demo(&words.each_ref().map(String::as_str)), "shoot.core.gardener.cloud/local\n");
+    let words = selected("spec.cloudProfile.Name=local");
+    let told = refused(&words.each_ref().map(String::as_str));
+    in_order(&told, &["field label not supported: spec.cloudProfile.Name"]);
 }
 
 #[test]

@@ -243,7 +243,7 @@ impl Run<'_> {
             if let Err(status) = applied {
                 let subject = format!("{}: {} `{}`", manifest.origin, manifest.kind(), manifest.name());
                 let what = status.message.trim_end().replace('\n', " ");
-                let hint = complete::removal(manifest, &what)
+                let hint = complete::correction(manifest, &what)
                     .unwrap_or_else(|| "nothing was kept; correct it and run again".to_owned());
                 return Err(Failure::input(format!("{subject} was refused: {what}"), hint));
             }

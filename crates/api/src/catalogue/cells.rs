@@ -96,10 +96,14 @@ pub(super) fn progress(object: &Value) -> Value {
     json!(number_at(object, "/status/lastOperation/progress").to_string())
 }
 
+/// Profile of a Shoot: `NAME`, or `NAMESPACE/NAME`. `cloudProfileName` counts if there is no `cloudProfile`.
 pub(super) fn shoot_cloud_profile(object: &Value) -> Value {
+    if !object["spec"]["cloudProfile"].is_object() {
+        return json!(str_at(object, "/spec/cloudProfileName"));
+    }
     let name = str_at(object, "/spec/cloudProfile/name");
     match str_at(object, "/spec/cloudProfile/kind") {
-        "CloudProfile" => json!(name),
+        "" | "CloudProfile" => json!(name),
         "NamespacedCloudProfile" => json!(format!("{}/{name}", str_at(object, "/metadata/namespace"))),
         _ => json!(""),
     }
@@ -512,6 +516,14 @@ mod tests {
             "status": {"lastOperation": {"type": "Create", "state": "Processing", "progress": 43}},
         });
         check(shoot_cloud_profile, &shoot, "garden-dev/p");
+        for (spec, expected) in [
+            (json!({"cloudProfileName": "a"}), "a"),
+            (json!({"cloudProfileName": "a", "cloudProfile": {"kind": "CloudProfile", "name": "b"}}), "b"),
+            (json!({"cloudProfile": {"kind": "Other", "name": "b"}}), ""),
+            (json!({}), ""),
+        ] {
+            check(shoot_cloud_profile, &json!({ "spec": spec }), expected);
+        }
         check(shoot_hibernation, &shoot, "Hibernating");
         check(last_operation, &shoot, "Create Processing (43%)");
         check(last_operation, &json!({}), "<pending>");

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fields, resources and subresources of Gardener that only some releases from v1.80 on have.
+//! Fields, resources, subresources and field selectors of Gardener that only some releases from v1.80 on have.
 //!
-//! **Deliberately absent**: `spec.cloudProfile` of a Shoot (1.92), and `autoEnable` and `clusterCompatibility` of a resource of a
-//! ControllerRegistration (1.120), by which every component here finds the profile and the extension; fields of the groups
-//! operator and extensions that are older than 1.121.
+//! **Deliberately absent**: `autoEnable` and `clusterCompatibility` of a resource of a ControllerRegistration (1.120), by which
+//! every component here finds the extension; fields of the groups operator and extensions that are older than 1.121.
 //!
 //! A server that has no release serves the union of all releases. Kinds of CustomResourceDefinitions have the release of the
 //! component that installs them.
@@ -120,6 +119,7 @@ const BACKUP: &[Row] = &[("secretRef", until(123))];
 /// Fields below `spec` of a Shoot.
 const SHOOT: &[Row] = &[
     ("accessRestrictions", since(107)),
+    ("cloudProfile", since(92)),
     ("credentialsBindingName", since(98)),
     ("dns.providers.[].credentialsRef", since(135)),
     ("kubernetes.clusterAutoscaler.autoscaling", since(147)),
@@ -264,9 +264,12 @@ const CLOUD_PROFILE_SUBRESOURCES: [(&str, Releases); 1] = [("status", since(137)
 
 const SHOOT_SUBRESOURCES: [(&str, Releases); 1] = [("viewerkubeconfig", since(86))];
 
+const SHOOT_SELECTORS: [(&str, Releases); 2] =
+    [("spec.cloudProfile.Name", since(101)), ("spec.cloudProfile.Kind", since(101))];
+
 /// Releases that serve a resource of Gardener; [`Releases::ALL`] for most.
 ///
-/// Source: pkg/apiserver/registry/*/rest/storage_*.go of each release.
+/// Source: pkg/apiserver/registry/*/rest/storage_*.go and pkg/apis/core/v1beta1/conversions.go of each release.
 pub(super) fn life(group: &str, version: &str, plural: &str) -> Life {
     let of = |releases| Life { releases, ..Life::default() };
     match (group, version, plural) {
@@ -275,7 +278,9 @@ pub(super) fn life(group: &str, version: &str, plural: &str) -> Life {
         }
         ("core.gardener.cloud", "v1beta1", "namespacedcloudprofiles") => of(since(92)),
         ("core.gardener.cloud", "v1", _) => of(since(96)),
-        ("core.gardener.cloud", _, "shoots") => Life { subresources: &SHOOT_SUBRESOURCES, ..Life::default() },
+        ("core.gardener.cloud", _, "shoots") => {
+            Life { subresources: &SHOOT_SUBRESOURCES, field_selectors: &SHOOT_SELECTORS, ..Life::default() }
+        }
         ("security.gardener.cloud", _, "credentialsbindings") => of(since(95)),
         ("security.gardener.cloud", ..) | ("seedmanagement.gardener.cloud", _, "gardenlets") => of(since(97)),
         ("extensions.gardener.cloud", _, "selfhostedshootexposures") => of(since(138)),
@@ -399,10 +404,12 @@ pub(super) fn attributes(group: &str, kind: &str) -> &'static [ReleasedAttribute
     let rows: &[(&str, &[&str], Attribute, Releases)] = match (group, kind) {
         ("core.gardener.cloud", "ControllerInstallation") => &[("spec.", &["seedRef"], REQUIRED, until(138))],
         ("core.gardener.cloud", "Shoot") => &[
+            ("spec.", &["cloudProfileName"], REQUIRED, until(101)),
             ("spec.", &["dns.providers"], Attribute::MergeKey("type"), until(136)),
             ("spec.", &[ENCRYPTED_RESOURCES], REQUIRED, until(136)),
         ],
         ("seedmanagement.gardener.cloud", "ManagedSeedSet") => &[
+            ("spec.shootTemplate.spec.", &["cloudProfileName"], REQUIRED, until(101)),
             ("spec.shootTemplate.spec.", &["dns.providers"], Attribute::MergeKey("type"), until(136)),
             ("spec.shootTemplate.spec.", &[ENCRYPTED_RESOURCES], REQUIRED, until(136)),
         ],
@@ -491,6 +498,29 @@ mod tests {
         let has =
             |release: u16| ["adminkubeconfig", "viewerkubeconfig"].map(|name| shoots.at(Release(release)).serves(name));
         assert_eq!((has(85), has(86)), ([true, false], [true, true]));
+    }
+
+    /// Source: pkg/apis/core/v1beta1/{types_shoot,conversions}.go @ v1.80.0, v1.91.0, v1.92.0, v1.100.0, v1.101.0.
+    #[test]
+    fn references_to_profiles_follow_the_release() {
+        let shoots = find("core.gardener.cloud", "v1beta1", "shoots").expect("a row");
+        let sets = find("seedmanagement.gardener.cloud", "v1alpha1", "managedseedsets").expect("a row");
+        for release in [80, 91, 92, 100, 101, 149] {
+            for (row, spec) in [(shoots, "spec"), (sets, "spec.shootTemplate.spec")] {
+                let row = row.at(Release(release));
+                let spec = spec.split('.').fold(row.node(), |node, name| {
+                    node.as_object().and_then(|schema| schema.field(name)).expect("a field").node.clone()
+                });
+                let spec = spec.as_object().expect("an object");
+                assert_eq!(spec.field("cloudProfile").is_some(), release >= 92, "{release} {}", row.kind);
+                let name = spec.field("cloudProfileName").expect("every release has it");
+                assert_eq!(name.required, release < 101, "{release} {}", row.kind);
+            }
+            let shoots = shoots.at(Release(release));
+            let labels = ["spec.cloudProfileName", "spec.cloudProfile.Name", "spec.cloudProfile.Kind"];
+            assert_eq!(labels.map(|label| shoots.selects(label)), [true, release >= 101, release >= 101], "{release}");
+        }
+        assert!(shoots.selects("spec.cloudProfile.Name"), "the union has all");
     }
 
     /// A field of a kind at a release.

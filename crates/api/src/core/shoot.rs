@@ -294,7 +294,7 @@ pub struct ShootSpec {
     /// Components that Gardener deploys into the Shoot on request.
     #[schema(deprecated)]
     pub addons: Option<Addons>,
-    /// Name of the CloudProfile. Older form of cloudProfile.
+    /// Name of the CloudProfile. Older form of cloudProfile, which counts since 1.101.
     #[schema(deprecated)]
     pub cloud_profile_name: Option<String>,
     /// Domain of the cluster and who manages its records.

@@ -16,7 +16,7 @@ use crate::cloud_profile::{
     CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, in_format_of_parent, machine_image, machine_image_version, machine_type,
     merge, reference, volume_type,
 };
-use crate::release::Releases;
+use crate::release::{Release, Releases};
 use crate::validation::cloud_profile::{go_time, merged_spec, whole_image};
 use crate::validation::meta::invalid_unquoted;
 use crate::validation::shoot::Gates;
@@ -90,6 +90,9 @@ pub fn check_overrides_in_use(
 
 /// Releases that bring a NamespacedCloudProfile into the format of its parent before they judge it.
 const IS_JUDGED_IN_FORMAT_OF_PARENT: Releases = Releases::since(132);
+
+/// A Shoot changes between all profiles below one CloudProfile, and what it uses is compared with the new one.
+const ANY_CHANGE_BELOW_A_ROOT: Releases = Releases::since(108);
 
 /// NamespacedCloudProfileValidator: what a NamespacedCloudProfile says must fit its parent.
 ///
@@ -238,14 +241,23 @@ fn extended_image(errors: &mut Vec<FieldError>, version: &MachineImageVersion, g
 }
 
 /// A Shoot's reference may change only below the same CloudProfile. Each side is the reference and the CloudProfile at
-/// its root.
+/// its root. Up to 1.107 it changes only from a CloudProfile to a NamespacedCloudProfile below it.
+///
+/// Source: plugin/pkg/utils/cloudprofile.go @ v1.101.0 and v1.108.0.
 ///
 /// # Errors
 /// 500 without a reason, as upstream returns a bare error.
 pub fn check_hierarchy(
     (before, old_root): (&CloudProfileReference, &CloudProfileReference),
     (now, root): (&CloudProfileReference, &CloudProfileReference),
+    release: Release,
 ) -> Result<(), Refusal> {
+    if !ANY_CHANGE_BELOW_A_ROOT.contain(release) {
+        let is_descendant = before.kind == CLOUD_PROFILE && now.kind == NAMESPACED_CLOUD_PROFILE && before == root;
+        let text = "a Seed's CloudProfile may only be changed to a descendant NamespacedCloudProfile, other modifications \
+                    are currently not supported";
+        return if is_descendant { Ok(()) } else { Err(Refusal::Plain(text.to_owned())) };
+    }
     if old_root == root {
         return Ok(());
     }
@@ -264,7 +276,7 @@ pub fn check_hierarchy(
     )))
 }
 
-/// What a Shoot uses must be in the profile that it changes to: machine types, volume types, and the image versions that
+/// What a Shoot uses must be in the profile that it changes to (since 1.108): machine types, volume types, and the image versions that
 /// the old profile has. Kubernetes versions are not compared: one whose date was moved may be left at the next
 /// maintenance.
 ///
@@ -274,7 +286,11 @@ pub fn check_still_offered(
     shoot: &Shoot,
     old_spec: &CloudProfileSpec,
     new_spec: &CloudProfileSpec,
+    release: Release,
 ) -> Result<(), Refusal> {
+    if !ANY_CHANGE_BELOW_A_ROOT.contain(release) {
+        return Ok(());
+    }
     let removed = missing(&versions_of(&old_spec.machine_images), &versions_of(&new_spec.machine_images));
     let lacks = "newly referenced cloud profile does not contain the";
     for worker in &shoot.spec.provider.workers {
@@ -507,6 +523,7 @@ mod tests {
         let reference = |kind: &str, name: &str| CloudProfileReference { kind: kind.to_owned(), name: name.to_owned() };
         let (local, other) = (reference("CloudProfile", "local"), reference("CloudProfile", "other"));
         let own = reference("NamespacedCloudProfile", "own");
+        let check_hierarchy = |before, now| super::check_hierarchy(before, now, Release(108));
         assert_eq!(check_hierarchy((&local, &local), (&own, &local)), Ok(()));
         assert_eq!(check_hierarchy((&own, &local), (&local, &local)), Ok(()));
         let text = |from: &str, to: &str| {
@@ -520,6 +537,17 @@ mod tests {
         assert_eq!(check_hierarchy((&own, &local), (&other, &other)), expected);
         let expected = text("\"other\"", "\"own\" (root: \"local\")");
         assert_eq!(check_hierarchy((&other, &other), (&own, &local)), expected);
+        // Up to 1.107 to a descendant only.
+        let before_108 = |before, now| super::check_hierarchy(before, now, Release(107));
+        let expected = Err(Refusal::Plain(
+            "a Seed's CloudProfile may only be changed to a descendant NamespacedCloudProfile, other modifications are \
+             currently not supported"
+                .to_owned(),
+        ));
+        assert_eq!(before_108((&local, &local), (&own, &local)), Ok(()));
+        assert_eq!(before_108((&own, &local), (&local, &local)), expected);
+        assert_eq!(before_108((&local, &local), (&other, &other)), expected);
+        assert_eq!(before_108((&other, &other), (&own, &local)), expected);
     }
 
     #[test]
@@ -529,7 +557,8 @@ mod tests {
             let mut new = parent();
             change(&mut new);
             let expected = expected.map_or(Ok(()), |text| Err(Refusal::Plain(text)));
-            assert_eq!(check_still_offered(shoot, &parent(), &new), expected);
+            assert_eq!(check_still_offered(shoot, &parent(), &new, Release(108)), expected);
+            assert_eq!(check_still_offered(shoot, &parent(), &new, Release(107)), Ok(()));
         };
         // Kubernetes versions are not compared; an image version that the old profile lacks, too, is none of the change.
         check(&shoot("1.31.1", "1.0.0"), |new| new.kubernetes.versions.clear(), None);

@@ -15,10 +15,12 @@ use api::core::{
     CloudProfile, CloudProfileReference, CloudProfileSpec, ExpirableVersion, MachineImage, MachineImageVersion,
     MachineType, NamespacedCloudProfile, Shoot, ShootSpec, VolumeType, Worker,
 };
+use serde_json::{Value, json};
 
 pub use self::merge::{in_format_of_parent, merge, without_lost_versions};
 pub use self::status::{next_change, status};
 use crate::maintenance::decision::unsuitable;
+use crate::release::{Release, Releases};
 use crate::validation::shoot::is_in_place;
 use crate::versions::{Moment, State, Version};
 
@@ -27,9 +29,21 @@ pub const CLOUD_PROFILE: &str = "CloudProfile";
 /// Kind `NamespacedCloudProfile` in references.
 pub const NAMESPACED_CLOUD_PROFILE: &str = "NamespacedCloudProfile";
 
-/// Which profile a Shoot refers to: `spec.cloudProfile`, else the deprecated `spec.cloudProfileName`.
+/// Text about a Shoot without `spec.cloudProfileName` in a release that [counts the name](counts_by_name).
+pub const NO_PROFILE_NAME: &str = "cloudprofile.core.gardener.cloud \"\" not found";
+
+/// Releases in which `spec.cloudProfile` of a Shoot counts. Those from 1.92 to 1.100 serve the field, and no component reads it.
+const REFERENCE_COUNTS: Releases = Releases::since(101);
+
+/// True if `spec.cloudProfileName` alone refers to the profile of a Shoot in a release.
+pub const fn counts_by_name(release: Release) -> bool {
+    !REFERENCE_COUNTS.contain(release)
+}
+
+/// Profile that a Shoot refers to: `spec.cloudProfile`, else `spec.cloudProfileName`.
 ///
-/// A reference without a kind is one to a CloudProfile.
+/// A reference without a kind is one to a CloudProfile. Shoots of a release that [counts the name](counts_by_name) have no
+/// `spec.cloudProfile` ([`crate::defaulting::drop_unread_reference`]).
 pub fn reference(shoot: &ShootSpec) -> Option<CloudProfileReference> {
     let by_name = || {
         let name = shoot.cloud_profile_name.clone().filter(|name| !name.is_empty())?;
@@ -40,6 +54,32 @@ pub fn reference(shoot: &ShootSpec) -> Option<CloudProfileReference> {
         CLOUD_PROFILE.clone_into(&mut reference.kind);
     }
     Some(reference)
+}
+
+/// Field below `spec` of a Shoot that refers to a profile in a release, and its value. An empty kind is left out.
+pub fn reference_field(reference: &CloudProfileReference, release: Release) -> (&'static str, Value) {
+    let CloudProfileReference { kind, name } = reference;
+    if counts_by_name(release) {
+        ("cloudProfileName", json!(name))
+    } else if kind.is_empty() {
+        ("cloudProfile", json!({ "name": name }))
+    } else {
+        ("cloudProfile", json!({ "kind": kind, "name": name }))
+    }
+}
+
+/// Path of the field by which a Shoot refers to its profile.
+pub const fn reference_path(shoot: &ShootSpec) -> &'static str {
+    match (&shoot.cloud_profile, &shoot.cloud_profile_name) {
+        (None, Some(_)) => "spec.cloudProfileName",
+        _ => "spec.cloudProfile",
+    }
+}
+
+/// Text of a gardener-apiserver about a Shoot without a reference. Releases that [count the name](counts_by_name) look up the
+/// empty name.
+pub fn no_reference(release: Release) -> String {
+    if counts_by_name(release) { NO_PROFILE_NAME.to_owned() } else { Unresolved::NoReference.to_string() }
 }
 
 /// Where [`resolve`] looks for profiles.

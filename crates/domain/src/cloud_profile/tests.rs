@@ -34,6 +34,32 @@ fn reference_falls_back_to_the_deprecated_name() {
     assert_eq!(reference(&ShootSpec::default()), None);
 }
 
+/// Release, kind, name; field of a Shoot's spec and its value.
+const FIELDS: &[(u16, &str, &str, &str, &str)] = &[
+    (80, "", "local", "cloudProfileName", r#""local""#),
+    (91, "CloudProfile", "local", "cloudProfileName", r#""local""#),
+    (100, "CloudProfile", "local", "cloudProfileName", r#""local""#),
+    (101, "CloudProfile", "local", "cloudProfile", r#"{"kind":"CloudProfile","name":"local"}"#),
+    (101, "", "local", "cloudProfile", r#"{"name":"local"}"#),
+    (149, "NamespacedCloudProfile", "own", "cloudProfile", r#"{"kind":"NamespacedCloudProfile","name":"own"}"#),
+];
+
+#[test]
+fn a_reference_is_written_in_the_field_that_counts() {
+    for (release, kind, name, field, value) in FIELDS {
+        let reference = CloudProfileReference { kind: (*kind).to_owned(), name: (*name).to_owned() };
+        let (actual, written) = reference_field(&reference, Release(*release));
+        assert_eq!((actual, written.to_string().as_str()), (*field, *value), "{release}");
+        let spec: ShootSpec = serde_json::from_value(serde_json::json!({ actual: written })).expect("a spec");
+        assert_eq!(reference_path(&spec), format!("spec.{field}"));
+        assert_eq!(super::reference(&spec).map(|reference| reference.name).as_deref(), Some(*name));
+    }
+    assert_eq!(reference_path(&ShootSpec::default()), "spec.cloudProfile");
+    assert!(!counts_by_name(Release::UNION));
+    assert_eq!(no_reference(Release(100)), "cloudprofile.core.gardener.cloud \"\" not found");
+    assert_eq!(no_reference(Release(101)), "no cloudprofile reference has been provided");
+}
+
 /// One CloudProfile `whole`, and one NamespacedCloudProfile `garden-dev/own`.
 struct Two;
 

@@ -16,7 +16,7 @@ pub use self::extensibility::{controller_registration, credentials_binding, inte
 pub use self::project::{owner_role as project_owner_role, project};
 pub use self::seed::{seed, sync_backup_references};
 pub use self::shoot::{
-    canonicalize_shoot, default_node_cidr_mask_size, keep_version_of_creation, new_shoot, shoot,
+    canonicalize_shoot, default_node_cidr_mask_size, drop_unread_reference, keep_version_of_creation, new_shoot, shoot,
     sync_cloud_profile_reference,
 };
 

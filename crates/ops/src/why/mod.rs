@@ -21,6 +21,7 @@ use apimachinery::meta::ObjectMeta;
 use chrono::{DateTime, Utc};
 use clock::Random;
 use controller::{Api, ListOptions};
+use domain::cloud_profile::reference_path;
 use domain::forecast::{self, Change, Offer, Settings, Subject};
 use domain::maintenance::upcoming;
 use domain::reconcile::is_hibernation_enabled;
@@ -342,7 +343,7 @@ fn maintenance(
     let offers = world.offers();
     let Some(offered) = offers.get(&key) else {
         let text = format!(": {key} does not exist any more; maintenance cannot run");
-        lines.push(Line::of_field("spec.cloudProfile").text(text).deeper());
+        lines.push(Line::of_field(reference_path(&shoot.spec)).text(text).deeper());
         return;
     };
     let offer = Offer { name: key.name.clone(), first: offered.clone(), changes: Vec::new() };

@@ -2,7 +2,8 @@
 //! From the fields of the form to the manifest: what was chosen, and nothing else.
 
 use api::constants::api_version;
-use domain::cloud_profile::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE};
+use api::core::CloudProfileReference;
+use domain::cloud_profile::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, reference_field};
 use serde_json::{Map, Value, json};
 
 use super::{Form, Pool};
@@ -28,7 +29,9 @@ pub(super) fn tree(form: &Form<'_>) -> Value {
     let mut spec = Map::new();
     if let Some((key, profile)) = &form.profile {
         let kind = if key.namespace.is_some() { NAMESPACED_CLOUD_PROFILE } else { CLOUD_PROFILE };
-        spec.insert("cloudProfile".to_owned(), json!({ "kind": kind, "name": key.name }));
+        let reference = CloudProfileReference { kind: kind.to_owned(), name: key.name.clone() };
+        let (field, reference) = reference_field(&reference, form.at.release);
+        spec.insert(field.to_owned(), reference);
         let region = Some(get("region")).filter(|region| !region.is_empty());
         let region = region.or_else(|| profile.regions.first().map(|region| region.name.as_str()));
         set(&mut spec, "region", region.unwrap_or_default());

@@ -15,7 +15,7 @@ use apimachinery::field::Path;
 use apimachinery::{Resource, Status};
 use domain::admission::shoot::default_kubernetes_version;
 use domain::capabilities::{machine_type_architecture, registered};
-use domain::cloud_profile::{machine_type, shown_default_image};
+use domain::cloud_profile::{counts_by_name, machine_type, shown_default_image};
 use domain::versions::{Moment, State, Version, shown_default};
 use maud::{Markup, html};
 use ops::world::{ProfileKey, World};
@@ -114,7 +114,10 @@ struct Form<'a> {
 
 impl<'a> Form<'a> {
     async fn read(view: &View, world: &World, projects: &Projects, fields: &'a Fields) -> Self {
-        let offers = world.offers();
+        let at = view.moment();
+        let mut offers = world.offers();
+        // Shoots of older releases cannot refer to NamespacedCloudProfiles.
+        offers.retain(|key, _| key.namespace.is_none() || !counts_by_name(at.release));
         let wanted = fields.text("profile");
         let profile = offers.iter().find(|(key, _)| key.shown() == wanted).or_else(|| offers.iter().next());
         let profile = profile.map(|(key, spec)| (key.clone(), spec.clone()));
@@ -131,7 +134,6 @@ impl<'a> Form<'a> {
             bindings.extend(credentials.iter().map(|it| format!("CredentialsBinding/{}", it.metadata.name)));
             bindings.extend(secrets.iter().map(|it| format!("SecretBinding/{}", it.metadata.name)));
         }
-        let at = view.moment();
         let version = match fields.get("version") {
             // A profile that was chosen anew may not have it.
             Some(version)
@@ -320,7 +322,7 @@ impl<'a> Form<'a> {
                     div.fields {
                         (form::select("project", "Project", project, &plain(self.projects.iter().map(|(_, name)| name.clone()).collect()), "", &at("metadata.namespace")))
                         (form::text("name", "Name", get("name"), "", &at("metadata.name")))
-                        (form::select("profile", "CloudProfile", &self.profile.as_ref().map(|(key, _)| key.shown()).unwrap_or_default(), &plain(self.profiles.clone()), "", &at("spec.cloudProfile")))
+                        (form::select("profile", "CloudProfile", &self.profile.as_ref().map(|(key, _)| key.shown()).unwrap_or_default(), &plain(self.profiles.clone()), "", &[at("spec.cloudProfile"), at("spec.cloudProfileName")].concat()))
                         (form::select("region", "Region", &region, &plain(regions), "", &at("spec.region")))
                         (form::select("version", "Kubernetes version", &self.version, &[("", usual), ("Previews and deprecated versions", others)], "", &at("spec.kubernetes.version")))
                         (form::select("credentials", "Credentials", &binding, &plain(self.bindings.clone()), "", &[at("spec.secretBindingName"), at("spec.credentialsBindingName")].concat()))

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use api::constants::{api_version, namespace};
 use domain::admission::shoot::TWO_CLOUD_PROFILES;
+use domain::cloud_profile::{NO_PROFILE_NAME, counts_by_name};
 use domain::release::Release;
 use domain::versions::Version;
 use serde_json::{Value, json};
@@ -70,7 +71,7 @@ pub(crate) type ExtensionType = (&'static str, String);
 pub(crate) fn plan(manifests: Vec<Manifest>, registered: &BTreeSet<ExtensionType>, release: Release) -> Plan {
     let mut completion = Completion { given: manifests, added: Vec::new(), notes: Vec::new() };
     completion.unreadable_image_versions(release);
-    completion.doubled_profile_names();
+    completion.doubled_references(release);
     completion.projects();
     completion.cloud_profiles();
     completion.credentials();
@@ -94,13 +95,20 @@ pub(crate) fn plan(manifests: Vec<Manifest>, registered: &BTreeSet<ExtensionType
     plan
 }
 
-/// The line to delete from a Shoot that was refused because it names a CloudProfile twice; None: refused for another reason.
-pub(crate) fn removal(manifest: &Manifest, refusal: &str) -> Option<String> {
+/// Correction of a Shoot that was refused because it refers to two CloudProfiles, or by a field that does not count in the
+/// release; None: refused for another reason.
+pub(crate) fn correction(manifest: &Manifest, refusal: &str) -> Option<String> {
+    let spec = &manifest.object["spec"];
+    let (old, new) = (string(&spec["cloudProfileName"]), &spec["cloudProfile"]);
+    if refusal.ends_with(NO_PROFILE_NAME) && old.is_empty() {
+        let name = new["name"].as_str().unwrap_or("NAME");
+        return Some(format!(
+            "write `cloudProfileName: {name}` in its spec; `cloudProfile` counts since Gardener v1.101"
+        ));
+    }
     if !refusal.contains(TWO_CLOUD_PROFILES) {
         return None;
     }
-    let spec = &manifest.object["spec"];
-    let (old, new) = (string(&spec["cloudProfileName"]), &spec["cloudProfile"]);
     let kind = new["kind"].as_str().unwrap_or("CloudProfile");
     Some(format!(
         "delete the line `cloudProfileName: {old}` of its spec, which is deprecated, and run again: then {kind} {} is used; or \
@@ -116,18 +124,22 @@ struct Completion {
 }
 
 impl Completion {
-    /// Leaves out `cloudProfileName` of Shoots that have `cloudProfile` with the same name, as a server prints them: a new
-    /// Shoot may have one of both only.
-    fn doubled_profile_names(&mut self) {
+    /// Leaves out one of `cloudProfile` and `cloudProfileName` of Shoots that have both with the same name, as a server prints
+    /// them: a new Shoot may have one of both only, in older releases the name.
+    fn doubled_references(&mut self, release: Release) {
+        let (left, other, why) = if counts_by_name(release) {
+            ("cloudProfile", "cloudProfileName", "what counts in this release")
+        } else {
+            ("cloudProfileName", "cloudProfile", "and a new Shoot may have one of both")
+        };
         for shoot in self.given.iter_mut().filter(|manifest| manifest.kind() == "Shoot") {
             let (namespace, name) = (shoot.namespace().to_owned(), shoot.name().to_owned());
             let Some(spec) = shoot.object["spec"].as_object_mut() else { continue };
             let reference = spec.get("cloudProfile").map(|reference| &reference["name"]);
             if reference.is_some_and(|reference| spec.get("cloudProfileName") == Some(reference)) {
-                spec.remove("cloudProfileName");
+                spec.remove(left);
                 self.notes.push(format!(
-                    "spec.cloudProfileName of Shoot {namespace}/{name} was left out: spec.cloudProfile says the same, and a new \
-                     Shoot may have one of both"
+                    "spec.{left} of Shoot {namespace}/{name} was left out: spec.{other} says the same, {why}"
                 ));
             }
         }

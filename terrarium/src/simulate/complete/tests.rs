@@ -122,16 +122,21 @@ fn objects_follow_their_references_in_any_order() {
 
 #[test]
 fn a_shoot_as_a_server_prints_it_is_taken() {
-    let left = |name: &str| {
+    let left = |name: &str, release: Release| {
         let text = SHOOT
             .replace("cloudProfile: {name: big}", &format!("cloudProfile: {{name: big}}\n  cloudProfileName: {name}"));
-        let plan = plan(parse("f.yaml", &text).expect("valid manifests"), &registered(), DOCUMENTED);
-        let told =
-            plan.notes.iter().filter(|note| note.starts_with("spec.cloudProfileName of Shoot garden-dev/s")).count();
-        (plan.shoots[0].object["spec"]["cloudProfileName"].clone(), told)
+        let plan = plan(parse("f.yaml", &text).expect("valid manifests"), &registered(), release);
+        let told = plan.notes.iter().find(|note| note.contains(" of Shoot garden-dev/s was left out")).cloned();
+        let spec = &plan.shoots[0].object["spec"];
+        (spec["cloudProfile"]["name"].clone(), spec["cloudProfileName"].clone(), told.unwrap_or_default())
     };
-    assert_eq!(left("big"), (Value::Null, 1));
-    assert_eq!(left("other"), (json!("other"), 0), "the server refuses it");
+    let text = "spec.cloudProfileName of Shoot garden-dev/s was left out: spec.cloudProfile says the same, and a new Shoot may \
+                have one of both";
+    assert_eq!(left("big", DOCUMENTED), (json!("big"), Value::Null, text.to_owned()));
+    assert_eq!(left("other", DOCUMENTED), (json!("big"), json!("other"), String::new()), "the server refuses it");
+    let text = "spec.cloudProfile of Shoot garden-dev/s was left out: spec.cloudProfileName says the same, what counts in this \
+                release";
+    assert_eq!(left("big", Release(91)), (Value::Null, json!("big"), text.to_owned()));
 }
 
 #[test]
@@ -141,7 +146,7 @@ fn a_shoot_with_two_cloud_profiles_gets_a_remedy() {
         "cloudProfile: {kind: NamespacedCloudProfile, name: big}\n  cloudProfileName: other",
     );
     let plan = plan(parse("f.yaml", &text).expect("valid manifests"), &registered(), DOCUMENTED);
-    let hint = removal(&plan.shoots[0], &format!("Internal error occurred: {TWO_CLOUD_PROFILES}"));
+    let hint = correction(&plan.shoots[0], &format!("Internal error occurred: {TWO_CLOUD_PROFILES}"));
     assert_eq!(
         hint.as_deref(),
         Some(
@@ -149,5 +154,19 @@ fn a_shoot_with_two_cloud_profiles_gets_a_remedy() {
              NamespacedCloudProfile big is used; or delete `cloudProfile` if CloudProfile other is meant"
         )
     );
-    assert_eq!(removal(&plan.shoots[0], "the region is unknown"), None);
+    assert_eq!(correction(&plan.shoots[0], "the region is unknown"), None);
+}
+
+#[test]
+fn a_shoot_without_the_name_that_counts_gets_a_remedy() {
+    let refusal = "Internal error occurred: could not find referenced cloud profile: cloudprofile.core.gardener.cloud \"\" not found";
+    let hint = |text: &str| {
+        let plan = plan(parse("f.yaml", text).expect("valid manifests"), &registered(), Release(100));
+        correction(&plan.shoots[0], refusal)
+    };
+    let expected = "write `cloudProfileName: big` in its spec; `cloudProfile` counts since Gardener v1.101";
+    assert_eq!(hint(SHOOT).as_deref(), Some(expected));
+    // Up to 1.91 the field is ignored, and the manifest does not have it any more.
+    assert_eq!(hint(&SHOOT.replace("  cloudProfile: {name: big}\n", "")), Some(expected.replace("big", "NAME")));
+    assert_eq!(hint(&SHOOT.replace("cloudProfile: {name: big}", "cloudProfileName: big")), None);
 }

@@ -21,6 +21,7 @@ use apimachinery::field::{FieldError, Path};
 
 use super::{Operation, Refusal};
 use crate::annotations;
+use crate::defaulting::drop_unread_reference;
 use crate::reconcile::{is_confined, is_hibernation_enabled};
 use crate::release::{Release, Releases};
 use crate::versions::Moment;
@@ -67,7 +68,7 @@ pub fn is_unchanged(shoot: &Shoot, old: &Shoot) -> bool {
 /// Refusal of a new Shoot with both fields that name a CloudProfile.
 pub const TWO_CLOUD_PROFILES: &str = "new shoot can only specify either cloudProfileName or cloudProfile reference";
 
-/// What can be said before anything is looked up. `Ok(true)`: the rest need not be asked.
+/// Drops a reference that the release does not read, and judges what needs no other object. `Ok(true)`: nothing is left to judge.
 ///
 /// # Errors
 /// 500, without a reason, for a binding to the seed that the Shoot has, and for a new Shoot that names its CloudProfile
@@ -75,10 +76,11 @@ pub const TWO_CLOUD_PROFILES: &str = "new shoot can only specify either cloudPro
 pub fn precheck(
     shoot: &mut Shoot,
     old: Option<&Shoot>,
-    operation: Operation,
-    binding: bool,
+    (operation, binding): (Operation, bool),
     user: &str,
+    release: Release,
 ) -> Result<bool, Refusal> {
+    drop_unread_reference(shoot, old, release);
     match (operation, old) {
         (Operation::Update, Some(old)) => {
             if binding && old.spec.seed_name == shoot.spec.seed_name {

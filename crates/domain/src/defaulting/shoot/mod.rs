@@ -6,6 +6,7 @@ use api::core::*;
 use apimachinery::meta::IntOrString;
 
 use super::{HOUR, MINUTE, add_toleration, fill};
+use crate::cloud_profile::counts_by_name;
 use crate::release::{Release, Releases};
 use crate::skew::GardenerVersion;
 use crate::versions::Version;
@@ -323,15 +324,31 @@ fn pool_max_pods(worker: &Worker) -> Option<i32> {
 /// Shoots of Kubernetes 1.33 and later do not get `cloudProfileName`, and those of 1.34 and later lose it.
 const CLOUD_PROFILE_NAME_FADES: Releases = Releases::since(124);
 
+/// Drops `spec.cloudProfile` of a Shoot in a release that [counts the name](counts_by_name), unless the stored Shoot has it.
+///
+/// Unlike upstream: with feature gate UseNamespacedCloudProfile, releases from 1.92 to 1.100 store the field.
+///
+/// Source: pkg/apiserver/registry/core/shoot/strategy.go, v1.92.0 to v1.100.0.
+pub fn drop_unread_reference(shoot: &mut Shoot, old: Option<&Shoot>, release: Release) {
+    if counts_by_name(release) && old.is_none_or(|old| old.spec.cloud_profile.is_none()) {
+        shoot.spec.cloud_profile = None;
+    }
+}
+
 /// Keeps the two ways to name a CloudProfile equal; `old` is the stored Shoot of an update.
 ///
+/// In releases that [count the name](counts_by_name), neither fills the other ([`drop_unread_reference`]).
 /// `cloudProfile` counts; `cloudProfileName` fills it when it is absent, mirrors it for kind `CloudProfile` and is
 /// empty for others. Since 1.124 the Kubernetes version counts: from 1.33 on only a name that is there mirrors it; from
 /// 1.34 on neither fills the other, and a name that an update leaves as it was and that says the same is emptied. A Shoot in
 /// deletion is left alone.
 ///
-/// Source: pkg/utils/gardener/cloudprofile.go, v1.123.0 to v1.149.0.
+/// Source: plugin/pkg/utils/cloudprofile.go @ v1.101.0, pkg/utils/gardener/cloudprofile.go, v1.123.0 to v1.149.0.
 pub fn sync_cloud_profile_reference(shoot: &mut Shoot, old: Option<&Shoot>, release: Release) {
+    if counts_by_name(release) {
+        drop_unread_reference(shoot, old, release);
+        return;
+    }
     if shoot.metadata.is_being_deleted() {
         return;
     }

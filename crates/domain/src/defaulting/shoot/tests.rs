@@ -243,8 +243,19 @@ fn a_workerless_shoot_is_encrypted_since_1_136() {
 
 /// Release, Kubernetes version, `cloudProfile` (`n:` for a NamespacedCloudProfile) and `cloudProfileName` of a Shoot,
 /// then both of them as a new Shoot has them, and after an update that leaves them as they were; `-` stands for nothing.
-/// Source: pkg/utils/gardener/cloudprofile.go @ v1.123.0 and v1.124.0.
+/// Source: pkg/apiserver/registry/core/shoot/strategy.go @ v1.91.0, v1.92.0 and v1.100.0, plugin/pkg/utils/cloudprofile.go @
+/// v1.101.0, pkg/utils/gardener/cloudprofile.go @ v1.123.0 and v1.124.0.
 const CLOUD_PROFILES: &str = "
+80  1.26.4 -   a => - a     - a
+91  1.26.4 -   a => - a     - a
+92  1.26.4 -   a => - a     - a
+92  1.26.4 a   - => - -     a -
+92  1.26.4 a   b => - b     a b
+92  1.26.4 n:a b => - b     n:a b
+100 1.26.4 a   a => - a     a a
+101 1.26.4 -   a => a a     a a
+101 1.26.4 a   - => a a     a a
+101 1.26.4 n:a b => n:a -   n:a -
 120 1.32.1 -   a => a a     a a
 120 1.32.1 a   - => a a     a a
 120 1.32.1 a   b => a a     a a

@@ -490,6 +490,54 @@ fn names_are_judged_since_125() {
     }
 }
 
+/// Change of a new Shoot of a release, and its errors about the profile.
+/// Source: pkg/apis/core/validation/shoot.go @ v1.80.0, v1.91.0, v1.92.0, v1.100.0 and v1.101.0.
+#[test]
+fn a_new_shoot_names_its_profile_in_the_field_that_counts() {
+    let by_name = r#"{"cloudProfile": null, "cloudProfileName": "local"}"#;
+    let empty = r#"{"cloudProfile": null, "cloudProfileName": ""}"#;
+    let none = r#"{"cloudProfile": null}"#;
+    let required = "spec.cloudProfileName: Required value: must specify a cloud profile";
+    let required_reference = "spec.cloudProfile.name: Required value: must specify a cloud profile";
+    for (releases, change, expected) in [
+        ([80, 91, 92, 100].as_slice(), by_name, None),
+        (&[80, 91, 92, 100], empty, Some(required)),
+        (&[80, 91, 92, 100], none, Some(required)),
+        (&[80, 100], "{}", Some(required)),
+        (&[101, 120, 149], by_name, None),
+        (&[101, 120, 149], "{}", None),
+        (&[101, 120, 149], none, Some(required_reference)),
+    ] {
+        for release in releases {
+            let found = super::shoot(&shoot_with("1.26.4", change), gates(*release));
+            let found = found.iter().map(ToString::to_string).filter(|error| error.starts_with("spec.cloudProfile"));
+            assert_eq!(found.collect::<Vec<_>>(), expected.into_iter().collect::<Vec<_>>(), "{release} {change}");
+        }
+    }
+    // After the region, before the binding.
+    let change = r#"{"cloudProfile": null, "region": "", "secretBindingName": "", "credentialsBindingName": null}"#;
+    let found = super::shoot(&shoot_with("1.26.4", change), gates(91));
+    let fields: Vec<&str> = found.iter().map(|error| error.field.as_str()).collect();
+    assert_eq!(fields, ["spec.region", "spec.cloudProfileName", "spec.secretBindingName"]);
+}
+
+/// The field stays as it is in releases in which it counts; admission judges changes of later ones.
+#[test]
+fn the_name_of_a_profile_is_immutable_up_to_1_100() {
+    let named =
+        |name: &str| shoot_with("1.26.4", &format!(r#"{{"cloudProfile": null, "cloudProfileName": "{name}"}}"#));
+    for (release, is_refused) in [(80, true), (91, true), (100, true), (101, false)] {
+        let found = |new: &Shoot| {
+            let errors = shoot_update(new, &named("a"), gates(release));
+            let errors = errors.iter().map(ToString::to_string);
+            errors.filter(|error| error.starts_with("spec.cloudProfile")).collect::<Vec<_>>()
+        };
+        let expected = "spec.cloudProfileName: Invalid value: \"b\": field is immutable";
+        assert_eq!(found(&named("b")), if is_refused { vec![expected] } else { vec![] }, "{release}");
+        assert_eq!(found(&named("a")), [""; 0], "{release}");
+    }
+}
+
 /// The values of the configuration of nginx-ingress have 1 MiB together, whatever the keys have.
 #[test]
 fn the_configuration_of_nginx_ingress_has_a_size_since_125() {

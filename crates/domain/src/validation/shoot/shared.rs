@@ -10,7 +10,7 @@ use apimachinery::field::{FieldError, Path};
 use super::super::common::one_of;
 use super::super::{Errors, meta};
 use super::refused::{Field, refuse};
-use crate::cloud_profile::{self, CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE};
+use crate::cloud_profile::{self, CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, counts_by_name};
 use crate::features::feature_gate;
 use crate::release::Release;
 use crate::versions::Version;
@@ -25,7 +25,12 @@ pub(super) fn forbidden_for_workerless(errors: &mut Errors, fields: &[(&str, boo
 }
 
 /// Checks the name of the CloudProfile below the path of the spec; `cloudProfileName` alone is enough.
+///
+/// Checks nothing in a release in which the name counts: [`cloud_profile_name`].
 pub(super) fn cloud_profile_reference(errors: &mut Errors, spec: &ShootSpec, release: Release, path: &Path) {
+    if counts_by_name(release) {
+        return;
+    }
     if spec.cloud_profile_name.as_deref().is_some_and(|name| !name.is_empty()) {
         let path = path.child("cloudProfileName");
         refuse(errors, Field::CloudProfileName, &spec.kubernetes.version, release, &path);
@@ -36,6 +41,13 @@ pub(super) fn cloud_profile_reference(errors: &mut Errors, spec: &ShootSpec, rel
         errors.push(FieldError::required(&path.child("name"), "must specify a cloud profile"));
     } else {
         one_of(errors, &reference.kind, &[CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE], &path.child("kind"));
+    }
+}
+
+/// Requires `cloudProfileName` in a release in which it counts.
+pub(super) fn cloud_profile_name(errors: &mut Errors, spec: &ShootSpec, release: Release, path: &Path) {
+    if counts_by_name(release) && spec.cloud_profile_name.as_deref().is_none_or(str::is_empty) {
+        errors.push(FieldError::required(&path.child("cloudProfileName"), "must specify a cloud profile"));
     }
 }
 

@@ -17,7 +17,7 @@ use super::super::objects::MAX_SECRET_BYTES;
 use super::facts::primary_provider;
 use super::gates::Gates;
 use super::refused::{Field, refuse};
-use super::shared::{WORKERLESS, cloud_profile_reference, forbidden_for_workerless};
+use super::shared::{WORKERLESS, cloud_profile_name, cloud_profile_reference, forbidden_for_workerless};
 use super::{hibernation, kubernetes, workers};
 use crate::release::{Release, Releases};
 use crate::window::Window;
@@ -46,6 +46,7 @@ pub(super) fn spec(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     if spec.region.is_empty() {
         errors.push(FieldError::required(&path.child("region"), "must specify a region"));
     }
+    cloud_profile_name(errors, spec, gates.release, &path);
     bindings(errors, spec, workerless, gates.release, &path);
     if spec.seed_name.as_deref() == Some("") {
         let text = "seed name must not be empty when providing the key";

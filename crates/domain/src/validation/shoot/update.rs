@@ -11,6 +11,7 @@ use super::differences::{differences, keep};
 use super::facts::{is_in_hibernation, primary_provider, rotation_phases};
 use super::gates::{Gates, in_place_gate, is_in_place};
 use super::shared::cloud_profile_reference;
+use crate::cloud_profile::counts_by_name;
 use crate::encryption;
 use crate::reconcile::is_hibernation_enabled;
 use crate::release::{Release, Releases};
@@ -49,6 +50,10 @@ pub(super) fn spec(errors: &mut Errors, new_shoot: &Shoot, old_shoot: &Shoot, ga
     }
     keep(errors, &new.region, &old.region, &path, "region");
     cloud_profile_reference(errors, new, gates.release, &path);
+    if counts_by_name(gates.release) {
+        let name = |spec: &ShootSpec| spec.cloud_profile_name.clone().unwrap_or_default();
+        keep(errors, &name(new), &name(old), &path, "cloudProfileName");
+    }
     bindings(errors, new, old, &path);
     keep(errors, &new.exposure_class_name, &old.exposure_class_name, &path, "exposureClassName");
     dns(errors, new, old, &path.child("dns"));

@@ -143,8 +143,9 @@ async fn images(stage: &Stage) -> Result<(), Failure> {
             "machine": { "type": "local", "image": { "name": image, "version": "1.0.0" } },
         })
     };
+    let (profile, reference) = preset.profile_reference(SHOOT);
     let change = json!({
-        "cloudProfile": { "name": SHOOT },
+        profile: reference,
         "provider": { "type": "local", "workers": IMAGES.map(pool) },
     });
     stage.create(&story, &[shoot(stage, SHOOT, &change)]).await?;
