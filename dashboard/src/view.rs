@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use api::kubernetes::core::Secret;
 use apimachinery::{Resource, Status};
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
@@ -14,6 +15,7 @@ use domain::profile::Profile;
 use domain::release::{NEWEST, Release};
 use domain::skew::GardenerVersion;
 use domain::versions;
+use domain::worker_pool::StoredKeys;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
@@ -166,6 +168,14 @@ impl View {
             }
             answer => answer,
         }
+    }
+
+    /// Secrets with the forms of the hashes of worker pools, in all clusters. The administrator reads them, since pages show
+    /// only the form.
+    pub async fn hash_secrets(&self) -> Vec<Secret> {
+        let administrator = (self.dashboard.options().door)(administrator());
+        let selection = format!("fieldSelector=metadata.name%3D{}", StoredKeys::SECRET);
+        self.list_as(&administrator, "*", None, &selection).await.unwrap_or_default()
     }
 
     /// Who may not list all namespaces may still list some. Their names alone come from the administrator.

@@ -102,14 +102,21 @@ impl World {
         let shoots: Vec<Shoot> = Api::all(context, cluster::GARDEN).list(&all).await?.0;
         let keys = ListOptions::with_field(&format!("metadata.name={}", StoredKeys::SECRET));
         let keys: Vec<Secret> = Api::all(context, "*").list(&keys).await?.0;
-        Ok(Self {
+        let mut world = Self {
             cloud_profiles: Api::all(context, cluster::GARDEN).list(&all).await?.0,
             namespaced: Api::all(context, cluster::GARDEN).list(&all).await?.0,
             disables_nginx_ingress: disables_nginx_ingress(release, &fleet::manager_gates(context).await),
-            forms: shoots.iter().filter_map(|shoot| Some((name_of(shoot), forms_of(shoot, &keys, release)?))).collect(),
             shoots,
             ..Self::new(release)
-        })
+        };
+        world.read_forms(&keys);
+        Ok(world)
+    }
+
+    /// Reads the forms of the Shoots' hashes from the Secrets in which their control planes store them.
+    pub fn read_forms(&mut self, keys: &[Secret]) {
+        let forms = self.shoots.iter().filter_map(|shoot| Some((name_of(shoot), forms_of(shoot, keys, self.release)?)));
+        self.forms = forms.collect();
     }
 
     /// As [`World::of_landscape`], of one Shoot: no other Shoot is asked for.
@@ -127,14 +134,15 @@ impl World {
             }
             None => Vec::new(),
         };
-        Ok(Self {
+        let mut world = Self {
             cloud_profiles: Api::all(context, cluster::GARDEN).list(&all).await?.0,
             namespaced: Api::all(context, cluster::GARDEN).list(&all).await?.0,
             disables_nginx_ingress: disables_nginx_ingress(release, &fleet::manager_gates(context).await),
-            forms: forms_of(shoot, &keys, release).map(|forms| (name_of(shoot), forms)).into_iter().collect(),
             shoots: vec![shoot.clone()],
             ..Self::new(release)
-        })
+        };
+        world.read_forms(&keys);
+        Ok(world)
     }
 
     /// How the pools of a Shoot are hashed; where that is not known, as new ones are.

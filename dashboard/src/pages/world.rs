@@ -58,6 +58,7 @@ pub type Offers = BTreeMap<ProfileKey, CloudProfileSpec>;
 pub async fn world(view: &View) -> Result<World, Error> {
     let mut world = profiles(view).await?;
     world.shoots = view.list(GARDEN, None, "").await?;
+    world.read_forms(&view.hash_secrets().await);
     Ok(world)
 }
 

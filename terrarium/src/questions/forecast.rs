@@ -221,7 +221,10 @@ impl OfLandscape {
                 output: process::Output::new(process::child::say),
             };
             let (facts, now) = (past.facts.clone(), past.now);
-            let chosen = arguments.release.of_landscape(&facts.name, facts.gardener())?;
+            let running = ops::release::running(&context).await;
+            let running = running.map_err(|error| Failure::Failed(format!("landscape {}: {error}", facts.name)))?;
+            let version = running.as_deref().unwrap_or_else(|| facts.gardener());
+            let chosen = arguments.release.of_landscape(&facts.name, version)?;
             let world = World::of_landscape(&context, chosen.release).await;
             past.close().await?;
             Ok(Self { world: world?, chosen, facts, now })

@@ -235,7 +235,10 @@ fn of_landscape(
         let context = client.context();
         let nodes = nodes_of(&context, &old).await?;
         let (release, gates) = settings_of(&context, &old).await?;
-        let release = release.map_or_else(|| client.facts.gardener().to_owned(), |release| release.to_string());
+        let release = match release {
+            Some(release) => release.to_string(),
+            None => client.gardener_version().await?,
+        };
         let chosen = arguments.release.of_landscape(&client.facts.name, &release)?;
         Ok::<_, Failure>((World::of_landscape(&context, chosen.release).await?, nodes, gates, chosen))
     })?;

@@ -33,7 +33,7 @@ use crate::maintenance::{self, Outcome, Plan, Restarters, reading};
 use crate::reconcile::is_hibernation_enabled;
 use crate::rotation;
 use crate::validation::shoot::Gates;
-use crate::versions::Moment;
+use crate::versions::{Moment, State};
 use crate::window::Span;
 use crate::worker_pool::{self, Effect, PoolForms};
 
@@ -280,10 +280,11 @@ fn is_same(known: &Change, change: &Change) -> bool {
         == (change.subject, &change.pool, &change.from, &change.failure)
 }
 
-/// The next instant at which a run can find something that the last one did not.
+/// Next instant at which a run can find something that the last one did not: another state of a version that is used, a version
+/// that becomes a target, any other state if the last run failed.
 fn next_cause(shoot: &Shoot, offer: &Offer, at: Moment, has_failed: bool) -> Option<DateTime<Utc>> {
     let offered = offer.at(at.now);
-    let kubernetes = offered.kubernetes.versions.iter();
+    let becomes_target = |state| matches!(state, State::Supported | State::Deprecated);
     let pools = &shoot.spec.provider.workers;
     let uses_version = |version: &str| {
         let own = pools.iter().filter_map(|pool| pool.kubernetes.as_ref()?.version.as_deref());
@@ -294,14 +295,17 @@ fn next_cause(shoot: &Shoot, offer: &Offer, at: Moment, has_failed: bool) -> Opt
             image.name.eq_ignore_ascii_case(name) && image.version.as_deref().unwrap_or_default() == version
         })
     };
-    let dates = kubernetes
-        .filter(|entry| has_failed || uses_version(&entry.version))
-        .filter_map(|entry| at.next_change(entry))
-        .chain(offered.machine_images.iter().flat_map(|image| {
-            let entries = image.versions.iter();
-            let of_interest = entries.filter(|entry| has_failed || uses_image(&image.name, &entry.version));
-            of_interest.filter_map(|entry| at.next_change(entry))
-        }));
+    let kubernetes = offered.kubernetes.versions.iter().filter_map(|entry| {
+        let matters = has_failed || uses_version(&entry.version);
+        at.next_change_to(entry, |state| matters || becomes_target(state))
+    });
+    let images = offered.machine_images.iter().flat_map(|image| {
+        image.versions.iter().filter_map(|entry| {
+            let matters = has_failed || uses_image(&image.name, &entry.version);
+            at.next_change_to(entry, |state| matters || becomes_target(state))
+        })
+    });
+    let dates = kubernetes.chain(images);
     let rotation = maintenance::credentials::next_due(shoot, at.now);
     dates.chain(offer.next_change(at.now)).chain(rotation).min()
 }

@@ -573,3 +573,37 @@ fn each_migration_of_the_release_is_told_before_it_happens() {
     let (version, migrations) = told(&given, offered, 127);
     assert_eq!((&*version, migrations), ("1.34.3", vec![".spec.secretBindingName".to_owned()]));
 }
+
+/// A higher version that leaves preview is a reason to move, whatever stages the version in use has.
+#[test]
+fn a_stage_of_a_higher_version_is_a_reason_to_move() {
+    let preview_until = |supported: &str| {
+        json!([
+            { "classification": "preview" },
+            { "classification": "supported", "startTime": format!("{supported}T00:00:00Z") },
+        ])
+    };
+    let offered = |kubernetes: &serde_json::Value, image: &serde_json::Value| -> CloudProfileSpec {
+        let mut offered = profile("1.31.2 1.31.1", "2.1.0 2.0.0", "major");
+        let stages = |value: &serde_json::Value| serde_json::from_value(value.clone()).expect("stages");
+        offered.kubernetes.versions[0].lifecycle = stages(kubernetes);
+        offered.machine_images[0].versions[0].lifecycle = stages(image);
+        offered
+    };
+    let told = |auto: bool, first: CloudProfileSpec| -> Vec<String> {
+        let offer = Offer { name: "local".to_owned(), first, changes: Vec::new() };
+        let gates = Gates { release: Release(149), ..Gates::default() };
+        let forms = |_: &Shoot| PoolForms::all(HashVersion::V2, Release(149));
+        let settings = Settings { gates, forms: &forms, ..settings() };
+        course(&shoot("1.31.1", "2.0.0", auto), &offer, &settings).changes.iter().map(tell).collect()
+    };
+    let (soon, later) = (preview_until("2025-06-18"), preview_until("2025-06-20"));
+    let moves = ["18 kubernetes 1.31.1->1.31.2", "20 machineImage of w 2.0.0->2.1.0 rolling"];
+    assert_eq!(told(true, offered(&soon, &later)), moves);
+    assert_eq!(told(false, offered(&soon, &later)), [""; 0]);
+    let only_preview = json!([
+        { "classification": "unavailable" },
+        { "classification": "preview", "startTime": "2025-06-18T00:00:00Z" },
+    ]);
+    assert_eq!(told(true, offered(&only_preview, &later)), moves[1..]);
+}

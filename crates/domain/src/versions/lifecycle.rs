@@ -223,8 +223,14 @@ impl Moment {
 
     /// First instant after this one at which a version has another state. Stages begin a nanosecond after their start.
     pub fn next_change(self, version: &impl Expirable) -> Option<DateTime<Utc>> {
+        self.next_change_to(version, |_| true)
+    }
+
+    /// As [`Moment::next_change`], to a state that fits.
+    pub fn next_change_to(self, version: &impl Expirable, fits: impl Fn(State) -> bool) -> Option<DateTime<Utc>> {
         let delay = chrono::TimeDelta::nanoseconds(STAGES.contain(self.release).into());
-        self.changes(version).into_iter().map(|(at, _)| at + delay).find(|at| *at > self.now)
+        let changes = self.changes(version).into_iter().filter(|(_, state)| fits(*state));
+        changes.map(|(at, _)| at + delay).find(|at| *at > self.now)
     }
 
     /// Instants at which the state of a version changes, and the state from then on, by time. Before the first one the

@@ -63,7 +63,7 @@ static WIDGETS: ResourceInfo = ResourceInfo {
     schema: Widget::node,
     fields: &[],
     attributes: &[],
-    life: apimachinery::catalogue::Life { releases: Releases::ALL, subresources: &[] },
+    life: apimachinery::catalogue::Life { releases: Releases::ALL, subresources: &[], field_selectors: &[] },
     release: Release::UNION,
 };
 

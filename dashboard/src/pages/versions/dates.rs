@@ -5,7 +5,7 @@
 //! day that it stands at. Its last place is no date within the time that is shown. Without a script the ranges are hidden, and
 //! dates are typed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use api::constants::classification;
 use api::core::{CloudProfile, CloudProfileSpec, LifecycleStage};
@@ -24,6 +24,8 @@ const SHOWN: usize = 60;
 struct Dated {
     /// `kubernetes/1.31.2`, `IMAGE/VERSION`.
     version: String,
+    /// Profile, if profiles that Shoots use have different dates for the version.
+    profile: Option<String>,
     /// Stage that begins at the date; `None`: the version has no stages and expires.
     stage: Option<String>,
     date: Option<DateTime<Utc>>,
@@ -35,19 +37,24 @@ impl Dated {
         let version = format!("{subject}/{}", entry.version());
         let stages = entry.stages();
         if stages.is_empty() {
-            return vec![Self { version, stage: None, date: entry.expiration_date() }];
+            return vec![Self { version, profile: None, stage: None, date: entry.expiration_date() }];
         }
-        let of = |stage: &str, date| Self { version: version.clone(), stage: Some(stage.to_owned()), date };
+        let of =
+            |stage: &str, date| Self { version: version.clone(), profile: None, stage: Some(stage.to_owned()), date };
         let started = stages.iter().filter_map(|stage| Some(of(&stage.classification, Some(stage.start_time?.0))));
         let expires = stages.iter().any(|stage| stage.classification == classification::EXPIRED);
         started.chain((!expires).then(|| of(classification::EXPIRED, None))).collect()
     }
 
-    /// `kubernetes/1.31.2 expires`, `kubernetes/1.34.3 is deprecated from`.
+    /// `kubernetes/1.31.2 expires`, `kubernetes/1.34.3 in local is deprecated from`.
     fn label(&self) -> String {
+        let version = match &self.profile {
+            None => self.version.clone(),
+            Some(profile) => format!("{} in {profile}", self.version),
+        };
         match self.stage.as_deref() {
-            None | Some(classification::EXPIRED) => format!("{} expires", self.version),
-            Some(stage) => format!("{} is {stage} from", self.version),
+            None | Some(classification::EXPIRED) => format!("{version} expires"),
+            Some(stage) => format!("{version} is {stage} from"),
         }
     }
 }
@@ -60,30 +67,64 @@ fn offered(spec: &CloudProfileSpec) -> Vec<Dated> {
     kubernetes.chain(images).collect()
 }
 
-/// What Shoots use of a profile.
-fn used(world: &World, key: Option<&ProfileKey>) -> BTreeSet<String> {
-    let shoots = world.shoots.iter().filter(|shoot| key.is_none_or(|key| ProfileKey::of(shoot) == *key));
-    shoots
-        .flat_map(|shoot| {
-            let images = shoot.spec.provider.workers.iter().filter_map(|worker| worker.machine.image.as_ref());
-            let images = images.map(|image| format!("{}/{}", image.name, image.version.as_deref().unwrap_or_default()));
-            std::iter::once(format!("kubernetes/{}", shoot.spec.kubernetes.version)).chain(images).collect::<Vec<_>>()
-        })
-        .collect()
+/// Versions that Shoots use, by profile: of a NamespacedCloudProfile, its parent.
+fn used(world: &World) -> BTreeMap<String, BTreeSet<String>> {
+    let mut used: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for shoot in &world.shoots {
+        let key = ProfileKey::of(shoot);
+        let parent = world.namespaced.iter().find(|profile| {
+            key.namespace.as_ref() == Some(&profile.metadata.namespace) && key.name == profile.metadata.name
+        });
+        let name = parent.map_or(key.name, |profile| profile.spec.parent.name.clone());
+        let images = shoot.spec.provider.workers.iter().filter_map(|worker| worker.machine.image.as_ref());
+        let images = images.map(|image| format!("{}/{}", image.name, image.version.as_deref().unwrap_or_default()));
+        let kubernetes = format!("kubernetes/{}", shoot.spec.kubernetes.version);
+        used.entry(name).or_default().extend(std::iter::once(kubernetes).chain(images));
+    }
+    used
 }
 
-/// Ranges for the versions of all CloudProfiles that somebody uses or that expire; a moved one becomes a field `field` of the
-/// page's address.
-pub(in crate::pages) fn ranges(world: &World, (from, until): (DateTime<Utc>, DateTime<Utc>), field: &str) -> Markup {
-    let used = used(world, None);
-    let mut all: Vec<Dated> = world.cloud_profiles.iter().flat_map(|profile| offered(&profile.spec)).collect();
+/// Dates of the versions that Shoots use, and of those whose dates lie ahead. A version has the dates of the profiles that Shoots
+/// use, in the order of the profiles; profiles without Shoots count only for versions that the others lack.
+fn of_all(world: &World, (from, until): (DateTime<Utc>, DateTime<Utc>)) -> Vec<Dated> {
+    let used = used(world);
     let is_ahead = |date: DateTime<Utc>| date >= from && date <= until;
-    all.retain(|dated| used.contains(&dated.version) || dated.date.is_some_and(is_ahead));
-    // Several profiles may offer the same: one what-if is about all of them.
-    all.sort_by(|one, other| (&one.version, one.date, &one.stage).cmp(&(&other.version, other.date, &other.stage)));
-    let mut seen = BTreeSet::new();
-    all.retain(|dated| seen.insert((dated.version.clone(), dated.stage.clone())));
-    markup(&all, from, until, Some(field), None)
+    let mut found: BTreeMap<String, Vec<(&str, Vec<Dated>)>> = BTreeMap::new();
+    let (with, without): (Vec<_>, Vec<_>) =
+        world.cloud_profiles.iter().partition(|profile| used.contains_key(&profile.metadata.name));
+    for (profile, has_shoots) in
+        with.into_iter().map(|with| (with, true)).chain(without.into_iter().map(|w| (w, false)))
+    {
+        let name = profile.metadata.name.as_str();
+        let mut own: BTreeMap<String, Vec<Dated>> = BTreeMap::new();
+        for dated in offered(&profile.spec) {
+            let is_used = used.get(name).is_some_and(|used| used.contains(&dated.version));
+            if is_used || dated.date.is_some_and(is_ahead) {
+                own.entry(dated.version.clone()).or_default().push(dated);
+            }
+        }
+        for (version, dates) in own {
+            let known = found.entry(version).or_default();
+            if known.is_empty() || has_shoots && known.iter().all(|(_, other)| *other != dates) {
+                known.push((name, dates));
+            }
+        }
+    }
+    let mut all = Vec::new();
+    for profiles in found.into_values() {
+        let differ = profiles.len() > 1;
+        for (name, dates) in profiles {
+            let profile = differ.then(|| name.to_owned());
+            all.extend(dates.into_iter().map(|dated| Dated { profile: profile.clone(), ..dated }));
+        }
+    }
+    all
+}
+
+/// Ranges for the versions of all CloudProfiles; a moved one becomes a field `field` of the page's address, and holds for every
+/// profile.
+pub(in crate::pages) fn ranges(world: &World, span: (DateTime<Utc>, DateTime<Utc>), field: &str) -> Markup {
+    markup(&of_all(world, span), span.0, span.1, Some(field), None)
 }
 
 /// Ranges for the versions of one profile; a moved one fills in the form with this id and sends it with the step `look`.
@@ -286,6 +327,43 @@ mod tests {
             labels("supported deprecated@2026-09-01 expired@2026-12-01"),
             ["is deprecated from 09-01", "expires 12-01"]
         );
+    }
+
+    /// Dates of the profile that Shoots use are shown, not those of another profile with the same version.
+    #[test]
+    fn dates_of_profiles_without_shoots_hide_no_others() {
+        let shoot = |profile: &str| -> api::core::Shoot {
+            serde_json::from_value(serde_json::json!({
+                "metadata": { "name": "s", "namespace": "garden-p" },
+                "spec": { "cloudProfile": { "name": profile }, "kubernetes": { "version": "1.34.3" } },
+            }))
+            .expect("a Shoot")
+        };
+        let named = |name: &str, stages: &str| {
+            let mut profile = staged(stages);
+            name.clone_into(&mut profile.metadata.name);
+            profile
+        };
+        let labels = |users: &[&str]| {
+            let mut world = World::new(domain::release::NEWEST);
+            world.cloud_profiles =
+                vec![named("first", "preview supported@2026-08-01"), named("four", "supported expired@2026-12-01")];
+            world.shoots = users.iter().map(|name| shoot(name)).collect();
+            let day = |text: &str| text.parse().expect("an instant");
+            let all = of_all(&world, (day("2026-07-01T00:00:00Z"), day("2027-07-01T00:00:00Z")));
+            let shown = |dated: &Dated| {
+                let date = dated.date.map_or_else(|| "-".to_owned(), |date| date.format("%m-%d").to_string());
+                format!("{} {date}", dated.label().trim_start_matches("kubernetes/1.34.3 "))
+            };
+            all.iter().map(shown).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(&["four"]), ["expires 12-01"]);
+        assert_eq!(labels(&["first"]), ["is supported from 08-01", "expires -"]);
+        assert_eq!(
+            labels(&["four", "first"]),
+            ["in first is supported from 08-01", "in first expires -", "in four expires 12-01"]
+        );
+        assert_eq!(labels(&[]), ["is supported from 08-01"]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use api::cluster::GARDEN;
-use api::core::{CloudProfile, NamespacedCloudProfile, Shoot};
+use api::core::{CloudProfile, NamespacedCloudProfile};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::versions::State;
 use eventlog::Key;
@@ -203,11 +203,8 @@ fn warnings(offered: &Offered) -> Markup {
 
 /// Profiles, and the Shoots that use one of them.
 pub(super) fn only(world: &World, name: &str) -> World {
-    let mut only = World::new(world.release);
-    only.cloud_profiles.clone_from(&world.cloud_profiles);
-    only.namespaced.clone_from(&world.namespaced);
-    let uses = |shoot: &&Shoot| ProfileKey::of(shoot).shown() == name;
-    only.shoots = world.shoots.iter().filter(uses).cloned().collect();
+    let mut only = world.clone();
+    only.shoots.retain(|shoot| ProfileKey::of(shoot).shown() == name);
     only
 }
 
@@ -267,9 +264,9 @@ async fn window(view: &View, world: &World, name: &str, rows: &[Arc<ShootRow>], 
     let pages = found.div_ceil(WINDOW).max(1);
     let number = view.query.text("users").parse().unwrap_or(1_usize).clamp(1, pages);
     let shown: Vec<Arc<ShootRow>> = own.into_iter().skip((number - 1) * WINDOW).take(WINDOW).cloned().collect();
-    let mut some = World::new(world.release);
-    (some.cloud_profiles, some.namespaced) = (world.cloud_profiles.clone(), world.namespaced.clone());
+    let mut some = world.clone();
     some.shoots = source::whole(view, &shown, all).await?;
+    some.read_forms(&view.hash_secrets().await);
     Ok(fates(view, &some, Some(Window { number, pages, found })))
 }
 
