@@ -6,11 +6,13 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use chrono::TimeDelta;
 use clock::{Clock, Random, TimerClass};
 use http::HeaderValue;
+use parking_lot::Mutex;
+use tokio::runtime::{Handle, Runtime};
 
 use crate::activity::{Activity, counted};
 use crate::attempts::Attempts;
@@ -47,6 +49,63 @@ impl fmt::Debug for Setup {
     }
 }
 
+/// Runtime of one thread. While a component runs on it, the clock is told when no task of the runtime is runnable.
+#[derive(Debug)]
+pub struct Thread {
+    runtime: Runtime,
+    participant: Arc<Mutex<Option<Arc<Participant>>>>,
+}
+
+impl Thread {
+    /// Creates the runtime.
+    ///
+    /// # Errors
+    /// The system refuses it.
+    pub fn new() -> Result<Self, String> {
+        let participant: Arc<Mutex<Option<Arc<Participant>>>> = Arc::default();
+        let hook = participant.clone();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .on_thread_park(move || {
+                let participant = hook.lock().clone();
+                if let Some(participant) = participant {
+                    participant.nothing_is_runnable();
+                }
+            })
+            .build()
+            .map_err(|error| format!("cannot make a runtime: {error}"))?;
+        Ok(Self { runtime, participant })
+    }
+
+    /// Handle that spawns tasks on the thread.
+    pub fn handle(&self) -> &Handle {
+        self.runtime.handle()
+    }
+
+    /// Runs the tasks of the thread until a future is ready.
+    pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime.block_on(future)
+    }
+
+    /// As [`participate`], on this thread. Tasks of the component that are left are dropped.
+    ///
+    /// # Errors
+    /// The clock cannot be joined, or the component refuses what it was given.
+    pub fn participate<F>(
+        &self,
+        setup: Setup,
+        reports: impl Reports,
+        stop: impl Future<Output = ()>,
+        component: impl FnOnce(Context) -> Result<F, String>,
+    ) -> Result<Exit, String>
+    where
+        F: Future<Output = Exit> + Send + 'static,
+    {
+        let name = HeaderValue::from_str(&setup.participant).map_err(|error| error.to_string())?;
+        self.block_on(run(setup, name, reports, stop, component, &self.participant))
+    }
+}
+
 /// Runs a component until it ends by itself, `stop` resolves, a task of it panics that cannot be made anew, or the clock
 /// cannot be reached.
 ///
@@ -61,73 +120,88 @@ pub fn participate<F>(
 where
     F: Future<Output = Exit> + Send + 'static,
 {
-    let participant: Arc<OnceLock<Arc<Participant>>> = Arc::default();
-    let hook = participant.clone();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .on_thread_park(move || {
-            if let Some(participant) = hook.get() {
-                participant.nothing_is_runnable();
-            }
-        })
-        .build()
-        .map_err(|error| format!("cannot make a runtime: {error}"))?;
-    let name = HeaderValue::from_str(&setup.participant).map_err(|error| error.to_string())?;
+    Thread::new()?.participate(setup, reports, stop, component)
+}
+
+/// Participant and tasks of a component that runs; dropped at its end, also if that is a panic.
+struct Current<'a> {
+    participant: &'a Mutex<Option<Arc<Participant>>>,
+    tasks: Tasks,
+}
+
+impl Drop for Current<'_> {
+    fn drop(&mut self) {
+        *self.participant.lock() = None;
+        self.tasks.kill();
+    }
+}
+
+async fn run<F>(
+    setup: Setup,
+    name: HeaderValue,
+    reports: impl Reports,
+    stop: impl Future<Output = ()>,
+    component: impl FnOnce(Context) -> Result<F, String>,
+    current: &Mutex<Option<Arc<Participant>>>,
+) -> Result<Exit, String>
+where
+    F: Future<Output = Exit> + Send + 'static,
+{
     let activity = Activity::default();
-    runtime.block_on(async {
-        let join = Join { reads_dial: setup.dial.is_some(), is_command: setup.panicked.is_none() };
-        let mut stop = std::pin::pin!(stop);
-        let mut attempts = Attempts::on(Clock::wall());
-        let joined = async {
-            loop {
-                match reports.join(join).await {
-                    Err(_) if setup.panicked.is_some() && attempts.again().await => {}
-                    joined => return joined,
-                }
+    let join = Join { reads_dial: setup.dial.is_some(), is_command: setup.panicked.is_none() };
+    let mut stop = std::pin::pin!(stop);
+    let mut attempts = Attempts::on(Clock::wall());
+    let joined = async {
+        loop {
+            match reports.join(join).await {
+                Err(_) if setup.panicked.is_some() && attempts.again().await => {}
+                joined => return joined,
             }
-        };
-        let joined = tokio::select! {
-            biased;
-            joined = joined => joined,
-            () = &mut stop => return Ok(Exit::default()),
-        };
-        let grant = joined.map_err(|error| format!("cannot join the landscape's clock: {error}"))?;
-        let participant = participant.get_or_init(|| Participant::new(grant, activity.clone(), setup.dial));
-        let wall = Clock::wall();
-        let tasks = match setup.panicked {
-            Some(told) => Tasks::catching(wall.clone(), move |panicked| told(panicked)),
-            None => Tasks::new(),
-        };
-        let context = Context {
-            identity: setup.identity,
-            clock: participant.clock(),
-            random: setup.random,
-            wall: wall.clone(),
-            transport: counted(setup.transport, &activity, &name),
-            tasks: tasks.clone(),
-            output: setup.output,
-        };
-        let (sender, ended) = tokio::sync::oneshot::channel();
-        let run = component(context)?;
-        tasks.spawn(async move {
-            let _ = sender.send(run.await);
-        });
-        let failed = |line: String| Exit { code: 1, last_line: line };
-        let exit = tokio::select! {
-            biased;
-            panic = tasks.panic() => failed(panic),
-            exit = ended => {
-                // No report is under way any more, so none is refused. A host that does not hear of it drops the participant for
-                // its silence.
-                let _ = reports.leave().await;
-                exit.unwrap_or_else(|_| failed("it ended without a word".to_owned()))
-            }
-            broken = participant.run(&reports, &wall) => failed(format!("lost the landscape's clock: {broken}")),
-            () = stop => Exit::default(),
-        };
-        end(&tasks, &wall).await;
-        Ok(exit)
-    })
+        }
+    };
+    let joined = tokio::select! {
+        biased;
+        joined = joined => joined,
+        () = &mut stop => return Ok(Exit::default()),
+    };
+    let grant = joined.map_err(|error| format!("cannot join the landscape's clock: {error}"))?;
+    let participant = Participant::new(grant, activity.clone(), setup.dial);
+    let wall = Clock::wall();
+    let tasks = match setup.panicked {
+        Some(told) => Tasks::catching(wall.clone(), move |panicked| told(panicked)),
+        None => Tasks::new(),
+    };
+    *current.lock() = Some(participant.clone());
+    let _current = Current { participant: current, tasks: tasks.clone() };
+    let context = Context {
+        identity: setup.identity,
+        clock: participant.clock(),
+        random: setup.random,
+        wall: wall.clone(),
+        transport: counted(setup.transport, &activity, &name),
+        tasks: tasks.clone(),
+        output: setup.output,
+    };
+    let (sender, ended) = tokio::sync::oneshot::channel();
+    let run = component(context)?;
+    tasks.spawn(async move {
+        let _ = sender.send(run.await);
+    });
+    let failed = |line: String| Exit { code: 1, last_line: line };
+    let exit = tokio::select! {
+        biased;
+        panic = tasks.panic() => failed(panic),
+        exit = ended => {
+            // No report is under way any more, so none is refused. A host that does not hear of it drops the participant for
+            // its silence.
+            let _ = reports.leave().await;
+            exit.unwrap_or_else(|_| failed("it ended without a word".to_owned()))
+        }
+        broken = participant.run(&reports, &wall) => failed(format!("lost the landscape's clock: {broken}")),
+        () = stop => Exit::default(),
+    };
+    end(&tasks, &wall).await;
+    Ok(exit)
 }
 
 /// Ends the tasks of a component, within [`GRACE`].
@@ -143,8 +217,6 @@ pub(crate) async fn end(tasks: &Tasks, wall: &Clock) {
 #[cfg(test)]
 mod tests {
     use std::pin::Pin;
-
-    use parking_lot::Mutex;
 
     use super::*;
     use crate::participant::{Answer, Grant, Idle};

@@ -92,8 +92,13 @@ impl Tasks {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn catching(wall: Clock, report: impl Fn(Panicked) + Send + Sync + 'static) -> Self {
+        Self::catching_on(Handle::current(), wall, report)
+    }
+
+    /// As [`Tasks::catching`], on a runtime.
+    pub fn catching_on(runtime: Handle, wall: Clock, report: impl Fn(Panicked) + Send + Sync + 'static) -> Self {
         let catching = Catching { wall, report: Box::new(report), times: Mutex::default() };
-        Self::made(Handle::current(), None, Some(catching), None)
+        Self::made(runtime, None, Some(catching), None)
     }
 
     /// As [`Tasks::catching`], for one of several components of a process: its tasks print as `printing` says.

@@ -15,6 +15,7 @@ use process::Transport;
 use process::{child, inside};
 
 use super::Live;
+use super::landscape_thread::LandscapeThread;
 use crate::aggregation::{Instances, api_services};
 use crate::kubelet::{self, Before, Inside, Launcher, Listener, Logs};
 use crate::signing_requests::OwnSigners;
@@ -24,8 +25,9 @@ use crate::{aggregated_roles, signing_requests};
 impl Live {
     /// Keeps the APIServices and their condition.
     pub(super) fn follow_availability(&self) {
-        let (transport, time, known) = (self.transport("apiserver"), self.clock.clock(), self.instances.clone());
-        self.tasks.restarting("availability of APIServices", move || {
+        let (transport, time, known) =
+            (self.client.transport("apiserver"), self.client.clock.clock(), self.client.instances.clone());
+        self.following.restarting("availability of APIServices", move || {
             keep_availability(transport.clone(), time.clone(), known.clone())
         });
     }
@@ -65,20 +67,17 @@ impl Live {
         })
     }
 
-    /// Starts the thread of the components that run as tasks of this process: one participant in landscape time for all of
-    /// them, the host's own included.
-    ///
-    /// # Errors
-    /// The system has no thread left.
-    pub(super) fn start_inside(&mut self, log: Arc<dyn EventLog>) -> io::Result<Inside> {
+    /// Starts components on the landscape's thread: one participant in landscape time for all of them, the host's own
+    /// included.
+    pub(super) fn start_inside(&mut self, thread: LandscapeThread, log: Arc<dyn EventLog>) -> Inside {
         let (starter, starts) = inside::starter();
         let host = self.host.clone();
         // Each request says its user.
         let transport = Transport::new(http::guarded(move |request| host.call(request)));
         let run = Arc::new(move |context, _: Option<&str>| inside::run(context, starts.clone()).boxed());
-        self.spawn_thread("components", transport, run)?;
+        self.spawn_on("components", thread, transport, run);
         self.starter = Some(starter.clone());
-        Ok(Inside { starter, log, time: self.clock.clock() })
+        Inside { starter, log, time: self.client.clock.clock() }
     }
 
     /// Starts the kubelet, which starts the processes.
@@ -93,7 +92,7 @@ impl Live {
         before: Before,
         inside: Option<Inside>,
     ) -> io::Result<()> {
-        let (holding, asked) = (self.clock.clone(), self.instances.clone());
+        let (holding, asked) = (self.client.clock.clone(), self.client.instances.clone());
         let options = kubelet::Options {
             launch,
             listener,

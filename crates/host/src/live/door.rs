@@ -13,6 +13,7 @@ use process::transport::ResponseFuture;
 use process::{Request, Tasks};
 
 use super::base::Core;
+use super::landscape_thread::WayIn;
 use super::outside;
 use crate::identity::{CertificateAuthenticator, ClusterAuthenticator, OwnAuthorities};
 use crate::place::Place;
@@ -37,7 +38,7 @@ impl Door {
     ///
     /// # Errors
     /// The address is in use, or a certificate cannot be used.
-    pub(super) async fn open(self, core: &Core, tasks: &Tasks) -> io::Result<http::Serving> {
+    pub(super) async fn open(self, core: &Core, way_in: WayIn, tasks: &Tasks) -> io::Result<http::Serving> {
         let landscape = CertificateAuthenticator::new(&self.authorities, self.start)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
         let authenticator = ClusterAuthenticator::new(landscape, core.host.server().clone(), self.own_authorities);
@@ -53,10 +54,10 @@ impl Door {
         options.lasting =
             Arc::new(|path| path.starts_with(CLOCK_PATH) || path == LOG_WATCH_PATH || path == PAGE_STREAM_PATH);
         options.outside = Arc::new(|path| !matches!(Place::of(path), Place::InCluster(_)));
-        let (host, log) = (core.host.clone(), core.log.clone());
+        let log = core.log.clone();
         let answer = move |request: Request| -> ResponseFuture {
             let (place, log) = (Place::of(request.uri().path()), log.clone());
-            let answer = host.call(request);
+            let answer = way_in.call(request);
             Box::pin(async move { outside::durable(&log, &place, answer.await).await })
         };
         http::serve(tasks, answer, options).await

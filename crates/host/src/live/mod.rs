@@ -5,12 +5,13 @@
 //! runtime         HTTPS, the host's server, requests to the aggregated servers, the clock service
 //! own threads     kube-controllers and kubelet, as participants in landscape time, over the router in process
 //! processes       everything else, started by the kubelet
-//! or one thread   all of these as one participant ([`Options::inside`])
+//! or one thread   all of these as one participant, with the host's tasks and the handlers of writes ([`Options::inside`])
 //! ```
 
 mod base;
 mod components;
 mod door;
+mod landscape_thread;
 mod outside;
 mod processes;
 mod threads;
@@ -33,9 +34,11 @@ use process::child;
 use process::inside::Starter;
 use process::pki::Pair;
 use process::{Context, Identity, Output, Tasks, Transport, User};
+use tokio::sync::oneshot;
 
 use self::base::{Core, CoreOptions};
 use self::door::Door;
+use self::landscape_thread::{LandscapeThread, WayIn};
 use self::processes::WayTo;
 use self::threads::Part;
 use crate::aggregation::{Instances, api_services};
@@ -108,16 +111,80 @@ impl fmt::Debug for Options {
     }
 }
 
-/// A host that runs.
-#[derive(Debug)]
-pub struct Live {
-    host: Host,
+/// Client of the host for its own requests. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Client {
+    way_in: WayIn,
     clock: ClockService,
     random: Random,
     version: String,
     tasks: Tasks,
-    serving: http::Serving,
     instances: Instances,
+}
+
+impl Client {
+    /// Resolves when a server has the aggregated groups.
+    pub fn aggregated(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let mut count = self.instances.count();
+            // An error would mean that `self` is gone.
+            let _ = count.wait_for(|count| *count > 0).await;
+        })
+    }
+
+    /// Creates the APIServices of the aggregated groups, as far as they are missing.
+    ///
+    /// # Errors
+    /// What the host's own server says.
+    pub fn register(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async move {
+            let transport = self.transport("apiserver");
+            let version = GardenerVersion::parse(&self.version).map(|version| version.served_release());
+            let release = self.instances.release().or(version).unwrap_or(Release::UNION);
+            api_services::create(&transport, release).await?;
+            let is_available = *self.instances.count().borrow() > 0;
+            api_services::set_available(&transport, &self.clock.clock(), is_available).await
+        })
+    }
+
+    /// Context for requests of the host itself, which takes no part in landscape time.
+    pub fn context(&self, name: &str) -> Context {
+        Context {
+            identity: self.identity(name),
+            clock: self.clock.clock(),
+            random: self.random.clone(),
+            wall: Clock::wall(),
+            transport: self.transport(name),
+            tasks: self.tasks.clone(),
+            output: Output::new(child::say),
+        }
+    }
+
+    fn identity(&self, name: &str) -> Identity {
+        Identity { component: name.into(), instance: name.into(), version: self.version.as_str().into() }
+    }
+
+    fn user(&self, name: &str) -> User {
+        let groups = vec!["system:masters".into(), "system:authenticated".into()];
+        let component = Some((name.into(), self.version.as_str().into()));
+        User { name: format!("system:{name}").into(), groups, component }
+    }
+
+    fn transport(&self, name: &str) -> Transport {
+        self.way_in.transport(self.user(name))
+    }
+}
+
+/// A host that runs.
+#[derive(Debug)]
+pub struct Live {
+    client: Client,
+    host: Host,
+    /// Tasks of connections and pages.
+    tasks: Tasks,
+    /// Tasks that follow what happens in the landscape; the same as `tasks` if components are processes.
+    following: Tasks,
+    serving: http::Serving,
     /// Starts components on the thread inside; `None`: there is none.
     starter: Option<Starter>,
     /// The host's own components, in the order in which they were started.
@@ -143,6 +210,10 @@ impl Live {
         Box::pin(async move {
             // A task that panics prints a line of its own.
             let tasks = Tasks::catching(Clock::wall(), |_| {});
+            let thread = if options.inside { Some(LandscapeThread::start("components")?) } else { None };
+            let on_thread =
+                thread.as_ref().map(|thread| Tasks::catching_on(thread.runtime().clone(), Clock::wall(), |_| {}));
+            let following = on_thread.clone().unwrap_or_else(|| tasks.clone());
             let core = Core::start(
                 CoreOptions {
                     log: options.log,
@@ -160,9 +231,10 @@ impl Live {
                     token_secret: options.token_secret,
                     turn: options.turn,
                 },
-                &tasks,
+                &following,
             )
             .await?;
+            let way_in = WayIn::new(core.host.clone(), on_thread);
             let door = Door {
                 listen: options.listen,
                 certificate: options.certificate,
@@ -171,20 +243,19 @@ impl Live {
                 random: options.random.clone(),
                 start: options.start,
             };
-            let serving = door.open(&core, &tasks).await?;
+            let serving = door.open(&core, way_in.clone(), &tasks).await?;
             let launch = (options.launcher)(serving.address());
-            let mut live = Self {
-                host: core.host,
+            let client = Client {
+                way_in,
                 clock: core.clock,
                 random: options.random,
                 version: options.version,
-                tasks,
-                serving,
+                tasks: tasks.clone(),
                 instances: core.instances,
-                starter: None,
-                parts: Vec::new(),
             };
-            let inside = if options.inside { Some(live.start_inside(core.log)?) } else { None };
+            let mut live =
+                Self { client, host: core.host, tasks, following, serving, starter: None, parts: Vec::new() };
+            let inside = thread.map(|thread| live.start_inside(thread, core.log));
             live.follow_availability();
             live.start_controllers(&launch, &options.authorities, options.own_signers)?;
             live.begin_registry(options.skew).await?;
@@ -205,31 +276,25 @@ impl Live {
 
     /// The clock.
     pub fn clock(&self) -> &ClockService {
-        &self.clock
+        &self.client.clock
     }
 
-    /// Resolves when a server has the aggregated groups.
-    pub fn aggregated(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async move {
-            let mut count = self.instances.count();
-            // An error would mean that `self` is gone.
-            let _ = count.wait_for(|count| *count > 0).await;
-        })
+    /// Client for requests of the host itself.
+    pub fn client(&self) -> &Client {
+        &self.client
     }
 
-    /// Creates the APIServices of the aggregated groups, as far as they are missing.
-    ///
-    /// # Errors
-    /// What the host's own server says.
-    pub fn register(&self) -> BoxFuture<'_, Result<(), String>> {
-        Box::pin(async move {
-            let transport = self.transport("apiserver");
-            let version = GardenerVersion::parse(&self.version).map(|version| version.served_release());
-            let release = self.instances.release().or(version).unwrap_or(Release::UNION);
-            api_services::create(&transport, release).await?;
-            let is_available = *self.instances.count().borrow() > 0;
-            api_services::set_available(&transport, &self.clock.clock(), is_available).await
-        })
+    /// Runs a task with the tasks that follow the landscape, on the landscape's thread if there is one; the result is `None` if
+    /// the host ends before the task does.
+    pub fn run<T: Send + 'static>(
+        &self,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> impl Future<Output = Option<T>> + 'static {
+        let (sender, result) = oneshot::channel();
+        self.following.spawn(async move {
+            let _ = sender.send(task.await);
+        });
+        async move { result.await.ok() }
     }
 
     /// Serves pages for browsers from now on; once.
@@ -239,11 +304,8 @@ impl Live {
 
     /// The way to everything that the host serves, as a user. Requests come from others than the landscape's components.
     pub fn door(&self) -> Arc<dyn Fn(User) -> Transport + Send + Sync> {
-        let host = self.host.clone();
-        Arc::new(move |user| {
-            let transport = host.transport(user);
-            Transport::new(http::guarded(move |request| transport.send(request)))
-        })
+        let way_in = self.client.way_in.clone();
+        Arc::new(move |user| way_in.transport(user))
     }
 
     /// Tasks that end with the host.
@@ -253,47 +315,21 @@ impl Live {
 
     /// The landscape has what it begins with: time may go.
     pub fn begin(&self) {
-        self.clock.with(|keeper, wall| keeper.release(START, wall));
+        self.client.clock.with(|keeper, wall| keeper.release(START, wall));
     }
 
-    /// A context for requests of the host itself, which takes no part in landscape time.
-    pub fn context(&self, name: &str) -> Context {
-        Context {
-            identity: self.identity(name),
-            clock: self.clock.clock(),
-            random: self.random.clone(),
-            wall: Clock::wall(),
-            transport: self.transport(name),
-            tasks: self.tasks.clone(),
-            output: Output::new(child::say),
-        }
-    }
-
-    /// Resolves when something of the host panicked that cannot be begun anew, with what is said of it.
+    /// Resolves when a task of the host panicked that cannot be started again; returns a message.
     pub async fn panicked(&self) -> String {
-        self.tasks.panic().await
-    }
-
-    fn identity(&self, name: &str) -> Identity {
-        Identity { component: name.into(), instance: name.into(), version: self.version.as_str().into() }
-    }
-
-    fn user(&self, name: &str) -> User {
-        let groups = vec!["system:masters".into(), "system:authenticated".into()];
-        let component = Some((name.into(), self.version.as_str().into()));
-        User { name: format!("system:{name}").into(), groups, component }
-    }
-
-    fn transport(&self, name: &str) -> Transport {
-        let transport = self.host.transport(self.user(name));
-        // A request that panics must not take the thread along that asks.
-        Transport::new(http::guarded(move |request| transport.send(request)))
+        tokio::select! {
+            panic = self.tasks.panic() => panic,
+            panic = self.following.panic() => panic,
+        }
     }
 
     /// Ends everything: first the processes, then the rest of the host.
     pub fn stop(self) -> BoxFuture<'static, ()> {
         Box::pin(async move {
-            let Self { tasks, serving, parts, .. } = self;
+            let Self { tasks, following, serving, parts, .. } = self;
             // The kubelet came last and goes first: its processes still need everything else.
             for part in parts.into_iter().rev() {
                 part.stop().await;
@@ -301,8 +337,10 @@ impl Live {
             serving.stop();
             let ended = async {
                 serving.ended().await;
-                tasks.stop();
-                tasks.ended().await;
+                for tasks in [tasks, following] {
+                    tasks.stop();
+                    tasks.ended().await;
+                }
             };
             tokio::select! {
                 biased;

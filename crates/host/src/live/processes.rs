@@ -53,7 +53,7 @@ impl Live {
     /// # Errors
     /// The log cannot be reached.
     pub(super) async fn begin_registry(&self, skew: registry::Settings) -> io::Result<()> {
-        let transport = self.transport("kubelet");
+        let transport = self.client.transport("kubelet");
         registry::write_settings(&transport, skew).await.map_err(io::Error::other)?;
         registry::remove(&transport, None).await.map_err(io::Error::other)?;
         self.host.stop_all_renewals().await.map_err(io::Error::other)
@@ -62,8 +62,8 @@ impl Live {
     /// Stops the renewals of processes that the clock has dropped. What is answered holds who renews; nobody does yet.
     pub(super) fn follow_renewals(&self) -> Renewals {
         let renewals: Renewals = Arc::default();
-        let (host, clock, known) = (self.host.clone(), self.clock.clone(), renewals.clone());
-        self.tasks
+        let (host, clock, known) = (self.host.clone(), self.client.clock.clone(), renewals.clone());
+        self.following
             .restarting("heartbeats", move || stop_renewals_of_dropped(host.clone(), clock.clone(), known.clone()));
         renewals
     }
@@ -72,26 +72,26 @@ impl Live {
     pub(super) fn let_processes_join(&self, launch: &Launcher, way: &WayTo) {
         let way = way.clone();
         let far = move |address: &str| way.transport(address, https::Reach::Network).map_err(|error| error.to_string());
-        let transport = self.transport("apiserver");
-        let joined = Joined::new(launch.clone(), self.instances.clone(), Box::new(far), transport);
+        let transport = self.client.transport("apiserver");
+        let joined = Joined::new(launch.clone(), self.client.instances.clone(), Box::new(far), transport);
         self.host.serve_joining(joined.clone());
-        let context = self.context("apiserver");
-        self.tasks.restarting("processes that have joined", move || joined.clone().follow(context.clone()));
+        let context = self.client.context("apiserver");
+        self.following.restarting("processes that have joined", move || joined.clone().follow(context.clone()));
     }
 
     /// Cuts off the processes that a fault isolates.
     pub(super) fn follow_faults(&self, renewals: &Renewals) {
-        let (host, instances, known) = (self.host.clone(), self.instances.clone(), renewals.clone());
-        self.tasks.restarting("faults", move || apply_faults(host.clone(), instances.clone(), known.clone()));
+        let (host, instances, known) = (self.host.clone(), self.client.instances.clone(), renewals.clone());
+        self.following.restarting("faults", move || apply_faults(host.clone(), instances.clone(), known.clone()));
     }
 
     /// What happens when a process of the kubelet is ready, and when it has ended.
     pub(super) fn listener(&self, launch: &Launcher, way: WayTo, renewals: Renewals, services: Services) -> Listener {
         let processes = Processes {
             host: self.host.clone(),
-            clock: self.clock.clone(),
-            instances: self.instances.clone(),
-            transport: self.transport("kubelet"),
+            clock: self.client.clock.clone(),
+            instances: self.client.instances.clone(),
+            transport: self.client.transport("kubelet"),
             launch: launch.clone(),
             way,
             renewals,

@@ -12,11 +12,12 @@ use clock::{Clock, Instant, TimerClass};
 use futures::future::{BoxFuture, Either, select};
 use process::child::{self, Said};
 use process::inside::{Component, End, Starter, Work};
-use process::live::{Setup, participate};
+use process::live::{Setup, Thread, participate};
 use process::panics::{self, Panicked};
 use process::{Context, Exit, Output, Transport};
 use tokio::sync::oneshot;
 
+use super::landscape_thread::LandscapeThread;
 use super::{LOOK, Live};
 use crate::clock_service::{ClockService, OwnReports};
 
@@ -114,24 +115,24 @@ impl Live {
         let run: Run = Arc::new(move |context, why| Box::pin(component(context, why)));
         match self.starter.clone() {
             Some(starter) => self.spawn_inside(starter, name, run),
-            None => self.spawn_thread(name, self.transport(name), run)?,
+            None => self.spawn_thread(name, self.client.transport(name), run)?,
         }
         Ok(())
     }
 
     /// Runs a component of the host on the thread of the components inside.
     fn spawn_inside(&mut self, starter: Starter, name: &'static str, run: Run) {
-        let (identity, random, user) = (self.identity(name), self.random.clone(), self.user(name));
-        let noting = self.clock.clone();
+        let (identity, random, user) = (self.client.identity(name), self.client.random.clone(), self.client.user(name));
+        let noting = self.client.clock.clone();
         let output = Output::with_state(child::say, move |state| {
             if let Said::Panicked(panicked) = state {
                 note_panic(&noting, name, &panicked);
             }
         });
-        let mut record = Record::new(name, self.clock.clone());
+        let mut record = Record::new(name, self.client.clock.clone());
         let (stop, mut stopped) = oneshot::channel();
         let (end, ended) = oneshot::channel();
-        self.tasks.spawn(async move {
+        self.following.spawn(async move {
             let mut last: Option<String> = None;
             loop {
                 let began = Clock::wall().now();
@@ -172,10 +173,30 @@ impl Live {
     ///
     /// # Errors
     /// The system has no thread left.
-    pub(super) fn spawn_thread(&mut self, name: &'static str, transport: Transport, run: Run) -> io::Result<()> {
-        let (identity, random) = (self.identity(name), self.random.clone());
-        let dial = self.clock.dial();
-        let (noting, clock) = (self.clock.clone(), self.clock.clone());
+    fn spawn_thread(&mut self, name: &'static str, transport: Transport, run: Run) -> io::Result<()> {
+        let (stop, runs) = self.runs(name, transport, run);
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || runs(None))?;
+        self.parts.push(Part { stop, end: PartEnd::Thread(thread) });
+        Ok(())
+    }
+
+    /// Runs a component on the landscape's thread, over a transport.
+    pub(super) fn spawn_on(&mut self, name: &'static str, thread: LandscapeThread, transport: Transport, run: Run) {
+        let (stop, runs) = self.runs(name, transport, run);
+        let thread = thread.run(move |thread| runs(Some(thread)));
+        self.parts.push(Part { stop, end: PartEnd::Thread(thread) });
+    }
+
+    /// Runs of a component as a participant, until it ends well or is to end: on a thread, or each on a runtime of its own.
+    fn runs(
+        &self,
+        name: &'static str,
+        transport: Transport,
+        run: Run,
+    ) -> (oneshot::Sender<()>, impl FnOnce(Option<&Thread>) + Send + 'static) {
+        let (identity, random) = (self.client.identity(name), self.client.random.clone());
+        let dial = self.client.clock.dial();
+        let (noting, clock) = (self.client.clock.clone(), self.client.clock.clone());
         let told = Arc::new(move |panicked: Panicked| note_panic(&noting, name, &panicked));
         let setup = move || Setup {
             identity: identity.clone(),
@@ -186,11 +207,11 @@ impl Live {
             output: Output::new(child::say),
             panicked: Some(told.clone()),
         };
-        let reports = OwnReports::new(self.clock.clone(), name);
+        let reports = OwnReports::new(self.client.clock.clone(), name);
         let (stop, mut stopped) = oneshot::channel();
         let runtime = tokio::runtime::Handle::current();
-        let mut record = Record::new(name, self.clock.clone());
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+        let mut record = Record::new(name, self.client.clock.clone());
+        let runs = move |thread: Option<&Thread>| {
             let mut last: Option<String> = None;
             loop {
                 let stop = async {
@@ -198,7 +219,11 @@ impl Live {
                 };
                 let began = Clock::wall().now();
                 let once = AssertUnwindSafe(|| {
-                    participate(setup(), reports.clone(), stop, |context| Ok(run(context, last.as_deref())))
+                    let component = |context| Ok(run(context, last.as_deref()));
+                    match thread {
+                        Some(thread) => thread.participate(setup(), reports.clone(), stop, component),
+                        None => participate(setup(), reports.clone(), stop, component),
+                    }
                 });
                 let why = match catch_unwind(once) {
                     Ok(Ok(Exit { code: 0, .. })) => break,
@@ -206,17 +231,21 @@ impl Live {
                     Ok(Err(error)) => error,
                     Err(payload) => format!("it panicked: {}", panics::text(&*payload)),
                 };
-                // Nobody waits for it meanwhile.
+                // Time does not wait for it meanwhile.
                 clock.leave(name);
                 let pause = record.ended(began, &why);
                 last = Some(why);
-                if runtime.block_on(Record::ends_within(pause, &mut stopped)) {
+                let ends = Record::ends_within(pause, &mut stopped);
+                let ends = match thread {
+                    Some(thread) => thread.block_on(ends),
+                    None => runtime.block_on(ends),
+                };
+                if ends {
                     break;
                 }
             }
-        })?;
-        self.parts.push(Part { stop, end: PartEnd::Thread(thread) });
-        Ok(())
+        };
+        (stop, runs)
     }
 }
 

@@ -20,7 +20,7 @@ use domain::garden::control_plane::CONFIGURATION_KEY;
 use domain::profile::Profile;
 use domain::skew::enforcement::Enforcement;
 use domain::skew::{GardenerVersion, releases};
-use host::live::Live;
+use host::live::Client;
 use host::registry::{self, Settings};
 use landscape::Options;
 use process::Context;
@@ -67,8 +67,8 @@ fn seed(number: usize) -> Seed {
 }
 
 /// Creates what is not there yet. gardener-apiserver comes first: everything of Gardener waits for it.
-pub(crate) async fn run(live: &Live, facts: &Facts, authorities: &str) -> Result<(), Failure> {
-    let (context, options) = (live.context("terrarium"), options(facts));
+pub(crate) async fn run(client: &Client, facts: &Facts, authorities: &str) -> Result<(), Failure> {
+    let (context, options) = (client.context("terrarium"), options(facts));
     let failed = |failure: landscape::Failure| Failure::Failed(failure.to_string());
     landscape::prepare_clusters(&context, &options).await.map_err(failed)?;
     make_namespace(&context, cluster::GARDEN, namespace::INSTANCES).await?;
@@ -81,8 +81,8 @@ pub(crate) async fn run(live: &Live, facts: &Facts, authorities: &str) -> Result
     } else {
         component(&context, cluster::RUNTIME, Program::Apiserver, facts, &options, None).await?;
     }
-    live.register().await.map_err(|error| Failure::Failed(format!("cannot create the APIServices: {error}")))?;
-    live.aggregated().await;
+    client.register().await.map_err(|error| Failure::Failed(format!("cannot create the APIServices: {error}")))?;
+    client.aggregated().await;
     landscape::prepare_extensions(&context, &options).await.map_err(failed)?;
     if !has_operator {
         for program in [Program::AdmissionController, Program::ControllerManager, Program::Scheduler] {

@@ -24,7 +24,7 @@ use eventlog::sled::{Durability, OpenError, Recovery, SledLog, Trouble};
 use eventlog::{EventLog, MemoryLog};
 use host::identity::OwnAuthorities;
 use host::kubelet::{Before, Form, Launch, Program};
-use host::live::{Live, Options};
+use host::live::{Client, Live, Options};
 use host::registry::Registered;
 use host::signing_requests::OwnSigners;
 use host::timekeeper::Mode;
@@ -121,17 +121,13 @@ fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, losses
         live.serve_pages(pages);
         let _registered = running::register(parent, directory);
         // Who looks at a landscape that does not become ready finds a host that answers.
+        let created = live.run(create_first_objects(live.client().clone(), facts, authorities));
         let begins = async {
-            let mut attempts = Attempts::on(Clock::wall());
-            loop {
-                match bootstrap::run(&live, &facts, &authorities).await {
-                    Ok(()) => break live.begin(),
-                    // Another client writes, or no server answers for Gardener's groups just now. What was created stays.
-                    Err(Failure::Failed(failure)) if attempts.again().await => {
-                        process::child::say(&format!("the beginning is tried again: {failure}"));
-                    }
-                    Err(failure) => return failure,
-                }
+            match created.await {
+                Some(Err(failure)) => return failure,
+                Some(Ok(())) => live.begin(),
+                // The host ends.
+                None => {}
             }
             std::future::pending().await
         };
@@ -174,6 +170,20 @@ fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, losses
             let place = directory.real();
             directory.purge(&held)?;
             ephemeral.kubeconfig.map_or(Ok(()), |path| kubeconfig::unmerge(&path, &name, &place))
+        }
+    }
+}
+
+/// Creates the objects that a landscape begins with, as far as they are missing.
+async fn create_first_objects(client: Client, facts: Facts, authorities: String) -> Result<(), Failure> {
+    let mut attempts = Attempts::on(Clock::wall());
+    loop {
+        match bootstrap::run(&client, &facts, &authorities).await {
+            // Another client writes, or no server answers for Gardener's groups at present. Objects that were created stay.
+            Err(Failure::Failed(failure)) if attempts.again().await => {
+                process::child::say(&format!("the beginning is tried again: {failure}"));
+            }
+            created => return created,
         }
     }
 }

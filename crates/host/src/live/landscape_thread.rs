@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Thread of a landscape whose components run as tasks of this process.
+//!
+//! ```text
+//! LandscapeThread::start ──► tasks of the host ──► LandscapeThread::run: also components, one participant ──► end
+//! requests from outside ──► WayIn ──► reads: in the thread of their connection; writes: tasks of this thread
+//! ```
+//!
+//! **Invariant.** Everything that writes to the log because of something that happened in the landscape runs on this thread: the
+//! host's own tasks, components, and the handlers of writes. So the order of entries depends on the order of requests from outside
+//! and on landscape time, and not on the speed of threads.
+
+use std::io;
+use std::thread::JoinHandle;
+
+use ::http::Method;
+use generic_apiserver::http;
+use process::live::Thread;
+use process::transport::ResponseFuture;
+use process::{Request, Tasks, Transport, TransportError, User};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use crate::Host;
+use crate::place::Place;
+
+/// Work that takes the thread until the host ends.
+type Run = Box<dyn FnOnce(&Thread) + Send>;
+
+/// A thread that runs tasks, and from [`LandscapeThread::run`] on also components.
+pub(super) struct LandscapeThread {
+    runtime: Handle,
+    run: oneshot::Sender<Run>,
+    thread: JoinHandle<()>,
+}
+
+impl LandscapeThread {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub(super) fn start(name: &str) -> io::Result<Self> {
+        let thread = Thread::new().map_err(io::Error::other)?;
+        let (runtime, (run, given)) = (thread.handle().clone(), oneshot::channel::<Run>());
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            // An error is the end of a host that was not started.
+            if let Ok(run) = thread.block_on(given) {
+                run(&thread);
+            }
+        })?;
+        Ok(Self { runtime, run, thread })
+    }
+
+    /// Runtime of the thread.
+    pub(super) fn runtime(&self) -> &Handle {
+        &self.runtime
+    }
+
+    /// Runs `run` on the thread, which ends with it and drops its tasks then.
+    pub(super) fn run(self, run: impl FnOnce(&Thread) + Send + 'static) -> JoinHandle<()> {
+        // The receiver waits for as long as `self` is there.
+        let _ = self.run.send(Box::new(run));
+        self.thread
+    }
+}
+
+/// Way of requests from other threads into the host. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(super) struct WayIn {
+    host: Host,
+    /// Tasks on the landscape's thread; `None`: there is no such thread.
+    tasks: Option<Tasks>,
+}
+
+impl WayIn {
+    pub(super) fn new(host: Host, tasks: Option<Tasks>) -> Self {
+        Self { host, tasks }
+    }
+
+    /// The way in as a user. A request that panics does not end the thread that sends it.
+    pub(super) fn transport(&self, user: User) -> Transport {
+        let way_in = self.clone();
+        Transport::new(http::guarded(move |mut request| {
+            request.extensions_mut().insert(user.clone());
+            way_in.call(request)
+        }))
+    }
+
+    /// Answers a request. A write is cancelled when the future is dropped.
+    pub(super) fn call(&self, request: Request) -> ResponseFuture {
+        let is_write = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+        let tasks = self.tasks.as_ref().filter(|_| is_write);
+        let tasks = tasks.filter(|_| matches!(Place::of(request.uri().path()), Place::InCluster(_)));
+        let Some(tasks) = tasks else { return self.host.call(request) };
+        let host = self.host.clone();
+        let answer = http::guarded(move |request| host.call(request))(request);
+        let (mut sender, answered) = oneshot::channel();
+        tasks.spawn_apart(async move {
+            tokio::select! {
+                biased;
+                () = sender.closed() => {}
+                answer = answer => drop(sender.send(answer)),
+            }
+        });
+        Box::pin(async move {
+            answered.await.unwrap_or_else(|_| Err(TransportError::Unreachable("the host ends".to_owned())))
+        })
+    }
+}
