@@ -276,8 +276,8 @@ pub fn check_hierarchy(
     )))
 }
 
-/// What a Shoot uses must be in the profile that it changes to (since 1.108): machine types, volume types, and the image versions that
-/// the old profile has. Kubernetes versions are not compared: one whose date was moved may be left at the next
+/// Checks that a profile has what a Shoot uses that changes to it (since 1.108): machine types, volume types, and the image
+/// versions that the old profile has. Kubernetes versions are not compared: one whose date was moved may be left at the next
 /// maintenance.
 ///
 /// # Errors

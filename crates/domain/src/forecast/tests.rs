@@ -598,7 +598,7 @@ fn a_stage_of_a_higher_version_is_a_reason_to_move() {
         course(&shoot("1.31.1", "2.0.0", auto), &offer, &settings).changes.iter().map(tell).collect()
     };
     let (soon, later) = (preview_until("2025-06-18"), preview_until("2025-06-20"));
-    let moves = ["18 kubernetes 1.31.1->1.31.2", "20 machineImage of w 2.0.0->2.1.0 rolling"];
+    let moves = ["18 kubernetes 1.31.1->1.31.2 kubeletRestart", "20 machineImage of w 2.0.0->2.1.0 rolling"];
     assert_eq!(told(true, offered(&soon, &later)), moves);
     assert_eq!(told(false, offered(&soon, &later)), [""; 0]);
     let only_preview = json!([

@@ -321,6 +321,7 @@ impl Live {
     /// Resolves when a task of the host panicked that cannot be started again; returns a message.
     pub async fn panicked(&self) -> String {
         tokio::select! {
+            biased;
             panic = self.tasks.panic() => panic,
             panic = self.following.panic() => panic,
         }
