@@ -8,10 +8,11 @@
 //!
 //! **Tour.** [`HashInputs`] what is hashed, taken from a Shoot or from an extension Worker; [`hash`] the digests and
 //! names made of it; [`effect`] what a change of the Shoot does to each pool; [`manual_rollout`] pools that a user rolls by name;
-//! [`outdated_node`] which node does not run yet what its pool wants.
+//! [`kubelet`] the kubelet that nodes install; [`outdated_node`] which node does not run yet what its pool wants.
 
 pub mod effect;
 pub mod hash;
+pub mod kubelet;
 pub mod manual_rollout;
 mod outdated;
 

@@ -3,20 +3,24 @@
 
 use api::core::Shoot;
 use api::extensions::{
-    Cluster, ClusterSpec, Infrastructure, MachineImage, OperatingSystemConfig, Worker, WorkerPool, WorkerSpec,
+    Cluster, ClusterSpec, Infrastructure, MachineImage, OperatingSystemConfig, OperatingSystemConfigSpec, Worker,
+    WorkerPool, WorkerSpec,
 };
 use api::kubernetes::core::{Event, Namespace, Node, Secret};
 use api::machine::{Machine, MachineClass, MachineDeployment, MachineSet};
 use api::terrarium;
 use apimachinery::Resource;
-use apimachinery::meta::{DeleteOptions, IntOrString, ObjectMeta, RawExtension};
+use apimachinery::meta::{ByteString, DeleteOptions, IntOrString, ObjectMeta, RawExtension};
 use controller::{Api, ListOptions};
+use domain::worker_pool::kubelet::kubelet_file;
 use landscape::{Component, Options};
 
 use crate::support::{self, Audited, evening};
 
 pub(crate) const SEED: &str = "seed--local";
 pub(crate) const SHOOT: &str = "shoot--demo--local";
+const CONFIGURATION: &str = "gardener-node-agent-local";
+const SECRET_NAME: &str = "worker.gardener.cloud/gardener-node-agent-secret-name";
 
 /// A landscape without gardenlet, in which the cluster and the control plane namespace of a shoot exist.
 pub(crate) fn landscape(seed: u64) -> Audited {
@@ -92,6 +96,26 @@ pub(crate) fn worker(minimum: i32, surge: i32, unavailable: i32) -> Worker {
 
 fn order(metadata: &mut ObjectMeta) {
     metadata.annotations.insert("gardener.cloud/operation".into(), "reconcile".into());
+}
+
+/// Writes the configuration that installs a kubelet on the nodes of the pool, as gardenlet does.
+fn configure(audited: &mut Audited, version: &str) {
+    let configuration =
+        OperatingSystemConfigSpec { files: vec![kubelet_file(version)], ..OperatingSystemConfigSpec::default() };
+    let text = yaml::to_string(&configuration).expect("it is YAML");
+    let mut metadata = named("kube-system", CONFIGURATION);
+    metadata.labels.insert("gardener.cloud/role".into(), "operating-system-config".into());
+    metadata.annotations.insert("checksum/data-script".into(), version.into());
+    let data = [("osc.yaml".to_owned(), ByteString(text.into_bytes()))].into();
+    let new = Secret { metadata, data, r#type: "Opaque".into(), ..Secret::default() };
+    let secrets = Api::<Secret>::namespaced(&audited.admin, SHOOT, "kube-system");
+    audited.run(async {
+        match secrets.get(CONFIGURATION).await {
+            Ok(old) => secrets.update(&old, &new).await,
+            Err(_) => secrets.create(&new).await,
+        }
+        .expect("the Secret is written")
+    });
 }
 
 pub(crate) fn change(audited: &mut Audited, change: impl FnOnce(&mut WorkerPool)) {
@@ -185,11 +209,16 @@ fn a_new_machine_has_a_bootstrap_token_until_it_has_joined() {
 fn a_new_image_replaces_all_nodes_and_a_patch_version_none() {
     let mut audited = landscape(2);
     let admin = audited.admin.clone();
-    audited.run(Api::all(&admin, SEED).create(&worker(3, 1, 0))).expect("the Worker is created");
+    configure(&mut audited, "1.26.4");
+    let mut worker = worker(3, 1, 0);
+    let labels = &mut worker.spec.pools[0].labels;
+    labels.insert(SECRET_NAME.into(), CONFIGURATION.into());
+    audited.run(Api::all(&admin, SEED).create(&worker)).expect("the Worker is created");
     until_worker_succeeds(&mut audited, "2023-07-27T20:10:00Z");
     let names = |nodes: Vec<Node>| nodes.into_iter().map(|node| node.metadata.name).collect::<Vec<_>>();
     let first = names(all(&mut audited, SHOOT));
 
+    configure(&mut audited, "1.26.5");
     change(&mut audited, |pool| pool.kubernetes_version = Some("1.26.5".into()));
     until_worker_succeeds(&mut audited, "2023-07-27T20:20:00Z");
     audited.until("2023-07-27T20:30:00Z");
@@ -200,6 +229,7 @@ fn a_new_image_replaces_all_nodes_and_a_patch_version_none() {
     assert_eq!(applied.len(), 3);
 
     change(&mut audited, |pool| {
+        pool.labels.retain(|label, _| label != SECRET_NAME);
         pool.kubernetes_version = Some("1.27.1".into());
         pool.machine_image.version = "1096.1.0".into();
     });

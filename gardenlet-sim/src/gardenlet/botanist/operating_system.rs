@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use api::constants::{annotation, label, role};
 use api::core::Worker as Pool;
 use api::extensions::{
-    CARotation, CRIConfig, CredentialsRotation, File, FileContent, FileContentImageRef, FileContentInline,
-    InPlaceUpdates, OperatingSystemConfig, OperatingSystemConfigSpec, ServiceAccountKeyRotation, Unit,
+    CARotation, CRIConfig, CredentialsRotation, File, FileContent, FileContentInline, InPlaceUpdates,
+    OperatingSystemConfig, OperatingSystemConfigSpec, ServiceAccountKeyRotation, Unit,
 };
 use api::kubernetes::core::Secret;
 use apimachinery::meta::{ByteString, ObjectMeta};
 use domain::rollout::in_place::Configuration;
 use domain::worker_pool::hash::{FIRST_FORM, digest};
+use domain::worker_pool::kubelet::{self, kubelet_file};
 use domain::worker_pool::{self, HashInputs, HashVersion, OscKeys, StoredKeys, UpdateStrategy};
 
 use super::super::configuration::NEW_WORKER_POOL_HASH;
@@ -129,26 +130,14 @@ impl Botanist {
                 ..Unit::default()
             });
         } else {
-            let image = |name: &str, version: &str| FileContent {
-                image_ref: Some(FileContentImageRef {
-                    image: format!("{name}:v{version}"),
-                    file_path_in_image: format!("/{name}"),
-                }),
-                ..FileContent::default()
-            };
             spec.units.push(Unit {
                 name: "kubelet.service".to_owned(),
                 command: Some("start".to_owned()),
                 enable: Some(true),
-                file_paths: vec!["/opt/bin/kubelet".to_owned(), "/var/lib/kubelet/config/kubelet".to_owned()],
+                file_paths: vec![kubelet::PATH.to_owned(), "/var/lib/kubelet/config/kubelet".to_owned()],
                 ..Unit::default()
             });
-            spec.files.push(File {
-                path: "/opt/bin/kubelet".to_owned(),
-                permissions: Some(0o755),
-                content: image("kubelet", kubernetes),
-                ..File::default()
-            });
+            spec.files.push(kubelet_file(kubernetes));
             let settings = worker_pool::kubelet_config(&self.shoot, pool);
             let settings = serde_json::to_string(&settings).unwrap_or_default();
             spec.files.push(File {
@@ -222,7 +211,7 @@ impl Botanist {
             }
             let secret = Secret {
                 metadata,
-                data: BTreeMap::from([("osc.yaml".to_owned(), ByteString(text.into_bytes()))]),
+                data: BTreeMap::from([(kubelet::CONFIGURATION.to_owned(), ByteString(text.into_bytes()))]),
                 r#type: "Opaque".to_owned(),
                 ..Secret::default()
             };

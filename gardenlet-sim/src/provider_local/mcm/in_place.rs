@@ -17,6 +17,7 @@ use domain::rollout::deployment::{Deployment, InPlace};
 use domain::rollout::in_place::{self, Configuration, Failure, SUCCESSFUL, TRUE, Turn, Update, Work};
 use domain::rollout::node;
 use domain::rollout::wanted::ClassFacts;
+use domain::worker_pool::kubelet::installed_kubelet;
 
 use super::super::provider::place;
 use super::family::{Family, Position, owner};
@@ -322,9 +323,11 @@ impl Family<'_> {
         let start = self.now.timestamp_millis().cast_unsigned();
         let boot_id = random.uid(&format!("{}/node/{name}/boot", self.namespace), start);
         let now = Time::from(self.now);
-        let (configuration, os_image) = (wanted.to_string(), format!("{} {}", facts.image_name, facts.image_version));
+        let os_image = format!("{} {}", facts.image_name, wanted.operating_system());
+        let configuration = wanted.to_string();
         let node = self.individual(name).and_then(|individual| individual.node.as_ref());
         let secret = node.and_then(|node| self.node_agent_secret(&node.get().metadata));
+        let version = secret.as_deref().and_then(installed_kubelet).unwrap_or(facts.kubernetes_version);
         let checksum = secret
             .and_then(|secret| secret.metadata.annotation(annotation::NODE_AGENT_SECRET_CHECKSUM).map(str::to_owned));
         let Some(draft) = self.machines.get_mut(position).and_then(|individual| individual.node.as_mut()) else {
@@ -337,7 +340,7 @@ impl Family<'_> {
         annotations.insert(annotation::IN_PLACE_CONFIGURATION.to_owned(), configuration);
         annotations.extend(checksum.map(|checksum| (annotation::NODE_CHECKSUM.to_owned(), checksum)));
         node.metadata.labels.insert(label::UPDATE_RESULT.to_owned(), SUCCESSFUL.to_owned());
-        set_kubelet_version(node, &facts.kubernetes_version);
+        set_kubelet_version(node, &version);
         if work.operating_system {
             node.status.node_info.os_image = os_image;
             node.status.node_info.boot_id = boot_id;

@@ -15,7 +15,7 @@ use controller::{Api, Error, ObjectKey, ObjectRef};
 use domain::rollout::Parameter;
 use domain::rollout::node::{self, Place, max_delay_seconds, reconciliation_delay};
 use domain::rollout::wanted::ClassFacts;
-use domain::worker_pool::major_minor;
+use domain::worker_pool::kubelet::installed_kubelet;
 use parking_lot::Mutex;
 
 use super::family::{Family, Position};
@@ -86,7 +86,11 @@ impl Family<'_> {
 
     fn new_node(&self, machine: &Machine, class: Option<&MachineClass>) -> Node {
         let name = &machine.metadata.name;
-        let facts = class.map(ClassFacts::of).unwrap_or_default();
+        let secret = self.node_agent_secret(&machine.spec.node_template.metadata);
+        let mut facts = class.map(ClassFacts::of).unwrap_or_default();
+        if let Some(version) = secret.as_deref().and_then(installed_kubelet) {
+            facts.kubernetes_version = version;
+        }
         let template = class.and_then(|class| class.node_template.clone()).unwrap_or_default();
         let place = Place {
             name: name.clone(),
@@ -100,7 +104,6 @@ impl Family<'_> {
         metadata.labels = place.labels();
         let mut taints = node::registration_taints(&machine.spec.node_template.spec.taints);
         node::synchronize(&mut metadata, &mut taints, &machine.spec.node_template);
-        let secret = self.node_agent_secret(&metadata);
         let told = [
             (annotation::NODE_AGENT_SECRET_CHECKSUM, annotation::NODE_CHECKSUM),
             (annotation::IN_PLACE_CONFIGURATION, annotation::IN_PLACE_CONFIGURATION),
@@ -188,8 +191,8 @@ impl Family<'_> {
         reconciliation_delay(rank, nodes.len(), max)
     }
 
-    /// The node agent of a running machine applies a changed configuration after its delay; what it applies only to a node
-    /// that is ready for an update in place, holds up everything else.
+    /// Applies a changed configuration to a running node after the delay of its agent, once, with the kubelet that the
+    /// configuration installs. A pending update in place holds up everything else.
     pub(super) async fn node_agent_step(&mut self, position: &Position) -> Result<Looked, Error> {
         let provider = self.provider;
         let Some(individual) = self.machines.get(position) else { return Ok(Looked::NOTHING) };
@@ -199,38 +202,34 @@ impl Family<'_> {
             return self.update_node(position, &wanted, work).await;
         }
         let name = node.metadata.name.clone();
-        let is_ready = node::is_ready(&node.status.conditions);
-        let class = self.configured_class(position);
-        let version = class.map(|class| ClassFacts::of(&class).kubernetes_version).unwrap_or_default();
-        let present = node.status.node_info.kubelet_version.trim_start_matches('v');
-        // Another minor version comes with another class, or with an update in place.
-        let is_restart = !version.is_empty() && present != version && major_minor(present) == major_minor(&version);
         let secret = self.node_agent_secret(&node.metadata);
-        let checksum =
-            secret.as_ref().and_then(|secret| secret.metadata.annotation(annotation::NODE_AGENT_SECRET_CHECKSUM));
-        let is_outdated =
-            checksum.is_some_and(|checksum| node.metadata.annotation(annotation::NODE_CHECKSUM) != Some(checksum));
-        if machine.metadata.is_being_deleted() || !is_ready || !(is_restart || is_outdated) {
+        let wanted = secret
+            .and_then(|secret| {
+                let checksum = secret.metadata.annotation(annotation::NODE_AGENT_SECRET_CHECKSUM)?.to_owned();
+                let is_applied = node.metadata.annotation(annotation::NODE_CHECKSUM) == Some(&checksum);
+                (!is_applied).then_some((secret, checksum))
+            })
+            .filter(|_| node::is_ready(&node.status.conditions) && !machine.metadata.is_being_deleted());
+        let Some((secret, checksum)) = wanted else {
             self.agents.forget(&self.namespace, &name);
             return Ok(Looked::NOTHING);
-        }
+        };
+        let present = node.status.node_info.kubelet_version.trim_start_matches('v');
+        let version = installed_kubelet(&secret).filter(|version| version != present);
         let mut until = self.agents.since(&self.namespace, &name, self.now) + self.agent_delay(&name);
-        if is_restart {
+        if let Some(version) = &version {
             let attempt = version.bytes().fold(0, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
             until += provider.duration(Parameter::KubeletPatchRestart, &node.metadata.uid, attempt);
         }
         if self.now < until {
             return Ok(Looked::again_at(until));
         }
-        let checksum = checksum.map(str::to_owned);
         self.agents.forget(&self.namespace, &name);
         let node = self.machines.get_mut(position).and_then(|individual| individual.node.as_mut());
         let Some(draft) = node else { return Ok(Looked::NOTHING) };
         let node = draft.edit();
-        if let Some(checksum) = checksum {
-            node.metadata.annotations.insert(annotation::NODE_CHECKSUM.to_owned(), checksum);
-        }
-        if is_restart {
+        node.metadata.annotations.insert(annotation::NODE_CHECKSUM.to_owned(), checksum);
+        if let Some(version) = version {
             set_kubelet_version(node, &version);
         }
         let about = ObjectRef::of(&*node);

@@ -3,13 +3,16 @@
 //! by each node after its delay.
 
 use api::kubernetes::core::{Node, Secret};
+use api::machine::MachineClass;
+use apimachinery::meta::ByteString;
 use serde_json::json;
 use testkit::{World, object};
 
-use super::super::TECHNICAL_ID;
+use super::super::{SEED, TECHNICAL_ID};
 use super::{deployment, nodes, running, started};
 
 const CHECKSUM: &str = "checksum/cloud-config-data";
+const OSC_APPLIED: &str = "Normal OSCApplied Operating system config has been applied successfully";
 
 fn secret(checksum: &str) -> Secret {
     object(json!({"metadata": {"name": "gardener-node-agent-a", "namespace": "kube-system",
@@ -17,13 +20,31 @@ fn secret(checksum: &str) -> Secret {
         "annotations": {"checksum/data-script": checksum}}}))
 }
 
+/// A configuration that installs a kubelet; its checksum is the version.
+fn secret_with_kubelet(version: &str) -> Secret {
+    let mut secret = secret(version);
+    let image = format!("imageRef: {{image: 'kubelet:v{version}', filePathInImage: /kubelet}}");
+    let text = format!("files: [{{path: /opt/bin/kubelet, content: {{{image}}}}}]");
+    secret.data.insert("osc.yaml".to_owned(), ByteString(text.into_bytes()));
+    secret
+}
+
+fn class_of(version: &str) -> MachineClass {
+    object(json!({"metadata": {"name": "old", "namespace": TECHNICAL_ID},
+        "providerSpec": {"image": {"name": "gardenlinux", "version": "1.0.0"}, "kubernetesVersion": version}}))
+}
+
 fn running_with_configuration() -> World {
+    running_with(&secret("1"))
+}
+
+fn running_with(secret: &Secret) -> World {
     let mut pool = deployment(2, "old");
     let labels = &mut pool.spec.template.spec.node_template.metadata.labels;
     labels
         .insert("worker.gardener.cloud/gardener-node-agent-secret-name".to_owned(), "gardener-node-agent-a".to_owned());
     let mut world = started(pool);
-    world.put_in(TECHNICAL_ID, &secret("1"));
+    world.put_in(TECHNICAL_ID, secret);
     world.advance_to("2025-06-02T12:20:00Z");
     assert_eq!(running(&world), 2);
     world
@@ -46,8 +67,33 @@ fn a_changed_configuration_is_applied_within_the_longest_delay_of_five_minutes()
     assert!(applied(&world).contains(&Some("1".to_owned())), "nodes take turns");
     let events = world.advance_to("2025-06-02T12:25:00Z").events;
     assert_eq!(applied(&world), [Some("2".to_owned()), Some("2".to_owned())]);
-    let osc = "Normal OSCApplied Operating system config has been applied successfully";
-    assert!(events.iter().any(|event| event == osc), "{events:?}");
+    assert!(events.iter().any(|event| event == OSC_APPLIED), "{events:?}");
+}
+
+fn kubelets(world: &World) -> Vec<String> {
+    nodes(world).into_iter().map(|node| node.status.node_info.kubelet_version).collect()
+}
+
+/// gardenlet writes the Secret first, and the MachineClass a few steps later.
+#[test]
+fn a_node_installs_the_kubelet_of_its_configuration_once_whatever_its_class_says() {
+    let mut world = running_with(&secret_with_kubelet("1.27.1"));
+    assert_eq!(kubelets(&world), ["v1.27.1", "v1.27.1"]);
+    world.put_in(TECHNICAL_ID, &secret_with_kubelet("1.27.2"));
+    let mut events = world.advance_to("2025-06-02T12:20:10Z").events;
+    world.put_in(SEED, &class_of("1.27.2"));
+    events.extend(world.advance_to("2025-06-02T12:27:00Z").events);
+    assert_eq!(kubelets(&world), ["v1.27.2", "v1.27.2"]);
+    assert_eq!(applied(&world), [Some("1.27.2".to_owned()), Some("1.27.2".to_owned())]);
+    let labels = nodes(&world);
+    let versions = labels.iter().map(|node| node.metadata.label("worker.gardener.cloud/kubernetes-version"));
+    assert_eq!(versions.collect::<Vec<_>>(), [Some("1.27.2"), Some("1.27.2")]);
+    assert_eq!(events.iter().filter(|event| *event == OSC_APPLIED).count(), 2, "{events:?}");
+
+    world.put_in(SEED, &class_of("1.27.3"));
+    let events = world.advance_to("2025-06-02T12:40:00Z").events;
+    assert_eq!(kubelets(&world), ["v1.27.2", "v1.27.2"], "a class changes no node");
+    assert!(!events.iter().any(|event| event == OSC_APPLIED), "{events:?}");
 }
 
 #[test]
