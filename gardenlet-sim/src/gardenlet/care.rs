@@ -92,7 +92,7 @@ async fn pass(
             // A conflict is tried again: what somebody wrote meanwhile need not be a change that is judged (a label).
             Err(error) if error.is_not_found() => {}
             result => {
-                result?;
+                gardenlet.remember(result?);
                 judged.lock().insert(key.name.clone(), now);
             }
         }

@@ -24,7 +24,7 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>, by_technical_id: Index<Shoot>
         let is_same = |old: &Arc<Worker>| old.status.in_place_updates == new.status.in_place_updates;
         if change.old.as_ref().is_some_and(is_same) { Vec::new() } else { vec![care_key(&change.key.namespace)] }
     });
-    controller.watch_store(&gardenlet.stores.shoots, |change: &Change<Shoot>| {
+    controller.watch_store(gardenlet.stores.shoots.store(), |change: &Change<Shoot>| {
         let Some(new) = change.new.as_ref().filter(|new| new.status.in_place_updates.is_some()) else {
             return Vec::new();
         };

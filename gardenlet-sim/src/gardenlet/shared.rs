@@ -209,7 +209,7 @@ impl Profiles for &Stores {
 /// Local copies.
 #[derive(Clone, Debug)]
 pub(crate) struct Stores {
-    pub(crate) shoots: Store<Shoot>,
+    pub(crate) shoots: Ledger<Shoot>,
     pub(crate) seeds: Store<Seed>,
     pub(crate) projects: Store<Project>,
     pub(crate) cloud_profiles: Store<CloudProfile>,
@@ -300,7 +300,7 @@ impl Stores {
             })
         };
         Self {
-            shoots,
+            shoots: Ledger::new(shoots),
             seeds: care.store(
                 Api::all(context, GARDEN),
                 ListOptions {

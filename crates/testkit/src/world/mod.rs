@@ -245,6 +245,11 @@ impl World {
         self.server.refuse(request, status);
     }
 
+    /// Holds back changes of a resource from watches, from now on, until another call names another resource or none.
+    pub fn hold_watches(&self, resource: Option<&str>) {
+        self.server.lock().hold(resource);
+    }
+
     /// A cluster serves a resource that it has defined for itself, as by a CustomResourceDefinition.
     pub fn serve_in(&self, cluster: &str, row: &'static ResourceInfo) {
         self.server.serve(cluster, row);

@@ -68,6 +68,10 @@ pub(super) struct State {
     pub(super) revision: u64,
     history: Vec<Change>,
     watchers: Vec<Watcher>,
+    /// Resource whose changes are not sent to watches.
+    held: Option<String>,
+    /// Changes that are not sent yet.
+    unsent: Vec<Change>,
     refusals: Vec<(String, Status)>,
     /// Resources that clusters define for themselves.
     own: Vec<(String, &'static ResourceInfo)>,
@@ -279,10 +283,25 @@ impl State {
 
     fn publish(&mut self, key: &Key, old: Option<Value>, new: Option<Value>) {
         let change = Change { revision: self.revision, key: key.clone(), old, new };
+        if self.held.as_deref() == Some(key.resource.1) {
+            self.unsent.push(change);
+        } else {
+            self.send(change);
+        }
+    }
+
+    fn send(&mut self, change: Change) {
         for watcher in &self.watchers {
             watcher.send(&change);
         }
         self.history.push(change);
+    }
+
+    pub(super) fn hold(&mut self, resource: Option<&str>) {
+        self.held = resource.map(str::to_owned);
+        for change in std::mem::take(&mut self.unsent) {
+            self.send(change);
+        }
     }
 
     fn watch(&mut self, selection: Selection, from: u64) -> Response {

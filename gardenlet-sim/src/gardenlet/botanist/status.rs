@@ -13,7 +13,8 @@ impl Botanist {
     pub(crate) async fn patch_status(&self, status: Value) -> Result<(), Failure> {
         let api = self.gardenlet.garden::<Shoot>(&self.shoot.metadata.namespace);
         let patch = Patch::Merge(json!({ "status": status }));
-        api.patch_subresource(&self.shoot.metadata.name, "status", &patch).await?;
+        let written = api.patch_subresource(&self.shoot.metadata.name, "status", &patch).await?;
+        self.gardenlet.remember(written);
         Ok(())
     }
 
@@ -129,7 +130,7 @@ impl Botanist {
             let value = annotations.remove(annotation::SHOOT_TASKS).map_or(Value::Null, Value::String);
             let patch = Patch::Merge(json!({ "metadata": { "annotations": { annotation::SHOOT_TASKS: value } } }));
             let api = self.gardenlet.garden::<Shoot>(&self.shoot.metadata.namespace);
-            api.patch(&self.shoot.metadata.name, &patch).await?;
+            self.gardenlet.remember(api.patch(&self.shoot.metadata.name, &patch).await?);
         }
         self.run().finished_tasks_written = count;
         Ok(())

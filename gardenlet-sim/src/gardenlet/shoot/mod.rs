@@ -19,7 +19,7 @@ use domain::reconcile::{self, Enqueue, GardenletSettings, NextSync, SKIPPED_SHOO
 use parking_lot::Mutex;
 use serde_json::json;
 
-use super::shared::{Gardenlet, garden_key};
+use super::shared::{GARDEN, Gardenlet, garden_key};
 
 /// How long a Shoot is put back while its Seed is not ready for this gardenlet.
 const SEED_NOT_READY: TimeDelta = TimeDelta::seconds(15);
@@ -35,7 +35,7 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
     let mut controller = Controller::new("shoot", &gardenlet.context);
     let seen = Arc::new(Mutex::new(BTreeSet::new()));
     let queue = controller.queue();
-    controller.watch_store(&gardenlet.stores.shoots, {
+    controller.watch_store(gardenlet.stores.shoots.store(), {
         let seen = seen.clone();
         move |change| {
             let Some(new) = &change.new else {
@@ -69,6 +69,13 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
 }
 
 impl Gardenlet {
+    /// Takes over a Shoot as a write was answered: a run that reads its copy must not see the Shoot as it was before.
+    pub(crate) fn remember(&self, written: Shoot) -> Arc<Shoot> {
+        let written = Arc::new(written);
+        self.stores.shoots.remember(GARDEN, &written);
+        written
+    }
+
     /// Returns the settings for schedules of Shoots, with what the Seed says at this instant.
     pub(crate) fn settings(&self) -> GardenletSettings {
         let config = &self.options.config;
@@ -137,7 +144,7 @@ async fn skip(gardenlet: &Gardenlet, shoot: &Shoot, key: &ObjectKey, requeue: Ne
 
 /// Operations that a gardenlet left unfinished when it ended are marked as such by the one that comes after.
 pub(crate) async fn abort_stuck_operations(gardenlet: &Gardenlet) -> Result<(), Error> {
-    for shoot in gardenlet.stores.shoots.list() {
+    for shoot in gardenlet.stores.shoots.store().list() {
         let is_ours = responsible_seed(&shoot) == Some(gardenlet.options.seed_name.as_str());
         let is_stuck = shoot
             .status
@@ -163,7 +170,8 @@ async fn ensure_finalizer(gardenlet: &Gardenlet, shoot: &Shoot) -> Result<(), Er
     }
     let mut new = shoot.clone();
     new.metadata.finalizers.push(finalizer::GARDENER.to_owned());
-    gardenlet.garden::<Shoot>(&shoot.metadata.namespace).update(shoot, &new).await?;
+    let written = gardenlet.garden::<Shoot>(&shoot.metadata.namespace).update(shoot, &new).await?;
+    gardenlet.remember(written);
     Ok(())
 }
 

@@ -152,7 +152,7 @@ async fn run(
     let follows_change = operation != OperationType::Reconcile
         || shoot.metadata.generation != shoot.status.observed_generation
         || shoot.metadata.annotations.contains_key(annotation::OPERATION);
-    let shoot = Arc::new(start(gardenlet, shoot, operation, &surroundings).await?);
+    let shoot = gardenlet.remember(start(gardenlet, shoot, operation, &surroundings).await?);
     let botanist = match prepare(gardenlet, &shoot, operation, &surroundings, follows_change).await {
         Ok(botanist) => botanist,
         Err(error) => {
@@ -185,7 +185,7 @@ async fn run(
         Outcome::Success => {
             let (reason, message) = operation.success_event();
             gardenlet.recorder.publish_action(&about, EventType::Normal, reason, action(operation), message).await?;
-            let new = succeed(gardenlet, &shoot, operation, &botanist).await?;
+            let new = gardenlet.remember(succeed(gardenlet, &shoot, operation, &botanist).await?);
             if operation == OperationType::Delete {
                 botanist.destroy_project_secrets().await.map_err(|error| Error::Failed(error.to_string()))?;
                 return finalize(gardenlet, &new).await;
@@ -483,7 +483,8 @@ fn forget(errors: &mut Vec<LastError>, succeeded: &[&str]) {
 
 pub(super) async fn write_status(gardenlet: &Gardenlet, shoot: &Shoot, status: Value) -> Result<(), Error> {
     let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
-    api.patch_subresource(&shoot.metadata.name, "status", &Patch::Merge(json!({ "status": status }))).await?;
+    let patch = Patch::Merge(json!({ "status": status }));
+    gardenlet.remember(api.patch_subresource(&shoot.metadata.name, "status", &patch).await?);
     Ok(())
 }
 
@@ -497,7 +498,8 @@ async fn succeed(
     let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
     let mut known = gardenlet.stores.shoots.get(&garden_key(&shoot.metadata.namespace, &shoot.metadata.name));
     loop {
-        // The local copy may lag behind the run's own writes: then its version is refused.
+        // The local copy may lag behind writes of others: then its version is refused. It has the run's own writes, or nothing
+        // would be written where the Shoot has succeeded before.
         let present = match known.take() {
             Some(known) => (*known).clone(),
             None => api.get(&shoot.metadata.name).await?,
