@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use api::constants::{annotation, label, taint};
-use api::kubernetes::core::{Node, Pod};
+use api::kubernetes::core::{Node, Pod, Secret};
 use api::machine::MachineSet;
 use api::terrarium::Fault;
 use apimachinery::meta::{DeleteOptions, ObjectMeta, Time};
@@ -33,6 +33,14 @@ pub(super) struct Looked {
     pub(super) changed: bool,
     /// When it looks again.
     pub(super) again: Option<DateTime<Utc>>,
+}
+
+/// Configuration that a node has to apply in place.
+pub(super) struct Pending {
+    /// The Secret that holds it.
+    secret: Arc<Secret>,
+    wanted: Configuration,
+    work: Work,
 }
 
 impl Looked {
@@ -203,28 +211,36 @@ impl Family<'_> {
         }
     }
 
-    /// What a node of an in-place pool is to run, and what of it is to be done; `None` if that is nothing, unless the node
-    /// is ready for an update: then it is done at once.
-    pub(super) fn pending_update(&self, node: &Node) -> Option<(Configuration, Work)> {
-        if !self.is_updated_in_place() {
-            return None;
-        }
-        let secret = self.node_agent_secret(&node.metadata)?;
-        let wanted = Configuration::parse(secret.metadata.annotation(annotation::IN_PLACE_CONFIGURATION)?);
+    /// The configuration that a node of an in-place pool has to apply; `None` if there is nothing to do, unless the node is ready
+    /// for an update: then that is done at once.
+    ///
+    /// gardenlet writes the configuration before the MachineClass, but the local copy may lag behind: a node that is ready and has
+    /// nothing to do by the copy asks the server.
+    pub(super) async fn pending_update(&self, node: &Node) -> Result<Option<Pending>, Error> {
+        let known = if self.is_updated_in_place() { self.node_agent_secret(&node.metadata) } else { None };
+        let Some(known) = known else { return Ok(None) };
         let applied = node.metadata.annotation(annotation::IN_PLACE_CONFIGURATION).unwrap_or_default();
-        let work = wanted.work(&Configuration::parse(applied));
-        (work.is_any() || Update::of(node).is_awaited()).then_some((wanted, work))
+        let pending = |secret: Arc<Secret>| {
+            let wanted = Configuration::parse(secret.metadata.annotation(annotation::IN_PLACE_CONFIGURATION)?);
+            let work = wanted.work(&Configuration::parse(applied));
+            Some(Pending { secret, wanted, work })
+        };
+        let name = known.metadata.name.clone();
+        match pending(known) {
+            Some(found) if found.work.is_any() => Ok(Some(found)),
+            Some(_) if Update::of(node).is_awaited() => {
+                let api = Api::<Secret>::namespaced(&self.provider.context, &self.namespace, "kube-system");
+                Ok(api.get_shared(&name).await?.and_then(pending))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// gardener-node-agent updates a node that is ready for it, or tries again. Until then it changes nothing at all.
     ///
     /// What is under way follows from the condition of the Node; only of repeated attempts the begin is in memory.
-    pub(super) async fn update_node(
-        &mut self,
-        position: &Position,
-        wanted: &Configuration,
-        work: Work,
-    ) -> Result<Looked, Error> {
+    pub(super) async fn update_node(&mut self, position: &Position, pending: &Pending) -> Result<Looked, Error> {
+        let (wanted, work) = (&pending.wanted, pending.work);
         let Some(individual) = self.machines.get(position) else { return Ok(Looked::NOTHING) };
         let is_going = individual.machine.get().metadata.is_being_deleted();
         let Some(node) = individual.node.as_ref().map(Draft::get) else { return Ok(Looked::NOTHING) };
@@ -278,7 +294,7 @@ impl Family<'_> {
         self.agents.forget(&self.namespace, &name);
         match failing {
             Some((failure, known)) => self.fail_update(position, &failure, &known).await?,
-            None => self.complete_update(position, wanted, work).await?,
+            None => self.complete_update(position, pending).await?,
         }
         Ok(Looked { changed: true, again: None })
     }
@@ -314,7 +330,7 @@ impl Family<'_> {
         Ok(())
     }
 
-    async fn complete_update(&mut self, position: &Position, wanted: &Configuration, work: Work) -> Result<(), Error> {
+    async fn complete_update(&mut self, position: &Position, pending: &Pending) -> Result<(), Error> {
         let name = &position.1;
         self.delete_pods(name).await?;
         let facts = self.configured_class(position).map(|class| ClassFacts::of(&class)).unwrap_or_default();
@@ -323,13 +339,10 @@ impl Family<'_> {
         let start = self.now.timestamp_millis().cast_unsigned();
         let boot_id = random.uid(&format!("{}/node/{name}/boot", self.namespace), start);
         let now = Time::from(self.now);
-        let os_image = format!("{} {}", facts.image_name, wanted.operating_system());
-        let configuration = wanted.to_string();
-        let node = self.individual(name).and_then(|individual| individual.node.as_ref());
-        let secret = node.and_then(|node| self.node_agent_secret(&node.get().metadata));
-        let version = secret.as_deref().and_then(installed_kubelet).unwrap_or(facts.kubernetes_version);
-        let checksum = secret
-            .and_then(|secret| secret.metadata.annotation(annotation::NODE_AGENT_SECRET_CHECKSUM).map(str::to_owned));
+        let os_image = format!("{} {}", facts.image_name, pending.wanted.operating_system());
+        let configuration = pending.wanted.to_string();
+        let version = installed_kubelet(&pending.secret).unwrap_or(facts.kubernetes_version);
+        let checksum = pending.secret.metadata.annotation(annotation::NODE_AGENT_SECRET_CHECKSUM).map(str::to_owned);
         let Some(draft) = self.machines.get_mut(position).and_then(|individual| individual.node.as_mut()) else {
             return Ok(());
         };
@@ -341,7 +354,7 @@ impl Family<'_> {
         annotations.extend(checksum.map(|checksum| (annotation::NODE_CHECKSUM.to_owned(), checksum)));
         node.metadata.labels.insert(label::UPDATE_RESULT.to_owned(), SUCCESSFUL.to_owned());
         set_kubelet_version(node, &version);
-        if work.operating_system {
+        if pending.work.operating_system {
             node.status.node_info.os_image = os_image;
             node.status.node_info.boot_id = boot_id;
         }

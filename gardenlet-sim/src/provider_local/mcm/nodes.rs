@@ -198,8 +198,8 @@ impl Family<'_> {
         let Some(individual) = self.machines.get(position) else { return Ok(Looked::NOTHING) };
         let machine = individual.machine.get();
         let Some(node) = individual.node.as_ref().map(Draft::get) else { return Ok(Looked::NOTHING) };
-        if let Some((wanted, work)) = self.pending_update(node) {
-            return self.update_node(position, &wanted, work).await;
+        if let Some(pending) = self.pending_update(node).await? {
+            return self.update_node(position, &pending).await;
         }
         let name = node.metadata.name.clone();
         let secret = self.node_agent_secret(&node.metadata);

@@ -2,14 +2,16 @@
 //! Cases of pkg/controller/deployment_inplace_test.go of machine-controller-manager: Machines stay, and their Nodes say how
 //! far they are. The whole way is seen in `landscape`.
 
-use api::kubernetes::core::Node;
-use api::machine::InPlaceUpdateMachineDeployment;
-use testkit::World;
+use api::constants::annotation;
+use api::kubernetes::core::{Node, Secret};
+use api::machine::{InPlaceUpdateMachineDeployment, MachineClass, MachineDeployment};
+use serde_json::json;
+use testkit::{World, object};
 
-use super::super::TECHNICAL_ID;
+use super::super::{SEED, TECHNICAL_ID};
 use super::{change_pool, deployment, machines, names, nodes, running, sets, started};
 
-fn updated(orchestration: &str) -> World {
+fn in_place(orchestration: &str) -> MachineDeployment {
     let mut pool = deployment(2, "old");
     "InPlaceUpdate".clone_into(&mut pool.spec.strategy.r#type);
     pool.spec.strategy.rolling_update = None;
@@ -18,7 +20,11 @@ fn updated(orchestration: &str) -> World {
         max_unavailable: Some(1.into()),
         orchestration_type: orchestration.to_owned(),
     });
-    let mut world = started(pool);
+    pool
+}
+
+fn updated(orchestration: &str) -> World {
+    let mut world = started(in_place(orchestration));
     world.advance_to("2025-06-02T12:20:00Z");
     assert_eq!(running(&world), 2);
     change_pool(&world, |pool| "new".clone_into(&mut pool.spec.template.spec.class.name));
@@ -56,4 +62,39 @@ fn by_hand_nothing_is_selected_until_the_user_does() {
     let condition = node.status.conditions.iter().find(|condition| condition.r#type == "InPlaceUpdate");
     assert_eq!(condition.map(|condition| condition.reason.as_str()), Some("ReadyForUpdate"));
     assert_eq!(names(&machines(&world)), before, "Machines stay");
+}
+
+/// A Secret of gardener-node-agent and a MachineClass of an operating system.
+fn configured(class: &str, version: &str) -> (Secret, MachineClass) {
+    let configuration = json!({"operatingSystem": version}).to_string();
+    let secret = object(json!({"metadata": {"name": "gardener-node-agent-a", "namespace": "kube-system",
+        "labels": {"gardener.cloud/role": "operating-system-config"},
+        "annotations": {"checksum/data-script": version, annotation::IN_PLACE_CONFIGURATION: configuration}}}));
+    let class = object(json!({"metadata": {"name": class, "namespace": TECHNICAL_ID},
+        "providerSpec": {"image": {"name": "gardenlinux", "version": version}, "kubernetesVersion": "1.27.1"}}));
+    (secret, class)
+}
+
+/// gardenlet writes the Secret before the class, but the watch tells of the class first.
+#[test]
+fn a_node_is_updated_to_the_configuration_that_the_watch_has_not_told_yet() {
+    let mut pool = in_place("Auto");
+    let labels = &mut pool.spec.template.spec.node_template.metadata.labels;
+    labels
+        .insert("worker.gardener.cloud/gardener-node-agent-secret-name".to_owned(), "gardener-node-agent-a".to_owned());
+    let mut world = started(pool);
+    let (secret, class) = configured("old", "1.0.0");
+    world.put_in(TECHNICAL_ID, &secret);
+    world.put_in(SEED, &class);
+    world.advance_to("2025-06-02T12:20:00Z");
+    let images =
+        |world: &World| nodes(world).into_iter().map(|node| node.status.node_info.os_image).collect::<Vec<_>>();
+    assert_eq!(images(&world), ["gardenlinux 1.0.0"; 2]);
+    world.hold_watches(Some("secrets"));
+    let (secret, class) = configured("new", "2.0.0");
+    world.put_in(TECHNICAL_ID, &secret);
+    world.put_in(SEED, &class);
+    change_pool(&world, |pool| "new".clone_into(&mut pool.spec.template.spec.class.name));
+    world.advance_to("2025-06-02T13:20:00Z");
+    assert_eq!(images(&world), ["gardenlinux 2.0.0"; 2]);
 }
