@@ -14,18 +14,21 @@
 //! [`AGGREGATED_GROUPS`](api::catalogue::AGGREGATED_GROUPS).
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
 use api::{catalogue, cluster};
 use apimachinery::release::Release;
 use bytes::Bytes;
 use chrono::SecondsFormat;
 use clock::Clock;
-use futures::future::BoxFuture;
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use process::Transport;
 use process::transport::full;
 use serde_json::{Value, json};
+
+use super::Instances;
 
 /// Path of the APIServices below a cluster.
 const PATH: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
@@ -41,72 +44,119 @@ fn group_versions(release: Release) -> BTreeMap<(&'static str, &'static str), bo
     all
 }
 
-/// Creates the missing APIServices of a release.
-///
-/// # Errors
-/// The refusal of the API server, or the reason for a missing answer.
-pub fn create(transport: &Transport, release: Release) -> BoxFuture<'_, Result<(), String>> {
-    Box::pin(async move {
-        let path = format!("/clusters/{}{PATH}", cluster::GARDEN);
-        for ((group, version), _) in group_versions(release).into_iter().filter(|(_, is_served)| *is_served) {
-            let object = json!({
-                "apiVersion": "apiregistration.k8s.io/v1",
-                "kind": "APIService",
-                "metadata": { "name": format!("{version}.{group}"), "labels": { "app": "gardener", "role": "apiserver" } },
-                "spec": {
-                    "service": { "name": SERVICE.0, "namespace": SERVICE.1, "port": 443 },
-                    "group": group,
-                    "version": version,
-                    "insecureSkipTLSVerify": true,
-                    "groupPriorityMinimum": 9999,
-                    "versionPriority": 19,
-                },
-            });
-            let (status, body) = send(transport, Method::POST, &path, &object.to_string()).await?;
-            if !status.is_success() && status != StatusCode::CONFLICT {
-                return Err(String::from_utf8_lossy(&body).into_owned());
-            }
-        }
-        Ok(())
-    })
+/// Keeps the APIServices of the aggregated groups and their condition. Cheap to clone; clones write in turn, each what holds in its
+/// turn, so that the last write is right.
+#[derive(Clone)]
+pub struct ApiServices(Arc<Inner>);
+
+struct Inner {
+    transport: Transport,
+    clock: Clock,
+    instances: Instances,
+    turn: tokio::sync::Mutex<()>,
 }
 
-/// Replaces the APIServices by those of another release.
-///
-/// # Errors
-/// The refusal of the API server, or the reason for a missing answer.
-pub fn change(transport: &Transport, release: Release) -> BoxFuture<'_, Result<(), String>> {
-    Box::pin(async move {
-        create(transport, release).await?;
-        let path = format!("/clusters/{}{PATH}", cluster::GARDEN);
-        for ((group, version), _) in group_versions(release).into_iter().filter(|(_, is_served)| !is_served) {
-            let (status, body) = send(transport, Method::DELETE, &format!("{path}/{version}.{group}"), "").await?;
-            if !status.is_success() && status != StatusCode::NOT_FOUND {
-                return Err(String::from_utf8_lossy(&body).into_owned());
-            }
-        }
-        Ok(())
-    })
+impl fmt::Debug for ApiServices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiServices")
+    }
 }
 
-/// Writes whether the aggregated groups are served into their APIServices.
-///
-/// # Errors
-/// The reason for which the API server cannot be asked.
-pub fn set_available<'a>(
-    transport: &'a Transport,
-    clock: &'a Clock,
-    is_available: bool,
-) -> BoxFuture<'a, Result<(), String>> {
-    Box::pin(async move {
+impl ApiServices {
+    /// Creates a keeper that asks an API server and knows the instances behind the groups.
+    pub fn new(transport: Transport, clock: Clock, instances: Instances) -> Self {
+        Self(Arc::new(Inner { transport, clock, instances, turn: tokio::sync::Mutex::default() }))
+    }
+
+    /// Creates the missing APIServices of the served release, or of another one before the first instance, with their
+    /// condition.
+    ///
+    /// # Errors
+    /// The refusal of the API server, or the reason for a missing answer.
+    pub async fn create(&self, other: Release) -> Result<(), String> {
+        let _turn = self.0.turn.lock().await;
+        create(&self.0.transport, self.0.instances.release().unwrap_or(other)).await?;
+        self.write_condition().await
+    }
+
+    /// Keeps the APIServices and their condition, until there are no instances any more.
+    pub async fn follow(self) {
+        let mut count = self.0.instances.count();
+        let mut known = None;
+        loop {
+            let now = (*count.borrow() > 0, self.0.instances.release());
+            if known != Some(now) {
+                known = Some(now);
+                if let Err(error) = self.keep_once().await {
+                    tracing::warn!(%error, "cannot say whether the aggregated groups are available");
+                    known = None;
+                }
+            }
+            if count.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Updates the APIServices to the served release, and their condition.
+    async fn keep_once(&self) -> Result<(), String> {
+        let _turn = self.0.turn.lock().await;
+        if let Some(release) = self.0.instances.release() {
+            change(&self.0.transport, release).await?;
+        }
+        self.write_condition().await
+    }
+
+    /// Writes the condition into all APIServices of the groups.
+    async fn write_condition(&self) -> Result<(), String> {
         let (service, namespace) = SERVICE;
+        let is_available = *self.0.instances.count().borrow() > 0;
         let availability =
             if is_available { Availability::passed() } else { Availability::missing_endpoints(service, namespace, "") };
         for ((group, version), _) in group_versions(Release::UNION) {
-            availability.write(transport, clock, cluster::GARDEN, &format!("{version}.{group}")).await?;
+            let name = format!("{version}.{group}");
+            availability.write(&self.0.transport, &self.0.clock, cluster::GARDEN, &name).await?;
         }
         Ok(())
-    })
+    }
+}
+
+/// Creates the missing APIServices of a release.
+async fn create(transport: &Transport, release: Release) -> Result<(), String> {
+    let path = format!("/clusters/{}{PATH}", cluster::GARDEN);
+    for ((group, version), _) in group_versions(release).into_iter().filter(|(_, is_served)| *is_served) {
+        let object = json!({
+            "apiVersion": "apiregistration.k8s.io/v1",
+            "kind": "APIService",
+            "metadata": { "name": format!("{version}.{group}"), "labels": { "app": "gardener", "role": "apiserver" } },
+            "spec": {
+                "service": { "name": SERVICE.0, "namespace": SERVICE.1, "port": 443 },
+                "group": group,
+                "version": version,
+                "insecureSkipTLSVerify": true,
+                "groupPriorityMinimum": 9999,
+                "versionPriority": 19,
+            },
+        });
+        let (status, body) = send(transport, Method::POST, &path, &object.to_string()).await?;
+        if !status.is_success() && status != StatusCode::CONFLICT {
+            return Err(String::from_utf8_lossy(&body).into_owned());
+        }
+    }
+    Ok(())
+}
+
+/// Replaces the APIServices by those of another release.
+async fn change(transport: &Transport, release: Release) -> Result<(), String> {
+    create(transport, release).await?;
+    let path = format!("/clusters/{}{PATH}", cluster::GARDEN);
+    for ((group, version), _) in group_versions(release).into_iter().filter(|(_, is_served)| !is_served) {
+        let (status, body) = send(transport, Method::DELETE, &format!("{path}/{version}.{group}"), "").await?;
+        if !status.is_success() && status != StatusCode::NOT_FOUND {
+            return Err(String::from_utf8_lossy(&body).into_owned());
+        }
+    }
+    Ok(())
 }
 
 /// Condition `Available` of an APIService.
@@ -205,4 +255,59 @@ async fn send(transport: &Transport, method: Method, path: &str, body: &str) -> 
     let status = response.status();
     let body = response.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
     Ok((status, body))
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use eventlog::MemoryLog;
+    use futures::FutureExt;
+    use parking_lot::Mutex;
+    use process::{Tasks, watch};
+
+    use super::super::AnswerLimit;
+    use super::*;
+
+    /// A server of one APIService, whose updates wait while the gate is shut.
+    fn server(stored: Arc<Mutex<Value>>, gate: watch::Receiver<bool>) -> Transport {
+        Transport::new(move |request| {
+            let (stored, mut gate) = (stored.clone(), gate.clone());
+            Box::pin(async move {
+                let (parts, body) = request.into_parts();
+                if !parts.uri.path().contains("v1beta1.core.gardener.cloud") {
+                    let mut answer = http::Response::new(full("{}"));
+                    *answer.status_mut() =
+                        if parts.method == Method::POST { StatusCode::CONFLICT } else { StatusCode::NOT_FOUND };
+                    return Ok(answer);
+                }
+                if parts.method == Method::PUT {
+                    let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+                    let _ = gate.wait_for(|is_open| *is_open).await;
+                    *stored.lock() = serde_json::from_slice(&body).unwrap_or_default();
+                }
+                Ok(http::Response::new(full(stored.lock().to_string())))
+            })
+        })
+    }
+
+    /// A landscape that starts writes that nothing is available, while the first instance is ready.
+    #[tokio::test]
+    async fn the_last_write_says_what_holds_however_slow_an_earlier_one_is() {
+        let limit = AnswerLimit { wall: Clock::wall(), time: TimeDelta::days(1), report: Arc::new(|_, _| {}) };
+        let instances = Instances::new(Tasks::new(), Arc::new(MemoryLog::new()), Clock::wall(), limit);
+        let (open, gate) = watch::channel(false);
+        let stored = Arc::new(Mutex::new(json!({"metadata": {"name": "v1beta1.core.gardener.cloud"}})));
+        let nobody = Transport::new(|_| Box::pin(async { Err(process::TransportError::Broken(String::new())) }));
+        let services = ApiServices::new(server(stored.clone(), gate), Clock::wall(), instances.clone());
+        let mut created = Box::pin(services.create(Release::UNION));
+        assert!(created.as_mut().now_or_never().is_none(), "the write that nothing is available waits");
+        instances.insert("a", Release::UNION, nobody);
+        let mut kept = Box::pin(services.keep_once());
+        assert!(kept.as_mut().now_or_never().is_none());
+        open.send_replace(true);
+        let (kept, created) = futures::join!(kept, created);
+        assert_eq!((kept, created), (Ok(()), Ok(())));
+        let stored = stored.lock().clone();
+        assert_eq!(available(&stored).map(|condition| condition["status"].clone()), Some(json!("True")), "{stored}");
+    }
 }

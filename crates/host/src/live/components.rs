@@ -5,8 +5,6 @@ use std::io;
 use std::sync::Arc;
 
 use api::cluster;
-use apimachinery::release::Release;
-use clock::Clock;
 use eventlog::EventLog;
 use futures::FutureExt;
 use generic_apiserver::http;
@@ -16,7 +14,6 @@ use process::{child, inside};
 
 use super::Live;
 use super::landscape_thread::LandscapeThread;
-use crate::aggregation::{Instances, api_services};
 use crate::kubelet::{self, Before, Inside, Launcher, Listener, Logs};
 use crate::signing_requests::OwnSigners;
 use crate::timing_object::PodEnd;
@@ -25,11 +22,8 @@ use crate::{aggregated_roles, signing_requests};
 impl Live {
     /// Keeps the APIServices and their condition.
     pub(super) fn follow_availability(&self) {
-        let (transport, time, known) =
-            (self.client.transport("apiserver"), self.client.clock.clock(), self.client.instances.clone());
-        self.following.restarting("availability of APIServices", move || {
-            keep_availability(transport.clone(), time.clone(), known.clone())
-        });
+        let services = self.client.api_services.clone();
+        self.following.restarting("availability of APIServices", move || services.clone().follow());
     }
 
     /// Starts kube-controller-manager.
@@ -115,38 +109,5 @@ impl Live {
             }
             kubelet::run(context, options)
         })
-    }
-}
-
-/// Updates the APIServices to the served release, and their condition.
-async fn keep_once(
-    transport: &Transport,
-    clock: &Clock,
-    is_available: bool,
-    release: Option<Release>,
-) -> Result<(), String> {
-    if let Some(release) = release {
-        api_services::change(transport, release).await?;
-    }
-    api_services::set_available(transport, clock, is_available).await
-}
-
-/// Keeps the APIServices and their condition.
-async fn keep_availability(transport: Transport, clock: Clock, instances: Instances) {
-    let mut count = instances.count();
-    let mut known = None;
-    loop {
-        let is_available = *count.borrow() > 0;
-        let release = instances.release();
-        if known != Some((is_available, release)) {
-            known = Some((is_available, release));
-            if let Err(error) = keep_once(&transport, &clock, is_available, release).await {
-                tracing::warn!(%error, "cannot say whether the aggregated groups are available");
-                known = None;
-            }
-        }
-        if count.changed().await.is_err() {
-            return;
-        }
     }
 }

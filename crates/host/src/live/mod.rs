@@ -41,7 +41,8 @@ use self::door::Door;
 use self::landscape_thread::{LandscapeThread, WayIn};
 use self::processes::WayTo;
 use self::threads::Part;
-use crate::aggregation::{Instances, api_services};
+use crate::aggregation::Instances;
+use crate::aggregation::api_services::ApiServices;
 use crate::clock_service::ClockService;
 use crate::identity::OwnAuthorities;
 use crate::kubelet::{Before, Launcher};
@@ -120,6 +121,7 @@ pub struct Client {
     version: String,
     tasks: Tasks,
     instances: Instances,
+    api_services: ApiServices,
 }
 
 impl Client {
@@ -138,12 +140,8 @@ impl Client {
     /// What the host's own server says.
     pub fn register(&self) -> BoxFuture<'_, Result<(), String>> {
         Box::pin(async move {
-            let transport = self.transport("apiserver");
             let version = GardenerVersion::parse(&self.version).map(|version| version.served_release());
-            let release = self.instances.release().or(version).unwrap_or(Release::UNION);
-            api_services::create(&transport, release).await?;
-            let is_available = *self.instances.count().borrow() > 0;
-            api_services::set_available(&transport, &self.clock.clock(), is_available).await
+            self.api_services.create(version.unwrap_or(Release::UNION)).await
         })
     }
 
@@ -165,9 +163,7 @@ impl Client {
     }
 
     fn user(&self, name: &str) -> User {
-        let groups = vec!["system:masters".into(), "system:authenticated".into()];
-        let component = Some((name.into(), self.version.as_str().into()));
-        User { name: format!("system:{name}").into(), groups, component }
+        user(name, &self.version)
     }
 
     fn transport(&self, name: &str) -> Transport {
@@ -245,6 +241,8 @@ impl Live {
             };
             let serving = door.open(&core, way_in.clone(), &tasks).await?;
             let launch = (options.launcher)(serving.address());
+            let apiserver = way_in.transport(user("apiserver", &options.version));
+            let api_services = ApiServices::new(apiserver, core.clock.clock(), core.instances.clone());
             let client = Client {
                 way_in,
                 clock: core.clock,
@@ -252,6 +250,7 @@ impl Live {
                 version: options.version,
                 tasks: tasks.clone(),
                 instances: core.instances,
+                api_services,
             };
             let mut live =
                 Self { client, host: core.host, tasks, following, serving, starter: None, parts: Vec::new() };
@@ -350,6 +349,12 @@ impl Live {
             }
         })
     }
+}
+
+/// User of a part of the host of an emulated version.
+fn user(name: &str, version: &str) -> User {
+    let groups = vec!["system:masters".into(), "system:authenticated".into()];
+    User { name: format!("system:{name}").into(), groups, component: Some((name.into(), version.into())) }
 }
 
 /// The id of a writer to the log: unlike those of all other processes, and of other starts of the host.

@@ -69,6 +69,7 @@ pub(super) async fn bring_up(
     let wall = Clock::wall();
     let mut ours: Option<Starting> = None;
     let mut known: Option<Client> = None;
+    let mut last = None;
     // Why a host of ours that lost the directory to another process ended.
     let mut lost: Option<Failure> = None;
     let mut is_new = false;
@@ -106,7 +107,7 @@ pub(super) async fn bring_up(
         let host = directory.host()?;
         let lacks = match &host {
             None => Lacks::Host,
-            Some(host) => lacks(directory, host, &mut known, limit).await?,
+            Some(host) => lacks(directory, host, &mut known, &mut last, limit).await?,
         };
         if let Some(host) = host.filter(|_| arguments.foreground && ours.is_none() && !matches!(lacks, Lacks::Host)) {
             let name = arguments.which.name();
@@ -138,11 +139,13 @@ fn must_have_room(directory: &Directory) -> Result<(), Failure> {
     full.map_or(Ok(()), |full| Err(Failure::input(full.to_string(), "make room and try again: nothing is lost")))
 }
 
-/// What the landscape lacks whose host is there, as it says itself; it may be about to end, or have ended.
+/// What the landscape lacks whose host is there, as it says itself; it may be about to end, or have ended. `last`: what it lacked
+/// before, which is the answer if the time is over first.
 async fn lacks(
     directory: &Directory,
     host: &HostFile,
     known: &mut Option<Client>,
+    last: &mut Option<String>,
     limit: DateTime<Utc>,
 ) -> Result<Lacks, Failure> {
     if known.as_ref().is_none_or(|client| client.host != *host) {
@@ -172,8 +175,14 @@ async fn lacks(
     };
     tokio::select! {
         biased;
-        lacks = asked => lacks,
-        () = Clock::wall().sleep_until(limit, TimerClass::Work) => Ok(Lacks::Host),
+        lacks = asked => {
+            *last = match &lacks {
+                Ok(Lacks::This(missing)) => Some(missing.clone()),
+                _ => None,
+            };
+            lacks
+        }
+        () = Clock::wall().sleep_until(limit, TimerClass::Work) => Ok(last.take().map_or(Lacks::Host, Lacks::This)),
     }
 }
 
