@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 pub struct Sandbox {
     binaries: PathBuf,
     folder: PathBuf,
-    /// Form of the components; `None`: that of the environment.
+    /// Form of the components; `None`: that of `TERRARIUM_COMPONENTS`, otherwise that of a new landscape.
     form: Option<&'static str>,
 }
 
@@ -60,8 +60,10 @@ impl Sandbox {
         sandbox
     }
 
-    /// The sandbox with components in this form, whatever the environment says: `processes` for tests that signal single
-    /// components, count processes or look at binaries.
+    /// Sets the form of the components, whatever the environment says; `default` leaves it to the program.
+    ///
+    /// `processes` is for tests that signal single components, look at their binaries, or show once for each mechanism (upgrade,
+    /// version skew, partition, kills) that processes behave as components inside the host do.
     #[must_use]
     pub fn with_components(mut self, form: &'static str) -> Self {
         self.form = Some(form);
@@ -82,8 +84,10 @@ impl Sandbox {
             .env("KUBECONFIG", self.kubeconfig())
             .env_remove("TERRARIUM_LANDSCAPE")
             .env_remove("TERRARIUM_DATA_DIR");
-        if let Some(form) = self.form {
-            command.env("TERRARIUM_COMPONENTS", form);
+        match self.form {
+            None => {}
+            Some("default") => drop(command.env_remove("TERRARIUM_COMPONENTS")),
+            Some(form) => drop(command.env("TERRARIUM_COMPONENTS", form)),
         }
         command
     }

@@ -172,7 +172,7 @@ impl fmt::Display for Crash {
         let line = self.line.trim_start_matches("Error: ");
         let (code, Self { component, cluster, version, .. }) = (self.exit_code, self);
         write!(f, "{component} {version} ({cluster}) does not start: ")?;
-        if line.is_empty() { write!(f, "its process ends with exit code {code}") } else { f.write_str(line) }
+        if line.is_empty() { write!(f, "it ends with exit code {code}") } else { f.write_str(line) }
     }
 }
 
@@ -259,7 +259,7 @@ impl Row {
         match crash {
             _ if !runs.is_empty() => None,
             Some(crash) => Some(crash.to_string()),
-            None => Some(format!("no process of {component} {wanted} ({cluster}) runs")),
+            None => Some(format!("no instance of {component} {wanted} ({cluster}) runs")),
         }
     }
 
@@ -455,7 +455,7 @@ mod tests {
         let crashing = row(&[pod(name, "v1.122.0", Some((3, LINE)))]);
         let text = LINE.trim_start_matches("Error: ");
         assert_eq!(crashing.silence(), Some(format!("gardener-apiserver v1.122.0 (runtime) does not start: {text}")));
-        let expected = "no process of gardener-apiserver v1.122.0 (runtime) runs";
+        let expected = "no instance of gardener-apiserver v1.122.0 (runtime) runs";
         assert_eq!(row(&[]).silence().as_deref(), Some(expected));
         assert_eq!(row(&[pod(name, "v1.122.0", None)]).silence(), None);
     }

@@ -197,7 +197,7 @@ pub const WORDS: &[Word] = &[
     word(&["P1"], RULE, "the gardener-apiserver that a gardener-operator brings along must not leave a component behind", "at start-up of gardener-operator", "raise first the components that the message names"),
     word(&["K1"], RULE, "a release of Gardener does not support a Kubernetes version", "when a component connects to a cluster; in profile documents note W3 says so instead", "`terrarium upgrade plan --to V --notes` says which releases support which versions"),
     word(&["F1"], RULE, "a release of Gardener does not know a feature gate", "at start-up of the component that sets it; note W4 says so before", "take the gate out of the component's configuration before its version changes"),
-    word(&["CrashLoopBackOff"], "state of a pod", "its process ended again and again; it is started after a pause that doubles up to five minutes", "by the process kubelet, in the pod's status", "`terrarium logs COMPONENT --previous` has its last lines"),
+    word(&["CrashLoopBackOff"], "state of a pod", "its container ended again and again; it is started after a pause that doubles up to five minutes", "by the process kubelet, in the pod's status", "`terrarium logs COMPONENT --previous` has its last lines"),
     word(&["eager"], "mode of the clock", "while work is due within an hour the clock jumps to it; otherwise time passes as on the wall", "by `up`, or `terrarium clock mode eager`", "nothing"),
     word(&["stepped"], "mode of the clock", "time does not move, unless a command advances it", "by `terrarium clock mode stepped`", "`terrarium clock advance 1h`"),
     word(&["auto"], "mode of the clock", "the clock jumps from timer to timer, calendar or work", "by `terrarium clock mode auto`", "nothing"),

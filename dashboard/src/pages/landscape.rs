@@ -347,7 +347,7 @@ impl Progress<'_> {
             };
         }
         if !asked.is_empty() {
-            return html! { strong { "running" } ": its new processes are to register" };
+            return html! { strong { "running" } ": its new instances are to register" };
         }
         if index == 0 {
             html! { "next" }

@@ -150,7 +150,7 @@ fn a_component_crashes_as_often_as_it_is_told() {
     let id = sandbox.terrarium(&["fault", "inject", "component-crash", "--component", "gardener-scheduler/0"]);
     until(|| of_pod(&sandbox, scheduler, ".restartCount"), |count| count == "1");
     assert_eq!(of_pod(&sandbox, scheduler, ".lastState.terminated.exitCode"), "1");
-    let words = format!("fault {}: this process ends", id.trim());
+    let words = format!("fault {}: this instance ends", id.trim());
     in_order(&of_pod(&sandbox, scheduler, ".lastState.terminated.message"), &[&words]);
     until(|| of_pod(&sandbox, scheduler, ".ready"), |ready| ready == "true");
     in_order(&sandbox.terrarium(&["fault", "list"]), &[id.trim(), "Pod gardener-scheduler-", "1/1", "spent"]);
@@ -164,7 +164,7 @@ fn a_component_crashes_as_often_as_it_is_told() {
 
 #[test]
 fn a_component_that_is_cut_off_goes_on_when_the_fault_is_cleared() {
-    let sandbox = sandbox("fault-partition");
+    let sandbox = sandbox("fault-partition").with_components("processes");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--clock", "stepped"]);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
     let manager = "gardener-controller-manager";

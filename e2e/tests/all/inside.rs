@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Components as tasks of the host's process: `up --components inside`.
+//! Components as tasks of the host's process, the default of a new landscape.
 
 use std::time::Duration;
 
@@ -34,11 +34,11 @@ fn pods(sandbox: &Sandbox, context: &str) -> Vec<(String, Value)> {
     pods.into_iter().filter_map(|pod| Some((component(&pod)?, pod))).collect()
 }
 
-/// The log of each component has its own lines alone, and the form changes with `down` and `up`.
+/// The log of each component has its own lines alone. The form changes with `down` and `up`, and lasts without the flag.
 #[test]
 fn a_landscape_inside_one_process_is_as_one_of_processes() {
-    let sandbox = sandbox("inside");
-    let up = sandbox.terrarium(&["up", "--components", "inside", "--start-time", "2023-07-27T20:00:00Z"]);
+    let sandbox = sandbox("inside").with_components("default");
+    let up = sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
     in_order(&up, &["Components:   inside the host's process"]);
     assert_eq!(sandbox.processes(), Vec::from_iter(sandbox.host()), "no process but the host");
     let status = sandbox.terrarium(&["status"]);
@@ -70,6 +70,14 @@ fn a_landscape_inside_one_process_is_as_one_of_processes() {
     assert_eq!(sandbox.processes().len(), 9);
     sandbox.terrarium(&["clock", "advance", "1d"]);
     sandbox.terrarium(&["down"]);
+    // A landscape that is older than the choice has processes, and keeps them.
+    let file = sandbox.directory().join("landscape.json");
+    let mut facts: Value = serde_json::from_slice(&std::fs::read(&file).expect("facts")).expect("JSON");
+    assert_eq!(facts.as_object_mut().and_then(|facts| facts.remove("components")), Some("processes".into()));
+    std::fs::write(&file, facts.to_string()).expect("the facts are written");
+    sandbox.terrarium(&["up"]);
+    assert_eq!(sandbox.processes().len(), 9);
+    sandbox.terrarium(&["down"]);
     in_order(&sandbox.terrarium(&["up", "--components", "inside"]), &["inside the host's process"]);
     sandbox.terrarium(&["clock", "advance", "1d"]);
     let shoot = ["-n", "garden-demo", "get", "shoot", "local", "-o", "jsonpath={.status.lastOperation.state}"];
@@ -83,8 +91,8 @@ fn a_landscape_inside_one_process_is_as_one_of_processes() {
 /// it.
 #[test]
 fn a_component_inside_ends_alone_and_is_restarted() {
-    let sandbox = sandbox("inside-restarts");
-    sandbox.terrarium(&["up", "--components", "inside", "--apiservers", "1", "--log", "memory"]);
+    let sandbox = sandbox("inside-restarts").with_components("inside");
+    sandbox.terrarium(&["up", "--apiservers", "1", "--log", "memory"]);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let transport = administrator(&sandbox);
     let path = "/clusters/garden/apis/core.gardener.cloud/v1beta1/projects?watch=true";
@@ -96,7 +104,7 @@ fn a_component_inside_ends_alone_and_is_restarted() {
     });
     let last = &container(&pods[0])["lastState"]["terminated"];
     assert_eq!(last["exitCode"], 1, "{last}");
-    assert!(last["message"].as_str().is_some_and(|message| message.contains("this process ends")), "{last}");
+    assert!(last["message"].as_str().is_some_and(|message| message.contains("this instance ends")), "{last}");
     let rest = runtime.block_on(async { tokio::time::timeout(Duration::from_mins(1), watch.collect()).await });
     assert!(rest.is_ok(), "a watch ends with its server");
     // It serves again, and no other component has ended.
@@ -117,8 +125,8 @@ fn a_component_inside_ends_alone_and_is_restarted() {
 /// A component whose pods ask for a process is one, with the others inside; a process can be killed, and time goes through it.
 #[test]
 fn a_component_inside_becomes_a_process_by_its_annotation() {
-    let sandbox = sandbox("inside-form");
-    sandbox.terrarium(&["up", "--components", "inside", "--start-time", "2023-07-27T20:00:00Z", "--apiservers", "1"]);
+    let sandbox = sandbox("inside-form").with_components("inside");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--apiservers", "1"]);
     let annotate = |deployment: &str, value: &str| {
         let patch =
             format!(r#"{{"spec":{{"template":{{"metadata":{{"annotations":{{"terrarium.dev/form":{value}}}}}}}}}}}"#);
@@ -157,30 +165,6 @@ fn a_component_inside_becomes_a_process_by_its_annotation() {
         settled(deployment);
     }
     assert_eq!(sandbox.processes(), Vec::from_iter(sandbox.host()));
-    sandbox.terrarium(&["clock", "advance", "1d"]);
-    let shoot = ["-n", "garden-demo", "get", "shoot", "local", "-o", "jsonpath={.status.lastOperation.state}"];
-    assert_eq!(sandbox.kubectl(Kubectl::Newest, "garden", &shoot), "Succeeded");
-    sandbox.terrarium(&["down"]);
-    in_order(&sandbox.terrarium(&["replay", "--verify"]), &["the same as the API lists"]);
-}
-
-/// Nothing that was acknowledged is lost with the only process.
-#[test]
-fn a_killed_process_loses_nothing_of_what_is_inside() {
-    let sandbox = sandbox("inside-killed");
-    sandbox.terrarium(&["up", "--components", "inside", "--start-time", "2023-07-27T20:00:00Z"]);
-    with_shoot(&sandbox);
-    for round in 0..3 {
-        let name = format!("exposure-{round}");
-        let text = format!(
-            "{{apiVersion: core.gardener.cloud/v1beta1, kind: ExposureClass, metadata: {{name: {name}}}, handler: test}}"
-        );
-        let file = sandbox.file(&format!("{name}.yaml"), &text);
-        sandbox.kubectl(Kubectl::Newest, "garden", &["create", "-f", &file]);
-        sandbox.kill_host();
-        sandbox.terrarium(&["up"]);
-        sandbox.kubectl(Kubectl::Newest, "garden", &["get", "exposureclass", &name]);
-    }
     sandbox.terrarium(&["clock", "advance", "1d"]);
     let shoot = ["-n", "garden-demo", "get", "shoot", "local", "-o", "jsonpath={.status.lastOperation.state}"];
     assert_eq!(sandbox.kubectl(Kubectl::Newest, "garden", &shoot), "Succeeded");

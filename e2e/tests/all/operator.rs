@@ -66,7 +66,7 @@ impl Operated<'_> {
 
 #[test]
 fn a_landscape_is_updated_in_the_legal_order() {
-    let sandbox = sandbox("operator-update");
+    let sandbox = sandbox("operator-update").with_components("processes");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
     let it = Operated(&sandbox);
     it.reconciled("v1.120.0");

@@ -57,7 +57,7 @@ fn is_ready(pod: &Value) -> bool {
 /// Somebody takes Leases away by hand and puts one there; so components run beside one that they must not run with.
 #[test]
 fn who_has_become_illegal_waits_until_it_is_legal_again() {
-    let sandbox = sandbox("skew-while-running");
+    let sandbox = sandbox("skew-while-running").with_components("processes");
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--allow-downgrade"]);
     let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
     let older = lease(&sandbox, "v1.119.0");

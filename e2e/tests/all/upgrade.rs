@@ -246,7 +246,7 @@ fn an_upgrade_without_a_gardener_apiserver_tells_why() {
     };
     runtime(&["scale", "deployment/gardener-apiserver", "--replicas=0"]);
     while apiserver()["runs"] != Value::from(Vec::<String>::new()) {}
-    refused("no process of gardener-apiserver v1.120.0 (runtime) runs");
+    refused("no instance of gardener-apiserver v1.120.0 (runtime) runs");
 
     runtime(&["set", "image", "deployment/gardener-apiserver", "*=gardener/apiserver:v1.118.0"]);
     runtime(&["scale", "deployment/gardener-apiserver", "--replicas=1"]);

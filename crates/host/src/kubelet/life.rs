@@ -202,7 +202,7 @@ impl Life<'_> {
             };
             match news {
                 Ok(News::Ended(_)) if crashed.is_some() => {
-                    let words = format!("fault {}: this process ends", crashed.unwrap_or_default());
+                    let words = format!("fault {}: this instance ends", crashed.unwrap_or_default());
                     return self.ended(started_at, Some(ExitStatus::from_raw(FAILURE)), Some(words), pid);
                 }
                 Ok(News::Line(line)) => self.kubelet.options.logs.line(self.key, &line),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `terrarium logs`: what the processes of a landscape print, with landscape time and wall time.
+//! `terrarium logs`: what the components of a landscape print, with landscape time and wall time.
 //!
 //! Read through `pods/log` of the clusters where the components run; the host's own lines are in a file of the
 //! landscape's directory.
@@ -32,7 +32,7 @@ const HOST: &str = "host";
 /// Wall time between two looks at the host's file.
 const LOOK: TimeDelta = TimeDelta::milliseconds(200);
 
-/// Show what the processes of a landscape print
+/// Show what the components of a landscape print
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]

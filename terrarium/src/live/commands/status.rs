@@ -46,7 +46,7 @@ const COUNTED: usize = 6;
 /// Requests that are under way at once.
 const AT_ONCE: usize = 16;
 
-/// Show processes, clock, log and numbers of objects of a landscape
+/// Show components, clock, log and numbers of objects of a landscape
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]

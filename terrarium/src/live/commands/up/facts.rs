@@ -164,7 +164,7 @@ impl Arguments {
             skew_enforcement: self.settings.skew_enforcement.clone(),
             allow_downgrade: self.settings.allow_downgrade.unwrap_or_default(),
             authorization: self.settings.authorization.clone(),
-            components: self.settings.components.clone(),
+            components: self.settings.components.clone().or_else(|| Some(INSIDE.to_owned())),
             event_ttl: self.settings.event_ttl.map(|ttl| ttl.num_seconds()),
             start_time,
             log: self.settings.log.clone().unwrap_or_else(|| if self.ephemeral { "memory" } else { "sled" }.to_owned()),

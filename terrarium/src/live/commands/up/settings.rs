@@ -67,7 +67,7 @@ pub(super) struct Settings {
     pub(super) authorization: Option<String>,
     /// Form of the components: `inside`, tasks of the host's process, except pods with annotation `terrarium.dev/form: process`;
     /// `processes`, a process each: the component's own binary beside terrarium, else `terrarium component NAME`. A landscape
-    /// that is stopped may be given another one [default: processes]
+    /// that is stopped may be given another one [default: as before; inside in a new one]
     #[arg(long, env = "TERRARIUM_COMPONENTS", hide_env = true, value_name = "FORM")]
     #[arg(value_parser = ["inside", "processes"])]
     pub(super) components: Option<String>,

@@ -66,7 +66,7 @@ pub(crate) struct Facts {
     /// Who may do what: `always-allow` or `rbac`; `None`: `rbac`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) authorization: Option<String>,
-    /// Form of the components: `inside` or `processes`; `None`: `processes`.
+    /// Form of the components: `inside` or `processes`; `None`: the landscape is older than the choice, and has processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) components: Option<String>,
     /// Seconds of landscape time for which Events are kept; `None`: as usual.
