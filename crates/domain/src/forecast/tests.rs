@@ -601,9 +601,9 @@ fn a_stage_of_a_higher_version_is_a_reason_to_move() {
     let moves = ["18 kubernetes 1.31.1->1.31.2 kubeletRestart", "20 machineImage of w 2.0.0->2.1.0 rolling"];
     assert_eq!(told(true, offered(&soon, &later)), moves);
     assert_eq!(told(false, offered(&soon, &later)), [""; 0]);
-    let only_preview = json!([
-        { "classification": "unavailable" },
-        { "classification": "preview", "startTime": "2025-06-18T00:00:00Z" },
+    let no_target = json!([
+        { "classification": "preview" },
+        { "classification": "expired", "startTime": "2025-06-18T00:00:00Z" },
     ]);
-    assert_eq!(told(true, offered(&only_preview, &later)), moves[1..]);
+    assert_eq!(told(true, offered(&no_target, &later)), moves[1..]);
 }
