@@ -163,6 +163,8 @@ fn a_component_inside_becomes_a_process_by_its_annotation() {
     for deployment in ["gardener-scheduler", "gardener-apiserver"] {
         annotate(deployment, "null");
         settled(deployment);
+        // The process of the pod before has ended when that pod is deleted.
+        until_pods(&sandbox, &format!("role={deployment}"), |pods| pods.len() == 1);
     }
     assert_eq!(sandbox.processes(), Vec::from_iter(sandbox.host()));
     sandbox.terrarium(&["clock", "advance", "1d"]);
