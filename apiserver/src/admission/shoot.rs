@@ -299,8 +299,8 @@ fn judge(
     rules::admit(shoot, &context)
 }
 
-/// A Shoot may change to another profile of the same CloudProfile that has what it uses. Static validation judges changes in
-/// releases that count the name.
+/// Checks the change of a Shoot to another profile: it has the same CloudProfile, and everything that the Shoot uses. In releases
+/// that read only the name, static validation checks changes.
 fn reference_change(
     shoot: &Shoot,
     old: &Shoot,

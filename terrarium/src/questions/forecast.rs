@@ -22,6 +22,7 @@ use process::{Context, Identity, Tasks};
 use super::rows::{self, Form};
 use super::{AskedRelease, accept, paths, tell};
 use crate::failure::Failure;
+use crate::live::client::gardener_version;
 use crate::live::history::Past;
 use crate::live::{Facts, Which, block_on};
 use crate::output::Output;
@@ -221,10 +222,8 @@ impl OfLandscape {
                 output: process::Output::new(process::child::say),
             };
             let (facts, now) = (past.facts.clone(), past.now);
-            let running = ops::release::running(&context).await;
-            let running = running.map_err(|error| Failure::Failed(format!("landscape {}: {error}", facts.name)))?;
-            let version = running.as_deref().unwrap_or_else(|| facts.gardener());
-            let chosen = arguments.release.of_landscape(&facts.name, version)?;
+            let version = gardener_version(&context, &facts).await?;
+            let chosen = arguments.release.of_landscape(&facts.name, &version)?;
             let world = World::of_landscape(&context, chosen.release).await;
             past.close().await?;
             Ok(Self { world: world?, chosen, facts, now })

@@ -56,7 +56,7 @@ pub fn reference(shoot: &ShootSpec) -> Option<CloudProfileReference> {
     Some(reference)
 }
 
-/// Field below `spec` of a Shoot that refers to a profile in a release, and its value. An empty kind is left out.
+/// Name and value of the field of a Shoot's `spec` that refers to a profile in a release. An empty kind is left out.
 pub fn reference_field(reference: &CloudProfileReference, release: Release) -> (&'static str, Value) {
     let CloudProfileReference { kind, name } = reference;
     if counts_by_name(release) {

@@ -181,9 +181,8 @@ pub(super) fn open_read_only(directory: &Directory) -> Result<ReadOnly, OpenErro
 struct Marks {
     /// The last record at a clean stop.
     clean: Option<Revision>,
-    reached: Option<Reach>,
-    /// True if the file that named the last group was removed.
-    is_removed: bool,
+    /// The last group.
+    reached: Found,
 }
 
 impl Marks {
@@ -198,12 +197,12 @@ impl Marks {
             Found::Removed => recovery.healed.push(format!("`{}` was removed; it was written again", at.display())),
             Found::Reach(_) | Found::Unwritten => {}
         }
-        Ok(Self { clean, reached: found.reach(), is_removed: found == Found::Removed })
+        Ok(Self { clean, reached: found })
     }
 
     /// Checks that a log reaches at least its clean stop and its last acknowledged group.
     fn must_be_reached(&self, directory: &Directory, link: Revision) -> Result<(), OpenError> {
-        let known = self.clean.max(self.reached.map(|reach| reach.link)).unwrap_or_default();
+        let known = self.clean.max(self.reached.reach().map(|reach| reach.link)).unwrap_or_default();
         if known <= link {
             return Ok(());
         }
@@ -244,11 +243,11 @@ fn fold(
         frame.records.iter().try_for_each(|bytes| replay(directory, &mut fold, checkpoint, bytes))
     })?;
     let marks = Marks::of(directory, recovery)?;
-    fold.ceiling = ceiling.max(fold.head).max(marks.reached.map_or(Revision(0), |reach| reach.ceiling));
+    fold.ceiling = ceiling.max(fold.head).max(marks.reached.reach().map_or(Revision(0), |reach| reach.ceiling));
     if end.torn > 0 {
         (recovery.torn, recovery.ends) = (end.torn, fold.link);
-        recovery.end_is_unknown = marks.reached.is_none();
-        if marks.is_removed && marks.clean.is_none() {
+        recovery.end_is_unknown = marks.reached.reach().is_none();
+        if marks.reached == Found::Removed && marks.clean.is_none() {
             return Err(OpenError::corrupt(directory.root(), reached::unknown_end(end.torn)));
         }
     }

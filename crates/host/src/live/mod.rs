@@ -137,7 +137,7 @@ impl Client {
     /// Creates the APIServices of the aggregated groups, as far as they are missing.
     ///
     /// # Errors
-    /// What the host's own server says.
+    /// The refusal of the host's own server.
     pub fn register(&self) -> BoxFuture<'_, Result<(), String>> {
         Box::pin(async move {
             let version = GardenerVersion::parse(&self.version).map(|version| version.served_release());

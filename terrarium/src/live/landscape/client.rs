@@ -134,9 +134,7 @@ impl Client {
     /// # Errors
     /// The landscape does not answer.
     pub(crate) async fn gardener_version(&self) -> Result<String, Failure> {
-        let failed = |error: controller::Error| Failure::Failed(format!("landscape {}: {error}", self.facts.name));
-        let running = ops::release::running(&self.context()).await.map_err(failed)?;
-        Ok(running.unwrap_or_else(|| self.facts.gardener().to_owned()))
+        gardener_version(&self.context(), &self.facts).await
     }
 
     /// Head of the log.
@@ -216,4 +214,15 @@ impl Client {
         }
         serde_json::from_slice(&body).map_err(|error| failed(error.to_string()))
     }
+}
+
+/// Emulated version of Gardener that a landscape runs, also one that is read from its log; without a component that names its
+/// version, the version of the last start.
+///
+/// # Errors
+/// The landscape does not answer.
+pub(crate) async fn gardener_version(context: &Context, facts: &Facts) -> Result<String, Failure> {
+    let failed = |error: controller::Error| Failure::Failed(format!("landscape {}: {error}", facts.name));
+    let running = ops::release::running(context).await.map_err(failed)?;
+    Ok(running.unwrap_or_else(|| facts.gardener().to_owned()))
 }

@@ -68,7 +68,8 @@ pub fn is_unchanged(shoot: &Shoot, old: &Shoot) -> bool {
 /// Refusal of a new Shoot with both fields that name a CloudProfile.
 pub const TWO_CLOUD_PROFILES: &str = "new shoot can only specify either cloudProfileName or cloudProfile reference";
 
-/// Drops a reference that the release does not read, and judges what needs no other object. `Ok(true)`: nothing is left to judge.
+/// Drops a reference that the release does not read, and makes the checks that need no other object. `Ok(true)`: no other check is
+/// needed.
 ///
 /// # Errors
 /// 500, without a reason, for a binding to the seed that the Shoot has, and for a new Shoot that names its CloudProfile

@@ -139,8 +139,8 @@ fn must_have_room(directory: &Directory) -> Result<(), Failure> {
     full.map_or(Ok(()), |full| Err(Failure::input(full.to_string(), "make room and try again: nothing is lost")))
 }
 
-/// What the landscape lacks whose host is there, as it says itself; it may be about to end, or have ended. `last`: what it lacked
-/// before, which is the answer if the time is over first.
+/// Asks a host for the parts that its landscape lacks; the host may be ending, or have ended. `last`: the previous answer, which is
+/// returned if the time is over first.
 async fn lacks(
     directory: &Directory,
     host: &HostFile,
