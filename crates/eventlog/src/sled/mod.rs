@@ -35,6 +35,7 @@
 mod checkpoint;
 mod directory;
 mod history;
+mod insist;
 mod journal;
 mod keeper;
 mod outcome;

@@ -28,6 +28,7 @@ use crate::codec::{verb_byte, verb_of};
 use crate::entry::{Key, Revision, Verb};
 use crate::splice::checksum;
 
+use super::insist::insist;
 use super::record::Record;
 use super::trouble::is_full;
 
@@ -80,6 +81,16 @@ struct Inner {
     db: OnceLock<Result<Ready>>,
     open: Box<dyn Fn() -> Result<Ready> + Send + Sync>,
     gathered: Mutex<Gathered>,
+}
+
+impl Drop for Inner {
+    /// sled flushes when its last handle is dropped, and may wait without end: then nothing is left to flush.
+    fn drop(&mut self) {
+        if let Some(Ok(ready)) = self.db.get() {
+            let db = ready.db.clone();
+            let _ = insist(move || db.flush());
+        }
+    }
 }
 
 /// sled, open.
@@ -187,7 +198,8 @@ impl Store {
             // Nothing has been written since the last one.
             return Ok(());
         }
-        self.settled()?.flush()?;
+        let db = self.settled()?;
+        insist(move || db.flush()).ok_or_else(|| Broken("sled gave up".to_owned()))??;
         if sync {
             let synced = File::open(self.0.path.join("db")).and_then(|file| file.sync_all());
             synced.map_err(|error| Broken(format!("cannot sync sled's file: {error}")))?;
