@@ -42,7 +42,7 @@ impl fmt::Display for Origin {
 pub struct Manifest {
     /// Where it came from.
     pub origin: Origin,
-    /// The object, without the metadata that only a server writes.
+    /// The object, without the metadata that only a server writes, except the time of its creation.
     pub object: Value,
     /// Whether the object was being deleted when it was taken from a server.
     pub is_being_deleted: bool,
@@ -434,8 +434,12 @@ fn flatten(origin: &Origin, value: Value, source: &Source<'_>, each: &mut EachFo
             metadata.remove("finalizers");
             metadata.remove("ownerReferences");
         }
-        for key in ["resourceVersion", "uid", "creationTimestamp", "generation", "managedFields", "selfLink"] {
+        for key in ["resourceVersion", "uid", "generation", "managedFields", "selfLink"] {
             metadata.remove(key);
+        }
+        // Credentials of a Shoot and its lifetime count from its creation. Generated manifests have `null`.
+        if metadata.get("creationTimestamp").is_some_and(Value::is_null) {
+            metadata.remove("creationTimestamp");
         }
         metadata.remove("deletionTimestamp");
         metadata.remove("deletionGracePeriodSeconds");
@@ -499,7 +503,7 @@ mod tests {
 
     #[test]
     fn lists_are_opened_and_server_fields_dropped() {
-        let text = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: A\n  metadata: {name: a, uid: x, finalizers: [gardener], labels: {b: c}}\n";
+        let text = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: A\n  metadata: {name: a, uid: x, creationTimestamp: null, finalizers: [gardener], labels: {b: c}}\n";
         let manifests = parse("f.yaml", text).expect("a list");
         assert_eq!(manifests[0].object["metadata"], serde_json::json!({"name": "a", "labels": {"b": "c"}}));
     }
