@@ -2,14 +2,16 @@
 //! gardener-admission-controller as a binary.
 //!
 //! It serves webhooks on a port that its ready message names, and takes no part in landscape time: it has no timers, and
-//! the server that waits for its answer has a request under way.
+//! the server that waits for its answer has a request under way. In the process of the host ([`Local`]) it is called without a
+//! connection, too.
 
 use api::cluster;
-use chrono::{DateTime, Utc};
-use clock::{Clock, SimulatedClock, TimeSource};
+use chrono::{DateTime, TimeDelta, Utc};
+use clock::{Clock, SimulatedClock};
 use component::{Binary, Flags, ready, registered, registration, skew_watch};
 use controller::Api;
 use domain::garden::components::Program;
+use generic_apiserver::Local;
 use generic_apiserver::authentication::FixedAuthenticator;
 use generic_apiserver::http::{self, Options as ServeOptions};
 use process::attempts::Attempts;
@@ -22,16 +24,28 @@ use tokio::sync::oneshot;
 
 use crate::{Options, Webhooks};
 
+/// Wall time that answers in flight have when the component is asked to stop.
+const GRACE: TimeDelta = TimeDelta::milliseconds(500);
+
 /// The binary.
 pub const BINARY: Binary = Binary {
     program: Program::AdmissionController,
     build: env!("TERRARIUM_BUILD"),
     flags: Flags::KNOWN,
     in_landscape_time: false,
-    run: |context, assignment, end| Box::pin(serve(context, assignment, end)),
+    run: |context, assignment, end| Box::pin(serve(context, assignment, None, end)),
 };
 
-async fn serve(context: Context, assignment: Assignment, end: oneshot::Receiver<()>) -> Result<Exit, String> {
+/// Serves webhooks until `end` resolves; `local`: in the process of the host.
+///
+/// # Errors
+/// The assignment or its configuration is wrong, or the clock cannot be read.
+pub async fn serve(
+    context: Context,
+    assignment: Assignment,
+    local: Option<Local>,
+    end: oneshot::Receiver<()>,
+) -> Result<Exit, String> {
     let flags = Flags::read(&assignment)?;
     let limits = &flags.config["server"]["resourceAdmissionConfiguration"];
     let resource_admission = match limits {
@@ -42,28 +56,32 @@ async fn serve(context: Context, assignment: Assignment, end: oneshot::Receiver<
         ),
     };
     let tasks = context.tasks.clone();
-    let mut attempts = Attempts::on(context.wall.clone());
-    let began = loop {
-        match landscape_time(&context).await {
-            Err(_) if attempts.again().await => {}
-            began => break began?,
+    let (time, told) = match &local {
+        Some(local) => (local.time.clone(), None),
+        None => {
+            let told = SimulatedClock::new(first_time(&context).await?);
+            (Clock::new(told.clone()), Some(told))
         }
     };
-    let time = SimulatedClock::new(began);
-    flags.start_logging(&context, Clock::new(time.clone()))?;
+    flags.start_logging(&context, time.clone())?;
     tracing::info!(version = assignment.version, "Starting {}", assignment.component);
     let webhooks = Webhooks::new(context.clone(), Options { resource_admission });
-    let (timed, said) = (context.clone(), time.clone());
+    let timed = context.clone();
     let answer = move |request| -> ResponseFuture {
-        let (webhooks, context, time) = (webhooks.clone(), timed.clone(), said.clone());
+        let (webhooks, context, told) = (webhooks.clone(), timed.clone(), told.clone());
         Box::pin(async move {
             // Log lines have landscape time. While the clock cannot be asked, its last time counts.
-            if let Ok(now) = landscape_time(&context).await {
-                time.advance_to(now);
+            if let Some(told) = told
+                && let Ok(now) = landscape_time(&context).await
+            {
+                told.advance_to(now);
             }
             webhooks.call(request).await
         })
     };
+    if let Some(local) = local {
+        (local.offer)(http::within(&tasks, &context.wall, GRACE, answer.clone()));
+    }
     let serving = assignment.serving.as_ref().ok_or("the assignment has no certificate to serve with")?;
     // Any client may ask: its answers say nothing that the question does not.
     let authenticator = FixedAuthenticator::default();
@@ -77,10 +95,21 @@ async fn serve(context: Context, assignment: Assignment, end: oneshot::Receiver<
         Ok(enforcement) => enforcement,
         Err(refused) => return Ok(refused),
     };
-    skew_watch::follow(&context, &me, flags.profile, enforcement, Clock::new(time));
+    skew_watch::follow(&context, &me, flags.profile, enforcement, time);
     tracing::info!(address, "Serving webhook server");
     context.output.state(ready(&address));
     Ok(serving.until(end, &tasks).await)
+}
+
+/// Landscape time at the start, once the clock's object can be read.
+async fn first_time(context: &Context) -> Result<DateTime<Utc>, String> {
+    let mut attempts = Attempts::on(context.wall.clone());
+    loop {
+        match landscape_time(context).await {
+            Err(_) if attempts.again().await => {}
+            time => return time,
+        }
+    }
 }
 
 /// Landscape time, as the clock's object says it.

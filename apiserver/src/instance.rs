@@ -27,7 +27,7 @@ use eventlog_remote::Remote;
 use futures::future::{Either, select};
 use generic_apiserver::authentication::front_proxy::{self, Stamp};
 use generic_apiserver::authentication::{ClientAuthority, FixedAuthenticator, Judged, authenticated};
-use generic_apiserver::webhooks::{HttpsCaller, Name, Names, WebhookCaller};
+use generic_apiserver::webhooks::{HttpsCaller, Name, Names, Resolved, WebhookCaller};
 use generic_apiserver::{Foundation, Local, Server, discovery, http as server_http};
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Method, Request as HttpRequest, StatusCode};
@@ -36,8 +36,7 @@ use process::attempts::Attempts;
 use process::child::{Assignment, Serving};
 use process::logging;
 use process::participant::{CLOCK_PATH, TOLD_OTHERS_HEADER, TOLD_PATH};
-use process::printing::Printing;
-use process::transport::{ResponseFuture, full, until};
+use process::transport::{ResponseFuture, full};
 use process::{Context, Exit, Request, Response, Tasks, Transport, TransportError};
 use tokio::sync::oneshot;
 
@@ -88,9 +87,9 @@ where
     F: Future<Output = Result<(), Exit>>,
 {
     let (wall, tasks) = (context.wall.clone(), context.tasks.clone());
-    let (ground, offer) = match local {
-        Some(Local { log, time, offer }) => (Ground::Local { log, time }, Some(offer)),
-        None => (Ground::reach(&context).await?, None),
+    let (ground, known_names, offer) = match local {
+        Some(Local { log, time, names, offer }) => (Ground::Local { log, time }, Some(names), Some(offer)),
+        None => (Ground::reach(&context).await?, None, None),
     };
     let head = ground.head().await.map_err(|error| format!("cannot reach the event log: {error}"))?;
     let time = ground.time();
@@ -106,11 +105,15 @@ where
     };
     let folded: Arc<OnceLock<Server>> = Arc::default();
     let leases = folded.clone();
-    let names: Names = Arc::new(move |cluster, name| match name {
-        Name::Host(host) => registration::address(&leases.get()?.folded::<Lease>(cluster), host),
+    let registered: Names = Arc::new(move |cluster, name| match name {
+        Name::Host(host) => {
+            let server = registration::address(&leases.get()?.folded::<Lease>(cluster), host)?;
+            Some(Resolved { server, inside: None })
+        }
         // They are in other clusters.
         Name::Pod { .. } => None,
     });
+    let names = known_names.unwrap_or(registered);
     let webhooks: Arc<dyn WebhookCaller> = Arc::new(HttpsCaller::new("gardener-apiserver-admission", names));
     let server = service(foundation, &Options { webhooks: Some(webhooks), ..options.clone() });
     let _ = folded.set(server.clone());
@@ -150,33 +153,18 @@ where
     Ok(serving.until(end, &tasks).await)
 }
 
-/// The way to an instance from its own process. Its log lines are its own, and a panic is an answer.
+/// The way to an instance from its own process.
 fn within(door: Arc<Door>, tasks: &Tasks) -> Transport {
-    let (shutdown, wall) = (tasks.shutdown(), door.wall.clone());
-    let printing = tasks.printing().cloned().unwrap_or_else(Printing::of_process);
-    Transport::new(server_http::guarded(move |mut request| {
+    let wall = door.wall.clone();
+    server_http::within(tasks, &wall, GRACE, move |mut request| {
         if let Some((user, details, stamp)) = front_proxy::read(request.headers_mut()) {
             request.extensions_mut().insert(authenticated(user));
             request.extensions_mut().insert(details);
             request.extensions_mut().insert(stamp);
         }
-        let (door, wall, ends) = (door.clone(), wall.clone(), shutdown.clone());
-        let answer: ResponseFuture = Box::pin(async move {
-            // As a connection to a process that ends.
-            let body_ends = ends.clone();
-            let cut = async {
-                ends.observed().await;
-                wall.sleep(GRACE, TimerClass::Work).await;
-            };
-            match select(std::pin::pin!(door.answer(request)), std::pin::pin!(cut)).await {
-                Either::Left((answer, _)) => {
-                    Ok(answer?.map(|body| until(body, Box::pin(async move { body_ends.observed().await }))))
-                }
-                Either::Right(_) => Err(TransportError::Broken("the server has ended".to_owned())),
-            }
-        });
-        Box::pin(printing.around(answer))
-    }))
+        let door = door.clone();
+        Box::pin(async move { door.answer(request).await })
+    })
 }
 
 /// The log and the clock of an instance.

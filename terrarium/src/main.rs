@@ -82,11 +82,8 @@ enum Command {
         /// Directory of the landscape, for the host
         #[command(flatten)]
         which: live::Which,
-        /// Process that the host ends with
-        #[arg(long)]
-        owner: Option<u32>,
         #[command(flatten)]
-        losses: live::host::Losses,
+        start: live::host::Start,
         /// How it joins a landscape that did not start it
         #[command(flatten)]
         joining: Box<component::joining::Arguments>,
@@ -153,8 +150,8 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => live::replay::run(arguments, &mut output),
         Command::Doctor(arguments) => live::doctor::run(arguments, &mut output),
         Command::Dump(arguments) => live::dump::run(arguments, &mut output),
-        Command::Component { name, which, owner, losses, joining } => {
-            return run_component(name, which, *owner, *losses, joining);
+        Command::Component { name, which, start, joining } => {
+            return run_component(name, which, *start, joining);
         }
         Command::Simulate(arguments) => simulate::run(arguments, &mut output),
         Command::Forecast(arguments) => questions::forecast::run(arguments, &mut output),
@@ -186,12 +183,11 @@ fn version(form: Form, output: &mut Output) -> Result<(), Failure> {
 fn run_component(
     name: &str,
     which: &live::Which,
-    owner: Option<u32>,
-    losses: live::host::Losses,
+    start: live::host::Start,
     joining: &component::joining::Arguments,
 ) -> ExitCode {
     if name == "host" {
-        return live::host::run(which, owner, losses);
+        return live::host::run(which, start);
     }
     match live::components::binary(name) {
         Some(binary) if joining.is_given() => component::joining::run(&binary, joining),

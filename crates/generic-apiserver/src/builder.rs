@@ -28,6 +28,7 @@ use crate::server::{Inner, Server};
 use crate::storage::{CollectionId, Observers, Store, partial, present};
 use crate::subresource::Subresource;
 use crate::views::{self, Renamed, View};
+use crate::webhooks::Names;
 use crate::webhooks::{WebhookCaller, Webhooks};
 
 /// What a server stands on.
@@ -54,6 +55,8 @@ pub struct Local {
     pub log: Arc<dyn EventLog>,
     /// Landscape time.
     pub time: Clock,
+    /// Servers of the landscape by their names.
+    pub names: Names,
     /// Takes the way to the server, before it is ready. The headers of a front proxy name the user of a request.
     pub offer: Box<dyn FnOnce(Transport) + Send>,
 }

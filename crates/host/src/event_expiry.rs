@@ -96,6 +96,11 @@ impl EventExpiry {
     }
 }
 
+/// True if a request may remove Events, also one that reads.
+pub(crate) fn may_write(request: &Request) -> bool {
+    cluster(request.uri().path()).is_some()
+}
+
 /// The cluster whose Events a path is about, and whether it is about all of a namespace or cluster.
 fn cluster(path: &str) -> Option<(&str, bool)> {
     // Most requests ask for something else.

@@ -11,28 +11,27 @@ use std::sync::Arc;
 use api::cluster;
 use api::kubernetes::core::Pod;
 use controller::ObjectKey;
-use generic_apiserver::webhooks::{Name, Names};
+use generic_apiserver::webhooks::{Name, Names, Resolved};
 use parking_lot::Mutex;
-use process::child::Ready;
 
-/// Addresses of the processes that serve. Cheap to clone.
+/// Components that serve. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Services(Arc<Mutex<BTreeMap<ObjectKey, Endpoint>>>);
 
 #[derive(Debug)]
 struct Endpoint {
     role: String,
-    address: String,
+    server: Resolved,
 }
 
 impl Services {
-    /// A pod's process has become ready, or has ended.
-    pub(crate) fn note(&self, key: &ObjectKey, pod: &Pod, ready: Option<&Ready>) {
+    /// A pod's component has become ready, or has ended.
+    pub(crate) fn note(&self, key: &ObjectKey, pod: &Pod, ready: Option<Resolved>) {
         let mut all = self.0.lock();
         let role = pod.metadata.labels.get("role");
-        match ready.filter(|ready| !ready.address.is_empty()).zip(role) {
-            Some((ready, role)) => {
-                all.insert(key.clone(), Endpoint { role: role.clone(), address: ready.address.clone() });
+        match ready.filter(|ready| !ready.server.is_empty()).zip(role) {
+            Some((server, role)) => {
+                all.insert(key.clone(), Endpoint { role: role.clone(), server });
             }
             None => {
                 all.remove(key);
@@ -40,8 +39,8 @@ impl Services {
         }
     }
 
-    /// The address behind a name.
-    fn find(&self, cluster: &str, host: &str) -> Option<String> {
+    /// The server behind a name.
+    fn find(&self, cluster: &str, host: &str) -> Option<Resolved> {
         let mut parts = host.split('.');
         let (name, namespace) = (parts.next()?, parts.next()?);
         if !matches!((parts.next(), parts.next()), (None | Some("svc"), None)) {
@@ -53,7 +52,7 @@ impl Services {
                 && &*key.namespace == namespace
                 && endpoint.role == name
         };
-        all.iter().find(is_it).map(|(_, endpoint)| endpoint.address.clone())
+        all.iter().find(is_it).map(|(_, endpoint)| endpoint.server.clone())
     }
 
     /// As webhooks ask.
@@ -63,7 +62,7 @@ impl Services {
             Name::Host(host) => services.find(cluster, host),
             Name::Pod { namespace, name } => {
                 let all = services.0.lock();
-                all.get(&ObjectKey::new(cluster, namespace, name)).map(|endpoint| endpoint.address.clone())
+                all.get(&ObjectKey::new(cluster, namespace, name)).map(|endpoint| endpoint.server.clone())
             }
         })
     }
@@ -79,8 +78,7 @@ mod tests {
         let mut pod = Pod::default();
         pod.metadata.labels.insert("role".to_owned(), "hook".to_owned());
         let key = ObjectKey::new("runtime", "garden", "hook-1");
-        let ready = Ready { address: "127.0.0.1:7".to_owned(), ..Ready::default() };
-        services.note(&key, &pod, Some(&ready));
+        services.note(&key, &pod, Some(Resolved { server: "127.0.0.1:7".to_owned(), inside: None }));
         for (host, found) in [
             ("hook.garden", true),
             ("hook.garden.svc", true),
@@ -93,6 +91,6 @@ mod tests {
             assert_eq!(services.find("garden", host).is_some(), found, "{host}");
         }
         services.note(&key, &pod, None);
-        assert_eq!(services.find("garden", "hook.garden"), None);
+        assert!(services.find("garden", "hook.garden").is_none());
     }
 }

@@ -13,6 +13,7 @@ use clock::{Clock, Random, TimerClass};
 use http::HeaderValue;
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, Runtime};
+use tokio::sync::oneshot;
 
 use crate::activity::{Activity, counted};
 use crate::attempts::Attempts;
@@ -54,6 +55,28 @@ impl fmt::Debug for Setup {
 pub struct Thread {
     runtime: Runtime,
     participant: Arc<Mutex<Option<Arc<Participant>>>>,
+    quiescence: Quiescence,
+}
+
+/// Moments at which no task of a [`Thread`] is runnable. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Quiescence(Arc<Mutex<Vec<oneshot::Sender<()>>>>);
+
+impl Quiescence {
+    /// Resolves as soon as no other task of the thread is runnable, before the clock is told. To be awaited by a task of the
+    /// thread.
+    pub async fn reached(&self) {
+        let (sender, reached) = oneshot::channel();
+        self.0.lock().push(sender);
+        // An error is the end of the thread.
+        let _ = reached.await;
+    }
+
+    /// Wakes the tasks that wait; true if there are any.
+    fn wake(&self) -> bool {
+        let waiting = std::mem::take(&mut *self.0.lock());
+        waiting.into_iter().filter_map(|task| task.send(()).ok()).count() > 0
+    }
 }
 
 impl Thread {
@@ -63,10 +86,14 @@ impl Thread {
     /// The system refuses it.
     pub fn new() -> Result<Self, String> {
         let participant: Arc<Mutex<Option<Arc<Participant>>>> = Arc::default();
-        let hook = participant.clone();
+        let quiescence = Quiescence::default();
+        let (hook, waiting) = (participant.clone(), quiescence.clone());
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .on_thread_park(move || {
+                if waiting.wake() {
+                    return;
+                }
                 let participant = hook.lock().clone();
                 if let Some(participant) = participant {
                     participant.nothing_is_runnable();
@@ -74,12 +101,17 @@ impl Thread {
             })
             .build()
             .map_err(|error| format!("cannot make a runtime: {error}"))?;
-        Ok(Self { runtime, participant })
+        Ok(Self { runtime, participant, quiescence })
     }
 
     /// Handle that spawns tasks on the thread.
     pub fn handle(&self) -> &Handle {
         self.runtime.handle()
+    }
+
+    /// Moments at which no task of the thread is runnable.
+    pub fn quiescence(&self) -> &Quiescence {
+        &self.quiescence
     }
 
     /// Runs the tasks of the thread until a future is ready.
@@ -286,6 +318,32 @@ mod tests {
         let told: Vec<_> =
             reports.iter().map(|idle| (idle.grant, idle.next.map(hours), idle.work.map(hours))).collect();
         assert_eq!(told, [(0, Some(6), Some(6)), (1, Some(24), Some(726)), (2, Some(726), Some(726))]);
+    }
+
+    #[test]
+    fn a_task_that_waits_for_quiescence_is_last_and_the_clock_is_not_told_before() {
+        let (thread, alone) = (Thread::new().expect("a thread"), Alone::default());
+        let quiescence = thread.quiescence().clone();
+        let (steps, reports) = (Arc::new(Mutex::new(Vec::new())), alone.0.clone());
+        let exit = thread.participate(setup(), alone, std::future::pending(), |context| {
+            Ok(async move {
+                let (waiting, is_quiet) = (steps.clone(), quiescence.clone());
+                drop(std::pin::pin!(quiescence.reached()));
+                context.tasks.spawn(async move {
+                    is_quiet.reached().await;
+                    waiting.lock().push(("quiet", reports.lock().len()));
+                });
+                for step in ["a", "b", "c"] {
+                    tokio::task::yield_now().await;
+                    steps.lock().push((step, 0));
+                }
+                context.clock.sleep(TimeDelta::hours(1), TimerClass::Work).await;
+                let line = format!("{:?}", steps.lock());
+                Exit { code: 0, last_line: line }
+            })
+        });
+        let line = r#"[("a", 0), ("b", 0), ("c", 0), ("quiet", 0)]"#.to_owned();
+        assert_eq!(exit, Ok(Exit { code: 0, last_line: line }));
     }
 
     /// A clock that answers the report of somebody who has left at once, as the host's does.

@@ -173,3 +173,43 @@ fn a_component_inside_becomes_a_process_by_its_annotation() {
     sandbox.terrarium(&["down"]);
     in_order(&sandbox.terrarium(&["replay", "--verify"]), &["the same as the API lists"]);
 }
+
+const RESTART: &str = r#"{"spec":{"template":{"metadata":{"annotations":{"restart":"1"}}}}}"#;
+
+/// A user's session in which no landscape time passes but by `clock advance`; returns its log.
+fn session(sandbox: &Sandbox) -> Vec<Value> {
+    let garden = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "garden", words);
+    sandbox.terrarium(&["up", "--clock", "stepped", "--start-time", "2023-07-27T20:00:00Z"]);
+    garden(&["apply", "-f", &manifest("garden"), "-f", &manifest("shoot")]);
+    sandbox.terrarium(&["clock", "advance", "1h"]);
+    // Each is several requests, of which the later ones meet the reactions to the earlier ones.
+    garden(&["-n", "garden-demo", "create", "secret", "generic", "a", "--from-literal=key=value"]);
+    garden(&["-n", "garden-demo", "annotate", "shoot", "local", "gardener.cloud/operation=reconcile"]);
+    garden(&["-n", "garden-demo", "label", "shoot,secret", "--all", "team=a"]);
+    sandbox.kubectl(
+        Kubectl::Newest,
+        "runtime",
+        &["-n", "garden", "patch", "deployment", "gardener-scheduler", "-p", RESTART],
+    );
+    sandbox.terrarium(&["clock", "advance", "2d"]);
+    garden(&["-n", "garden-demo", "delete", "secret", "a"]);
+    let log = sandbox.terrarium(&["log", "-o", "json"]);
+    log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// Two sessions beside each other, which take the processors from each other, and a third one alone.
+#[test]
+fn a_session_of_a_user_has_the_same_log_each_time() {
+    let sandboxes = ["a", "b", "c"].map(|name| sandbox(&format!("inside-again-{name}")).with_components("inside"));
+    let [a, b, c] = &sandboxes;
+    let (first, second) = std::thread::scope(|scope| {
+        let second = scope.spawn(|| session(b));
+        (session(a), second.join().expect("a session"))
+    });
+    let third = session(c);
+    assert!(first.len() > 1000, "{} entries", first.len());
+    for other in [second, third] {
+        let differs = first.iter().zip(&other).find(|(one, other)| one != other);
+        assert_eq!((differs, first.len()), (None, other.len()));
+    }
+}

@@ -29,6 +29,7 @@ mod metrics;
 mod stream;
 mod tls;
 mod whole;
+mod within;
 
 use std::fmt;
 use std::io;
@@ -50,6 +51,7 @@ pub use guard::guarded;
 pub use heads::size as size_of_head;
 pub use health::Health;
 pub use metrics::{Count, Metrics};
+pub use within::within;
 
 /// Says of a path whether it is one of a set.
 pub type Paths = Arc<dyn Fn(&str) -> bool + Send + Sync>;

@@ -3,14 +3,19 @@
 //!
 //! Polling the subscription registers the task's waker, so that the task never misses a message that a request
 //! was the first to look for.
+//!
+//! If the task runs on a runtime of one thread, requests of other threads do not follow the log but wait for the task: what
+//! an entry wakes on that thread has been woken when nothing is runnable there.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::thread::{self, ThreadId};
 
 use eventlog::log::BoxFuture;
 use eventlog::{Key, Message, ReadError, Revision, Sections, Subscription};
 use futures::StreamExt;
 use parking_lot::Mutex;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::{REPLAYED, Store, StoreError, lock};
 
@@ -24,10 +29,23 @@ struct Inner {
     source: Source,
     /// Waker of the task that follows the log, once there is one.
     task: Option<Waker>,
+    /// Thread of that task, if its runtime has no other.
+    thread: Option<ThreadId>,
     /// Requests that wait for a revision.
     waiting: Vec<(Revision, Waker)>,
     /// Whether the task has ended for good; requests still follow the log.
     is_retired: bool,
+}
+
+/// Task that follows the log; requests follow it themselves once the task has ended or is dropped.
+struct Following<'a>(&'a Feed);
+
+impl Drop for Following<'_> {
+    fn drop(&mut self) {
+        let mut feed = lock(&self.0.inner);
+        (feed.task, feed.thread) = (None, None);
+        feed.waiting.drain(..).for_each(|(_, waker)| waker.wake());
+    }
 }
 
 type State = Vec<(Key, Revision, Sections)>;
@@ -64,11 +82,15 @@ impl Store {
 
     /// A future that follows the log until the log closes, or [`Store::retire`] is called.
     pub(crate) async fn follow(self: Arc<Self>) {
+        let _following = Following(&self.feed);
+        let runtime = Handle::try_current().ok().map(|runtime| runtime.runtime_flavor());
+        let thread = (runtime == Some(RuntimeFlavor::CurrentThread)).then(|| thread::current().id());
         std::future::poll_fn(|cx| {
             let mut feed = lock(&self.feed.inner);
             if feed.is_retired {
                 return Poll::Ready(());
             }
+            feed.thread = thread;
             feed.task = Some(cx.waker().clone());
             if self.drain(&mut feed, cx) { Poll::Ready(()) } else { Poll::Pending }
         })
@@ -79,6 +101,12 @@ impl Store {
         let mut feed = lock(&self.feed.inner);
         let task = feed.task.clone();
         let closed = match &task {
+            Some(waker) if feed.thread.is_some_and(|own| own != thread::current().id()) => {
+                if self.position() < revision {
+                    waker.wake_by_ref();
+                }
+                false
+            }
             Some(waker) => self.drain(&mut feed, &mut Context::from_waker(waker)),
             None => self.drain(&mut feed, cx),
         };

@@ -38,8 +38,17 @@ pub enum Name<'a> {
     },
 }
 
-/// Resolver of a name in a cluster to `host:port`.
-pub type Names = Arc<dyn Fn(&str, Name<'_>) -> Option<String> + Send + Sync>;
+/// Server of the landscape that a name stands for.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// `host:port`
+    pub server: String,
+    /// Transport to it and authorities of its certificate as PEM, if it is in this process.
+    pub inside: Option<(Transport, String)>,
+}
+
+/// Resolver of a name in a cluster.
+pub type Names = Arc<dyn Fn(&str, Name<'_>) -> Option<Resolved> + Send + Sync>;
 
 /// Certificates of servers that a client accepts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,6 +57,16 @@ pub enum Trust {
     Authorities(String),
     /// All certificates.
     Any,
+}
+
+impl Trust {
+    /// True if certificates of these authorities, a PEM text, are accepted.
+    fn accepts(&self, authorities: &str) -> bool {
+        match self {
+            Self::Authorities(bundle) => bundle.contains(authorities.trim()),
+            Self::Any => true,
+        }
+    }
 }
 
 /// Server, its addresses, and the accepted certificates.
@@ -88,7 +107,10 @@ impl Dialer {
         trust: Trust,
     ) -> Result<Transport, String> {
         let (server, addresses) = match ((self.names)(cluster, Name::Host(host)), endpoint) {
-            (Some(server), _) => (server, Vec::new()),
+            (Some(Resolved { inside: Some((transport, authorities)), .. }), _) if trust.accepts(&authorities) => {
+                return Ok(transport);
+            }
+            (Some(found), _) => (found.server, Vec::new()),
             // The certificate is that of the Service, regardless of the endpoint.
             (None, Some(endpoint)) => {
                 let addresses = self.addresses(cluster, endpoint.as_ref().map_err(ToString::to_string)?).await?;
@@ -121,8 +143,8 @@ impl Dialer {
     async fn addresses(&self, cluster: &str, endpoint: &Endpoint) -> Result<Vec<SocketAddr>, String> {
         let Endpoint { host, port, pod } = endpoint;
         if let Some((namespace, name)) = pod
-            && let Some(server) = (self.names)(cluster, Name::Pod { namespace, name })
-            && let Ok(address) = server.parse()
+            && let Some(found) = (self.names)(cluster, Name::Pod { namespace, name })
+            && let Ok(address) = found.server.parse()
         {
             return Ok(vec![address]);
         }

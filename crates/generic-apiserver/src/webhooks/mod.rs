@@ -38,7 +38,7 @@ use self::services::Services;
 use crate::storage::{CollectionId, Store, range};
 
 pub use configuration::{ClientConfig, ServiceReference};
-pub use https::{Dialer, HttpsCaller, Name, Names, Trust, bundle};
+pub use https::{Dialer, HttpsCaller, Name, Names, Resolved, Trust, bundle};
 pub use services::{Endpoint, NoEndpoint};
 
 /// Group of the configurations.

@@ -52,6 +52,7 @@ use tokio::sync::{Notify, oneshot};
 use self::messages::{Advance, By, Leave, json, named, plain};
 pub use self::messages::{Advanced, ClockState};
 pub use self::reports::OwnReports;
+use crate::live::START;
 use crate::timekeeper::{CommandError, Decision, Mode, REPORT_LIMIT, Report, Timekeeper, WaitsFor};
 
 /// Wall time after which a report is answered even if time stands, so that the connection is not closed.
@@ -448,6 +449,10 @@ impl ClockService {
         let head = self.0.log.head();
         let State { keeper, troubles, advance, .. } = &mut *state;
         keeper.end_holds(wall);
+        let mut waits_for = keeper.waits_for();
+        if keeper.is_starting(head) {
+            waits_for.holds.push(START.to_owned());
+        }
         ClockState {
             troubles: troubles.clone(),
             now: keeper.now(wall),
@@ -457,7 +462,7 @@ impl ClockService {
             advance: advance.clone().filter(|_| keeper.target().is_some()),
             next: keeper.next_timer(),
             settled: keeper.is_settled(head),
-            waits_for: keeper.waits_for(),
+            waits_for,
             participants: keeper.participants().map(|(name, next)| (name.to_owned(), next)).collect(),
             dropped: keeper.dropped().map(str::to_owned).collect(),
             absences: keeper.absences().cloned().collect(),

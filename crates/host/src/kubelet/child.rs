@@ -183,6 +183,7 @@ impl InsideProcess {
         let local = Local {
             log: inside.log.clone(),
             time: inside.time.clone(),
+            names: inside.names.clone(),
             offer: Box::new(move |transport| *offered.lock() = Some(transport)),
         };
         let (run, assignment) = (run.clone(), assignment.clone());

@@ -36,6 +36,7 @@ use controller::{Api, Controller, Error, ListOptions, ObjectKey, QueueHandle, Re
 use eventlog::EventLog;
 use futures::future::BoxFuture;
 use generic_apiserver::Local;
+use generic_apiserver::webhooks::Names;
 use kube_controllers::workload::NetworkOf;
 use parking_lot::Mutex;
 use process::child::{Assignment, Joining, Ready};
@@ -83,7 +84,7 @@ pub type RunInside =
     Arc<dyn Fn(Context, Assignment, Local, oneshot::Receiver<()>) -> BoxFuture<'static, Exit> + Send + Sync>;
 
 /// Runs components as tasks of this process.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Inside {
     /// The thread of the components.
     pub starter: Starter,
@@ -91,6 +92,14 @@ pub struct Inside {
     pub log: Arc<dyn EventLog>,
     /// Landscape time, as the host has it.
     pub time: Clock,
+    /// Servers of the landscape by their names.
+    pub names: Names,
+}
+
+impl fmt::Debug for Inside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inside").field("starter", &self.starter).finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for Form {

@@ -14,6 +14,7 @@ use generic_apiserver::http::Metrics;
 use generic_apiserver::webhooks::{Dialer, HttpsCaller};
 use process::Tasks;
 use process::https::Credentials;
+use process::live::Quiescence;
 use process::pki::Pair;
 
 use super::{START, writer};
@@ -34,6 +35,7 @@ pub(super) struct CoreOptions {
     pub(super) start: u64,
     pub(super) now: Instant,
     pub(super) mode: Mode,
+    pub(super) awaits_mode: bool,
     pub(super) random: Random,
     pub(super) version: String,
     pub(super) kubernetes_version: String,
@@ -44,6 +46,8 @@ pub(super) struct CoreOptions {
     pub(super) authorization: Authorization,
     pub(super) token_secret: Vec<u8>,
     pub(super) turn: Box<dyn Fn(Instant) + Send + Sync>,
+    /// Quiescence of the landscape's thread, on which the tasks run; `None`: there is no such thread.
+    pub(super) quiescence: Option<Quiescence>,
 }
 
 /// A host with its clock, which nobody can reach yet.
@@ -68,7 +72,7 @@ impl Core {
         let wall = Clock::wall();
         let host_once: Arc<OnceLock<Host>> = Arc::default();
         // The log says how time goes, and whether it is paused: until it has been read, time stands.
-        let barriers = barriers(&host_once);
+        let barriers = barriers(&host_once, options.quiescence);
         let clock = ClockService::start(options.now, Mode::Stepped, wall.clone(), options.log, barriers, tasks);
         let log = clock.counted_log();
         clock.show_on(options.turn);
@@ -109,6 +113,9 @@ impl Core {
         host.serve_clock(clock.clone());
         host.serve_log(log.clone());
         host.set_clock(&clock, options.mode).await.map_err(io::Error::other)?;
+        if options.awaits_mode {
+            clock.with(|keeper, wall| keeper.await_mode(wall));
+        }
         host.create_timing().await.map_err(io::Error::other)?;
         let _ = host_once.set(host.clone());
         let instances = Instances::new(tasks.clone(), log.clone(), clock.clock(), limit(wall, clock.clone()));
@@ -134,10 +141,17 @@ fn limit(wall: Clock, clock: ClockService) -> AnswerLimit {
     }
 }
 
-fn barriers(host: &Arc<OnceLock<Host>>) -> Barriers {
+/// Barriers of a host. On the landscape's thread one is asked for when nothing else is runnable: the question makes the
+/// servers follow the log, in whose turn their watches are told.
+fn barriers(host: &Arc<OnceLock<Host>>, quiescence: Option<Quiescence>) -> Barriers {
     let host = host.clone();
     Arc::new(move || {
-        let host = host.get().cloned();
-        Box::pin(async move { host?.told().await })
+        let (host, quiescence) = (host.get().cloned(), quiescence.clone());
+        Box::pin(async move {
+            if let Some(quiescence) = quiescence {
+                quiescence.reached().await;
+            }
+            host?.told().await
+        })
     })
 }

@@ -8,6 +8,7 @@ use api::cluster;
 use eventlog::EventLog;
 use futures::FutureExt;
 use generic_apiserver::http;
+use generic_apiserver::webhooks::Names;
 use kube_controllers::{namespace_objects, workload};
 use process::Transport;
 use process::{child, inside};
@@ -63,7 +64,7 @@ impl Live {
 
     /// Starts components on the landscape's thread: one participant in landscape time for all of them, the host's own
     /// included.
-    pub(super) fn start_inside(&mut self, thread: LandscapeThread, log: Arc<dyn EventLog>) -> Inside {
+    pub(super) fn start_inside(&mut self, thread: LandscapeThread, log: Arc<dyn EventLog>, names: Names) -> Inside {
         let (starter, starts) = inside::starter();
         let host = self.host.clone();
         // Each request says its user.
@@ -71,7 +72,7 @@ impl Live {
         let run = Arc::new(move |context, _: Option<&str>| inside::run(context, starts.clone()).boxed());
         self.spawn_on("components", thread, transport, run);
         self.starter = Some(starter.clone());
-        Inside { starter, log, time: self.client.clock.clock() }
+        Inside { starter, log, time: self.client.clock.clock(), names }
     }
 
     /// Starts the kubelet, which starts the processes.

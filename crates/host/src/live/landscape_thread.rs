@@ -7,22 +7,29 @@
 //! ```
 //!
 //! **Invariant.** Everything that writes to the log because of something that happened in the landscape runs on this thread: the
-//! host's own tasks, components, and the handlers of writes. So the order of entries depends on the order of requests from outside
-//! and on landscape time, and not on the speed of threads.
+//! host's own tasks, components, and the handlers of writes. A write starts when nothing else is runnable, or after
+//! [`LONGEST_WAIT`]. So the order of entries depends on the order of requests from outside and on landscape time, and not on
+//! the speed of threads or of clients.
 
 use std::io;
 use std::thread::JoinHandle;
 
 use ::http::Method;
+use chrono::TimeDelta;
+use clock::{Clock, TimerClass};
 use generic_apiserver::http;
-use process::live::Thread;
+use process::live::{Quiescence, Thread};
 use process::transport::ResponseFuture;
 use process::{Request, Tasks, Transport, TransportError, User};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::Host;
+use crate::event_expiry;
 use crate::place::Place;
+
+/// Wall time after which a write starts although the landscape is not quiescent: it may be what ends a live-lock.
+const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(1);
 
 /// Work that takes the thread until the host ends.
 type Run = Box<dyn FnOnce(&Thread) + Send>;
@@ -30,6 +37,7 @@ type Run = Box<dyn FnOnce(&Thread) + Send>;
 /// A thread that runs tasks, and from [`LandscapeThread::run`] on also components.
 pub(super) struct LandscapeThread {
     runtime: Handle,
+    quiescence: Quiescence,
     run: oneshot::Sender<Run>,
     thread: JoinHandle<()>,
 }
@@ -41,19 +49,25 @@ impl LandscapeThread {
     /// The system has no thread left.
     pub(super) fn start(name: &str) -> io::Result<Self> {
         let thread = Thread::new().map_err(io::Error::other)?;
-        let (runtime, (run, given)) = (thread.handle().clone(), oneshot::channel::<Run>());
+        let (runtime, quiescence) = (thread.handle().clone(), thread.quiescence().clone());
+        let (run, given) = oneshot::channel::<Run>();
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             // An error is the end of a host that was not started.
             if let Ok(run) = thread.block_on(given) {
                 run(&thread);
             }
         })?;
-        Ok(Self { runtime, run, thread })
+        Ok(Self { runtime, quiescence, run, thread })
     }
 
-    /// Runtime of the thread.
-    pub(super) fn runtime(&self) -> &Handle {
-        &self.runtime
+    /// Moments at which no task of the thread is runnable.
+    pub(super) fn quiescence(&self) -> &Quiescence {
+        &self.quiescence
+    }
+
+    /// Tasks on the thread.
+    pub(super) fn tasks(&self) -> Tasks {
+        Tasks::catching_on(self.runtime.clone(), Clock::wall(), |_| {})
     }
 
     /// Runs `run` on the thread, which ends with it and drops its tasks then.
@@ -68,13 +82,13 @@ impl LandscapeThread {
 #[derive(Clone, Debug)]
 pub(super) struct WayIn {
     host: Host,
-    /// Tasks on the landscape's thread; `None`: there is no such thread.
-    tasks: Option<Tasks>,
+    /// Tasks on the landscape's thread, and its quiescence; `None`: there is no such thread.
+    thread: Option<(Tasks, Quiescence)>,
 }
 
 impl WayIn {
-    pub(super) fn new(host: Host, tasks: Option<Tasks>) -> Self {
-        Self { host, tasks }
+    pub(super) fn new(host: Host, thread: Option<(Tasks, Quiescence)>) -> Self {
+        Self { host, thread }
     }
 
     /// The way in as a user. A request that panics does not end the thread that sends it.
@@ -88,14 +102,23 @@ impl WayIn {
 
     /// Answers a request. A write is cancelled when the future is dropped.
     pub(super) fn call(&self, request: Request) -> ResponseFuture {
-        let is_write = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
-        let tasks = self.tasks.as_ref().filter(|_| is_write);
-        let tasks = tasks.filter(|_| matches!(Place::of(request.uri().path()), Place::InCluster(_)));
-        let Some(tasks) = tasks else { return self.host.call(request) };
-        let host = self.host.clone();
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+        let is_write = !is_read || event_expiry::may_write(&request);
+        let thread = self.thread.as_ref().filter(|_| is_write);
+        let thread = thread.filter(|_| matches!(Place::of(request.uri().path()), Place::InCluster(_)));
+        let Some((tasks, quiescence)) = thread else { return self.host.call(request) };
+        let (host, quiescence) = (self.host.clone(), quiescence.clone());
         let answer = http::guarded(move |request| host.call(request))(request);
         let (mut sender, answered) = oneshot::channel();
         tasks.spawn_apart(async move {
+            let answer = async move {
+                tokio::select! {
+                    biased;
+                    () = quiescence.reached() => {}
+                    () = Clock::wall().sleep(LONGEST_WAIT, TimerClass::Work) => {}
+                }
+                answer.await
+            };
             tokio::select! {
                 biased;
                 () = sender.closed() => {}

@@ -66,6 +66,10 @@ pub struct Options {
     pub now: Instant,
     /// How it goes on in a landscape whose clock was never set.
     pub mode: Mode,
+    /// True if another mode is set once the landscape is ready: see [`Timekeeper::await_mode`].
+    ///
+    /// [`Timekeeper::await_mode`]: crate::timekeeper::Timekeeper::await_mode
+    pub awaits_mode: bool,
     /// Keyed randomness of the landscape.
     pub random: Random,
     /// Emulated version, of the host's own components.
@@ -207,15 +211,15 @@ impl Live {
             // A task that panics prints a line of its own.
             let tasks = Tasks::catching(Clock::wall(), |_| {});
             let thread = if options.inside { Some(LandscapeThread::start("components")?) } else { None };
-            let on_thread =
-                thread.as_ref().map(|thread| Tasks::catching_on(thread.runtime().clone(), Clock::wall(), |_| {}));
-            let following = on_thread.clone().unwrap_or_else(|| tasks.clone());
+            let on_thread = thread.as_ref().map(|thread| (thread.tasks(), thread.quiescence().clone()));
+            let following = on_thread.as_ref().map_or_else(|| tasks.clone(), |(tasks, _)| tasks.clone());
             let core = Core::start(
                 CoreOptions {
                     log: options.log,
                     start: options.start,
                     now: options.now,
                     mode: options.mode,
+                    awaits_mode: options.awaits_mode,
                     random: options.random.clone(),
                     version: options.version.clone(),
                     kubernetes_version: options.kubernetes_version,
@@ -226,6 +230,7 @@ impl Live {
                     authorization: options.authorization,
                     token_secret: options.token_secret,
                     turn: options.turn,
+                    quiescence: thread.as_ref().map(|thread| thread.quiescence().clone()),
                 },
                 &following,
             )
@@ -254,7 +259,7 @@ impl Live {
             };
             let mut live =
                 Self { client, host: core.host, tasks, following, serving, starter: None, parts: Vec::new() };
-            let inside = thread.map(|thread| live.start_inside(thread, core.log));
+            let inside = thread.map(|thread| live.start_inside(thread, core.log, core.services.names()));
             live.follow_availability();
             live.start_controllers(&launch, &options.authorities, options.own_signers)?;
             live.begin_registry(options.skew).await?;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use api::kubernetes::core::Pod;
 use controller::ObjectKey;
 use futures::future::BoxFuture;
+use generic_apiserver::webhooks::Resolved;
 use parking_lot::Mutex;
 use process::Transport;
 use process::child;
@@ -98,7 +99,11 @@ impl Live {
             services,
         };
         Arc::new(move |pod, object, served| {
-            processes.services.note(pod, object, served.map(|served| &served.ready));
+            let server = served.map(|served| Resolved {
+                server: served.ready.address.clone(),
+                inside: served.transport.clone().map(|transport| (transport, processes.way.authorities.clone())),
+            });
+            processes.services.note(pod, object, server);
             match served {
                 Some(served) => processes.is_ready(pod, object, served),
                 None => processes.has_ended(pod, object),

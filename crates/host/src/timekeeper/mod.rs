@@ -52,6 +52,8 @@ use self::patience::{LOOK, Patience};
 pub const REPORT_LIMIT: TimeDelta = TimeDelta::seconds(30);
 /// Wall time for which time is held, at most, while a process starts.
 pub const LONGEST_HOLD: TimeDelta = TimeDelta::seconds(10);
+/// Wall time for which a landscape that starts awaits its mode, at most.
+const LONGEST_AWAIT: TimeDelta = TimeDelta::seconds(60);
 /// How far ahead mode `eager` looks for work.
 const EAGER_HORIZON: TimeDelta = TimeDelta::hours(1);
 /// In a mode in which time runs by itself, participants get the time at least this often.
@@ -81,6 +83,8 @@ pub struct Timekeeper {
     now: Instant,
     mode: Mode,
     paused: bool,
+    /// End, by [`Timekeeper::patience`], of the time in which the mode is awaited.
+    awaits_mode_until: Option<Instant>,
     anchor: Anchor,
     participants: BTreeMap<String, Participant>,
     joins: u64,
@@ -109,6 +113,7 @@ impl Timekeeper {
             now,
             mode,
             paused: false,
+            awaits_mode_until: None,
             anchor: Anchor { landscape: now, wall },
             participants: BTreeMap::new(),
             joins: 0,
@@ -153,7 +158,19 @@ impl Timekeeper {
         self.now = self.now(wall);
         self.anchor = Anchor { landscape: self.now, wall };
         self.mode = mode;
+        self.awaits_mode_until = None;
         self.live_lock = None;
+    }
+
+    /// Lets time go to near work and stand there until [`Timekeeper::set_mode`], at most for [`LONGEST_AWAIT`]: where time
+    /// stands then does not depend on how long a start takes.
+    pub fn await_mode(&mut self, wall: Instant) {
+        self.awaits_mode_until = Some(self.patience.at(wall) + LONGEST_AWAIT);
+    }
+
+    /// True if the mode is awaited and there is still something to do before.
+    pub fn is_starting(&self, head: Revision) -> bool {
+        self.awaits_mode_until.is_some() && (self.near_work().is_some() || !self.is_settled(head))
     }
 
     /// Stops time, whatever the mode, until [`Timekeeper::resume`]; a command still moves it.
@@ -423,6 +440,10 @@ impl Timekeeper {
     /// and when a wait has ended; a grant and a barrier are given out once.
     pub fn decide(&mut self, head: Revision, wall: Instant) -> Decision {
         self.end_holds(wall);
+        if self.awaits_mode_until.is_some_and(|until| self.patience.at(wall) >= until) {
+            self.awaits_mode_until = None;
+            self.anchor = Anchor { landscape: self.now, wall };
+        }
         self.drop_unresponsive(wall);
         match self.next_step(head, wall) {
             // Only frequent looks show how long the host ran while an answer was due.
@@ -448,7 +469,8 @@ impl Timekeeper {
         let Some(limit) = self.limit(wall) else { return Decision::Wait { until: None } };
         let next = self.next_timer();
         // Time that runs by itself needs nobody's consent up to the next timer, if the tick has not come.
-        if self.command.is_none() && next.is_none_or(|next| next > limit) {
+        let runs = self.command.is_none() && self.awaits_mode_until.is_none();
+        if runs && next.is_none_or(|next| next > limit) {
             if limit - self.now >= TICK && self.participants.values().all(Participant::has_carried_out) {
                 return self.grant(limit, wall);
             }
@@ -472,6 +494,10 @@ impl Timekeeper {
         match next {
             Some(next) if next <= limit => self.grant(next.max(self.now), wall),
             _ if limit > self.now => self.grant(limit, wall),
+            _ if self.command.is_none() => {
+                let until = self.awaits_mode_until;
+                Decision::Wait { until: until.map(|until| self.patience.look(until, wall)) }
+            }
             _ => {
                 self.command = None;
                 self.anchor = Anchor { landscape: self.now, wall };
@@ -520,6 +546,9 @@ impl Timekeeper {
         if self.paused || self.stands_still() {
             return None;
         }
+        if self.awaits_mode_until.is_some() {
+            return Some(self.near_work().unwrap_or(self.now));
+        }
         let drift = self.drift(wall);
         match self.mode {
             Mode::Eager => self.near_work().max(drift),
@@ -542,7 +571,8 @@ impl Timekeeper {
 
     /// Where time that runs by itself has come to.
     fn drift(&self, wall: Instant) -> Option<Instant> {
-        if self.paused || self.command.is_some() || !self.holds.is_empty() || self.stands_still() {
+        let stands = self.paused || self.awaits_mode_until.is_some() || self.stands_still();
+        if stands || self.command.is_some() || !self.holds.is_empty() {
             return None;
         }
         let rate = match self.mode {

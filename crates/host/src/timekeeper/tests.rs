@@ -127,6 +127,31 @@ fn an_advance_goes_through_every_timer_of_everybody_and_ends_where_it_was_told()
 }
 
 #[test]
+fn until_its_mode_is_set_a_landscape_goes_to_near_work_and_stands_there() {
+    let mut toys = [Toy::new("a", &[90, 7200], &[100]), Toy::new("b", &[95], &[])];
+    let mut keeper = joined(Mode::Eager, &mut toys);
+    keeper.await_mode(wall(0));
+    assert!(keeper.is_starting(HEAD));
+    let (end, grants) = wait(&mut keeper, &mut toys, 0..=20);
+    assert_eq!(grants, [90, 95]);
+    assert!(matches!(end, Decision::Wait { until: Some(_) }), "{end:?}");
+    assert!(!keeper.is_starting(HEAD), "nothing near is left");
+    assert_eq!(keeper.now(wall(20_400)), at(95), "wall time does not count");
+    keeper.set_mode(Mode::Stepped, wall(20_500));
+    assert!(wait(&mut keeper, &mut toys, 21..=40).1.is_empty(), "stepped time stands");
+    assert_eq!(keeper.now(wall(41_000)), at(95));
+}
+
+#[test]
+fn a_mode_that_is_never_set_is_awaited_for_a_minute() {
+    let mut toys = [Toy::new("a", &[], &[7200])];
+    let mut keeper = joined(Mode::Eager, &mut toys);
+    keeper.await_mode(wall(0));
+    let grants = wait(&mut keeper, &mut toys, 0..=62).1;
+    assert_eq!(grants, [1, 2], "then time runs by itself");
+}
+
+#[test]
 fn eager_jumps_to_work_that_is_near_and_waits_for_the_calendar() {
     let mut toys = [Toy::new("a", &[90, 120], &[100, 7200]), Toy::new("b", &[], &[95])];
     let mut keeper = joined(Mode::Eager, &mut toys);

@@ -32,6 +32,9 @@ pub(in crate::live) fn run_inside(program: Program) -> RunInside {
             _ if program == Program::Apiserver => {
                 Box::pin(::apiserver::binary::serve(context, assignment, Some(local), end))
             }
+            _ if program == Program::AdmissionController => {
+                Box::pin(::admission_controller::binary::serve(context, assignment, Some(local), end))
+            }
             Some(binary) => (binary.run)(context, assignment, end),
             None => {
                 return Box::pin(async move { child::failure(&format!("there is no component {}", program.name())) });

@@ -58,6 +58,19 @@ pub(in crate::live) const FACTS: &str = "landscape";
 const PORT_TIMEOUT: TimeDelta = TimeDelta::seconds(3);
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
 
+/// Start of the host of a landscape.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct Start {
+    /// Process that the host ends with
+    #[arg(long)]
+    pub(crate) owner: Option<u32>,
+    /// The mode of the clock is set once the landscape is ready: time goes to near work only until then
+    #[arg(long)]
+    pub(crate) awaits_clock: bool,
+    #[command(flatten)]
+    pub(crate) losses: Losses,
+}
+
 /// Losses that a start accepts.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct Losses {
@@ -78,10 +91,10 @@ impl Losses {
 }
 
 /// Runs the landscape of a directory until a signal ends it, or its owner has ended.
-pub(crate) fn run(which: &Which, owner: Option<u32>, losses: Losses) -> ExitCode {
+pub(crate) fn run(which: &Which, start: Start) -> ExitCode {
     say_panics(process::child::say);
     let parent = which.parent();
-    match which.directory().and_then(|directory| live(&directory, parent.as_deref(), owner, losses)) {
+    match which.directory().and_then(|directory| live(&directory, parent.as_deref(), start)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             process::child::say(&format!("error: {failure}"));
@@ -93,7 +106,8 @@ pub(crate) fn run(which: &Which, owner: Option<u32>, losses: Losses) -> ExitCode
     }
 }
 
-fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, losses: Losses) -> Result<(), Failure> {
+fn live(directory: &Directory, parent: Option<&Path>, start_of: Start) -> Result<(), Failure> {
+    let Start { owner, awaits_clock, losses } = start_of;
     let held = directory.hold(HOST)?;
     let facts = directory.facts()?.ok_or_else(|| directory.missing())?;
     let before = match &held.left_by {
@@ -116,7 +130,7 @@ fn live(directory: &Directory, parent: Option<&Path>, owner: Option<u32>, losses
     let ended = runtime.block_on(async {
         let authorities = make_keys(directory, &facts)?;
         free_port(&facts).await;
-        let (live, facts, turn) = start(directory, facts, &log, before).await?;
+        let (live, facts, turn) = start(directory, facts, &log, before, awaits_clock).await?;
         let pages = Mount::start(&live, directory, &facts, log.events()).await?;
         live.serve_pages(pages);
         let _registered = running::register(parent, directory);
@@ -400,6 +414,7 @@ async fn start(
     mut facts: Facts,
     log: &Log,
     before: Before,
+    awaits_mode: bool,
 ) -> Result<(Live, Facts, Turn), Failure> {
     let authority = LandscapeAuthority::of(directory)?;
     let start = log.start(&facts)?;
@@ -436,6 +451,7 @@ async fn start(
         start,
         now,
         mode: Mode::Eager,
+        awaits_mode,
         random: Random::new(facts.seed),
         version: facts.gardener_version.clone(),
         kubernetes_version: bootstrap::kubernetes_version(&facts),

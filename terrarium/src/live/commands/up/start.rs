@@ -18,6 +18,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use ::host::live::START;
+use ::host::timekeeper::Mode;
 use chrono::{DateTime, TimeDelta, Utc};
 use clock::{Clock, TimerClass};
 use component::signals::end_signal;
@@ -240,6 +241,9 @@ fn start(directory: &Directory, arguments: &Arguments, is_new: bool) -> Result<S
         command.stderr(log.try_clone().map_err(failed)?).stdout(log);
     }
     command.args(arguments.losses.flags());
+    if is_new && arguments.settings.clock.is_some_and(|mode| mode != Mode::Eager) {
+        command.arg("--awaits-clock");
+    }
     let own = Some(std::process::id()).filter(|_| arguments.foreground);
     let parent = || owner::parent().filter(|_| arguments.ephemeral);
     if let Some(pid) = own.or(arguments.owner).or_else(parent) {
