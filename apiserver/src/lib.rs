@@ -161,7 +161,10 @@ pub fn register(builder: Builder, options: &Options, random: Random, authorizer:
             catalogue::of::<BackupBucket>(),
             strategy::backup_bucket(options.version.served_release()),
         )
-        .resource::<BackupEntry>(catalogue::of::<BackupEntry>(), strategy::backup_entry())
+        .resource::<BackupEntry>(
+            catalogue::of::<BackupEntry>(),
+            strategy::backup_entry(options.version.served_release()),
+        )
         .resource::<ControllerRegistration>(
             catalogue::of::<ControllerRegistration>(),
             strategy::controller_registration(options.version.served_release()),

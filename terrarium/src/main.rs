@@ -83,7 +83,7 @@ enum Command {
         #[command(flatten)]
         which: live::Which,
         #[command(flatten)]
-        start: live::host::Start,
+        start: live::start::Start,
         /// How it joins a landscape that did not start it
         #[command(flatten)]
         joining: Box<component::joining::Arguments>,
@@ -183,7 +183,7 @@ fn version(form: Form, output: &mut Output) -> Result<(), Failure> {
 fn run_component(
     name: &str,
     which: &live::Which,
-    start: live::host::Start,
+    start: live::start::Start,
     joining: &component::joining::Arguments,
 ) -> ExitCode {
     if name == "host" {

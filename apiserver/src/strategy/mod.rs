@@ -111,14 +111,17 @@ pub fn backup_bucket(release: Release) -> Rules<BackupBucket> {
         defaulting::sync_backup_references(&mut bucket.spec.secret_ref, &mut bucket.spec.credentials_ref);
     }
     let sync = if BUCKET_SYNC.contain(release) { sync_both } else { |_: &mut BackupBucket| {} };
-    Rules::new(objects::backup_bucket, objects::backup_bucket_update)
+    let create = move |new: &BackupBucket| objects::backup_bucket(new, release);
+    Rules::new(create, move |new, old| objects::backup_bucket_update(new, old, release))
         .prepare(sync)
         .raises(generation::backup_bucket_update)
 }
 
 /// Strategy of BackupEntries.
-pub fn backup_entry() -> Rules<BackupEntry> {
-    Rules::new(objects::backup_entry, objects::backup_entry_update).raises(generation::backup_entry_update)
+pub fn backup_entry(release: Release) -> Rules<BackupEntry> {
+    let create = move |new: &BackupEntry| objects::backup_entry(new, release);
+    Rules::new(create, move |new, old| objects::backup_entry_update(new, old, release))
+        .raises(generation::backup_entry_update)
 }
 
 /// Strategy of ControllerRegistrations.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The benchmarks of a landscape of processes, as a client sees it: `cargo xtask bench processes [quick|full]`.
+//! The benchmarks of a landscape that runs, as a client sees it: `cargo xtask bench processes [quick|full]`.
 //!
 //! One table, and one line of JSON at the end. Runs `terrarium` of the release profile; etcd, if it is on the PATH,
 //! takes the same writes on the same disk in the same run. `quick` is for a glance; the default takes up to half an hour
 //! and ends with 1,000 working Shoots, or as many as there are after a quarter of one; `full` waits for all of them.
 //!
-//! Writes, reads, lists and watches are measured once more in a landscape in which everybody may do everything
-//! (`up --authorization=always-allow`), whose lines end with `always-allow`: what deciding costs.
+//! Everything but the 1,000 working Shoots is measured for both forms: components inside the host's process, then processes
+//! of their own, whose lines end with `processes`. Writes, reads, lists and watches are measured once more without
+//! authorization (`up --authorization=always-allow`), inside; these lines end with `always-allow`.
 //!
 //! With `TERRARIUM_BENCH_GARDENER_APISERVER`, a path, the same requests are made to that real gardener-apiserver on etcd, too.
 //!
@@ -45,17 +46,35 @@ struct Size {
     created: &'static [(usize, u64)],
     /// The same at the end of everything, in a landscape of their own, which they keep busy if they are not done in time.
     working: Option<(usize, u64)>,
+    /// Shoots that work: created with an hour, then this number of days.
+    worked: (usize, u32),
     /// How many Shoots without a seed are listed.
     listed: usize,
     watchers: usize,
 }
 
-const QUICK: Size = Size { seconds: 1, created: &[(1, 60)], working: None, listed: 500, watchers: 100 };
-const NORMAL: Size =
-    Size { seconds: 5, created: &[(1, 60), (100, 240)], working: Some((1000, 900)), listed: 10_000, watchers: 1000 };
-const FULL: Size =
-    Size { seconds: 10, created: &[(1, 60), (100, 900)], working: Some((1000, 7200)), listed: 10_000, watchers: 1000 };
+const QUICK: Size = Size { seconds: 1, created: &[(1, 60)], worked: (2, 1), working: None, listed: 500, watchers: 100 };
+const NORMAL: Size = Size {
+    seconds: 5,
+    created: &[(1, 60), (100, 240)],
+    worked: (30, 10),
+    working: Some((1000, 900)),
+    listed: 10_000,
+    watchers: 1000,
+};
+const FULL: Size = Size {
+    seconds: 10,
+    created: &[(1, 60), (100, 900)],
+    worked: (30, 10),
+    working: Some((1000, 7200)),
+    listed: 10_000,
+    watchers: 1000,
+};
 
+/// Forms of the components, and the word that lines about them end with.
+const FORMS: [(&str, &str); 2] = [("inside", ""), ("processes", "processes")];
+/// Ticks of `/proc/PID/stat` in a second, on all architectures of Linux that Rust's standard library supports.
+const TICKS_PER_SECOND: f64 = 100.0;
 /// Clients that write at the same time.
 const CLIENTS: [usize; 3] = [1, 16, 128];
 /// Bytes of data of a written object.
@@ -136,30 +155,20 @@ async fn measure(size: &Size) -> Result<(), Failure> {
     let mut report = Report { lines: serde_json::Map::new(), special: "" };
     let lasts = Duration::from_secs(size.seconds);
 
-    let sandbox = Sandbox::new(&binaries()?, &folder);
-    let started = Instant::now();
-    sandbox.terrarium(&["up"]);
-    let seconds = started.elapsed().as_secs_f64();
-    report.line(
-        "upSeconds",
-        &format!("{:<52} {seconds:>10.2} s", "`up` of an empty landscape, until it is ready"),
-        json!(seconds),
-    );
-    let client = Client::of(&sandbox.kubeconfig())?;
-    memory(&mut report, &sandbox, "idle", "resident memory of all processes, idle");
-
-    shoots::prepare(&client).await?;
-    for (count, seconds) in size.created {
-        report.created(*count, shoots::create_and_await(&client, *count, Duration::from_secs(*seconds)).await);
+    for (form, special) in FORMS {
+        report.special = special;
+        begun(&mut report, size, &folder, form).await?;
+        worked(&mut report, size, &folder, form).await?;
     }
-    let past = shoots::revision(&client).await?;
-    at(&mut report, &sandbox, &past);
-    drop(sandbox);
+    report.special = "";
     match peers::fdatasyncs(&folder, lasts) {
         Ok(syncs) => report.latencies("fdatasync", "fdatasync of 4 KiB on this disk", &syncs),
         Err(failure) => report.failed("fdatasync", "fdatasync of 4 KiB on this disk", &failure),
     }
-    served(&mut report, size, &folder, &["up"], Some(&folder)).await?;
+    for (form, special) in FORMS {
+        report.special = special;
+        served(&mut report, size, &folder, &["up", "--components", form], Some(&folder)).await?;
+    }
     report.special = "always-allow";
     served(&mut report, size, &folder, &["up", "--authorization=always-allow"], None).await?;
     report.special = "";
@@ -182,6 +191,63 @@ async fn measure(size: &Size) -> Result<(), Failure> {
     }
 
     println!("{}", Value::Object(report.lines));
+    Ok(())
+}
+
+/// Starts of a landscape, and creations of Shoots in it.
+async fn begun(report: &mut Report, size: &Size, folder: &Path, form: &str) -> Result<(), Failure> {
+    let sandbox = Sandbox::new(&binaries()?, folder);
+    let started = Instant::now();
+    sandbox.terrarium(&["up", "--components", form]);
+    let seconds = started.elapsed().as_secs_f64();
+    report.line(
+        "upSeconds",
+        &format!("{:<52} {seconds:>10.2} s", "`up` of an empty landscape, until it is ready"),
+        json!(seconds),
+    );
+    let client = Client::of(&sandbox.kubeconfig())?;
+    memory(report, &sandbox, "idle", "resident memory of all processes, idle");
+    shoots::prepare(&client).await?;
+    for (count, seconds) in size.created {
+        report.created(*count, shoots::create_and_await(&client, *count, Duration::from_secs(*seconds)).await);
+    }
+    let past = shoots::revision(&client).await?;
+    at(report, &sandbox, &past);
+    Ok(())
+}
+
+/// The same landscape time in each form: Shoots that are created, and days of their maintenance.
+async fn worked(report: &mut Report, size: &Size, folder: &Path, form: &str) -> Result<(), Failure> {
+    let (count, days) = size.worked;
+    let sandbox = Sandbox::new(&binaries()?, folder);
+    sandbox.terrarium(&["up", "--components", form, "--clock", "stepped"]);
+    let client = Client::of(&sandbox.kubeconfig())?;
+    shoots::prepare(&client).await?;
+    let entries = async || Ok::<u64, Failure>(shoots::revision(&client).await?.parse()?);
+    let (begun, first) = (processor_seconds(&sandbox), entries().await?);
+    shoots::create_all_of(&client, count).await?;
+    for (key, what, span) in [
+        ("hour", format!("{count} Shoots created, and an hour"), "1h".to_owned()),
+        ("days", format!("... then {days} days"), format!("{days}d")),
+    ] {
+        let (began, processor) = (Instant::now(), processor_seconds(&sandbox));
+        if let Err(failure) = sandbox.try_terrarium(&["clock", "advance", &span, "--quiet"]) {
+            report.failed(key, &what, &failure);
+            return Ok(());
+        }
+        let (seconds, processor) = (began.elapsed().as_secs_f64(), processor_seconds(&sandbox) - processor);
+        let line = format!("{what:<52} {seconds:>10.2} s   {processor:>10.2} s of processor time");
+        report.line(&format!("{key}Worked"), &line, json!({"seconds": seconds, "processorSeconds": processor}));
+    }
+    let (written, spent) = (entries().await? - first, processor_seconds(&sandbox) - begun);
+    let each = spent * 1e3 / written as f64;
+    let what = format!("... in all {written} entries, of an entry");
+    report.line(
+        "entry",
+        &format!("{what:<52} {each:>10.3} ms of processor time"),
+        json!({"entries": written, "milliseconds": each}),
+    );
+    memory(report, &sandbox, "worked", "resident memory after that");
     Ok(())
 }
 
@@ -319,6 +385,19 @@ fn memory(report: &mut Report, sandbox: &Sandbox, key: &str, what: &str) {
     let kilobytes: u64 = processes.iter().map(|pid| pss(*pid)).sum();
     let text = format!("{what:<52} {:>10.1} MiB in {} processes", kilobytes as f64 / 1024.0, processes.len());
     report.line(&format!("{key}Memory"), &text, json!({"kibibytes": kilobytes, "processes": processes.len()}));
+}
+
+/// Processor time of the host and its processes, in seconds.
+fn processor_seconds(sandbox: &Sandbox) -> f64 {
+    sandbox.processes().into_iter().map(processor_ticks).sum::<u64>() as f64 / TICKS_PER_SECOND
+}
+
+/// Ticks of processor time of a process; 0 for one that has just ended.
+fn processor_ticks(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name of the program, in parentheses, may have spaces. After it: state and ten numbers, then utime and stime.
+    let rest = stat.rsplit(')').next().unwrap_or_default();
+    rest.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
 }
 
 /// Kibibytes that a process takes, its part of what it shares; one that has just ended takes none.

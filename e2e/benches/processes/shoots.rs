@@ -117,6 +117,12 @@ pub(crate) async fn create_and_await(client: &Client, count: usize, lasts: Durat
     Ok(Created { seconds: began.elapsed().as_secs_f64(), done: count - left.len() })
 }
 
+/// Creates Shoots, as [`create_and_await`] does.
+pub(crate) async fn create_all_of(client: &Client, count: usize) -> Result<(), Failure> {
+    let names: BTreeSet<String> = (0..count).map(|number| format!("w{number}")).collect();
+    create_all(client, &names, |_| {}).await
+}
+
 async fn create_all(client: &Client, names: &BTreeSet<String>, change: impl Fn(&mut Value)) -> Result<(), Failure> {
     let (template, change) = (shoot("template")?, &change);
     let mut creations = futures::stream::iter(names)

@@ -24,7 +24,7 @@ use self::landscape::{
     authority, bootstrap, consumption, directory, executable, kubeconfig, owner, retention, running, writes,
 };
 use self::processes::{binaries, clock_file, defaults, operator};
-pub(crate) use self::processes::{components, host};
+pub(crate) use self::processes::{components, host, start};
 
 use crate::failure::Failure;
 

@@ -8,6 +8,10 @@ use apimachinery::field::{FieldError, Path};
 
 use super::meta::{self, NameRule, immutable, object_meta, object_meta_update};
 use super::{Errors, common};
+use crate::release::{Release, Releases};
+
+/// Releases in which a backup may belong to a self-hosted Shoot.
+const SHOOT_REFERENCE: Releases = Releases::since(135);
 
 pub(super) const MAX_SECRET_BYTES: usize = 1024 * 1024;
 
@@ -102,8 +106,8 @@ pub fn shoot_state_update(state: &ShootState, old: &ShootState) -> Errors {
     errors
 }
 
-/// A new BackupBucket.
-pub fn backup_bucket(bucket: &BackupBucket) -> Errors {
+/// A new BackupBucket of a release.
+pub fn backup_bucket(bucket: &BackupBucket, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &bucket.metadata, false, NameRule::Label, &Path::new("metadata"));
     let (spec, path) = (&bucket.spec, Path::new("spec"));
@@ -113,7 +117,9 @@ pub fn backup_bucket(bucket: &BackupBucket) -> Errors {
     if spec.provider.region.is_empty() {
         errors.push(FieldError::invalid(&path.child("provider.region"), "", "region must not be empty"));
     }
-    if spec.seed_name.as_deref().is_none_or(str::is_empty) {
+    if SHOOT_REFERENCE.contain(release) {
+        seed_or_shoot(&mut errors, spec.seed_name.as_ref(), spec.shoot_ref.as_ref(), None, &path);
+    } else if spec.seed_name.as_deref().is_none_or(str::is_empty) {
         errors.push(FieldError::invalid(&path.child("seedName"), &spec.seed_name, "seed must not be empty"));
     }
     if spec.credentials_ref.is_none() {
@@ -122,6 +128,42 @@ pub fn backup_bucket(bucket: &BackupBucket) -> Errors {
     }
     backup_references(&mut errors, &spec.secret_ref, spec.credentials_ref.as_ref(), "spec.credentialsRef", &path);
     errors
+}
+
+/// A backup belongs to a Seed or to a self-hosted Shoot; `namespace`: the only one in which the Shoot may be.
+fn seed_or_shoot(
+    errors: &mut Errors,
+    seed: Option<&String>,
+    shoot: Option<&ObjectReference>,
+    namespace: Option<&str>,
+    path: &Path,
+) {
+    let mut invalid = |text: &str| errors.push(FieldError::invalid(&path.child("seedName"), &seed, text));
+    match (seed, shoot) {
+        (None, None) => invalid("either .spec.seedName or .spec.shootRef must be set"),
+        (Some(_), Some(_)) => invalid("not both .spec.seedName and .spec.shootRef can be set at the same time"),
+        (Some(name), None) if name.is_empty() => invalid("seed must not be empty"),
+        (Some(_), None) => {}
+        (None, Some(shoot)) => shoot_reference(errors, shoot, namespace, &path.child("shootRef")),
+    }
+}
+
+fn shoot_reference(errors: &mut Errors, shoot: &ObjectReference, namespace: Option<&str>, path: &Path) {
+    let kind = [("apiVersion", &shoot.api_version, api_version::CORE), ("kind", &shoot.kind, "Shoot")];
+    for (field, value, expected) in kind {
+        if value != expected {
+            errors.push(FieldError::forbidden(&path.child(field), &format!("must be {expected}")));
+        }
+    }
+    for (field, value) in [("name", &shoot.name), ("namespace", &shoot.namespace)] {
+        if value.is_empty() {
+            errors.push(FieldError::invalid(&path.child(field), value, &format!("{field} must not be empty")));
+        }
+    }
+    if !shoot.namespace.is_empty() && namespace.is_some_and(|namespace| namespace != shoot.namespace) {
+        let text = "cannot reference a Shoot from another namespace";
+        errors.push(FieldError::forbidden(&path.child("namespace"), text));
+    }
 }
 
 /// The two references of a backup to its credentials must agree; `name` is the new one's full path.
@@ -151,32 +193,106 @@ pub(super) fn backup_references(
     }
 }
 
-/// A changed BackupBucket.
-pub fn backup_bucket_update(bucket: &BackupBucket, old: &BackupBucket) -> Errors {
+/// A changed BackupBucket of a release.
+pub fn backup_bucket_update(bucket: &BackupBucket, old: &BackupBucket, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &bucket.metadata, &old.metadata, &Path::new("metadata"));
     let path = Path::new("spec");
     immutable(&mut errors, &bucket.spec.provider, &old.spec.provider, &path.child("provider"));
     immutable(&mut errors, &bucket.spec.seed_name, &old.spec.seed_name, &path.child("seedName"));
-    errors.extend(backup_bucket(bucket));
+    errors.extend(backup_bucket(bucket, release));
     errors
 }
 
-/// A new BackupEntry.
-pub fn backup_entry(entry: &BackupEntry) -> Errors {
+/// A new BackupEntry of a release.
+pub fn backup_entry(entry: &BackupEntry, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &entry.metadata, true, NameRule::Any, &Path::new("metadata"));
-    if entry.spec.bucket_name.is_empty() {
-        let path = Path::new("spec").child("bucketName");
-        errors.push(FieldError::invalid(&path, "", "bucketName must not be empty"));
+    let (spec, path) = (&entry.spec, Path::new("spec"));
+    if spec.bucket_name.is_empty() {
+        errors.push(FieldError::invalid(&path.child("bucketName"), "", "bucketName must not be empty"));
+    }
+    if SHOOT_REFERENCE.contain(release) {
+        let namespace = Some(entry.metadata.namespace.as_str());
+        seed_or_shoot(&mut errors, spec.seed_name.as_ref(), spec.shoot_ref.as_ref(), namespace, &path);
     }
     errors
 }
 
-/// A changed BackupEntry.
-pub fn backup_entry_update(entry: &BackupEntry, old: &BackupEntry) -> Errors {
+/// A changed BackupEntry of a release.
+pub fn backup_entry_update(entry: &BackupEntry, old: &BackupEntry, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &entry.metadata, &old.metadata, &Path::new("metadata"));
-    errors.extend(backup_entry(entry));
+    errors.extend(backup_entry(entry, release));
     errors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backup_belongs_to_a_seed_or_since_1_135_to_a_shoot() {
+        let shoot = |namespace: &str| ObjectReference {
+            api_version: api_version::CORE.to_owned(),
+            kind: "Shoot".to_owned(),
+            namespace: namespace.to_owned(),
+            name: "own".to_owned(),
+            ..ObjectReference::default()
+        };
+        let secret = || ObjectReference { kind: "Secret".to_owned(), ..shoot("garden") };
+        let bucket = |seed: Option<&str>, shoot| {
+            let mut bucket = BackupBucket::default();
+            bucket.metadata.name = "a".to_owned();
+            bucket.spec.provider.r#type = "local".to_owned();
+            bucket.spec.provider.region = "local".to_owned();
+            bucket.spec.credentials_ref = Some(ObjectReference { api_version: "v1".to_owned(), ..secret() });
+            (bucket.spec.seed_name, bucket.spec.shoot_ref) = (seed.map(str::to_owned), shoot);
+            bucket
+        };
+        let entry = |seed: Option<&str>, shoot| {
+            let mut entry = BackupEntry::default();
+            (entry.metadata.name, entry.metadata.namespace) = ("a".to_owned(), "garden-demo".to_owned());
+            entry.spec.bucket_name = "a".to_owned();
+            (entry.spec.seed_name, entry.spec.shoot_ref) = (seed.map(str::to_owned), shoot);
+            entry
+        };
+        let neither = "spec.seedName: Invalid value: null: either .spec.seedName or .spec.shootRef must be set";
+        let both = "spec.seedName: Invalid value: \"a\": not both .spec.seedName and .spec.shootRef can be set at the same time";
+        let empty = "spec.seedName: Invalid value: \"\": seed must not be empty";
+        let missing = "spec.seedName: Invalid value: null: seed must not be empty";
+        let elsewhere = "spec.shootRef.namespace: Forbidden: cannot reference a Shoot from another namespace";
+        let other_kind = "spec.shootRef.kind: Forbidden: must be Shoot";
+        let nameless = ObjectReference { namespace: String::new(), ..shoot("x") };
+        let no_namespace = "spec.shootRef.namespace: Invalid value: \"\": namespace must not be empty";
+        type Row<'a> = (u16, Option<&'a str>, Option<ObjectReference>, Option<&'a str>, Option<&'a str>);
+        let rows: [Row<'_>; 12] = [
+            (134, Some("a"), None, None, None),
+            (134, Some(""), None, Some(empty), None),
+            (134, None, None, Some(missing), None),
+            (135, Some("a"), None, None, None),
+            (135, Some(""), None, Some(empty), Some(empty)),
+            (135, None, None, Some(neither), Some(neither)),
+            (135, None, Some(shoot("garden-demo")), None, None),
+            (149, None, Some(shoot("garden-demo")), None, None),
+            (149, None, Some(shoot("garden-x")), None, Some(elsewhere)),
+            (149, Some("a"), Some(shoot("garden-demo")), Some(both), Some(both)),
+            (
+                149,
+                None,
+                Some(ObjectReference { kind: "Seed".to_owned(), ..shoot("garden-demo") }),
+                Some(other_kind),
+                Some(other_kind),
+            ),
+            (149, None, Some(nameless), Some(no_namespace), Some(no_namespace)),
+        ];
+        for (minor, seed, shoot, of_bucket, of_entry) in rows {
+            let release = Release(minor);
+            let texts = |errors: Errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>();
+            let expected = |text: Option<&str>| text.map(str::to_owned).into_iter().collect::<Vec<_>>();
+            let row = format!("v1.{minor} {seed:?} {shoot:?}");
+            assert_eq!(texts(backup_bucket(&bucket(seed, shoot.clone()), release)), expected(of_bucket), "{row}");
+            assert_eq!(texts(backup_entry(&entry(seed, shoot), release)), expected(of_entry), "{row}");
+        }
+    }
 }

@@ -56,6 +56,7 @@ pub(super) async fn answer(
     }
     let query = Query::parse(parts.uri.query());
     let route = Route::parse(parts.uri.path());
+    let asked = request_of(&parts.uri).to_owned();
     let (labels, lasts) = describe(&parts.method, route.as_ref(), &query);
     let lasts = lasts || (options.lasting)(parts.uri.path());
     let zipped = !lasts && gzip::is_wanted(&parts.headers);
@@ -91,7 +92,7 @@ pub(super) async fn answer(
     // Of a long-running answer, only the current chunk is in memory.
     if !lasts {
         let deadline = || deadlines.at(options.wall.now() + options.limits.request);
-        let held = shared.held.hold(response, options.limits.held, deadline).await;
+        let held = shared.held.hold(response, &asked, options.limits.held, deadline).await;
         response = held.unwrap_or_else(|failure| failure.response());
     }
     if let Ok(audit_id) = HeaderValue::try_from(audit_id) {
@@ -111,6 +112,11 @@ pub(super) async fn answer(
         let _ = stop.wait_for(|stop| *stop).await;
     };
     response.map(|body| stream::until(stopped, running.lasts(), body))
+}
+
+/// Path and query of a request.
+fn request_of(uri: &Uri) -> &str {
+    uri.path_and_query().map_or("", PathAndQuery::as_str)
 }
 
 /// Where a path leads that names no cluster, and is none of this process itself.
@@ -178,8 +184,11 @@ async fn handle(
     mut request: Request,
 ) -> Result<Response> {
     let (user, details, stamp) = who(shared, cluster, certificates, request.headers_mut()).await?;
-    let extensions = request.extensions_mut();
     let reader = held::Reader(user.name.clone());
+    if *request.method() == Method::GET {
+        shared.held.admit(&reader, request_of(request.uri()))?;
+    }
+    let extensions = request.extensions_mut();
     extensions.insert(user);
     extensions.insert(details);
     extensions.insert(shared.offload.clone());

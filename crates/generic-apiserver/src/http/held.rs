@@ -3,9 +3,11 @@
 //!
 //! An answer is made completely before it is sent, so clients that request many and read none would fill the memory. Above
 //! a limit of all such bytes, and of those of one user, large answers are refused until others have been read. Small ones
-//! are never refused. An answer that is not read in time ends its connection, so that it does not block others.
+//! are never refused. The same request again is refused before its answer is made, as long as nothing has been read: refused
+//! answers would fill the memory, too. An answer that is not read in time ends its connection, so that it does not block
+//! others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -23,9 +25,20 @@ const SMALL: u64 = 4 << 10;
 #[derive(Clone, Debug)]
 pub(super) struct Reader(pub(super) Arc<str>);
 
-/// Bytes of the held answers, by user.
+/// Number of refused requests that are remembered.
+const REMEMBERED: usize = 64;
+
+/// Held answers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Held(Arc<Mutex<BTreeMap<Arc<str>, u64>>>);
+pub(super) struct Held(Arc<Mutex<Inner>>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// Bytes by user.
+    bytes: BTreeMap<Arc<str>, u64>,
+    /// Users and requests, paths with queries, that were refused since an answer was read.
+    refused: BTreeSet<(Arc<str>, String)>,
+}
 
 /// Share of an answer in the held bytes, until it is dropped.
 struct Share {
@@ -41,8 +54,22 @@ struct Counted {
     _share: Share,
 }
 
+fn refusal() -> Failure {
+    Failure::TooMany("too many large answers are not read yet, please try again later".to_owned())
+}
+
 impl Held {
-    /// Returns the answer and counts its bytes until they are dropped; a counted answer has to be read by the `deadline`.
+    /// Refuses a request whose answer was refused, if no answer has been read since.
+    ///
+    /// # Errors
+    /// As [`Held::hold`] for its answer.
+    pub(super) fn admit(&self, reader: &Reader, request: &str) -> Result<()> {
+        let is_refused = self.0.lock().refused.contains(&(reader.0.clone(), request.to_owned()));
+        if is_refused { Err(refusal()) } else { Ok(()) }
+    }
+
+    /// Returns the answer to a request and counts its bytes until they are dropped; a counted answer has to be read by the
+    /// `deadline`.
     ///
     /// # Errors
     /// All answers together would exceed `most` bytes, or several answers to the user half of the bytes that the answers to
@@ -50,6 +77,7 @@ impl Held {
     pub(super) async fn hold(
         &self,
         response: Response,
+        request: &str,
         most: u64,
         deadline: impl FnOnce() -> Deadline,
     ) -> Result<Response> {
@@ -59,13 +87,14 @@ impl Held {
         }
         let reader = response.extensions().get::<Reader>().map_or_else(Arc::default, |reader| reader.0.clone());
         {
-            let mut held = self.0.lock();
+            let Inner { bytes: held, refused } = &mut *self.0.lock();
             let (all, own) = (held.values().sum::<u64>(), held.get(&reader).copied().unwrap_or_default());
             let is_above = |held: u64, most: u64| held > 0 && held.saturating_add(size) > most;
             if is_above(all, most) || is_above(own, most.saturating_sub(all - own) / 2) {
-                return Err(Failure::TooMany(
-                    "too many large answers are not read yet, please try again later".to_owned(),
-                ));
+                if refused.len() < REMEMBERED {
+                    refused.insert((reader, request.to_owned()));
+                }
+                return Err(refusal());
             }
             *held.entry(reader.clone()).or_default() += size;
         }
@@ -83,11 +112,12 @@ impl AsRef<[u8]> for Counted {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        let mut held = self.held.0.lock();
-        let Some(own) = held.get_mut(&self.reader) else { return };
+        let Inner { bytes, refused } = &mut *self.held.0.lock();
+        refused.clear();
+        let Some(own) = bytes.get_mut(&self.reader) else { return };
         *own = own.saturating_sub(self.size);
         if *own == 0 {
-            held.remove(&self.reader);
+            bytes.remove(&self.reader);
         }
     }
 }
@@ -114,13 +144,17 @@ mod tests {
         let held = Held::default();
         let deadlines = Deadlines::new();
         let hold = |reader, size| {
-            let answer = held.hold(answer(reader, size), MOST, || deadlines.at(Instant::UNIX_EPOCH));
+            let answer = held.hold(answer(reader, size), "/list", MOST, || deadlines.at(Instant::UNIX_EPOCH));
             answer.now_or_never().expect("no waiting")
         };
         let whole = hold("a", 1 << 20).expect("a single answer may have any size");
         assert!(hold("b", 100 << 10).is_err());
         assert!(hold("b", 1 << 10).is_ok(), "small ones are always given");
+        let admits = |reader: &str, request| held.admit(&Reader(reader.into()), request).is_ok();
+        assert!(!admits("b", "/list"), "nothing has been read since");
+        assert!(admits("b", "/object") && admits("c", "/list"));
         drop(whole);
+        assert!(admits("b", "/list"));
         let first = hold("a", 100 << 10).expect("nothing is held");
         let second = hold("a", 100 << 10).expect("half of the limit");
         assert!(hold("a", 100 << 10).is_err(), "others are given the rest");

@@ -60,7 +60,10 @@ struct Inner {
     clock: Clock,
     limit: AnswerLimit,
     all: Mutex<BTreeMap<String, Arc<Instance>>>,
+    /// Turn of components' requests and of writes.
     next: AtomicUsize,
+    /// Turn of reads by others: they come at any moment, and must not change which instance writes an entry.
+    next_read: AtomicUsize,
     count: watch::Sender<usize>,
     /// Release whose kinds are described.
     release: Mutex<Option<Release>>,
@@ -71,9 +74,10 @@ struct Inner {
 impl Instances {
     /// None yet. Requests are sent on `tasks`, and are stamped with the head of `log` and the time of `clock`.
     pub fn new(tasks: Tasks, log: Arc<dyn EventLog>, clock: Clock, limit: AnswerLimit) -> Self {
-        let (all, next, count) = (Mutex::default(), AtomicUsize::new(0), watch::Sender::new(0));
+        let (all, count) = (Mutex::default(), watch::Sender::new(0));
+        let (next, next_read) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (release, watches) = (Mutex::default(), AtomicU64::new(0));
-        Self(Arc::new(Inner { tasks, log, clock, limit, all, next, count, release, watches }))
+        Self(Arc::new(Inner { tasks, log, clock, limit, all, next, next_read, count, release, watches }))
     }
 
     /// Adds a ready instance of a release; `transport` uses the host's certificate.
@@ -148,12 +152,13 @@ impl Instances {
         Stamp { head: Some(self.0.log.head()), now: Some(self.0.clock.now()) }
     }
 
-    /// Those that answer, beginning with the next one in turn.
-    fn in_turn(&self) -> Vec<Arc<Instance>> {
+    /// Those that answer, beginning with the next one in turn; `reads`: for a read by a user who is no component.
+    fn in_turn(&self, reads: bool) -> Vec<Arc<Instance>> {
         let mut all = self.answering();
         all.retain(|instance| instance.is_asked());
         if !all.is_empty() {
-            let first = self.0.next.fetch_add(1, Ordering::Relaxed) % all.len();
+            let next = if reads { &self.0.next_read } else { &self.0.next };
+            let first = next.fetch_add(1, Ordering::Relaxed) % all.len();
             all.rotate_left(first);
         }
         all
@@ -181,7 +186,7 @@ impl Instances {
             return Ok(refused(&Status::failure(431, "", "431 Request Header Fields Too Large")));
         }
         let mut failed = None;
-        for instance in self.in_turn() {
+        for instance in self.in_turn(reads && user.component.is_none()) {
             let cut = instance.stops_answering();
             match self.send(&instance, again(&parts, &body)).await {
                 Ok(mut response) => {
@@ -356,11 +361,14 @@ mod tests {
 
     #[tokio::test]
     async fn requests_go_to_one_after_the_other() {
-        let (instances, asked) = instances(&[("a", &[Ok(200), Ok(200)]), ("b", &[Ok(201)])]);
+        let (instances, asked) = instances(&[("a", &[Ok(200), Ok(200), Ok(202)]), ("b", &[Ok(201), Ok(203)])]);
         for expected in [200, 201, 200] {
             assert_eq!(call(&instances, Method::GET).await, Ok(expected));
         }
-        assert_eq!(*asked.lock(), ["a GET", "b GET", "a GET"]);
+        // Reads of others do not take the turn of writes.
+        assert_eq!(call(&instances, Method::POST).await, Ok(202));
+        assert_eq!(call(&instances, Method::POST).await, Ok(203));
+        assert_eq!(*asked.lock(), ["a GET", "b GET", "a GET", "a POST", "b POST"]);
     }
 
     #[tokio::test]
@@ -389,7 +397,7 @@ mod tests {
         let (instances, asked) =
             instances(&[("a", &[unreachable(), broken(), unreachable()]), ("b", &[Ok(201), Ok(200), unreachable()])]);
         assert_eq!(call(&instances, Method::POST).await, Ok(201));
-        instances.0.next.store(0, Ordering::Relaxed);
+        instances.0.next_read.store(0, Ordering::Relaxed);
         assert_eq!(call(&instances, Method::GET).await, Ok(200), "a read may be repeated");
         instances.0.next.store(0, Ordering::Relaxed);
         assert_eq!(call(&instances, Method::POST).await, unreachable());
@@ -532,7 +540,7 @@ mod tests {
             let instances = instances.clone();
             tokio::spawn(async move { call(&instances, method).await })
         };
-        instances.0.next.store(0, Ordering::Relaxed);
+        instances.0.next_read.store(0, Ordering::Relaxed);
         let read = task(Method::GET);
         tokio::task::yield_now().await;
         instances.0.next.store(0, Ordering::Relaxed);

@@ -45,6 +45,7 @@ use crate::live::clock_file::{Turn, dial, doubt, time};
 use crate::live::components::run_inside;
 use crate::live::dashboard::mount::Mount;
 use crate::live::directory::{Directory, Facts, HOST, HostFile};
+use crate::live::start::Start;
 use crate::live::{Which, executable, kubeconfig, owner, running, up, writes};
 use ops::spelling::counted;
 
@@ -57,38 +58,6 @@ pub(in crate::live) const FACTS: &str = "landscape";
 /// Wall time for which a host waits for its port, and between two looks at it.
 const PORT_TIMEOUT: TimeDelta = TimeDelta::seconds(3);
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
-
-/// Start of the host of a landscape.
-#[derive(Clone, Copy, Debug, Default, clap::Args)]
-pub(crate) struct Start {
-    /// Process that the host ends with
-    #[arg(long)]
-    pub(crate) owner: Option<u32>,
-    /// The mode of the clock is set once the landscape is ready: time goes to near work only until then
-    #[arg(long)]
-    pub(crate) awaits_clock: bool,
-    #[command(flatten)]
-    pub(crate) losses: Losses,
-}
-
-/// Losses that a start accepts.
-#[derive(Clone, Copy, Debug, Default, clap::Args)]
-pub(crate) struct Losses {
-    /// Begin again with an empty landscape if the log is missing
-    #[arg(long)]
-    pub(crate) start_empty: bool,
-    /// Give up what is damaged in the log and found nowhere else; the damaged files are kept in its folder `damaged`
-    #[arg(long)]
-    pub(crate) discard_damaged: bool,
-}
-
-impl Losses {
-    /// The flags of a process that accepts them.
-    pub(in crate::live) fn flags(self) -> impl Iterator<Item = &'static str> {
-        let flags = [(self.start_empty, "--start-empty"), (self.discard_damaged, "--discard-damaged")];
-        flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag)
-    }
-}
 
 /// Runs the landscape of a directory until a signal ends it, or its owner has ended.
 pub(crate) fn run(which: &Which, start: Start) -> ExitCode {
@@ -106,8 +75,8 @@ pub(crate) fn run(which: &Which, start: Start) -> ExitCode {
     }
 }
 
-fn live(directory: &Directory, parent: Option<&Path>, start_of: Start) -> Result<(), Failure> {
-    let Start { owner, awaits_clock, losses } = start_of;
+fn live(directory: &Directory, parent: Option<&Path>, arguments: Start) -> Result<(), Failure> {
+    let Start { owner, awaits_clock, losses } = arguments;
     let held = directory.hold(HOST)?;
     let facts = directory.facts()?.ok_or_else(|| directory.missing())?;
     let before = match &held.left_by {

@@ -7,3 +7,4 @@ pub(crate) mod components;
 pub(in crate::live) mod defaults;
 pub(crate) mod host;
 pub(in crate::live) mod operator;
+pub(crate) mod start;
