@@ -196,7 +196,7 @@ fn a_demo_after_the_end_of_time_is_refused() {
         assert!(code == 2 && error.contains("time ends at 9999-12-31T23:59:59Z"), "{words:?}: {error}");
         assert!(error.contains("use --start-time 9999-12-28T23:59:59Z or an earlier one"), "{words:?}: {error}");
     }
-    assert_eq!(sandbox.terrarium(&["landscape", "list", "-o", "json"]), "", "nothing was started");
+    assert!(!sandbox.directory().exists(), "nothing was started");
     sandbox.terrarium(&[&["up", "--clock", "stepped"][..], &late].concat());
     for words in [
         &["fault", "inject", "component-partition", "--component", "gardenlet", "--for", "1d"][..],

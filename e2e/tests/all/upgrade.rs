@@ -220,7 +220,6 @@ fn an_upgrade_is_not_over_while_a_component_crash_loops() {
     // Another context may be the current one, and each of these objects is in one cluster only.
     for command in [
         "`kubectl --context terrarium-default-runtime -n garden get deployments -o wide`",
-        "`kubectl --context terrarium-default-runtime get garden`",
         "`kubectl --context terrarium-default get seeds`",
     ] {
         assert!(plan.contains(command), "{plan}");
