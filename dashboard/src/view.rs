@@ -82,6 +82,11 @@ impl View {
         self
     }
 
+    /// A command of kubectl in the garden of the landscape.
+    pub fn kubectl(&self, words: &str) -> String {
+        format!("kubectl --context terrarium-{} {words}", self.dashboard.options().landscape)
+    }
+
     /// The instant that the page shows.
     pub fn now(&self) -> DateTime<Utc> {
         self.at.map_or_else(|| self.dashboard.now(), |moment| moment.time)

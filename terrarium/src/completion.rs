@@ -51,8 +51,6 @@ enum Source {
     Shoots,
     /// `window`, and Shoots with `=`.
     Goals,
-    /// `NAMESPACE/NAME` of Shoots.
-    ShootsByNamespace,
     /// `garden`, `runtime`, `seed/NAME`, `shoot/PROJECT/NAME`.
     Clusters,
     /// Components of a landscape.
@@ -75,7 +73,7 @@ enum Source {
 
 /// Command (empty: every one), name of the argument, origin of its candidates. Arguments of type [`ShootName`] and
 /// [`NamedCluster`] need no row.
-const ARGUMENTS: [(&str, &str, Source); 17] = [
+const ARGUMENTS: [(&str, &str, Source); 16] = [
     ("", "landscape", Source::Landscapes),
     ("landscape rm", "names", Source::Landscapes),
     ("up", "demo", Source::Stories),
@@ -90,7 +88,6 @@ const ARGUMENTS: [(&str, &str, Source); 17] = [
     ("fault inject", "component", Source::Components),
     ("fault inject", "seed_cluster", Source::Seeds),
     ("fault clear", "ids", Source::Faults),
-    ("forecast", "explain", Source::ShootsByNamespace),
     ("versions", "name", Source::CloudProfiles),
     ("explain", "word", Source::Words),
 ];
@@ -197,7 +194,6 @@ fn names(source: Source, which: Option<&Which>) -> Vec<String> {
             let shoots = asked(Question::Shoots).into_iter().map(|shoot| format!("{shoot}="));
             std::iter::once("window".to_owned()).chain(shoots).collect()
         }
-        Source::ShootsByNamespace => asked(Question::Objects(cluster::GARDEN, api_version::CORE, "shoots")),
         Source::Clusters => {
             let fixed = [cluster::GARDEN, cluster::RUNTIME].map(str::to_owned);
             fixed.into_iter().chain(asked(Question::Clusters)).collect()

@@ -15,7 +15,20 @@ use crate::failure::Failure;
 pub(crate) fn failure(error: &Error, root: &Command, words: &[OsString]) -> Failure {
     let more = || format!("`{} --help` says more", command(root, words));
     // `clap` takes `-5m` for options; no option of a command is a digit.
-    if let Some(why) = words.iter().skip(1).filter_map(|word| word.to_str()).find_map(negative) {
+    let texts: Vec<&str> = words.iter().skip(1).filter_map(|word| word.to_str()).collect();
+    let mut previous = "";
+    for word in texts {
+        let Some(why) = negative(word) else {
+            previous = word;
+            continue;
+        };
+        let is_of_option = [word, previous].iter().any(|word| word.len() > 2 && word.starts_with("--"));
+        let moves_time = ["clock advance", "clock until"].iter().any(|name| command(root, words).ends_with(name));
+        if moves_time && !is_of_option {
+            let ago = word.trim_start_matches('-');
+            let hint = format!("`terrarium at {ago} get shoots -A` shows what there was {ago} ago");
+            return Failure::input(format!("`{word}` is negative, and landscape time does not go back"), hint);
+        }
         return Failure::input(why, more());
     }
     let text = error.render().to_string();
@@ -119,9 +132,8 @@ mod tests {
     #[test]
     fn negative_durations_are_explained_as_typed() {
         for (line, command) in [
-            ("clock advance -5m", "clock advance"),
-            ("clock advance -- -5m", "clock advance"),
-            ("clock until -5m", "clock until"),
+            ("clock advance 1h --max -5m", "clock advance"),
+            ("clock until 1h --max=-5m", "clock until"),
             ("fault inject node-unhealthy --for -5m", "fault inject"),
             ("fault inject node-unhealthy --for=-5m", "fault inject"),
             ("log --since -5m", "log"),
@@ -138,6 +150,10 @@ mod tests {
                 "{line}"
             );
             assert_eq!(failure.hint(), format!("`terrarium {command} --help` says more"), "{line}");
+        }
+        for line in ["clock advance -5m", "clock advance -- -5m", "clock until -5m", "clock -o json advance -5m"] {
+            let hint = "`terrarium at 5m get shoots -A` shows what there was 5m ago";
+            check(&format!("terrarium {line}"), "`-5m` is negative, and landscape time does not go back", hint);
         }
         let words = ["terrarium", "clock", "advance", "-x"].map(OsString::from);
         let error = Arguments::try_parse_from(&words).expect_err("it is wrong");

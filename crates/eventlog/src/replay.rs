@@ -143,7 +143,8 @@ pub(crate) fn canonical_head(
     out: &mut Vec<u8>,
 ) {
     out.extend_from_slice(&revision.0.to_le_bytes());
-    let nanos = time.timestamp() * 1_000_000_000 + i64::from(time.timestamp_subsec_nanos());
+    // After the year 2262 the nanoseconds exceed 64 bits, of which the hash needs no more than some.
+    let nanos = time.timestamp().wrapping_mul(1_000_000_000).wrapping_add(i64::from(time.timestamp_subsec_nanos()));
     out.extend_from_slice(&nanos.to_le_bytes());
     out.push(match verb {
         Verb::Create => 0,

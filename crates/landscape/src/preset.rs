@@ -10,7 +10,7 @@ use api::kubernetes::core::Secret;
 use api::security::CredentialsBinding;
 use apimachinery::Resource;
 use apimachinery::meta::Time;
-use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
+use chrono::{DateTime, Datelike, Days, NaiveTime, TimeDelta, Utc};
 use controller::{Api, Error};
 use domain::cloud_profile::reference_field;
 use domain::release::{Release, Releases};
@@ -32,6 +32,9 @@ const UPDATE_STRATEGIES: Releases = Releases::since(83);
 
 /// Time from the start of the demonstration to the expiration of its oldest Kubernetes version.
 const BEFORE_EXPIRATION: TimeDelta = TimeDelta::hours(4);
+
+/// Last year that an object can have: years have four digits.
+const LAST_YEAR: i32 = 9999;
 
 /// Namespace of the Project `demo`.
 pub const NAMESPACE: &str = "garden-demo";
@@ -61,8 +64,8 @@ impl Preset {
         let versions = (oldest..=newest).map(|minor| format!("1.{minor}.0")).collect();
         let day = releases::first_release(gardener.minor().1)
             .or_else(|| releases::first_release(releases::newest().minor().1));
-        let expiration =
-            day.map_or(DOCUMENTED_EXPIRATION, |(day, _)| midnight_after(day.and_time(NaiveTime::MIN).and_utc()));
+        let expiration = day.and_then(|(day, _)| midnight_after(day.and_time(NaiveTime::MIN).and_utc()));
+        let expiration = expiration.unwrap_or(DOCUMENTED_EXPIRATION);
         Self { release, versions, expiration }
     }
 
@@ -97,10 +100,11 @@ impl Preset {
     }
 
     /// Expiration of the oldest Kubernetes version: at the midnight of the demonstration, or, for a later start, at the next
-    /// midnight that leaves an hour.
-    pub fn expiration(&self, now: DateTime<Utc>) -> DateTime<Utc> {
-        let soonest = now + TimeDelta::hours(1);
-        if soonest <= self.expiration { self.expiration } else { midnight_after(soonest) }
+    /// midnight that leaves an hour. None: it would be later than the last instant that an object can have.
+    pub fn expiration(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let soonest = now.checked_add_signed(TimeDelta::hours(1))?;
+        let expiration = if soonest <= self.expiration { self.expiration } else { midnight_after(soonest)? };
+        (expiration.year() <= LAST_YEAR).then_some(expiration)
     }
 
     /// CloudProfile `local`: the Kubernetes versions, of which the oldest is deprecated and expires at an instant, and
@@ -206,8 +210,8 @@ impl Default for Preset {
     }
 }
 
-fn midnight_after(instant: DateTime<Utc>) -> DateTime<Utc> {
-    (instant.date_naive() + Days::new(1)).and_time(NaiveTime::MIN).and_utc()
+fn midnight_after(instant: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    Some(instant.date_naive().checked_add_days(Days::new(1))?.and_time(NaiveTime::MIN).and_utc())
 }
 
 /// CloudProfile `local`: Kubernetes 1.26.4 (deprecated, expires 2023-07-28T00:00:00Z) and 1.27.1, gardenlinux 934.8.0
@@ -277,8 +281,18 @@ mod tests {
             ("2026-12-31T22:59:59Z", "2027-01-01T00:00:00Z"),
             ("2026-12-31T23:00:00Z", "2027-01-02T00:00:00Z"),
         ] {
-            assert_eq!(Preset::default().expiration(at(now)), at(expected), "{now}");
+            assert_eq!(Preset::default().expiration(at(now)), Some(at(expected)), "{now}");
         }
+    }
+
+    #[test]
+    fn no_version_expires_after_the_last_year() {
+        let at = |text: &str| -> DateTime<Utc> { text.parse().expect("an instant") };
+        let expiration = |now: DateTime<Utc>| Preset::default().expiration(now);
+        assert_eq!(expiration(at("9999-12-30T22:59:59Z")), Some(at("9999-12-31T00:00:00Z")));
+        assert_eq!(expiration(at("9999-12-30T23:00:00Z")), None, "the next midnight is in a year of five digits");
+        assert_eq!(expiration(at("9999-12-31T20:00:00Z")), None);
+        assert_eq!(expiration(DateTime::<Utc>::MAX_UTC), None);
     }
 
     #[test]

@@ -9,6 +9,8 @@ use std::str::FromStr;
 
 use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 
+use crate::Error;
+
 /// An instant, or how far from now it is: before it for what is past, behind it for what is to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
@@ -94,11 +96,21 @@ pub fn after(now: DateTime<Utc>, length: TimeDelta) -> Option<DateTime<Utc>> {
     now.checked_add_signed(length).filter(|instant| *instant <= last())
 }
 
+/// The instant so much later.
+///
+/// # Errors
+/// It is after the last one that clients can read.
+pub fn reach(now: DateTime<Utc>, length: TimeDelta) -> Result<DateTime<Utc>, Error> {
+    let end = || format!("it ends at {}", crate::show(last()));
+    after(now, length).ok_or_else(|| Error::input("that is further than time goes", end()))
+}
+
 fn first() -> DateTime<Utc> {
     "0001-01-01T00:00:00Z".parse().expect("a literal instant")
 }
 
-fn last() -> DateTime<Utc> {
+/// Last instant that landscape time has and clients can read.
+pub fn last() -> DateTime<Utc> {
     "9999-12-31T23:59:59Z".parse().expect("a literal instant")
 }
 
@@ -180,6 +192,9 @@ mod tests {
         assert_eq!(after(last - TimeDelta::hours(1), TimeDelta::hours(1)), Some(last));
         assert_eq!(after(last, TimeDelta::nanoseconds(1)), None, "clients cannot read years of five digits");
         assert_eq!(after(now, TimeDelta::MAX), None);
+        let refused = reach(last, TimeDelta::seconds(1)).expect_err("there is no later one");
+        assert_eq!(refused.to_string(), "that is further than time goes");
+        assert_eq!(refused.hint(), "it ends at 9999-12-31T23:59:59Z");
         let far: When = "999999999w".parse().expect("a distance");
         assert_eq!((far.before(now), far.behind(now)), (at("0001-01-01T00:00:00Z"), at("9999-12-31T23:59:59Z")));
     }

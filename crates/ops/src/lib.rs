@@ -16,7 +16,8 @@
 //! ([`what_if`]); [`explain`] reasons for choosing or rejecting a version; [`outlook`] their severity; [`versions`] offered
 //! versions and their users, [`users`] effects on each user; [`why`] reasons for which a Shoot waits; [`rollout`] effects of
 //! a change on nodes, [`apply`] the patch of `kubectl apply` for a manifest.
-//! [`fleet`] the versions of Gardener's components, [`components`] how far their Deployments are, [`skew`]
+//! [`fleet`] the versions of Gardener's components, [`components`] how far their Deployments are, [`silence`] of
+//! gardener-apiserver, [`skew`]
 //! whether they may run beside each other, [`upgrade`] the
 //! order in which they change. [`faults`] as they are listed; [`history`] entries of the log for people; [`past`] what
 //! lists show at any moment; [`names`] of
@@ -44,6 +45,7 @@ pub mod read;
 pub mod release;
 pub mod rollout;
 pub mod rows;
+pub mod silence;
 pub mod skew;
 pub mod spelling;
 pub mod summary;

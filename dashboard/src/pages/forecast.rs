@@ -141,12 +141,12 @@ impl Question {
             Ok(until) if until.behind(from) < from => {
                 let (end, begin) = (time::text(until.behind(from)), time::text(from));
                 what_if.complaints.push(format!("until: {end} is before {begin}"));
-                from + TimeDelta::days(90)
+                When::Off(TimeDelta::days(90)).behind(from)
             }
             Ok(until) => until.behind(from),
             Err(why) => {
                 what_if.complaints.push(format!("until: {why}"));
-                from + TimeDelta::days(90)
+                When::Off(TimeDelta::days(90)).behind(from)
             }
         };
         let empty = World::new(view.release());

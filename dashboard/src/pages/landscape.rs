@@ -23,7 +23,7 @@ use ops::past::resource;
 use ops::past::rows::ShootRow;
 use ops::skew::{self, Cell};
 use ops::spelling::{counted, first_of};
-use ops::upgrade::Planned;
+use ops::upgrade::{Planned, shown};
 use ops::words;
 
 use super::clusters::source::Source;
@@ -51,6 +51,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
     let shoots: &[Arc<ShootRow>] = found.as_deref().unwrap_or_default();
     let fleet = match fleet::without_shoots(&view.reading_context()).await {
         Ok(mut fleet) => {
+            fleet.name = Some(view.dashboard.options().landscape.clone());
             fleet.shoots = shoots.iter().map(|row| fleet::versions_of_row(row)).collect();
             // Only users that may read Secrets see it.
             fleet.first_hash_forms = fleet::first_hash_pools(&view.reading_context()).await.unwrap_or_default();
@@ -428,7 +429,7 @@ fn upgrade(view: &View, fleet: &Fleet, deployments: &[Deployment], pods: &[Arc<P
                 html! { (step.from) },
                 html! { (step.to) },
                 progress.state(step, index),
-                html! { @for wait in &step.waits_for { p { (wait) } } },
+                html! { @for wait in shown(step, fleet) { p { (wait) } } },
             ]
         })
         .collect();

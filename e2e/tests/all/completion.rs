@@ -50,7 +50,7 @@ fn names_of_a_landscape_are_completed() {
         ("terrarium fault inject component-crash --component gardener-s", &["gardener-scheduler"]),
         ("terrarium fault inject seed-outage --seed-cluster ", &["local"]),
         ("terrarium versions ", &["local"]),
-        ("terrarium forecast --explain ", &["garden-demo/local"]),
+        ("terrarium forecast --explain ", &["shoot/demo/local"]),
         ("terrarium logs ho", &["host"]),
         ("terrarium config get gardener-sc", &["gardener-scheduler"]),
         ("terrarium up --preset ", &["empty", "demo"]),

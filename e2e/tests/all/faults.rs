@@ -196,6 +196,65 @@ fn a_component_that_is_cut_off_goes_on_when_the_fault_is_cleared() {
     }
 }
 
+/// The end of a fault and the restart of a process wait for time, which is moved without a gardener-apiserver, too.
+#[test]
+fn time_moves_without_a_gardener_apiserver() {
+    let sandbox = crate::time::landscape("fault-apiserver", 1);
+    let apiserver = "gardener-apiserver";
+    let partition = ["fault", "inject", "component-partition", "--component", apiserver, "--for", "10m"];
+    let id = sandbox.terrarium(&partition);
+    let silent = format!(
+        "gardener-apiserver does not answer: fault {} (component-partition) acts since 2023-07-27T21:01:00Z, until \
+         2023-07-27T21:11:00Z",
+        id.trim()
+    );
+    for goal in [&["until", "window"][..], &["until", "window", "demo/s0"], &["until", "demo/s0=Failed"]] {
+        for detach in [&[][..], &["--detach"]] {
+            let (code, error) = sandbox.terrarium_refused(&[&["clock"], goal, detach].concat());
+            assert_eq!(code, 1, "{error}");
+            in_order(
+                &error,
+                &[&silent, "`terrarium clock until 2023-07-27T21:11:00Z` moves time to the end of the fault"],
+            );
+        }
+    }
+    let (_, error) = sandbox.terrarium_refused(&["why", "demo/s0"]);
+    in_order(&error, &[&silent]);
+    in_order(&sandbox.terrarium(&["status"]), &["clock 2023-07-27T21:01:00Z", &silent]);
+    in_order(&sandbox.terrarium(&["log", "--object", "shoot/demo/s0"]), &["create", "garden-demo/s0"]);
+    in_order(&sandbox.terrarium(&["fault", "list"]), &[id.trim(), "active"]);
+
+    let not_followed = format!("note: {silent}; Shoots are not followed until it answers");
+    for words in [&["advance", "1m"][..], &["advance", "1m", "--quiet"], &["until", "2023-07-27T21:05:00Z"]] {
+        let (_, notes) = sandbox.terrarium_with_notes(&[&["clock"], words].concat());
+        in_order(&notes, &[&not_followed]);
+    }
+    let (records, notes) = sandbox.terrarium_with_notes(&["clock", "advance", "1m", "-o", "json"]);
+    in_order(&records, &["\"now\":\"2023-07-27T21:06:00Z\""]);
+    in_order(&notes, &[&not_followed]);
+    let (lines, notes) = sandbox.terrarium_with_notes(&["clock", "advance", "1d"]);
+    in_order(&notes, &[&not_followed, "note: gardener-apiserver answers: Shoots are followed from 2023-07-27T21:1"]);
+    in_order(&lines, &["07-28 09:", "lastMaintenance Succeeded", "2023-07-28T21:06:00Z"]);
+    assert!(!lines.contains("07-27 21:"), "the Shoot was there before: {lines}");
+
+    let id = sandbox.terrarium(&["fault", "inject", "component-crash", "--component", apiserver, "--always"]);
+    until(|| of_pod(&sandbox, apiserver, ".state.waiting.reason"), |reason| reason.matches("CrashLoop").count() == 2);
+    let (_, notes) = sandbox.terrarium_with_notes(&["clock", "advance", "10m", "--quiet"]);
+    in_order(
+        &notes,
+        &["(component-crash) acts since 2023-07-28T21:06:00Z, until it is cleared; Shoots are not followed"],
+    );
+    let (_, error) = sandbox.terrarium_refused(&["clock", "until", "demo/s0=Succeeded"]);
+    in_order(&error, &[&format!("`terrarium fault clear {}` ends the fault", id.trim())]);
+    sandbox.terrarium(&["fault", "clear", "--all"]);
+    let (_, notes) = sandbox.terrarium_with_notes(&["clock", "advance", "10m", "--quiet"]);
+    in_order(
+        &notes,
+        &["gardener-apiserver does not answer: gardener-apiserver v", "does not start", "Shoots are followed from"],
+    );
+    in_order(&sandbox.terrarium(&["get", "shoots", "-A"]), &["s0"]);
+}
+
 #[test]
 fn a_seed_that_cannot_be_reached_is_not_ready() {
     let sandbox = sandbox("fault-seed");

@@ -185,3 +185,26 @@ fn bad_orders_and_interruptions_end_with_one_clear_message() {
     assert!(output.contains("error: interrupted at") && output.contains("resumes it"), "{output}");
     assert!(!sandbox.terrarium(&["clock"]).contains("on its way to"));
 }
+
+/// Years have four digits: a demo that would end later is refused before anything is started.
+#[test]
+fn a_demo_after_the_end_of_time_is_refused() {
+    let sandbox = sandbox("late-demo");
+    let late = ["--start-time", "9999-12-31T20:00:00Z"];
+    for words in [&["up", "--preset", "demo"][..], &["up", "--demo"], &["up", "--demo=images"], &["simulate"]] {
+        let (code, error) = sandbox.terrarium_refused(&[words, &late].concat());
+        assert!(code == 2 && error.contains("time ends at 9999-12-31T23:59:59Z"), "{words:?}: {error}");
+        assert!(error.contains("use --start-time 9999-12-28T23:59:59Z or an earlier one"), "{words:?}: {error}");
+    }
+    assert!(!sandbox.directory().exists(), "nothing was started");
+    sandbox.terrarium(&[&["up", "--clock", "stepped"][..], &late].concat());
+    for words in [
+        &["fault", "inject", "component-partition", "--component", "gardenlet", "--for", "1d"][..],
+        &["clock", "advance", "1d"],
+    ] {
+        let (code, error) = sandbox.terrarium_refused(words);
+        assert!(code == 2 && error.contains("that is further than time goes"), "{words:?}: {error}");
+    }
+    let (_, error) = sandbox.terrarium_refused(&["up", "--preset", "demo"]);
+    assert!(error.contains("time ends at"), "{error}");
+}

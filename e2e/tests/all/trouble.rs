@@ -230,10 +230,17 @@ fn one_address_of_a_shoot_goes_everywhere() {
         assert_eq!(note.contains("is shoot/demo/local"), address.contains("garden-"), "{address}: {note}");
         in_order(&sandbox.terrarium(&["events", address]), &["local"]);
     }
-    for object in ["shoot/demo/local", "Shoot/garden-demo/local", "shoots/garden-demo/local"] {
+    for object in
+        ["shoot/demo/local", "Shoot/garden-demo/local", "shoots/demo/local", "demo/local", "garden-demo/local"]
+    {
         in_order(&sandbox.terrarium(&["log", "--object", object]), &["garden-demo/local"]);
     }
-    sandbox.terrarium(&["get", "nodes", "--cluster", "shoot/garden-demo/local"]);
+    let (code, error) = sandbox.terrarium_refused(&["log", "--object", "shots/local"]);
+    assert!(code == 2 && error.contains("no cluster has a kind `shots`"), "no Project has that name: {error}");
+    for cluster in ["shoot/garden-demo/local", "demo/local", "garden-demo/local", "shoots/demo/local"] {
+        sandbox.terrarium(&["get", "nodes", "--cluster", cluster]);
+        in_order(&sandbox.terrarium(&["kubectl", "--cluster", cluster, "get", "nodes"]), &["Ready"]);
+    }
     for component in ["gcm", "controller-manager", "gardener-controller-manager"] {
         sandbox.terrarium(&["logs", component]);
         sandbox.terrarium(&["config", "get", component, "controllers.project"]);

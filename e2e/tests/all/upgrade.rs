@@ -63,7 +63,11 @@ fn an_upgrade_over_several_minors_reaches_the_shoots() {
     assert_eq!(code, 2);
     in_order(
         &text,
-        &["gardenlet of seed local-2", "Gardenlet garden/local-2 pins spec.deployment.image.tag to v1.120.0"],
+        &[
+            "gardenlet of seed local-2",
+            "Gardenlet garden/local-2 pins spec.deployment.image.tag to v1.120.0",
+            "`kubectl --context terrarium-default -n garden edit gardenlet local-2`",
+        ],
     );
     gardenlet(r#"{"spec":{"deployment":{"image":null}}}"#);
     // An extension is released separately: the version in its manifest stays.
@@ -211,7 +215,16 @@ fn an_upgrade_is_not_over_while_a_component_crash_loops() {
     // A gate with which a component would not start is reported before the first step.
     sandbox.terrarium(&["config", "set", "gardenlet", "featureGates.NewVPN=true"]);
     let gone = "W4 FeatureGateGone: gardenlet of Seed local sets NewVPN=true, with which 1.127.0 does not start";
-    in_order(&sandbox.terrarium(&["upgrade", "plan", "--to", "1.126"]), &["gardenlet"]);
+    let plan = sandbox.terrarium(&["upgrade", "plan", "--to", "1.126"]);
+    in_order(&plan, &["gardenlet"]);
+    // Another context may be the current one, and each of these objects is in one cluster only.
+    for command in [
+        "`kubectl --context terrarium-default-runtime -n garden get deployments -o wide`",
+        "`kubectl --context terrarium-default get seeds`",
+    ] {
+        assert!(plan.contains(command), "{plan}");
+    }
+    assert!(!plan.contains("`kubectl -n") && !plan.contains("`kubectl get"), "{plan}");
     let (code, text) = sandbox.terrarium_refused(&["upgrade", "apply", "--to", "1.127"]);
     assert_eq!(code, 2, "{text}");
     in_order(&text, &[gone.trim_start_matches("W4 FeatureGateGone: "), "config set"]);

@@ -95,6 +95,8 @@ pub(super) const FIELDS: &[Word] = &[
     word(&["NewWorkerPoolHash"], GATE, "the hash of a worker pool counts what replaces nodes field by field, kubelet settings among it", "by the operator, for gardenlet", "`terrarium config set gardenlet featureGates.NewWorkerPoolHash=true`"),
     word(&["InPlaceNodeUpdates"], GATE, "worker pools may be updated in place", "by the operator, for gardener-apiserver", "`terrarium config set gardener-apiserver featureGates.InPlaceNodeUpdates=true`"),
     word(&["CredentialsRotationWithoutWorkersRollout"], GATE, "a rotation may leave the roll-out of workers to its owner", "by the operator, for gardener-apiserver", "`terrarium explain rotate-credentials-start-without-workers-rollout`"),
+    word(&["OpenTelemetryCollector"], GATE, "Shoots have opentelemetry-collector among their system components", "by the operator, for gardenlet", "nothing"),
+    word(&["NodeAgentAuthorizer"], GATE, "requests of gardener-node-agent are authorized by a webhook of gardener-resource-manager", "by the operator, for gardenlet", "nothing"),
     word(&["W1", "ShootsNotReconciled"], NOTE, "Shoots have not been reconciled by the running version yet: the next minor should wait", NOTED, "reconcile them, or wait for their maintenance time windows"),
     word(&["W2", "OperatorGardenletLockStep"], NOTE, "gardener-operator and the gardenlet of a Seed that is the operator's own cluster are of different minors", NOTED, "raise them together: that gardenlet leaves out what the operator manages"),
     word(&["W3", "KubernetesVersionDropped"], NOTE, "clusters are on a Kubernetes version that a Gardener version does not support", NOTED, "update these clusters first"),

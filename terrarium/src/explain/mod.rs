@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium explain`: what a word means that a landscape uses, where it is set, and what to do.
 //!
-//! Needs no landscape. Words of Gardener are in [`ops::words`], [`fields`] and [`releases`], a row each; tasks are those of
-//! the flows.
+//! Needs no landscape. Words of Gardener are in [`ops::words`], [`fields`] and [`releases`], a row each; other feature
+//! gates are in [`gates`], tasks are those of the flows.
 
 mod fields;
+mod gates;
 mod releases;
 
 use clap::Args;
@@ -14,6 +15,7 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::output::{Form, Output};
 use fields::{COMPONENT, FIELDS};
+use gates::Gate;
 use ops::names::components::is_meant;
 use ops::spelling::distance;
 use ops::words::{WORDS, Word};
@@ -41,8 +43,15 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let found = found(&wanted);
     let is_task = |task: &gardenlet::TaskInfo| is_it(task.name) || task.while_hibernating.is_some_and(is_it);
     let tasks: Vec<gardenlet::TaskInfo> = gardenlet::tasks().filter(is_task).collect();
-    if found.is_empty() && tasks.is_empty() {
+    let gate = Gate::named(&wanted).filter(|_| found.is_empty());
+    if found.is_empty() && tasks.is_empty() && gate.is_none() {
         return Err(unknown(&wanted));
+    }
+    if let Some(gate) = gate {
+        return match arguments.output {
+            Form::Text => gate.lines().iter().try_for_each(|line| output.line(line)),
+            form => output.record(form, &gate.record()),
+        };
     }
     if arguments.output != Form::Text {
         return records(&found, &tasks, arguments.output, output);

@@ -42,7 +42,9 @@ fn of_landscape(which: &Which) -> Result<(Fleet, Profile, DateTime<Utc>), Failur
     let profile = Profile::named(&client.facts.profile).unwrap_or_default();
     block_on(async {
         let now = client.clock().await?.now;
-        Ok((fleet::of_landscape(&client.context()).await?, profile, now))
+        let mut fleet = fleet::of_landscape(&client.context()).await?;
+        fleet.name = Some(client.facts.name.clone());
+        Ok((fleet, profile, now))
     })
 }
 

@@ -11,6 +11,7 @@ use domain::profile::Profile;
 use ops::forecast::{Forecast, Only};
 use ops::given::{Given, Reading};
 use ops::instant::When;
+use ops::names::shoots::{self, ShootName};
 use ops::release::Chosen;
 use ops::rows::Row;
 use ops::spelling::counted;
@@ -68,8 +69,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = By::None)]
     summary: By,
     /// Only this Shoot, and why its versions are chosen or left, as seen from the beginning
-    #[arg(long, value_name = "NS/NAME")]
-    explain: Option<String>,
+    #[arg(long, value_name = "shoot/P/N")]
+    explain: Option<ShootName>,
     /// Exit with code 1 if there are such rows
     #[arg(long, value_enum, value_name = "WHICH")]
     fail_on: Option<FailOn>,
@@ -125,6 +126,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     let random = Random::new(arguments.seed.or_else(|| facts.map(|facts| facts.seed)).unwrap_or(1));
     let rules = arguments.profile.as_ref().or_else(|| facts.map(|facts| &facts.profile));
     let rules = rules.and_then(|name| Profile::named(name)).unwrap_or_default();
+    let projects = landscape.as_ref().map(|landscape| landscape.projects.clone()).unwrap_or_default();
     let (mut world, chosen) = match landscape {
         None => {
             let given = Given::read(&paths(&arguments.files, arguments.recursive)?, &mut |_| {})?;
@@ -158,7 +160,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     for refused in &refused {
         output.note(&format!("warning: {refused}"));
     }
-    if let Some(name) = &arguments.explain {
+    let explained = arguments.explain.as_ref().map(|shoot| shoot.object_in(&world, &projects));
+    if let Some(name) = &explained {
         world.only(name)?;
     }
     world.note_windows();
@@ -167,7 +170,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     for note in &world.notes {
         output.note(&format!("note: {note}"));
     }
-    let explained = match &arguments.explain {
+    let explained = match &explained {
         Some(name) => {
             let lines = forecast.explained(&world, name, from)?;
             std::iter::once(String::new()).chain(lines.iter().map(ToString::to_string)).collect()
@@ -199,6 +202,8 @@ struct OfLandscape {
     world: World,
     chosen: Chosen,
     facts: Facts,
+    /// Projects and their namespaces.
+    projects: Vec<(String, String)>,
     /// Where its time stands.
     now: DateTime<Utc>,
 }
@@ -225,8 +230,12 @@ impl OfLandscape {
             let version = gardener_version(&context, &facts).await?;
             let chosen = arguments.release.of_landscape(&facts.name, &version)?;
             let world = World::of_landscape(&context, chosen.release).await;
+            let projects = match &arguments.explain {
+                Some(_) => shoots::projects(&past.transport).await,
+                None => Ok(Vec::new()),
+            };
             past.close().await?;
-            Ok(Self { world: world?, chosen, facts, now })
+            Ok(Self { world: world?, chosen, facts, projects: projects?, now })
         })
     }
 }

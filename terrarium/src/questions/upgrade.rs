@@ -13,7 +13,7 @@ use domain::upgrade::Step;
 use ops::fleet::{Fleet, plan as plans};
 use ops::skew::name_of;
 use ops::spelling::{counted, first_of, plural};
-use ops::upgrade::{Illegal, Planned, minors, notes_after, order, target};
+use ops::upgrade::{Illegal, Planned, minors, notes_after, order, shown, target};
 use serde_json::json;
 
 use super::fleet::{self, Given};
@@ -199,13 +199,13 @@ fn rows(steps: &[Step], fleet: &Fleet) -> Table {
         let last = number + alike.len() - 1;
         let numbers = if alike.len() == 1 { number.to_string() } else { format!("{number}-{last}") };
         number = last + 1;
-        let mut waits = step.waits_for.iter();
-        let first = waits.next().cloned().unwrap_or_default();
+        let mut waits = shown(step, fleet).into_iter();
+        let first = waits.next().unwrap_or_default();
         let (from, to) = (step.from.to_string(), step.to.to_string());
         table.push([numbers, step.component.name().to_owned(), named, from, to, first]);
         for wait in waits {
             let blank = String::new;
-            table.push([blank(), blank(), blank(), blank(), blank(), wait.clone()]);
+            table.push([blank(), blank(), blank(), blank(), blank(), wait]);
         }
     }
     table

@@ -57,6 +57,7 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    let mut landscape = None;
     let (mut world, chosen, now, profile) = if arguments.files.is_empty() {
         let client = Client::of(&arguments.which.directory()?)?;
         let (world, chosen, now) = block_on(async {
@@ -64,7 +65,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             let world = World::of_landscape(&client.context(), chosen.release).await?;
             Ok((world, chosen, client.clock().await?.now))
         })?;
-        (world, chosen, now, profile_of(&client.facts.profile))
+        let profile = profile_of(&client.facts.profile);
+        landscape = Some(client.facts.name);
+        (world, chosen, now, profile)
     } else {
         let now = Clock::wall().now();
         if arguments.at.is_none() {
@@ -85,9 +88,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         output.note(&format!("note: {note}"));
     }
     let found = versions::offered(&world, arguments.name.as_deref(), now, profile);
-    let is_empty = found.is_none() && arguments.name.is_none() && arguments.files.is_empty();
+    let create = landscape.map(|name| format!("`kubectl --context terrarium-{name} create -f FILE` creates one"));
+    let is_empty = found.is_none() && arguments.name.is_none() && create.is_some();
     if is_empty {
-        output.note("note: the landscape has no CloudProfile: `kubectl apply` one");
+        output.note(&format!("note: the landscape has no CloudProfile: {}", create.as_deref().unwrap_or_default()));
     }
     // Nothing is an answer: no row in each form.
     let found = if is_empty { Some(Offered::default()) } else { found };
@@ -98,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             None => "there is no CloudProfile".to_owned(),
         };
         let hint = match &names[..] {
-            [] if arguments.files.is_empty() => "`kubectl apply` it".to_owned(),
+            [] if create.is_some() => create.unwrap_or_default(),
             [] => "add the CloudProfile to the manifests".to_owned(),
             [one] => format!("there is {one}"),
             names => format!("there are {}", names.join(", ")),

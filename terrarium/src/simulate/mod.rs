@@ -37,10 +37,11 @@ use crate::failure::Failure;
 use crate::output::{Form, Output};
 use crate::progress::{Goal, Progress};
 use crate::questions::{AskedRelease, paths, tell};
-use ops::instant::When;
+use ops::instant::{self, When};
 use ops::manifests::{Manifest, Origin};
 use ops::release::rules_of;
 use ops::rollout::Hashing;
+use ops::show;
 use ops::spelling::plural;
 
 /// Run a whole landscape in one process on a simulated clock, and print what happens
@@ -113,6 +114,9 @@ const LIFE_CYCLES: &str = "VersionClassificationLifecycle";
 /// More Shoots than this are not printed one by one.
 const PRINTED_SHOOTS: usize = 8;
 
+/// Days of landscape time that each demo fits into.
+pub(crate) const DEMO_DAYS: i64 = 3;
+
 /// Landscape time within which what an operator and a user prepare must be there.
 const PREPARATION: TimeDelta = TimeDelta::hours(1);
 
@@ -126,7 +130,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         let version = asked.map_or_else(|| GARDENER_VERSION.to_owned(), |asked| full(asked, rules_of(asked)));
         let preset = Preset::of_text(&version);
         let start = asked_start.unwrap_or_else(|| preset.start());
-        (demo(&preset, preset.expiration(start), arguments.shoots), version)
+        (demo(&preset, expiration(&preset, start)?, arguments.shoots), version)
     } else {
         let Given { manifests, chosen, notes, has_life_cycles } =
             Given::read(&paths(&arguments.files, arguments.recursive)?, asked)?;
@@ -156,7 +160,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         output.note(&format!("note: {note}"));
     }
     let wall = wall();
-    let end = start + TimeDelta::days(i64::from(arguments.days));
+    let end = instant::reach(start, TimeDelta::days(i64::from(arguments.days)))?;
     let progress = (!arguments.quiet).then(|| Progress::of_time(Goal::Time(end), start, wall));
     if progress.is_some() {
         output.end_at_signal("interrupted: nothing of a simulation is kept");
@@ -254,7 +258,7 @@ impl Run<'_> {
     /// Creates a Shoot on the demo's version a second after the version has expired.
     fn refuse_a_late_shoot(&mut self, story: &Story, end: DateTime<Utc>) -> Result<(), Failure> {
         let preset = Preset::of_text(&self.landscape.options().gardener_version);
-        let moment = preset.expiration(self.start) + TimeDelta::seconds(1);
+        let moment = expiration(&preset, self.start)? + TimeDelta::seconds(1);
         if moment > end {
             return Ok(());
         }
@@ -328,6 +332,23 @@ impl Run<'_> {
             counts.entries,
         ))
     }
+}
+
+/// Expiration of the demo's oldest Kubernetes version, in a landscape at an instant.
+///
+/// # Errors
+/// No midnight is left at which it could expire.
+pub(crate) fn expiration(preset: &Preset, now: DateTime<Utc>) -> Result<DateTime<Utc>, Failure> {
+    preset.expiration(now).ok_or_else(|| too_late(now))
+}
+
+/// Refusal of the demo at an instant that is too late for it.
+pub(crate) fn too_late(now: DateTime<Utc>) -> Failure {
+    let end = instant::last();
+    Failure::input(
+        format!("the demo needs {DEMO_DAYS} days from {} on, and time ends at {}", show(now), show(end)),
+        format!("use --start-time {} or an earlier one", show(end - TimeDelta::days(DEMO_DAYS))),
+    )
 }
 
 /// Version of the landscape for a version of which a release has the rules: `v1.149.0`.

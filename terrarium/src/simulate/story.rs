@@ -10,9 +10,10 @@ use api::core::{CloudProfile, LastOperation, Shoot};
 use api::kubernetes::core::{Event, Node};
 use api::machine::Machine;
 use apimachinery::Object;
+use apimachinery::meta::ObjectMeta;
 use chrono::{DateTime, Utc};
 use clock::Clock;
-use controller::{Api, Change, ListOptions, Reflector};
+use controller::{Api, Change, ListOptions, Reflector, Store};
 use domain::versions::{Expirable, Version};
 use parking_lot::Mutex;
 use process::Context;
@@ -104,11 +105,17 @@ pub(crate) struct Story {
     names_shoots: bool,
     /// Namespace and name of the Shoots that are printed; without, all are, and Events about anything.
     shoots: Option<Arc<Vec<String>>>,
+    /// The Shoots that are watched; None in the handlers of the watches.
+    watched: Option<Store<Shoot>>,
 }
 
 #[derive(Debug, Default)]
 struct StoryState {
     lines: Vec<Line>,
+    /// Instant since which objects that appear are news; None: from the first list on.
+    begin: Option<DateTime<Utc>>,
+    /// True while the Shoots could not be listed since the begin: those that appear were there before.
+    is_unread: bool,
     /// Shoot by technical ID, that is by the name of its cluster.
     shoots: BTreeMap<String, ShownShoot>,
     nodes: BTreeMap<String, BTreeMap<String, Arc<Node>>>,
@@ -119,6 +126,12 @@ struct StoryState {
 }
 
 impl StoryState {
+    /// True unless an object was created before the begin: a watch that was late finds it then.
+    fn is_news(&self, metadata: &ObjectMeta) -> bool {
+        let is_later = |begin: DateTime<Utc>| metadata.creation_timestamp.0.timestamp() >= begin.timestamp();
+        !self.is_unread && self.begin.is_none_or(is_later)
+    }
+
     /// Sets what the last line is about.
     fn is(&mut self, what: What) {
         if let Some(line) = self.lines.last_mut() {
@@ -142,14 +155,14 @@ impl Story {
     /// Starts watching; the watches run until the component of `context` stops.
     pub(crate) fn begin(context: &Context, shoots: Option<Vec<String>>, names_shoots: bool) -> Self {
         let clock = context.clock.clone();
-        let story = Self { state: Arc::default(), clock, names_shoots, shoots: shoots.map(Arc::new) };
+        let story = Self { state: Arc::default(), clock, names_shoots, shoots: shoots.map(Arc::new), watched: None };
         let garden = "garden";
         let (profiles, shoots, events) = (story.clone(), story.clone(), story.clone());
         let (nodes, machines) = (story.clone(), story.clone());
         Reflector::<CloudProfile>::new(Api::all(context, garden), ListOptions::default())
             .on_change(move |change| profiles.on_cloud_profile(change))
             .start();
-        Reflector::<Shoot>::new(Api::all(context, garden), ListOptions::default())
+        let watched = Reflector::<Shoot>::new(Api::all(context, garden), ListOptions::default())
             .on_change(move |change| shoots.on_shoot(change))
             .start();
         Reflector::<Event>::new(Api::all(context, garden), ListOptions::default())
@@ -161,7 +174,14 @@ impl Story {
         Reflector::<Machine>::new(Api::all(context, "*"), ListOptions::default())
             .on_change(move |change| machines.on_machine(change))
             .start();
-        story
+        Self { watched: Some(watched), ..story }
+    }
+
+    /// Number of Shoots that are watched; None until their first list has arrived. From then on Shoots that appear are news.
+    pub(crate) fn watched_shoots(&self) -> Option<usize> {
+        let shoots = self.watched.as_ref().filter(|store| store.is_synced()).map(Store::len);
+        self.lock().is_unread &= shoots.is_none();
+        shoots
     }
 
     /// The lines since the last call.
@@ -173,6 +193,8 @@ impl Story {
     pub(crate) fn restart(&self) {
         let mut state = self.lock();
         state.lines.clear();
+        state.begin = Some(self.clock.now());
+        state.is_unread = self.watched.as_ref().is_some_and(|store| !store.is_synced());
         // Heads of columns are gone with it.
         state.shoots.values_mut().for_each(|shoot| shoot.has_heads = false);
     }
@@ -226,6 +248,9 @@ impl Story {
         let object = format!("CloudProfile {}", profile.metadata.name);
         let now = self.clock.now();
         let mut state = self.lock();
+        if !state.is_news(&profile.metadata) {
+            return;
+        }
         self.push(&mut state, &object, &object, &format!("kubernetes {}", kubernetes_versions(profile, now)));
         for image in machine_images(profile, now) {
             self.push(&mut state, &object, "", &image);
@@ -245,7 +270,9 @@ impl Story {
         let object = format!("Shoot {}/{}", shoot.metadata.namespace, shoot.metadata.name);
         let mut state = self.lock();
         let Some(old) = change.old.as_deref() else {
-            self.push(&mut state, &object, &object, &shoot_summary(shoot));
+            if state.is_news(&shoot.metadata) {
+                self.push(&mut state, &object, &object, &shoot_summary(shoot));
+            }
             if !shoot.status.technical_id.is_empty() {
                 // It was there before the story: what rolls from now on is news.
                 let name = format!("{}/{}", shoot.metadata.namespace, shoot.metadata.name);

@@ -165,13 +165,14 @@ pub struct Gate {
 }
 
 /// Row of the table of gates.
-#[derive(Clone, Copy, Debug)]
-struct GateRow {
-    name: &'static str,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GateRow {
+    /// Name of the gate.
+    pub name: &'static str,
     /// Components that register the gate, by the names of their folders, joined by commas; `-`: none.
-    components: &'static str,
+    pub components: &'static str,
     /// Minors of 1.x: alpha, beta, locked, removed.
-    minors: [Option<u64>; 4],
+    pub minors: [Option<u64>; 4],
 }
 
 impl GateRow {
@@ -279,6 +280,11 @@ pub fn gate_events(minor: u64) -> Vec<(&'static str, &'static str, GateEvent)> {
 /// Names of the feature gates that a component knows in some release; the component as in [`check_gate`].
 pub fn gate_names(component: &str) -> impl Iterator<Item = &'static str> {
     gate_rows().filter(move |row| row.is_of(component)).map(|row| row.name)
+}
+
+/// Rows of a gate by its name, whatever the case of its letters; empty: no release has it.
+pub fn rows_of_gate(name: &str) -> Vec<GateRow> {
+    gate_rows().filter(|row| row.name.eq_ignore_ascii_case(name)).collect()
 }
 
 /// True if some release has a gate of this name.

@@ -30,6 +30,7 @@ mod order;
 mod wait;
 
 pub use check::{Illegal, Replacement, check};
+pub use wait::Wait;
 
 use crate::profile::Profile;
 use crate::skew::start_up::violation_text;
@@ -52,8 +53,8 @@ pub struct Step {
     pub from: GardenerVersion,
     /// The version that takes its place.
     pub to: GardenerVersion,
-    /// What must hold before, and how to see it.
-    pub waits_for: Vec<String>,
+    /// Conditions that must hold before.
+    pub waits_for: Vec<Wait>,
 }
 
 /// An order of steps.

@@ -293,7 +293,7 @@ fn steps_say_what_must_hold_before_them() {
     let waits: Vec<Vec<String>> = plan
         .steps
         .iter()
-        .map(|step| step.waits_for.iter().map(|text| text.split(": ").next().unwrap_or_default().to_owned()).collect())
+        .map(|step| step.waits_for.iter().map(|wait| condition(&wait.shown(None)).to_owned()).collect())
         .collect();
     assert_eq!(
         waits,
@@ -321,6 +321,48 @@ fn steps_say_what_must_hold_before_them() {
             vec!["every gardener-apiserver is at 1.38 or newer (C1)"],
             vec!["every gardener-apiserver is at 1.38 or newer (G1)"],
             vec!["every gardenlet is at 1.38 or newer (E1)"],
+        ]
+    );
+}
+
+/// The condition of a text `CONDITION: COMMAND`.
+fn condition(text: &str) -> &str {
+    text.split(": ").next().unwrap_or_default()
+}
+
+/// Deployments and the Garden are in the runtime cluster, Seeds and Shoots in the garden.
+#[test]
+fn commands_name_the_context_of_a_running_landscape() {
+    let start = landscape(
+        &[(OP, "", "1.37.0"), (API, "", "1.37.0"), (API, "", "1.37.0"), (LET, "a", "1.37.0")],
+        Some("1.37.0"),
+    );
+    let plan = plan(&start, &version("1.38.0"), Profile::Documents).expect("a plan");
+    let commands = |name: Option<&str>| -> Vec<String> {
+        let waits = plan.steps.iter().flat_map(|step| &step.waits_for);
+        let mut texts: Vec<String> = waits.map(|wait| wait.shown(name).split('`').nth(1).unwrap().to_owned()).collect();
+        texts.sort();
+        texts.dedup();
+        texts
+    };
+    assert_eq!(
+        commands(Some("l8")),
+        [
+            "kubectl --context terrarium-l8 get seeds",
+            "kubectl --context terrarium-l8 get shoots -A -o wide",
+            "kubectl --context terrarium-l8-runtime -n garden get deployments -o wide",
+            "kubectl --context terrarium-l8-runtime -n garden rollout status deployment gardener-apiserver",
+            "kubectl --context terrarium-l8-runtime get garden",
+        ]
+    );
+    assert_eq!(
+        commands(None),
+        [
+            "kubectl -n garden get deployments -o wide",
+            "kubectl -n garden rollout status deployment gardener-apiserver",
+            "kubectl get garden",
+            "kubectl get seeds",
+            "kubectl get shoots -A -o wide",
         ]
     );
 }

@@ -5,13 +5,50 @@ use super::fleet::{Fleet, Move};
 use super::order::CONTROL_PLANE;
 use crate::skew::Component;
 
-/// Images of the components that run in the runtime cluster, with their tags.
-const SEE_DEPLOYMENTS: &str = "`kubectl -n garden get deployments -o wide`";
-/// Versions of gardenlets.
-const SEE_SEEDS: &str = "`kubectl get seeds`, column VERSION";
+/// Condition that must hold before a step, with the command that shows whether it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    condition: String,
+    look: Look,
+}
+
+/// Command that shows a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    /// Images of the components that run in the runtime cluster, with their tags.
+    Deployments,
+    /// State of the roll-out of gardener-apiserver.
+    Apiserver,
+    /// Version that has reconciled the Garden.
+    Garden,
+    /// Versions of gardenlets.
+    Seeds,
+    /// Versions of gardenlets that have reconciled Shoots.
+    Shoots,
+}
+
+impl Wait {
+    fn new(look: Look, condition: impl Into<String>) -> Self {
+        Self { condition: condition.into(), look }
+    }
+
+    /// Formats the condition and its command, `CONDITION: COMMAND`. The command names the context of the running landscape
+    /// `landscape`; without a landscape it names none, since contexts of others are not known.
+    pub fn shown(&self, landscape: Option<&str>) -> String {
+        let (cluster, words, columns) = match self.look {
+            Look::Deployments => ("-runtime", "-n garden get deployments -o wide", ""),
+            Look::Apiserver => ("-runtime", "-n garden rollout status deployment gardener-apiserver", ""),
+            Look::Garden => ("-runtime", "get garden", ", columns GARDENER VERSION and LAST OPERATION"),
+            Look::Seeds => ("", "get seeds", ", column VERSION"),
+            Look::Shoots => ("", "get shoots -A -o wide", ", column GARDENER VERSION"),
+        };
+        let context = landscape.map(|name| format!(" --context terrarium-{name}{cluster}")).unwrap_or_default();
+        format!("{}: `kubectl{context} {words}`{columns}", self.condition)
+    }
+}
 
 /// What must hold before a move, of each that makes it.
-pub(super) fn before(next: &Move, fleet: &Fleet) -> Vec<String> {
+pub(super) fn before(next: &Move, fleet: &Fleet) -> Vec<Wait> {
     let (major, minor) = next.to.minor();
     let is_patch = next.from.minor() == next.to.minor();
     let below = |minors: u64| format!("{major}.{}", minor.saturating_sub(minors));
@@ -21,52 +58,62 @@ pub(super) fn before(next: &Move, fleet: &Fleet) -> Vec<String> {
     if rolls_out && !is_patch && has(Component::Apiserver) {
         if next.component == Component::Operator {
             let oldest = below(1);
-            waits.push(format!("every gardener-apiserver is at {oldest} or newer (O2): {SEE_DEPLOYMENTS}"));
+            waits.push(Wait::new(Look::Deployments, format!("every gardener-apiserver is at {oldest} or newer (O2)")));
         } else if fleet.count(Component::Apiserver) > 1 {
             let oldest = below(1);
-            waits.push(format!("every gardener-apiserver is at {oldest} or {major}.{minor} (A1): {SEE_DEPLOYMENTS}"));
+            waits.push(Wait::new(
+                Look::Deployments,
+                format!("every gardener-apiserver is at {oldest} or {major}.{minor} (A1)"),
+            ));
         }
         let names: Vec<&str> = CONTROL_PLANE.into_iter().filter(|it| has(*it)).map(Component::name).collect();
         if !names.is_empty() {
             let verb = if names.len() == 1 { "is" } else { "are" };
             let (names, oldest) = (names.join(", "), below(1));
-            waits.push(format!("{names} {verb} at {oldest} or newer (C2): {SEE_DEPLOYMENTS}"));
+            waits.push(Wait::new(Look::Deployments, format!("{names} {verb} at {oldest} or newer (C2)")));
         }
         if has(Component::Gardenlet) {
             let oldest = below(u64::try_from(fleet.profile.gardenlet_minors_behind()).unwrap_or(1));
-            waits.push(format!("every gardenlet is at {oldest} or newer (G2): {SEE_SEEDS}"));
+            waits.push(Wait::new(Look::Seeds, format!("every gardenlet is at {oldest} or newer (G2)")));
         }
     }
     if next.component == Component::Operator && !is_patch {
         if fleet.count(Component::Operator) > 1 {
             let oldest = below(1);
-            waits.push(format!("every gardener-operator is at {oldest} or {major}.{minor} (O1): {SEE_DEPLOYMENTS}"));
+            waits.push(Wait::new(
+                Look::Deployments,
+                format!("every gardener-operator is at {oldest} or {major}.{minor} (O1)"),
+            ));
         }
         if let Some(garden) = &fleet.garden {
-            waits.push(format!(
-                "gardener-operator {garden} has reconciled the Garden (O3b): `kubectl get garden`, columns GARDENER \
-                 VERSION and LAST OPERATION"
-            ));
+            let condition = format!("gardener-operator {garden} has reconciled the Garden (O3b)");
+            waits.push(Wait::new(Look::Garden, condition));
         }
     }
     if next.component == Component::Apiserver && has(Component::Operator) {
-        waits.push(format!("gardener-operator, which rolls it out, is at {}: {SEE_DEPLOYMENTS}", at(next, is_patch)));
+        waits.push(Wait::new(
+            Look::Deployments,
+            format!("gardener-operator, which rolls it out, is at {}", at(next, is_patch)),
+        ));
     }
     if CONTROL_PLANE.contains(&next.component) && has(Component::Apiserver) {
-        waits.push(format!("every gardener-apiserver is at {} or newer (C1): {SEE_DEPLOYMENTS}", at(next, is_patch)));
+        waits.push(Wait::new(
+            Look::Deployments,
+            format!("every gardener-apiserver is at {} or newer (C1)", at(next, is_patch)),
+        ));
     }
     if next.component == Component::Gardenlet && has(Component::Apiserver) {
         let at = at(next, fleet.profile.gardenlet_newness_counts_patches());
-        waits.push(format!("every gardener-apiserver is at {at} or newer (G1): {SEE_DEPLOYMENTS}"));
+        waits.push(Wait::new(Look::Deployments, format!("every gardener-apiserver is at {at} or newer (G1)")));
     }
     if next.component == Component::Extension && has(Component::Gardenlet) {
-        waits.push(format!("every gardenlet is at {major}.{minor} or newer (E1): {SEE_SEEDS}"));
+        waits.push(Wait::new(Look::Seeds, format!("every gardenlet is at {major}.{minor} or newer (E1)")));
     }
     waits
 }
 
 /// What is wise before the first step to another minor, and no rule.
-pub(super) fn advice(next: &Move, fleet: &Fleet) -> Option<String> {
+pub(super) fn advice(next: &Move, fleet: &Fleet) -> Option<Wait> {
     let begins_minor = match next.component {
         Component::Operator => true,
         Component::Apiserver => fleet.count(Component::Operator) == 0,
@@ -74,15 +121,14 @@ pub(super) fn advice(next: &Move, fleet: &Fleet) -> Option<String> {
     };
     let is_patch = next.from.minor() == next.to.minor();
     (begins_minor && !is_patch && fleet.count(Component::Gardenlet) > 0).then(|| {
-        "recommended: gardenlets have reconciled every Shoot since the last minor (W1): `kubectl get shoots -A -o wide`, \
-         column GARDENER VERSION"
-            .to_owned()
+        let condition = "recommended: gardenlets have reconciled every Shoot since the last minor (W1)";
+        Wait::new(Look::Shoots, condition)
     })
 }
 
 /// What one gardener-apiserver after the other waits for.
-pub(super) fn instance_before() -> String {
-    "the instance before it is ready: `kubectl -n garden rollout status deployment gardener-apiserver`".to_owned()
+pub(super) fn instance_before() -> Wait {
+    Wait::new(Look::Apiserver, "the instance before it is ready")
 }
 
 /// The minor that a move leads to, or the whole version where patches count.

@@ -27,6 +27,8 @@ pub use running::{first_hash_pools, gates, manager_gates, of_landscape, versions
 /// What is known of a landscape.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fleet {
+    /// Name of the running landscape; None: the versions were read from files.
+    pub name: Option<String>,
     /// Who runs.
     pub landscape: Landscape,
     /// Where each of them is written, in the same order; empty for a landscape that runs.

@@ -2,7 +2,7 @@
 //! How people call the clusters of a landscape.
 //!
 //! ```text
-//! garden · runtime · seed/NAME · shoot/PROJECT/NAME      in commands
+//! garden · runtime · seed/NAME · shoot/PROJECT/NAME      in commands, a Shoot in every form that ShootName reads
 //! garden · runtime · seed--NAME · shoot--PROJECT--NAME   in paths
 //! ```
 
@@ -40,9 +40,8 @@ impl FromStr for NamedCluster {
         match text.split_once('/') {
             None if text == cluster::GARDEN => Some(Self::Garden),
             None if text == cluster::RUNTIME => Some(Self::Runtime),
-            Some(("seed", name)) if is_name(name) => Some(Self::Seed(name.to_owned())),
-            Some(("shoot", _)) => text.parse().map(Self::Shoot).ok(),
-            _ => None,
+            Some(("seed", name)) => is_name(name).then(|| Self::Seed(name.to_owned())),
+            _ => text.parse().map(Self::Shoot).ok(),
         }
         .ok_or_else(|| "use garden, runtime, seed/NAME or shoot/PROJECT/NAME".to_owned())
     }
@@ -68,7 +67,8 @@ impl NamedCluster {
     /// The cluster with this name in paths; `None` for a name that nobody gives.
     pub fn of_logical(name: &str) -> Option<Self> {
         let parts: Vec<&str> = name.split("--").collect();
-        parts.join("/").parse().ok()
+        let cluster: Self = parts.join("/").parse().ok()?;
+        (cluster.logical() == name).then_some(cluster)
     }
 
     /// Fails unless the landscape has it.
@@ -118,6 +118,17 @@ mod tests {
         for name in ["", "Garden", "seed", "seed/", "seed/a/b", "shoot/a", "shoot//b", "shoot/a/b/c", "seed/..%2f"] {
             assert!(name.parse::<NamedCluster>().is_err(), "{name}");
         }
-        assert_eq!(NamedCluster::of_logical("seed--a--b"), None);
+        for other in ["seed--a--b", "demo--local", "shoots--demo--local"] {
+            assert_eq!(NamedCluster::of_logical(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_shoot_is_named_as_in_other_commands() {
+        for name in ["shoot/demo/local", "demo/local", "shoots/demo/local", "Shoot/demo/local"] {
+            let cluster: NamedCluster = name.parse().expect("a name");
+            assert_eq!(cluster.to_string(), "shoot/demo/local");
+        }
+        assert_eq!("seed/local".parse(), Ok(NamedCluster::Seed("local".to_owned())), "no Project is called seed");
     }
 }

@@ -14,6 +14,7 @@ use process::{Context, Transport};
 use super::clusters::{NamedCluster, is_name};
 use crate::Error;
 use crate::spelling::nearest;
+use crate::world::{World, name_of};
 
 /// A Shoot of a Project. `shoot/` may be left out where nothing else can be meant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,6 +66,17 @@ impl ShootName {
         }
         let found = projects.into_iter().find(|(_, namespace)| *namespace == self.project);
         Ok(found.map_or_else(|| self.clone(), |(project, _)| Self { project, name: self.name.clone() }))
+    }
+
+    /// Returns `NAMESPACE/NAME` of the Shoot among the Shoots of a world, by the known Projects and their namespaces; without
+    /// its Project by the usual namespace of one, `garden-PROJECT`.
+    pub fn object_in(&self, world: &World, projects: &[(String, String)]) -> String {
+        let Self { project, name } = self;
+        let known = projects.iter().filter(|(known, _)| known == project).map(|(_, namespace)| namespace.clone());
+        let usual = format!("garden-{project}");
+        let names = known.chain([project.clone(), usual]).map(|namespace| format!("{namespace}/{name}"));
+        let is_there = |object: &String| world.shoots.iter().any(|shoot| name_of(shoot) == *object);
+        names.into_iter().find(is_there).unwrap_or_else(|| format!("{project}/{name}"))
     }
 
     /// The namespace of its Project.

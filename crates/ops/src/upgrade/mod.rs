@@ -152,6 +152,11 @@ fn start(fleet: &Fleet) -> Value {
     Value::Object(tree)
 }
 
+/// Conditions of a step, as text.
+pub fn shown(step: &Step, fleet: &Fleet) -> Vec<String> {
+    step.waits_for.iter().map(|wait| wait.shown(fleet.name.as_deref())).collect()
+}
+
 fn of_step(step: &Step, fleet: &Fleet) -> Value {
     let mut object = json!({ "component": step.component.name() });
     if let Some(instance) = fleet.name_of(step.index) {
@@ -159,7 +164,7 @@ fn of_step(step: &Step, fleet: &Fleet) -> Value {
     }
     object["from"] = json!(step.from.to_string());
     object["to"] = json!(step.to.to_string());
-    object["waitFor"] = json!(step.waits_for);
+    object["waitFor"] = json!(shown(step, fleet));
     object
 }
 

@@ -119,7 +119,7 @@ pub async fn draw(view: &View) -> Result<Page, Refusal> {
     let list = if all == 0 {
         html! {
             p { strong { "No clusters." } }
-            p { "Create one with " code { "kubectl apply" } ", or " a href="/dashboard/create" { "on a form" } "." }
+            p { "Create one with " code { (view.kubectl("create -f shoot.yaml")) } ", or " a href="/dashboard/create" { "on a form" } "." }
         }
     } else if rows.is_empty() {
         html! { p { strong { "No cluster is like that." } " There are " (all) "; " a href=(view.here_with(&[("filter", ""), ("page", ""), ("windows", "")])) { "show all" } "." } }

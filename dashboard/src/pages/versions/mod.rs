@@ -53,7 +53,7 @@ pub async fn draw(view: &View, name: Option<&str>) -> Result<Page, Refusal> {
     let offers = world.offers();
     let names: Vec<String> = offers.keys().map(ProfileKey::shown).collect();
     let Some(name) = name.map(str::to_owned).or_else(|| names.first().cloned()) else {
-        let body = html! { p { strong { "No CloudProfile." } } p { "Create one with " code { "kubectl apply" } "." } };
+        let body = html! { p { strong { "No CloudProfile." } } p { "Create one with " code { (view.kubectl("create -f cloudprofile.yaml")) } "." } };
         return Ok(Page::new(Section::Versions, "Versions").region("none", "", body).follows(&FOLLOWS));
     };
     let of = |key: &ProfileKey| users.uses(&world, key);

@@ -26,7 +26,7 @@ use crate::live::client::Client;
 use crate::live::{Which, block_on};
 use crate::output::{Form, Output};
 use ops::faults::{self, Row};
-use ops::instant::duration;
+use ops::instant::{self, duration};
 use ops::names::components;
 use ops::names::shoots::ShootName;
 use ops::show;
@@ -338,10 +338,7 @@ async fn inject(client: &Client, injection: &Injection, output: &mut Output) -> 
     let (component, instance) = injection.process(client).await?;
     let seed_name = injection.seed(client).await?;
     let until = match injection.lasts {
-        Some(lasts) => {
-            let until = client.clock().await?.now.checked_add_signed(lasts);
-            Some(until.ok_or_else(|| Failure::input("that is too long", "leave --for out"))?)
-        }
+        Some(lasts) => Some(instant::reach(client.clock().await?.now, lasts)?),
         None => None,
     };
     let fault = Fault {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `terrarium log`: the history of a landscape, one line per entry.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use api::catalogue;
+use api::cluster;
 use apimachinery::catalogue::ResourceInfo;
 use clap::Args;
 use eventlog::{Entry, Message, Revision};
@@ -15,11 +16,11 @@ use crate::live::ask::kinds;
 use crate::live::history::Past;
 use crate::live::{Which, block_on};
 use crate::output::{Form, Output};
-use ops::history::entry::ReadEntry;
+use ops::history::entry::{ReadEntry, tree};
 use ops::history::writers;
 use ops::instant::{Place, When};
 use ops::names::clusters::NamedCluster;
-use ops::names::shoots;
+use ops::names::shoots::{self, ShootName};
 use ops::spelling::nearest;
 
 /// Show the history of a landscape, one line per entry; also of one that is stopped
@@ -37,7 +38,7 @@ pub(crate) struct Arguments {
     #[arg(short, long, conflicts_with = "until")]
     follow: bool,
     /// Only this object, or all of a kind: `KIND/NAMESPACE/NAME`, `KIND/NAME` or `KIND`;
-    /// a Shoot also as shoot/PROJECT/NAME
+    /// a Shoot also as shoot/PROJECT/NAME or PROJECT/NAME
     #[arg(long, value_name = "KIND/NS/NAME")]
     object: Option<String>,
     /// Only by this component (with or without `gardener-`), controller (`shoot-maintenance`) or user
@@ -173,6 +174,22 @@ impl Actors {
     }
 }
 
+/// Projects and their namespaces, by the entries of the log.
+async fn projects_of_log(past: &Past) -> Result<Vec<(String, String)>, Failure> {
+    let resource = kinds::find(cluster::GARDEN, "projects")?.log_resource();
+    let mut found = BTreeMap::new();
+    past.each(past.base().await?, past.head().await?, Some(cluster::GARDEN), |entry| {
+        if *entry.key.resource == *resource {
+            let project = tree(&entry.object, entry.revision.0);
+            let namespace = project["spec"]["namespace"].as_str().unwrap_or_default();
+            found.insert(entry.key.name.to_string(), namespace.to_owned());
+        }
+        Ok(true)
+    })
+    .await?;
+    Ok(found.into_iter().collect())
+}
+
 /// Which objects' entries are shown, and whose.
 #[derive(Debug, Default)]
 struct Wanted {
@@ -181,6 +198,8 @@ struct Wanted {
     namespace: Option<String>,
     name: Option<String>,
     actor: Option<WantedActor>,
+    /// Failure to find the kind in a name that may also be PROJECT/NAME of a Shoot.
+    no_kind: Option<Failure>,
 }
 
 impl Wanted {
@@ -190,6 +209,10 @@ impl Wanted {
         let Some(object) = &arguments.object else { return Ok(wanted) };
         let parts: Vec<&str> = object.split('/').collect();
         let (kind, namespace, name) = match parts[..] {
+            [project, name] if kinds::find("*", project).is_err() && object.parse::<ShootName>().is_ok() => {
+                wanted.no_kind = kinds::find("*", project).err();
+                ("shoots", Some(project), Some(name))
+            }
             [kind] => (kind, None, None),
             [kind, name] => (kind, None, Some(name)),
             [kind, namespace, name] => (kind, Some(namespace), Some(name)),
@@ -213,10 +236,19 @@ impl Wanted {
     /// Replaces the Project in the name of a Shoot by its namespace.
     async fn of_project(&mut self, past: &Past) -> Result<(), Failure> {
         let Some(named) = &self.namespace else { return Ok(()) };
-        if self.resources.contains(&kinds::find("*", "shoots")?.log_resource()) {
-            let found = shoots::projects(&past.transport).await?;
-            let found = found.into_iter().find(|(project, namespace)| project == named && !namespace.is_empty());
-            self.namespace = found.map(|(_, namespace)| namespace).or_else(|| self.namespace.take());
+        if !self.resources.contains(&kinds::find("*", "shoots")?.log_resource()) {
+            return Ok(());
+        }
+        let projects = match shoots::projects(&past.transport).await {
+            Ok(projects) => projects,
+            // gardener-apiserver does not answer: the log has them, too.
+            Err(_) => projects_of_log(past).await?,
+        };
+        let known = projects.into_iter().find(|(project, namespace)| project == named || namespace == named);
+        match (known, self.no_kind.take()) {
+            (None, Some(failure)) => return Err(failure),
+            (Some((_, namespace)), _) if !namespace.is_empty() => self.namespace = Some(namespace),
+            _ => {}
         }
         Ok(())
     }

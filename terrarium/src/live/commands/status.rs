@@ -38,6 +38,7 @@ use crate::live::landscapes::{bytes_in, size};
 use crate::live::{Which, ask, block_on, bootstrap, executable, up};
 use crate::output::{Form, Output};
 use ops::fleet::{first_hash_pools, gates, versions_of};
+use ops::silence::Silence;
 use ops::skew::unwise;
 use ops::spelling;
 
@@ -188,6 +189,10 @@ async fn look(client: &Client, with_rollouts: bool, now: DateTime<Utc>) -> Resul
     let (pods, _) = pods.map_err(|error| Failure::Failed(error.to_string()))?;
     // Without a gardener-apiserver there are no Shoots to ask for; the rest is printed all the same.
     let shoots = Api::<Shoot>::all(&context, cluster::GARDEN).list(&ListOptions::default()).await;
+    let silence = match &shoots {
+        Ok(_) => None,
+        Err(_) => Some(Silence::read(&context, now).await),
+    };
     let shoots = shoots.map(|(shoots, _)| shoots).unwrap_or_default();
     let leases = Api::<Lease>::namespaced(&context, cluster::GARDEN, namespace::INSTANCES);
     let leases = leases.list(&ListOptions::default()).await;
@@ -198,7 +203,8 @@ async fn look(client: &Client, with_rollouts: bool, now: DateTime<Utc>) -> Resul
     let (gardens, _) = gardens.map_err(|error| Failure::Failed(error.to_string()))?;
     landscape.garden = gardens.into_iter().find_map(|garden| Some(garden.status.gardener?.version));
     let gardener_version = landscape.gardener().unwrap_or_else(|| client.facts.gardener()).to_owned();
-    let mut warnings = skew(&landscape, profile);
+    let unread = silence.map(|silence| format!("{silence}; objects of its groups are not counted"));
+    let mut warnings: Vec<String> = unread.into_iter().chain(skew(&landscape, profile)).collect();
     let gates = gates(&context).await;
     let versions: Vec<_> = shoots.iter().map(versions_of).collect();
     // Without a gardener-apiserver there are Secrets all the same.

@@ -22,6 +22,7 @@ use crate::live::authority::{ClusterAuthorities, LandscapeAuthority};
 use crate::live::directory::{Directory, Facts, HostFile};
 use crate::live::kubeconfig;
 use ops::names::{NamedCluster, ShootName};
+use ops::silence::Silence;
 
 /// A landscape that runs, seen by its administrator.
 #[derive(Clone, Debug)]
@@ -102,11 +103,23 @@ impl Client {
 
     /// Usual address of a Shoot, which is printed if another one was given.
     pub(crate) async fn shoot(&self, given: &ShootName) -> Result<ShootName, Failure> {
-        let usual = given.usual(&self.transport).await?;
+        let usual = match given.usual(&self.transport).await {
+            Ok(usual) => usual,
+            Err(error) => return Err(self.explained(error.into()).await),
+        };
         if usual != *given {
             process::child::say(&format!("note: {given} is shoot/{usual}"));
         }
         Ok(usual)
+    }
+
+    /// Returns a failure to read objects of Gardener with the reason, if gardener-apiserver does not answer.
+    async fn explained(&self, failure: Failure) -> Failure {
+        let Ok(clock) = self.clock().await else { return failure };
+        match Silence::of_apiserver(&self.context(), clock.now).await {
+            Some(silence) => Failure::Failed(silence.to_string()),
+            None => failure,
+        }
     }
 
     /// A cluster of the landscape by its usual name.

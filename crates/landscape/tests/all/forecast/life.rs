@@ -121,7 +121,7 @@ impl<'a> Game<'a> {
         let admin = audited.admin.clone();
         let created = async {
             let preset = Preset::of(world.gardener());
-            preset.create(&admin, preset.expiration(instant(START))).await?;
+            preset.create(&admin, preset.expiration(instant(START)).expect("a midnight")).await?;
             if preset.has_credentials_binding() {
                 let bindings = Api::namespaced(&admin, "garden", preset::NAMESPACE);
                 bindings.create(&preset::secret_binding()).await?;

@@ -225,7 +225,7 @@ fn landscape_of(minor: u16) -> (Audited, Preset) {
     let mut audited = Audited::start(options);
     let (admin, start) = (audited.admin.clone(), preset.start());
     let limit = (start + TimeDelta::minutes(1)).to_rfc3339();
-    audited.until_done(&limit, preset.create(&admin, preset.expiration(start)));
+    audited.until_done(&limit, preset.create(&admin, preset.expiration(start).expect("a midnight")));
     (audited, preset)
 }
 

@@ -60,8 +60,7 @@ impl Goal {
         now: DateTime<Utc>,
         max: Option<TimeDelta>,
     ) -> Result<Destination, Failure> {
-        let too_far = || Failure::input("that is further than time goes", "it ends at 9999-12-31T23:59:59Z");
-        let after = |by: TimeDelta| instant::after(now, by).ok_or_else(too_far);
+        let after = |by: TimeDelta| instant::reach(now, by).map_err(Failure::from);
         let context = &client.context();
         let (to, state) = match self {
             Self::Time(When::Off(by)) => (after(*by)?, None),
@@ -72,7 +71,7 @@ impl Goal {
                     None => None,
                 };
                 let begin = window_of(context, shoot.as_ref(), now).await?;
-                (instant::after(begin, TimeDelta::seconds(1)).ok_or_else(too_far)?, None)
+                (instant::reach(begin, TimeDelta::seconds(1))?, None)
             }
             Self::State(shoot, state) => {
                 let shoot = &client.shoot(shoot).await?;

@@ -34,10 +34,12 @@ use tokio::sync::Notify;
 use super::goal::{DELETED, Destination, Goal};
 use super::{time, wall};
 use crate::failure::Failure;
+use crate::live::Which;
 use crate::live::client::{Advance, Client, participant};
 use crate::progress::Progress;
 use crate::simulate::{Line, Story};
 use component::signals::end_signal;
+use ops::silence::Silence;
 
 /// Wall time between two looks at a clock that moves.
 const LOOK: TimeDelta = TimeDelta::milliseconds(20);
@@ -53,6 +55,8 @@ pub(super) struct Manners {
     pub(super) max: Option<TimeDelta>,
     /// True if the advance continues when a component does not answer.
     pub(super) ignore_absence: bool,
+    /// The landscape, for commands in messages.
+    pub(super) which: Which,
 }
 
 /// What happened at one instant.
@@ -67,8 +71,12 @@ pub(super) struct Step {
 /// The parts of a journey.
 #[derive(Clone, Debug)]
 pub(super) enum Part {
-    /// It begins here, in a landscape with so many Shoots.
-    Begins { at: DateTime<Utc>, shoots: usize },
+    /// Begin, and the number of Shoots; None: they cannot be read.
+    Begins { at: DateTime<Utc>, shoots: Option<usize> },
+    /// Instant from which on Shoots that could not be read are followed, and their number.
+    Follows { at: DateTime<Utc>, shoots: usize },
+    /// Reason for which Shoots are not followed.
+    Unread(Silence),
     /// Something has happened.
     Step(Step),
     /// A component does not answer.
@@ -154,6 +162,8 @@ struct PrinterState {
     story: Option<Story>,
     /// The instant whose step is not over.
     at: Option<DateTime<Utc>>,
+    /// True if the Shoots could not be read so far.
+    awaits_shoots: bool,
     /// What was to be seen, and has been: why the journey ends here.
     reached: Option<Reached>,
     halted: bool,
@@ -171,7 +181,7 @@ enum Reached {
 
 impl StepPrinter {
     fn new(steps: Sender<Part>) -> Self {
-        let state = PrinterState { steps, story: None, at: None, reached: None, halted: false };
+        let state = PrinterState { steps, story: None, at: None, awaits_shoots: false, reached: None, halted: false };
         Self(Arc::new(StepPrinterInner { state: Mutex::new(state), has_seen_all: Notify::new() }))
     }
 
@@ -180,11 +190,14 @@ impl StepPrinter {
     }
 
     /// The journey begins: what has happened so far is left out.
-    fn begin(&self, now: DateTime<Utc>, shoots: usize) {
+    fn begin(&self, now: DateTime<Utc>, shoots: Option<usize>) {
         let mut state = self.state();
         if let Some(story) = &state.story {
             story.restart();
         }
+        let watched = state.story.as_ref().and_then(Story::watched_shoots);
+        state.awaits_shoots = state.story.is_some() && watched.is_none();
+        let shoots = shoots.or(watched);
         state.at = Some(now);
         // Without a listener the first step ends the journey.
         let _ = state.steps.send(Part::Begins { at: now, shoots });
@@ -241,6 +254,13 @@ impl StepPrinter {
 
 impl PrinterState {
     fn close(&mut self, at: DateTime<Utc>) {
+        if self.awaits_shoots
+            && let Some(shoots) = self.story.as_ref().and_then(Story::watched_shoots)
+        {
+            self.awaits_shoots = false;
+            // Without a listener the step below ends the journey.
+            let _ = self.steps.send(Part::Follows { at, shoots });
+        }
         let happened = self.story.as_ref().map(Story::drain).unwrap_or_default();
         if self.steps.send(Part::Step(Step { time: at, happened })).is_err() {
             self.reached.get_or_insert(Reached::Closed);
@@ -297,14 +317,17 @@ impl Journey {
     async fn run(&self, goal: &Goal) -> Result<(), Failure> {
         let own = self.client.context();
         let now = self.client.clock().await?.now;
-        let destination = goal.resolve(&self.client, now, self.manners.max).await?;
-        let (shoots, _) = Api::<Shoot>::all(&own, cluster::GARDEN)
-            .list(&ListOptions::default())
-            .await
-            .map_err(|error| Failure::Failed(error.to_string()))?;
-        self.watch(shoots.len() > 1, &destination);
+        let resolved = goal.resolve(&self.client, now, self.manners.max).await;
+        let destination = self.read(resolved).await?;
+        // Time moves without gardener-apiserver, too: the end of a fault and a restart wait for it.
+        let shoots = Api::<Shoot>::all(&own, cluster::GARDEN).list(&ListOptions::default()).await;
+        let shoots = shoots.ok().map(|(shoots, _)| shoots.len());
+        self.watch(shoots.is_none_or(|shoots| shoots > 1), &destination);
         self.printer.0.has_seen_all.notified().await;
-        self.printer.begin(self.context.clock.now(), shoots.len());
+        if shoots.is_none() {
+            self.printer.tell(Part::Unread(Silence::read(&own, now).await));
+        }
+        self.printer.begin(self.context.clock.now(), shoots);
         let to = destination.to;
         let mut progress = Progress::of_time(destination.goal(), now, wall().now());
         if destination.state.is_some() {
@@ -317,6 +340,11 @@ impl Journey {
         }
         self.advance(to, &mut progress).await?;
         self.arrive(&destination, to).await
+    }
+
+    /// Explains the failure to read an object of the goal while gardener-apiserver does not answer.
+    async fn read<T>(&self, result: Result<T, Failure>) -> Result<T, Failure> {
+        super::read(&self.client, &self.manners.which, result).await
     }
 
     fn watch(&self, names_shoots: bool, destination: &Destination) {
@@ -354,7 +382,8 @@ impl Journey {
     async fn has_state(&self, destination: &Destination) -> Result<bool, Failure> {
         let Some((namespace, name, state)) = &destination.state else { return Ok(false) };
         let shoots = Api::<Shoot>::namespaced(&self.client.context(), cluster::GARDEN, namespace);
-        let shoot = shoots.get_opt(name).await.map_err(|error| Failure::Failed(error.to_string()))?;
+        let shoot = shoots.get_opt(name).await.map_err(|error| Failure::Failed(error.to_string()));
+        let shoot = self.read(shoot).await?;
         Ok(is_in(shoot.as_ref(), state))
     }
 
@@ -470,7 +499,7 @@ mod tests {
         let printer = StepPrinter::new(steps);
         printer.reach(Reached::State);
         assert!(!printer.has_reached(), "the journey has not begun");
-        printer.begin(DateTime::UNIX_EPOCH, 1);
+        printer.begin(DateTime::UNIX_EPOCH, Some(1));
         printer.reach(Reached::State);
         assert!(printer.halts());
         printer.state().halted = true;

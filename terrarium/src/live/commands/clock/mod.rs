@@ -25,6 +25,7 @@ use crate::live::{Which, block_on};
 use crate::output::{Form, Output};
 use ops::instant::duration;
 use ops::names::shoots::ShootName;
+use ops::silence::Silence;
 
 use self::goal::{Goal, Until};
 use self::hourly::Hourly;
@@ -182,8 +183,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         Goal::Window(Some(shoot)) => Some(shoot.clone()),
         _ => None,
     };
+    let which = &arguments.which;
     if let Some(shoot) = &named
-        && block_on(windows::is_there(&directory, &client, shoot))?
+        && block_on(async { read(&client, which, windows::is_there(&directory, &client, shoot).await).await })?
     {
         block_on(windows::note(&directory, &client, shoot))?;
         output.note(&format!("note: the window of shoot/{}/{} has just begun", shoot.project, shoot.name));
@@ -194,15 +196,19 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         return Err(Failure::input("--settle is longer than 49 days of wall time", ""));
     }
     if options.detach {
-        let state = block_on(detach(&client, &goal, options))?;
+        let state = block_on(async { read(&client, which, detach(&client, &goal, options).await).await })?;
         print(&state, form, output)?;
-        let hint = |command: &str| arguments.which.hint(command);
-        let (show, stop) = (hint("terrarium clock"), hint("terrarium clock stop"));
+        let (show, stop) = (which.hint("terrarium clock"), which.hint("terrarium clock stop"));
         output.note(&format!("`{show}` says how far it is, `{stop}` ends it"));
         return Ok(());
     }
-    let manners =
-        Manners { settle, stop_on: options.stop_on.clone(), max: options.max, ignore_absence: options.ignore_absence };
+    let manners = Manners {
+        settle,
+        stop_on: options.stop_on.clone(),
+        max: options.max,
+        ignore_absence: options.ignore_absence,
+        which: which.clone(),
+    };
     let (mut tally, mut hourly) = (Tally::default(), Hourly::default());
     let mut prints_all = options.verbose;
     let ending = journey::go(&client, goal, manners, |part| match part {
@@ -211,14 +217,24 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
             Ok(())
         }
         Part::Begins { at, shoots } => {
-            prints_all |= *shoots <= PRINTED_SHOOTS;
+            prints_all |= shoots.is_none_or(|shoots| shoots <= PRINTED_SHOOTS);
             tally.begin(*at, *shoots);
+            Ok(())
+        }
+        Part::Unread(silence) => {
+            output.note(&format!("note: {silence}; Shoots are not followed until it answers"));
+            Ok(())
+        }
+        Part::Follows { at, shoots } => {
+            output.note(&format!("note: gardener-apiserver answers: Shoots are followed from {} on", time(*at)));
+            prints_all = options.verbose || *shoots <= PRINTED_SHOOTS;
+            tally.follow(*shoots);
             Ok(())
         }
         Part::Progress(_) if options.quiet => Ok(()),
         Part::Progress(progress) => {
             if progress.is_long()
-                && let Some(advice) = hourly.advice(&windows_only(&arguments.which, client.facts.seeds))
+                && let Some(advice) = hourly.advice(&windows_only(which, client.facts.seeds))
             {
                 output.note(&advice);
             }
@@ -258,6 +274,15 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 fn windows_only(which: &Which, seeds: u32) -> String {
     let cluster = if seeds == 1 { "" } else { " --cluster seed/NAME" };
     which.hint(&format!("terrarium config set gardenlet controllers.shoot.reconcileInMaintenanceOnly=true{cluster}"))
+}
+
+/// Explains the failure to read an object while gardener-apiserver does not answer: the reason, and the command to type.
+async fn read<T>(client: &Client, which: &Which, result: Result<T, Failure>) -> Result<T, Failure> {
+    let Err(Failure::Failed(_)) = &result else { return result };
+    let now = client.clock().await?.now;
+    let Some(silence) = Silence::of_apiserver(&client.context(), now).await else { return result };
+    let (command, effect) = silence.remedy();
+    Err(Failure::Failed(format!("{silence}, and without it no Shoot can be read; `{}` {effect}", which.hint(&command))))
 }
 
 /// Begins an advance that outlives this process.

@@ -26,8 +26,10 @@ const FAILURES: usize = 20;
 /// What happened, counted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
-    begins: DateTime<Utc>,
-    shoots: usize,
+    /// Begin of the journey; None before it.
+    begins: Option<DateTime<Utc>>,
+    /// Number of Shoots; None while they cannot be read.
+    shoots: Option<usize>,
     lines: usize,
     maintained: usize,
     nothing_to_do: usize,
@@ -54,8 +56,13 @@ struct Nodes {
 
 impl Tally {
     /// The journey begins.
-    pub(super) fn begin(&mut self, at: DateTime<Utc>, shoots: usize) {
-        (self.begins, self.shoots) = (at, shoots);
+    pub(super) fn begin(&mut self, at: DateTime<Utc>, shoots: Option<usize>) {
+        (self.begins, self.shoots) = (Some(at), shoots);
+    }
+
+    /// The Shoots can be read from now on.
+    pub(super) fn follow(&mut self, shoots: usize) {
+        self.shoots = Some(shoots);
     }
 
     /// Counts what happened at one instant.
@@ -110,8 +117,9 @@ impl Tally {
         *count += 1;
     }
 
-    /// The summary of a journey that ended at an instant.
+    /// The summary of a journey that ended at an instant; empty for one that has not begun.
     pub(super) fn lines(&self, end: DateTime<Utc>) -> Vec<String> {
+        let Some(begins) = self.begins else { return Vec::new() };
         let more = match self.lines {
             0 => "nothing happened".to_owned(),
             lines => format!(
@@ -120,8 +128,8 @@ impl Tally {
             ),
         };
         let time = |instant| super::time(instant);
-        let mut lines =
-            vec![format!("{}, {} to {} ({more})", plural(self.shoots, "Shoot"), time(self.begins), time(end))];
+        let shoots = self.shoots.map_or_else(|| "Shoots not read".to_owned(), |shoots| plural(shoots, "Shoot"));
+        let mut lines = vec![format!("{shoots}, {} to {} ({more})", time(begins), time(end))];
         let mut say = |head: &str, text: &str| lines.push(layout::headed(head, text));
         let counts = [
             (self.maintained, "with changes"),
@@ -206,7 +214,7 @@ mod tests {
     #[test]
     fn what_happened_is_counted_and_forced_updates_and_failures_are_named() {
         let mut tally = Tally::default();
-        tally.begin(DateTime::UNIX_EPOCH, 12);
+        tally.begin(DateTime::UNIX_EPOCH, Some(12));
         let forced = "Control Plane: Updated Kubernetes version from \"1.26.4\" to \"1.27.1\". Reason: Kubernetes version \
                       expired - force update required.";
         let event = |reason: &str, is_warning| What::Event { reason: reason.to_owned(), is_warning };
@@ -250,7 +258,13 @@ mod tests {
     #[test]
     fn where_nothing_happens_nothing_is_counted() {
         let mut tally = Tally::default();
-        tally.begin(DateTime::UNIX_EPOCH, 11);
+        assert!(tally.lines(DateTime::UNIX_EPOCH).is_empty(), "it has not begun");
+        tally.begin(DateTime::UNIX_EPOCH, None);
+        assert_eq!(
+            tally.lines(DateTime::UNIX_EPOCH),
+            ["Shoots not read, 1970-01-01T00:00:00Z to 1970-01-01T00:00:00Z (nothing happened)"]
+        );
+        tally.follow(11);
         assert_eq!(
             tally.lines(DateTime::UNIX_EPOCH),
             ["11 Shoots, 1970-01-01T00:00:00Z to 1970-01-01T00:00:00Z (nothing happened)"]

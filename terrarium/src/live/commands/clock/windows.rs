@@ -53,10 +53,11 @@ pub(super) async fn is_there(directory: &Directory, client: &Client, shoot: &Sho
     Ok(record.is_at_goal(&name_of(&shoot), begin, now))
 }
 
-/// Adds a Shoot to the record at the current instant.
+/// Adds a Shoot to the record at the current instant, unless it cannot be read any more.
 pub(super) async fn note(directory: &Directory, client: &Client, shoot: &ShootName) -> Result<(), Failure> {
     let now = client.clock().await?.now;
-    let shoot = shoot.usual(&client.transport()).await?.find(&client.context()).await?;
+    let Ok(shoot) = shoot.usual(&client.transport()).await else { return Ok(()) };
+    let Ok(shoot) = shoot.find(&client.context()).await else { return Ok(()) };
     let mut record: Record = directory.read(FILE).ok().flatten().unwrap_or_default();
     record.add(name_of(&shoot), now);
     directory.write_json(FILE, &record)

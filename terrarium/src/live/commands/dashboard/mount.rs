@@ -67,6 +67,7 @@ impl Mount {
             door: live.door(),
             now: Arc::new(move || landscape_time.state().now),
             tasks: live.tasks().clone(),
+            landscape: facts.name.clone(),
             gardener_version: facts.gardener_version.clone(),
             seed: facts.seed,
             profile: bootstrap::profile(facts)?,

@@ -25,6 +25,7 @@ pub(super) struct Upgrade {
     pub(super) door: Arc<dyn Fn(User) -> Transport + Send + Sync>,
     pub(super) now: Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>,
     pub(super) tasks: Tasks,
+    pub(super) landscape: String,
     pub(super) gardener_version: String,
     pub(super) seed: u64,
     pub(super) profile: Profile,
@@ -72,7 +73,7 @@ impl Upgrade {
 
     async fn run(&self, context: &Context, to: &str) -> Result<(), Failure> {
         let planned = self.plan(context, to).await?;
-        let view = View::open(context.clone(), self.profile).await?;
+        let view = View::open(context.clone(), &self.landscape, self.profile).await?;
         view.garden_is_read(&planned.target, WAIT).await?;
         let (moves, _) = view.moves(&planned.plan)?;
         self.set(|progress| progress.steps = moves.iter().map(ToString::to_string).collect());

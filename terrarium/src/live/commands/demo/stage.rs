@@ -118,11 +118,16 @@ impl Stage {
         Preset::of_text(self.client.facts.gardener())
     }
 
+    /// Expiration of the oldest Kubernetes version of a preset that is created now.
+    pub(super) async fn expiration(&self) -> Result<DateTime<Utc>, Failure> {
+        simulate::expiration(&self.preset(), self.now().await?)
+    }
+
     /// Creates CloudProfile, Project and credentials of the demo, whose provider is as quick as provider-local. Returns the
     /// expiration of the oldest Kubernetes version.
     pub(super) async fn create_preset(&self) -> Result<DateTime<Utc>, Failure> {
         let preset = self.preset();
-        let expiration = preset.expiration(self.now().await?);
+        let expiration = self.expiration().await?;
         let durations: TextMap = timing::of_provider_local().into_iter().collect();
         let timings = Api::<Timing>::all(&self.context, cluster::RUNTIME);
         let patch = Patch::Merge(json!({ "spec": { "durations": durations } }));

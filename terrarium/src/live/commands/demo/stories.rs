@@ -124,7 +124,7 @@ async fn images(stage: &Stage) -> Result<(), Failure> {
     let story = stage.watch(&[SHOOT]);
     stage.part(&story, "1/3  One cluster, three pools; each one's image has another update strategy").await;
     let preset = stage.preset();
-    let mut profile = preset.cloud_profile(preset.expiration(stage.now().await?));
+    let mut profile = preset.cloud_profile(stage.expiration().await?);
     SHOOT.clone_into(&mut profile.metadata.name);
     let offered = IMAGES.map(|(name, strategy, newer, _)| {
         let version = |version: &str| {

@@ -145,7 +145,7 @@ impl Arguments {
     }
 
     /// What a new landscape is to be.
-    fn new_facts(&self) -> Facts {
+    pub(super) fn new_facts(&self) -> Facts {
         let is_demo = self.demo.is_some() || self.settings.preset.as_deref() == Some("demo");
         let now = Clock::wall().now();
         let gardener_version = self.new_gardener_version();

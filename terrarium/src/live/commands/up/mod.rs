@@ -13,10 +13,13 @@ use std::cell::Cell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+use api::cluster;
+use api::core::CloudProfile;
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 use clock::{Clock, Random};
 use component::signals::end_signal;
+use controller::Api;
 use domain::skew::{GardenerVersion, releases};
 use host::clock_service::ClockState;
 use landscape::preset::Preset;
@@ -31,7 +34,8 @@ use crate::live::kubeconfig::Current;
 use crate::live::start::Losses;
 use crate::live::{Directory, KubeconfigFile, Which, block_on, demo, kubeconfig};
 use crate::output::Output;
-use ops::instant::duration;
+use crate::simulate;
+use ops::instant::{self, duration};
 use ops::spelling::plural;
 
 pub(in crate::live) use self::readiness::missing;
@@ -98,7 +102,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
     if let Some(path) = arguments.kubeconfig.path() {
         kubeconfig::check(&path, &arguments.which.name(), &directory.real())?;
     }
-    if let Some(text) = arguments.unknown_release(directory.facts()?.as_ref()) {
+    let facts = directory.facts()?;
+    arguments.has_time_for_demo(facts.as_ref())?;
+    if let Some(text) = arguments.unknown_release(facts.as_ref()) {
         output.note(&format!("note: {text}"));
     }
     let began = Clock::wall().now();
@@ -107,11 +113,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
         let brought_up = async {
             let limit = began.checked_add_signed(arguments.wait).unwrap_or(DateTime::<Utc>::MAX_UTC);
             let (client, host) = start::bring_up(&directory, arguments, limit, &started).await?;
-            if let Some(mode) = arguments.settings.clock {
-                crate::live::clock::set_mode(&client, mode).await?;
-            }
-            if arguments.settings.preset.as_deref() == Some("demo") {
-                create_preset(&client).await?;
+            if let Err(failure) = arguments.prepare(&client).await {
+                if let Some(host) = &host {
+                    host.undo(&directory).await?;
+                }
+                return Err(failure);
             }
             let clock = client.clock().await?;
             let version = client.gardener_version().await?;
@@ -153,7 +159,14 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Fail
 /// Creates the objects of the demo, unless they exist.
 async fn create_preset(client: &Client) -> Result<(), Failure> {
     let preset = Preset::of_text(client.facts.gardener());
-    let expiration = preset.expiration(client.clock().await?.now);
+    let expiration = match simulate::expiration(&preset, client.clock().await?.now) {
+        Ok(expiration) => expiration,
+        Err(failure) => {
+            let profiles = Api::<CloudProfile>::all(&client.context(), cluster::GARDEN);
+            let found = profiles.get_opt("local").await.map_err(|error| Failure::Failed(error.to_string()))?;
+            return found.map(drop).ok_or(failure);
+        }
+    };
     match preset.create(&client.context(), expiration).await {
         Err(error) if !error.is_already_exists() => Err(Failure::Failed(format!("cannot create the preset: {error}"))),
         _ => Ok(()),
@@ -161,6 +174,27 @@ async fn create_preset(client: &Client) -> Result<(), Failure> {
 }
 
 impl Arguments {
+    /// Refuses a new landscape of the demo whose time would end before it.
+    fn has_time_for_demo(&self, facts: Option<&Facts>) -> Result<(), Failure> {
+        if facts.is_some() || (self.demo.is_none() && self.settings.preset.as_deref() != Some("demo")) {
+            return Ok(());
+        }
+        let start = self.new_facts().start_time;
+        let end = instant::after(start, TimeDelta::days(simulate::DEMO_DAYS));
+        end.map(drop).ok_or_else(|| simulate::too_late(start))
+    }
+
+    /// Sets the mode of the clock and creates the preset.
+    async fn prepare(&self, client: &Client) -> Result<(), Failure> {
+        if let Some(mode) = self.settings.clock {
+            crate::live::clock::set_mode(client, mode).await?;
+        }
+        if self.settings.preset.as_deref() == Some("demo") {
+            create_preset(client).await?;
+        }
+        Ok(())
+    }
+
     /// What comes between two parts of a story.
     fn pace(&self) -> Result<Pace, Failure> {
         match self.pace {

@@ -85,7 +85,7 @@ pub(crate) fn apply(
     let mut report = Report::new(&client.facts.name, to);
     let mut moves = Vec::new();
     let done = block_on(async {
-        let view = View::open(client.context(), profile).await?;
+        let view = View::open(client.context(), &client.facts.name, profile).await?;
         tokio::select! {
             biased;
             _ = end_signal() => return Err(Failure::Interrupted(again("interrupted", to))),
@@ -238,7 +238,7 @@ async fn pass(time: TimeDelta) {
 pub(crate) fn status(which: &Which, form: Form, output: &mut Output) -> Result<(), Failure> {
     let client = Client::of(&which.directory()?)?;
     let profile = Profile::named(&client.facts.profile).unwrap_or_default();
-    let rows = block_on(async { Ok(View::open(client.context(), profile).await?.rows()) })?;
+    let rows = block_on(async { Ok(View::open(client.context(), &client.facts.name, profile).await?.rows()) })?;
     let object = json!({ "components": rows.iter().map(Row::object).collect::<Vec<Value>>() });
     form.print(&object, output, |output| {
         let mut table = Table::new(&["COMPONENT", "CLUSTER", "RUNS", "WANTED", "READY", "STATE"]);

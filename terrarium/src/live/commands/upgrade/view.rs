@@ -43,6 +43,8 @@ const MOST_WAITS: i32 = 20;
 /// Local copies of what shows how far an upgrade is.
 pub(in crate::live) struct View {
     context: Context,
+    /// Name of the landscape.
+    name: String,
     profile: Profile,
     deployments: Store<Deployment>,
     pods: Store<Pod>,
@@ -59,7 +61,7 @@ impl View {
     ///
     /// # Errors
     /// The host of the landscape does not answer.
-    pub(in crate::live) async fn open(context: Context, profile: Profile) -> Result<Self, Failure> {
+    pub(in crate::live) async fn open(context: Context, name: &str, profile: Profile) -> Result<Self, Failure> {
         let (changed, changes) = watch::channel(0);
         let changed = Arc::new(changed);
         fn keep<K: Readable>(changed: &Arc<watch::Sender<u64>>, api: Api<K>, options: ListOptions) -> Store<K> {
@@ -76,6 +78,7 @@ impl View {
             gardenlets: keep(&changed, Api::namespaced(&context, cluster::GARDEN, namespace::GARDEN), all()),
             seeds: keep(&changed, Api::all(&context, cluster::GARDEN), all()),
             context,
+            name: name.to_owned(),
             profile,
             changes,
         };
@@ -153,10 +156,11 @@ impl View {
         if GardenerVersion::parse(tag).as_ref() == Some(&next.to) {
             return Ok(());
         }
-        let name = &next.owner;
+        let (name, landscape) = (&next.owner, &self.name);
+        let edit = format!("kubectl --context terrarium-{landscape} -n garden edit gardenlet {name}");
         Err(Failure::input(
             format!("{next}: Gardenlet garden/{name} pins spec.deployment.image.tag to {tag}, whatever its chart is"),
-            format!("remove that field, or set it: kubectl --context garden -n garden edit gardenlet {name}"),
+            format!("remove that field, or set it: `{edit}`"),
         ))
     }
 
