@@ -81,7 +81,8 @@ impl Directory {
         let store = root.join(STORE);
         let directory = Self { root: root.to_owned(), durability, opened: Arc::new(opened), store };
         if !format.exists() {
-            directory.replace("FORMAT", FORMAT.as_bytes()).map_err(failed)?;
+            let text = if names_end(root) { FORMAT_WITH_END } else { FORMAT };
+            directory.replace("FORMAT", text.as_bytes()).map_err(failed)?;
         }
         directory.tidy().map_err(failed)?;
         Ok((directory, Lock(lock)))
@@ -230,9 +231,13 @@ fn is_format(text: &str) -> bool {
     [FORMAT, FORMAT_WITH_END].contains(&text)
 }
 
-/// True if a log has had a `REACHED`.
+/// True if a log has had a `REACHED`. `FORMAT` is older than the first journal: a log without it has lost it, and may have had
+/// one.
 pub(super) fn names_end(root: &Path) -> bool {
-    fs::read_to_string(root.join("FORMAT")).is_ok_and(|text| text == FORMAT_WITH_END)
+    match fs::read_to_string(root.join("FORMAT")) {
+        Ok(text) => text == FORMAT_WITH_END,
+        Err(error) => error.kind() == io::ErrorKind::NotFound && is_log(root),
+    }
 }
 
 /// Whether something is there that only a log has: its journals.

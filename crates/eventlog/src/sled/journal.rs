@@ -85,6 +85,11 @@ impl End {
     pub(super) fn is_empty(&self) -> bool {
         self.number == 0
     }
+
+    /// True if the end of the last file cannot be read, or the file holds no frame although others do.
+    pub(super) fn is_cut(&self) -> bool {
+        self.torn > 0 || (self.length == 0 && !self.is_empty())
+    }
 }
 
 impl Journal {

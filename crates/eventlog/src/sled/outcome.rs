@@ -14,7 +14,8 @@ pub struct Recovery {
     pub ends: Revision,
     /// Bytes behind it that cannot be read, cut off the journal's end.
     pub torn: u64,
-    /// True if it is not known whether they held acknowledged entries: the file that names the end was missing or damaged.
+    /// True if it is not known whether they held acknowledged entries: the log is of a version without the file that names the
+    /// end.
     pub end_is_unknown: bool,
     /// Entries of the journal that the store did not have yet.
     pub put_back: u64,

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! `FORMAT` records that the file was written ([`Directory::name_end`]). So a log without it is either one that was never
-//! opened by a build with this file, or one from which it was removed.
+//! opened by a build with this file, or one from which it was removed. A file that cannot be read is treated as a removed one.
 
 use std::fs::{self, File};
 use std::io;
@@ -34,11 +34,12 @@ pub(super) struct Reach {
 }
 
 /// Content of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Found {
     /// The end of the journal.
     Reach(Reach),
     /// The file was never written: the log is new or of an earlier version.
+    #[default]
     Unwritten,
     /// The file was removed.
     Removed,
@@ -47,6 +48,11 @@ pub(super) enum Found {
 }
 
 impl Found {
+    /// True if the file named the end of the journal and does not any more.
+    pub(super) fn is_lost(self) -> bool {
+        matches!(self, Self::Removed | Self::Damaged)
+    }
+
     /// Returns the end of the journal if the file is intact.
     pub(super) fn reach(self) -> Option<Reach> {
         match self {
@@ -67,11 +73,17 @@ pub(super) fn read(root: &Path) -> io::Result<Found> {
     }
 }
 
-/// Clause about a torn journal whose end no file names.
-pub(super) fn unknown_end(torn: u64) -> String {
-    format!(
-        "{torn} bytes at its end cannot be read, and `{REACHED}`, which would tell if they held acknowledged entries, was removed"
-    )
+/// Clause about a journal whose end cannot be read, and which no other file names; `torn` bytes are there.
+pub(super) fn unknown_end(torn: u64, found: Found) -> String {
+    let why = if found == Found::Damaged { "is damaged" } else { "was removed" };
+    match torn {
+        0 => format!(
+            "nothing in its last file can be read, and `{REACHED}`, which would tell if that held acknowledged entries, {why}"
+        ),
+        _ => format!(
+            "{torn} bytes at its end cannot be read, and `{REACHED}`, which would tell if they held acknowledged entries, {why}"
+        ),
+    }
 }
 
 fn encode(reach: Reach) -> [u8; 24] {

@@ -244,12 +244,13 @@ fn fold(
     })?;
     let marks = Marks::of(directory, recovery)?;
     fold.ceiling = ceiling.max(fold.head).max(marks.reached.reach().map_or(Revision(0), |reach| reach.ceiling));
+    // A clean stop that names an earlier end is a damaged mark.
+    let is_unknown = marks.reached.reach().is_none() && marks.clean != Some(fold.link);
+    if is_unknown && marks.reached.is_lost() && end.is_cut() {
+        return Err(OpenError::corrupt(directory.root(), reached::unknown_end(end.torn, marks.reached)));
+    }
     if end.torn > 0 {
-        (recovery.torn, recovery.ends) = (end.torn, fold.link);
-        recovery.end_is_unknown = marks.reached.reach().is_none();
-        if marks.reached == Found::Removed && marks.clean.is_none() {
-            return Err(OpenError::corrupt(directory.root(), reached::unknown_end(end.torn)));
-        }
+        (recovery.torn, recovery.ends, recovery.end_is_unknown) = (end.torn, fold.link, is_unknown);
     }
     if end.is_empty() && holds_more(directory.root()) {
         return Err(OpenError::corrupt(directory.root(), "its journals are missing"));

@@ -57,6 +57,8 @@ pub(super) struct Survey {
     pub(super) ceiling: Revision,
     /// True if journals are missing or cut and no other file names their end.
     is_open_ended: bool,
+    /// Content of the file that names the end.
+    end: End,
 }
 
 /// Replacement of a damaged file.
@@ -145,12 +147,11 @@ impl Survey {
         let reach = end.reach();
         self.known = clean.max(last).max(reach.map(|reach| reach.link)).unwrap_or_default();
         self.ceiling = reach.map_or(self.known, |reach| reach.ceiling);
-        self.is_open_ended = clean.is_none()
-            && match end {
-                End::Reach(_) => false,
-                End::Removed => ends_torn(root)? || names_no_frame(root)?,
-                End::Unwritten | End::Damaged => names_no_frame(root)?,
-            };
+        let is_lost = end.reach().is_none();
+        // A clean stop that names an earlier end than can be read is a damaged mark.
+        let is_named = is_lost && clean.is_some_and(|clean| Some(clean) >= last) && clean >= Some(last_link(root)?);
+        self.is_open_ended = is_lost && !is_named && ((end.is_lost() && ends_torn(root)?) || names_no_frame(root)?);
+        self.end = end;
         if let Some(store) = store.filter(|_| self.is_open_ended) {
             self.known = self.known.max(last_of(store));
         }
@@ -185,7 +186,7 @@ impl Survey {
                 why = why.or_else(|| Some("nothing in it can be read".to_owned()));
             }
             if is_last && scan.torn > 0 && self.is_open_ended {
-                why = why.or_else(|| Some(reached::unknown_end(scan.torn)));
+                why = why.or_else(|| Some(reached::unknown_end(scan.torn, self.end)));
             }
             if !is_last && scan.torn > 0 {
                 why = why.or_else(|| Some(format!("it is damaged at byte {}", scan.length)));
@@ -346,8 +347,10 @@ impl Survey {
     pub(super) fn remedy(&self, holes: &[(Revision, Revision)]) -> Remedy {
         let last = holes.iter().map(|(_, to)| *to).max().unwrap_or_default();
         if self.is_open_ended && !self.base_is_lost {
-            // Earlier losses are determined once the end is known.
-            return Remedy::Cut(self.known, self.known);
+            // Earlier losses are determined once the end is known. Records that can be read are kept.
+            let read = self.files.iter().filter_map(|file| file.links.last()).map(|last| last.revision).max();
+            let end = self.known.max(read.unwrap_or_default());
+            return Remedy::Cut(end, end);
         }
         if holes.is_empty() && !self.base_is_lost {
             return Remedy::Heal;
@@ -380,11 +383,25 @@ fn names_no_frame(root: &Path) -> Result<bool, OpenError> {
     Ok(holds_more(root))
 }
 
-/// True if the end of the last journal cannot be read.
+/// Revision of the last record that can be read in the journals; 0 if there is none.
+fn last_link(root: &Path) -> Result<Revision, OpenError> {
+    for name in revisions(root, PREFIX).map_err(failed(root))?.into_iter().rev() {
+        let (path, mut last) = (root.join(name_of(PREFIX, name)), None);
+        journal::scan(&path, |found, _| last = Some(found.revision)).map_err(failed(&path))?;
+        if let Some(last) = last {
+            return Ok(last);
+        }
+    }
+    Ok(Revision(0))
+}
+
+/// True if the end of the last journal cannot be read, or nothing of a last journal that has others before it.
 fn ends_torn(root: &Path) -> Result<bool, OpenError> {
-    let Some(last) = revisions(root, PREFIX).map_err(failed(root))?.pop() else { return Ok(false) };
+    let mut names = revisions(root, PREFIX).map_err(failed(root))?;
+    let Some(last) = names.pop() else { return Ok(false) };
     let path = root.join(name_of(PREFIX, last));
-    Ok(journal::scan(&path, |_, _| {}).map_err(failed(&path))?.torn > 0)
+    let scan = journal::scan(&path, |_, _| {}).map_err(failed(&path))?;
+    Ok(scan.torn > 0 || (scan.first.is_none() && !names.is_empty()))
 }
 
 /// Revision of the last record of a store; 0 if it cannot be read.

@@ -286,6 +286,13 @@ fn assert_healed(directory: &Path, before: &Shown, what: &str) {
     close(log);
 }
 
+/// Asserts that entries are those of a log from one revision to another, without a gap.
+fn assert_run(found: &[Arc<Entry>], before: &Shown, what: &str) {
+    let Some(first) = found.first() else { return };
+    let whole = before.1.iter().skip_while(|entry| entry.revision < first.revision).take(found.len());
+    assert!(found.iter().eq(whole), "{what}: not a run of what was written");
+}
+
 /// Neighbouring journals are lost while the store has their records: each gets its own part again.
 #[test]
 fn journals_lost_together_are_made_good_from_the_store() {
@@ -389,8 +396,8 @@ fn journals_lost_after_a_crash_are_refused() {
                         "{way}, all {all}, and {also:?} removed, history forgotten {forgets}, store flushed {is_flushed}"
                     );
                     let knows_end = !also.contains(&"REACHED");
-                    if !knows_end && way != "halved" && !all {
-                        // Indistinguishable from a crash after a new journal was begun.
+                    if !knows_end && way == "removed" && !all {
+                        // Indistinguishable from a crash before the journal was begun.
                         continue;
                     }
                     let copied = Scratch::new();
@@ -423,8 +430,7 @@ fn journals_lost_after_a_crash_are_refused() {
                     assert_in_place(&copied, &what);
                     let log =
                         SledLog::open(&*copied, Options::default()).unwrap_or_else(|error| panic!("{what}: {error}"));
-                    let found = shown(&log).1;
-                    assert_eq!(found[..], before.1[..found.len()], "{what}");
+                    assert_run(&shown(&log).1, &before, &what);
                     assert!(!knows_end || log.head() >= last, "{what}: no revision is given out again");
                     block_on(done(&log, put("later", 1)));
                     close(log);
@@ -453,4 +459,113 @@ fn a_refusal_says_how_many_revisions_are_missing() {
     assert!((30..=45).contains(&missing), "half of 75 records, and not {missing}");
     let error = SledLog::open(&*crashed, Options::default()).expect_err("refused").to_string();
     assert!(error.contains(&format!("revisions {} to {to} are missing: {missing} at least", after.0 + 1)), "{error}");
+}
+
+/// Ways in which a file is damaged or lost.
+const WAYS: [(&str, fn(&Path)); 5] = [
+    ("removed", remove),
+    ("emptied", |path| fs::write(path, "").expect("written")),
+    ("halved", |path| {
+        let bytes = fs::read(path).expect("readable");
+        fs::write(path, &bytes[..bytes.len() / 2]).expect("written");
+    }),
+    ("overwritten", |path| fs::write(path, "x".repeat(24)).expect("written")),
+    ("flipped", |path| flip(path, 3)),
+];
+
+/// States of the last journal: complete, cut in its last record, cut in half, emptied.
+const ENDS: [(&str, fn(&Path)); 4] = [
+    ("whole", |_| {}),
+    ("cut", |path| {
+        let bytes = fs::read(path).expect("readable");
+        fs::write(path, &bytes[..bytes.len() - 20]).expect("written");
+    }),
+    ("halved", WAYS[2].1),
+    ("emptied", WAYS[1].1),
+];
+
+/// A `REACHED` that cannot be read is treated as a removed one: a journal without its end is refused, a whole one is opened with
+/// a note. Accepting the loss keeps every record that can be read.
+#[test]
+fn an_unreadable_end_counts_as_a_removed_one() {
+    for forgets in [false, true] {
+        let (crashed, before) = left_by_a_crash(forgets, false);
+        let journal = files(&crashed, "journal").pop().expect("a journal");
+        for (way, apply) in WAYS {
+            for (end, cut) in ENDS {
+                let what = format!("REACHED {way}, journal {end}, history forgotten {forgets}");
+                let copied = Scratch::new();
+                copy(&crashed, &copied);
+                apply(&copied.join("REACHED"));
+                cut(&copied.join(&journal));
+                if end == "whole" {
+                    let log =
+                        SledLog::open(&*copied, Options::default()).unwrap_or_else(|error| panic!("{what}: {error}"));
+                    let notes = &log.recovery().healed;
+                    assert!(
+                        matches!(&notes[..], [note] if note.ends_with("it was written again")),
+                        "{what}: {notes:?}"
+                    );
+                    assert_eq!(shown(&log).1, before.1, "{what}");
+                    close(log);
+                    continue;
+                }
+                let mut last = Revision(0);
+                let scanned = journal::scan(&copied.join(&journal), |found, _| last = found.revision);
+                scanned.expect("readable");
+                for _ in 0..2 {
+                    let error = SledLog::open(&*copied, Options::default()).expect_err(&what).to_string();
+                    assert!(error.contains("not known"), "{what}: {error}");
+                }
+                assert!(SledLog::open_read_only(&*copied).is_err(), "{what}");
+                assert!(SledLog::repair(&*copied, false).is_err(), "{what}: loses something");
+                let damage = SledLog::repair(&*copied, true).expect("repaired").expect("damage");
+                assert!(matches!(damage.remedy, Remedy::Cut(after, to) if after == to), "{what}: {damage:?}");
+                let log = SledLog::open(&*copied, Options::default()).unwrap_or_else(|error| panic!("{what}: {error}"));
+                let found = shown(&log).1;
+                assert_run(&found, &before, &what);
+                assert!(found.last().is_some_and(|entry| entry.revision >= last), "{what}: less than can be read");
+                block_on(done(&log, put("later", 1)));
+                close(log);
+                assert_eq!(SledLog::examine(&*copied), Ok(None), "{what}");
+            }
+        }
+    }
+}
+
+/// Each file of a crashed log, lost or damaged in each way, with `REACHED` whole or unreadable and the journal's end whole or
+/// lost: the log is opened with everything, or refused. So no damage is taken more lightly than an absence.
+#[test]
+fn a_damaged_file_is_not_taken_more_lightly_than_a_missing_one() {
+    for forgets in [false, true] {
+        let (crashed, before) = left_by_a_crash(forgets, false);
+        // As a stop before it left it: an earlier end.
+        fs::write(crashed.join(CLEAN), "7").expect("written");
+        let journal = files(&crashed, "journal").pop().expect("a journal");
+        let names =
+            files(&crashed, "").into_iter().filter(|name| ![STORE, "LOCK", journal.as_str()].contains(&name.as_str()));
+        for name in names.collect::<Vec<_>>() {
+            for (way, apply) in WAYS {
+                let mut opened = Vec::new();
+                for knows_end in if name == "REACHED" { vec![true] } else { vec![true, false] } {
+                    for (end, cut) in ENDS {
+                        let what =
+                            format!("{name} {way}, REACHED whole {knows_end}, journal {end}, forgotten {forgets}");
+                        let copied = Scratch::new();
+                        copy(&crashed, &copied);
+                        if !knows_end {
+                            fs::write(copied.join("REACHED"), "").expect("written");
+                        }
+                        apply(&copied.join(&name));
+                        cut(&copied.join(&journal));
+                        let Ok(log) = SledLog::open(&*copied, Options::default()) else { continue };
+                        assert_eq!(shown(&log).1, before.1, "{what}");
+                        close(log);
+                        opened.push(end);
+                    }
+                }
+                assert!(opened.iter().all(|end| *end == "whole"), "{name} {way}: {opened:?}");
+            }
+        }
+    }
 }
