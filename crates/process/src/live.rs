@@ -250,6 +250,8 @@ pub(crate) async fn end(tasks: &Tasks, wall: &Clock) {
 mod tests {
     use std::pin::Pin;
 
+    use futures::FutureExt;
+
     use super::*;
     use crate::participant::{Answer, Grant, Idle};
 
@@ -328,7 +330,8 @@ mod tests {
         let exit = thread.participate(setup(), alone, std::future::pending(), |context| {
             Ok(async move {
                 let (waiting, is_quiet) = (steps.clone(), quiescence.clone());
-                drop(std::pin::pin!(quiescence.reached()));
+                // A wait that is given up is no reason to keep silent.
+                assert!(quiescence.reached().now_or_never().is_none());
                 context.tasks.spawn(async move {
                     is_quiet.reached().await;
                     waiting.lock().push(("quiet", reports.lock().len()));

@@ -138,7 +138,7 @@ fn seed_or_shoot(
     namespace: Option<&str>,
     path: &Path,
 ) {
-    let mut invalid = |text: &str| errors.push(FieldError::invalid(&path.child("seedName"), &seed, text));
+    let mut invalid = |text: &str| errors.push(FieldError::invalid(&path.child("seedName"), seed, text));
     match (seed, shoot) {
         (None, None) => invalid("either .spec.seedName or .spec.shootRef must be set"),
         (Some(_), Some(_)) => invalid("not both .spec.seedName and .spec.shootRef can be set at the same time"),

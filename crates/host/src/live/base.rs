@@ -22,7 +22,7 @@ use crate::aggregation::{AnswerLimit, Instances};
 use crate::clock_service::{Barriers, ClockService};
 use crate::kubelet::Logs;
 use crate::services::Services;
-use crate::timekeeper::Mode;
+use crate::timekeeper::{Mode, Timekeeper};
 use crate::tokens::Tokens;
 use crate::{Host, Parts, Trust};
 
@@ -114,7 +114,7 @@ impl Core {
         host.serve_log(log.clone());
         host.set_clock(&clock, options.mode).await.map_err(io::Error::other)?;
         if options.awaits_mode {
-            clock.with(|keeper, wall| keeper.await_mode(wall));
+            clock.with(Timekeeper::await_mode);
         }
         host.create_timing().await.map_err(io::Error::other)?;
         let _ = host_once.set(host.clone());

@@ -461,8 +461,11 @@ fn a_refusal_says_how_many_revisions_are_missing() {
     assert!(error.contains(&format!("revisions {} to {to} are missing: {missing} at least", after.0 + 1)), "{error}");
 }
 
+/// A kind of damage: its name, and what does it to a file.
+type Way = (&'static str, fn(&Path));
+
 /// Ways in which a file is damaged or lost.
-const WAYS: [(&str, fn(&Path)); 5] = [
+const WAYS: [Way; 5] = [
     ("removed", remove),
     ("emptied", |path| fs::write(path, "").expect("written")),
     ("halved", |path| {
@@ -474,7 +477,7 @@ const WAYS: [(&str, fn(&Path)); 5] = [
 ];
 
 /// States of the last journal: complete, cut in its last record, cut in half, emptied.
-const ENDS: [(&str, fn(&Path)); 4] = [
+const ENDS: [Way; 4] = [
     ("whole", |_| {}),
     ("cut", |path| {
         let bytes = fs::read(path).expect("readable");
