@@ -294,6 +294,7 @@ fn an_upgrade_is_not_over_while_a_component_is_not_started() {
 
     // A workload of a user has any image.
     runtime(&["create", "deployment", "web", "--image=gardener/gcm:v1.120.0"]);
+    sandbox.terrarium(&["clock", "advance", "10s", "--quiet"]);
     runtime(&["rollout", "status", "deployment/web", "--timeout=60s"]);
 
     runtime(&["scale", "deployment/gardener-scheduler", "--replicas=0"]);
