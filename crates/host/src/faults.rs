@@ -11,12 +11,13 @@
 //! The rules are [`domain::fault`]'s. The clock is no part of the network: a process that is cut off still takes its part in
 //! landscape time, and still reaches its kubelet.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use api::cluster;
 use api::terrarium::Fault;
 use clock::Instant;
-use controller::{Api, Controller, ListOptions, ObjectKey, Requeue};
+use controller::{Api, Controller, Error, ListOptions, ObjectKey, QueueHandle, Requeue};
 use domain::fault::{self, Process};
 use domain::garden::components::Program;
 use futures::FutureExt;
@@ -38,11 +39,20 @@ pub struct Faults(Arc<Inner>);
 struct Inner {
     all: Mutex<Arc<[Arc<Fault>]>>,
     changes: watch::Sender<()>,
+    /// When faults acted last, and on which pod, by their names.
+    acted: Mutex<BTreeMap<String, (Instant, String)>>,
+    /// Queue of the controller that writes this down.
+    queue: Mutex<Option<QueueHandle>>,
 }
 
 impl Default for Faults {
     fn default() -> Self {
-        Self(Arc::new(Inner { all: Mutex::new(Arc::new([])), changes: watch::Sender::new(()) }))
+        Self(Arc::new(Inner {
+            all: Mutex::new(Arc::new([])),
+            changes: watch::Sender::new(()),
+            acted: Mutex::default(),
+            queue: Mutex::default(),
+        }))
     }
 }
 
@@ -91,19 +101,54 @@ impl Faults {
 
     /// Whether a request of a process to a cluster gets no answer.
     fn cuts_off(&self, asking: &Asking, cluster: Option<&str>, now: Instant) -> bool {
-        self.all().iter().any(|fault| fault::cuts_off(fault, asking.process(), cluster, now))
+        self.act(&asking.pod, now, |fault| fault::cuts_off(fault, asking.process(), cluster, now))
+    }
+
+    /// True if a fault acts on a pod now, which is noted.
+    fn act(&self, pod: &str, now: Instant, acts: impl Fn(&Fault) -> bool) -> bool {
+        let all = self.all();
+        let Some(fault) = all.iter().find(|fault| acts(fault)) else { return false };
+        let name = &fault.metadata.name;
+        let mut acted = self.0.acted.lock();
+        if acted.get(name).is_none_or(|(last, _)| !fault::is_noted(*last, now)) {
+            acted.insert(name.clone(), (now, pod.to_owned()));
+            drop(acted);
+            if let Some(queue) = &*self.0.queue.lock() {
+                queue.add(everything());
+            }
+        }
+        true
+    }
+
+    /// Writes down when faults acted last.
+    async fn note(&self, api: &Api<Fault>, known: &[Arc<Fault>]) -> Result<(), Error> {
+        let acted = {
+            let mut acted = self.0.acted.lock();
+            acted.retain(|name, _| known.iter().any(|fault| fault.metadata.name == *name));
+            acted.clone()
+        };
+        for fault in known {
+            let acted = acted.get(&fault.metadata.name);
+            let Some(status) = acted.and_then(|(at, pod)| fault::note_process(fault, pod, *at)) else { continue };
+            match api.update_status(fault, &Fault { status, ..Fault::clone(fault) }).await {
+                // It was cleared, or its next version is looked at.
+                Err(error) if !error.is_conflict() && !error.is_not_found() => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Whether a gardenlet does not renew the heartbeat of its seed.
     pub(crate) fn stops_heartbeats(&self, pod: &str, seed: &str, now: Instant) -> bool {
         let process = Process { component: GARDENLET, pod, seed: Some(seed) };
-        self.all().iter().any(|fault| fault::stops_heartbeats(fault, process, now))
+        self.act(pod, now, |fault| fault::stops_heartbeats(fault, process, now))
     }
 
     /// Whether a process of a component is cut off from all others.
     pub(crate) fn isolates(&self, component: &str, pod: &str, now: Instant) -> bool {
         let process = Process { component, pod, seed: None };
-        self.all().iter().any(|fault| fault::cuts_off(fault, process, None, now))
+        self.act(pod, now, |fault| fault::cuts_off(fault, process, None, now))
     }
 
     /// The answer to a request that is to get none from a server; `None`: a server answers.
@@ -130,26 +175,31 @@ impl Faults {
         .boxed()
     }
 
-    /// Keeps them, for ever.
+    /// Keeps them up to date, without end.
     pub(crate) async fn follow(self, context: Context) {
         let mut controller = Controller::new("faults", &context);
-        // They are looked at all together.
-        let all = ObjectKey::new(cluster::RUNTIME, "", "all");
-        let faults = Api::<Fault>::all(&context, cluster::RUNTIME);
-        let store = controller.watch(faults, ListOptions::default(), move |_| vec![all.clone()]);
+        let api = Api::<Fault>::all(&context, cluster::RUNTIME);
+        let store = controller.watch(api.clone(), ListOptions::default(), |_| vec![everything()]);
+        *self.0.queue.lock() = Some(controller.queue());
         let pass = move |_| {
-            let (faults, store, now) = (self.clone(), store.clone(), context.clock.now());
+            let (faults, store, now, api) = (self.clone(), store.clone(), context.clock.now(), api.clone());
             async move {
                 let known: Vec<Arc<Fault>> =
                     store.list().into_iter().filter(|fault| fault::acts_on_processes(fault)).collect();
                 let ends = known.iter().filter_map(|fault| fault.spec.until).map(|until| until.0);
                 let next = ends.filter(|until| *until > now).min();
-                faults.set(known);
+                faults.set(known.clone());
+                faults.note(&api, &known).await?;
                 Ok(next.map_or(Requeue::OnChange, Requeue::At))
             }
         };
         controller.run(1, pass).await;
     }
+}
+
+/// Key of all faults, which are looked at together.
+fn everything() -> ObjectKey {
+    ObjectKey::new(cluster::RUNTIME, "", "all")
 }
 
 /// The cluster of a path.

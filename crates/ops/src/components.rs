@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use api::cluster;
 use api::constants::annotation;
+use api::core::Seed;
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::core::{ContainerStateTerminated, ContainerStatus, Pod};
+use domain::garden::components::Program;
 use domain::garden::rollout::last_words;
 use domain::profile::Profile;
 use domain::skew::start_up::{rule_of_line, stays_refused};
-use domain::skew::{Component, GardenerVersion, Landscape, Rule, lease, library};
+use domain::skew::{Component, GardenerVersion, Instance, Landscape, Rule, lease, library};
 use serde_json::{Value, json};
 
 /// How far a move is.
@@ -202,7 +204,7 @@ pub enum Defect {
 }
 
 /// A component as `upgrade status` shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     /// Name of its Deployment.
     pub component: String,
@@ -224,14 +226,87 @@ pub struct Row {
     pub crash: Option<Crash>,
     /// True if its Deployment keeps a version of its own.
     pub is_pinned: bool,
+    /// Reason for which its Deployment starts no process of it; None: it does.
+    absence: Option<Absence>,
+}
+
+/// Reason for which a Deployment starts no process of its component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Absence {
+    /// There is no Deployment.
+    Deployment,
+    /// The image is of something else.
+    Image(String),
+    /// It has 0 replicas. Instances that joined from elsewhere may run.
+    Replicas,
+}
+
+impl fmt::Display for Absence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Deployment => f.write_str("there is no Deployment of it"),
+            Self::Image(image) => write!(f, "its image {image} is not one of this component"),
+            Self::Replicas => f.write_str("its Deployment has 0 replicas"),
+        }
+    }
+}
+
+impl Absence {
+    fn of(deployment: &Deployment) -> Option<Self> {
+        let program = Program::named(&deployment.metadata.name)?;
+        let image = deployment.spec.template.spec.containers.first().map_or("", |container| &container.image);
+        if Program::of(image).is_none_or(|(found, _)| found != program) {
+            return Some(Self::Image(image.to_owned()));
+        }
+        (deployment.spec.replicas == Some(0)).then_some(Self::Replicas)
+    }
+}
+
+/// Components without a Deployment: those of the control plane, and the gardenlet of each Seed that had one. `has_operator`:
+/// gardener-operator is one of them.
+pub fn missing(deployments: &[Arc<Deployment>], has_operator: bool, seeds: &[Arc<Seed>]) -> Vec<Row> {
+    let control_plane = Program::ALL.into_iter().filter(|program| !program.is_of_seed());
+    let control_plane = control_plane.filter(|program| has_operator || *program != Program::Operator);
+    let seeds = seeds.iter().filter(|seed| seed.status.gardener.is_some());
+    let gardenlets = seeds.map(|seed| (Program::Gardenlet, cluster::of_seed(&seed.metadata.name)));
+    let wanted = control_plane.map(|program| (program, cluster::RUNTIME.to_owned())).chain(gardenlets);
+    let is_there = |program: Program, cluster: &str| {
+        deployments.iter().map(|deployment| &deployment.metadata).any(|metadata| {
+            metadata.name == program.name() && metadata.annotation(annotation::CLUSTER).unwrap_or_default() == cluster
+        })
+    };
+    wanted
+        .filter(|(program, cluster)| !is_there(*program, cluster))
+        .map(|(program, cluster)| Row {
+            component: program.name().to_owned(),
+            cluster,
+            ready: "0/0".to_owned(),
+            state: Absence::Deployment.to_string(),
+            absence: Some(Absence::Deployment),
+            ..Row::default()
+        })
+        .collect()
 }
 
 impl Row {
     /// As columns: component, cluster, runs, wanted, ready, state.
     pub fn cells(&self) -> [String; 6] {
         let Self { component, cluster, runs, wanted, ready, state, .. } = self.clone();
-        let runs = if runs.is_empty() { "-".to_owned() } else { runs.join(",") };
-        [component, cluster, runs, wanted, ready, state]
+        let or_dash = |text: String| if text.is_empty() { "-".to_owned() } else { text };
+        [component, cluster, or_dash(runs.join(",")), or_dash(wanted), ready, state]
+    }
+
+    /// Reason for which no process of the component is started, and none that joined runs; `running`: all running instances.
+    pub fn absence(&self, running: &Landscape) -> Option<String> {
+        let Self { component, cluster, absence, .. } = self;
+        let absence = absence.as_ref()?;
+        let own = lease::instance(component, cluster::seed(cluster).unwrap_or_default(), "");
+        let is_own =
+            |one: &Instance| own.as_ref().is_some_and(|own| (own.component, &own.owner) == (one.component, &one.owner));
+        if *absence == Absence::Replicas && running.instances.iter().any(is_own) {
+            return None;
+        }
+        Some(format!("{component} ({cluster}): {absence}"))
     }
 
     /// Reason for which not all instances are ready at a version; `None` if all are. `running`: all running instances.
@@ -239,6 +314,9 @@ impl Row {
         let Self { component, cluster, wanted, state, .. } = self;
         if !is_known(component) {
             return None;
+        }
+        if let Some(absence) = self.absence(running) {
+            return Some(Defect::Lasting(absence));
         }
         if let Some(crash) = &self.crash {
             let kind = if crash.is_lasting(running, profile) { Defect::Lasting } else { Defect::Passing };
@@ -250,7 +328,8 @@ impl Row {
                 "{component} ({cluster}): its Deployment asks for {wanted}, not v{to}"
             )));
         }
-        (state != "ready").then(|| Defect::Passing(format!("{component} ({cluster}): {state}")))
+        (state != "ready" && self.absence.is_none())
+            .then(|| Defect::Passing(format!("{component} ({cluster}): {state}")))
     }
 
     /// Reason for which none of its processes can answer a request; `None` if one runs.
@@ -290,7 +369,9 @@ impl Row {
         runs.sort_unstable();
         runs.dedup();
         let crash = own.iter().filter_map(|pod| Crash::of(name, pod)).find(|crash| crash.is_current(deployment));
+        let absence = Absence::of(deployment);
         let state = match GardenerVersion::parse(&wanted) {
+            _ if absence.is_some() => absence.as_ref().map(ToString::to_string).unwrap_or_default(),
             None => "its image has no version of Gardener".to_owned(),
             Some(version) => match (rolls(deployment, pods, &version), &crash) {
                 (None, None) => "ready".to_owned(),
@@ -312,6 +393,7 @@ impl Row {
             last_words: last.map(last_words).unwrap_or_default(),
             crash,
             is_pinned: deployment.metadata.annotation(annotation::COMPONENT_VERSION).is_some(),
+            absence,
         }
     }
 }
@@ -323,12 +405,14 @@ pub fn version_of(image: &str) -> Option<GardenerVersion> {
 
 #[cfg(test)]
 mod tests {
-    use domain::skew::Instance;
-
     use super::*;
 
     fn read<T: serde::de::DeserializeOwned>(tree: Value) -> Arc<T> {
         Arc::new(serde_json::from_value(tree).expect("an object"))
+    }
+
+    fn image(name: &str, version: &str) -> String {
+        format!("{}:{version}", Program::named(name).map_or("mine", Program::image))
     }
 
     fn deployment(name: &str, version: &str, annotations: &Value) -> Arc<Deployment> {
@@ -340,7 +424,7 @@ mod tests {
             "spec": {
                 "replicas": 1,
                 "selector": { "matchLabels": labels },
-                "template": { "spec": { "containers": [{ "name": name, "image": format!("a/{name}:{version}") }] } },
+                "template": { "spec": { "containers": [{ "name": name, "image": image(name, version) }] } },
             },
             "status": { "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1, "readyReplicas": 1 },
         }))
@@ -361,7 +445,7 @@ mod tests {
                 "labels": { "app": "gardener", "role": name },
                 "annotations": { annotation::CLUSTER: "runtime" },
             },
-            "spec": { "containers": [{ "name": name, "image": format!("a/{name}:{version}") }] },
+            "spec": { "containers": [{ "name": name, "image": image(name, version) }] },
             "status": { "containerStatuses": [{
                 "name": name, "ready": end.is_none(), "restartCount": i32::from(end.is_some()), "state": state,
                 "lastState": last,
@@ -446,6 +530,75 @@ mod tests {
         assert_eq!(row(Some((1, line))).state, line);
         assert_eq!(row(Some((1, line))).silence(), None, "the old one answers");
         assert_eq!(row(None).state, "Deployment gardenlet: 1 of 1 updated, 1 available");
+    }
+
+    #[test]
+    fn a_component_that_is_not_started_is_a_lasting_defect() {
+        let (target, name) = (GardenerVersion::parse("1.148.0").expect("a version"), "gardener-scheduler");
+        let pods = [pod(name, "v1.148.0", None)];
+        let with = |image: &str, replicas: i32| {
+            let mut deployment = (*deployment(name, "v1.148.0", &json!({}))).clone();
+            image.clone_into(&mut deployment.spec.template.spec.containers[0].image);
+            deployment.spec.replicas = Some(replicas);
+            Row::of(&deployment, &pods)
+        };
+        let joined = Landscape {
+            instances: vec![
+                Instance::new(Component::Apiserver, "1.148.0"),
+                Instance::new(Component::Scheduler, "1.148.0"),
+            ],
+            ..Landscape::default()
+        };
+        for (image, replicas, state, joined_state) in [
+            ("registry/gardener/scheduler:v1.148.0", 1, None, None),
+            (
+                "gardener/gcm:v1.148.0",
+                1,
+                Some("its image gardener/gcm:v1.148.0 is not one of this component"),
+                Some(()),
+            ),
+            (
+                "gardener/gardenlet:v1.148.0",
+                1,
+                Some("its image gardener/gardenlet:v1.148.0 is not one of this component"),
+                Some(()),
+            ),
+            ("gardener/scheduler", 1, Some("its image gardener/scheduler is not one of this component"), Some(())),
+            ("gardener/scheduler:v1.148.0", 0, Some("its Deployment has 0 replicas"), None),
+        ] {
+            let row = with(image, replicas);
+            assert_eq!(row.state, state.unwrap_or("ready"), "{image} {replicas}");
+            let text = state.map(|state| format!("gardener-scheduler (runtime): {state}"));
+            assert_eq!(row.absence(&running("1.148.0")), text, "{image} {replicas}");
+            let defect = row.defect(&target, &running("1.148.0"), Profile::Documents);
+            assert_eq!(defect, text.clone().map(Defect::Lasting), "{image} {replicas}");
+            assert_eq!(row.absence(&joined), text.filter(|_| joined_state.is_some()), "{image} {replicas}, one joined");
+        }
+        let mine = Row::of(&deployment("mine", "v1", &json!({})), &[]);
+        assert_eq!(mine.absence(&running("1.148.0")), None, "it is a user's");
+    }
+
+    #[test]
+    fn components_without_a_deployment_are_rows() {
+        let seed = |name: &str, gardener: Value| -> Arc<Seed> {
+            read(json!({ "metadata": { "name": name }, "status": { "gardener": gardener } }))
+        };
+        let seeds = [seed("a", json!({ "id": "i", "name": "n", "version": "v" })), seed("b", Value::Null)];
+        let there = ["gardener-apiserver", "gardener-admission-controller", "gardener-controller-manager"];
+        let there: Vec<Arc<Deployment>> = there.map(|name| deployment(name, "v1.148.0", &json!({}))).into();
+        let found = |has_operator| {
+            let rows = missing(&there, has_operator, &seeds);
+            rows.iter().map(|row| row.cells().join(" ")).collect::<Vec<String>>()
+        };
+        let scheduler = "gardener-scheduler runtime - - 0/0 there is no Deployment of it";
+        let gardenlet = "gardenlet seed--a - - 0/0 there is no Deployment of it";
+        let operator = "gardener-operator runtime - - 0/0 there is no Deployment of it";
+        assert_eq!(found(false), [scheduler, gardenlet]);
+        assert_eq!(found(true), [operator, scheduler, gardenlet]);
+        let target = GardenerVersion::parse("1.148.0").expect("a version");
+        let defect = missing(&there, false, &[])[0].defect(&target, &running("1.148.0"), Profile::Documents);
+        let text = "gardener-scheduler (runtime): there is no Deployment of it";
+        assert_eq!(defect, Some(Defect::Lasting(text.to_owned())));
     }
 
     #[test]

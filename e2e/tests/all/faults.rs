@@ -178,7 +178,8 @@ fn a_component_that_is_cut_off_goes_on_when_the_fault_is_cleared() {
         (of_pod(&sandbox, manager, ".ready"), of_pod(&sandbox, manager, ".restartCount")),
         ("true".into(), "0".into())
     );
-    in_order(&sandbox.terrarium(&["fault", "list"]), &[id.trim(), manager, "lasting", "active"]);
+    let list = sandbox.terrarium(&["fault", "list"]);
+    in_order(&list, &[id.trim(), manager, "lasting", "2023-07-27", "Pod gardener-controller-manager-", "active"]);
     sandbox.terrarium(&["fault", "clear", id.trim()]);
     garden(&["wait", "--for=jsonpath={.status.phase}=Ready", "project/demo", "--timeout=40s"]);
     assert_eq!(of_pod(&sandbox, manager, ".restartCount"), "0");
@@ -273,7 +274,7 @@ fn a_seed_that_cannot_be_reached_is_not_ready() {
     until(renewed, |renewed| renewed.starts_with("2023-07-27T20:0"));
     sandbox.terrarium(&["clock", "advance", "5m", "--quiet"]);
     until(ready, |status| status == "Unknown");
-    in_order(&sandbox.terrarium(&["fault", "list"]), &[id.trim(), "Seed local", "active"]);
+    in_order(&sandbox.terrarium(&["fault", "list"]), &[id.trim(), "Seed local", "lasting", " Pod garden", "active"]);
     sandbox.terrarium(&["fault", "clear", id.trim()]);
     sandbox.terrarium(&["clock", "advance", "5m", "--quiet"]);
     until(ready, |status| status == "True");

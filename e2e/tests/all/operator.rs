@@ -70,6 +70,10 @@ fn a_landscape_is_updated_in_the_legal_order() {
     sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z"]);
     let it = Operated(&sandbox);
     it.reconciled("v1.120.0");
+    let path = "jsonpath={.spec.clusterIP}";
+    let address =
+        sandbox.kubectl(Kubectl::Newest, "runtime", &["-n", "default", "get", "service", "kubernetes", "-o", path]);
+    assert_eq!(address, "10.2.0.1", "the first of the Garden's network");
     let shown = it.runtime(&["get", "garden"]);
     in_order(&shown, &["K8S VERSION", "GARDENER VERSION", "LAST OPERATION", "RUNTIME", "VIRTUAL", "API SERVER"]);
     in_order(&shown, &["local", "1.31.1", "v1.120.0", "Succeeded", "True", "True", "True", "True"]);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 use terrarium_e2e::sandbox::{Kubectl, Sandbox};
 
-use crate::support::{in_order, manifest, sandbox};
+use crate::support::{container, in_order, manifest, sandbox, until_pods};
 
 /// Names and images of the Deployments in the control plane namespace of Shoot `local`.
 fn control_plane(sandbox: &Sandbox) -> String {
@@ -267,6 +267,42 @@ fn an_upgrade_without_a_gardener_apiserver_tells_why() {
     assert_eq!(apiserver()["rule"], "T1");
     refused("gardener-apiserver v1.118.0 (runtime) does not start: failed verifying Gardener version: ");
     in_order(&sandbox.terrarium(&["skew", "check"]), &["not among them: gardener-apiserver v1.118.0 (runtime)", "T1"]);
+}
+
+/// An image of no component is not found; a component that nothing starts is named and keeps an upgrade from its end.
+#[test]
+fn an_upgrade_is_not_over_while_a_component_is_not_started() {
+    let sandbox = sandbox("upgrade-absent");
+    sandbox.terrarium(&["up", "--start-time", "2023-07-27T20:00:00Z", "--operator=false"]);
+    let runtime = |words: &[&str]| sandbox.kubectl(Kubectl::Newest, "runtime", &[&["-n", "garden"], words].concat());
+    let refused = |component: &str, why: &str| {
+        let whole = format!("{component} (runtime): {why}");
+        let (code, text) = sandbox.terrarium_refused(&["upgrade", "apply", "--to", "1.120", "--wait", "1s"]);
+        assert_eq!(code, 3, "{text}");
+        in_order(&text, &["not every component is at v1.120.0: ", &whole]);
+        in_order(&sandbox.terrarium(&["upgrade", "status"]), &[component, why]);
+        in_order(&sandbox.terrarium(&["skew", "check"]), &["allowed", "not among them: ", &whole]);
+    };
+    let waits =
+        |pods: &[Value]| pods.iter().any(|pod| container(pod)["state"]["waiting"]["reason"] == "ImagePullBackOff");
+    runtime(&["set", "image", "deployment/gardener-controller-manager", "*=gardener/gcm:v1.120.0"]);
+    let pods = until_pods(&sandbox, "role=gardener-controller-manager", waits);
+    assert_eq!(pods.iter().filter(|pod| container(pod)["ready"] == true).count(), 1, "the old one goes on");
+    refused("gardener-controller-manager", "its image gardener/gcm:v1.120.0 is not one of this component");
+    runtime(&["set", "image", "deployment/gardener-controller-manager", "*=gardener/controller-manager:v1.120.0"]);
+    runtime(&["rollout", "status", "deployment/gardener-controller-manager", "--timeout=60s"]);
+
+    // A workload of a user has any image.
+    runtime(&["create", "deployment", "web", "--image=gardener/gcm:v1.120.0"]);
+    sandbox.terrarium(&["clock", "advance", "10s", "--quiet"]);
+    runtime(&["rollout", "status", "deployment/web", "--timeout=60s"]);
+
+    runtime(&["scale", "deployment/gardener-scheduler", "--replicas=0"]);
+    until_pods(&sandbox, "role=gardener-scheduler", <[_]>::is_empty);
+    refused("gardener-scheduler", "its Deployment has 0 replicas");
+    in_order(&sandbox.terrarium(&["doctor"]), &["gardener-scheduler (runtime): its Deployment has 0 replicas"]);
+    runtime(&["delete", "deployment/gardener-scheduler"]);
+    refused("gardener-scheduler", "there is no Deployment of it");
 }
 
 #[test]

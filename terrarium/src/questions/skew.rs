@@ -120,6 +120,7 @@ fn check(given: &Given, form: Form, output: &mut Output) -> Result<(), Failure> 
     }
     let rows = skew::rows(fleet, *profile);
     let object = json!({
+        "absent": fleet.absent,
         "allowed": rows.is_empty(),
         "notStarted": fleet.crashes.iter().map(Crash::object).collect::<Vec<Value>>(),
         "profile": name_of(*profile),
@@ -161,8 +162,9 @@ fn check(given: &Given, form: Form, output: &mut Output) -> Result<(), Failure> 
     Err(Failure::Failed(format!("{violated} of the rules about versions (profile {})", name_of(*profile))))
 }
 
-/// Prints the processes that do not start, which the rules have not checked.
+/// Prints the components and processes that do not start, which the rules have not checked.
 fn not_started(fleet: &Fleet, output: &mut Output) -> Result<(), Failure> {
+    fleet.absent.iter().try_for_each(|absent| output.line(&format!("not among them: {absent}")))?;
     fleet.crashes.iter().try_for_each(|crash| output.line(&format!("not among them: {crash}")))
 }
 

@@ -76,8 +76,8 @@ enum Verb {
     ///
     /// A component that gardener-operator or a Gardenlet replaces is only waited for. The command succeeds when every instance of
     /// every component is ready at the version, none crash-loops, and the version rules allow all versions. It fails with exit
-    /// code 3 if a component is refused because of its version or is missing at the end. After an interruption another call
-    /// continues the upgrade.
+    /// code 3 if a component is refused because of its version, or at the end is missing, has 0 replicas or an image of something
+    /// else. After an interruption another call continues the upgrade.
     Apply {
         /// Target version; without a patch the highest version of its minor in the landscape, else .0
         #[arg(long, value_name = "V", value_parser = version)]

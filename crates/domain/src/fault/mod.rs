@@ -19,7 +19,7 @@ use api::core::Shoot;
 use api::terrarium::{Fault, FaultStatus};
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::Time;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::error_codes;
 use crate::garden::components::Program;
@@ -370,6 +370,31 @@ pub fn hit_process(fault: &Fault, process: Process<'_>, now: Time) -> FaultStatu
     hit_target(fault, format!("Pod {}", process.pod), now)
 }
 
+/// Landscape time after which a lasting fault that acts is noted again.
+pub const NOTED_AGAIN: TimeDelta = TimeDelta::minutes(1);
+
+/// Status of a lasting fault that acts on a process at an instant; None: it was noted shortly before.
+pub fn note_process(fault: &Fault, pod: &str, now: DateTime<Utc>) -> Option<FaultStatus> {
+    note_target(fault, format!("Pod {pod}"), now)
+}
+
+/// Status of a lasting fault that acts on a Machine at an instant; None: it was noted shortly before.
+pub fn note_machine(fault: &Fault, machine: &str, now: DateTime<Utc>) -> Option<FaultStatus> {
+    note_target(fault, format!("Machine {machine}"), now)
+}
+
+/// True if a fault that was noted at an instant need not be noted again yet.
+pub fn is_noted(last: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+    now - last < NOTED_AGAIN
+}
+
+/// A lasting fault is not counted: each request and each attempt would be a write.
+fn note_target(fault: &Fault, last_target: String, now: DateTime<Utc>) -> Option<FaultStatus> {
+    let status = &fault.status;
+    let is_recent = status.last_time.is_some_and(|last| is_noted(last.0, now));
+    (!is_recent).then(|| FaultStatus { last_time: Some(Time::from_instant(now)), last_target, ..status.clone() })
+}
+
 fn hit_target(fault: &Fault, last_target: String, now: Time) -> FaultStatus {
     FaultStatus { times: fault.status.times.saturating_add(1), last_time: Some(now), last_target }
 }
@@ -392,6 +417,19 @@ mod tests {
 
     fn at(minute: u32) -> DateTime<Utc> {
         format!("2025-06-01T10:{minute:02}:00Z").parse().expect("RFC 3339")
+    }
+
+    #[test]
+    fn a_lasting_fault_says_within_a_minute_when_it_acted_last() {
+        let mut fault = fault(&[]);
+        COMPONENT_PARTITION.clone_into(&mut fault.spec.kind);
+        let first = note_process(&fault, "a", at(0)).expect("never noted");
+        assert_eq!((first.times, first.last_target.as_str()), (0, "Pod a"));
+        fault.status = first;
+        for (seconds, expected) in [(0, None), (59, None), (60, Some("Machine m"))] {
+            let noted = note_machine(&fault, "m", at(0) + TimeDelta::seconds(seconds));
+            assert_eq!(noted.as_ref().map(|it| it.last_target.as_str()), expected, "after {seconds} s");
+        }
     }
 
     #[test]

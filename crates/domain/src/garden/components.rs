@@ -4,6 +4,7 @@
 use api::cluster;
 use api::constants::{api_version, user};
 use api::kubernetes::apps::Deployment;
+use apimachinery::meta::TextMap;
 use apimachinery::schema::Node;
 
 use super::control_plane;
@@ -134,6 +135,15 @@ impl Program {
         Self::ALL.into_iter().find(|program| program.name() == name)
     }
 
+    /// Returns the component whose Deployment the pods of a cluster with these labels belong to.
+    pub fn of_pod(cluster: &str, labels: &TextMap) -> Option<Self> {
+        let label = |name: &str| labels.get(name).map(String::as_str);
+        let program = Self::named(label("role")?).filter(|_| label("app") == Some("gardener"))?;
+        let is_there =
+            if program.is_of_seed() { cluster::seed(cluster).is_some() } else { cluster == cluster::RUNTIME };
+        is_there.then_some(program)
+    }
+
     /// Returns component and version of an image; None: an image of something else.
     pub fn of(image: &str) -> Option<(Self, String)> {
         let (name, tag) = image.rsplit_once(':')?;
@@ -183,5 +193,26 @@ mod tests {
         assert_eq!(groups, ["gardener.cloud:system:seeds", "system:authenticated"]);
         assert_eq!(Program::of("gardener/other:v1"), None);
         assert_eq!(Program::of("gardener/gardenlet"), None);
+    }
+
+    #[test]
+    fn pods_belong_to_a_component_by_cluster_and_labels() {
+        let found = |cluster: &str, app: &str, role: &str| {
+            let labels = [("app", app), ("role", role)].map(|(key, value)| (key.to_owned(), value.to_owned()));
+            Program::of_pod(cluster, &labels.into())
+        };
+        for (cluster, app, role, expected) in [
+            ("runtime", "gardener", "gardener-scheduler", Some(Program::Scheduler)),
+            ("seed--a", "gardener", "gardenlet", Some(Program::Gardenlet)),
+            ("seed--a", "gardener", "gardener-scheduler", None),
+            ("runtime", "gardener", "gardenlet", None),
+            ("garden", "gardener", "gardener-scheduler", None),
+            ("shoot--a--b", "gardener", "gardenlet", None),
+            ("runtime", "mine", "gardener-scheduler", None),
+            ("runtime", "gardener", "mine", None),
+        ] {
+            assert_eq!(found(cluster, app, role), expected, "{cluster} {app} {role}");
+        }
+        assert_eq!(Program::of_pod("runtime", &TextMap::default()), None);
     }
 }

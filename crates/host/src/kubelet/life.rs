@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use super::child::{GRACE, News, Process};
 use super::crash::Crashes;
 use super::status::{self, Ended, State};
-use super::{Kubelet, Program, mounts};
+use super::{Kubelet, Program, Refusal, mounts};
 
 /// Lines of a failed process that its pod's status shows.
 const LAST_LINES: usize = 5;
@@ -33,7 +33,7 @@ pub(super) async fn run(
     kubelet: &Kubelet,
     key: &ObjectKey,
     pod: Arc<Pod>,
-    launch: Result<Program, String>,
+    launch: Result<Program, Refusal>,
     stopped: oneshot::Receiver<()>,
 ) {
     let last = status::before(&pod, &kubelet.options.before, kubelet.context.clock.now());
@@ -47,7 +47,11 @@ pub(super) async fn run(
         key,
         stop: Stop { stopped, shutdown: kubelet.context.tasks.shutdown(), is_requested: false },
         // A pod that had a process before this kubelet came: the machine was restarted under it.
-        restarts: pod.status.container_statuses.first().map_or(0, |container| container.restart_count + 1),
+        restarts: pod.status.container_statuses.first().map_or(0, |container| {
+            let is_without_image =
+                container.state.waiting.as_ref().is_some_and(|it| status::is_without_image(&it.reason));
+            container.restart_count + i32::from(!is_without_image)
+        }),
         failures: 0,
         last,
         panicked: None,
@@ -99,10 +103,16 @@ struct Life<'a> {
 
 impl Life<'_> {
     /// Until the life is to end.
-    async fn go_on(&mut self, launch: Result<Program, String>) {
+    async fn go_on(&mut self, launch: Result<Program, Refusal>) {
         let launch = match launch {
             Ok(launch) => launch,
-            Err(reason) => {
+            Err(Refusal::NoImage) => {
+                for again in [false, true] {
+                    self.write(&State::NoImage { again }).await;
+                }
+                return self.stop.requested().await;
+            }
+            Err(Refusal::Config(reason)) => {
                 self.write(&State::Refused(reason)).await;
                 return self.stop.requested().await;
             }

@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use api::kubernetes::core::Pod;
-use apimachinery::meta::{DeleteOptions, Preconditions};
+use apimachinery::meta::{DeleteOptions, Preconditions, TextMap};
 use apimachinery::release::Release;
 use clock::Clock;
 use controller::{Api, Controller, Error, ListOptions, ObjectKey, QueueHandle, Requeue, Store};
@@ -111,10 +111,25 @@ impl fmt::Debug for Form {
     }
 }
 
+/// Reason for which a pod has no program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The image does not exist.
+    NoImage,
+    /// Something in its specification is wrong: the message.
+    Config(String),
+}
+
+impl From<String> for Refusal {
+    fn from(message: String) -> Self {
+        Self::Config(message)
+    }
+}
+
 /// What becomes of pods.
 pub trait Launch: Send + Sync + 'static {
-    /// Whether pods with this image become processes.
-    fn names(&self, image: &str) -> bool;
+    /// True if this kubelet runs pods of a cluster with these labels and this image.
+    fn runs(&self, cluster: &str, labels: &TextMap, image: &str) -> bool;
 
     /// Release whose aggregated groups a process of this image serves; `None` if it serves none.
     fn served_release(&self, _image: &str) -> Option<Release> {
@@ -131,11 +146,11 @@ pub trait Launch: Send + Sync + 'static {
         None
     }
 
-    /// How a pod of a cluster, with such an image, becomes a process.
+    /// Returns the program of a pod that this kubelet runs.
     ///
     /// # Errors
-    /// The message for the status of the pod.
-    fn launch(&self, cluster: &str, pod: &Pod) -> Result<Program, String>;
+    /// The reason for the status of the pod.
+    fn launch(&self, cluster: &str, pod: &Pod) -> Result<Program, Refusal>;
 
     /// The assignment of a process that the kubelet did not start.
     ///
@@ -250,7 +265,8 @@ impl Kubelet {
         if !self.has_ended(key, pod.as_deref()) {
             return Ok(());
         }
-        let Some(pod) = pod.filter(|pod| self.options.launch.names(image(pod))) else { return Ok(()) };
+        let is_its = |pod: &Arc<Pod>| self.options.launch.runs(&key.cluster, &pod.metadata.labels, image(pod));
+        let Some(pod) = pod.filter(is_its) else { return Ok(()) };
         // It may never have had a life: its creation and its deletion were read together, or before this kubelet came.
         if pod.metadata.is_being_deleted() {
             return self.remove(key, &pod).await;

@@ -36,6 +36,16 @@ pub(crate) enum State {
     BackOff(TimeDelta),
     /// It cannot be started: why.
     Refused(String),
+    /// There is no such image; `again`: the next attempt to pull it waits.
+    NoImage { again: bool },
+}
+
+/// Reasons for which a container without an image waits.
+const PULL_REASONS: [&str; 2] = ["ErrImagePull", "ImagePullBackOff"];
+
+/// True if a container that waits for this reason has no image, and so had no process.
+pub(crate) fn is_without_image(reason: &str) -> bool {
+    PULL_REASONS.contains(&reason)
 }
 
 /// How a process ended.
@@ -92,7 +102,7 @@ pub(crate) fn status(
 ) -> PodStatus {
     let container = pod.spec.containers.first().cloned().unwrap_or_default();
     let is_ready = matches!(state, State::Ready(_)) && unready.is_none();
-    let is_pending = matches!(state, State::Creating | State::Refused(_)) && last.is_none();
+    let is_pending = matches!(state, State::Creating | State::Refused(_) | State::NoImage { .. }) && last.is_none();
     let (unready_reason, unready_message) = match unready.filter(|_| matches!(state, State::Ready(_))) {
         Some(Unready { reason, message }) => (reason.as_str(), message.clone()),
         None => ("ContainersNotReady", format!("containers with unready status: [{}]", container.name)),
@@ -159,6 +169,18 @@ fn container_state(pod: &Pod, container: &str, state: &State) -> ContainerState 
     match state {
         State::Creating => waiting("ContainerCreating", String::new()),
         State::Refused(reason) => waiting("CreateContainerConfigError", reason.clone()),
+        State::NoImage { again } => {
+            let image = pod.spec.containers.first().map_or("", |container| &container.image);
+            let pull = format!(
+                "rpc error: code = NotFound desc = failed to pull and unpack image {image:?}: failed to resolve reference \
+                 {image:?}: {image}: not found"
+            );
+            let [first, next] = PULL_REASONS;
+            match again {
+                false => waiting(first, pull),
+                true => waiting(next, format!("Back-off pulling image {image:?}: {first}: {pull}")),
+            }
+        }
         State::BackOff(duration) => {
             let (metadata, seconds) = (&pod.metadata, duration.num_seconds());
             let duration =
@@ -325,6 +347,23 @@ mod tests {
             assert_eq!(condition.status, ready, "{state:?}");
         }
         assert_eq!(pod.status.conditions.len(), 5);
+    }
+
+    #[test]
+    fn a_pod_without_an_image_is_pending_and_names_the_image() {
+        let waiting = |again: bool| {
+            let status = status(&pod(), &State::NoImage { again }, None, SaidSo::default(), 0, at(1));
+            let waiting = status.container_statuses[0].state.waiting.clone().expect("waiting");
+            assert_eq!((status.phase.as_str(), status.container_statuses[0].ready), ("Pending", false));
+            assert!(is_without_image(&waiting.reason));
+            (waiting.reason, waiting.message)
+        };
+        let pull = "rpc error: code = NotFound desc = failed to pull and unpack image \"gardener-scheduler:v1.120.0\": \
+                    failed to resolve reference \"gardener-scheduler:v1.120.0\": gardener-scheduler:v1.120.0: not found";
+        assert_eq!(waiting(false), ("ErrImagePull".to_owned(), pull.to_owned()));
+        let again = format!("Back-off pulling image \"gardener-scheduler:v1.120.0\": ErrImagePull: {pull}");
+        assert_eq!(waiting(true), ("ImagePullBackOff".to_owned(), again));
+        assert!(!is_without_image("CrashLoopBackOff"));
     }
 
     #[test]

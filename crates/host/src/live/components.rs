@@ -40,7 +40,7 @@ impl Live {
         let (is_process, pod_end) = (launch.clone(), PodEnd::default());
         let ends = pod_end.clone();
         let workload = workload::Options {
-            is_process: Arc::new(move |image| is_process.names(image)),
+            is_process: Arc::new(move |cluster, labels, image| is_process.runs(cluster, labels, image)),
             node_of: Arc::new(|cluster| (!cluster::is_technical_id(cluster)).then(|| "terrarium".to_owned())),
             pod_end_of: Arc::new(move |cluster| ends.of(cluster)),
             pod_network_of: self.host.networks().of_pods(),

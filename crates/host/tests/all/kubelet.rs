@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use api::kubernetes::core::{ConfigMap, ConfigMapVolumeSource, Container, Pod, Volume, VolumeMount};
-use apimachinery::meta::{DeleteOptions, ObjectMeta};
+use apimachinery::meta::{DeleteOptions, ObjectMeta, TextMap};
 use chrono::TimeDelta;
 use clock::TimerClass;
 use controller::{Api, ObjectKey};
 use host::faults::Faults;
-use host::kubelet::{self, Before, Form, HEALTHY, Launch, Program};
+use host::kubelet::{self, Before, Form, HEALTHY, Launch, Program, Refusal};
 use host::timekeeper::Mode;
 use parking_lot::Mutex;
 use process::child::{Assignment, Ready};
@@ -30,11 +30,11 @@ echo '{"panicked":{"name":"toy-care","times":1,"message":"on purpose (toy.rs:1)"
 struct Toys;
 
 impl Launch for Toys {
-    fn names(&self, image: &str) -> bool {
+    fn runs(&self, _: &str, _: &TextMap, image: &str) -> bool {
         image.starts_with("toy:")
     }
 
-    fn launch(&self, _: &str, pod: &Pod) -> Result<Program, String> {
+    fn launch(&self, _: &str, pod: &Pod) -> Result<Program, Refusal> {
         let script = match pod.spec.containers[0].image.trim_start_matches("toy:") {
             "well" => WELL,
             "badly" => BADLY,
@@ -42,7 +42,8 @@ impl Launch for Toys {
             "silent" => "read assignment; exit 7",
             "done" => "read assignment; echo one >&2; exit 0",
             "shaken" => SHAKEN,
-            other => return Err(format!("there is no image {other}")),
+            "wrong" => return Err("no form is called wrong".to_owned().into()),
+            _ => return Err(Refusal::NoImage),
         };
         let args = vec!["-c".to_owned(), script.to_owned()];
         let shell = PathBuf::from("/bin/sh");
@@ -318,9 +319,20 @@ async fn a_pod_that_lacks_something_says_what_and_starts_when_it_is_there() {
     assert_eq!(pod.status.phase, "Pending");
     kubelet.config().await;
     kubelet.until("toy-1", is_ready).await;
-    kubelet.create("toy-2", "toy:unknown").await;
+    kubelet.create("toy-2", "toy:wrong").await;
     let pod = kubelet.until("toy-2", |pod| waits(pod, "CreateContainerConfigError")).await.expect("there");
     let waiting = pod.status.container_statuses[0].state.waiting.clone().expect("waiting");
-    assert_eq!(waiting.message, "there is no image unknown");
+    assert_eq!(waiting.message, "no form is called wrong");
+    kubelet.world.end();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pod_whose_image_does_not_exist_waits_for_it_until_it_is_deleted() {
+    let kubelet = Kubelet::new().await;
+    kubelet.create("toy-1", "toy:unknown").await;
+    let pod = kubelet.until("toy-1", |pod| waits(pod, "ImagePullBackOff")).await.expect("there");
+    assert_eq!((pod.status.phase.as_str(), pod.status.container_statuses[0].restart_count), ("Pending", 0));
+    kubelet.pods.delete("toy-1", &DeleteOptions::default()).await.expect("deleted");
+    assert_eq!(kubelet.until("toy-1", |pod| pod.is_none()).await, None);
     kubelet.world.end();
 }

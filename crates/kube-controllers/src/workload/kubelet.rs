@@ -131,7 +131,7 @@ impl Workload {
 
     async fn reconcile_pod(&self, key: &ObjectKey) -> Result<Requeue, Error> {
         let Some(pod) = self.pods.get(key) else { return Ok(Requeue::OnChange) };
-        if self.is_process(pod_status::images(&pod.spec)) {
+        if self.is_process(&key.cluster, &pod.metadata.labels, &pod.spec) {
             return Ok(Requeue::OnChange);
         }
         if pod.metadata.is_being_deleted() {

@@ -68,7 +68,7 @@ use self::storage::{Storage, StoredShelf, claim_text};
 use self::tallies::Tallies;
 use self::wall_waits::WallWaits;
 
-type IsProcess = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+type IsProcess = Arc<dyn Fn(&str, &TextMap, &str) -> bool + Send + Sync>;
 type EndOf = Arc<dyn Fn(&str) -> TimeDelta + Send + Sync>;
 /// The network of the pods of a cluster, by the cluster's name.
 pub type NetworkOf = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -77,7 +77,7 @@ type NodeOf = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 /// How pods run.
 #[derive(Clone)]
 pub struct Options {
-    /// Whether pods with this image are run by somebody else, as processes. All others are simulated.
+    /// True if a process kubelet runs pods of a cluster with these labels and this image. All others are simulated.
     pub is_process: IsProcess,
     /// How long a simulated pod takes from its creation until it is ready, in landscape time (work). A pod that
     /// replaces one that was available is ready at once.
@@ -94,7 +94,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            is_process: Arc::new(|_| false),
+            is_process: Arc::new(|_, _, _| false),
             pod_start: TimeDelta::seconds(2),
             pod_end_of: Arc::new(|_| TimeDelta::zero()),
             node_of: Arc::new(|_| Some("terrarium".to_owned())),
@@ -322,8 +322,8 @@ impl Workload {
         known.unwrap_or_else(|| (self.options.node_of)(cluster).is_some_and(|node| node == name))
     }
 
-    /// Whether somebody else runs the pod.
-    fn is_process<'a>(&self, mut images: impl Iterator<Item = &'a str>) -> bool {
-        images.any(|image| (self.options.is_process)(image))
+    /// True if a process kubelet runs pods of a cluster with these labels and this specification.
+    fn is_process(&self, cluster: &str, labels: &TextMap, spec: &PodSpec) -> bool {
+        pod_status::images(spec).any(|image| (self.options.is_process)(cluster, labels, image))
     }
 }

@@ -146,7 +146,8 @@ impl Workload {
         let is_at_once = (draft.at_once && !takes_time) || self.options.pod_start <= TimeDelta::zero();
         let mut status = None;
         let is_chosen = known.node_name.is_empty();
-        if let Some(node) = node.filter(|_| is_at_once && is_chosen && !self.is_process(pod_status::images(&known))) {
+        let is_process = self.is_process(cluster, &metadata.labels, &known);
+        if let Some(node) = node.filter(|_| is_at_once && is_chosen && !is_process) {
             let own = pod_status::annotations(&metadata);
             if own.start.is_none() && own.fault.is_none() {
                 let seed = format!("{cluster}/{}/{}/{}", from.uid, pass.created, pass.now.timestamp_micros());
@@ -226,7 +227,7 @@ impl Workload {
             let ObjectMeta { name, uid, .. } = &pod.metadata;
             // Where nothing has to stop for a simulated pod, it goes at once.
             let takes_time = (self.options.pod_end_of)(cluster_of(owner)) > TimeDelta::zero();
-            let simulated = !takes_time && !self.is_process(pod_status::images(&pod.spec));
+            let simulated = !takes_time && !self.is_process(cluster_of(owner), &pod.metadata.labels, &pod.spec);
             let options = DeleteOptions {
                 grace_period_seconds: simulated.then_some(0),
                 preconditions: Some(Preconditions { uid: Some(uid.clone()), resource_version: None }),

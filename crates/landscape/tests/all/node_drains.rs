@@ -199,6 +199,24 @@ fn a_drain_is_forced_when_its_time_is_over() {
     assert_eq!(all::<Node>(&mut audited, SHOOT).len(), 2);
 }
 
+/// A lasting fault is not counted, and says when and on what it acted last.
+#[test]
+fn a_fault_that_blocks_drains_says_when_it_acted() {
+    let mut audited = cluster(3, 2);
+    deploy(&mut audited, 2, &json!({}), None);
+    audited.inject("drain-blocked-by-pdb", |spec| spec.pool = "local".into());
+    assert_eq!(fault(&mut audited).status.last_time, None);
+    let (first, since) = roll(&mut audited);
+    audited.until_it_holds(TimeDelta::seconds(900), "the drain is forced", |audited| {
+        machine(audited, &first)
+            .is_some_and(|machine| !machine.status.last_operation.description.contains("node drain"))
+    });
+    let status = fault(&mut audited).status;
+    let last = status.last_time.expect("it acted").0;
+    assert!(last > since && audited.landscape.now() - last < TimeDelta::minutes(3), "{last}");
+    assert_eq!((status.last_target, status.times), (format!("Machine {first}"), 0));
+}
+
 /// "HTTP 429 → wait 20 s and retry; after maxEvictRetries attempts switch to DELETE with grace period 0."
 #[test]
 fn a_pod_that_is_needed_for_now_is_deleted_after_ten_tries() {

@@ -22,7 +22,9 @@ use crate::components::Crash;
 use crate::manifests::{self, Origin};
 
 pub use file::key;
-pub use running::{first_hash_pools, gates, manager_gates, of_landscape, versions_of, versions_of_row, without_shoots};
+pub use running::{
+    first_hash_pools, gates, manager_gates, not_started, of_landscape, versions_of, versions_of_row, without_shoots,
+};
 
 /// What is known of a landscape.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,6 +51,8 @@ pub struct Fleet {
     pub gardenlets_of_runtime: Vec<Instance>,
     /// Processes of components that do not start, of a landscape that runs.
     pub crashes: Vec<Crash>,
+    /// Components that are not started, with the reason, of a landscape that runs.
+    pub absent: Vec<String>,
     /// What was left out, and why.
     pub notes: Vec<String>,
 }

@@ -6,21 +6,22 @@ use std::sync::Arc;
 use api::catalogue;
 use api::cluster;
 use api::constants::{annotation, namespace};
-use api::core::Shoot;
+use api::core::{Seed, Shoot};
 use api::kubernetes::apps::Deployment;
 use api::kubernetes::coordination::Lease;
 use api::kubernetes::core::{ConfigMap, Pod, Secret};
+use api::operator::Garden;
 use controller::{Api, ListOptions};
 use domain::garden::control_plane::CONFIGURATION_KEY;
 use domain::skew::notes::{GateSetting, ShootVersions};
-use domain::skew::{Component, Instance, lease};
+use domain::skew::{Component, Instance, Landscape, lease};
 use domain::worker_pool::StoredKeys;
 use process::Context;
 use serde_json::{Value, json};
 
 use super::objects::{self, gates_of, gates_of_arguments};
 use super::{Fleet, first_hash_forms};
-use crate::components::{Crash, crashes};
+use crate::components::{Row, crashes, missing};
 use crate::past::rows::ShootRow;
 use crate::{Error, read};
 
@@ -37,7 +38,9 @@ pub async fn of_landscape(context: &Context) -> Result<Fleet, Error> {
     // What cannot be asked for is not there: without a gardener-apiserver nobody serves Shoots.
     let shoots = Api::<Shoot>::all(context, cluster::GARDEN).list(&ListOptions::default()).await;
     fleet.shoots = shoots.map(|(shoots, _)| shoots).unwrap_or_default().iter().map(versions_of).collect();
-    fleet.crashes = crashing(context).await?;
+    let (deployments, pods) = deployed(context).await?;
+    fleet.crashes = crashes(&deployments, &pods);
+    fleet.absent = absent(context, &deployments, &fleet.landscape).await?;
     fleet.first_hash_forms = first_hash_pools(context).await?;
     Ok(fleet)
 }
@@ -98,14 +101,36 @@ pub async fn without_shoots(context: &Context) -> Result<Fleet, Error> {
     Ok(fleet)
 }
 
-/// Processes of components that do not start.
-async fn crashing(context: &Context) -> Result<Vec<Crash>, Error> {
+/// Components that are not started, with the reason.
+///
+/// # Errors
+/// The server's words about Deployments, Gardens and Leases.
+pub async fn not_started(context: &Context) -> Result<Vec<String>, Error> {
+    let (deployments, _) = deployed(context).await?;
+    let leases = Api::<Lease>::namespaced(context, cluster::GARDEN, namespace::INSTANCES);
+    let leases = leases.list(&ListOptions::default()).await?.0;
+    absent(context, &deployments, &lease::landscape(leases.iter().map(|lease| &lease.metadata), "")).await
+}
+
+async fn absent(context: &Context, deployments: &[Arc<Deployment>], running: &Landscape) -> Result<Vec<String>, Error> {
+    let all = ListOptions::default();
+    let (gardens, _) = Api::<Garden>::all(context, cluster::RUNTIME).list(&all).await?;
+    // Without a gardener-apiserver no Seeds are served.
+    let seeds = Api::<Seed>::all(context, cluster::GARDEN).list(&all).await.map(|(seeds, _)| seeds);
+    let seeds: Vec<Arc<Seed>> = seeds.unwrap_or_default().into_iter().map(Arc::new).collect();
+    let rows = deployments.iter().map(|deployment| Row::of(deployment, &[]));
+    let rows = rows.chain(missing(deployments, !gardens.is_empty(), &seeds));
+    Ok(rows.filter_map(|row| row.absence(running)).collect())
+}
+
+/// Deployments of Gardener's components, and their pods.
+async fn deployed(context: &Context) -> Result<(Vec<Arc<Deployment>>, Vec<Arc<Pod>>), Error> {
     let ours = ListOptions::labelled("app=gardener");
     let (deployments, _) = Api::<Deployment>::all(context, "*").list(&ours).await?;
     let (pods, _) = Api::<Pod>::all(context, "*").list(&ours).await?;
     let deployments: Vec<Arc<Deployment>> = deployments.into_iter().map(Arc::new).collect();
     let pods: Vec<Arc<Pod>> = pods.into_iter().map(Arc::new).collect();
-    Ok(crashes(&deployments, &pods))
+    Ok((deployments, pods))
 }
 
 fn kubernetes_of(seed: &Value) -> Option<&str> {

@@ -152,10 +152,10 @@ impl Family<'_> {
                 pods.delete(&pod.name, &options).await
             }
             Request::Evict => {
-                if let Some(refused) = self.refusal(node, pod) {
+                if let Some(refused) = self.refusal(node, pod).await? {
                     return Ok(refused);
                 }
-                if self.is_hit(node, fault::POD_TERMINATION_HANGS) {
+                if self.acts(node, fault::POD_TERMINATION_HANGS).await? {
                     let never = json!({ "metadata": { "annotations": { (annotation::POD_END): "never" } } });
                     match pods.patch(&pod.name, &Patch::Merge(never)).await {
                         Err(error) if !error.is_not_found() => return Err(error),
@@ -186,14 +186,17 @@ impl Family<'_> {
     }
 
     /// What a fault answers in the place of a PodDisruptionBudget.
-    fn refusal(&self, node: &str, pod: &Pod) -> Option<Answer> {
-        let fault = self.faults_of(node, &[fault::DRAIN_BLOCKED_BY_PDB]).into_iter().next()?;
+    async fn refusal(&self, node: &str, pod: &Pod) -> Result<Option<Answer>, Error> {
+        let Some(fault) = self.faults_of(node, &[fault::DRAIN_BLOCKED_BY_PDB]).into_iter().next() else {
+            return Ok(None);
+        };
+        self.note_fault(&fault, node).await?;
         let is_misconfigured = fault.spec.settings.get(fault::MISCONFIGURED).is_some_and(|value| value == "true");
-        Some(if is_misconfigured {
+        Ok(Some(if is_misconfigured {
             Answer::Misconfigured(format!("{}/{}", pod.namespace, fault.metadata.name))
         } else {
             Answer::Refused
-        })
+        }))
     }
 
     /// The budget of a pod, if all its pods are healthy and none of them may go.

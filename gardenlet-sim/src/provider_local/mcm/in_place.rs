@@ -257,7 +257,7 @@ impl Family<'_> {
         let kinds: Vec<&str> = hit.iter().filter(|(applies, _)| *applies).map(|(_, kind)| *kind).collect();
         let failing = self.faults_of(&name, &kinds).into_iter().next();
         let failing = failing.map(|known| (fault::update_failure(&known, desired, current), known));
-        if self.is_hit(&name, fault::NODE_AGENT_SILENT) {
+        if self.acts(&name, fault::NODE_AGENT_SILENT).await? {
             return Ok(Looked::NOTHING);
         }
         let since = match turn {
@@ -292,6 +292,7 @@ impl Family<'_> {
             return Ok(Looked::again_at(until));
         }
         self.agents.forget(&self.namespace, &name);
+        self.acts(&name, fault::IN_PLACE_DURATION).await?;
         match failing {
             Some((failure, known)) => self.fail_update(position, &failure, &known).await?,
             None => self.complete_update(position, pending).await?,

@@ -131,10 +131,35 @@ impl Family<'_> {
         Ok(false)
     }
 
-    /// Counts a hit, unless the fault hits no more. What lasts until it is cleared is not counted.
+    /// Notes that a lasting fault acts on a Machine.
+    pub(super) async fn note_fault(&self, known: &FaultObject, machine: &str) -> Result<(), Error> {
+        let Some(status) = fault::note_machine(known, machine, self.now) else { return Ok(()) };
+        let api = Api::<FaultObject>::all(&self.provider.context, cluster::RUNTIME);
+        match api.update_status(known, &FaultObject { status, ..known.clone() }).await {
+            // Noted for another Machine meanwhile, or cleared.
+            Err(error) if error.is_conflict() || error.is_not_found() => Ok(()),
+            Err(error) => Err(error),
+            Ok(written) => {
+                self.provider.faults.remember(cluster::RUNTIME, &Arc::new(written));
+                Ok(())
+            }
+        }
+    }
+
+    /// True if a lasting fault of a kind acts on a Machine, which is noted.
+    pub(super) async fn acts(&self, machine: &str, kind: &str) -> Result<bool, Error> {
+        let faults = self.faults_of(machine, &[kind]);
+        for known in &faults {
+            self.note_fault(known, machine).await?;
+        }
+        Ok(!faults.is_empty())
+    }
+
+    /// Counts a hit, unless the fault hits no more. What lasts until it is cleared is noted and not counted.
     pub(super) async fn count(&self, known: &Arc<FaultObject>, machine: &str) -> Result<bool, Error> {
         let lasts = fault::kind(&known.spec.kind).is_some_and(|kind| kind.lasts);
         if lasts {
+            self.note_fault(known, machine).await?;
             return Ok(true);
         }
         let shoot = self.provider.shoot(&self.namespace);
@@ -212,6 +237,9 @@ impl Family<'_> {
             return Ok(false);
         }
         *draft.edit() = node;
+        for known in &faults {
+            self.note_fault(known, &name).await?;
+        }
         Ok(true)
     }
 

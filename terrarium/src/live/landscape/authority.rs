@@ -142,15 +142,17 @@ pub(crate) struct Made<'a> {
 impl<'a> Made<'a> {
     const FILE: &'static str = "pki/made";
 
-    /// Reads the names of a landscape. A landscape of an earlier version has no file of them; one that has listened had an
-    /// authority.
+    /// Line of the file for the authority of the landscape after it was given up.
+    const GIVEN_UP: &'static str = "-ca";
+
+    /// Reads the names of a landscape. One that has listened had an authority, also if the file of the names is missing (in a
+    /// landscape of an earlier version) or was emptied.
     pub(crate) fn of(directory: &'a Directory) -> Result<Self, Failure> {
-        let names = match directory.text(Self::FILE)? {
-            Some(text) => text.lines().map(str::to_owned).collect(),
-            None if directory.has_listened() => [LandscapeAuthority::NAME.to_owned()].into(),
-            None => BTreeSet::new(),
-        };
-        Ok(Self { directory, names })
+        let text = directory.text(Self::FILE)?.unwrap_or_default();
+        let (given_up, names): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| *line == Self::GIVEN_UP);
+        let is_implied = given_up.is_empty() && directory.has_listened();
+        let names = names.into_iter().chain(is_implied.then_some(LandscapeAuthority::NAME));
+        Ok(Self { directory, names: names.map(str::to_owned).collect() })
     }
 
     /// True if the landscape has had the authority.
@@ -179,7 +181,10 @@ impl<'a> Made<'a> {
     /// Removes names, so that their authorities are created again.
     pub(crate) fn forget(&self, names: &[String]) -> Result<(), Failure> {
         let kept = self.names.iter().filter(|name| !names.contains(name));
-        let lines: Vec<&str> = kept.flat_map(|name| [name.as_str(), "\n"]).collect();
+        let keeps_own =
+            self.has(LandscapeAuthority::NAME) && !names.iter().any(|name| name == LandscapeAuthority::NAME);
+        let given_up = (!keeps_own).then_some(Self::GIVEN_UP);
+        let lines: Vec<&str> = kept.map(String::as_str).chain(given_up).flat_map(|name| [name, "\n"]).collect();
         self.directory.write(Self::FILE, &lines.concat())
     }
 }
@@ -343,7 +348,18 @@ mod tests {
         directory.make().expect("the folder");
         assert!(LandscapeAuthority::make(&directory).is_err());
         Made::of(&directory).expect("readable").forget(&["ca".to_owned()]).expect("written");
-        assert_ne!(LandscapeAuthority::make(&directory).expect("made again").certificate(), first);
+        let second = LandscapeAuthority::make(&directory).expect("made again").certificate().to_owned();
+        assert_ne!(second, first);
+        assert!(Made::of(&directory).expect("readable").has("ca"));
+        // An emptied or unreadable list of names is taken as a missing one.
+        for text in ["", "c", "xxxxxxxxxxxxxxxxxxxxxxxx\n"] {
+            fs::write(directory.join("pki/made"), text).expect("written");
+            let kept = fs::read(directory.join("pki/ca.key")).expect("there");
+            fs::remove_file(directory.join("pki/ca.key")).expect("there");
+            assert!(LandscapeAuthority::make(&directory).is_err(), "{text:?}");
+            fs::write(directory.join("pki/ca.key"), kept).expect("written");
+            assert_eq!(LandscapeAuthority::make(&directory).expect("complete").certificate(), second);
+        }
         let _ = fs::remove_dir_all(directory.path());
     }
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a landscape has from its beginning: what an operator gives it, and the Deployments of its components.
 
+use std::net::Ipv4Addr;
+
 use admission_controller::configurations;
 use api::cluster;
 use api::constants::{api_version, namespace};
 use api::core::Seed;
 use api::kubernetes::apps::Deployment;
-use api::kubernetes::core::{ConfigMap, Namespace};
+use api::kubernetes::core::{ConfigMap, Namespace, Service};
 use api::operator::Garden;
 use api::seedmanagement::Gardenlet;
 use apimachinery::Resource;
-use apimachinery::meta::ObjectMeta;
+use apimachinery::meta::{DeleteOptions, ObjectMeta};
 use authorizer::Mode;
 use chrono::{DateTime, TimeDelta};
 use controller::{Api, Error, ListOptions};
@@ -20,6 +22,7 @@ use domain::garden::control_plane::CONFIGURATION_KEY;
 use domain::profile::Profile;
 use domain::skew::enforcement::Enforcement;
 use domain::skew::{GardenerVersion, releases};
+use domain::validation::network::Network;
 use host::live::Client;
 use host::registry::{self, Settings};
 use landscape::Options;
@@ -128,8 +131,33 @@ async fn operated(context: &Context, facts: &Facts, options: &Options) -> Result
             adopted.version
         }
     };
+    readdress_api_server(context).await?;
     let version = version.unwrap_or_else(|| facts.gardener_version.clone());
     create(&Api::namespaced(context, cluster::RUNTIME, namespace::GARDEN), operator::operator(facts, &version)).await
+}
+
+/// Deletes the Service of the API server of cluster `runtime` if it was created before the Garden that names the network of
+/// Services. It is created again with the first address of that network.
+async fn readdress_api_server(context: &Context) -> Result<(), Failure> {
+    let (gardens, _) = Api::<Garden>::all(context, cluster::RUNTIME)
+        .list(&ListOptions::default())
+        .await
+        .map_err(|error| unread("Gardens", &error))?;
+    let services = gardens.first().and_then(|garden| garden.spec.runtime_cluster.networking.services.first());
+    let network = services.and_then(|services| Network::parse(services)).and_then(Network::ipv4);
+    let Some((first, count)) = network else { return Ok(()) };
+    let api = Api::<Service>::namespaced(context, cluster::RUNTIME, "default");
+    let service = api.get_opt("kubernetes").await.map_err(|error| unread("Services", &error))?;
+    let address = service.and_then(|service| service.spec.cluster_ip.parse::<Ipv4Addr>().ok());
+    if address.is_none_or(|address| (first..first + count).contains(&u32::from(address))) {
+        return Ok(());
+    }
+    match api.delete("kubernetes", &DeleteOptions::default()).await {
+        Err(error) if !error.is_not_found() => {
+            Err(Failure::Failed(format!("cannot delete Service default/kubernetes of cluster runtime: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The Gardenlet of a seed that has none: with the version and the configuration of the Deployment that is there.

@@ -73,6 +73,16 @@ impl FileState {
     pub(crate) fn has_changed(&self) -> bool {
         fs::metadata(&self.path).map_or(true, |file| Self::of(&self.path, &file) != *self)
     }
+
+    /// True if the content of the file was overwritten since: nothing holds the former one.
+    pub(crate) fn is_overwritten(&self) -> bool {
+        fs::metadata(&self.path).is_ok_and(|file| self.was_overwritten(&file))
+    }
+
+    fn was_overwritten(&self, file: &fs::Metadata) -> bool {
+        let found = Self::of(&self.path, file);
+        (found.device, found.inode) == (self.device, self.inode) && found.modified != self.modified
+    }
 }
 
 /// A program's file that is held open: it can be started also after it was replaced or removed.
@@ -115,7 +125,12 @@ impl Held {
         &self.state
     }
 
-    /// Path by which children of this process can start the file at any time.
+    /// True if the content of the file was overwritten since it was opened.
+    pub(crate) fn is_overwritten(&self) -> bool {
+        self.file.metadata().is_ok_and(|file| self.state.was_overwritten(&file))
+    }
+
+    /// Path by which children of this process can start the file at any time, unless its content is overwritten.
     pub(crate) fn path(&self) -> PathBuf {
         let own = PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
         if own.exists() { own } else { self.state.path.clone() }
@@ -198,9 +213,26 @@ mod tests {
             drop(child.stdin.take());
             assert!(child.wait().expect("it ends").success(), "{content:?}");
         }
-        assert!(held.state().has_changed());
+        assert!(held.state().has_changed() && !held.is_overwritten() && !held.state().is_overwritten());
         let restored = serde_json::from_str::<FileState>(&serde_json::to_string(held.state()).expect("JSON"));
         assert_eq!(restored.expect("the same"), *held.state());
+        fs::remove_dir_all(folder).expect("ours");
+    }
+
+    #[test]
+    fn a_program_that_is_overwritten_in_place_is_noticed() {
+        let folder = std::env::temp_dir().join(format!("terrarium-overwritten-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder for temporary files");
+        let path = folder.join("program");
+        fs::copy("/bin/cat", &path).expect("every system has cat");
+        let old = fs::File::open(&path).and_then(|file| file.set_modified(std::time::SystemTime::UNIX_EPOCH));
+        old.expect("ours");
+        let held = Held::open(&path).expect("a program");
+        assert!(!held.is_overwritten() && !held.state().is_overwritten());
+        fs::write(&path, "another").expect("ours");
+        assert!(held.is_overwritten() && held.state().is_overwritten());
+        fs::rename(&path, folder.join("aside")).expect("ours");
+        assert!(held.is_overwritten() && !held.state().is_overwritten(), "the path tells nothing any more");
         fs::remove_dir_all(folder).expect("ours");
     }
 

@@ -65,6 +65,12 @@ impl Binaries {
         Some((held.path(), held.name().to_owned()))
     }
 
+    /// Reason for which the binary of a component cannot be started any more; None: it can.
+    pub(in crate::live) fn lost(&self, component: &str) -> Option<String> {
+        let held = self.0.get(component)?.as_ref().ok().filter(|held| held.is_overwritten())?;
+        Some(overwritten(&[held.name()], "terrarium down", "terrarium up"))
+    }
+
     /// Summary for commands.
     pub(in crate::live) fn form(&self) -> ComponentForms {
         let of = |lacking: &Lacking| match lacking {
@@ -180,8 +186,11 @@ impl ComponentForms {
     /// Warnings about files that are not what the landscape runs, each with what to do. `program`: the file of the host if it was
     /// replaced; `down` and `up`: commands that restart the landscape.
     pub(crate) fn warnings(&self, program: Option<&Path>, down: &str, up: &str) -> Vec<String> {
-        let changed = self.files.values().filter(|file| file.has_changed()).map(|file| file.path.as_path());
-        let files: Vec<&Path> = program.into_iter().chain(changed).collect();
+        let changed = self.files.values().filter(|file| file.has_changed());
+        let (lost, kept): (Vec<&FileState>, Vec<&FileState>) = changed.partition(|file| file.is_overwritten());
+        let lost: Vec<&Path> = lost.into_iter().map(|file| file.path.as_path()).collect();
+        let lost = (!lost.is_empty()).then(|| overwritten(&lost, down, up));
+        let files: Vec<&Path> = program.into_iter().chain(kept.into_iter().map(|file| file.path.as_path())).collect();
         let replaced = (!files.is_empty()).then(|| {
             let (was, it, other) = match files.len() {
                 1 => ("was", "build that it was", "one"),
@@ -198,8 +207,17 @@ impl ComponentForms {
                 "{note}: `cargo build --workspace --bins` makes all programs of one build, then `{down}` and `{up}` start them"
             )
         });
-        replaced.into_iter().chain(unusable).collect()
+        replaced.into_iter().chain(lost).chain(unusable).collect()
     }
+}
+
+/// Statement about files whose content was overwritten in place.
+fn overwritten(files: &[&Path], down: &str, up: &str) -> String {
+    let (was, of, other) = match files.len() {
+        1 => ("was", "the build that the landscape was started with is lost", "one"),
+        _ => ("were", "the builds that the landscape was started with are lost", "ones"),
+    };
+    format!("{} {was} overwritten: {of}; `{down}` and `{up}` start the other {other}", listed(files))
 }
 
 /// Paths of files; those in the folder of the first one by their names.
@@ -298,11 +316,18 @@ mod tests {
         let one = "/gardenlet was replaced: the landscape runs on with the build that it was started with; `terrarium down` \
                    and `terrarium up` start the other one";
         assert_eq!(warnings(&form, None), [one]);
-        fs::write(folder.join("gardener-scheduler"), "another").expect("ours");
+        fs::remove_file(folder.join("gardener-scheduler")).expect("ours");
         let found = warnings(&form, Some("terrarium"));
         let several = "/terrarium, gardener-scheduler, gardenlet were replaced: the landscape runs on with the builds that they \
                        were started with; ";
         assert!(found.len() == 1 && found[0].starts_with(several), "{found:?}");
+        let path = folder.join("gardener-operator");
+        let file = fs::File::options().write(true).open(&path).expect("ours");
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).expect("ours");
+        let found = warnings(&form, None);
+        let lost = "/gardener-operator was overwritten: the build that the landscape was started with is lost; `terrarium down` \
+                    and `terrarium up` start the other one";
+        assert_eq!(found.last().map(String::as_str), Some(lost), "{found:?}");
         form.files.clear();
         form.played = BTreeMap::from([("a".to_owned(), String::new()), ("b".to_owned(), "/b: bad".to_owned())]);
         let found = warnings(&form, None);

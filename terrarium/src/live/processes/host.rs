@@ -13,6 +13,7 @@ use std::time::Duration;
 use api::cluster;
 use api::constants::annotation;
 use api::kubernetes::core::Pod;
+use apimachinery::meta::TextMap;
 use apimachinery::release::Release;
 use apiserver::instance;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -23,7 +24,7 @@ use domain::skew::GardenerVersion;
 use eventlog::sled::{Durability, OpenError, Recovery, SledLog, Trouble};
 use eventlog::{EventLog, MemoryLog};
 use host::identity::OwnAuthorities;
-use host::kubelet::{Before, Form, Launch, Program};
+use host::kubelet::{Before, Form, Launch, Program, Refusal};
 use host::live::{Client, Live, Options};
 use host::registry::Registered;
 use host::signing_requests::OwnSigners;
@@ -579,8 +580,8 @@ fn is_process(pod: &Pod) -> Result<bool, String> {
 }
 
 impl Launch for Launching {
-    fn names(&self, image: &str) -> bool {
-        Component::of(image).is_some()
+    fn runs(&self, cluster: &str, labels: &TextMap, image: &str) -> bool {
+        Component::of(image).is_some() || Component::of_pod(cluster, labels).is_some()
     }
 
     fn served_release(&self, image: &str) -> Option<Release> {
@@ -601,9 +602,9 @@ impl Launch for Launching {
         (program == Component::Gardenlet).then(|| seed_of(cluster).to_owned())
     }
 
-    fn launch(&self, cluster: &str, pod: &Pod) -> Result<Program, String> {
+    fn launch(&self, cluster: &str, pod: &Pod) -> Result<Program, Refusal> {
         let image = pod.spec.containers.first().map_or("", |container| container.image.as_str());
-        let (program, version) = Component::of(image).ok_or_else(|| format!("there is no image {image}"))?;
+        let (program, version) = Component::of(image).ok_or(Refusal::NoImage)?;
         let names = program.serves();
         let assignment = Assignment {
             server: self.address.to_string(),
@@ -620,6 +621,9 @@ impl Launch for Launching {
         }
         // The directory identifies the landscape of the process.
         let place = ["--data-dir".to_owned(), self.launcher.directory.to_string_lossy().into_owned()];
+        if let Some(lost) = binaries.and_then(|binaries| binaries.lost(program.name())) {
+            return Err(lost.into());
+        }
         if let Some((path, name)) = binaries.and_then(|binaries| binaries.of(program.name())) {
             return Ok(Program { form: Form::Process { path, name, args: place.to_vec() }, assignment });
         }

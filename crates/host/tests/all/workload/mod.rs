@@ -317,7 +317,7 @@ fn wall_time_makes_pods_available_too() {
 
 #[test]
 fn pods_of_processes_are_left_to_who_runs_them() {
-    let options = Options { is_process: Arc::new(|image| image.starts_with("web:")), ..Options::default() };
+    let options = Options { is_process: Arc::new(|_, _, image| image.starts_with("web:")), ..Options::default() };
     let world = World::new(options);
     world.ask("POST", DEPLOYMENTS, web(1));
     world.settle(60);
@@ -332,7 +332,7 @@ fn pods_of_processes_are_left_to_who_runs_them() {
 
 #[test]
 fn recreate_waits_for_processes_to_end() {
-    let options = Options { is_process: Arc::new(|image| image.starts_with("web:")), ..Options::default() };
+    let options = Options { is_process: Arc::new(|_, _, image| image.starts_with("web:")), ..Options::default() };
     let world = World::new(options);
     let mut deployment = web(1);
     deployment["spec"]["strategy"] = json!({"type": "Recreate"});

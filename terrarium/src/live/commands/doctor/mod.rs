@@ -28,6 +28,7 @@ use crate::live::landscapes::size;
 use crate::live::replay::replay;
 use crate::live::{KubeconfigFile, Which, block_on, kubeconfig, up};
 use crate::output::{Form, Output};
+use ops::fleet::not_started;
 use ops::spelling::{counted, plural};
 
 /// Check files, ports and machine of a landscape, and say what to do
@@ -321,7 +322,17 @@ async fn landscape(directory: &Directory, facts: &Facts, compact: bool) -> Resul
 
 async fn readiness(client: &Client) -> Finding {
     match up::missing(client, &client.context()).await {
-        Ok(None) => Finding::ok("landscape", "runs, and everything is ready"),
+        Ok(None) => match not_started(&client.context()).await {
+            Ok(absent) if absent.is_empty() => Finding::ok("landscape", "runs, and everything is ready"),
+            Ok(absent) => Finding::warning(
+                "landscape",
+                format!("runs, but {}", absent.join("; ")),
+                "`terrarium upgrade status` shows every component",
+            ),
+            Err(error) => {
+                Finding::failure("landscape", format!("does not answer: {error}"), "see `terrarium logs host`")
+            }
+        },
         Ok(Some(missing)) => {
             let first = missing.replace('\n', " ");
             Finding::failure(

@@ -40,11 +40,9 @@ pub(super) enum Missing {
 pub(super) async fn look(client: &Client, context: &process::Context) -> Result<Option<Missing>, controller::Error> {
     let yet = |what: String| Ok(Some(Missing::Yet(what)));
     let (deployments, _) = Api::<Deployment>::all(context, "*").list(&ListOptions::labelled("app=gardener")).await?;
-    let wanted = Program::ALL.into_iter();
     let has_operator = client.facts.operator == Some(true);
-    let wanted = wanted.filter(|program| has_operator || *program != Program::Operator);
-    let wanted = wanted.map(|program| if program.is_of_seed() { client.facts.seeds as usize } else { 1 });
-    let is_complete = deployments.len() >= wanted.sum::<usize>();
+    let deployments: Vec<Arc<Deployment>> = deployments.into_iter().map(Arc::new).collect();
+    let lacks = lacks(&deployments, has_operator, client.facts.seeds as usize);
     for deployment in deployments {
         let wanted = deployment.spec.replicas.unwrap_or(1);
         if deployment.status.available_replicas < wanted {
@@ -56,7 +54,7 @@ pub(super) async fn look(client: &Client, context: &process::Context) -> Result<
             let running = registry::landscape(leases.iter().map(|lease| &lease.metadata), "");
             let profile = Profile::named(&client.facts.profile).unwrap_or_default();
             // One that was refused because of a process that has ended since is started again.
-            let ended = crashes(&[Arc::new(deployment.clone())], &pods);
+            let ended = crashes(std::slice::from_ref(&deployment), &pods);
             let refused = ended.iter().find(|crash| crash.is_refused() && crash.is_lasting(&running, profile));
             if let Some(refused) = refused {
                 let line = refused.line.trim_start_matches("Error: ");
@@ -76,8 +74,8 @@ pub(super) async fn look(client: &Client, context: &process::Context) -> Result<
     if has_operator && let Some(what) = garden_lacks(context).await? {
         return yet(what);
     }
-    if !is_complete {
-        return yet("the landscape is not complete yet".to_owned());
+    if let Some(component) = lacks {
+        return yet(format!("there is no Deployment {component}"));
     }
     if let Some(name) = client.unavailable_api_service().await {
         return yet(format!("APIService {name} is not available"));
@@ -96,6 +94,14 @@ pub(super) async fn look(client: &Client, context: &process::Context) -> Result<
     let ready = seeds.iter().filter(|seed| is_ready(seed)).count();
     let wanted = client.facts.seeds as usize;
     if ready < wanted { yet(format!("{ready} of {wanted} Seeds")) } else { Ok(None) }
+}
+
+/// First component without its Deployments; `seeds`: number of Seeds that have a gardenlet and an extension each.
+fn lacks(deployments: &[Arc<Deployment>], has_operator: bool, seeds: usize) -> Option<String> {
+    let of_seed = Program::ALL.into_iter().filter(|program| program.is_of_seed());
+    let count = |program: &Program| deployments.iter().filter(|one| one.metadata.name == program.name()).count();
+    let control_plane = ops::components::missing(deployments, has_operator, &[]).into_iter().map(|row| row.component);
+    control_plane.chain(of_seed.filter(|program| count(program) < seeds).map(|it| it.name().to_owned())).next()
 }
 
 /// What the Garden lacks; `None`: it is reconciled.

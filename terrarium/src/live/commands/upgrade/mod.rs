@@ -238,7 +238,11 @@ async fn pass(time: TimeDelta) {
 pub(crate) fn status(which: &Which, form: Form, output: &mut Output) -> Result<(), Failure> {
     let client = Client::of(&which.directory()?)?;
     let profile = Profile::named(&client.facts.profile).unwrap_or_default();
-    let rows = block_on(async { Ok(View::open(client.context(), &client.facts.name, profile).await?.rows()) })?;
+    let rows = block_on(async {
+        let view = View::open(client.context(), &client.facts.name, profile).await?;
+        view.seeds_are_read().await;
+        Ok(view.rows())
+    })?;
     let object = json!({ "components": rows.iter().map(Row::object).collect::<Vec<Value>>() });
     form.print(&object, output, |output| {
         let mut table = Table::new(&["COMPONENT", "CLUSTER", "RUNS", "WANTED", "READY", "STATE"]);

@@ -20,7 +20,7 @@ use domain::profile::Profile;
 use domain::skew::{Component, GardenerVersion, Landscape, library};
 use domain::upgrade::Plan;
 use host::registry;
-use ops::components::{Defect, Row, State, crashes, end_of, pods_of, problem, rolls};
+use ops::components::{Defect, Row, State, crashes, end_of, missing, pods_of, problem, rolls};
 use ops::fleet;
 use ops::skew;
 use process::{Context, watch};
@@ -440,10 +440,20 @@ impl View {
         defects
     }
 
-    /// Every Deployment of Gardener's components, in the order of clusters and names.
+    /// Every Deployment of Gardener's components, in the order of clusters and names, then components without one.
     pub(super) fn rows(&self) -> Vec<Row> {
-        let pods = self.pods.list();
-        self.deployments.list().iter().map(|deployment| Row::of(deployment, &pods)).collect()
+        let (deployments, pods) = (self.deployments.list(), self.pods.list());
+        let rows = deployments.iter().map(|deployment| Row::of(deployment, &pods));
+        rows.chain(missing(&deployments, !self.gardens.is_empty(), &self.seeds.list())).collect()
+    }
+
+    /// Waits until Seeds are read, if a gardener-apiserver serves them soon.
+    pub(super) async fn seeds_are_read(&self) {
+        tokio::select! {
+            biased;
+            () = self.seeds.synced() => {}
+            () = pass(PROBE) => {}
+        }
     }
 }
 
