@@ -124,18 +124,12 @@ mod tests {
     }
 
     fn row(runs: &[&str]) -> Row {
-        Row {
-            component: "gardener-apiserver".to_owned(),
-            cluster: "runtime".to_owned(),
-            runs: runs.iter().map(|&version| version.to_owned()).collect(),
-            wanted: "v1.120.0".to_owned(),
-            ready: String::new(),
-            state: String::new(),
-            restarts: 0,
-            last_words: String::new(),
-            crash: None,
-            is_pinned: false,
-        }
+        let mut row = Row::default();
+        row.component = "gardener-apiserver".to_owned();
+        row.cluster = "runtime".to_owned();
+        row.runs = runs.iter().map(|&version| version.to_owned()).collect();
+        row.wanted = "v1.120.0".to_owned();
+        row
     }
 
     /// Faults and processes; sentence and remedy.
