@@ -129,12 +129,7 @@ mod tests {
             cluster: "runtime".to_owned(),
             runs: runs.iter().map(|&version| version.to_owned()).collect(),
             wanted: "v1.120.0".to_owned(),
-            ready: String::new(),
-            state: String::new(),
-            restarts: 0,
-            last_words: String::new(),
-            crash: None,
-            is_pinned: false,
+            ..Row::default()
         }
     }
 
