@@ -227,12 +227,12 @@ pub struct Row {
     /// True if its Deployment keeps a version of its own.
     pub is_pinned: bool,
     /// Reason for which its Deployment starts no process of it; None: it does.
-    absence: Option<Absence>,
+    pub(crate) absence: Option<Absence>,
 }
 
 /// Reason for which a Deployment starts no process of its component.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Absence {
+pub(crate) enum Absence {
     /// There is no Deployment.
     Deployment,
     /// The image is of something else.

@@ -124,12 +124,13 @@ mod tests {
     }
 
     fn row(runs: &[&str]) -> Row {
-        let mut row = Row::default();
-        row.component = "gardener-apiserver".to_owned();
-        row.cluster = "runtime".to_owned();
-        row.runs = runs.iter().map(|&version| version.to_owned()).collect();
-        row.wanted = "v1.120.0".to_owned();
-        row
+        Row {
+            component: "gardener-apiserver".to_owned(),
+            cluster: "runtime".to_owned(),
+            runs: runs.iter().map(|&version| version.to_owned()).collect(),
+            wanted: "v1.120.0".to_owned(),
+            ..Row::default()
+        }
     }
 
     /// Faults and processes; sentence and remedy.
