@@ -7,8 +7,8 @@
 //! ```
 //!
 //! **Invariant.** Everything that writes to the log because of something that happened in the landscape runs on this thread: the
-//! host's own tasks, components, and the handlers of writes. A write starts when nothing else is runnable, or after
-//! [`LONGEST_WAIT`]. So the order of entries depends on the order of requests from outside and on landscape time, and not on
+//! host's own tasks, components, and the handlers of writes. A write by a user who is no component starts when nothing else is
+//! runnable, or after [`LONGEST_WAIT`]. So the order of entries depends on the order of requests from outside and on landscape time, and not on
 //! the speed of threads or of clients.
 
 use std::io;
@@ -107,15 +107,19 @@ impl WayIn {
         let thread = self.thread.as_ref().filter(|_| is_write);
         let thread = thread.filter(|_| matches!(Place::of(request.uri().path()), Place::InCluster(_)));
         let Some((tasks, quiescence)) = thread else { return self.host.call(request) };
-        let (host, quiescence) = (self.host.clone(), quiescence.clone());
+        // What a component writes, those of the host included, is a reaction itself.
+        let is_reaction = request.extensions().get::<User>().is_some_and(|user| user.component.is_some());
+        let (host, quiescence) = (self.host.clone(), (!is_reaction).then(|| quiescence.clone()));
         let answer = http::guarded(move |request| host.call(request))(request);
         let (mut sender, answered) = oneshot::channel();
         tasks.spawn_apart(async move {
             let answer = async move {
-                tokio::select! {
-                    biased;
-                    () = quiescence.reached() => {}
-                    () = Clock::wall().sleep(LONGEST_WAIT, TimerClass::Work) => {}
+                if let Some(quiescence) = quiescence {
+                    tokio::select! {
+                        biased;
+                        () = quiescence.reached() => {}
+                        () = Clock::wall().sleep(LONGEST_WAIT, TimerClass::Work) => {}
+                    }
                 }
                 answer.await
             };

@@ -78,11 +78,15 @@ pub(super) async fn bring_up(
         if let Some(mut host) = ours.take() {
             match host.ended() {
                 None => ours = Some(host),
-                // Another process was faster, or removed the landscape: what there is now will be seen.
-                Some(status) if status.code() == Some(HELD) || directory.facts()?.is_none() => {
-                    lost = Some(host.failure(directory, status.code()));
+                Some(status) => {
+                    let failure = host.failure(directory, status.code());
+                    // Another process was faster, or removed the landscape and what the host has said with it: what there is
+                    // now will be seen.
+                    if status.code() != Some(HELD) && directory.facts()?.is_some() {
+                        return Err(host.failed(directory, failure));
+                    }
+                    lost = Some(failure);
                 }
-                Some(status) => return Err(host.failed(directory, status.code())),
             }
         }
         let holder = directory.holder()?;
@@ -307,8 +311,7 @@ impl Starting {
 
     /// Why it ended. A landscape that this command made, and no other command has started since, is removed: it was never
     /// used, and the next `up` may have other flags.
-    fn failed(&self, directory: &Directory, code: Option<i32>) -> Failure {
-        let failure = self.failure(directory, code);
+    fn failed(&self, directory: &Directory, failure: Failure) -> Failure {
         if self.is_new
             && let Ok(Ok(held)) = directory.try_hold("up")
         {
