@@ -8,8 +8,8 @@
 //!
 //! **Invariant.** Everything that writes to the log because of something that happened in the landscape runs on this thread: the
 //! host's own tasks, components, and the handlers of writes. A write by a user who is no component starts when nothing else is
-//! runnable, or after [`LONGEST_WAIT`]. So the order of entries depends on the order of requests from outside and on landscape time, and not on
-//! the speed of threads or of clients.
+//! runnable, or after [`LONGEST_WAIT`]. So the order of entries depends on the order of requests from outside and on landscape
+//! time, and not on the speed of threads or of clients.
 
 use std::io;
 use std::thread::JoinHandle;
