@@ -208,8 +208,14 @@ fn a_session_of_a_user_has_the_same_log_each_time() {
     });
     let third = session(c);
     assert!(first.len() > 1000, "{} entries", first.len());
+    let line = |entry: &Value| {
+        let fields = ["time", "component", "controller", "verb", "resource", "namespace", "name", "summary"];
+        fields.map(|field| entry[field].as_str().unwrap_or_default().to_owned()).join(" ")
+    };
     for other in [second, third] {
-        let differs = first.iter().zip(&other).find(|(one, other)| one != other);
-        assert_eq!((differs, first.len()), (None, other.len()));
+        if let Some(at) = (0..first.len().max(other.len())).find(|at| first.get(*at) != other.get(*at)) {
+            let around = |log: &[Value]| log.iter().skip(at.saturating_sub(3)).take(8).map(line).collect::<Vec<_>>();
+            panic!("entry {at} differs: {:#?} and {:#?}", around(&first), around(&other));
+        }
     }
 }

@@ -91,6 +91,11 @@ impl WayIn {
         Self { host, thread }
     }
 
+    /// Moments at which no task of the landscape's thread is runnable; `None`: there is no such thread.
+    pub(super) fn quiescence(&self) -> Option<Quiescence> {
+        self.thread.as_ref().map(|(_, quiescence)| quiescence.clone())
+    }
+
     /// The way in as a user. A request that panics does not end the thread that sends it.
     pub(super) fn transport(&self, user: User) -> Transport {
         let way_in = self.clone();

@@ -288,14 +288,18 @@ impl Live {
         &self.client
     }
 
-    /// Runs a task with the tasks that follow the landscape, on the landscape's thread if there is one; the result is `None` if
-    /// the host ends before the task does.
+    /// Runs a task with the tasks that follow the landscape, on the landscape's thread if there is one, as soon as nothing else is
+    /// runnable there; the result is `None` if the host ends before the task does.
     pub fn run<T: Send + 'static>(
         &self,
         task: impl Future<Output = T> + Send + 'static,
     ) -> impl Future<Output = Option<T>> + 'static {
         let (sender, result) = oneshot::channel();
+        let quiescence = self.client.way_in.quiescence();
         self.following.spawn(async move {
+            if let Some(quiescence) = quiescence {
+                quiescence.reached().await;
+            }
             let _ = sender.send(task.await);
         });
         async move { result.await.ok() }
