@@ -2,8 +2,8 @@
 //! gardener-admission-controller as a binary.
 //!
 //! It serves webhooks on a port that its ready message names, and takes no part in landscape time: it has no timers, and
-//! the server that waits for its answer has a request under way. In the process of the host ([`Local`]) it is called without a
-//! connection, too.
+//! the server that waits for its answer has a request under way. In the process of the host ([`Local`]), it is also
+//! called without a connection.
 
 use api::cluster;
 use chrono::{DateTime, TimeDelta, Utc};

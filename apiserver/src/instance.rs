@@ -153,7 +153,7 @@ where
     Ok(serving.until(end, &tasks).await)
 }
 
-/// The way to an instance from its own process.
+/// Returns the transport to an instance in the process of the host.
 fn within(door: Arc<Door>, tasks: &Tasks) -> Transport {
     let wall = door.wall.clone();
     server_http::within(tasks, &wall, GRACE, move |mut request| {

@@ -67,7 +67,12 @@ impl Quiescence {
     /// thread.
     pub async fn reached(&self) {
         let (sender, reached) = oneshot::channel();
-        self.0.lock().push(sender);
+        {
+            let mut waiting = self.0.lock();
+            // While the thread never rests, tasks that have given up must not gather.
+            waiting.retain(|task| !task.is_closed());
+            waiting.push(sender);
+        }
         // An error is the end of the thread.
         let _ = reached.await;
     }

@@ -36,7 +36,7 @@ pub(super) struct Held(Arc<Mutex<Inner>>);
 struct Inner {
     /// Bytes by user.
     bytes: BTreeMap<Arc<str>, u64>,
-    /// Users and requests, paths with queries, that were refused since an answer was read.
+    /// Requests that were refused since the last answer was read: user, and path with query.
     refused: BTreeSet<(Arc<str>, String)>,
 }
 

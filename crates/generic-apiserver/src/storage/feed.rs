@@ -4,8 +4,8 @@
 //! Polling the subscription registers the task's waker, so that the task never misses a message that a request
 //! was the first to look for.
 //!
-//! If the task runs on a runtime of one thread, requests of other threads do not follow the log but wait for the task: what
-//! an entry wakes on that thread has been woken when nothing is runnable there.
+//! If the runtime of the task has one thread, requests of other threads wait for the task instead of following the log. So
+//! when nothing is runnable on that thread, the log has nothing left that would wake a task there.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};

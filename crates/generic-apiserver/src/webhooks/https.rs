@@ -60,7 +60,7 @@ pub enum Trust {
 }
 
 impl Trust {
-    /// True if certificates of these authorities, a PEM text, are accepted.
+    /// True if certificates of the authorities in a PEM text are accepted.
     fn accepts(&self, authorities: &str) -> bool {
         match self {
             Self::Authorities(bundle) => bundle.contains(authorities.trim()),

@@ -152,7 +152,7 @@ impl Instances {
         Stamp { head: Some(self.0.log.head()), now: Some(self.0.clock.now()) }
     }
 
-    /// Those that answer, beginning with the next one in turn; `reads`: for a read by a user who is no component.
+    /// Returns the instances that answer, the next one in turn first; `reads`: the request is a read, and not of a component.
     fn in_turn(&self, reads: bool) -> Vec<Arc<Instance>> {
         let mut all = self.answering();
         all.retain(|instance| instance.is_asked());

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! **Invariant.** Everything that writes to the log because of something that happened in the landscape runs on this thread: the
-//! host's own tasks, components, and the handlers of writes. A write by a user who is no component starts when nothing else is
+//! host's own tasks, components, and the handlers of writes. A write that is not of a component starts when nothing else is
 //! runnable, or after [`LONGEST_WAIT`]. So the order of entries depends on the order of requests from outside and on landscape
 //! time, and not on the speed of threads or of clients.
 
@@ -112,7 +112,7 @@ impl WayIn {
         let thread = self.thread.as_ref().filter(|_| is_write);
         let thread = thread.filter(|_| matches!(Place::of(request.uri().path()), Place::InCluster(_)));
         let Some((tasks, quiescence)) = thread else { return self.host.call(request) };
-        // What a component writes, those of the host included, is a reaction itself.
+        // A write of a component, also of one in the host, is a reaction itself.
         let is_reaction = request.extensions().get::<User>().is_some_and(|user| user.component.is_some());
         let (host, quiescence) = (self.host.clone(), (!is_reaction).then(|| quiescence.clone()));
         let answer = http::guarded(move |request| host.call(request))(request);
