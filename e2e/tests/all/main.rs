@@ -17,6 +17,7 @@ mod inside;
 mod interrupted;
 mod kills;
 mod landscape;
+mod linearizable;
 mod lives;
 mod lost_files;
 mod malformed;
