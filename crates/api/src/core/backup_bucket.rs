@@ -15,10 +15,10 @@ pub struct BackupBucket {
     /// Metadata of the object.
     #[schema(required)]
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the BackupBucket.
     #[schema(required)]
     pub spec: BackupBucketSpec,
-    /// What is there.
+    /// Observed state of the BackupBucket.
     #[schema(required)]
     pub status: BackupBucketStatus,
 }
@@ -34,7 +34,7 @@ pub struct BackupBucketProvider {
     pub region: String,
 }
 
-/// What a BackupBucket is to be.
+/// Specification of a BackupBucket.
 #[api_type]
 pub struct BackupBucketSpec {
     /// Provider and region of the bucket.
@@ -53,7 +53,7 @@ pub struct BackupBucketSpec {
     pub secret_ref: crate::kubernetes::core::SecretReference,
 }
 
-/// What is known of a BackupBucket.
+/// Status of a BackupBucket.
 #[api_type]
 pub struct BackupBucketStatus {
     /// What the provider's extension tells of the bucket, in its own format.

@@ -15,13 +15,13 @@ pub struct BackupEntry {
     /// Metadata of the object.
     #[schema(required)]
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the BackupEntry.
     pub spec: BackupEntrySpec,
-    /// What is there.
+    /// Observed state of the BackupEntry.
     pub status: BackupEntryStatus,
 }
 
-/// What a BackupEntry is to be.
+/// Specification of a BackupEntry.
 #[api_type]
 pub struct BackupEntrySpec {
     /// BackupBucket that holds the entry.
@@ -33,7 +33,7 @@ pub struct BackupEntrySpec {
     pub shoot_ref: Option<crate::kubernetes::core::ObjectReference>,
 }
 
-/// What is known of a BackupEntry.
+/// Status of a BackupEntry.
 #[api_type]
 pub struct BackupEntryStatus {
     /// The operation that runs, or the last one.

@@ -167,7 +167,7 @@ pub struct Condition {
     /// True, False, Progressing or Unknown.
     #[schema(required)]
     pub status: String,
-    /// When the status changed last.
+    /// Time of the last status change.
     #[schema(required)]
     pub last_transition_time: Time,
     /// When the condition was looked at last.

@@ -14,13 +14,13 @@ use crate::impl_resource;
 pub struct ControllerInstallation {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the ControllerInstallation.
     pub spec: ControllerInstallationSpec,
-    /// What is there.
+    /// Observed state of the ControllerInstallation.
     pub status: ControllerInstallationStatus,
 }
 
-/// What a ControllerInstallation is to be.
+/// Specification of a ControllerInstallation.
 #[api_type]
 pub struct ControllerInstallationSpec {
     /// ControllerRegistration that is installed.
@@ -36,7 +36,7 @@ pub struct ControllerInstallationSpec {
     pub resource_refs: Vec<crate::kubernetes::core::ObjectReference>,
 }
 
-/// What is known of a ControllerInstallation.
+/// Status of a ControllerInstallation.
 #[api_type]
 pub struct ControllerInstallationStatus {
     /// Valid, Installed, Healthy and Progressing.

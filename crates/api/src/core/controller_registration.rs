@@ -13,7 +13,7 @@ use crate::impl_resource;
 pub struct ControllerRegistration {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Specification of the ControllerRegistration.
     pub spec: ControllerRegistrationSpec,
 }
 
@@ -29,7 +29,7 @@ pub struct ControllerRegistrationDeployment {
     pub deployment_refs: Vec<DeploymentRef>,
 }
 
-/// What a ControllerRegistration is to be.
+/// Specification of a ControllerRegistration.
 #[api_type]
 pub struct ControllerRegistrationSpec {
     /// Kinds and types that the extension is responsible for.

@@ -14,13 +14,13 @@ use crate::impl_resource;
 pub struct NamespacedCloudProfile {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the NamespacedCloudProfile.
     pub spec: NamespacedCloudProfileSpec,
-    /// What is there.
+    /// Observed state of the NamespacedCloudProfile.
     pub status: NamespacedCloudProfileStatus,
 }
 
-/// What a NamespacedCloudProfile is to be.
+/// Specification of a NamespacedCloudProfile.
 #[api_type]
 pub struct NamespacedCloudProfileSpec {
     /// Certificates that every node trusts, in place of the parent's, in PEM.
@@ -45,7 +45,7 @@ pub struct NamespacedCloudProfileSpec {
     pub limits: Option<Limits>,
 }
 
-/// What is known of a NamespacedCloudProfile.
+/// Status of a NamespacedCloudProfile.
 #[api_type]
 pub struct NamespacedCloudProfileStatus {
     /// Parent and specification taken together: what Shoots see.

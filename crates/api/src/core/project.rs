@@ -14,9 +14,9 @@ use crate::impl_resource;
 pub struct Project {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Project.
     pub spec: ProjectSpec,
-    /// What is there.
+    /// Observed state of the Project.
     pub status: ProjectStatus,
 }
 
@@ -53,7 +53,7 @@ pub struct ProjectMember {
     pub roles: Vec<String>,
 }
 
-/// What a Project is to be.
+/// Specification of a Project.
 #[api_type]
 pub struct ProjectSpec {
     /// Who created the project. Set by the server; cannot be changed.
@@ -75,7 +75,7 @@ pub struct ProjectSpec {
     pub dual_approval_for_deletion: Vec<DualApprovalForDeletion>,
 }
 
-/// What is known of a Project.
+/// Status of a Project.
 #[api_type]
 pub struct ProjectStatus {
     /// Generation of the specification that was acted on last.

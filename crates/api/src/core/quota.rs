@@ -15,11 +15,11 @@ use crate::impl_resource;
 pub struct Quota {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Limits of the Quota.
     pub spec: QuotaSpec,
 }
 
-/// What a Quota is to be.
+/// Specification of a Quota.
 #[api_type]
 pub struct QuotaSpec {
     /// Days after which Shoots are deleted.

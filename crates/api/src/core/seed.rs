@@ -16,9 +16,9 @@ use crate::impl_resource;
 pub struct Seed {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Seed.
     pub spec: SeedSpec,
-    /// What is there.
+    /// Observed state of the Seed.
     pub status: SeedStatus,
 }
 
@@ -276,7 +276,7 @@ pub struct SeedSettings {
     pub persistent_volume_claim_autoscaler: Option<SeedSettingPersistentVolumeClaimAutoscaler>,
 }
 
-/// What a Seed is to be.
+/// Specification of a Seed.
 #[api_type]
 pub struct SeedSpec {
     /// Where backups of etcd go. Without it there are none, and Shoots cannot be migrated.
@@ -306,7 +306,7 @@ pub struct SeedSpec {
     pub resources: Vec<NamedResourceReference>,
 }
 
-/// What is known of a Seed.
+/// Status of a Seed.
 #[api_type]
 pub struct SeedStatus {
     /// Which gardenlet worked on the Seed last.

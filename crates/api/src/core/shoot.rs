@@ -14,9 +14,9 @@ use crate::impl_resource;
 pub struct Shoot {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Shoot.
     pub spec: ShootSpec,
-    /// What is there.
+    /// Observed state of the Shoot.
     pub status: ShootStatus,
 }
 
@@ -288,7 +288,7 @@ pub struct NodeLocalDNS {
     pub disable_forward_to_upstream_dns: Option<bool>,
 }
 
-/// What a Shoot is to be.
+/// Specification of a Shoot.
 #[api_type]
 pub struct ShootSpec {
     /// Components that Gardener deploys into the Shoot on request.

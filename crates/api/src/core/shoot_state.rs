@@ -14,7 +14,7 @@ use crate::impl_resource;
 pub struct ShootState {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Persisted data of the Shoot.
     pub spec: ShootStateSpec,
 }
 
@@ -66,7 +66,7 @@ pub struct ResourceData {
     pub data: RawExtension,
 }
 
-/// What a ShootState is to be.
+/// Specification of a ShootState.
 #[api_type]
 pub struct ShootStateSpec {
     /// What gardenlet must not lose: secrets and the like.

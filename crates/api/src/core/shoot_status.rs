@@ -15,9 +15,9 @@ pub struct CARotation {
     /// or Completed.
     #[schema(required)]
     pub phase: String,
-    /// When a rotation was completed last.
+    /// Completion time of the last rotation.
     pub last_completion_time: Option<Time>,
-    /// When a rotation was started last.
+    /// Start time of the last rotation.
     pub last_initiation_time: Option<Time>,
     /// When the first half of the rotation ended last, so that it can be completed.
     pub last_initiation_finished_time: Option<Time>,
@@ -33,9 +33,9 @@ pub struct ETCDEncryptionKeyRotation {
     /// Phase of the rotation: Preparing, Prepared, Completing or Completed.
     #[schema(required)]
     pub phase: String,
-    /// When a rotation was completed last.
+    /// Completion time of the last rotation.
     pub last_completion_time: Option<Time>,
-    /// When a rotation was started last.
+    /// Start time of the last rotation.
     pub last_initiation_time: Option<Time>,
     /// When the first half of the rotation ended last, so that it can be completed.
     pub last_initiation_finished_time: Option<Time>,
@@ -119,9 +119,9 @@ pub struct NetworkingStatus {
 /// State of the rotation of the passwords for monitoring.
 #[api_type]
 pub struct ObservabilityRotation {
-    /// When a rotation was started last.
+    /// Start time of the last rotation.
     pub last_initiation_time: Option<Time>,
-    /// When a rotation was completed last.
+    /// Completion time of the last rotation.
     pub last_completion_time: Option<Time>,
 }
 
@@ -151,9 +151,9 @@ pub struct ServiceAccountKeyRotation {
     /// or Completed.
     #[schema(required)]
     pub phase: String,
-    /// When a rotation was completed last.
+    /// Completion time of the last rotation.
     pub last_completion_time: Option<Time>,
-    /// When a rotation was started last.
+    /// Start time of the last rotation.
     pub last_initiation_time: Option<Time>,
     /// When the first half of the rotation ended last, so that it can be completed.
     pub last_initiation_finished_time: Option<Time>,
@@ -206,22 +206,22 @@ pub struct ShootCredentialsRotation {
 /// State of the rotation of the static kubeconfig.
 #[api_type]
 pub struct ShootKubeconfigRotation {
-    /// When a rotation was started last.
+    /// Start time of the last rotation.
     pub last_initiation_time: Option<Time>,
-    /// When a rotation was completed last.
+    /// Completion time of the last rotation.
     pub last_completion_time: Option<Time>,
 }
 
 /// State of the rotation of the SSH key pair.
 #[api_type]
 pub struct ShootSSHKeypairRotation {
-    /// When a rotation was started last.
+    /// Start time of the last rotation.
     pub last_initiation_time: Option<Time>,
-    /// When a rotation was completed last.
+    /// Completion time of the last rotation.
     pub last_completion_time: Option<Time>,
 }
 
-/// What is known of a Shoot.
+/// Status of a Shoot.
 #[api_type]
 pub struct ShootStatus {
     /// How the cluster is: APIServerAvailable, ControlPlaneHealthy, EveryNodeReady, SystemComponentsHealthy and more.

@@ -34,7 +34,7 @@ pub struct DataVolume {
     /// Size of the volume, `20Gi`.
     #[schema(required)]
     pub size: String,
-    /// Whether the volume is encrypted.
+    /// True if the volume is encrypted.
     pub encrypted: Option<bool>,
 }
 
@@ -142,7 +142,7 @@ pub struct Volume {
     /// Size of the volume, `50Gi`.
     #[schema(required)]
     pub size: String,
-    /// Whether the volume is encrypted.
+    /// True if the volume is encrypted.
     pub encrypted: Option<bool>,
 }
 

@@ -13,14 +13,14 @@ use crate::impl_resource;
 pub struct BackupBucket {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the BackupBucket.
     #[schema(required)]
     pub spec: BackupBucketSpec,
-    /// What is there.
+    /// Observed state of the BackupBucket.
     pub status: BackupBucketStatus,
 }
 
-/// What a BackupBucket is to be.
+/// Specification of a BackupBucket.
 #[api_type]
 pub struct BackupBucketSpec {
     /// Type: which extension is responsible.
@@ -39,10 +39,10 @@ pub struct BackupBucketSpec {
     pub secret_ref: crate::kubernetes::core::SecretReference,
 }
 
-/// What is known of a BackupBucket.
+/// Status of a BackupBucket.
 #[api_type]
 pub struct BackupBucketStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.

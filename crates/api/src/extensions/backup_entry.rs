@@ -13,14 +13,14 @@ use crate::impl_resource;
 pub struct BackupEntry {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the BackupEntry.
     #[schema(required)]
     pub spec: BackupEntrySpec,
-    /// What is there.
+    /// Observed state of the BackupEntry.
     pub status: BackupEntryStatus,
 }
 
-/// What a BackupEntry is to be.
+/// Specification of a BackupEntry.
 #[api_type]
 pub struct BackupEntrySpec {
     /// Type: which extension is responsible.
@@ -45,10 +45,10 @@ pub struct BackupEntrySpec {
     pub secret_ref: crate::kubernetes::core::SecretReference,
 }
 
-/// What is known of a BackupEntry.
+/// Status of a BackupEntry.
 #[api_type]
 pub struct BackupEntryStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.

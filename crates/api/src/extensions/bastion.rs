@@ -13,10 +13,10 @@ use crate::impl_resource;
 pub struct Bastion {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Bastion.
     #[schema(required)]
     pub spec: BastionSpec,
-    /// What is there.
+    /// Observed state of the Bastion.
     pub status: BastionStatus,
 }
 
@@ -28,7 +28,7 @@ pub struct BastionIngressPolicy {
     pub ip_block: crate::kubernetes::networking::IPBlock,
 }
 
-/// What a Bastion is to be.
+/// Specification of a Bastion.
 #[api_type]
 pub struct BastionSpec {
     /// Type: which extension is responsible.
@@ -47,10 +47,10 @@ pub struct BastionSpec {
     pub ingress: Vec<BastionIngressPolicy>,
 }
 
-/// What is known of a Bastion.
+/// Status of a Bastion.
 #[api_type]
 pub struct BastionStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.

@@ -13,12 +13,12 @@ use crate::impl_resource;
 pub struct Cluster {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Cluster.
     #[schema(required)]
     pub spec: ClusterSpec,
 }
 
-/// What a Cluster is to be.
+/// Specification of a Cluster.
 #[api_type]
 pub struct ClusterSpec {
     /// The CloudProfile, as it is in the garden cluster.

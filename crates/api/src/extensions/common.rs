@@ -22,7 +22,7 @@ pub struct DefaultSpec {
 /// What is known of every extension resource.
 #[api_type]
 pub struct DefaultStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.

@@ -13,14 +13,14 @@ use crate::impl_resource;
 pub struct ContainerRuntime {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the ContainerRuntime.
     #[schema(required)]
     pub spec: ContainerRuntimeSpec,
-    /// What is there.
+    /// Observed state of the ContainerRuntime.
     pub status: ContainerRuntimeStatus,
 }
 
-/// What a ContainerRuntime is to be.
+/// Specification of a ContainerRuntime.
 #[api_type]
 pub struct ContainerRuntimeSpec {
     /// Type: which extension is responsible.
@@ -39,10 +39,10 @@ pub struct ContainerRuntimeSpec {
     pub worker_pool: ContainerRuntimeWorkerPool,
 }
 
-/// What is known of a ContainerRuntime.
+/// Status of a ContainerRuntime.
 #[api_type]
 pub struct ContainerRuntimeStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.

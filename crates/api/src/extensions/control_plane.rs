@@ -13,14 +13,14 @@ use crate::impl_resource;
 pub struct ControlPlane {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the ControlPlane.
     #[schema(required)]
     pub spec: ControlPlaneSpec,
-    /// What is there.
+    /// Observed state of the ControlPlane.
     pub status: ControlPlaneStatus,
 }
 
-/// What a ControlPlane is to be.
+/// Specification of a ControlPlane.
 #[api_type]
 pub struct ControlPlaneSpec {
     /// Type: which extension is responsible.
@@ -45,10 +45,10 @@ pub struct ControlPlaneSpec {
     pub purpose: Option<String>,
 }
 
-/// What is known of a ControlPlane.
+/// Status of a ControlPlane.
 #[api_type]
 pub struct ControlPlaneStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.

@@ -13,14 +13,14 @@ use crate::impl_resource;
 pub struct DNSRecord {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the DNSRecord.
     #[schema(required)]
     pub spec: DNSRecordSpec,
-    /// What is there.
+    /// Observed state of the DNSRecord.
     pub status: DNSRecordStatus,
 }
 
-/// What a DNSRecord is to be.
+/// Specification of a DNSRecord.
 #[api_type]
 pub struct DNSRecordSpec {
     /// Type: which extension is responsible.
@@ -51,10 +51,10 @@ pub struct DNSRecordSpec {
     pub ttl: Option<i64>,
 }
 
-/// What is known of a DNSRecord.
+/// Status of a DNSRecord.
 #[api_type]
 pub struct DNSRecordStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.

@@ -13,14 +13,14 @@ use crate::impl_resource;
 pub struct Extension {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Extension.
     #[schema(required)]
     pub spec: ExtensionSpec,
-    /// What is there.
+    /// Observed state of the Extension.
     pub status: ExtensionStatus,
 }
 
-/// What an Extension is to be.
+/// Specification of an Extension.
 #[api_type]
 pub struct ExtensionSpec {
     /// Type: which extension is responsible.
@@ -33,10 +33,10 @@ pub struct ExtensionSpec {
     pub provider_config: Option<RawExtension>,
 }
 
-/// What is known of an Extension.
+/// Status of an Extension.
 #[api_type]
 pub struct ExtensionStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.

@@ -13,14 +13,14 @@ use crate::impl_resource;
 pub struct Infrastructure {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Infrastructure.
     #[schema(required)]
     pub spec: InfrastructureSpec,
-    /// What is there.
+    /// Observed state of the Infrastructure.
     pub status: InfrastructureStatus,
 }
 
-/// What an Infrastructure is to be.
+/// Specification of an Infrastructure.
 #[api_type]
 pub struct InfrastructureSpec {
     /// Type: which extension is responsible.
@@ -41,10 +41,10 @@ pub struct InfrastructureSpec {
     pub ssh_public_key: ByteString,
 }
 
-/// What is known of an Infrastructure.
+/// Status of an Infrastructure.
 #[api_type]
 pub struct InfrastructureStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.

@@ -13,14 +13,14 @@ use crate::impl_resource;
 pub struct Network {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Network.
     #[schema(required)]
     pub spec: NetworkSpec,
-    /// What is there.
+    /// Observed state of the Network.
     pub status: NetworkStatus,
 }
 
-/// What a Network is to be.
+/// Specification of a Network.
 #[api_type]
 pub struct NetworkSpec {
     /// Type: which extension is responsible.
@@ -41,10 +41,10 @@ pub struct NetworkSpec {
     pub ip_families: Vec<String>,
 }
 
-/// What is known of a Network.
+/// Status of a Network.
 #[api_type]
 pub struct NetworkStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.

@@ -13,10 +13,10 @@ use crate::impl_resource;
 pub struct OperatingSystemConfig {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the OperatingSystemConfig.
     #[schema(required)]
     pub spec: OperatingSystemConfigSpec,
-    /// What is there.
+    /// Observed state of the OperatingSystemConfig.
     pub status: OperatingSystemConfigStatus,
 }
 
@@ -170,7 +170,7 @@ pub struct OSUpdate {
     pub args: Vec<String>,
 }
 
-/// What an OperatingSystemConfig is to be.
+/// Specification of an OperatingSystemConfig.
 #[api_type]
 pub struct OperatingSystemConfigSpec {
     /// Type: which extension is responsible.
@@ -196,10 +196,10 @@ pub struct OperatingSystemConfigSpec {
     pub in_place_updates: Option<InPlaceUpdates>,
 }
 
-/// What is known of an OperatingSystemConfig.
+/// Status of an OperatingSystemConfig.
 #[api_type]
 pub struct OperatingSystemConfigStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.

@@ -15,10 +15,10 @@ use crate::impl_resource;
 pub struct Worker {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Worker.
     #[schema(required)]
     pub spec: WorkerSpec,
-    /// What is there.
+    /// Observed state of the Worker.
     pub status: WorkerStatus,
 }
 
@@ -48,7 +48,7 @@ pub struct DataVolume {
     /// Size of the volume.
     #[schema(required)]
     pub size: String,
-    /// Whether the volume is encrypted.
+    /// True if the volume is encrypted.
     pub encrypted: Option<bool>,
 }
 
@@ -108,7 +108,7 @@ pub struct Volume {
     /// Size of the volume.
     #[schema(required)]
     pub size: String,
-    /// Whether the volume is encrypted.
+    /// True if the volume is encrypted.
     pub encrypted: Option<bool>,
 }
 
@@ -175,7 +175,7 @@ pub struct WorkerPool {
     pub update_strategy: Option<String>,
 }
 
-/// What a Worker is to be.
+/// Specification of a Worker.
 #[api_type]
 pub struct WorkerSpec {
     /// Type: which extension is responsible.
@@ -202,10 +202,10 @@ pub struct WorkerSpec {
     pub pools: Vec<WorkerPool>,
 }
 
-/// What is known of a Worker.
+/// Status of a Worker.
 #[api_type]
 pub struct WorkerStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.

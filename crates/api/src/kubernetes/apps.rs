@@ -13,9 +13,9 @@ use crate::impl_resource;
 pub struct DaemonSet {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the DaemonSet.
     pub spec: DaemonSetSpec,
-    /// What is there.
+    /// Observed state of the DaemonSet.
     pub status: DaemonSetStatus,
 }
 
@@ -28,7 +28,7 @@ pub struct DaemonSetCondition {
     /// True, False or Unknown.
     #[schema(required)]
     pub status: String,
-    /// When the status changed last.
+    /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
@@ -36,7 +36,7 @@ pub struct DaemonSetCondition {
     pub message: String,
 }
 
-/// What a DaemonSet is to be.
+/// Specification of a DaemonSet.
 #[api_type]
 pub struct DaemonSetSpec {
     /// Labels of the pods. Cannot be changed.
@@ -53,7 +53,7 @@ pub struct DaemonSetSpec {
     pub revision_history_limit: Option<i32>,
 }
 
-/// What is known of a DaemonSet.
+/// Status of a DaemonSet.
 #[api_type]
 pub struct DaemonSetStatus {
     /// Nodes that run the pod and should.
@@ -97,9 +97,9 @@ pub struct DaemonSetUpdateStrategy {
 pub struct Deployment {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Deployment.
     pub spec: DeploymentSpec,
-    /// What is there.
+    /// Observed state of the Deployment.
     pub status: DeploymentStatus,
 }
 
@@ -114,7 +114,7 @@ pub struct DeploymentCondition {
     pub status: String,
     /// When it was looked at last.
     pub last_update_time: Time,
-    /// When the status changed last.
+    /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
@@ -122,7 +122,7 @@ pub struct DeploymentCondition {
     pub message: String,
 }
 
-/// What a Deployment is to be.
+/// Specification of a Deployment.
 #[api_type]
 pub struct DeploymentSpec {
     /// Wanted number of pods. Default: 1.
@@ -146,7 +146,7 @@ pub struct DeploymentSpec {
     pub progress_deadline_seconds: Option<i32>,
 }
 
-/// What is known of a Deployment.
+/// Status of a Deployment.
 #[api_type]
 pub struct DeploymentStatus {
     /// Generation of the specification that was acted on last.
@@ -182,9 +182,9 @@ pub struct DeploymentStrategy {
 pub struct ReplicaSet {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the ReplicaSet.
     pub spec: ReplicaSetSpec,
-    /// What is there.
+    /// Observed state of the ReplicaSet.
     pub status: ReplicaSetStatus,
 }
 
@@ -197,7 +197,7 @@ pub struct ReplicaSetCondition {
     /// True, False or Unknown.
     #[schema(required)]
     pub status: String,
-    /// When the status changed last.
+    /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
@@ -219,7 +219,7 @@ pub struct ReplicaSetSpec {
     pub template: super::core::PodTemplateSpec,
 }
 
-/// What is known of a ReplicaSet.
+/// Status of a ReplicaSet.
 #[api_type]
 pub struct ReplicaSetStatus {
     /// Number of pods.
@@ -270,9 +270,9 @@ pub struct RollingUpdateStatefulSetStrategy {
 pub struct StatefulSet {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the StatefulSet.
     pub spec: StatefulSetSpec,
-    /// What is there.
+    /// Observed state of the StatefulSet.
     pub status: StatefulSetStatus,
 }
 
@@ -285,7 +285,7 @@ pub struct StatefulSetCondition {
     /// True, False or Unknown.
     #[schema(required)]
     pub status: String,
-    /// When the status changed last.
+    /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
@@ -293,7 +293,7 @@ pub struct StatefulSetCondition {
     pub message: String,
 }
 
-/// What a StatefulSet is to be.
+/// Specification of a StatefulSet.
 #[api_type]
 pub struct StatefulSetSpec {
     /// Wanted number of pods. Default: 1.
@@ -317,7 +317,7 @@ pub struct StatefulSetSpec {
     pub min_ready_seconds: i32,
 }
 
-/// What is known of a StatefulSet.
+/// Status of a StatefulSet.
 #[api_type]
 pub struct StatefulSetStatus {
     /// Generation of the specification that was acted on last.

@@ -13,7 +13,7 @@ use crate::impl_resource;
 pub struct Lease {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Holder and duration of the lease.
     pub spec: LeaseSpec,
 }
 

@@ -17,9 +17,9 @@ use super::tables;
 pub struct PodDisruptionBudget {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the PodDisruptionBudget.
     pub spec: PodDisruptionBudgetSpec,
-    /// What is there.
+    /// Observed state of the PodDisruptionBudget.
     pub status: PodDisruptionBudgetStatus,
 }
 
@@ -36,7 +36,7 @@ pub struct PodDisruptionBudgetSpec {
     pub unhealthy_pod_eviction_policy: Option<String>,
 }
 
-/// What is known of a PodDisruptionBudget.
+/// Status of a PodDisruptionBudget.
 #[api_type(no_schema)]
 pub struct PodDisruptionBudgetStatus {
     /// Generation of the specification that was acted on last.
@@ -70,7 +70,7 @@ pub struct PodDisruptionBudgetCondition {
     pub status: String,
     /// Generation that it tells of.
     pub observed_generation: i64,
-    /// When the status changed last.
+    /// Time of the last status change.
     #[schema(always)]
     pub last_transition_time: Time,
     /// Reason in one word.

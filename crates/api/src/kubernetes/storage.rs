@@ -22,11 +22,11 @@ pub struct PersistentVolumeClaim {
     pub metadata: ObjectMeta,
     /// What is claimed.
     pub spec: PersistentVolumeClaimSpec,
-    /// What is there.
+    /// Observed state of the PersistentVolumeClaim.
     pub status: PersistentVolumeClaimStatus,
 }
 
-/// What is known of a claim.
+/// Status of a claim.
 #[api_type(no_schema)]
 pub struct PersistentVolumeClaimStatus {
     /// Pending, Bound or Lost.

@@ -104,7 +104,7 @@ struct File<'a> {
     aliases: BTreeMap<&'a str, &'a str>,
 }
 
-/// What is known of a field.
+/// Status of a field.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Fact<'a> {

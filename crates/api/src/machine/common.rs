@@ -54,7 +54,7 @@ pub struct MachineConfiguration {
     pub node_conditions: Option<String>,
 }
 
-/// What a Machine is to be.
+/// Specification of a Machine.
 #[api_type]
 pub struct MachineSpec {
     /// Class that says what machine it is.

@@ -15,9 +15,9 @@ use crate::impl_resource;
 pub struct Machine {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Machine.
     pub spec: MachineSpec,
-    /// What is there.
+    /// Observed state of the Machine.
     pub status: MachineStatus,
 }
 
@@ -34,7 +34,7 @@ pub struct CurrentStatus {
     pub preserve_expiry_time: Option<Time>,
 }
 
-/// What is known of a Machine.
+/// Status of a Machine.
 #[api_type]
 pub struct MachineStatus {
     /// Addresses of the node.

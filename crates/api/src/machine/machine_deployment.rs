@@ -15,9 +15,9 @@ use crate::impl_resource;
 pub struct MachineDeployment {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the MachineDeployment.
     pub spec: MachineDeploymentSpec,
-    /// What is there.
+    /// Observed state of the MachineDeployment.
     pub status: MachineDeploymentStatus,
 }
 
@@ -43,7 +43,7 @@ pub struct MachineDeploymentCondition {
     pub status: String,
     /// When the condition was looked at last.
     pub last_update_time: Time,
-    /// When the status changed last.
+    /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
@@ -51,7 +51,7 @@ pub struct MachineDeploymentCondition {
     pub message: String,
 }
 
-/// What a MachineDeployment is to be.
+/// Specification of a MachineDeployment.
 #[api_type]
 pub struct MachineDeploymentSpec {
     /// Wanted number of machines.
@@ -78,7 +78,7 @@ pub struct MachineDeploymentSpec {
     pub auto_preserve_failed_machine_max: i32,
 }
 
-/// What is known of a MachineDeployment.
+/// Status of a MachineDeployment.
 #[api_type]
 pub struct MachineDeploymentStatus {
     /// Generation of the specification that was acted on last.

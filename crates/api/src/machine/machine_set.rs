@@ -15,9 +15,9 @@ use crate::impl_resource;
 pub struct MachineSet {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the MachineSet.
     pub spec: MachineSetSpec,
-    /// What is there.
+    /// Observed state of the MachineSet.
     pub status: MachineSetStatus,
 }
 
@@ -30,7 +30,7 @@ pub struct MachineSetCondition {
     /// True, False or Unknown.
     #[schema(required)]
     pub status: String,
-    /// When the status changed last.
+    /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
@@ -38,7 +38,7 @@ pub struct MachineSetCondition {
     pub message: String,
 }
 
-/// What a MachineSet is to be.
+/// Specification of a MachineSet.
 #[api_type]
 pub struct MachineSetSpec {
     /// Wanted number of machines.
@@ -55,7 +55,7 @@ pub struct MachineSetSpec {
     pub auto_preserve_failed_machine_max: i32,
 }
 
-/// What is known of a MachineSet.
+/// Status of a MachineSet.
 #[api_type]
 pub struct MachineSetStatus {
     /// Number of machines.

@@ -14,10 +14,10 @@ pub struct Bastion {
     /// Metadata of the object.
     #[schema(required)]
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Bastion.
     #[schema(required)]
     pub spec: BastionSpec,
-    /// What is there.
+    /// Observed state of the Bastion.
     pub status: BastionStatus,
 }
 
@@ -29,7 +29,7 @@ pub struct BastionIngressPolicy {
     pub ip_block: crate::kubernetes::networking::IPBlock,
 }
 
-/// What a Bastion is to be.
+/// Specification of a Bastion.
 #[api_type]
 pub struct BastionSpec {
     /// Shoot to whose nodes the bastion leads. Cannot be changed.
@@ -47,7 +47,7 @@ pub struct BastionSpec {
     pub ingress: Vec<BastionIngressPolicy>,
 }
 
-/// What is known of a Bastion.
+/// Status of a Bastion.
 #[api_type]
 pub struct BastionStatus {
     /// Address of the bastion.

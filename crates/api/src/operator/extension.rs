@@ -13,9 +13,9 @@ use crate::impl_resource;
 pub struct Extension {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Extension.
     pub spec: ExtensionSpec,
-    /// What is there.
+    /// Observed state of the Extension.
     pub status: ExtensionStatus,
 }
 
@@ -73,7 +73,7 @@ pub struct ExtensionHelm {
     pub oci_repository: Option<crate::core_v1::OCIRepository>,
 }
 
-/// What an Extension is to be.
+/// Specification of an Extension.
 #[api_type]
 pub struct ExtensionSpec {
     /// Kinds and types that the extension is responsible for.
@@ -82,7 +82,7 @@ pub struct ExtensionSpec {
     pub deployment: Option<Deployment>,
 }
 
-/// What is known of an Extension.
+/// Status of an Extension.
 #[api_type]
 pub struct ExtensionStatus {
     /// Generation of the specification that was acted on last.
@@ -90,7 +90,7 @@ pub struct ExtensionStatus {
     /// Installed, RequiredRuntime, RequiredVirtual.
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<crate::core::Condition>,
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     pub provider_status: Option<RawExtension>,
 }
 

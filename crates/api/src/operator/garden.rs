@@ -16,9 +16,9 @@ use crate::impl_resource;
 pub struct Garden {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Garden.
     pub spec: GardenSpec,
-    /// What is there.
+    /// Observed state of the Garden.
     pub status: GardenStatus,
 }
 
@@ -179,7 +179,7 @@ pub struct GardenExtension {
     pub provider_config: Option<RawExtension>,
 }
 
-/// What a Garden is to be.
+/// Specification of a Garden.
 #[api_type]
 pub struct GardenSpec {
     /// Who holds DNS records.
@@ -196,7 +196,7 @@ pub struct GardenSpec {
     pub resources: Vec<crate::core::NamedResourceReference>,
 }
 
-/// What is known of a Garden.
+/// Status of a Garden.
 #[api_type]
 pub struct GardenStatus {
     /// Which gardener-operator worked on the garden last.
@@ -386,9 +386,9 @@ pub struct WorkloadIdentityKeyRotation {
     /// Phase of the rotation: Preparing, Prepared, Completing or Completed.
     #[schema(required)]
     pub phase: String,
-    /// When a rotation was completed last.
+    /// Completion time of the last rotation.
     pub last_completion_time: Option<Time>,
-    /// When a rotation was started last.
+    /// Start time of the last rotation.
     pub last_initiation_time: Option<Time>,
     /// When the first half of the rotation ended last, so that it can be completed.
     pub last_initiation_finished_time: Option<Time>,

@@ -14,13 +14,13 @@ use crate::kubernetes::core::LocalObjectReference;
 pub struct ManagedResource {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the ManagedResource.
     pub spec: ManagedResourceSpec,
-    /// What is there.
+    /// Observed state of the ManagedResource.
     pub status: ManagedResourceStatus,
 }
 
-/// What a ManagedResource is to be.
+/// Specification of a ManagedResource.
 #[api_type]
 pub struct ManagedResourceSpec {
     /// Which gardener-resource-manager is responsible.
@@ -53,7 +53,7 @@ pub struct GroupKind {
     pub kind: String,
 }
 
-/// What is known of a ManagedResource.
+/// Status of a ManagedResource.
 #[api_type]
 pub struct ManagedResourceStatus {
     /// ResourcesApplied, ResourcesHealthy and ResourcesProgressing.

@@ -13,10 +13,10 @@ use crate::impl_resource;
 pub struct WorkloadIdentity {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the WorkloadIdentity.
     #[schema(required)]
     pub spec: WorkloadIdentitySpec,
-    /// What is there.
+    /// Observed state of the WorkloadIdentity.
     #[schema(required)]
     pub status: WorkloadIdentityStatus,
 }
@@ -31,7 +31,7 @@ pub struct TargetSystem {
     pub provider_config: Option<RawExtension>,
 }
 
-/// What a WorkloadIdentity is to be.
+/// Specification of a WorkloadIdentity.
 #[api_type]
 pub struct WorkloadIdentitySpec {
     /// Who the tokens are for.
@@ -42,7 +42,7 @@ pub struct WorkloadIdentitySpec {
     pub target_system: TargetSystem,
 }
 
-/// What is known of a WorkloadIdentity.
+/// Status of a WorkloadIdentity.
 #[api_type]
 pub struct WorkloadIdentityStatus {
     /// Subject of the tokens; set by the server.

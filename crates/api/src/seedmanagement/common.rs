@@ -61,7 +61,7 @@ pub struct Image {
     pub r#ref: Option<String>,
 }
 
-/// What a ManagedSeed is to be.
+/// Specification of a ManagedSeed.
 #[api_type]
 pub struct ManagedSeedSpec {
     /// Shoot that becomes the Seed. Cannot be changed.

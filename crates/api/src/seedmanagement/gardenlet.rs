@@ -14,9 +14,9 @@ use crate::impl_resource;
 pub struct Gardenlet {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Gardenlet.
     pub spec: GardenletSpec,
-    /// What is there.
+    /// Observed state of the Gardenlet.
     pub status: GardenletStatus,
 }
 
@@ -64,7 +64,7 @@ pub struct GardenletSelfDeployment {
     pub component_image_vector_overwrite: Option<String>,
 }
 
-/// What a Gardenlet is to be.
+/// Specification of a Gardenlet.
 #[api_type]
 pub struct GardenletSpec {
     /// How gardenlet deploys itself.
@@ -76,7 +76,7 @@ pub struct GardenletSpec {
     pub kubeconfig_secret_ref: Option<crate::kubernetes::core::LocalObjectReference>,
 }
 
-/// What is known of a Gardenlet.
+/// Status of a Gardenlet.
 #[api_type]
 pub struct GardenletStatus {
     /// Conditions, among them `GardenletReconciled`; written by gardenlet.

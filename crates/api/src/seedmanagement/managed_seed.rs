@@ -14,13 +14,13 @@ use crate::impl_resource;
 pub struct ManagedSeed {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the ManagedSeed.
     pub spec: ManagedSeedSpec,
-    /// What is there.
+    /// Observed state of the ManagedSeed.
     pub status: ManagedSeedStatus,
 }
 
-/// What is known of a ManagedSeed.
+/// Status of a ManagedSeed.
 #[api_type]
 pub struct ManagedSeedStatus {
     /// ShootReconciled, SeedRegistered.

@@ -14,13 +14,13 @@ use crate::impl_resource;
 pub struct ManagedSeedSet {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the ManagedSeedSet.
     pub spec: ManagedSeedSetSpec,
-    /// What is there.
+    /// Observed state of the ManagedSeedSet.
     pub status: ManagedSeedSetStatus,
 }
 
-/// What a ManagedSeedSet is to be.
+/// Specification of a ManagedSeedSet.
 #[api_type]
 pub struct ManagedSeedSetSpec {
     /// Wanted number of ManagedSeeds. Default: 1.
@@ -40,7 +40,7 @@ pub struct ManagedSeedSetSpec {
     pub revision_history_limit: Option<i32>,
 }
 
-/// What is known of a ManagedSeedSet.
+/// Status of a ManagedSeedSet.
 #[api_type]
 pub struct ManagedSeedSetStatus {
     /// Generation of the specification that was acted on last.

@@ -14,12 +14,12 @@ use crate::impl_resource;
 pub struct ClusterOpenIDConnectPreset {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Specification of the ClusterOpenIDConnectPreset.
     #[schema(required)]
     pub spec: ClusterOpenIDConnectPresetSpec,
 }
 
-/// What a ClusterOpenIDConnectPreset is to be.
+/// Specification of a ClusterOpenIDConnectPreset.
 #[api_type]
 pub struct ClusterOpenIDConnectPresetSpec {
     /// What the API server is told.

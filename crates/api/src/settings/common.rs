@@ -40,7 +40,7 @@ pub struct OpenIDConnectClientAuthentication {
     pub extra_config: TextMap,
 }
 
-/// What an OpenIDConnectPreset is to be.
+/// Specification of an OpenIDConnectPreset.
 #[api_type]
 pub struct OpenIDConnectPresetSpec {
     /// What the API server is told.

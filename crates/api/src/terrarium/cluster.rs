@@ -14,7 +14,7 @@ use crate::impl_resource;
 pub struct Cluster {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Cluster.
     #[schema(required)]
     pub spec: ClusterSpec,
 }

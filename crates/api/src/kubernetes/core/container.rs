@@ -236,7 +236,7 @@ pub struct VolumeMount {
     /// Name of the volume.
     #[schema(required)]
     pub name: String,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
     /// Whether mounts below it are read-only, too.
     pub recursive_read_only: Option<String>,

@@ -13,9 +13,9 @@ use crate::impl_resource;
 pub struct Namespace {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Namespace.
     pub spec: NamespaceSpec,
-    /// What is there.
+    /// Observed state of the Namespace.
     pub status: NamespaceStatus,
 }
 
@@ -28,7 +28,7 @@ pub struct NamespaceCondition {
     /// True, False or Unknown.
     #[schema(required)]
     pub status: String,
-    /// When the status changed last.
+    /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
@@ -36,7 +36,7 @@ pub struct NamespaceCondition {
     pub message: String,
 }
 
-/// What a namespace is to be.
+/// Specification of a namespace.
 #[api_type]
 pub struct NamespaceSpec {
     /// Who must agree before the namespace is removed.
@@ -44,7 +44,7 @@ pub struct NamespaceSpec {
     pub finalizers: Vec<String>,
 }
 
-/// What is known of a namespace.
+/// Status of a namespace.
 #[api_type]
 pub struct NamespaceStatus {
     /// Active or Terminating.

@@ -16,9 +16,9 @@ use crate::impl_resource;
 pub struct Node {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Node.
     pub spec: NodeSpec,
-    /// What is there.
+    /// Observed state of the Node.
     pub status: NodeStatus,
 }
 
@@ -85,7 +85,7 @@ pub struct NodeCondition {
     pub status: String,
     /// When it was reported last.
     pub last_heartbeat_time: Time,
-    /// When the status changed last.
+    /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
@@ -105,7 +105,7 @@ pub struct NodeDaemonEndpoints {
     pub kubelet_endpoint: DaemonEndpoint,
 }
 
-/// What a node is to be.
+/// Specification of a node.
 #[api_type]
 pub struct NodeSpec {
     /// Network of the node's pods, in CIDR form.
@@ -129,7 +129,7 @@ pub struct NodeSpec {
     pub external_id: String,
 }
 
-/// What is known of a node.
+/// Status of a node.
 #[api_type]
 pub struct NodeStatus {
     /// Resources of the node.

@@ -14,9 +14,9 @@ use crate::impl_resource;
 pub struct Pod {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Pod.
     pub spec: PodSpec,
-    /// What is there.
+    /// Observed state of the Pod.
     pub status: PodStatus,
 }
 
@@ -31,7 +31,7 @@ pub struct PodCondition {
     pub status: String,
     /// When it was looked at last.
     pub last_probe_time: Time,
-    /// When the status changed last.
+    /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
@@ -47,7 +47,7 @@ pub struct PodIP {
     pub ip: String,
 }
 
-/// What a pod is to be.
+/// Specification of a pod.
 #[api_type]
 pub struct PodSpec {
     /// Volumes that containers may mount.
@@ -97,7 +97,7 @@ pub struct PodSpec {
     pub topology_spread_constraints: Vec<TopologySpreadConstraint>,
 }
 
-/// What is known of a pod.
+/// Status of a pod.
 #[api_type]
 pub struct PodStatus {
     /// Pending, Running, Succeeded, Failed or Unknown.

@@ -15,9 +15,9 @@ use crate::impl_resource;
 pub struct ResourceQuota {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the ResourceQuota.
     pub spec: ResourceQuotaSpec,
-    /// What is there.
+    /// Observed state of the ResourceQuota.
     pub status: ResourceQuotaStatus,
 }
 

@@ -14,9 +14,9 @@ use crate::impl_resource;
 pub struct Service {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Service.
     pub spec: ServiceSpec,
-    /// What is there.
+    /// Observed state of the Service.
     pub status: ServiceStatus,
 }
 
@@ -46,7 +46,7 @@ pub struct ServicePort {
     pub node_port: i32,
 }
 
-/// What a Service is to be.
+/// Specification of a Service.
 #[api_type]
 pub struct ServiceSpec {
     /// Ports of the Service.
@@ -71,7 +71,7 @@ pub struct ServiceSpec {
     pub r#type: String,
 }
 
-/// What is known of a Service.
+/// Status of a Service.
 #[api_type]
 pub struct ServiceStatus {
     /// The load balancer.

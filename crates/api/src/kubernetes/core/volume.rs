@@ -16,7 +16,7 @@ pub struct CSIVolumeSource {
     /// Name of the driver.
     #[schema(required)]
     pub driver: String,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: Option<bool>,
     /// Type of the file system.
     pub fs_type: Option<String>,
@@ -152,7 +152,7 @@ pub struct NFSVolumeSource {
     /// The directory.
     #[schema(required)]
     pub path: String,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
 }
 
@@ -184,7 +184,7 @@ pub struct PersistentVolumeClaimSpec {
 pub struct PersistentVolumeClaimTemplate {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Specification of the claims.
     #[schema(required)]
     pub spec: PersistentVolumeClaimSpec,
 }
@@ -195,7 +195,7 @@ pub struct PersistentVolumeClaimVolumeSource {
     /// Name of the claim.
     #[schema(required)]
     pub claim_name: String,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
 }
 
