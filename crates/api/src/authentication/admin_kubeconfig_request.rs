@@ -34,7 +34,7 @@ pub struct AdminKubeconfigRequestStatus {
     /// The kubeconfig.
     #[schema(required)]
     pub kubeconfig: ByteString,
-    /// Until when the kubeconfig is valid.
+    /// Time at which the kubeconfig expires.
     #[schema(required)]
     pub expiration_timestamp: Time,
 }

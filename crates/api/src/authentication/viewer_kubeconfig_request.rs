@@ -8,7 +8,7 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// A request for a kubeconfig that may read.
+/// A request for a kubeconfig with read-only access.
 #[api_type]
 pub struct ViewerKubeconfigRequest {
     /// Metadata of the object.
@@ -34,7 +34,7 @@ pub struct ViewerKubeconfigRequestStatus {
     /// The kubeconfig.
     #[schema(required)]
     pub kubeconfig: ByteString,
-    /// Until when the kubeconfig is valid.
+    /// Time at which the kubeconfig expires.
     #[schema(required)]
     pub expiration_timestamp: Time,
 }

@@ -59,7 +59,7 @@ fn phase(object: &Value) -> Value {
     cells::text(object, "/status/phase", "")
 }
 
-/// The class of a claim or a volume, as it is named today or was once.
+/// Class of a claim or volume: of the beta annotation if present, else of the field.
 fn class(object: &Value) -> Value {
     match object["metadata"]["annotations"][annotation::BETA_STORAGE_CLASS].as_str() {
         Some(class) => json!(class),
@@ -67,7 +67,7 @@ fn class(object: &Value) -> Value {
     }
 }
 
-/// What is known of a claim's volume; nothing while it has none.
+/// A value that depends on a claim's volume; empty as long as the claim has none.
 fn of_volume(claim: &Value, value: Value) -> Value {
     let has_volume = claim["spec"]["volumeName"].as_str().is_some_and(|name| !name.is_empty());
     if has_volume && !value.is_null() { value } else { json!("") }

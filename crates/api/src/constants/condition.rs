@@ -62,7 +62,7 @@ pub const RUNTIME_COMPONENTS_HEALTHY: &str = "RuntimeComponentsHealthy";
 pub const VIRTUAL_COMPONENTS_HEALTHY: &str = "VirtualComponentsHealthy";
 /// Gardenlet: the chart is deployed.
 pub const GARDENLET_RECONCILED: &str = "GardenletReconciled";
-/// Of a Gardenlet and of a ManagedSeed: the Seed exists.
+/// Gardenlet and ManagedSeed: the Seed exists.
 pub const SEED_REGISTERED: &str = "SeedRegistered";
 /// ManagedSeed: its Shoot is reconciled.
 pub const SHOOT_RECONCILED: &str = "ShootReconciled";

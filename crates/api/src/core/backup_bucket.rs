@@ -23,7 +23,7 @@ pub struct BackupBucket {
     pub status: BackupBucketStatus,
 }
 
-/// Where a bucket is.
+/// Provider and region of a bucket.
 #[api_type]
 pub struct BackupBucketProvider {
     /// Provider of the bucket.
@@ -56,15 +56,15 @@ pub struct BackupBucketSpec {
 /// Status of a BackupBucket.
 #[api_type]
 pub struct BackupBucketStatus {
-    /// What the provider's extension tells of the bucket, in its own format.
+    /// Status that the provider's extension reports for the bucket, in its own format.
     pub provider_status: Option<RawExtension>,
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<LastOperation>,
     /// The last error.
     pub last_error: Option<LastError>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that was observed last.
     pub observed_generation: i64,
-    /// Secret with credentials that the provider's extension made.
+    /// Secret with credentials that the provider's extension created.
     pub generated_secret_ref: Option<crate::kubernetes::core::SecretReference>,
 }
 

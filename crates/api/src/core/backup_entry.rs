@@ -36,15 +36,15 @@ pub struct BackupEntrySpec {
 /// Status of a BackupEntry.
 #[api_type]
 pub struct BackupEntryStatus {
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<LastOperation>,
     /// The last error.
     pub last_error: Option<LastError>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that was observed last.
     pub observed_generation: i64,
     /// Seed that manages the entry at present; differs from the specification during a migration.
     pub seed_name: Option<String>,
-    /// When the migration to another Seed began.
+    /// Start time of the migration to another Seed.
     pub migration_start_time: Option<Time>,
 }
 

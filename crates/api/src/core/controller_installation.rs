@@ -42,7 +42,7 @@ pub struct ControllerInstallationStatus {
     /// Valid, Installed, Healthy and Progressing.
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<Condition>,
-    /// What the deployment tells of itself.
+    /// Status that the deployment reports, in its own format.
     pub provider_status: Option<RawExtension>,
 }
 

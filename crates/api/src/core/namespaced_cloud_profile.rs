@@ -48,9 +48,9 @@ pub struct NamespacedCloudProfileSpec {
 /// Status of a NamespacedCloudProfile.
 #[api_type]
 pub struct NamespacedCloudProfileStatus {
-    /// Parent and specification taken together: what Shoots see.
+    /// Parent and specification combined: the profile that applies to Shoots.
     pub cloud_profile_spec: CloudProfileSpec,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that was observed last.
     pub observed_generation: i64,
 }
 

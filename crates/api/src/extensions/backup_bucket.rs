@@ -58,7 +58,7 @@ pub struct BackupBucketStatus {
     pub state: Option<RawExtension>,
     /// Objects that the state refers to, by names.
     pub resources: Vec<crate::core::NamedResourceReference>,
-    /// Secret with credentials that the extension made.
+    /// Secret with credentials that the extension created.
     pub generated_secret_ref: Option<crate::kubernetes::core::SecretReference>,
 }
 

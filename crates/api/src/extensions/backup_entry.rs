@@ -31,7 +31,7 @@ pub struct BackupEntrySpec {
     /// Settings in the format of the provider's extension.
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
-    /// What the bucket's extension tells of it, in its own format.
+    /// Status that the extension reports for the bucket, in its own format.
     #[schema(preserve_unknown)]
     pub backup_bucket_provider_status: Option<RawExtension>,
     /// Region of the infrastructure.

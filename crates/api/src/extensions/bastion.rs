@@ -8,7 +8,7 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// A host through which operators reach the nodes of a Shoot for a while.
+/// A host that gives operators temporary access to the nodes of a Shoot.
 #[api_type]
 pub struct Bastion {
     /// Metadata of the object.
@@ -20,10 +20,10 @@ pub struct Bastion {
     pub status: BastionStatus,
 }
 
-/// Who may reach a bastion.
+/// Network with access to a bastion.
 #[api_type]
 pub struct BastionIngressPolicy {
-    /// Network that may reach it.
+    /// Network, in CIDR form.
     #[schema(required)]
     pub ip_block: crate::kubernetes::networking::IPBlock,
 }
@@ -42,7 +42,7 @@ pub struct BastionSpec {
     /// Script that the machine runs at its start.
     #[schema(required)]
     pub user_data: ByteString,
-    /// Who may reach the bastion.
+    /// Networks with access to the bastion.
     #[schema(required)]
     pub ingress: Vec<BastionIngressPolicy>,
 }

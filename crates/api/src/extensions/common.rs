@@ -6,7 +6,7 @@
 use api_derive::api_type;
 use apimachinery::meta::*;
 
-/// What every extension resource is told.
+/// Specification fields that every extension resource has.
 #[api_type]
 pub struct DefaultSpec {
     /// Type: which extension is responsible.
@@ -19,7 +19,7 @@ pub struct DefaultSpec {
     pub provider_config: Option<RawExtension>,
 }
 
-/// What is known of every extension resource.
+/// Status fields that every extension resource has.
 #[api_type]
 pub struct DefaultStatus {
     /// Status that the extension reports for the object, in its own format.

@@ -31,7 +31,7 @@ pub struct ContainerRuntimeSpec {
     /// Settings in the format of the provider's extension.
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
-    /// Where the runtime's programs are on the node.
+    /// Path of the runtime's programs on the node.
     #[schema(required)]
     pub binary_path: String,
     /// Pool whose nodes get the runtime.

@@ -8,7 +8,7 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// The infrastructure's part of a control plane.
+/// The infrastructure-specific part of a control plane.
 #[api_type]
 pub struct ControlPlane {
     /// Metadata of the object.
@@ -31,7 +31,7 @@ pub struct ControlPlaneSpec {
     /// Settings in the format of the provider's extension.
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
-    /// What the Infrastructure's extension tells of it, in its own format.
+    /// Status that the Infrastructure's extension reports, in its own format.
     #[schema(preserve_unknown)]
     pub infrastructure_provider_status: Option<RawExtension>,
     /// Region of the infrastructure.
@@ -40,7 +40,7 @@ pub struct ControlPlaneSpec {
     /// Secret with the credentials of the infrastructure.
     #[schema(required)]
     pub secret_ref: crate::kubernetes::core::SecretReference,
-    /// What the resource is for: normal or exposure.
+    /// Purpose of the resource: normal or exposure.
     #[schema(deprecated)]
     pub purpose: Option<String>,
 }

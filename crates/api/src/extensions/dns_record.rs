@@ -47,7 +47,7 @@ pub struct DNSRecordSpec {
     /// Addresses, one name, or texts.
     #[schema(required)]
     pub values: Vec<String>,
-    /// Seconds for which the record may be kept. Default: 120.
+    /// Time to live in seconds. Default: 120.
     pub ttl: Option<i64>,
 }
 
@@ -70,7 +70,7 @@ pub struct DNSRecordStatus {
     pub state: Option<RawExtension>,
     /// Objects that the state refers to, by names.
     pub resources: Vec<crate::core::NamedResourceReference>,
-    /// Hosted zone in which the record is.
+    /// Hosted zone that contains the record.
     pub zone: Option<String>,
 }
 

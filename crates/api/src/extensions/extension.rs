@@ -8,7 +8,7 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// Anything an extension controller does for a Shoot beyond the other kinds.
+/// A generic extension of a Shoot, for purposes that no other kind covers.
 #[api_type]
 pub struct Extension {
     /// Metadata of the object.

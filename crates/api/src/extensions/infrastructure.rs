@@ -8,7 +8,7 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// The networks and the like that a Shoot's nodes live in.
+/// Networks and other infrastructure of a Shoot's nodes.
 #[api_type]
 pub struct Infrastructure {
     /// Metadata of the object.
@@ -60,17 +60,17 @@ pub struct InfrastructureStatus {
     pub state: Option<RawExtension>,
     /// Objects that the state refers to, by names.
     pub resources: Vec<crate::core::NamedResourceReference>,
-    /// Network of the nodes, where the extension chose it.
+    /// Network of the nodes, if the extension chose it.
     #[schema(rename = "nodesCIDR")]
     pub nodes_cidr: Option<String>,
-    /// Addresses with which traffic leaves the cluster, in CIDR form.
+    /// Source addresses of traffic that leaves the cluster, in CIDR form.
     #[schema(rename = "egressCIDRs")]
     pub egress_cid_rs: Vec<String>,
-    /// Networks as the extension made them.
+    /// Networks that the extension created.
     pub networking: Option<InfrastructureStatusNetworking>,
 }
 
-/// Networks as an infrastructure extension made them.
+/// Networks that an infrastructure extension created.
 #[api_type]
 pub struct InfrastructureStatusNetworking {
     /// Networks of the pods, in CIDR form.

@@ -60,7 +60,7 @@ pub struct NetworkStatus {
     pub state: Option<RawExtension>,
     /// Objects that the state refers to, by names.
     pub resources: Vec<crate::core::NamedResourceReference>,
-    /// IP families that the network has by now.
+    /// IP families that the network supports at present.
     pub ip_families: Vec<String>,
 }
 
