@@ -62,7 +62,7 @@ pub struct BackupBucketStatus {
     pub last_operation: Option<LastOperation>,
     /// The last error.
     pub last_error: Option<LastError>,
-    /// Generation of the specification that was observed last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
     /// Secret with credentials that the provider's extension created.
     pub generated_secret_ref: Option<crate::kubernetes::core::SecretReference>,

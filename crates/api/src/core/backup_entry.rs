@@ -40,7 +40,7 @@ pub struct BackupEntryStatus {
     pub last_operation: Option<LastOperation>,
     /// The last error.
     pub last_error: Option<LastError>,
-    /// Generation of the specification that was observed last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
     /// Seed that manages the entry at present; differs from the specification during a migration.
     pub seed_name: Option<String>,

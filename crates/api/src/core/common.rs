@@ -96,7 +96,7 @@ pub struct CapabilityDefinition {
 /// Settings of machine-controller-manager for a machine type.
 #[api_type]
 pub struct CloudProfileMachineControllerManagerSettings {
-    /// Duration that the creation of a machine of this type may take. Default of pools of the type.
+    /// Maximum duration of the creation of a machine of this type. Default of pools of the type.
     pub machine_creation_timeout: Option<Duration>,
 }
 
@@ -173,10 +173,10 @@ pub struct Condition {
     /// Time of the last update of the condition.
     #[schema(required)]
     pub last_update_time: Time,
-    /// Reason for the status, in one word.
+    /// Reason in one word.
     #[schema(required)]
     pub reason: String,
-    /// Explanation of the status for humans.
+    /// Human-readable message.
     #[schema(required)]
     pub message: String,
     /// Codes of the known errors that cause the status.

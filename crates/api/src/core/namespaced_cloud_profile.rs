@@ -50,7 +50,7 @@ pub struct NamespacedCloudProfileSpec {
 pub struct NamespacedCloudProfileStatus {
     /// Parent and specification combined: the profile that applies to Shoots.
     pub cloud_profile_spec: CloudProfileSpec,
-    /// Generation of the specification that was observed last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
 }
 

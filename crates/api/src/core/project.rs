@@ -78,7 +78,7 @@ pub struct ProjectSpec {
 /// Status of a Project.
 #[api_type]
 pub struct ProjectStatus {
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
     /// Pending, Ready, Failed or Terminating.
     pub phase: String,

@@ -240,7 +240,7 @@ pub struct SeedSettingVerticalPodAutoscaler {
     /// Enables the deployment by Gardener. Default: true. Served; not emulated.
     #[schema(required)]
     pub enabled: bool,
-    /// Feature gates to switch on or off. Served; not emulated.
+    /// Feature gates to enable or disable. Served; not emulated.
     pub feature_gates: BTreeMap<String, bool>,
     /// Maximum of the requests that are recommended for a container. Default: none. Served; not emulated.
     pub max_allowed: BTreeMap<String, Quantity>,
@@ -316,7 +316,7 @@ pub struct SeedStatus {
     /// Conditions of the Seed: GardenletReady, ExtensionsReady, SeedSystemComponentsHealthy and more.
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<Condition>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
     /// Identity of the cluster.
     pub cluster_identity: Option<String>,
@@ -326,7 +326,7 @@ pub struct SeedStatus {
     pub allocatable: BTreeMap<String, Quantity>,
     /// Expiration time of gardenlet's client certificate.
     pub client_certificate_expiration_timestamp: Option<Time>,
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<LastOperation>,
 }
 
@@ -343,7 +343,7 @@ pub struct SeedTaint {
 /// Settings for volumes in a Seed.
 #[api_type]
 pub struct SeedVolume {
-    /// Least size of a volume.
+    /// Minimum size of a volume.
     pub minimum_size: Option<Quantity>,
     /// Provisioners of volumes.
     #[schema(merge_key = "name", patch_strategy = "merge")]

@@ -11,7 +11,7 @@ use apimachinery::meta::*;
 /// Settings of kubelets.
 #[api_type]
 pub struct KubeletConfig {
-    /// Feature gates to switch on or off.
+    /// Feature gates to enable or disable.
     pub feature_gates: BTreeMap<String, bool>,
     /// True if limits of CPU are enforced.
     #[schema(rename = "cpuCFSQuota")]

@@ -182,7 +182,7 @@ pub struct HorizontalPodAutoscalerConfig {
 /// Settings of the API server.
 #[api_type]
 pub struct KubeAPIServerConfig {
-    /// Feature gates to switch on or off.
+    /// Feature gates to enable or disable.
     pub feature_gates: BTreeMap<String, bool>,
     /// Admission plugins to configure or disable.
     #[schema(merge_key = "name", patch_strategy = "merge")]
@@ -191,7 +191,7 @@ pub struct KubeAPIServerConfig {
     pub api_audiences: Vec<String>,
     /// Settings of the audit log.
     pub audit_config: Option<AuditConfig>,
-    /// API versions and resources to switch on or off, `apps/v1: true`.
+    /// API versions and resources to enable or disable, `apps/v1: true`.
     pub runtime_config: BTreeMap<String, bool>,
     /// Issuing of tokens of service accounts.
     pub service_account_config: Option<ServiceAccountConfig>,
@@ -229,7 +229,7 @@ pub struct KubeAPIServerConfig {
 /// Settings of the controller manager.
 #[api_type]
 pub struct KubeControllerManagerConfig {
-    /// Feature gates to switch on or off.
+    /// Feature gates to enable or disable.
     pub feature_gates: BTreeMap<String, bool>,
     /// Settings of the controller of HorizontalPodAutoscalers.
     pub horizontal_pod_autoscaler: Option<HorizontalPodAutoscalerConfig>,
@@ -250,7 +250,7 @@ pub struct KubeControllerManagerConfig {
 /// Settings of the proxies on nodes.
 #[api_type]
 pub struct KubeProxyConfig {
-    /// Feature gates to switch on or off.
+    /// Feature gates to enable or disable.
     pub feature_gates: BTreeMap<String, bool>,
     /// Implementation of services: IPTables, IPVS or NFTables. Default: IPTables.
     pub mode: Option<String>,
@@ -261,7 +261,7 @@ pub struct KubeProxyConfig {
 /// Settings of the scheduler.
 #[api_type]
 pub struct KubeSchedulerConfig {
-    /// Feature gates to switch on or off.
+    /// Feature gates to enable or disable.
     pub feature_gates: BTreeMap<String, bool>,
     /// Maximum number of volumes per node.
     #[schema(rename = "kubeMaxPDVols", deprecated)]
@@ -301,7 +301,7 @@ pub struct Kubernetes {
 /// Settings that all components of Kubernetes have.
 #[api_type]
 pub struct KubernetesConfig {
-    /// Feature gates to switch on or off.
+    /// Feature gates to enable or disable.
     pub feature_gates: BTreeMap<String, bool>,
 }
 
@@ -432,7 +432,7 @@ pub struct VerticalPodAutoscaler {
     pub memory_aggregation_interval: Option<Duration>,
     /// Number of recorded intervals. Default: 8. Served; not emulated.
     pub memory_aggregation_interval_count: Option<i64>,
-    /// Feature gates to switch on or off. Served; not emulated.
+    /// Feature gates to enable or disable. Served; not emulated.
     pub feature_gates: BTreeMap<String, bool>,
     /// Maximum of the requests that are recommended for a container. Default: none. Served; not emulated.
     pub max_allowed: BTreeMap<String, Quantity>,

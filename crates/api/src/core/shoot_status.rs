@@ -235,7 +235,7 @@ pub struct ShootStatus {
     /// True if the cluster is hibernated.
     #[schema(required)]
     pub hibernated: bool,
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<LastOperation>,
     /// Errors of the last operation.
     pub last_errors: Vec<LastError>,

@@ -34,7 +34,7 @@ pub struct TargetSystem {
 /// Specification of a WorkloadIdentity.
 #[api_type]
 pub struct WorkloadIdentitySpec {
-    /// Who the tokens are for.
+    /// Audiences of the tokens.
     #[schema(required)]
     pub audiences: Vec<String>,
     /// System that trusts the tokens.

@@ -32,14 +32,14 @@ pub struct NamespaceCondition {
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
-    /// Reason in sentences.
+    /// Human-readable message.
     pub message: String,
 }
 
 /// Specification of a namespace.
 #[api_type]
 pub struct NamespaceSpec {
-    /// Who must agree before the namespace is removed.
+    /// Finalizers that must be removed before the namespace is deleted.
     #[schema(list_type = "atomic")]
     pub finalizers: Vec<String>,
 }

@@ -83,13 +83,13 @@ pub struct NodeCondition {
     /// True, False or Unknown.
     #[schema(required)]
     pub status: String,
-    /// When it was reported last.
+    /// Time of the last report.
     pub last_heartbeat_time: Time,
     /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
-    /// Reason in sentences.
+    /// Human-readable message.
     pub message: String,
 }
 
@@ -117,9 +117,9 @@ pub struct NodeSpec {
     /// Identifier of the machine at its provider.
     #[schema(rename = "providerID")]
     pub provider_id: String,
-    /// Whether no new pods are scheduled onto the node.
+    /// True if no new pods are scheduled onto the node.
     pub unschedulable: bool,
-    /// Taints; pods that do not tolerate them stay away.
+    /// Taints; pods that do not tolerate them are not scheduled onto the node.
     #[schema(list_type = "atomic")]
     pub taints: Vec<Taint>,
     /// No longer used.
@@ -168,7 +168,7 @@ pub struct NodeSystemInfo {
     /// Identifier of the hardware.
     #[schema(rename = "systemUUID", required)]
     pub system_uuid: String,
-    /// Identifier of this start of the machine.
+    /// Identifier of the current boot.
     #[schema(rename = "bootID", required)]
     pub boot_id: String,
     /// Version of the kernel.

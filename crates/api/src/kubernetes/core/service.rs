@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kind `Service` (`v1`), the parts that are read.
+//! Kind `Service` (`v1`), as far as it is read.
 //!
 //! Source: k8s.io/api/core/v1 (1.32); names, types and order of the fields are the public API's.
 
@@ -35,7 +35,7 @@ pub struct ServicePort {
     pub name: String,
     /// TCP, UDP or SCTP. Default: TCP.
     pub protocol: String,
-    /// Protocol within it.
+    /// Application protocol of the port.
     pub app_protocol: Option<String>,
     /// Number of the port.
     #[schema(required)]
@@ -61,7 +61,7 @@ pub struct ServiceSpec {
     /// Labels of the pods.
     #[schema(atomic)]
     pub selector: TextMap,
-    /// Address within the cluster; None for a Service without one.
+    /// Address within the cluster; `None` for a headless Service.
     #[schema(rename = "clusterIP")]
     pub cluster_ip: String,
     /// Addresses within the cluster, at most one of each family.
