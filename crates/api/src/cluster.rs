@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_says_which_cluster_it_is() {
+    fn names_parse_to_their_clusters() {
         for (name, expected) in [
             ("garden", Some(ClusterName::Garden)),
             ("runtime", Some(ClusterName::Runtime)),

@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_is_reached_by_what_it_says_and_was_given() {
+    fn a_service_shows_its_external_addresses() {
         let service = |kind: &str, own: &[&str], given: Value| {
             json!({
                 "spec": {"type": kind, "externalIPs": own, "externalName": "x.example.com"},
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_says_when_how_often_and_by_whom() {
+    fn an_event_shows_its_time_count_and_source() {
         let event = json!({"firstTimestamp": "a", "source": {"component": "kubelet"}, "reportingInstance": "node"});
         check(event_last_seen, &event, "a");
         check(event_source, &event, "kubelet, node");
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signing_request_says_what_became_of_it() {
+    fn a_signing_request_shows_its_decision() {
         let request = |types: &[&str], certificate: &str| {
             let conditions: Vec<Value> = types.iter().map(|type_| json!({"type": type_, "status": "True"})).collect();
             json!({"status": {"conditions": conditions, "certificate": certificate}})
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn an_api_service_says_who_answers_and_whether() {
+    fn an_api_service_shows_its_service_and_availability() {
         let served = |status: &str| {
             json!({
                 "spec": {"service": {"name": "s", "namespace": "n"}},
@@ -530,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cordoned_node_says_so() {
+    fn a_cordoned_node_is_shown_as_such() {
         let mut node = conditions(&[("Ready", "True")]);
         node["spec"] = json!({"unschedulable": true});
         check(node_status, &node, "Ready,SchedulingDisabled");

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_autoscaler_shows_what_it_measures_and_wants() {
+    fn an_autoscaler_shows_current_and_target_values() {
         let cpu = |target: Value| json!({"type": "Resource", "resource": {"name": "cpu", "target": target}});
         let queue = json!({"type": "External", "external": {"target": {"averageValue": "5"}}});
         let check = |wanted: Value, measured: Value, expected: &str| {

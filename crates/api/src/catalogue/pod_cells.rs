@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_is_described_by_the_most_telling_word() {
+    fn a_pod_shows_its_most_specific_status() {
         let running = json!({"ready": true, "state": {"running": {}}});
         check(&pod(json!([running, running])), "2/2 Running 0");
         check(&pod(json!([running, {"ready": true, "state": {}}])), "1/2 Running 0");
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn restarts_say_when_the_last_one_was() {
+    fn restarts_show_the_time_of_the_last_one() {
         let again = |count: i64, ended: &str| {
             json!({
                 "restartCount": count, "ready": true, "state": {"running": {}}, "lastState": {"terminated": {"finishedAt": ended}},

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_volume_names_its_claim_and_a_class_says_that_it_is_the_default() {
+    fn a_volume_shows_its_claim_and_a_class_whether_it_is_default() {
         assert_eq!(claim(&json!({"spec": {}})), "");
         assert_eq!(claim(&json!({"spec": {"claimRef": {"namespace": "n", "name": "c"}}})), "n/c");
         let mut class = json!({"metadata": {"name": "x"}});
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_is_named_by_the_annotation_of_once_first() {
+    fn the_beta_annotation_of_a_class_takes_precedence() {
         let mut claim = json!({"metadata": {}, "spec": {}});
         assert_eq!(super::class(&claim), "");
         claim["spec"]["storageClassName"] = json!("new");

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptions_of_unemulated_fields_say_so() {
+    fn descriptions_of_unemulated_fields_end_with_the_mark() {
         let mut wrong = Vec::new();
         for Unemulated { group, kind, paths, .. } in UNEMULATED {
             let row = catalogue::all().iter().find(|row| row.group == *group && row.kind == *kind).expect("a row");

@@ -446,7 +446,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_says_how_it_ended() {
+    fn a_job_shows_its_result() {
         let job = |conditions: Value| json!({"spec": {"completions": 3}, "status": {"conditions": conditions, "succeeded": 1}});
         assert_eq!(job_status(&job(json!([]))), "Running");
         assert_eq!(job_status(&job(json!([{"type": "Complete", "status": "False"}]))), "Running");
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_of_a_driver_or_a_cron_job_has_its_default() {
+    fn absent_fields_of_drivers_and_cron_jobs_have_defaults() {
         let cells = |columns: &[Column], object: &Value| -> Vec<Value> {
             columns
                 .iter()

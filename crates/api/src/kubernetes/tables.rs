@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_arrive_in_the_tree() {
+    fn the_tree_has_the_facts_of_the_tables() {
         let pod = node("core", "PodSpec").expect("there is a table");
         let spec = pod.as_object().expect("a struct");
         let containers = spec.field("containers").expect("a field");

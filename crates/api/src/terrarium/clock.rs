@@ -14,13 +14,13 @@ use crate::impl_resource;
 pub struct Clock {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// Mode in which time advances by itself.
+    /// Settings of landscape time.
     pub spec: ClockSpec,
     /// Current state of landscape time.
     pub status: ClockStatus,
 }
 
-/// Mode in which landscape time advances by itself.
+/// Settings of landscape time.
 #[api_type]
 pub struct ClockSpec {
     /// Eager: jumps to work that is less than an hour away, else runs with the wall clock; RealTime: runs with the wall clock;
@@ -45,7 +45,7 @@ pub struct ClockStatus {
     pub advanced_by: String,
     /// True if all reported work that can be done now has been done.
     pub settled: bool,
-    /// What time waits for: components that work or lag behind, and processes that are starting.
+    /// Participants that time waits for: components that work or lag behind, and processes that are starting.
     pub waits_for: Vec<String>,
     /// Components that are no longer waited for, because they were silent for 30 seconds.
     pub dropped: Vec<String>,
