@@ -8,9 +8,9 @@
 //!
 //! `#[schema(...)]` on a field adds properties that the type does not have: `rename = "volumeID"`, `always` or `omit_empty` to
 //! override the rule above, `required`, `deprecated`, `preserve_unknown`, `atomic`, `granular`, `merge_key = "name"`,
-//! `patch_strategy = "merge"`, `list_type = "map"`, `list_map_key = "name"` (repeatable). On the struct, `#[schema(name =
-//! "Condition")]` sets a Go name that differs from Rust's. Unless `#[api_type(no_schema)]` omits the schema, the crate must
-//! have two functions: `crate::go_package(module_path) -> &'static str` returns the Go package,
+//! `patch_strategy = "merge"`, `list_type = "map"`, `list_map_key = "name"` (repeatable). On the struct,
+//! `#[schema(name = "Condition")]` sets a Go name that differs from Rust's. Unless `#[api_type(no_schema)]` omits the schema,
+//! the crate must have two functions: `crate::go_package(module_path) -> &'static str` returns the Go package,
 //! `crate::protobuf::number(package, struct, field) -> Option<Protobuf>` the number of a field.
 //!
 //! The implementations are plain functions, compiled only in the crate of the struct: the standard derives mark theirs

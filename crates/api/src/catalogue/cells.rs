@@ -253,7 +253,7 @@ pub(super) fn node_external_ip(object: &Value) -> Value {
     node_address(object, "ExternalIP")
 }
 
-/// `kind/name`, the kind in lower case.
+/// Object of an Event: `kind/name`, with the kind in lower case.
 pub(super) fn event_object(object: &Value) -> Value {
     let involved = &object["involvedObject"];
     let (kind, name) = (str_at(involved, "/kind").to_ascii_lowercase(), str_at(involved, "/name"));

@@ -33,7 +33,7 @@ fn entry(line: &'static str) -> Option<(&'static str, &'static str)> {
     let (column, place) = line.split_once(" = ")?;
     let (object, field) = place.split_once(' ')?;
     let (group, name) = object.split_once('/')?;
-    Some((column, tables::told(group, name, field)))
+    Some((column, tables::description_of(group, name, field)))
 }
 
 /// Adds descriptions to the columns of a row. Leaks the columns; meant for rows that live as long as the process.
@@ -64,9 +64,9 @@ mod tests {
             assert!(!rows.is_empty(), "no row of {kind}");
             for (column, text) in texts {
                 assert!(!text.is_empty(), "{kind} {column}");
-                let told =
+                let is_described =
                     |row: &&ResourceInfo| row.columns.iter().any(|it| it.name == *column && it.description == *text);
-                assert!(rows.iter().all(told), "{kind} has no {column}");
+                assert!(rows.iter().all(is_described), "{kind} has no {column}");
             }
         }
         let lines = COLUMNS.lines().filter(|line| !line.starts_with(['#', '@'])).count();

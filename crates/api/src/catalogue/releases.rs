@@ -338,7 +338,7 @@ pub(super) fn fields(group: &str, version: &str, kind: &str) -> &'static [Releas
         }
         ("core.gardener.cloud", _, "Shoot") => {
             let status: &[Table] = &[("status.", SHOOT_STATUS), ("status.credentials.", CREDENTIALS)];
-            return made([("spec.", SHOOT_SPEC), ("", status)]);
+            return rows_below([("spec.", SHOOT_SPEC), ("", status)]);
         }
         ("extensions.gardener.cloud", _, "ControlPlane") => &[("spec.", const { &[("purpose", until(123))] })],
         ("extensions.gardener.cloud", _, "OperatingSystemConfig") => &[("", OPERATING_SYSTEM_CONFIG)],
@@ -387,12 +387,12 @@ pub(super) fn fields(group: &str, version: &str, kind: &str) -> &'static [Releas
         ("seedmanagement.gardener.cloud", _, "ManagedSeed") => &[("spec.gardenlet.deployment.", GARDENLET_DEPLOYMENT)],
         ("seedmanagement.gardener.cloud", _, "ManagedSeedSet") => {
             let gardenlet: &[Table] = &[("spec.template.spec.gardenlet.deployment.", GARDENLET_DEPLOYMENT)];
-            return made([("spec.shootTemplate.spec.", SHOOT_SPEC), ("", gardenlet)]);
+            return rows_below([("spec.shootTemplate.spec.", SHOOT_SPEC), ("", gardenlet)]);
         }
         ("settings.gardener.cloud", ..) => &[("spec.", const { &[("client", until(141))] })],
         _ => &[],
     };
-    made([("", tables)])
+    rows_below([("", tables)])
 }
 
 /// Required fields of a Shoot's settings that later releases do not require.
@@ -445,7 +445,7 @@ fn names(path: &'static str) -> &'static [&'static str] {
 }
 
 /// Returns the rows of tables, each below the path of its group. They live as long as the process.
-fn made<const N: usize>(groups: [(&str, &[Table]); N]) -> &'static [ReleasedField] {
+fn rows_below<const N: usize>(groups: [(&str, &[Table]); N]) -> &'static [ReleasedField] {
     let tables = groups.iter().flat_map(|(outer, tables)| tables.iter().map(move |table| (outer, table)));
     let fields = tables.flat_map(|(outer, (before, rows))| {
         rows.iter().map(move |(path, releases)| {

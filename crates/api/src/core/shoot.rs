@@ -26,7 +26,7 @@ pub struct AccessRestrictionWithOptions {
     /// Name of the restriction, as the region in the CloudProfile offers it.
     #[schema(required)]
     pub name: String,
-    /// Settings of the restriction; their meaning is the provider's.
+    /// Settings of the restriction; the provider interprets them.
     pub options: TextMap,
 }
 
@@ -242,7 +242,7 @@ pub struct Monitoring {
 /// Networks of a Shoot.
 #[api_type]
 pub struct Networking {
-    /// Network plugin, `calico` or `cilium`. Cannot be changed to any other pair.
+    /// Type of the network plugin, `calico` or `cilium`. Cannot be changed.
     pub r#type: Option<String>,
     /// Settings for the network extension, in its own format.
     pub provider_config: Option<RawExtension>,

@@ -167,11 +167,11 @@ pub struct EncryptionProvider {
 /// Settings of the controller of HorizontalPodAutoscalers.
 #[api_type]
 pub struct HorizontalPodAutoscalerConfig {
-    /// Duration after its start in which the CPU usage of a pod may be ignored.
+    /// Duration after a pod's start in which its CPU usage may be ignored.
     pub cpu_initialization_period: Option<Duration>,
     /// Duration of past recommendations that are considered before scaling down.
     pub downscale_stabilization: Option<Duration>,
-    /// Duration after its start in which a pod's changes of readiness count as its first start.
+    /// Duration after a pod's start in which changes of its readiness count as initial readiness.
     pub initial_readiness_delay: Option<Duration>,
     /// Interval of checks of the number of pods.
     pub sync_period: Option<Duration>,

@@ -68,7 +68,7 @@ static TEXTS: LazyLock<BTreeMap<&'static str, BTreeMap<&'static str, &'static st
 });
 
 /// Returns the description of a field of a struct; the empty name stands for the struct itself.
-pub(crate) fn told(group: &str, name: &str, field: &str) -> &'static str {
+pub(crate) fn description_of(group: &str, name: &str, field: &str) -> &'static str {
     let own = TEXTS.get(format!("{group}/{name}").as_str()).and_then(|texts| texts.get(field));
     let common = || TEXTS.get("*").and_then(|texts| texts.get(field)).filter(|_| !field.is_empty());
     own.or_else(common).copied().unwrap_or_default()
@@ -163,7 +163,7 @@ impl Table {
                 let make: Make<ObjectSchema> = Box::new(move || ObjectSchema {
                     name,
                     package,
-                    description: told(group, name, ""),
+                    description: description_of(group, name, ""),
                     fields: fields(group, facts, name),
                 });
                 let lazy: &'static Lazy<ObjectSchema> = Box::leak(Box::new(LazyLock::new(make)));
@@ -186,7 +186,7 @@ fn fields(group: &'static str, facts: &'static Facts, object: &str) -> Vec<Field
             });
             out.extend(embedded);
         } else {
-            out.push(Field { description: told(group, object, name), ..field(group, name, fact) });
+            out.push(Field { description: description_of(group, object, name), ..field(group, name, fact) });
         }
     }
     out

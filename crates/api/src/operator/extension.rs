@@ -33,9 +33,9 @@ pub struct AdmissionDeploymentSpec {
 /// Deployment of an extension.
 #[api_type]
 pub struct Deployment {
-    /// The extension itself.
+    /// Deployment of the extension itself.
     pub extension: Option<ExtensionDeploymentSpec>,
-    /// Its admission controller.
+    /// Deployment of the admission controller.
     pub admission: Option<AdmissionDeploymentSpec>,
     /// Named references to Secrets and ConfigMaps of namespace garden that values of the charts use.
     #[schema(merge_key = "name", patch_strategy = "merge")]

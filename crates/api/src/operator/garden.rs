@@ -136,7 +136,7 @@ pub struct ETCD {
 pub struct ETCDEvents {
     /// Vertical scaling of the component. Served; not emulated.
     pub autoscaling: Option<crate::core::ControlPlaneAutoscaling>,
-    /// Its volume.
+    /// Volume of the etcd.
     pub storage: Option<Storage>,
 }
 
@@ -147,7 +147,7 @@ pub struct ETCDMain {
     pub autoscaling: Option<crate::core::ControlPlaneAutoscaling>,
     /// Object store for backups.
     pub backup: Option<Backup>,
-    /// Its volume.
+    /// Volume of the etcd.
     pub storage: Option<Storage>,
 }
 

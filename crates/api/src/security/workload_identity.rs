@@ -8,7 +8,7 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// An identity by which a workload obtains tokens of an infrastructure.
+/// An identity with which a workload obtains tokens for an infrastructure.
 #[api_type]
 pub struct WorkloadIdentity {
     /// Metadata of the object.

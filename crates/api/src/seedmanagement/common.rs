@@ -66,7 +66,7 @@ pub struct Image {
 pub struct ManagedSeedSpec {
     /// Shoot that becomes the Seed. Cannot be changed.
     pub shoot: Option<Shoot>,
-    /// gardenlet that is deployed into it.
+    /// Settings of the gardenlet that is deployed into the Shoot.
     #[schema(required)]
     pub gardenlet: GardenletConfig,
 }

@@ -60,7 +60,7 @@ pub struct NodeSelectorRequirement {
     pub values: Vec<String>,
 }
 
-/// Nodes that are preferred.
+/// Nodes that are preferred, with a weight.
 #[api_type]
 pub struct PreferredSchedulingTerm {
     /// Weight: 1 to 100.
@@ -114,7 +114,7 @@ pub struct PodAffinityTerm {
     pub mismatch_label_keys: Vec<String>,
 }
 
-/// Pods that are preferred.
+/// Pods that are preferred nearby, with a weight.
 #[api_type]
 pub struct WeightedPodAffinityTerm {
     /// Weight: 1 to 100.

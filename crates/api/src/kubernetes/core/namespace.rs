@@ -8,7 +8,7 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// A space for names.
+/// A scope for names of objects.
 #[api_type]
 pub struct Namespace {
     /// Metadata of the object.

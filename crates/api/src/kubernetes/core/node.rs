@@ -51,7 +51,7 @@ pub struct ContainerImage {
     /// Names of the image.
     #[schema(always, list_type = "atomic")]
     pub names: Vec<String>,
-    /// Size of the image.
+    /// Size of the image in bytes.
     pub size_bytes: i64,
 }
 

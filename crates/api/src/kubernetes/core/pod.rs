@@ -128,7 +128,7 @@ pub struct PodStatus {
     /// State of each container.
     #[schema(list_type = "atomic")]
     pub container_statuses: Vec<ContainerStatus>,
-    /// Class of service: Guaranteed, Burstable or BestEffort.
+    /// Quality of service class: Guaranteed, Burstable or BestEffort.
     pub qos_class: String,
 }
 
