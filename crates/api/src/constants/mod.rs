@@ -221,7 +221,7 @@ pub mod classification {
     pub const SUPPORTED: &str = "supported";
     /// Use is discouraged.
     pub const DEPRECATED: &str = "deprecated";
-    /// Must not be used any more: its expiration date has passed, or a stage says so.
+    /// Must not be used any more: its expiration date has passed, or its current stage is `expired`.
     pub const EXPIRED: &str = "expired";
 }
 

@@ -78,7 +78,7 @@ pub struct CRI {
     /// Name of the container runtime interface: containerd.
     #[schema(required)]
     pub name: String,
-    /// Further container runtimes on the nodes, such as gVisor.
+    /// Additional container runtimes on the nodes, such as gVisor.
     pub container_runtimes: Vec<ContainerRuntime>,
 }
 
@@ -281,7 +281,7 @@ pub struct LastError {
     /// Task of the operation that failed.
     #[schema(rename = "taskID")]
     pub task_id: Option<String>,
-    /// Codes of the kinds of error, ERR_INFRA_UNAUTHORIZED and the like.
+    /// Codes of the error, such as ERR_INFRA_UNAUTHORIZED.
     pub codes: Vec<String>,
     /// Time at which the error was reported.
     pub last_update_time: Option<Time>,

@@ -27,13 +27,13 @@ pub struct NamespacedCloudProfileSpec {
     pub ca_bundle: Option<String>,
     /// Later expiration dates for versions of the parent.
     pub kubernetes: Option<KubernetesSettings>,
-    /// Further machine images, or later expiration dates for those of the parent.
+    /// Additional machine images, or later expiration dates for those of the parent.
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub machine_images: Vec<MachineImage>,
-    /// Further machine types.
+    /// Additional machine types.
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub machine_types: Vec<MachineType>,
-    /// Further volume types.
+    /// Additional volume types.
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub volume_types: Vec<VolumeType>,
     /// CloudProfile that this one extends. Cannot be changed.

@@ -65,7 +65,7 @@ pub struct SeedDNS {
 /// DNS provider of a Seed.
 #[api_type]
 pub struct SeedDNSProvider {
-    /// Type of the provider, `aws-route53` and the like.
+    /// Type of the provider, for example `aws-route53`.
     #[schema(required)]
     pub r#type: String,
     /// Credentials for the provider: a Secret or a WorkloadIdentity.
@@ -78,7 +78,7 @@ pub struct SeedDNSProvider {
 /// A domain of a Seed and its DNS provider.
 #[api_type]
 pub struct SeedDNSProviderConfig {
-    /// Type of the provider, `aws-route53` and the like.
+    /// Type of the provider, for example `aws-route53`.
     #[schema(required)]
     pub r#type: String,
     /// The domain.

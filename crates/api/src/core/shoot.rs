@@ -116,7 +116,7 @@ pub struct DNSProvider {
     /// Secret with the credentials, in the Shoot's namespace.
     #[schema(deprecated)]
     pub secret_name: Option<String>,
-    /// Type of the provider, `aws-route53` and the like.
+    /// Type of the provider, for example `aws-route53`.
     pub r#type: Option<String>,
     /// Hosted zones that the provider is used for.
     #[schema(deprecated)]

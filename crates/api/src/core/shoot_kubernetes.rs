@@ -364,7 +364,7 @@ pub struct ServiceAccountConfig {
     pub extend_token_expiration: Option<bool>,
     /// Maximum lifetime of a token; between 30 and 90 days.
     pub max_token_expiration: Option<Duration>,
-    /// Further issuers whose tokens are accepted.
+    /// Additional issuers whose tokens are accepted.
     pub accepted_issuers: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Kinds of the core group, `v1`: kinds that are read are typed, types that Gardener's kinds embed are complete.
 //!
-//! The first line of a file says whether its structs lack fields; such objects are changed by patches, or created with all
+//! The first line of a file states whether its structs lack fields; such objects are changed by patches, or created with all
 //! fields.
 
 mod affinity;
