@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Names of the clusters of a landscape, as paths and keys of objects have them.
+//! Names of the clusters of a landscape, as in paths and keys of objects.
 //!
 //! | cluster | name |
 //! | --- | --- |
@@ -8,34 +8,34 @@
 //! | cluster of a Seed | `seed--NAME` |
 //! | cluster of a Shoot | its technical ID, `shoot--PROJECT--NAME` |
 //!
-//! **Deliberately absent.** Project and name of a technical ID: a Project's name may be cut short in it, so they cannot be
-//! read back. How people write clusters on the command line.
+//! **Deliberately absent.** Parsing of a technical ID into project and name: it may hold a truncated project name. The notation
+//! of clusters on the command line.
 
 use std::fmt;
 
-/// The virtual garden.
+/// Name of the virtual garden.
 pub const GARDEN: &str = "garden";
-/// The runtime cluster.
+/// Name of the runtime cluster.
 pub const RUNTIME: &str = "runtime";
 
 const SEED_PREFIX: &str = "seed--";
 const SHOOT_PREFIX: &str = "shoot--";
 
-/// A cluster, by its name.
+/// Parsed name of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClusterName<'a> {
     /// The virtual garden.
     Garden,
     /// The runtime cluster.
     Runtime,
-    /// Of the Seed with this name.
+    /// Cluster of the Seed with this name.
     Seed(&'a str),
-    /// Of the Shoot with this technical ID.
+    /// Cluster of the Shoot with this technical ID.
     Shoot(&'a str),
 }
 
 impl<'a> ClusterName<'a> {
-    /// The cluster with this name; `None`: no cluster has such a name.
+    /// Parses a name; `None`: no cluster has such a name.
     pub fn parse(name: &'a str) -> Option<Self> {
         match name {
             GARDEN => Some(Self::Garden),
@@ -57,12 +57,12 @@ impl fmt::Display for ClusterName<'_> {
     }
 }
 
-/// Name of the cluster of a Seed.
+/// Returns the name of a Seed's cluster.
 pub fn of_seed(name: &str) -> String {
     ClusterName::Seed(name).to_string()
 }
 
-/// The Seed whose cluster has this name.
+/// Returns the Seed whose cluster has this name.
 pub fn seed(cluster: &str) -> Option<&str> {
     match ClusterName::parse(cluster)? {
         ClusterName::Seed(name) => Some(name),
@@ -70,12 +70,12 @@ pub fn seed(cluster: &str) -> Option<&str> {
     }
 }
 
-/// Technical ID of a Shoot: the name of its cluster, and of its namespace in the cluster of its Seed.
+/// Technical ID of a Shoot: name of its cluster and of its namespace in the cluster of its Seed.
 pub fn technical_id(project: &str, shoot: &str) -> String {
     format!("{SHOOT_PREFIX}{project}--{shoot}")
 }
 
-/// Whether a text is the technical ID of a Shoot.
+/// True if the text is the technical ID of a Shoot.
 pub fn is_technical_id(text: &str) -> bool {
     text.starts_with(SHOOT_PREFIX)
 }
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_says_which_cluster_it_is() {
+    fn names_parse_to_their_clusters() {
         for (name, expected) in [
             ("garden", Some(ClusterName::Garden)),
             ("runtime", Some(ClusterName::Runtime)),

@@ -37,8 +37,7 @@ static SEED_CONFIG: LazyLock<Vec<(&'static [&'static str], Releases)>> = LazyLoc
     fields.map(|field| (below(field.path), field.releases)).collect()
 });
 
-/// Schema of the configuration kind of a component, by the name of its folder, as a release has it; `None` if no table has the
-/// kind.
+/// Schema of the configuration kind of a component, by the name of its folder, in a release; `None` if no table has the kind.
 pub fn node(component: &str, kind: &str, release: Release) -> Option<Node> {
     let own = FIELDS.iter().filter(|(of, ..)| *of == component).map(|(_, path, releases)| (*path, *releases));
     let of_seed = SEED_CONFIG.iter().filter(|_| component == "gardenlet").copied();
@@ -50,7 +49,7 @@ pub fn node(component: &str, kind: &str, release: Release) -> Option<Node> {
 mod tests {
     use super::*;
 
-    /// The node at a path.
+    /// Returns the node at a path.
     fn at(node: &Node, path: &[&str]) -> Option<Node> {
         path.iter().try_fold(node.clone(), |node, name| match node {
             Node::List(inner) | Node::Map(inner) if *name == schema::EACH => Some(*inner),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Constant strings from constant strings.
+//! Concatenation of constant strings.
 
-/// The bytes of several strings, one behind the other. For [`joined!`](crate::joined) only.
+/// Concatenates the bytes of several strings. For [`joined!`](crate::joined) only.
 ///
-/// Does not compile, or panics, if the strings have not `LEN` bytes together.
+/// Does not compile, or panics, if the total length is not `LEN`.
 #[doc(hidden)]
 #[must_use]
 pub const fn bytes_of<const LEN: usize>(parts: &[&str]) -> [u8; LEN] {
@@ -23,7 +23,7 @@ pub const fn bytes_of<const LEN: usize>(parts: &[&str]) -> [u8; LEN] {
     joined
 }
 
-/// A constant string from constant strings, as `concat!` makes it from literals: a selector, the path of an annotation.
+/// Concatenates constant strings, as `concat!` does with literals: for a selector, or the path of an annotation.
 ///
 /// ```
 /// use api::constants::{label, role};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Gardener kinds, and the parts of Kubernetes' own kinds that Terrarium reads.
+//! Kinds of Gardener, and the parts of Kubernetes' own kinds that Terrarium reads.
 //!
-//! One Rust struct per upstream struct, one file per kind; one table, [`catalogue`], of everything that is served; one
-//! vocabulary, [`constants`], of the keys and values that are strings.
+//! One Rust struct per upstream struct, one file per kind; [`catalogue`] is the table of all served resources; [`constants`]
+//! holds keys and values of string type.
 //!
-//! **Invariants.** No behaviour beyond encoding, schema and trivial accessors: defaults, validation and rules are in
-//! `domain`. Field order is the order in which fields are served. A struct holds no `apiVersion` and `kind`.
+//! **Invariants.** No behaviour beyond encoding, schema and trivial accessors: defaults, validation and rules are in `domain`.
+//! Field order is the order in which fields are served. A struct holds no `apiVersion` and `kind`.
 #![expect(missing_docs, reason = "the fields are upstream's public API under upstream's names")]
 
 pub mod authentication;
@@ -56,7 +56,7 @@ pub(crate) fn go_package(module: &str) -> &'static str {
     }
 }
 
-/// Makes a struct with a field `metadata` a kind.
+/// Implements `Resource` for a struct with a field `metadata`.
 macro_rules! impl_resource {
     ($type:ty, $group:literal, $version:literal, $kind:literal, $plural:literal, $namespaced:literal) => {
         impl apimachinery::Resource for $type {

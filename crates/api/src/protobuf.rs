@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Numbers of fields in protobuf: of Kubernetes' kinds from the tables of their fields, of Gardener's from a table here.
+//! Numbers of fields in protobuf: those of Kubernetes' kinds from the tables of their fields, those of Gardener's from a table
+//! here.
 //!
 //! Kinds of CustomResourceDefinitions have no messages, so their fields have no numbers.
 
@@ -10,7 +11,7 @@ use apimachinery::schema::Protobuf;
 
 use crate::kubernetes::tables;
 
-/// Numbers of Gardener's fields; see its head for the form.
+/// Numbers of Gardener's fields; the head of the file describes its format.
 const NUMBERS: &str = include_str!("protobuf/numbers.txt");
 
 /// Numbers of a struct's fields.
@@ -33,7 +34,7 @@ static GARDENER: LazyLock<BTreeMap<(&str, &str), Fields>> = LazyLock::new(|| {
     numbers
 });
 
-/// `3`, or `1.3`: field 3 of the embedded struct that is field 1.
+/// Parses `3`, or `1.3`: field 3 of the embedded struct that is field 1.
 fn parsed(text: &str) -> Protobuf {
     let number = |text: &str| text.parse().expect("the table holds numbers");
     match text.split_once('.') {
@@ -42,7 +43,7 @@ fn parsed(text: &str) -> Protobuf {
     }
 }
 
-/// The number of a struct's field, by the import path of the Go package; `None`: it is on no wire.
+/// Returns the number of a struct's field, by the import path of the Go package; `None` if the field has none.
 pub(crate) fn number(package: &str, object: &str, field: &str) -> Option<Protobuf> {
     if let Some(group) = package.strip_prefix("k8s.io/api/").and_then(|rest| rest.strip_suffix("/v1")) {
         return tables::node(group, object)?.as_object()?.field(field)?.protobuf;

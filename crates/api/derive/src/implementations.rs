@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The traits of every API type but its schema.
+//! Implementations of the traits of an API type, except its schema.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -29,7 +29,7 @@ pub(crate) fn of(name: &Ident, members: &[Member]) -> TokenStream {
     }
 }
 
-/// What the standard derives would implement.
+/// Implementations of the traits that have standard derives.
 fn values(name: &Ident, members: &[Member]) -> TokenStream {
     let idents: Vec<&Ident> = members.iter().map(|member| &member.ident).collect();
     let text = name.to_string();

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `#[api_type]`: a struct of an API, told once.
+//! `#[api_type]`: trait implementations and schema of an API struct.
 //!
 //! It implements `Clone`, `Debug`, `Default`, `PartialEq`, `Serialize`, `Deserialize`, `apimachinery::wire::Fields` and
-//! `apimachinery::schema::Schema`. Names in JSON are the fields' in camel case. What is left out when it is empty follows
-//! from the type: an `Option` always; a text, number, truth value, list or map unless the API demands it (`required`); a
-//! struct never. Descriptions are the doc comments.
+//! `apimachinery::schema::Schema`. Names in JSON are the fields' names in camel case. The type decides when an empty field is
+//! omitted: an `Option` always; a string, number, boolean, list or map unless the API requires it (`required`); a struct never.
+//! Descriptions are the doc comments.
 //!
-//! `#[schema(...)]` on a field says what the type does not: `rename = "volumeID"`, `always` or `omit_empty` for another
-//! rule than that above, `required`, `deprecated`, `preserve_unknown`, `atomic`, `granular`, `merge_key = "name"`,
+//! `#[schema(...)]` on a field adds properties that the type does not have: `rename = "volumeID"`, `always` or `omit_empty` to
+//! override the rule above, `required`, `deprecated`, `preserve_unknown`, `atomic`, `granular`, `merge_key = "name"`,
 //! `patch_strategy = "merge"`, `list_type = "map"`, `list_map_key = "name"` (repeatable). On the struct,
-//! `#[schema(name = "Condition")]` sets a Go name that differs from Rust's.
-//! Unless `#[api_type(no_schema)]` leaves the schema out, the crate has two functions: `crate::go_package(module_path) ->
-//! &'static str` names the Go package, `crate::protobuf::number(package, struct, field) -> Option<Protobuf>` the number of a
-//! field.
+//! `#[schema(name = "Condition")]` sets a Go name that differs from Rust's. Unless `#[api_type(no_schema)]` omits the schema,
+//! the crate must have two functions: `crate::go_package(module_path) -> &'static str` returns the Go package,
+//! `crate::protobuf::number(package, struct, field) -> Option<Protobuf>` the number of a field.
 //!
-//! The implementations are plain functions, compiled where the struct is and nowhere else: the standard derives mark
-//! theirs `#[inline]`, so that every crate that copies or compares a Shoot compiles that again.
+//! The implementations are plain functions, compiled only in the crate of the struct: the standard derives mark theirs
+//! `#[inline]`, so that every crate that clones or compares a Shoot compiles that code again.
 //!
 //! **Invariants.** Only structs with named fields; an unknown attribute is a compile error.
 
@@ -25,7 +24,7 @@ use proc_macro::TokenStream;
 use quote::quote;
 use syn::{Attribute, Expr, Fields, ItemStruct, Lit, LitStr, Meta, Type, parse_macro_input};
 
-/// Makes a struct a type of an API.
+/// Implements the traits of an API type for a struct.
 #[proc_macro_attribute]
 pub fn api_type(arguments: TokenStream, input: TokenStream) -> TokenStream {
     let has_schema = arguments.is_empty();
@@ -65,7 +64,7 @@ struct Member {
     facts: Facts,
 }
 
-/// When a field is written.
+/// Rule by which a field is written or omitted.
 #[derive(Clone, Copy, PartialEq)]
 enum Emit {
     Always,
@@ -105,7 +104,7 @@ fn schema(input: &ItemStruct, members: &[Member]) -> syn::Result<proc_macro2::To
     let text = facts(&input.attrs)?.name.unwrap_or_else(|| name.to_string());
     let description = doc(&input.attrs);
     let fields = members.iter().map(|member| field(member, &text));
-    // Of an object, servers and clients read and write only the parts that differ.
+    // Servers and clients read and write only the parts of an object that differ.
     let is_object = members.iter().any(|member| member.ident == "metadata");
     let keep_fields = is_object.then(|| keep_fields(members));
     let differing_fields = is_object.then(|| differing_fields(members));
@@ -203,7 +202,7 @@ fn option(value: Option<&str>) -> proc_macro2::TokenStream {
     if let Some(value) = value { quote!(Some(#value)) } else { quote!(None) }
 }
 
-/// What `#[schema(...)]` says.
+/// Contents of `#[schema(...)]`.
 #[derive(Default)]
 struct Facts {
     name: Option<String>,

@@ -13,28 +13,28 @@ use crate::impl_resource;
 pub struct AdminKubeconfigRequest {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Parameters of the request.
     #[schema(required)]
     pub spec: AdminKubeconfigRequestSpec,
-    /// What is there.
+    /// Response to the request; set by the server.
     #[schema(required)]
     pub status: AdminKubeconfigRequestStatus,
 }
 
-/// What an AdminKubeconfigRequest is to be.
+/// Specification of an AdminKubeconfigRequest.
 #[api_type]
 pub struct AdminKubeconfigRequestSpec {
     /// Seconds for which the kubeconfig is valid; at least 10 minutes. Default: 1 hour.
     pub expiration_seconds: Option<i64>,
 }
 
-/// What is known of an AdminKubeconfigRequest.
+/// Status of an AdminKubeconfigRequest.
 #[api_type]
 pub struct AdminKubeconfigRequestStatus {
     /// The kubeconfig.
     #[schema(required)]
     pub kubeconfig: ByteString,
-    /// Until when the kubeconfig is valid.
+    /// Time at which the kubeconfig expires.
     #[schema(required)]
     pub expiration_timestamp: Time,
 }

@@ -8,33 +8,33 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// A request for a kubeconfig that may read.
+/// A request for a kubeconfig with read-only access.
 #[api_type]
 pub struct ViewerKubeconfigRequest {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Parameters of the request.
     #[schema(required)]
     pub spec: ViewerKubeconfigRequestSpec,
-    /// What is there.
+    /// Response to the request; set by the server.
     #[schema(required)]
     pub status: ViewerKubeconfigRequestStatus,
 }
 
-/// What a ViewerKubeconfigRequest is to be.
+/// Specification of a ViewerKubeconfigRequest.
 #[api_type]
 pub struct ViewerKubeconfigRequestSpec {
     /// Seconds for which the kubeconfig is valid; at least 10 minutes. Default: 1 hour.
     pub expiration_seconds: Option<i64>,
 }
 
-/// What is known of a ViewerKubeconfigRequest.
+/// Status of a ViewerKubeconfigRequest.
 #[api_type]
 pub struct ViewerKubeconfigRequestStatus {
     /// The kubeconfig.
     #[schema(required)]
     pub kubeconfig: ByteString,
-    /// Until when the kubeconfig is valid.
+    /// Time at which the kubeconfig expires.
     #[schema(required)]
     pub expiration_timestamp: Time,
 }

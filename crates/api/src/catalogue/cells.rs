@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cells that are no plain value.
+//! Cells that are computed by a function.
 //!
-//! Source: pkg/apiserver/registry/*/storage/tableconvertor.go @ v1.120.0, kubernetes
-//! pkg/printers/internalversion/printers.go.
+//! Source: pkg/apiserver/registry/*/storage/tableconvertor.go @ v1.120.0, kubernetes pkg/printers/internalversion/printers.go.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-/// The text at a JSON pointer, or a word for its absence.
+/// Returns the text at a JSON pointer, or `absent`.
 pub(super) fn text(object: &Value, pointer: &str, absent: &str) -> Value {
     match object.pointer(pointer).and_then(Value::as_str) {
         Some(text) if !text.is_empty() => json!(text),
@@ -28,33 +27,33 @@ pub(super) fn items(list: &Value) -> std::slice::Iter<'_, Value> {
     list.as_array().map(Vec::as_slice).unwrap_or_default().iter()
 }
 
-/// The status of a condition.
+/// Returns the status of a condition.
 pub(super) fn condition<'a>(object: &'a Value, type_: &str) -> Option<&'a str> {
     items(&object["status"]["conditions"]).find(|condition| condition["type"] == *type_)?["status"].as_str()
 }
 
-/// How many entries a list or map has.
+/// Number of entries of a list or map.
 pub(super) fn count(value: &Value) -> Value {
     json!(value.as_array().map(Vec::len).or_else(|| value.as_object().map(serde_json::Map::len)).unwrap_or(0))
 }
 
-/// How many keys a ConfigMap has.
+/// Number of keys of a ConfigMap.
 pub(super) fn data(object: &Value) -> Value {
     let of = |name: &str| object[name].as_object().map_or(0, serde_json::Map::len);
     json!(of("data") + of("binaryData"))
 }
 
-/// A number, which Go leaves out where it is 0.
+/// Number at a JSON pointer; 0 if absent, since Go omits zero.
 pub(super) fn number(object: &Value, pointer: &str) -> Value {
     json!(number_at(object, pointer))
 }
 
-/// Whether a flag is set; `default` where nothing is said.
+/// Boolean at a JSON pointer; `default` if absent.
 pub(super) fn flag(object: &Value, pointer: &str, default: bool) -> Value {
     json!(object.pointer(pointer).and_then(Value::as_bool).unwrap_or(default))
 }
 
-/// Texts of a list, with commas.
+/// Texts of a list, separated by commas.
 pub(super) fn joined(list: &Value) -> Value {
     json!(items(list).filter_map(Value::as_str).collect::<Vec<_>>().join(","))
 }
@@ -82,7 +81,7 @@ pub(super) fn labels(map: &Value) -> Value {
     json!(if pairs.is_empty() { "<none>".to_owned() } else { pairs.join(",") })
 }
 
-/// `Reconcile Succeeded (100%)`.
+/// Last operation, in the form `Reconcile Succeeded (100%)`.
 pub(super) fn last_operation(object: &Value) -> Value {
     let operation = &object["status"]["lastOperation"];
     if !operation.is_object() {
@@ -96,7 +95,7 @@ pub(super) fn progress(object: &Value) -> Value {
     json!(number_at(object, "/status/lastOperation/progress").to_string())
 }
 
-/// Profile of a Shoot: `NAME`, or `NAMESPACE/NAME`. `cloudProfileName` counts if there is no `cloudProfile`.
+/// Profile of a Shoot: `NAME`, or `NAMESPACE/NAME`. `cloudProfileName` is used if there is no `cloudProfile`.
 pub(super) fn shoot_cloud_profile(object: &Value) -> Value {
     if !object["spec"]["cloudProfile"].is_object() {
         return json!(str_at(object, "/spec/cloudProfileName"));
@@ -120,7 +119,7 @@ pub(super) fn shoot_hibernation(object: &Value) -> Value {
     })
 }
 
-/// `Ready`, `NotReady` or `Unknown`, out of four conditions.
+/// Status of a Seed, derived from four conditions: `Ready`, `NotReady` or `Unknown`.
 pub(super) fn seed_status(object: &Value) -> Value {
     let failed = |status| matches!(status, Some("False" | "Unknown"));
     let gardenlet = condition(object, "GardenletReady");
@@ -148,7 +147,7 @@ pub(super) fn quota_lifetime(object: &Value) -> Value {
     }
 }
 
-/// `KIND/TYPE, …`.
+/// Resources of a ControllerRegistration: `KIND/TYPE, …`.
 pub(super) fn registration_resources(object: &Value) -> Value {
     let resources = items(&object["spec"]["resources"]);
     let resources: Vec<String> =
@@ -177,7 +176,7 @@ pub(super) fn managed_seed_set_pending(object: &Value) -> Value {
     json!(format!("{}:{}", str_at(pending, "/name"), str_at(pending, "/reason")))
 }
 
-/// The reference of gardenlet's chart, or repository and tag.
+/// Reference of gardenlet's chart, or repository and tag.
 pub(super) fn gardenlet_repository(object: &Value) -> Value {
     let repository = &object["spec"]["deployment"]["helm"]["ociRepository"];
     let reference = str_at(repository, "/ref");
@@ -188,20 +187,20 @@ pub(super) fn gardenlet_repository(object: &Value) -> Value {
     json!(if tag.is_empty() { name.to_owned() } else { format!("{name}:{tag}") })
 }
 
-/// The host name, which wins, or the address of a Bastion.
+/// Host name of a Bastion, or its address if it has none.
 pub(super) fn bastion_address(object: &Value) -> Value {
     let ingress = &object["status"]["ingress"];
     let hostname = str_at(ingress, "/hostname");
     if hostname.is_empty() { text(ingress, "/ip", "<pending>") } else { json!(hostname) }
 }
 
-/// `READY/WANTED` of a Deployment, StatefulSet.
+/// `READY/DESIRED` replicas of a Deployment or StatefulSet.
 pub(super) fn ready_of_replicas(object: &Value) -> Value {
     let wanted = object["spec"]["replicas"].as_i64().unwrap_or(1);
     json!(format!("{}/{wanted}", number_at(object, "/status/readyReplicas")))
 }
 
-/// A field of the containers of a template, with commas.
+/// A field of the containers of a template, separated by commas.
 fn containers(object: &Value, field: &str) -> Value {
     let containers = items(&object["spec"]["template"]["spec"]["containers"]);
     json!(containers.map(|container| str_at(container, field)).collect::<Vec<_>>().join(","))
@@ -227,7 +226,7 @@ pub(super) fn node_status(object: &Value) -> Value {
     json!(words.join(","))
 }
 
-/// The roles that a Node's labels name, sorted.
+/// Roles of a Node by its labels, sorted.
 pub(super) fn node_roles(object: &Value) -> Value {
     let labels = object["metadata"]["labels"].as_object().into_iter().flatten();
     let roles: BTreeSet<&str> = labels
@@ -254,14 +253,14 @@ pub(super) fn node_external_ip(object: &Value) -> Value {
     node_address(object, "ExternalIP")
 }
 
-/// `kind/name`, the kind in lower case.
+/// Object of an Event: `kind/name`, with the kind in lower case.
 pub(super) fn event_object(object: &Value) -> Value {
     let involved = &object["involvedObject"];
     let (kind, name) = (str_at(involved, "/kind").to_ascii_lowercase(), str_at(involved, "/name"));
     json!(if name.is_empty() { kind } else { format!("{kind}/{name}") })
 }
 
-/// When an Event was seen last: in its series, by its timestamp, or when it was seen first.
+/// Time at which an Event was seen last: from its series, else its timestamps, else `eventTime`.
 pub(super) fn event_last_seen(object: &Value) -> Value {
     if object["series"].is_object() {
         return first_text(object, &["/series/lastObservedTime"]);
@@ -278,7 +277,7 @@ fn first_text(object: &Value, pointers: &[&str]) -> Value {
     found.next().map_or(Value::Null, |text| json!(text))
 }
 
-/// `component, host`: those of `source`, or, where it leaves one out, the reporting component or instance.
+/// `component, host` of `source`; an absent part is replaced by the reporting component or instance.
 pub(super) fn event_source(object: &Value) -> Value {
     let either = |one: &str, other: &str| match str_at(object, one) {
         "" => str_at(object, other).to_owned(),
@@ -300,7 +299,7 @@ pub(super) fn event_message(object: &Value) -> Value {
     json!(str_at(object, "/message").trim())
 }
 
-/// `PORT[:NODEPORT]/PROTOCOL, …`.
+/// Ports of a Service: `PORT[:NODEPORT]/PROTOCOL, …`.
 pub(super) fn service_ports(object: &Value) -> Value {
     let ports: Vec<String> = items(&object["spec"]["ports"])
         .map(|port| {
@@ -314,7 +313,7 @@ pub(super) fn service_ports(object: &Value) -> Value {
     json!(if ports.is_empty() { "<none>".to_owned() } else { ports.join(",") })
 }
 
-/// Addresses of a load balancer, sorted, with commas.
+/// Addresses of a load balancer, sorted and separated by commas.
 pub(super) fn load_balancer(object: &Value) -> String {
     let address = |ingress: &Value| match (str_at(ingress, "/ip"), str_at(ingress, "/hostname")) {
         ("", "") => None,
@@ -325,7 +324,7 @@ pub(super) fn load_balancer(object: &Value) -> String {
     found.into_iter().collect::<Vec<_>>().join(",")
 }
 
-/// By which addresses a Service is reached from outside.
+/// External addresses of a Service.
 pub(super) fn service_external(object: &Value) -> Value {
     let own: Vec<&str> = items(&object["spec"]["externalIPs"]).filter_map(Value::as_str).collect();
     match str_at(object, "/spec/type") {
@@ -350,12 +349,12 @@ pub(super) fn or_not_applicable(value: &Value) -> Value {
     }
 }
 
-/// The kind and name that a binding grants.
+/// Kind and name of the role that a binding grants.
 pub(super) fn binding_role(object: &Value) -> Value {
     json!(format!("{}/{}", str_at(object, "/roleRef/kind"), str_at(object, "/roleRef/name")))
 }
 
-/// Names of a binding's subjects of a kind; of ServiceAccounts with their namespace.
+/// Names of a binding's subjects of a kind; ServiceAccounts with their namespace.
 pub(super) fn subjects(object: &Value, kind: &str) -> Value {
     let of_kind = items(&object["subjects"]).filter(|subject| subject["kind"] == *kind);
     let names = of_kind.map(|subject| match kind {
@@ -365,7 +364,7 @@ pub(super) fn subjects(object: &Value, kind: &str) -> Value {
     json!(names.collect::<Vec<_>>().join(", "))
 }
 
-/// What became of a CertificateSigningRequest: `Approved,Issued`.
+/// Conditions of a CertificateSigningRequest: `Approved,Issued`.
 pub(super) fn signing_request(object: &Value) -> Value {
     let has = |type_: &str| items(&object["status"]["conditions"]).any(|condition| condition["type"] == *type_);
     let decision = if has("Denied") {
@@ -380,13 +379,13 @@ pub(super) fn signing_request(object: &Value) -> Value {
     json!(format!("{decision}{failed}{issued}"))
 }
 
-/// The Service that answers for an APIService: `Local` if it is the server itself.
+/// Service that implements an APIService; `Local` for the server itself.
 pub(super) fn service_of_group(object: &Value) -> Value {
     let service = &object["spec"]["service"];
     if service.is_object() { namespaced_name(service) } else { json!("Local") }
 }
 
-/// Whether an APIService is available, and why not.
+/// Availability of an APIService, with the reason if it is not available.
 pub(super) fn availability(object: &Value) -> Value {
     let found = items(&object["status"]["conditions"]).find(|condition| condition["type"] == "Available");
     json!(match found {
@@ -398,7 +397,7 @@ pub(super) fn availability(object: &Value) -> Value {
     })
 }
 
-/// What is used of a ResourceQuota and what it allows: `pods: 1/3, secrets: 0/2`; those of its names that `wanted` takes.
+/// Usage and limit of each resource in a ResourceQuota for which `wanted` returns true: `pods: 1/3, secrets: 0/2`.
 pub(super) fn quota(object: &Value, wanted: fn(&str) -> bool) -> Value {
     let text = |of: &str, name: &str| object["status"][of][name].as_str().unwrap_or("0").to_owned();
     let names = object["status"]["hard"].as_object().into_iter().flatten().map(|(name, _)| name);
@@ -429,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_is_reached_by_what_it_says_and_was_given() {
+    fn a_service_shows_its_external_addresses() {
         let service = |kind: &str, own: &[&str], given: Value| {
             json!({
                 "spec": {"type": kind, "externalIPs": own, "externalName": "x.example.com"},
@@ -446,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_says_when_how_often_and_by_whom() {
+    fn an_event_shows_its_time_count_and_source() {
         let event = json!({"firstTimestamp": "a", "source": {"component": "kubelet"}, "reportingInstance": "node"});
         check(event_last_seen, &event, "a");
         check(event_source, &event, "kubelet, node");
@@ -461,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signing_request_says_what_became_of_it() {
+    fn a_signing_request_shows_its_decision() {
         let request = |types: &[&str], certificate: &str| {
             let conditions: Vec<Value> = types.iter().map(|type_| json!({"type": type_, "status": "True"})).collect();
             json!({"status": {"conditions": conditions, "certificate": certificate}})
@@ -474,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn an_api_service_says_who_answers_and_whether() {
+    fn an_api_service_shows_its_service_and_availability() {
         let served = |status: &str| {
             json!({
                 "spec": {"service": {"name": "s", "namespace": "n"}},
@@ -531,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cordoned_node_says_so() {
+    fn a_cordoned_node_is_shown_as_such() {
         let mut node = conditions(&[("Ready", "True")]);
         node["spec"] = json!({"unschedulable": true});
         check(node_status, &node, "Ready,SchedulingDisabled");

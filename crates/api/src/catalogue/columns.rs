@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Descriptions of columns for clients.
+//! Descriptions of table columns.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use apimachinery::catalogue::{Column, ResourceInfo};
 
 use crate::kubernetes::tables;
 
-/// See its head for the form.
+/// Contents of `columns.txt`; its head describes the format.
 const COLUMNS: &str = include_str!("columns.txt");
 
 /// Descriptions by `GROUP/KIND` and column.
@@ -25,7 +25,7 @@ static TEXTS: LazyLock<BTreeMap<&'static str, BTreeMap<&'static str, &'static st
     texts
 });
 
-/// Column and description of a line.
+/// Column and description in a line.
 fn entry(line: &'static str) -> Option<(&'static str, &'static str)> {
     if let Some((column, text)) = line.split_once(": ").filter(|(column, _)| !column.contains(" = ")) {
         return Some((column, text));
@@ -33,10 +33,10 @@ fn entry(line: &'static str) -> Option<(&'static str, &'static str)> {
     let (column, place) = line.split_once(" = ")?;
     let (object, field) = place.split_once(' ')?;
     let (group, name) = object.split_once('/')?;
-    Some((column, tables::told(group, name, field)))
+    Some((column, tables::description_of(group, name, field)))
 }
 
-/// The row with descriptions of its columns. For rows that live as long as the process, since their columns do.
+/// Adds descriptions to the columns of a row. Leaks the columns; meant for rows that live as long as the process.
 pub(super) fn described(row: ResourceInfo) -> ResourceInfo {
     let Some(texts) = TEXTS.get(format!("{}/{}", row.group, row.kind).as_str()) else { return row };
     let describe = |column: &Column| {
@@ -52,7 +52,7 @@ mod tests {
     use super::super::{all, events_view};
     use super::*;
 
-    /// A text that describes nothing is a mistake in its name.
+    /// A text without a column means that its name is misspelt.
     #[test]
     fn every_description_belongs_to_a_column() {
         for (kind, texts) in TEXTS.iter() {
@@ -64,16 +64,16 @@ mod tests {
             assert!(!rows.is_empty(), "no row of {kind}");
             for (column, text) in texts {
                 assert!(!text.is_empty(), "{kind} {column}");
-                let told =
+                let is_described =
                     |row: &&ResourceInfo| row.columns.iter().any(|it| it.name == *column && it.description == *text);
-                assert!(rows.iter().all(told), "{kind} has no {column}");
+                assert!(rows.iter().all(is_described), "{kind} has no {column}");
             }
         }
         let lines = COLUMNS.lines().filter(|line| !line.starts_with(['#', '@'])).count();
         assert_eq!(TEXTS.values().map(BTreeMap::len).sum::<usize>(), lines, "each line is one entry");
     }
 
-    /// Of the kinds that have descriptions every column has one; Name and Age are described where tables are made.
+    /// Every column of a kind with descriptions has one; Name and Age are described where tables are built.
     #[test]
     fn no_column_is_forgotten() {
         for row in all() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The kinds of CustomResourceDefinitions: Gardener's in seeds and in `runtime`, machine-controller-manager's, and the
-//! landscape's own.
+//! Kinds of CustomResourceDefinitions: Gardener's in seeds and in `runtime`, machine-controller-manager's, and the landscape's
+//! own.
 //!
 //! Source: example/seed-crds, example/operator/10-crd-*.yaml @ v1.120.0.
 

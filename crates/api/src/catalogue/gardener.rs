@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The kinds of gardener-apiserver.
+//! Kinds of gardener-apiserver.
 //!
-//! Source: pkg/apiserver/registry/*/rest, */storage/{storage,tableconvertor}.go, pkg/apis/*/v1*/conversions.go @
-//! v1.120.0.
+//! Source: pkg/apiserver/registry/*/rest, */storage/{storage,tableconvertor}.go, pkg/apis/*/v1*/conversions.go @ v1.120.0.
 
 use apimachinery::catalogue::Cell::{Condition, Function, Path};
 use apimachinery::catalogue::{Cell, Column, ResourceInfo};
@@ -13,7 +12,7 @@ use crate::{core, core_v1, operations, security, seedmanagement, settings};
 const ALL: &[&str] = &["all"];
 const STATUS: &[&str] = &["status"];
 
-/// A column of texts, which this server calls names.
+/// A text column; gardener-apiserver gives such columns format `name`.
 const fn column(name: &'static str, cell: Cell) -> Column {
     Column { format: "name", ..super::column(name, cell) }
 }
@@ -65,7 +64,7 @@ const SEED: &[Column] = &[
     column("K8S Version", Function(|object| cells::text(object, "/status/kubernetesVersion", "<unknown>"))),
 ];
 
-/// Description of `metadata.namespace`, as Kubernetes has it.
+/// Upstream's description of `metadata.namespace`.
 const NAMESPACE: &str = "Namespace defines the space within which each name must be unique. An empty namespace is equivalent \
 to the \"default\" namespace, but \"default\" is the canonical representation. Not all objects are required to be scoped to a \
 namespace - the value of this field for those objects will be empty.\n\nMust be a DNS_LABEL. Cannot be updated. More info: \
@@ -208,7 +207,7 @@ const CLUSTER_OPENIDCONNECT_PRESET: &[Column] = &[
     AGE,
 ];
 
-/// ControllerDeployments in the older version.
+/// Row of ControllerDeployments of the older version, `v1beta1`.
 pub(super) fn controller_deployments() -> ResourceInfo {
     ResourceInfo { categories: ALL, ..row::<core::ControllerDeployment>(&["ctrldeploy"], &[AGE]) }
 }
@@ -232,7 +231,7 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
             subresources: STATUS,
             ..row::<core::NamespacedCloudProfile>(&["nsprofile", "nscpfl"], NAMESPACED_CLOUD_PROFILE)
         },
-        // Stored as v1; v1beta1 is another view of the same objects.
+        // Stored as v1; v1beta1 is another representation of the same objects.
         ResourceInfo { categories: ALL, ..row::<core_v1::ControllerDeployment>(&["ctrldeploy"], &[AGE]) },
         ResourceInfo { categories: ALL, ..row::<core::ControllerRegistration>(&["ctrlreg"], CONTROLLER_REGISTRATION) },
         ResourceInfo {
@@ -258,7 +257,7 @@ pub(super) fn rows() -> Vec<ResourceInfo> {
         row::<core::SecretBinding>(&["sb"], SECRET_BINDING),
         ResourceInfo {
             subresources: STATUS,
-            // gardenlet's heartbeat sets nothing else while all is well.
+            // A heartbeat of a healthy gardenlet changes nothing else.
             heartbeat_fields: &[".status.conditions[].lastUpdateTime"],
             ..row::<core::Seed>(&[], SEED)
         },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kubernetes' own kinds: served everywhere, known by their tables of facts.
+//! Kinds of Kubernetes: served by every cluster, with schemas from the tables of field facts.
 //!
 //! Source: kubernetes pkg/printers/internalversion/printers.go, pkg/registry/*/*/strategy.go @ v1.32.
 
@@ -133,7 +133,7 @@ const SIGNING_REQUEST: &[Column] = &[
 const API_SERVICE: &[Column] =
     &[column("Service", Function(cells::service_of_group)), column("Available", Function(cells::availability)), AGE];
 
-/// What upstream shows of a kind for which it has no columns.
+/// Columns that upstream shows for a kind without columns of its own.
 const CREATED_AT: &[Column] = &[path("Created At", ".metadata.creationTimestamp")];
 
 const EVENT_SELECTORS: &[(&str, &str)] = &[
@@ -159,7 +159,7 @@ const POD_SELECTORS: &[(&str, &str)] = &[
     ("spec.hostNetwork", ".spec.hostNetwork|=false"),
     ("status.phase", ".status.phase"),
     ("status.podIP", ".status.podIP"),
-    // Upstream takes it, and knows no value of it.
+    // Upstream accepts this selector, but finds no value for it.
     ("status.podIPs", ".status.podIPs"),
     ("status.nominatedNodeName", ".status.nominatedNodeName"),
 ];

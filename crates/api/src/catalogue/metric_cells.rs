@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::cells::items;
 
-/// Metrics that are shown of an autoscaler.
+/// Maximum number of metrics in the cell.
 const SHOWN_METRICS: usize = 2;
 
-/// What is measured and what is wanted: `cpu: <unknown>/80%`.
+/// Current and target value of each metric: `cpu: <unknown>/80%`.
 pub(super) fn metrics(object: &Value) -> Value {
     let mut measured = items(&object["status"]["currentMetrics"]);
     let texts: Vec<String> =
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_autoscaler_shows_what_it_measures_and_wants() {
+    fn an_autoscaler_shows_current_and_target_values() {
         let cpu = |target: Value| json!({"type": "Resource", "resource": {"name": "cpu", "target": target}});
         let queue = json!({"type": "External", "external": {"target": {"averageValue": "5"}}});
         let check = |wanted: Value, measured: Value, expected: &str| {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The one table of everything that is served: names, columns, selectors, subresources, schema, one row a resource.
+//! Table of every resource that is served: names, columns, selectors, subresources, schema; one row per resource.
 //!
-//! Rows are in groups, each in one file: Gardener's aggregated kinds, the kinds of CustomResourceDefinitions, and
-//! Kubernetes' own. [`serves`] says in which logical clusters a row is served.
+//! Rows are grouped by file: Gardener's aggregated kinds, the kinds of CustomResourceDefinitions, and Kubernetes' own.
+//! [`serves`] decides which logical clusters serve a row.
 
 mod cells;
 mod columns;
@@ -66,21 +66,21 @@ pub fn all() -> &'static [ResourceInfo] {
     &ALL
 }
 
-/// The row of a resource.
+/// Returns the row of a resource.
 pub fn find(group: &str, version: &str, plural: &str) -> Option<&'static ResourceInfo> {
     all().iter().find(|row| row.group == group && row.version == version && row.plural == plural)
 }
 
-/// The row of a kind, views included.
+/// Returns the row of a kind, views included.
 pub fn find_kind(group: &str, version: &str, kind: &str) -> Option<&'static ResourceInfo> {
     let views: [&'static ResourceInfo; 3] = [&EVENTS, &AUTOSCALERS, &CONTROLLER_DEPLOYMENTS];
     all().iter().chain(views).find(|row| row.group == group && row.version == version && row.kind == kind)
 }
 
-/// The row of a typed kind.
+/// Returns the row of a typed kind.
 ///
 /// # Panics
-/// When the type has no row: a mistake in this crate.
+/// If the type has no row: a mistake in this crate.
 pub fn of<K: Resource>() -> &'static ResourceInfo {
     find(K::GROUP, K::VERSION, K::PLURAL).expect("every typed kind has a row")
 }
@@ -95,12 +95,12 @@ pub const AGGREGATED_GROUPS: [&str; 6] = [
     "settings.gardener.cloud",
 ];
 
-/// Whether gardener-apiserver serves a row, behind the API server of cluster `garden`.
+/// True if gardener-apiserver serves the row, behind the API server of cluster `garden`.
 pub fn is_aggregated(row: &ResourceInfo) -> bool {
     AGGREGATED_GROUPS.contains(&row.group)
 }
 
-/// Whether a logical cluster serves a row; `*` stands for all clusters.
+/// True if a logical cluster serves the row; `*` stands for all clusters.
 ///
 /// | group | clusters |
 /// |---|---|
@@ -130,12 +130,12 @@ const AGE: Column = Column::new("Age", "date", Cell::Path(".metadata.creationTim
 /// Column `Age` of Kubernetes' own kinds, whose printers format the age as text.
 const PRINTED_AGE: Column = Column::new("Age", "age", Cell::Path(".metadata.creationTimestamp"), 0);
 
-/// A column of texts that is always shown.
+/// A text column that is always shown.
 const fn column(name: &'static str, cell: Cell) -> Column {
     Column::new(name, "string", cell, 0)
 }
 
-/// A column of texts that `-o wide` shows.
+/// A text column shown only with `-o wide`.
 const fn wide(name: &'static str, cell: Cell) -> Column {
     Column::new(name, "string", cell, 1)
 }
@@ -155,7 +155,7 @@ const fn path(name: &'static str, path: &'static str) -> Column {
     column(name, Cell::Path(path))
 }
 
-/// The row of a typed kind, without what few rows have.
+/// The row of a typed kind, with defaults for the attributes that few rows set.
 fn row<K: Resource>(short_names: &'static [&'static str], columns: &'static [Column]) -> ResourceInfo {
     bare(K::GROUP, K::VERSION, K::KIND, K::PLURAL, K::NAMESPACED, short_names, columns, K::node)
 }
@@ -176,7 +176,7 @@ fn bare(
         version,
         kind,
         plural,
-        // Made once for the table, which lives as long as the process.
+        // Leaked once per row; the table lives as long as the process.
         singular: kind.to_ascii_lowercase().leak(),
         short_names,
         categories: &[],
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn paths_of_selectors_and_heartbeats_exist_in_the_schema() {
         for row in all() {
-            // Of several places the first that says something counts; `=TEXT` is a text for when none does.
+            // The first path with a value is used; `=TEXT` is the value if none has one.
             let alternatives = row.field_selectors.iter().flat_map(|(_, path)| path.split('|'));
             let paths = alternatives.filter(|path| !path.starts_with('='));
             for path in paths.chain(row.heartbeat_fields.iter().copied()) {

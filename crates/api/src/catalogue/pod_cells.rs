@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 use super::cells::{condition, items, number_at, str_at};
 
-/// Phases after which nothing of a Pod runs.
+/// Phases in which no container of a Pod runs any more.
 const ENDED: [&str; 2] = ["Succeeded", "Failed"];
 
-/// What a Pod's row says.
+/// Data of a Pod's row.
 struct Summary {
     ready: usize,
     containers: usize,
-    /// What a container waits for, how it ended, or the phase.
+    /// Reason for which a container waits or terminated, or else the phase.
     word: String,
     restarts: i64,
-    /// When a container ended last before it was started again.
+    /// Time of the last termination that was followed by a restart.
     last_restart: Option<String>,
 }
 
@@ -27,19 +27,19 @@ pub(super) fn ready(pod: &Value) -> Value {
     json!(format!("{}/{}", summary.ready, summary.containers))
 }
 
-/// The word that describes a Pod best.
+/// Status of a Pod in one word.
 pub(super) fn status(pod: &Value) -> Value {
     json!(summary(pod).word)
 }
 
-/// How often containers were started again, and when the last time was.
+/// Number of container restarts, and the time of the last one.
 pub(super) fn restarts(pod: &Value) -> (String, Option<String>) {
     let summary = summary(pod);
     let is_known = summary.restarts != 0;
     (summary.restarts.to_string(), summary.last_restart.filter(|_| is_known))
 }
 
-/// The first address of a Pod.
+/// First IP address of a Pod.
 pub(super) fn address(pod: &Value) -> Value {
     let first = str_at(pod, "/status/podIPs/0/ip");
     match if first.is_empty() { str_at(pod, "/status/podIP") } else { first } {
@@ -48,7 +48,7 @@ pub(super) fn address(pod: &Value) -> Value {
     }
 }
 
-/// How many readiness gates of a Pod are open, of how many: `1/2`.
+/// Number of readiness gates of a Pod whose condition is true, and of all its gates: `1/2`.
 pub(super) fn readiness_gates(pod: &Value) -> Value {
     let gates: Vec<&str> = items(&pod["spec"]["readinessGates"]).map(|gate| str_at(gate, "/conditionType")).collect();
     if gates.is_empty() {
@@ -74,7 +74,7 @@ fn summary(pod: &Value) -> Summary {
         .collect();
     let containers = items(&pod["spec"]["containers"]).count() + restartable.len();
     let mut summary = Summary { ready: 0, containers, word, restarts: 0, last_restart: None };
-    // Restarts of init containers count as long as they run; afterwards those of the ones that stay.
+    // Restarts of all init containers count while they run; afterwards only those of restartable ones (sidecars).
     let mut of_staying = Summary { ready: 0, containers, word: String::new(), restarts: 0, last_restart: None };
     let is_initializing = init(&mut summary, &mut of_staying, pod, &restartable);
     if !is_initializing || condition(pod, "Initialized") == Some("True") {
@@ -101,7 +101,7 @@ impl Summary {
     }
 }
 
-/// Goes through the init containers up to the one that has not ended yet; whether there is one.
+/// Adds the init containers up to the first one that has not finished; returns true if there is one.
 fn init(summary: &mut Summary, of_staying: &mut Summary, pod: &Value, restartable: &[&str]) -> bool {
     let all = items(&pod["spec"]["initContainers"]).count();
     for (index, status) in items(&pod["status"]["initContainerStatuses"]).enumerate() {
@@ -130,7 +130,7 @@ fn init(summary: &mut Summary, of_staying: &mut Summary, pod: &Value, restartabl
     false
 }
 
-/// Goes through the containers, of which the first counts most.
+/// Adds the containers in reverse order: the state of the first one determines the status word.
 fn run(summary: &mut Summary, pod: &Value) {
     let mut is_running = false;
     for status in items(&pod["status"]["containerStatuses"]).rev() {
@@ -151,7 +151,7 @@ fn run(summary: &mut Summary, pod: &Value) {
     }
 }
 
-/// How a container ended.
+/// Reason of a termination, else its signal or exit code.
 fn end(terminated: &Value) -> String {
     match (str_at(terminated, "/reason"), number_at(terminated, "/signal")) {
         ("", 0) => format!("ExitCode:{}", number_at(terminated, "/exitCode")),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_is_described_by_the_most_telling_word() {
+    fn a_pod_shows_its_most_specific_status() {
         let running = json!({"ready": true, "state": {"running": {}}});
         check(&pod(json!([running, running])), "2/2 Running 0");
         check(&pod(json!([running, {"ready": true, "state": {}}])), "1/2 Running 0");
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn restarts_say_when_the_last_one_was() {
+    fn restarts_show_the_time_of_the_last_one() {
         let again = |count: i64, ended: &str| {
             json!({
                 "restartCount": count, "ready": true, "state": {"running": {}}, "lastState": {"terminated": {"finishedAt": ended}},

@@ -4,12 +4,12 @@
 //! **Deliberately absent**: `autoEnable` and `clusterCompatibility` of a resource of a ControllerRegistration (1.120), by which
 //! every component here finds the extension; fields of the groups operator and extensions that are older than 1.121.
 //!
-//! A server that has no release serves the union of all releases. Kinds of CustomResourceDefinitions have the release of the
+//! A server without a release serves the union of all releases. Kinds of CustomResourceDefinitions have the release of the
 //! component that installs them.
 //!
 //! Source: types_*.go of v1.80.0 to v1.149.0 in pkg/apis/{core/v1beta1,core/v1,extensions/v1alpha1,operator/v1alpha1,
 //! seedmanagement/v1alpha1,settings/v1alpha1}: the first release that has the path from the kind to the field, and the first
-//! one after it that does not. Of group machine.sapcloud.io: the definitions in
+//! later one that does not. For group machine.sapcloud.io: the definitions in
 //! pkg/component/nodemanagement/machinecontrollermanager/templates.
 
 use apimachinery::catalogue::{Attribute, FieldDefault, Life, ReleasedAttribute, ReleasedField};
@@ -18,7 +18,7 @@ use apimachinery::release::Releases;
 /// Path of a field and the releases that have it; `[]` stands for each item of a list or map.
 type Row = (&'static str, Releases);
 
-/// Rows and the path below which they hold.
+/// A path and the rows below it.
 type Table = (&'static str, &'static [Row]);
 
 /// Ends of the paths of fields whose default creates missing parents.
@@ -338,7 +338,7 @@ pub(super) fn fields(group: &str, version: &str, kind: &str) -> &'static [Releas
         }
         ("core.gardener.cloud", _, "Shoot") => {
             let status: &[Table] = &[("status.", SHOOT_STATUS), ("status.credentials.", CREDENTIALS)];
-            return made([("spec.", SHOOT_SPEC), ("", status)]);
+            return rows_below([("spec.", SHOOT_SPEC), ("", status)]);
         }
         ("extensions.gardener.cloud", _, "ControlPlane") => &[("spec.", const { &[("purpose", until(123))] })],
         ("extensions.gardener.cloud", _, "OperatingSystemConfig") => &[("", OPERATING_SYSTEM_CONFIG)],
@@ -387,12 +387,12 @@ pub(super) fn fields(group: &str, version: &str, kind: &str) -> &'static [Releas
         ("seedmanagement.gardener.cloud", _, "ManagedSeed") => &[("spec.gardenlet.deployment.", GARDENLET_DEPLOYMENT)],
         ("seedmanagement.gardener.cloud", _, "ManagedSeedSet") => {
             let gardenlet: &[Table] = &[("spec.template.spec.gardenlet.deployment.", GARDENLET_DEPLOYMENT)];
-            return made([("spec.shootTemplate.spec.", SHOOT_SPEC), ("", gardenlet)]);
+            return rows_below([("spec.shootTemplate.spec.", SHOOT_SPEC), ("", gardenlet)]);
         }
         ("settings.gardener.cloud", ..) => &[("spec.", const { &[("client", until(141))] })],
         _ => &[],
     };
-    made([("", tables)])
+    rows_below([("", tables)])
 }
 
 /// Required fields of a Shoot's settings that later releases do not require.
@@ -439,13 +439,13 @@ pub(super) fn attributes(group: &str, kind: &str) -> &'static [ReleasedAttribute
     made.collect::<Vec<_>>().leak()
 }
 
-/// Names of a path. They live as long as the process.
+/// Segments of a path. They live as long as the process.
 fn names(path: &'static str) -> &'static [&'static str] {
     path.split('.').collect::<Vec<_>>().leak()
 }
 
 /// Returns the rows of tables, each below the path of its group. They live as long as the process.
-fn made<const N: usize>(groups: [(&str, &[Table]); N]) -> &'static [ReleasedField] {
+fn rows_below<const N: usize>(groups: [(&str, &[Table]); N]) -> &'static [ReleasedField] {
     let tables = groups.iter().flat_map(|(outer, tables)| tables.iter().map(move |table| (outer, table)));
     let fields = tables.flat_map(|(outer, (before, rows))| {
         rows.iter().map(move |(path, releases)| {
@@ -456,7 +456,7 @@ fn made<const N: usize>(groups: [(&str, &[Table]); N]) -> &'static [ReleasedFiel
     fields.collect::<Vec<_>>().leak()
 }
 
-/// Objects in which the field at a path has a default.
+/// Condition under which the field at a path has a default.
 fn default(path: &str) -> FieldDefault {
     let is_end = |end: &&str| path.strip_suffix(end).is_some_and(|before| before.ends_with('.'));
     if ALWAYS_DEFAULTED.iter().any(is_end) {

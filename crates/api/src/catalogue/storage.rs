@@ -59,7 +59,7 @@ fn phase(object: &Value) -> Value {
     cells::text(object, "/status/phase", "")
 }
 
-/// The class of a claim or a volume, as it is named today or was once.
+/// Class of a claim or volume: of the beta annotation if present, else of the field.
 fn class(object: &Value) -> Value {
     match object["metadata"]["annotations"][annotation::BETA_STORAGE_CLASS].as_str() {
         Some(class) => json!(class),
@@ -67,7 +67,7 @@ fn class(object: &Value) -> Value {
     }
 }
 
-/// What is known of a claim's volume; nothing while it has none.
+/// A value that depends on a claim's volume; empty as long as the claim has none.
 fn of_volume(claim: &Value, value: Value) -> Value {
     let has_volume = claim["spec"]["volumeName"].as_str().is_some_and(|name| !name.is_empty());
     if has_volume && !value.is_null() { value } else { json!("") }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_volume_names_its_claim_and_a_class_says_that_it_is_the_default() {
+    fn a_volume_shows_its_claim_and_a_class_whether_it_is_default() {
         assert_eq!(claim(&json!({"spec": {}})), "");
         assert_eq!(claim(&json!({"spec": {"claimRef": {"namespace": "n", "name": "c"}}})), "n/c");
         let mut class = json!({"metadata": {"name": "x"}});
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_is_named_by_the_annotation_of_once_first() {
+    fn the_beta_annotation_of_a_class_takes_precedence() {
         let mut claim = json!({"metadata": {}, "spec": {}});
         assert_eq!(super::class(&claim), "");
         claim["spec"]["storageClassName"] = json!("new");

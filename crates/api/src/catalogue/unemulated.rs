@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Fields that are served and have no effect, by topic. Their descriptions end with [`MARK`], in `kubectl explain` as well.
 //!
-//! The fields of gardenlet's `logging` are not among them: its configuration has no schema that is served.
+//! The fields of gardenlet's `logging` are not listed: no schema is served for its configuration.
 
 /// End of the description of a field that is served and has no effect.
 pub const MARK: &str = "Served; not emulated.";
@@ -38,7 +38,7 @@ const fn of(
     Unemulated { topic, group, kind, paths }
 }
 
-/// All of them.
+/// All such fields.
 pub const UNEMULATED: &[Unemulated] = &[
     of(SELF_HOSTED, CORE, "BackupBucket", &["spec.shootRef"]),
     of(SELF_HOSTED, CORE, "BackupEntry", &["spec.shootRef"]),
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::catalogue;
 
-    /// Fields at a path, or all fields of a struct for a path that ends with `*`.
+    /// Fields at a path; for a path that ends with `*`, all fields of the struct.
     fn fields(node: &Node, path: &[&str]) -> Vec<Field> {
         match (node, path) {
             (Node::List(inner) | Node::Map(inner), [EACH, rest @ ..]) => fields(inner, rest),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptions_of_unemulated_fields_say_so() {
+    fn descriptions_of_unemulated_fields_end_with_the_mark() {
         let mut wrong = Vec::new();
         for Unemulated { group, kind, paths, .. } in UNEMULATED {
             let row = catalogue::all().iter().find(|row| row.group == *group && row.kind == *kind).expect("a row");
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(wrong, Vec::<String>::new());
     }
 
-    /// Names of marked fields of a kind and their parents, as far as a struct's fields are its own.
+    /// Collects the names of marked fields of a kind and their parents, as far as a struct's fields are its own.
     fn marked(node: &Node, path: &str, depth: usize, found: &mut BTreeSet<String>) {
         match node {
             Node::List(inner) | Node::Map(inner) => marked(inner, &format!("{path}.[]"), depth, found),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kubernetes' own kinds on which little or nothing here acts: they are served so that clients find them (`kubectl apply --prune`
-//! looks for most of them) and can keep objects.
+//! Kinds of Kubernetes that no component here, or hardly one, acts on: they are served so that clients find them (`kubectl
+//! apply --prune` looks for most of them) and can store objects.
 //!
 //! Source: kubernetes pkg/printers/internalversion/printers.go @ v1.32.
 
@@ -72,7 +72,7 @@ const PRIORITY_LEVEL: &[Column] = &[
     AGE,
 ];
 
-/// A column of flags.
+/// A boolean column.
 const fn flag(name: &'static str, cell: fn(&Value) -> Value) -> Column {
     Column::new(name, "boolean", Function(cell), 0)
 }
@@ -144,10 +144,10 @@ const CSI_DRIVER: &[Column] = &[
     AGE,
 ];
 
-/// How many entries of a list a cell shows.
+/// Maximum number of list entries in a cell.
 const SHOWN: usize = 3;
 
-/// Whether the priority level of a FlowSchema is missing.
+/// Status of condition `Dangling` of a FlowSchema: `True` if its priority level does not exist; `?` if unknown.
 fn dangling(schema: &Value) -> Value {
     let conditions = schema["status"]["conditions"].as_array().into_iter().flatten();
     let found = conditions.into_iter().find(|condition| condition["type"] == "Dangling");
@@ -158,17 +158,17 @@ fn queuing(level: &Value) -> &Value {
     &level["spec"]["limited"]["limitResponse"]["queuing"]
 }
 
-/// A number; `<none>` without one.
+/// A number, or `<none>`.
 fn shown(number: &Value) -> Value {
     if number.is_null() { json!("<none>") } else { number.clone() }
 }
 
-/// The first entries of a list, and how many more there are.
+/// The first entries of a list, and the number of further ones.
 fn some(entries: Vec<String>) -> Value {
     first(&entries, "<unset>", entries.len())
 }
 
-/// The first of entries, or a word for none; `all` is how many there are.
+/// The first entries, or `none`; `all` is their total number.
 fn first(entries: &[String], none: &str, all: usize) -> Value {
     let shown = entries.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(",");
     json!(match entries.len() {
@@ -178,7 +178,7 @@ fn first(entries: &[String], none: &str, all: usize) -> Value {
     })
 }
 
-/// Address and port of each endpoint that is ready.
+/// Address and port of each ready endpoint.
 fn endpoints(object: &Value) -> Value {
     let mut found = Vec::new();
     for subset in items(&object["subsets"]) {
@@ -196,7 +196,7 @@ fn endpoints(object: &Value) -> Value {
     first(&found, none, found.len())
 }
 
-/// `KIND.GROUP/NAME` of what configures an IngressClass.
+/// Parameters of an IngressClass: `KIND.GROUP/NAME`.
 fn parameters(object: &Value) -> Value {
     let parameters = &object["spec"]["parameters"];
     let text = |name: &str| parameters[name].as_str().unwrap_or_default();
@@ -224,7 +224,7 @@ fn slice_addresses(object: &Value) -> Vec<String> {
     object["endpoints"].as_array().into_iter().flatten().flat_map(|endpoint| texts(&endpoint["addresses"])).collect()
 }
 
-/// The object that a revision is of: `statefulset.apps/web`.
+/// Owner of a ControllerRevision: `statefulset.apps/web`.
 fn controller(object: &Value) -> Value {
     let owners = object["metadata"]["ownerReferences"].as_array();
     let owner = owners.into_iter().flatten().find(|owner| owner["controller"] == true);
@@ -264,7 +264,7 @@ fn suspended(object: &Value) -> Value {
     })
 }
 
-/// What condition `Healthy` of a component says.
+/// A field of condition `Healthy` of a ComponentStatus.
 fn health(object: &Value, field: &str) -> Value {
     let conditions = object["conditions"].as_array();
     let found = conditions.into_iter().flatten().find(|condition| condition["type"] == "Healthy");
@@ -279,7 +279,7 @@ fn health(object: &Value, field: &str) -> Value {
     }
 }
 
-/// The condition that says how a Job ended, or that it runs.
+/// Status of a Job: the condition with which it ended, else `Running` or a condition in between.
 fn job_status(object: &Value) -> Value {
     let holds = |type_: &&str| cells::condition(object, type_) == Some("True");
     let is_being_deleted = object["metadata"]["deletionTimestamp"].is_string();
@@ -298,7 +298,7 @@ fn completions(object: &Value) -> Value {
     })
 }
 
-/// The first hosts of an Ingress's rules, with commas; `*` for all.
+/// The first hosts of an Ingress's rules, separated by commas; `*` for all.
 fn hosts(object: &Value) -> Value {
     let rules = object["spec"]["rules"].as_array().map_or(&[][..], Vec::as_slice);
     let hosts = rules.iter().filter_map(|rule| rule["host"].as_str()).filter(|host| !host.is_empty());
@@ -446,7 +446,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_says_how_it_ended() {
+    fn a_job_shows_its_result() {
         let job = |conditions: Value| json!({"spec": {"completions": 3}, "status": {"conditions": conditions, "succeeded": 1}});
         assert_eq!(job_status(&job(json!([]))), "Running");
         assert_eq!(job_status(&job(json!([{"type": "Complete", "status": "False"}]))), "Running");
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_of_a_driver_or_a_cron_job_has_its_default() {
+    fn absent_fields_of_drivers_and_cron_jobs_have_defaults() {
         let cells = |columns: &[Column], object: &Value| -> Vec<Value> {
             columns
                 .iter()

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows of what is served and not stored: reviews, Events as `events.k8s.io` knows them, HorizontalPodAutoscalers in their older
-//! version.
+//! Rows that are served, but not stored: reviews, Events of `events.k8s.io`, HorizontalPodAutoscalers of the older version.
 
 use apimachinery::catalogue::ResourceInfo;
 use apimachinery::schema::Node;
@@ -11,7 +10,7 @@ use crate::kubernetes::tables;
 
 const AUTHENTICATION: &str = "authentication.k8s.io";
 
-/// A review; its table may not be there.
+/// Row of a review; its table may be absent.
 macro_rules! review {
     ($group:expr, $version:literal, $table:literal, $kind:literal, $plural:literal, $namespaced:literal) => {
         bare($group, $version, $kind, $plural, $namespaced, &[], &[], || {
@@ -20,7 +19,7 @@ macro_rules! review {
     };
 }
 
-/// Reviews. SelfSubjectReview comes in its older versions, too: kubectl 1.27 knows no other.
+/// Rows of reviews. SelfSubjectReview includes its older versions: kubectl 1.27 knows no other.
 pub(super) fn reviews() -> Vec<ResourceInfo> {
     const AUTHORIZATION: &str = "authorization.k8s.io";
     vec![
@@ -35,7 +34,7 @@ pub(super) fn reviews() -> Vec<ResourceInfo> {
     ]
 }
 
-/// Events of `events.k8s.io`; they are those of `v1` with other names for some fields.
+/// Row of Events of `events.k8s.io`; they are those of `v1` with other names for some fields.
 pub(super) fn events() -> ResourceInfo {
     ResourceInfo {
         field_selectors: &[
@@ -56,7 +55,7 @@ pub(super) fn events() -> ResourceInfo {
     }
 }
 
-/// HorizontalPodAutoscalers of `autoscaling/v1`.
+/// Row of HorizontalPodAutoscalers of `autoscaling/v1`.
 pub(super) fn autoscalers() -> ResourceInfo {
     ResourceInfo {
         version: "v1",

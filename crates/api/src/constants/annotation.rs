@@ -2,46 +2,47 @@
 //! Keys of annotations, and prefixes that names are appended to.
 //!
 //! Source: pkg/apis/core/v1beta1/constants/types_constants.go, pkg/apis/core/v1beta1/types_*.go,
-//! pkg/apis/resources/v1alpha1/types.go, pkg/utils/gardener/dns.go, pkg/gardenlet/operation/botanist/coredns.go @
-//! v1.120.0; machine-controller-manager pkg/apis/machine/v1alpha1, pkg/util/{provider,nodeops} @ v0.58; Gardener's
-//! cluster-autoscaler, cloudprovider/mcm; kubernetes pkg/controller/deployment/util/deployment_util.go and
-//! staging/src/k8s.io/{api,kubectl} @ v1.32. Those of Terrarium are its own.
+//! pkg/apis/resources/v1alpha1/types.go, pkg/utils/gardener/dns.go, pkg/gardenlet/operation/botanist/coredns.go @ v1.120.0;
+//! machine-controller-manager pkg/apis/machine/v1alpha1, pkg/util/{provider,nodeops} @ v0.58; Gardener's cluster-autoscaler,
+//! cloudprovider/mcm; kubernetes pkg/controller/deployment/util/deployment_util.go and staging/src/k8s.io/{api,kubectl} @
+//! v1.32. Those of Terrarium are its own.
 //!
-//! `Users set it.` stands behind those by which users ask for something: the reference lists these first.
+//! `Users set it.` ends the descriptions of annotations that users set: the reference lists these first.
 
-// Of Gardener.
+// Gardener.
 
-/// What is to be done now, one of the [operations](super::operation). Users set it.
+/// Operation to perform now, one of the [operations](super::operation). Users set it.
 pub const OPERATION: &str = "gardener.cloud/operation";
-/// What is to be done in the next maintenance time window, one of the [operations](super::operation). Users set it.
+/// Operation to perform in the next maintenance time window, one of the [operations](super::operation). Users set it.
 pub const MAINTENANCE_OPERATION: &str = "maintenance.gardener.cloud/operation";
-/// When an extension object was last asked to be reconciled.
+/// Time of the last request to reconcile an extension object.
 pub const TIMESTAMP: &str = "gardener.cloud/timestamp";
-/// When the core addons were last restarted, on the template of their Pods.
+/// Time of the last restart of the core addons, on the template of their Pods.
 pub const RESTARTED_AT: &str = "gardener.cloud/restarted-at";
-/// Who created the object.
+/// User that created the object.
 pub const CREATED_BY: &str = "gardener.cloud/created-by";
 /// `true` allows the deletion of a Shoot, Project or ShootState. Users set it.
 pub const CONFIRMATION_DELETION: &str = "confirmation.gardener.cloud/deletion";
-/// `true` asks for a deletion that leaves resources behind. Users set it.
+/// `true` requests a deletion that leaves resources behind. Users set it.
 pub const CONFIRMATION_FORCE_DELETION: &str = "confirmation.gardener.cloud/force-deletion";
-/// `true` asks for the deletion of a BackupEntry that leaves the backups behind. Users set it.
+/// `true` requests a deletion of a BackupEntry that keeps the backups. Users set it.
 pub const BACKUP_ENTRY_FORCE_DELETION: &str = "backupentry.core.gardener.cloud/force-deletion";
-/// Who confirmed the deletion.
+/// User that confirmed the deletion.
 pub const DELETION_CONFIRMED_BY: &str = "deletion.gardener.cloud/confirmed-by";
 /// Comma-separated [tasks](super::task) of the next reconciliation. Users set it.
 pub const SHOOT_TASKS: &str = "shoot.gardener.cloud/tasks";
-/// `true`: gardenlet leaves the Shoot alone, where it respects that. Users set it.
+/// `true`: gardenlet does not reconcile the Shoot, if it is configured to respect the annotation. Users set it.
 pub const SHOOT_IGNORE: &str = "shoot.gardener.cloud/ignore";
 /// Seed: `true` keeps gardenlet from reconciling the Shoots of the Seed; since v1.126. Operators set it.
 pub const SHOOT_EMERGENCY_STOP_RECONCILIATIONS: &str = "shoot.gardener.cloud/emergency-stop-reconciliations";
-/// A Go duration: how often gardenlet reconciles the Shoot, where it respects that. Users set it.
+/// Interval, as a Go duration, at which gardenlet reconciles the Shoot, if it is configured to respect the annotation. Users
+/// set it.
 pub const SHOOT_SYNC_PERIOD: &str = "shoot.gardener.cloud/sync-period";
-/// When the Shoot expires by a Quota.
+/// Time at which the Shoot expires according to a Quota.
 pub const SHOOT_EXPIRATION_TIMESTAMP: &str = "shoot.gardener.cloud/expiration-timestamp";
-/// Whether objects in the Shoot are left when it is deleted. Users set it.
+/// `true`: objects in the Shoot are not cleaned up when it is deleted. Users set it.
 pub const SHOOT_SKIP_CLEANUP: &str = "shoot.gardener.cloud/skip-cleanup";
-/// Whether readiness of the Shoot's components is not waited for. Users set it.
+/// `true`: reconciliation does not wait until the Shoot's components are ready. Users set it.
 pub const SHOOT_SKIP_READINESS: &str = "shoot.gardener.cloud/skip-readiness";
 /// Upper bound in seconds of the delay with which nodes apply a new OperatingSystemConfig. Users set it.
 pub const SHOOT_CLOUD_CONFIG_MAX_DELAY: &str = "shoot.gardener.cloud/cloud-config-execution-max-delay-seconds";
@@ -59,9 +60,9 @@ pub const DELETE_ON_INVALID_UPDATE: &str = "resources.gardener.cloud/delete-on-i
 pub const FAILURE_TOLERANCE_TYPE: &str = "high-availability-config.resources.gardener.cloud/failure-tolerance-type";
 /// `managed` for a service account issuer that Gardener serves. Users set it.
 pub const AUTHENTICATION_ISSUER: &str = "authentication.gardener.cloud/issuer";
-/// Whether the namespace outlives its Project. Users set it.
+/// `true`: the namespace is kept when its Project is deleted. Users set it.
 pub const NAMESPACE_KEEP: &str = "namespace.gardener.cloud/keep-after-project-deletion";
-/// `true` on a namespace that the Project controller made.
+/// `true` on a namespace that the Project controller created.
 pub const NAMESPACE_CREATED_BY_PROJECT_CONTROLLER: &str = "namespace.gardener.cloud/created-by-project-controller";
 /// Uid of the Project on its namespace. Users set it.
 pub const NAMESPACE_PROJECT: &str = "namespace.gardener.cloud/project";
@@ -71,37 +72,37 @@ pub const DNS_PROVIDER: &str = "dns.gardener.cloud/provider";
 pub const DNS_DOMAIN: &str = "dns.gardener.cloud/domain";
 /// Zone of a Secret with a domain. Users set it.
 pub const DNS_ZONE: &str = "dns.gardener.cloud/zone";
-/// Rank of a Secret with a default domain; the highest goes first. Users set it.
+/// Priority of a Secret with a default domain; the highest takes precedence. Users set it.
 pub const DNS_DEFAULT_DOMAIN_PRIORITY: &str = "dns.gardener.cloud/domain-default-priority";
 /// Comma-separated CloudProfiles that a ConfigMap with distances of regions is for. Users set it.
 pub const SCHEDULING_CLOUD_PROFILES: &str = "scheduling.gardener.cloud/cloudprofiles";
 /// Prefix, followed by an option of the cluster-autoscaler, on a MachineDeployment: the pool's own value.
 pub const AUTOSCALER_PREFIX: &str = "autoscaler.gardener.cloud/";
 
-// Of machine-controller-manager, and of gardener-node-agent.
+// machine-controller-manager and gardener-node-agent.
 
-/// A Machine's rank when machines are deleted; `1` goes first. Users set it.
+/// Priority of a Machine for deletion; `1` is deleted first. Users set it.
 pub const MACHINE_PRIORITY: &str = "machinepriority.machine.sapcloud.io";
-/// On a frozen MachineSet or its MachineDeployment: the user wants it to create Machines again. Users set it.
+/// On a frozen MachineSet or its MachineDeployment: allows it to create Machines again. Users set it.
 pub const UNFREEZE: &str = "safety.machine.sapcloud.io/unfreeze";
 /// `True` on a MachineSet whose nodes carry [`super::taint::PREFER_NO_SCHEDULE`].
 pub const PREFER_NO_SCHEDULE: &str = "deployment.machine.sapcloud.io/prefer-no-schedule";
-/// Annotations, labels and taints of a Node's machine template when they were applied last, as JSON.
+/// Annotations, labels and taints of a Node's machine template that were applied last, as JSON.
 pub const NODE_LAST_APPLIED: &str = "node.machine.sapcloud.io/last-applied-anno-labels-taints";
-/// Why the update in place of a Node failed.
+/// Reason for which the in-place update of a Node failed.
 pub const UPDATE_FAILED_REASON: &str = "node.machine.sapcloud.io/update-failed-reason";
 /// Preservation of a Machine or of a Node's Machine: now, when-failed, false, auto-preserved.
 pub const NODE_PRESERVE: &str = "node.machine.sapcloud.io/preserve";
 /// Value of a Node's `node.machine.sapcloud.io/preserve` that was applied last, on its Machine.
 pub const LAST_APPLIED_NODE_PRESERVE: &str = "node.machine.sapcloud.io/last-applied-node-preserve-value";
-/// Version of the operating system that gardener-node-agent is trying to bring to a Node.
+/// Version of the operating system to which gardener-node-agent is updating a Node.
 pub const UPDATING_OPERATING_SYSTEM: &str = "node-agent.gardener.cloud/updating-operating-system-version";
 /// Checksum of the OperatingSystemConfig that a Node applied last.
 pub const NODE_CHECKSUM: &str = "checksum/cloud-config-data";
 /// Checksum of the OperatingSystemConfig in a Secret for nodes.
 pub const NODE_AGENT_SECRET_CHECKSUM: &str = "checksum/data-script";
 
-// Of Kubernetes, and of the cluster-autoscaler.
+// Kubernetes and the cluster-autoscaler.
 
 /// Counter of the templates of a Deployment or MachineDeployment; on a set, that of its template.
 pub const DEPLOYMENT_REVISION: &str = "deployment.kubernetes.io/revision";
@@ -111,59 +112,59 @@ pub const DEPLOYMENT_REVISION_HISTORY: &str = "deployment.kubernetes.io/revision
 pub const DEPLOYMENT_DESIRED_REPLICAS: &str = "deployment.kubernetes.io/desired-replicas";
 /// The same plus the surge.
 pub const DEPLOYMENT_MAX_REPLICAS: &str = "deployment.kubernetes.io/max-replicas";
-/// Revision that a Deployment of `extensions/v1beta1` was asked to go back to.
+/// Revision to which a Deployment of `extensions/v1beta1` was to be rolled back.
 pub const DEPLOYMENT_ROLLBACK_TO: &str = "deprecated.deployment.rollback.to";
-/// A Pod's rank when a set shrinks; the cheapest goes first. Users set it.
+/// Deletion cost of a Pod when a set is scaled down; the lowest is deleted first. Users set it.
 pub const POD_DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
-/// The object as `kubectl apply` sent it last.
+/// Manifest of the last `kubectl apply`.
 pub const KUBECTL_LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// `true` on a StorageClass: that of claims that name none. Users set it.
+/// `true` on the StorageClass that claims without a class use. Users set it.
 pub const DEFAULT_STORAGE_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
-/// `true` on a StorageClass: that of claims that name none, as older clients say it.
+/// Older form of [`DEFAULT_STORAGE_CLASS`].
 pub const BETA_DEFAULT_STORAGE_CLASS: &str = "storageclass.beta.kubernetes.io/is-default-class";
-/// On a claim: its class, as older clients name it. Users set it.
+/// StorageClass of a claim, in the form of older clients. Users set it.
 pub const BETA_STORAGE_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
-/// `yes` on a claim that has its volume.
+/// `yes` on a claim whose binding to a volume is complete.
 pub const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
-/// `yes` on a claim whose volume was chosen for it.
+/// `yes` on a claim whose volume was chosen by the controller.
 pub const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
-/// Who made a volume.
+/// Name of the provisioner that created a volume.
 pub const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
-/// On a claim: the node that was chosen for its pod.
+/// Name of the node that was chosen for the pod of a claim.
 pub const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
-/// On a claim: who makes its volume.
+/// Name of the provisioner that creates the volume of a claim.
 pub const STORAGE_PROVISIONER: &str = "volume.kubernetes.io/storage-provisioner";
-/// The same, as older clients know it.
+/// Older form of [`STORAGE_PROVISIONER`].
 pub const BETA_STORAGE_PROVISIONER: &str = "volume.beta.kubernetes.io/storage-provisioner";
-/// Set by a kubelet on a Pod that it took from a file of its node.
+/// Set by a kubelet on a Pod that it read from a file of its node.
 pub const MIRROR_POD: &str = "kubernetes.io/config.mirror";
-/// When `kubectl rollout restart` was asked for, on the template of the Pods. Users set it.
+/// Time of the last `kubectl rollout restart`, on the template of the Pods. Users set it.
 pub const KUBECTL_RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 /// `true` keeps the cluster-autoscaler from removing a Node. Users set it.
 pub const SCALE_DOWN_DISABLED: &str = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
 /// `true`: machine-controller-manager set [`SCALE_DOWN_DISABLED`].
 pub const SCALE_DOWN_DISABLED_BY_MCM: &str = "cluster-autoscaler.kubernetes.io/scale-down-disabled-by-mcm";
 
-// Of Terrarium.
+// Terrarium.
 
 /// Cluster of an object that was read from all clusters at once.
 pub const CLUSTER: &str = "terrarium.dev/cluster";
 /// Emulated version of a component, on its Lease.
 pub const COMPONENT_VERSION: &str = "terrarium.dev/version";
-/// The highest versions that ever ran, on the namespace of the Leases.
+/// Highest versions that ever ran, on the namespace of the Leases.
 pub const HIGH_WATER_MARKS: &str = "terrarium.dev/high-water-marks";
-/// `enforce`, `warn` or `off`: what becomes of versions that must not run beside the others, on the namespace of the Leases.
-/// Users set it.
+/// Reaction to components whose versions violate the version skew rules: `enforce`, `warn` or `off`; on the namespace of the
+/// Leases. Users set it.
 pub const SKEW_ENFORCEMENT: &str = "terrarium.dev/skew-enforcement";
-/// `true`: components may go back to older versions, on the namespace of the Leases. Users set it.
+/// `true`: components may be downgraded, on the namespace of the Leases. Users set it.
 pub const ALLOW_DOWNGRADE: &str = "terrarium.dev/allow-downgrade";
-/// Where an API server serves, on its Lease.
+/// Address of an API server, on its Lease.
 pub const COMPONENT_ENDPOINT: &str = "terrarium.dev/endpoint";
 /// Id, name and version of a component as JSON, on its Lease.
 pub const COMPONENT_IDENTITY: &str = "terrarium.dev/identity";
-/// Set on a Lease whose owner has gone.
+/// Set on a Lease whose owner has stopped.
 pub const OWNER_HAS_GONE: &str = "terrarium.dev/owner-has-gone";
-/// Gardener version that wrote an object which stands for a component.
+/// Gardener version that wrote an object which represents a component.
 pub const GARDENER_VERSION: &str = "terrarium.dev/gardener-version";
 /// Version of the gardener-apiserver that created a Shoot, `v1.120.0`: some defaults are for new Shoots only.
 pub const CREATED_WITH_GARDENER_VERSION: &str = "terrarium.dev/created-with-gardener-version";
@@ -173,22 +174,22 @@ pub const EXTENSIONS_LIBRARY_VERSION: &str = "terrarium.dev/extensions-library-v
 /// On the Pods of a component: `process` runs the component as a process where the landscape's components run in one process.
 /// Users set it.
 pub const COMPONENT_FORM: &str = "terrarium.dev/form";
-/// `true` on kube-apiserver's Pods that know the authorizer for node agents.
+/// `true` on kube-apiserver's Pods that have the authorizer for node agents.
 pub const NODE_AGENT_AUTHORIZER: &str = "terrarium.dev/node-agent-authorizer";
-/// How long a simulated Pod takes to become ready. Users set it.
+/// Duration until a simulated Pod is ready. Users set it.
 pub const POD_START: &str = "terrarium.dev/pod-start";
-/// How long a simulated Pod takes to end, its grace period being the most; `never`: it does not end by itself. Users set it.
+/// Duration until a simulated Pod terminates, at most its grace period; `never`: it does not terminate by itself. Users set it.
 pub const POD_END: &str = "terrarium.dev/pod-end";
-/// Which Machine of its MachineDeployment it is, in the order of creation, from 1 on.
+/// Ordinal of a Machine in its MachineDeployment, by creation, from 1 on.
 pub const MACHINE_ORDINAL: &str = "terrarium.dev/machine-ordinal";
-/// What is applied by updates in place, `{"kubelet":"1.31","operatingSystem":"1096.1.0"}`: on the Secret for the nodes of a
-/// pool what they are to run, on a Node what it runs.
+/// Configuration that in-place updates apply, `{"kubelet":"1.31","operatingSystem":"1096.1.0"}`: the desired one on the Secret
+/// for the nodes of a pool, the applied one on a Node.
 pub const IN_PLACE_CONFIGURATION: &str = "terrarium.dev/in-place-configuration";
-/// What went wrong on purpose: on a Machine kinds of faults that stay with it, on a Node types of its conditions that
-/// faults have set; with commas.
+/// Comma-separated injected faults: on a Machine the kinds of faults that stay with it, on a Node the types of its conditions
+/// that faults have set.
 pub const FAULTS: &str = "terrarium.dev/faults";
-/// What is to go wrong with a simulated Pod.
+/// Fault to inject into a simulated Pod.
 pub const POD_FAULT: &str = "terrarium.dev/pod-fault";
-/// On a Shoot whose window was changed while roll-outs are confined: the window of before, and until when it counts,
+/// On a Shoot whose window was changed while roll-outs are confined: the previous window, and the time until which it applies,
 /// `{"begin":"220000+0000","end":"230000+0000","until":"2025-06-15T22:45:00Z"}`.
 pub const UPCOMING_TIME_WINDOW: &str = "maintenance.terrarium.dev/upcoming-time-window";

@@ -4,7 +4,7 @@
 //! Source: pkg/apis/core/v1beta1/types_{shoot,seed,controllerinstallation}.go, pkg/apis/core/v1beta1/constants @
 //! v1.120.0.
 
-/// Shoot: the API server answers.
+/// Shoot: the API server responds.
 pub const API_SERVER_AVAILABLE: &str = "APIServerAvailable";
 /// Shoot: the control plane's components run.
 pub const CONTROL_PLANE_HEALTHY: &str = "ControlPlaneHealthy";
@@ -48,13 +48,13 @@ pub const SEED_EXTENSIONS_READY: &str = "ExtensionsReady";
 pub const INSTALLATION_VALID: &str = "Valid";
 /// ControllerInstallation: everything is deployed.
 pub const INSTALLATION_INSTALLED: &str = "Installed";
-/// ControllerInstallation: everything runs.
+/// ControllerInstallation: all deployed objects are healthy.
 pub const INSTALLATION_HEALTHY: &str = "Healthy";
-/// ControllerInstallation: something is rolled out.
+/// ControllerInstallation: a roll-out is in progress.
 pub const INSTALLATION_PROGRESSING: &str = "Progressing";
-/// ControllerInstallation: something on the seed needs it.
+/// ControllerInstallation: an object in the seed needs it.
 pub const INSTALLATION_REQUIRED: &str = "Required";
-/// Garden: kube-apiserver of the virtual garden answers.
+/// Garden: kube-apiserver of the virtual garden responds.
 pub const VIRTUAL_GARDEN_API_SERVER_AVAILABLE: &str = "VirtualGardenAPIServerAvailable";
 /// Garden: the components of the runtime cluster run.
 pub const RUNTIME_COMPONENTS_HEALTHY: &str = "RuntimeComponentsHealthy";
@@ -62,7 +62,7 @@ pub const RUNTIME_COMPONENTS_HEALTHY: &str = "RuntimeComponentsHealthy";
 pub const VIRTUAL_COMPONENTS_HEALTHY: &str = "VirtualComponentsHealthy";
 /// Gardenlet: the chart is deployed.
 pub const GARDENLET_RECONCILED: &str = "GardenletReconciled";
-/// Of a Gardenlet and of a ManagedSeed: the Seed exists.
+/// Gardenlet and ManagedSeed: the Seed exists.
 pub const SEED_REGISTERED: &str = "SeedRegistered";
 /// ManagedSeed: its Shoot is reconciled.
 pub const SHOOT_RECONCILED: &str = "ShootReconciled";
@@ -70,5 +70,5 @@ pub const SHOOT_RECONCILED: &str = "ShootReconciled";
 pub const TRUE: &str = "True";
 /// Status of a condition.
 pub const FALSE: &str = "False";
-/// Status of a condition: not well, and within its threshold.
+/// Status of a condition: not healthy, but within the threshold of the condition.
 pub const PROGRESSING: &str = "Progressing";

@@ -5,15 +5,15 @@
 //! machine-controller-manager pkg/apis/machine/v1alpha1, pkg/util/{provider,nodeops} @ v0.58; kubernetes
 //! staging/src/k8s.io/api/{core,apps}/v1 @ v1.32. Those of Terrarium are its own.
 
-// Of Gardener.
+// Gardener.
 
-/// What an object is for; see [`super::role`].
+/// Role of an object; see [`super::role`].
 pub const ROLE: &str = "gardener.cloud/role";
-/// What a Secret is for: `cloudprovider`, `machineclass`.
+/// Purpose of a Secret: `cloudprovider`, `machineclass`.
 pub const PURPOSE: &str = "gardener.cloud/purpose";
 /// `true` on objects of a project's namespace that only gardenlet may change.
 pub const UPDATE_RESTRICTION: &str = "gardener.cloud/update-restriction";
-/// What is published of a Shoot: `shoot-ca`.
+/// Kind of public data about a Shoot: `shoot-ca`.
 pub const DISCOVERY_PUBLIC: &str = "discovery.gardener.cloud/public";
 /// `healthy`, `progressing`, `unhealthy` or `unknown`.
 pub const SHOOT_STATUS: &str = "shoot.gardener.cloud/status";
@@ -27,11 +27,11 @@ pub const CREDENTIALS_BINDING_STATUS: &str = "credentialsbinding.gardener.cloud/
 pub const SHOOT_NAME: &str = "shoot.gardener.cloud/name";
 /// Provider type of the Shoot that a namespace belongs to.
 pub const SHOOT_PROVIDER: &str = "shoot.gardener.cloud/provider";
-/// Prefix, followed by a provider type: Shoots of it use the credentials.
+/// Prefix, followed by a provider type: Shoots of that type use the credentials.
 pub const SHOOT_PROVIDER_PREFIX: &str = "provider.shoot.gardener.cloud/";
 /// Network type of the Shoot that a namespace belongs to.
 pub const SHOOT_NETWORKING_PROVIDER: &str = "networking.shoot.gardener.cloud/provider";
-/// Provider type of the Seed that a namespace is on.
+/// Provider type of the Seed that a namespace is in.
 pub const SEED_PROVIDER: &str = "seed.gardener.cloud/provider";
 /// Provider type of the backups of the Shoot that a namespace belongs to.
 pub const BACKUP_PROVIDER: &str = "backup.gardener.cloud/provider";
@@ -39,26 +39,26 @@ pub const BACKUP_PROVIDER: &str = "backup.gardener.cloud/provider";
 pub const EXTENSION_PREFIX: &str = "extensions.gardener.cloud/";
 /// Prefix, followed by a Seed's name: the Seed that an object is or was assigned to.
 pub const SEED_NAME_PREFIX: &str = "name.seed.gardener.cloud/";
-/// Behind a class of extensions and before one of its types: the object needs it. The classes are `provider`,
+/// Between a class of extensions and one of its types: the object needs that extension. The classes are `provider`,
 /// `dnsrecord`, `networking`, `extensions`, `containerruntime` and `operatingsystemconfig`.
 pub const EXTENSION_CLASS_INFIX: &str = ".extensions.gardener.cloud/";
-/// Whether gardener-resource-manager looks after the high availability of what is in a namespace.
+/// `true`: gardener-resource-manager configures high availability for the workload of a namespace.
 pub const HIGH_AVAILABILITY_CONSIDER: &str = "high-availability-config.resources.gardener.cloud/consider";
 /// `true` on a Gardenlet whose chart follows the version of gardener-operator.
 pub const AUTO_UPDATE_GARDENLET: &str = "operator.gardener.cloud/auto-update-gardenlet-helm-chart-ref";
-/// Who manages an object in a Shoot or in `runtime`: `gardener`.
+/// Manager of an object in a Shoot or in `runtime`: `gardener`.
 pub const MANAGED_BY: &str = "resources.gardener.cloud/managed-by";
 /// `true` on Pods that maintenance restarts.
 pub const MAINTENANCE_RESTART: &str = "maintenance.gardener.cloud/restart";
-/// `true`: a SecretBinding names the object.
+/// `true`: a SecretBinding refers to the object.
 pub const REFERENCE_SECRET_BINDING: &str = "reference.gardener.cloud/secretbinding";
-/// `true`: a CredentialsBinding names the object.
+/// `true`: a CredentialsBinding refers to the object.
 pub const REFERENCE_CREDENTIALS_BINDING: &str = "reference.gardener.cloud/credentialsbinding";
-/// What the scheduler uses a ConfigMap for: `region-config`.
+/// Purpose of a ConfigMap for the scheduler: `region-config`.
 pub const SCHEDULING_PURPOSE: &str = "scheduling.gardener.cloud/purpose";
 /// Project that a namespace belongs to.
 pub const PROJECT_NAME: &str = "project.gardener.cloud/name";
-/// The role of extensions in Projects that a ClusterRole is part of.
+/// Role of extensions in Projects into which a ClusterRole is aggregated.
 pub const AGGREGATE_TO_EXTENSION_ROLE: &str = "rbac.gardener.cloud/aggregate-to-extension-role";
 /// Worker pool of a Node, MachineDeployment or OperatingSystemConfig.
 pub const WORKER_POOL: &str = "worker.gardener.cloud/pool";
@@ -72,16 +72,16 @@ pub const WORKER_KUBERNETES_VERSION: &str = "worker.gardener.cloud/kubernetes-ve
 pub const NODE_AGENT_SECRET_NAME: &str = "worker.gardener.cloud/gardener-node-agent-secret-name";
 /// Name of the container runtime interface of a Node.
 pub const WORKER_CRI_NAME: &str = "worker.gardener.cloud/cri-name";
-/// Whether a Node's pool may run system components.
+/// `true` if a Node's pool may run system components.
 pub const WORKER_SYSTEM_COMPONENTS: &str = "worker.gardener.cloud/system-components";
 /// Prefix, followed by a container runtime type.
 pub const CONTAINER_RUNTIME_PREFIX: &str = "containerruntime.worker.gardener.cloud/";
 /// Machine of a Node.
 pub const NODE_MACHINE_NAME: &str = "node.gardener.cloud/machine-name";
-/// Whether node-local DNS runs on a Node.
+/// `true` if node-local DNS runs on a Node.
 pub const NODE_LOCAL_DNS: &str = "networking.gardener.cloud/node-local-dns-enabled";
 
-// Of machine-controller-manager.
+// machine-controller-manager.
 
 /// Name of a Machine's Node.
 pub const MACHINE_NODE: &str = "node";
@@ -89,20 +89,20 @@ pub const MACHINE_NODE: &str = "node";
 pub const MACHINE_TEMPLATE_HASH: &str = "machine-template-hash";
 /// `True` on a Machine whose drain is forced.
 pub const MACHINE_FORCE_DELETION: &str = "force-deletion";
-/// `True` on a Machine whose drain before an update in place is forced.
+/// `True` on a Machine whose drain before an in-place update is forced.
 pub const MACHINE_FORCE_DRAIN: &str = "force-drain";
 /// `True` on a MachineSet that has too many Machines and creates none, and on its MachineDeployment.
 pub const FREEZE: &str = "freeze";
 /// A Node whose machine is to be updated in place.
 pub const CANDIDATE_FOR_UPDATE: &str = "node.machine.sapcloud.io/candidate-for-update";
-/// A Node that was selected for an update in place; only its presence counts.
+/// A Node that was selected for an in-place update; only the presence of the label counts.
 pub const SELECTED_FOR_UPDATE: &str = "node.machine.sapcloud.io/selected-for-update";
-/// How the update in place of a Node ended: `successful` or `failed`.
+/// Result of a Node's in-place update: `successful` or `failed`.
 pub const UPDATE_RESULT: &str = "node.machine.sapcloud.io/update-result";
-/// A MachineSet that an update in place must not scale up.
+/// A MachineSet that an in-place update must not scale up.
 pub const SCALE_UP_DISABLED: &str = "node.machine.sapcloud.io/scale-up-disabled";
 
-// Of Kubernetes.
+// Kubernetes.
 
 /// Name of a namespace.
 pub const METADATA_NAME: &str = "kubernetes.io/metadata.name";
@@ -130,7 +130,7 @@ pub const TOPOLOGY_ZONE: &str = "topology.kubernetes.io/zone";
 pub const TOPOLOGY_ZONE_BETA: &str = "failure-domain.beta.kubernetes.io/zone";
 /// Role of a Node, as Gardener sets it: `node`.
 pub const NODE_ROLE: &str = "node.kubernetes.io/role";
-/// What Pods of a namespace may ask for.
+/// Pod Security Standard that the Pods of a namespace must meet.
 pub const POD_SECURITY_ENFORCE: &str = "pod-security.kubernetes.io/enforce";
 /// Hash of the template of a ReplicaSet or of its Pods.
 pub const POD_TEMPLATE_HASH: &str = "pod-template-hash";
@@ -143,9 +143,9 @@ pub const POD_INDEX: &str = "apps.kubernetes.io/pod-index";
 /// Name of a StatefulSet's Pod.
 pub const STATEFUL_SET_POD_NAME: &str = "statefulset.kubernetes.io/pod-name";
 
-// Of Terrarium.
+// Terrarium.
 
 /// Component of a Lease.
 pub const COMPONENT: &str = "terrarium.dev/component";
-/// Seed of a gardenlet and of what else runs there, on its Lease.
+/// Seed of a gardenlet and of other components in that Seed, on the component's Lease.
 pub const COMPONENT_SEED: &str = "terrarium.dev/seed";

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The vocabulary: keys and values of finalizers, annotations, labels, taints, conditions and operations, names of
-//! namespaces and versions of groups, as clients see them.
+//! Vocabulary of the API: keys and values of finalizers, annotations, labels, taints, conditions and operations, names of
+//! namespaces and versions of groups.
 //!
-//! **Invariant.** No other crate's product code writes such a key by hand; `cargo xtask tidy` refuses it. Tests do, or
-//! a wrong constant would pass.
+//! **Invariant.** Product code of other crates does not repeat such a key as a literal; `cargo xtask tidy` rejects it. Tests
+//! do, so that they detect a wrong constant.
 //!
-//! Source: pkg/apis/core/v1beta1/constants/types_constants.go, pkg/apis/core/v1beta1/types_*.go,
-//! pkg/apis/security, pkg/apis/authentication @ v1.120.0; machine-controller-manager pkg/apis/machine/v1alpha1,
-//! pkg/util/provider @ v0.58; kubernetes staging/src/k8s.io/api/core/v1/well_known_taints.go @ v1.32.
+//! Source: pkg/apis/core/v1beta1/constants/types_constants.go, pkg/apis/core/v1beta1/types_*.go, pkg/apis/security,
+//! pkg/apis/authentication @ v1.120.0; machine-controller-manager pkg/apis/machine/v1alpha1, pkg/util/provider @ v0.58;
+//! kubernetes staging/src/k8s.io/api/core/v1/well_known_taints.go @ v1.32.
 
 pub mod annotation;
 pub mod condition;
@@ -30,9 +30,9 @@ pub mod api_version {
     pub const ADMISSION_CONTROLLER_CONFIG: &str = "admissioncontroller.config.gardener.cloud/v1alpha1";
     /// Configuration of gardenlet.
     pub const GARDENLET_CONFIG: &str = "gardenlet.config.gardener.cloud/v1alpha1";
-    /// Configuration of provider-local, and of what it is given.
+    /// Configuration of provider-local, and of the objects it processes.
     pub const PROVIDER_LOCAL: &str = "local.provider.extensions.gardener.cloud/v1alpha1";
-    /// Suffix, behind a provider type: configuration of that provider.
+    /// Suffix after a provider type: configuration of that provider.
     pub const PROVIDER_SUFFIX: &str = ".provider.extensions.gardener.cloud/v1alpha1";
 }
 
@@ -52,7 +52,7 @@ pub mod finalizer {
     pub const CONTROLLER_DEPLOYMENT: &str = "core.gardener.cloud/controllerdeployment";
     /// On ControllerInstallations.
     pub const CONTROLLER_INSTALLATION: &str = "core.gardener.cloud/controllerinstallation";
-    /// Prefix, followed by a controller's name, on objects that an extension looks after.
+    /// Prefix, followed by a controller's name, on objects that an extension manages.
     pub const EXTENSION_PREFIX: &str = "extensions.gardener.cloud/";
     /// On MachineDeployments, MachineSets, Machines, and MachineClasses in use.
     pub const MACHINE_CONTROLLER_MANAGER: &str = "machine.sapcloud.io/machine-controller-manager";
@@ -66,15 +66,15 @@ pub mod finalizer {
 pub mod taint {
     /// On a fresh Node until its critical components run.
     pub const CRITICAL_COMPONENTS_NOT_READY: &str = "node.gardener.cloud/critical-components-not-ready";
-    /// On a Seed that takes only Shoots that tolerate it.
+    /// On a Seed that accepts only Shoots that tolerate it.
     pub const SEED_PROTECTED: &str = "seed.gardener.cloud/protected";
-    /// On nodes of MachineSets that a roll-out leaves behind.
+    /// On nodes of MachineSets that a roll-out replaces.
     pub const PREFER_NO_SCHEDULE: &str = "deployment.machine.sapcloud.io/prefer-no-schedule";
     /// On a Node that is not ready.
     pub const NOT_READY: &str = "node.kubernetes.io/not-ready";
-    /// On a Node that nothing is heard of.
+    /// On a Node that has stopped reporting.
     pub const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
-    /// On a Node that the cloud provider has not seen.
+    /// On a Node that the cloud provider has not initialized.
     pub const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
     /// On a cordoned Node.
     pub const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
@@ -86,11 +86,11 @@ pub mod role {
     pub const PROJECT: &str = "project";
     /// Namespace of a Shoot's control plane.
     pub const SHOOT: &str = "shoot";
-    /// Object of a Seed: its namespace, and what is copied there.
+    /// Namespace of a Seed, and objects copied into it.
     pub const SEED: &str = "seed";
-    /// Secret with a domain for Shoots that name none.
+    /// Secret with a domain for Shoots that specify none.
     pub const DEFAULT_DOMAIN: &str = "default-domain";
-    /// Secret with the domain of the landscape's own names.
+    /// Secret with the domain of internal DNS names.
     pub const INTERNAL_DOMAIN: &str = "internal-domain";
     /// Component of a control plane.
     pub const CONTROL_PLANE: &str = "controlplane";
@@ -110,7 +110,7 @@ pub mod role {
 pub mod user {
     /// gardener-apiserver.
     pub const APISERVER: &str = "gardener.cloud:system:apiserver";
-    /// `User-Agent`s, up to the slash, of what asks for the landscape itself: commands, stories, and the administrator of a
+    /// Names before the slash in the `User-Agent` of the landscape's own clients: commands, demos, and the administrator of a
     /// simulation.
     pub const OWN_AGENTS: &[&str] = &["terrarium", "demo", "client"];
     /// gardener-controller-manager.
@@ -141,7 +141,7 @@ pub mod user {
 pub mod namespace {
     /// Namespace of the garden cluster and of seeds with the landscape's own objects.
     pub const GARDEN: &str = "garden";
-    /// Prefix, followed by a Project's name: its namespace, unless it names one.
+    /// Prefix, followed by a Project's name: its namespace, unless the Project specifies one.
     pub const PROJECT_PREFIX: &str = "garden-";
     /// Prefix, followed by a Seed's name: its namespace of the garden cluster.
     pub const SEED_PREFIX: &str = "seed-";
@@ -149,21 +149,21 @@ pub mod namespace {
     pub const SEED_LEASE: &str = "gardener-system-seed-lease";
     /// Secrets of service account issuers that Gardener serves.
     pub const SHOOT_ISSUER: &str = "gardener-system-shoot-issuer";
-    /// What everybody may read.
+    /// Objects that every user may read.
     pub const PUBLIC: &str = "gardener-system-public";
-    /// Leases of the components that run; of Terrarium.
+    /// Leases of running components; of Terrarium.
     pub const INSTANCES: &str = "gardener-system-instances";
 }
 
 /// Tasks of [`annotation::SHOOT_TASKS`], in the order in which they are appended.
 pub mod task {
-    /// Deploy the Infrastructure object anew.
+    /// Deploy the Infrastructure object again.
     pub const DEPLOY_INFRASTRUCTURE: &str = "deployInfrastructure";
-    /// Deploy the internal DNSRecord anew.
+    /// Deploy the internal DNSRecord again.
     pub const DEPLOY_DNS_RECORD_INTERNAL: &str = "deployDNSRecordInternal";
-    /// Deploy the external DNSRecord anew.
+    /// Deploy the external DNSRecord again.
     pub const DEPLOY_DNS_RECORD_EXTERNAL: &str = "deployDNSRecordExternal";
-    /// Deploy the DNSRecord of the ingress anew.
+    /// Deploy the DNSRecord of the ingress again.
     pub const DEPLOY_DNS_RECORD_INGRESS: &str = "deployDNSRecordIngress";
     /// Restart the Pods of the control plane.
     pub const RESTART_CONTROL_PLANE_PODS: &str = "restartControlPlanePods";
@@ -173,31 +173,31 @@ pub mod task {
 
 /// Types of last operations.
 pub mod operation_type {
-    /// The object is new.
+    /// The object is created.
     pub const CREATE: &str = "Create";
-    /// The object exists.
+    /// The object is reconciled.
     pub const RECONCILE: &str = "Reconcile";
-    /// The object goes.
+    /// The object is deleted.
     pub const DELETE: &str = "Delete";
-    /// The object leaves a seed for another one.
+    /// The object is removed from a seed for its migration to another one.
     pub const MIGRATE: &str = "Migrate";
-    /// The object arrives on another seed.
+    /// The object is restored on another seed after a migration.
     pub const RESTORE: &str = "Restore";
 }
 
 /// States of last operations.
 pub mod operation_state {
-    /// Has not begun.
+    /// Not started yet.
     pub const PENDING: &str = "Pending";
-    /// Has begun.
+    /// In progress.
     pub const PROCESSING: &str = "Processing";
-    /// Has ended well.
+    /// Completed.
     pub const SUCCEEDED: &str = "Succeeded";
-    /// Will be tried again.
+    /// Failed; will be retried.
     pub const ERROR: &str = "Error";
-    /// Will not be tried again by itself.
+    /// Failed; will not be retried automatically.
     pub const FAILED: &str = "Failed";
-    /// Was given up.
+    /// Aborted.
     pub const ABORTED: &str = "Aborted";
 }
 
@@ -219,9 +219,9 @@ pub mod classification {
     pub const PREVIEW: &str = "preview";
     /// For production.
     pub const SUPPORTED: &str = "supported";
-    /// To be left behind.
+    /// Use is discouraged.
     pub const DEPRECATED: &str = "deprecated";
-    /// No longer to be used: after its expiration date, or a stage.
+    /// Must not be used any more: its expiration date has passed, or its current stage is `expired`.
     pub const EXPIRED: &str = "expired";
 }
 

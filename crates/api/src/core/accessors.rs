@@ -1,65 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Short ways to what is read often.
+//! Accessors of frequently read fields.
 
 use super::{CloudProfile, Condition, ControllerInstallation, LastOperation, Seed, Shoot, ShootStatus, Worker};
 use crate::constants;
 
-/// The condition of a type.
+/// Returns the condition of a type.
 pub fn find_condition<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.r#type == type_)
 }
 
 impl Condition {
-    /// Whether the status is `True`.
+    /// True if the status is `True`.
     pub fn is_true(&self) -> bool {
         self.status == constants::condition::TRUE
     }
 
-    /// Whether the status is `False`.
+    /// True if the status is `False`.
     pub fn is_false(&self) -> bool {
         self.status == constants::condition::FALSE
     }
 
-    /// Whether the status is `Progressing`.
+    /// True if the status is `Progressing`.
     pub fn is_progressing(&self) -> bool {
         self.status == constants::condition::PROGRESSING
     }
 }
 
 impl LastOperation {
-    /// Whether the state is `Succeeded`.
+    /// True if the state is `Succeeded`.
     pub fn is_succeeded(&self) -> bool {
         self.state == constants::operation_state::SUCCEEDED
     }
 
-    /// Whether the state is `Failed`.
+    /// True if the state is `Failed`.
     pub fn is_failed(&self) -> bool {
         self.state == constants::operation_state::FAILED
     }
 
-    /// Whether the state is `Processing`.
+    /// True if the state is `Processing`.
     pub fn is_processing(&self) -> bool {
         self.state == constants::operation_state::PROCESSING
     }
 }
 
 impl Shoot {
-    /// Whether the Shoot has no worker pools: a control plane only.
+    /// True if the Shoot has no worker pools, only a control plane.
     pub fn is_workerless(&self) -> bool {
         self.spec.provider.workers.is_empty()
     }
 
-    /// A worker pool.
+    /// Returns a worker pool.
     pub fn worker(&self, name: &str) -> Option<&Worker> {
         self.spec.provider.workers.iter().find(|worker| worker.name == name)
     }
 
-    /// A condition of the status.
+    /// Returns a condition of the status.
     pub fn condition(&self, type_: &str) -> Option<&Condition> {
         find_condition(&self.status.conditions, type_)
     }
 
-    /// A constraint of the status.
+    /// Returns a constraint of the status.
     pub fn constraint(&self, type_: &str) -> Option<&Condition> {
         find_condition(&self.status.constraints, type_)
     }
@@ -78,12 +78,12 @@ impl ShootStatus {
 }
 
 impl Worker {
-    /// The pool's own Kubernetes version.
+    /// Kubernetes version of the pool; `None`: the control plane's.
     pub fn kubernetes_version(&self) -> Option<&str> {
         self.kubernetes.as_ref()?.version.as_deref()
     }
 
-    /// Whether nodes of the pool are updated in place, by themselves or by hand.
+    /// True if nodes of the pool are updated in place, automatically or manually.
     pub fn updates_in_place(&self) -> bool {
         matches!(
             self.update_strategy.as_deref(),
@@ -93,26 +93,26 @@ impl Worker {
 }
 
 impl Seed {
-    /// A condition of the status.
+    /// Returns a condition of the status.
     pub fn condition(&self, type_: &str) -> Option<&Condition> {
         find_condition(&self.status.conditions, type_)
     }
 
-    /// Whether the Seed has a taint of a key.
+    /// True if the Seed has a taint with the key.
     pub fn has_taint(&self, key: &str) -> bool {
         self.spec.taints.iter().any(|taint| taint.key == key)
     }
 }
 
 impl ControllerInstallation {
-    /// A condition of the status.
+    /// Returns a condition of the status.
     pub fn condition(&self, type_: &str) -> Option<&Condition> {
         find_condition(&self.status.conditions, type_)
     }
 }
 
 impl CloudProfile {
-    /// A machine image by its name.
+    /// Returns the machine image of a name.
     pub fn machine_image(&self, name: &str) -> Option<&super::MachineImage> {
         self.spec.machine_images.iter().find(|image| image.name == name)
     }

@@ -15,15 +15,15 @@ pub struct BackupBucket {
     /// Metadata of the object.
     #[schema(required)]
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the BackupBucket.
     #[schema(required)]
     pub spec: BackupBucketSpec,
-    /// What is there.
+    /// Observed state of the BackupBucket.
     #[schema(required)]
     pub status: BackupBucketStatus,
 }
 
-/// Where a bucket is.
+/// Provider and region of a bucket.
 #[api_type]
 pub struct BackupBucketProvider {
     /// Provider of the bucket.
@@ -34,7 +34,7 @@ pub struct BackupBucketProvider {
     pub region: String,
 }
 
-/// What a BackupBucket is to be.
+/// Specification of a BackupBucket.
 #[api_type]
 pub struct BackupBucketSpec {
     /// Provider and region of the bucket.
@@ -53,18 +53,18 @@ pub struct BackupBucketSpec {
     pub secret_ref: crate::kubernetes::core::SecretReference,
 }
 
-/// What is known of a BackupBucket.
+/// Status of a BackupBucket.
 #[api_type]
 pub struct BackupBucketStatus {
-    /// What the provider's extension tells of the bucket, in its own format.
+    /// Status that the provider's extension reports for the bucket, in its own format.
     pub provider_status: Option<RawExtension>,
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<LastOperation>,
     /// The last error.
     pub last_error: Option<LastError>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
-    /// Secret with credentials that the provider's extension made.
+    /// Secret with credentials that the provider's extension created.
     pub generated_secret_ref: Option<crate::kubernetes::core::SecretReference>,
 }
 

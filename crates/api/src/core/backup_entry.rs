@@ -15,13 +15,13 @@ pub struct BackupEntry {
     /// Metadata of the object.
     #[schema(required)]
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the BackupEntry.
     pub spec: BackupEntrySpec,
-    /// What is there.
+    /// Observed state of the BackupEntry.
     pub status: BackupEntryStatus,
 }
 
-/// What a BackupEntry is to be.
+/// Specification of a BackupEntry.
 #[api_type]
 pub struct BackupEntrySpec {
     /// BackupBucket that holds the entry.
@@ -33,18 +33,18 @@ pub struct BackupEntrySpec {
     pub shoot_ref: Option<crate::kubernetes::core::ObjectReference>,
 }
 
-/// What is known of a BackupEntry.
+/// Status of a BackupEntry.
 #[api_type]
 pub struct BackupEntryStatus {
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<LastOperation>,
     /// The last error.
     pub last_error: Option<LastError>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
     /// Seed that manages the entry at present; differs from the specification during a migration.
     pub seed_name: Option<String>,
-    /// When the migration to another Seed began.
+    /// Start time of the migration to another Seed.
     pub migration_start_time: Option<Time>,
 }
 

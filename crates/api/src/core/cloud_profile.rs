@@ -9,7 +9,7 @@ use apimachinery::meta::*;
 use super::common::*;
 use crate::impl_resource;
 
-/// What an infrastructure offers: versions, machine types, images, regions.
+/// Versions, machine types, images and regions that an infrastructure offers.
 #[api_type]
 pub struct CloudProfile {
     /// Metadata of the object.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use api_derive::api_type;
 use apimachinery::meta::*;
 
-/// An access restriction that is offered.
+/// An access restriction that a region or Seed offers.
 #[api_type]
 pub struct AccessRestriction {
     /// Name of the restriction.
@@ -22,13 +22,13 @@ pub struct AvailabilityZone {
     /// Name of the zone.
     #[schema(required)]
     pub name: String,
-    /// Machine types that the zone does not have.
+    /// Machine types that the zone does not offer.
     pub unavailable_machine_types: Vec<String>,
-    /// Volume types that the zone does not have.
+    /// Volume types that the zone does not offer.
     pub unavailable_volume_types: Vec<String>,
 }
 
-/// Where backups of etcd go.
+/// Object store for backups of etcd.
 #[api_type]
 pub struct Backup {
     /// Provider of the object store. Cannot be changed.
@@ -78,7 +78,7 @@ pub struct CRI {
     /// Name of the container runtime interface: containerd.
     #[schema(required)]
     pub name: String,
-    /// Further container runtimes on the nodes, such as gVisor.
+    /// Additional container runtimes on the nodes, such as gVisor.
     pub container_runtimes: Vec<ContainerRuntime>,
 }
 
@@ -88,7 +88,7 @@ pub struct CapabilityDefinition {
     /// Name of the capability.
     #[schema(required)]
     pub name: String,
-    /// Values that it can have.
+    /// Values of the capability.
     #[schema(required)]
     pub values: Vec<String>,
 }
@@ -96,17 +96,17 @@ pub struct CapabilityDefinition {
 /// Settings of machine-controller-manager for a machine type.
 #[api_type]
 pub struct CloudProfileMachineControllerManagerSettings {
-    /// Time that the creation of a machine of this type may take. Default of pools of the type.
+    /// Maximum duration of the creation of a machine of this type. Default of pools of the type.
     pub machine_creation_timeout: Option<Duration>,
 }
 
 /// Reference to a CloudProfile or NamespacedCloudProfile.
 #[api_type]
 pub struct CloudProfileReference {
-    /// CloudProfile or NamespacedCloudProfile.
+    /// Kind of the profile: CloudProfile or NamespacedCloudProfile.
     #[schema(required)]
     pub kind: String,
-    /// Name of it; a NamespacedCloudProfile is in the Shoot's own namespace.
+    /// Name of the profile; a NamespacedCloudProfile is in the Shoot's own namespace.
     #[schema(required)]
     pub name: String,
 }
@@ -130,7 +130,7 @@ pub struct CloudProfileSpec {
     /// Regions with their zones.
     #[schema(required, merge_key = "name", patch_strategy = "merge")]
     pub regions: Vec<Region>,
-    /// Labels that Seeds must have to take Shoots of this profile.
+    /// Labels that Seeds must have to host Shoots of this profile.
     pub seed_selector: Option<SeedSelector>,
     /// Provider that the profile is for.
     #[schema(required)]
@@ -167,19 +167,19 @@ pub struct Condition {
     /// True, False, Progressing or Unknown.
     #[schema(required)]
     pub status: String,
-    /// When the status changed last.
+    /// Time of the last status change.
     #[schema(required)]
     pub last_transition_time: Time,
-    /// When the condition was looked at last.
+    /// Time of the last update of the condition.
     #[schema(required)]
     pub last_update_time: Time,
     /// Reason in one word.
     #[schema(required)]
     pub reason: String,
-    /// Reason in sentences.
+    /// Human-readable message.
     #[schema(required)]
     pub message: String,
-    /// Codes of the errors that are known to cause it.
+    /// Codes of the known errors that cause the status.
     pub codes: Vec<String>,
 }
 
@@ -199,7 +199,7 @@ pub struct ExpirableVersion {
     /// The version.
     #[schema(required)]
     pub version: String,
-    /// When the version expires; from then on it cannot be chosen and is left in maintenance.
+    /// Time at which the version expires; an expired version cannot be chosen, and maintenance updates clusters that use it.
     #[schema(deprecated)]
     pub expiration_date: Option<Time>,
     /// preview, supported or deprecated.
@@ -221,7 +221,7 @@ pub struct ExpirableVersionStatus {
     pub classification: String,
 }
 
-/// An extension that a Shoot asks for.
+/// An extension that a Shoot or Seed uses.
 #[api_type]
 pub struct Extension {
     /// Type of the extension.
@@ -229,11 +229,11 @@ pub struct Extension {
     pub r#type: String,
     /// Settings of the extension, in its own format.
     pub provider_config: Option<RawExtension>,
-    /// Whether an extension that is enabled for every Shoot is switched off.
+    /// Disables an extension that is enabled for every Shoot.
     pub disabled: Option<bool>,
 }
 
-/// The instance of Gardener that worked on an object last.
+/// The instance of Gardener that processed an object last.
 #[api_type]
 pub struct Gardener {
     /// Identifier of the instance, the name of its container.
@@ -250,14 +250,14 @@ pub struct Gardener {
 /// In-place updates to this version of an image.
 #[api_type]
 pub struct InPlaceUpdates {
-    /// Whether nodes can be updated to this version in place.
+    /// True if nodes can be updated to this version in place.
     #[schema(required)]
     pub supported: bool,
-    /// Least version from which nodes can be updated in place.
+    /// Lowest version from which nodes can be updated in place.
     pub min_version_for_update: Option<String>,
 }
 
-/// Kubernetes in a CloudProfile.
+/// Kubernetes versions in a CloudProfile.
 #[api_type]
 pub struct KubernetesSettings {
     /// Versions that may be used.
@@ -275,25 +275,25 @@ pub struct KubernetesStatus {
 /// An error of the last operation.
 #[api_type]
 pub struct LastError {
-    /// What went wrong.
+    /// Error message.
     #[schema(required)]
     pub description: String,
     /// Task of the operation that failed.
     #[schema(rename = "taskID")]
     pub task_id: Option<String>,
-    /// Codes of the kinds of error, ERR_INFRA_UNAUTHORIZED and the like.
+    /// Codes of the error, such as ERR_INFRA_UNAUTHORIZED.
     pub codes: Vec<String>,
-    /// When the error was reported.
+    /// Time at which the error was reported.
     pub last_update_time: Option<Time>,
 }
 
-/// The operation that ran last, and how far it got.
+/// The current or last operation and its progress.
 #[api_type]
 pub struct LastOperation {
-    /// What is being done, or how it ended.
+    /// Description of the current step, or of the result.
     #[schema(required)]
     pub description: String,
-    /// When the operation's progress changed last.
+    /// Time of the last change in the operation's progress.
     #[schema(required)]
     pub last_update_time: Time,
     /// Progress in percent.
@@ -320,7 +320,7 @@ pub struct LifecycleStage {
 /// Limits for Shoots of a CloudProfile.
 #[api_type]
 pub struct Limits {
-    /// Most nodes of a Shoot, by the maxima of its pools.
+    /// Maximum number of nodes of a Shoot, by the maxima of its pools.
     pub max_nodes_total: Option<i32>,
 }
 
@@ -333,7 +333,8 @@ pub struct MachineImage {
     /// Versions of the image.
     #[schema(required, merge_key = "version", patch_strategy = "merge")]
     pub versions: Vec<MachineImageVersion>,
-    /// Which version maintenance goes to: patch, minor or major, within the same one or to the latest. Default: major.
+    /// Scope of updates during maintenance: patch (latest version of the same minor version), minor (of the same major version)
+    /// or major (latest version). Default: major.
     pub update_strategy: Option<String>,
 }
 
@@ -353,7 +354,7 @@ pub struct MachineImageVersion {
     /// The version.
     #[schema(required)]
     pub version: String,
-    /// When the version expires; from then on it cannot be chosen and is left in maintenance.
+    /// Time at which the version expires; an expired version cannot be chosen, and maintenance updates pools that use it.
     #[schema(deprecated)]
     pub expiration_date: Option<Time>,
     /// preview, supported or deprecated.
@@ -362,21 +363,21 @@ pub struct MachineImageVersion {
     /// Stages in the life cycle of this version. Excludes classification and expirationDate; needs feature gate
     /// VersionClassificationLifecycle.
     pub lifecycle: Vec<LifecycleStage>,
-    /// Container runtime interfaces that the image has.
+    /// Container runtime interfaces that the image supports.
     pub cri: Vec<CRI>,
-    /// CPU architectures that the image is there for.
+    /// CPU architectures that the image supports.
     pub architectures: Vec<String>,
     /// Versions of the kubelet that run on the image, as a range: `>= 1.30, < 1.33`.
     pub kubelet_version_constraint: Option<String>,
-    /// Whether nodes can be updated to this version in place.
+    /// In-place updates of nodes to this version.
     pub in_place_updates: Option<InPlaceUpdates>,
     /// Combinations of capabilities that the version provides, one for each artifact of the image.
     pub capability_flavors: Vec<BTreeMap<String, Vec<String>>>,
-    /// Sets of capabilities that the image is there for.
+    /// Sets of capabilities that the image supports.
     pub capability_sets: Vec<BTreeMap<String, Vec<String>>>,
 }
 
-/// A size of machines.
+/// A machine type: CPUs, memory and storage.
 #[api_type]
 pub struct MachineType {
     /// Number of CPUs.
@@ -391,9 +392,9 @@ pub struct MachineType {
     /// Name of the machine type.
     #[schema(required)]
     pub name: String,
-    /// Storage that comes with the machine.
+    /// Storage that every machine of the type has.
     pub storage: Option<MachineTypeStorage>,
-    /// Whether new pools may have the type. Default: true.
+    /// True if new pools may use the type. Default: true.
     pub usable: Option<bool>,
     /// CPU architecture: amd64 or arm64. Default: amd64.
     pub architecture: Option<String>,
@@ -403,18 +404,18 @@ pub struct MachineType {
     pub machine_controller_manager: Option<CloudProfileMachineControllerManagerSettings>,
 }
 
-/// Storage that comes with a machine.
+/// Storage that every machine of a type has.
 #[api_type]
 pub struct MachineTypeStorage {
     /// Class of the storage: standard or premium.
     #[schema(required)]
     pub class: String,
-    /// Size of the storage, where it cannot be chosen.
+    /// Size of the storage, if it is fixed.
     pub size: Option<Quantity>,
     /// Type of the storage.
     #[schema(required)]
     pub r#type: String,
-    /// Least size, where it can be chosen.
+    /// Minimum size, if the size can be chosen.
     pub min_size: Option<Quantity>,
 }
 
@@ -438,7 +439,7 @@ pub struct Region {
     /// Availability zones of the region.
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub zones: Vec<AvailabilityZone>,
-    /// Labels of the region; they count when a Seed is chosen by distance.
+    /// Labels of the region, for the choice of a Seed by distance.
     pub labels: TextMap,
     /// Access restrictions that are offered in the region.
     pub access_restrictions: Vec<AccessRestriction>,
@@ -461,7 +462,7 @@ pub struct Toleration {
     /// Key of the taint.
     #[schema(required)]
     pub key: String,
-    /// Value of the taint; none: any.
+    /// Value of the taint; without it, any.
     pub value: Option<String>,
 }
 
@@ -474,8 +475,8 @@ pub struct VolumeType {
     /// Name of the volume type.
     #[schema(required)]
     pub name: String,
-    /// Whether new pools may have the type. Default: true.
+    /// True if new pools may use the type. Default: true.
     pub usable: Option<bool>,
-    /// Least size of a volume.
+    /// Minimum size of a volume.
     pub min_size: Option<Quantity>,
 }

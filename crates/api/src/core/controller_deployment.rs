@@ -8,18 +8,18 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// How an extension controller is deployed.
+/// Deployment of an extension controller.
 #[api_type]
 pub struct ControllerDeployment {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// How the controller is deployed: helm.
+    /// Type of the deployment: helm.
     #[schema(required)]
     pub r#type: String,
     /// Chart and values.
     #[schema(required)]
     pub provider_config: RawExtension,
-    /// Whether the controller gets a kubeconfig for the garden cluster.
+    /// Injects a kubeconfig for the garden cluster into the controller.
     pub inject_garden_kubeconfig: Option<bool>,
 }
 

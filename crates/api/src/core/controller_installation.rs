@@ -14,13 +14,13 @@ use crate::impl_resource;
 pub struct ControllerInstallation {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the ControllerInstallation.
     pub spec: ControllerInstallationSpec,
-    /// What is there.
+    /// Observed state of the ControllerInstallation.
     pub status: ControllerInstallationStatus,
 }
 
-/// What a ControllerInstallation is to be.
+/// Specification of a ControllerInstallation.
 #[api_type]
 pub struct ControllerInstallationSpec {
     /// ControllerRegistration that is installed.
@@ -36,13 +36,13 @@ pub struct ControllerInstallationSpec {
     pub resource_refs: Vec<crate::kubernetes::core::ObjectReference>,
 }
 
-/// What is known of a ControllerInstallation.
+/// Status of a ControllerInstallation.
 #[api_type]
 pub struct ControllerInstallationStatus {
     /// Valid, Installed, Healthy and Progressing.
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<Condition>,
-    /// What the deployment tells of itself.
+    /// Status that the deployment reports, in its own format.
     pub provider_status: Option<RawExtension>,
 }
 

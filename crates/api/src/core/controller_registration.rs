@@ -8,19 +8,19 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// An extension controller that is known, and the kinds and types it is responsible for.
+/// A registered extension controller, and the kinds and types it is responsible for.
 #[api_type]
 pub struct ControllerRegistration {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Specification of the ControllerRegistration.
     pub spec: ControllerRegistrationSpec,
 }
 
-/// How an extension is deployed.
+/// Deployment of an extension.
 #[api_type]
 pub struct ControllerRegistrationDeployment {
-    /// OnDemand: where it is needed; Always: in every Seed; AlwaysExceptNoShoots: in every Seed with Shoots. Default:
+    /// OnDemand: in Seeds that need it; Always: in every Seed; AlwaysExceptNoShoots: in every Seed with Shoots. Default:
     /// OnDemand.
     pub policy: Option<String>,
     /// Labels that Seeds must have to get the extension.
@@ -29,44 +29,44 @@ pub struct ControllerRegistrationDeployment {
     pub deployment_refs: Vec<DeploymentRef>,
 }
 
-/// What a ControllerRegistration is to be.
+/// Specification of a ControllerRegistration.
 #[api_type]
 pub struct ControllerRegistrationSpec {
     /// Kinds and types that the extension is responsible for.
     pub resources: Vec<ControllerResource>,
-    /// How the extension is deployed.
+    /// Deployment of the extension.
     pub deployment: Option<ControllerRegistrationDeployment>,
 }
 
 /// A kind and type of resources that an extension is responsible for.
 #[api_type]
 pub struct ControllerResource {
-    /// Kind: Infrastructure, Worker, Extension and the like.
+    /// Kind: Infrastructure, Worker, Extension and so on.
     #[schema(required)]
     pub kind: String,
     /// Type, as in `spec.type` of the resources.
     #[schema(required)]
     pub r#type: String,
-    /// How long to wait for a resource to be ready. Default: 3m, for kind Extension.
+    /// Duration after which waiting for a resource to become ready times out. Default: 3m, for kind Extension.
     pub reconcile_timeout: Option<Duration>,
-    /// Whether this extension is responsible for the life of the kind and type; others only watch. Default: true.
+    /// True if this extension manages the lifecycle of the kind and type; further extensions only watch. Default: true.
     pub primary: Option<bool>,
-    /// When resources are reconciled, deleted and migrated, relative to the API server.
+    /// Order of reconciliation, deletion and migration of resources, relative to the API server.
     pub lifecycle: Option<ControllerResourceLifecycle>,
-    /// Whether Shoots without workers can use the extension.
+    /// True if Shoots without workers can use the extension.
     pub workerless_supported: Option<bool>,
-    /// Clusters for which an Extension is enabled unless they say otherwise: shoot, seed.
+    /// Clusters for which an Extension is enabled unless disabled explicitly: shoot, seed.
     pub auto_enable: Vec<String>,
     /// Clusters for which the extension can be used: shoot, seed.
     pub cluster_compatibility: Vec<String>,
     /// Enables updates of the endpoints of a SelfHostedShootExposure for the life of the Shoot. Served; not emulated.
     pub continuous_endpoint_update: Option<bool>,
-    /// Whether every Shoot uses the extension unless it says otherwise. Older form of autoEnable.
+    /// Enables the extension for every Shoot that does not disable it. Older form of autoEnable.
     #[schema(deprecated)]
     pub globally_enabled: Option<bool>,
 }
 
-/// When resources of an extension are worked on, relative to the API server.
+/// Order in which resources of an extension are processed, relative to the API server.
 #[api_type]
 pub struct ControllerResourceLifecycle {
     /// BeforeKubeAPIServer, AfterKubeAPIServer or AfterWorker. Default: AfterKubeAPIServer.

@@ -17,11 +17,11 @@ pub struct ExposureClass {
     /// Name of the handler, which gardenlet's configuration maps to an ingress gateway. Cannot be changed.
     #[schema(required)]
     pub handler: String,
-    /// Which Seeds are eligible for Shoots of this class.
+    /// Constraints on the Seeds of Shoots of this class.
     pub scheduling: Option<ExposureClassScheduling>,
 }
 
-/// Which Seeds are eligible for Shoots of an ExposureClass.
+/// Constraints on the Seeds of Shoots of an ExposureClass.
 #[api_type]
 pub struct ExposureClassScheduling {
     /// Labels that the Seed must have.

@@ -15,11 +15,11 @@ use crate::impl_resource;
 pub struct InternalSecret {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// Whether the data can no longer be changed.
+    /// True if the data can no longer be changed.
     pub immutable: Option<bool>,
     /// Data by key.
     pub data: BTreeMap<String, ByteString>,
-    /// Data by key as plain text; goes into data and is never served.
+    /// Data by key as plain text; written to data and never served.
     pub string_data: TextMap,
     /// Type of the data, for programs.
     pub r#type: String,

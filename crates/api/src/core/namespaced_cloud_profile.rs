@@ -14,26 +14,26 @@ use crate::impl_resource;
 pub struct NamespacedCloudProfile {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the NamespacedCloudProfile.
     pub spec: NamespacedCloudProfileSpec,
-    /// What is there.
+    /// Observed state of the NamespacedCloudProfile.
     pub status: NamespacedCloudProfileStatus,
 }
 
-/// What a NamespacedCloudProfile is to be.
+/// Specification of a NamespacedCloudProfile.
 #[api_type]
 pub struct NamespacedCloudProfileSpec {
     /// Certificates that every node trusts, in place of the parent's, in PEM.
     pub ca_bundle: Option<String>,
     /// Later expiration dates for versions of the parent.
     pub kubernetes: Option<KubernetesSettings>,
-    /// Further machine images, or later expiration dates for those of the parent.
+    /// Additional machine images, or later expiration dates for those of the parent.
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub machine_images: Vec<MachineImage>,
-    /// Further machine types.
+    /// Additional machine types.
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub machine_types: Vec<MachineType>,
-    /// Further volume types.
+    /// Additional volume types.
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub volume_types: Vec<VolumeType>,
     /// CloudProfile that this one extends. Cannot be changed.
@@ -45,12 +45,12 @@ pub struct NamespacedCloudProfileSpec {
     pub limits: Option<Limits>,
 }
 
-/// What is known of a NamespacedCloudProfile.
+/// Status of a NamespacedCloudProfile.
 #[api_type]
 pub struct NamespacedCloudProfileStatus {
-    /// Parent and specification taken together: what Shoots see.
+    /// Parent and specification combined: the profile that applies to Shoots.
     pub cloud_profile_spec: CloudProfileSpec,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
 }
 

@@ -14,9 +14,9 @@ use crate::impl_resource;
 pub struct Project {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Project.
     pub spec: ProjectSpec,
-    /// What is there.
+    /// Observed state of the Project.
     pub status: ProjectStatus,
 }
 
@@ -29,7 +29,7 @@ pub struct DualApprovalForDeletion {
     /// Labels of the objects.
     #[schema(required)]
     pub selector: LabelSelector,
-    /// Whether service accounts need a second person, too. Default: true.
+    /// True if deletions by service accounts need a second person, too. Default: true.
     pub include_service_accounts: Option<bool>,
 }
 
@@ -53,18 +53,18 @@ pub struct ProjectMember {
     pub roles: Vec<String>,
 }
 
-/// What a Project is to be.
+/// Specification of a Project.
 #[api_type]
 pub struct ProjectSpec {
-    /// Who created the project. Set by the server; cannot be changed.
+    /// User that created the project. Set by the server; cannot be changed.
     pub created_by: Option<crate::kubernetes::rbac::Subject>,
-    /// What the project is about.
+    /// Description of the project.
     pub description: Option<String>,
-    /// Who owns the project; always a member with role owner.
+    /// Owner of the project; always a member with role owner.
     pub owner: Option<crate::kubernetes::rbac::Subject>,
-    /// What the project is for.
+    /// Purpose of the project.
     pub purpose: Option<String>,
-    /// Who may do what in the project.
+    /// Members of the project and their roles.
     pub members: Vec<ProjectMember>,
     /// Namespace of the project: `garden-` and the project's name, or one that exists and is labelled so. Cannot be
     /// changed once it is set.
@@ -75,18 +75,18 @@ pub struct ProjectSpec {
     pub dual_approval_for_deletion: Vec<DualApprovalForDeletion>,
 }
 
-/// What is known of a Project.
+/// Status of a Project.
 #[api_type]
 pub struct ProjectStatus {
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
     /// Pending, Ready, Failed or Terminating.
     pub phase: String,
-    /// Since when the project has not been used.
+    /// Time since which the project has been unused.
     pub stale_since_timestamp: Option<Time>,
-    /// When the project is deleted for not being used.
+    /// Time at which the unused project is deleted automatically.
     pub stale_auto_delete_timestamp: Option<Time>,
-    /// When something was done in the project last.
+    /// Time of the last activity in the project.
     pub last_activity_timestamp: Option<Time>,
     /// Conditions of the project.
     #[schema(merge_key = "type", patch_strategy = "merge")]
@@ -99,7 +99,7 @@ pub struct ProjectTolerations {
     /// Tolerations that every new Shoot gets.
     #[schema(merge_key = "key", patch_strategy = "merge")]
     pub defaults: Vec<Toleration>,
-    /// Tolerations that Shoots may have, beside those of the landscape.
+    /// Tolerations that Shoots may have, in addition to those of the landscape.
     #[schema(merge_key = "key", patch_strategy = "merge")]
     pub whitelist: Vec<Toleration>,
 }

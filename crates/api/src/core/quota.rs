@@ -15,19 +15,19 @@ use crate::impl_resource;
 pub struct Quota {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Limits of the Quota.
     pub spec: QuotaSpec,
 }
 
-/// What a Quota is to be.
+/// Specification of a Quota.
 #[api_type]
 pub struct QuotaSpec {
     /// Days after which Shoots are deleted.
     pub cluster_lifetime_days: Option<i32>,
-    /// Most of each resource: cpu, gpu, memory, storage.standard, storage.premium, loadbalancer.
+    /// Limit of each resource: cpu, gpu, memory, storage.standard, storage.premium, loadbalancer.
     #[schema(required)]
     pub metrics: BTreeMap<String, Quantity>,
-    /// What is counted together: a Project or a Secret.
+    /// Scope of the limits: a Project or a Secret.
     #[schema(required)]
     pub scope: crate::kubernetes::core::ObjectReference,
 }

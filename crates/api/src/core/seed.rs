@@ -16,9 +16,9 @@ use crate::impl_resource;
 pub struct Seed {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Seed.
     pub spec: SeedSpec,
-    /// What is there.
+    /// Observed state of the Seed.
     pub status: SeedStatus,
 }
 
@@ -46,7 +46,7 @@ pub struct IngressController {
 /// PROXY protocol of load balancers.
 #[api_type]
 pub struct LoadBalancerServicesProxyProtocol {
-    /// Whether connections with the PROXY protocol are accepted.
+    /// True if connections with the PROXY protocol are accepted.
     #[schema(required)]
     pub allowed: bool,
 }
@@ -54,7 +54,7 @@ pub struct LoadBalancerServicesProxyProtocol {
 /// DNS of a Seed.
 #[api_type]
 pub struct SeedDNS {
-    /// Who manages the DNS records of the Seed.
+    /// Provider that manages the DNS records of the Seed.
     pub provider: Option<SeedDNSProvider>,
     /// Internal domain of the Seed.
     pub internal: Option<SeedDNSProviderConfig>,
@@ -62,10 +62,10 @@ pub struct SeedDNS {
     pub defaults: Vec<SeedDNSProviderConfig>,
 }
 
-/// Who manages the DNS records of a Seed.
+/// DNS provider of a Seed.
 #[api_type]
 pub struct SeedDNSProvider {
-    /// Type of the provider, `aws-route53` and the like.
+    /// Type of the provider, for example `aws-route53`.
     #[schema(required)]
     pub r#type: String,
     /// Credentials for the provider: a Secret or a WorkloadIdentity.
@@ -78,7 +78,7 @@ pub struct SeedDNSProvider {
 /// A domain of a Seed and its DNS provider.
 #[api_type]
 pub struct SeedDNSProviderConfig {
-    /// Type of the provider, `aws-route53` and the like.
+    /// Type of the provider, for example `aws-route53`.
     #[schema(required)]
     pub r#type: String,
     /// The domain.
@@ -102,7 +102,7 @@ pub struct SeedNetworks {
     /// Network of the services, in CIDR form. Cannot be changed.
     #[schema(required)]
     pub services: String,
-    /// Networks for Shoots that name none.
+    /// Networks for Shoots that specify none.
     pub shoot_defaults: Option<ShootNetworks>,
     /// Networks that pods in the Seed cannot reach.
     #[schema(rename = "blockCIDRs")]
@@ -129,16 +129,16 @@ pub struct SeedProvider {
 /// Settings of dependency-watchdog.
 #[api_type]
 pub struct SeedSettingDependencyWatchdog {
-    /// Restarts pods that crash for want of something that is back.
+    /// Restarts pods that crash although the components they depend on are available again.
     pub weeder: Option<SeedSettingDependencyWatchdogWeeder>,
-    /// Scales components down whose API server cannot be reached by its nodes.
+    /// Scales down components whose API server is unreachable from its nodes.
     pub prober: Option<SeedSettingDependencyWatchdogProber>,
 }
 
 /// Settings of dependency-watchdog's prober.
 #[api_type]
 pub struct SeedSettingDependencyWatchdogProber {
-    /// Whether the prober runs.
+    /// Enables the prober.
     #[schema(required)]
     pub enabled: bool,
 }
@@ -146,24 +146,24 @@ pub struct SeedSettingDependencyWatchdogProber {
 /// Settings of dependency-watchdog's weeder.
 #[api_type]
 pub struct SeedSettingDependencyWatchdogWeeder {
-    /// Whether the weeder runs.
+    /// Enables the weeder.
     #[schema(required)]
     pub enabled: bool,
 }
 
-/// Room kept free for new control planes.
+/// Capacity reserved for new control planes.
 #[api_type]
 pub struct SeedSettingExcessCapacityReservation {
-    /// Whether room is kept free.
+    /// Enables the reservation.
     pub enabled: Option<bool>,
-    /// How much room, and where.
+    /// Sizes and nodes of the reservations.
     pub configs: Vec<SeedSettingExcessCapacityReservationConfig>,
 }
 
-/// One reservation.
+/// One reservation of capacity.
 #[api_type]
 pub struct SeedSettingExcessCapacityReservationConfig {
-    /// Requests of the pods that hold the room.
+    /// Requests of the pods that hold the capacity.
     #[schema(required)]
     pub resources: BTreeMap<String, Quantity>,
     /// Labels of the nodes.
@@ -177,11 +177,11 @@ pub struct SeedSettingExcessCapacityReservationConfig {
 pub struct SeedSettingLoadBalancerServices {
     /// Annotations of the Services.
     pub annotations: TextMap,
-    /// Where the load balancers send traffic: Cluster or Local.
+    /// Distribution of the load balancers' traffic: Cluster or Local.
     pub external_traffic_policy: Option<String>,
     /// Settings for single zones.
     pub zones: Vec<SeedSettingLoadBalancerServicesZones>,
-    /// Whether the PROXY protocol is accepted.
+    /// PROXY protocol of the load balancers.
     pub proxy_protocol: Option<LoadBalancerServicesProxyProtocol>,
     /// Load balancers of each zone.
     pub zonal_ingress: Option<SeedSettingLoadBalancerServicesZonalIngress>,
@@ -204,9 +204,9 @@ pub struct SeedSettingLoadBalancerServicesZones {
     pub name: String,
     /// Annotations of the Services.
     pub annotations: TextMap,
-    /// Where the load balancers send traffic: Cluster or Local.
+    /// Distribution of the load balancers' traffic: Cluster or Local.
     pub external_traffic_policy: Option<String>,
-    /// Whether the PROXY protocol is accepted.
+    /// PROXY protocol of the load balancers.
     pub proxy_protocol: Option<LoadBalancerServicesProxyProtocol>,
 }
 
@@ -221,15 +221,15 @@ pub struct SeedSettingPersistentVolumeClaimAutoscaler {
 /// Scheduling of Shoots onto a Seed.
 #[api_type]
 pub struct SeedSettingScheduling {
-    /// Whether the scheduler may choose the Seed.
+    /// True if the scheduler may choose the Seed.
     #[schema(required)]
     pub visible: bool,
 }
 
-/// Routing that stays within a zone.
+/// Topology-aware routing.
 #[api_type]
 pub struct SeedSettingTopologyAwareRouting {
-    /// Whether traffic stays within its zone where it can.
+    /// Enables topology-aware routing: traffic stays within its zone if possible.
     #[schema(required)]
     pub enabled: bool,
 }
@@ -240,7 +240,7 @@ pub struct SeedSettingVerticalPodAutoscaler {
     /// Enables the deployment by Gardener. Default: true. Served; not emulated.
     #[schema(required)]
     pub enabled: bool,
-    /// Feature gates to switch on or off. Served; not emulated.
+    /// Feature gates to enable or disable. Served; not emulated.
     pub feature_gates: BTreeMap<String, bool>,
     /// Maximum of the requests that are recommended for a container. Default: none. Served; not emulated.
     pub max_allowed: BTreeMap<String, Quantity>,
@@ -258,9 +258,9 @@ pub struct SeedSettingZoneSelection {
 /// Settings of a Seed.
 #[api_type]
 pub struct SeedSettings {
-    /// Room kept free for new control planes.
+    /// Capacity reserved for new control planes.
     pub excess_capacity_reservation: Option<SeedSettingExcessCapacityReservation>,
-    /// Whether the scheduler may choose the Seed.
+    /// Scheduling of Shoots onto the Seed.
     pub scheduling: Option<SeedSettingScheduling>,
     /// Services of type LoadBalancer.
     pub load_balancer_services: Option<SeedSettingLoadBalancerServices>,
@@ -268,7 +268,7 @@ pub struct SeedSettings {
     pub vertical_pod_autoscaler: Option<SeedSettingVerticalPodAutoscaler>,
     /// Settings of dependency-watchdog.
     pub dependency_watchdog: Option<SeedSettingDependencyWatchdog>,
-    /// Routing that stays within a zone.
+    /// Topology-aware routing.
     pub topology_aware_routing: Option<SeedSettingTopologyAwareRouting>,
     /// Selection of the zones of control planes by those of the worker pools. Served; not emulated.
     pub zone_selection: Option<SeedSettingZoneSelection>,
@@ -276,12 +276,12 @@ pub struct SeedSettings {
     pub persistent_volume_claim_autoscaler: Option<SeedSettingPersistentVolumeClaimAutoscaler>,
 }
 
-/// What a Seed is to be.
+/// Specification of a Seed.
 #[api_type]
 pub struct SeedSpec {
-    /// Where backups of etcd go. Without it there are none, and Shoots cannot be migrated.
+    /// Object store for backups of etcd. Without it there are no backups, and Shoots cannot be migrated.
     pub backup: Option<Backup>,
-    /// Who manages the DNS records of the Seed.
+    /// DNS settings of the Seed.
     #[schema(required)]
     pub dns: SeedDNS,
     /// Networks of the Seed.
@@ -290,7 +290,7 @@ pub struct SeedSpec {
     /// Infrastructure of the Seed.
     #[schema(required)]
     pub provider: SeedProvider,
-    /// Taints; only Shoots that tolerate all of them may be there.
+    /// Taints; the Seed hosts only Shoots that tolerate all of them.
     pub taints: Vec<SeedTaint>,
     /// Settings for volumes in the Seed.
     pub volume: Option<SeedVolume>,
@@ -302,31 +302,31 @@ pub struct SeedSpec {
     pub access_restrictions: Vec<AccessRestriction>,
     /// Extensions that the Seed uses, with their settings.
     pub extensions: Vec<Extension>,
-    /// Objects of namespace garden that extensions refer to, by names.
+    /// Named references to objects of namespace garden that extensions use.
     pub resources: Vec<NamedResourceReference>,
 }
 
-/// What is known of a Seed.
+/// Status of a Seed.
 #[api_type]
 pub struct SeedStatus {
-    /// Which gardenlet worked on the Seed last.
+    /// The gardenlet that processed the Seed last.
     pub gardener: Option<Gardener>,
     /// Version of Kubernetes that the Seed runs.
     pub kubernetes_version: Option<String>,
-    /// How the Seed is: GardenletReady, ExtensionsReady, SeedSystemComponentsHealthy and more.
+    /// Conditions of the Seed: GardenletReady, ExtensionsReady, SeedSystemComponentsHealthy and more.
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<Condition>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
     /// Identity of the cluster.
     pub cluster_identity: Option<String>,
-    /// How much there is: `shoots`.
+    /// Capacity of the Seed by resource: `shoots`.
     pub capacity: BTreeMap<String, Quantity>,
-    /// How much of it may be used.
+    /// Part of the capacity that may be used.
     pub allocatable: BTreeMap<String, Quantity>,
-    /// When gardenlet's client certificate expires.
+    /// Expiration time of gardenlet's client certificate.
     pub client_certificate_expiration_timestamp: Option<Time>,
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<LastOperation>,
 }
 
@@ -343,17 +343,17 @@ pub struct SeedTaint {
 /// Settings for volumes in a Seed.
 #[api_type]
 pub struct SeedVolume {
-    /// Least size of a volume.
+    /// Minimum size of a volume.
     pub minimum_size: Option<Quantity>,
-    /// Who provides volumes.
+    /// Provisioners of volumes.
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub providers: Vec<SeedVolumeProvider>,
 }
 
-/// Who provides volumes of a Seed.
+/// A provisioner of volumes of a Seed.
 #[api_type]
 pub struct SeedVolumeProvider {
-    /// What the volumes are for.
+    /// Purpose of the volumes.
     #[schema(required)]
     pub purpose: String,
     /// Name of the provider.
@@ -361,7 +361,7 @@ pub struct SeedVolumeProvider {
     pub name: String,
 }
 
-/// Networks for Shoots that name none.
+/// Networks for Shoots that specify none.
 #[api_type]
 pub struct ShootNetworks {
     /// Network of the pods, in CIDR form.

@@ -14,9 +14,9 @@ use crate::impl_resource;
 pub struct Shoot {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Shoot.
     pub spec: ShootSpec,
-    /// What is there.
+    /// Observed state of the Shoot.
     pub status: ShootStatus,
 }
 
@@ -26,14 +26,14 @@ pub struct AccessRestrictionWithOptions {
     /// Name of the restriction, as the region in the CloudProfile offers it.
     #[schema(required)]
     pub name: String,
-    /// Settings of the restriction; their meaning is the provider's.
+    /// Settings of the restriction; the provider interprets them.
     pub options: TextMap,
 }
 
 /// An add-on that can be switched on or off.
 #[api_type]
 pub struct Addon {
-    /// Whether the add-on is deployed.
+    /// True if the add-on is deployed.
     #[schema(required)]
     pub enabled: bool,
 }
@@ -47,24 +47,24 @@ pub struct Addons {
     pub nginx_ingress: Option<NginxIngress>,
 }
 
-/// Where alerts go.
+/// Receivers of alerts.
 #[api_type]
 pub struct Alerting {
-    /// Mail addresses of those who are told of alerts.
+    /// Mail addresses that receive alerts.
     pub email_receivers: Vec<String>,
 }
 
 /// Settings of a Shoot's control plane.
 #[api_type]
 pub struct ControlPlane {
-    /// How many failures the control plane survives.
+    /// High availability of the control plane.
     pub high_availability: Option<HighAvailability>,
 }
 
 /// Settings of the cluster's DNS server.
 #[api_type]
 pub struct CoreDNS {
-    /// How the number of its replicas follows the load.
+    /// Scaling of the DNS server with the load.
     pub autoscaling: Option<CoreDNSAutoscaling>,
     /// Queries that are rewritten before they are answered.
     pub rewriting: Option<CoreDNSRewriting>,
@@ -81,27 +81,26 @@ pub struct CoreDNSAutoscaling {
 /// Rewriting of DNS queries.
 #[api_type]
 pub struct CoreDNSRewriting {
-    /// Suffixes for which a search path that was appended needlessly is cut off; at most five.
+    /// Suffixes for which an unnecessarily appended search path is removed; at most five.
     pub common_suffixes: Vec<String>,
 }
 
 /// Names of a Shoot.
 #[api_type]
 pub struct DNS {
-    /// Domain under which the cluster's API server is reached. Empty: the landscape's default domain. Cannot be changed
-    /// once it is set.
+    /// Domain of the cluster's API server. Empty: the landscape's default domain. Cannot be changed once it is set.
     pub domain: Option<String>,
     /// Providers that manage DNS records; one may be the primary.
     #[schema(deprecated)]
     pub providers: Vec<DNSProvider>,
 }
 
-/// Names that are taken in and left out.
+/// Included and excluded names.
 #[api_type]
 pub struct DNSIncludeExclude {
-    /// Names that are taken in.
+    /// Included names.
     pub include: Vec<String>,
-    /// Names that are left out.
+    /// Excluded names.
     pub exclude: Vec<String>,
 }
 
@@ -111,13 +110,13 @@ pub struct DNSProvider {
     /// Domains that the provider is used for.
     #[schema(deprecated)]
     pub domains: Option<DNSIncludeExclude>,
-    /// Whether this provider holds the record of the cluster's own domain.
+    /// True if this provider holds the record of the cluster's own domain.
     #[schema(deprecated)]
     pub primary: Option<bool>,
     /// Secret with the credentials, in the Shoot's namespace.
     #[schema(deprecated)]
     pub secret_name: Option<String>,
-    /// Type of the provider, `aws-route53` and the like.
+    /// Type of the provider, for example `aws-route53`.
     pub r#type: Option<String>,
     /// Hosted zones that the provider is used for.
     #[schema(deprecated)]
@@ -126,7 +125,7 @@ pub struct DNSProvider {
     pub credentials_ref: Option<crate::kubernetes::autoscaling::CrossVersionObjectReference>,
 }
 
-/// A kind of failure that is survived.
+/// A type of failure that is tolerated.
 #[api_type]
 pub struct FailureTolerance {
     /// `node`: replicas on several nodes; `zone`: replicas in several zones.
@@ -134,21 +133,21 @@ pub struct FailureTolerance {
     pub r#type: String,
 }
 
-/// Whether and when a Shoot sleeps.
+/// Hibernation of a Shoot.
 #[api_type]
 pub struct Hibernation {
-    /// Whether the cluster sleeps: its nodes are gone and its control plane is scaled down. Schedules set it, too.
+    /// True if the cluster is hibernated: its nodes are deleted and its control plane is scaled down. Set by schedules, too.
     pub enabled: Option<bool>,
-    /// When the cluster is hibernated and woken up.
+    /// Schedules that hibernate the cluster and wake it up.
     pub schedules: Vec<HibernationSchedule>,
 }
 
-/// When a Shoot is hibernated and woken up.
+/// Times at which a Shoot is hibernated and woken up.
 #[api_type]
 pub struct HibernationSchedule {
-    /// When to fall asleep, as a cron expression of five fields.
+    /// Start of the hibernation, as a cron expression of five fields.
     pub start: Option<String>,
-    /// When to wake up, as a cron expression of five fields.
+    /// End of the hibernation, as a cron expression of five fields.
     pub end: Option<String>,
     /// Time zone of start and end, `Europe/Berlin`; UTC without it.
     pub location: Option<String>,
@@ -157,7 +156,7 @@ pub struct HibernationSchedule {
 /// Availability of a control plane.
 #[api_type]
 pub struct HighAvailability {
-    /// What the control plane survives. Can be added, but neither changed nor removed.
+    /// Failures that the control plane tolerates. Can be added, but neither changed nor removed.
     #[schema(required)]
     pub failure_tolerance: FailureTolerance,
 }
@@ -165,34 +164,34 @@ pub struct HighAvailability {
 /// Settings of the dashboard add-on.
 #[api_type]
 pub struct KubernetesDashboard {
-    /// Whether the add-on is deployed.
+    /// True if the add-on is deployed.
     #[schema(required)]
     pub enabled: bool,
-    /// How users log in: `basic` or `token`.
+    /// Authentication of users: `basic` or `token`.
     pub authentication_mode: Option<String>,
 }
 
-/// When and what Gardener may update by itself.
+/// Daily time window of maintenance, and the updates that Gardener performs automatically.
 #[api_type]
 pub struct Maintenance {
-    /// Which versions may be raised during maintenance.
+    /// Versions that are updated during maintenance.
     pub auto_update: Option<MaintenanceAutoUpdate>,
-    /// When maintenance may begin each day. Without it a window of one hour is drawn when the Shoot is created.
+    /// Daily window in which maintenance may begin. Default: a window of one hour, chosen at random when the Shoot is created.
     pub time_window: Option<MaintenanceTimeWindow>,
-    /// Whether changes of the specification are rolled out within the time window only. Default: false.
+    /// True if changes of the specification are rolled out within the time window only. Default: false.
     pub confine_spec_update_rollout: Option<bool>,
-    /// Which credentials are rotated by themselves. Releases before 1.135 do not have this field.
+    /// Credentials that are rotated automatically. Releases before 1.135 do not have this field.
     pub auto_rotation: Option<MaintenanceAutoRotation>,
 }
 
-/// What is rotated by itself.
+/// Automatic rotation during maintenance.
 #[api_type]
 pub struct MaintenanceAutoRotation {
     /// The credentials that are rotated during maintenance.
     pub credentials: Option<MaintenanceCredentialsAutoRotation>,
 }
 
-/// Credentials that are rotated by themselves.
+/// Credentials that are rotated automatically.
 #[api_type]
 pub struct MaintenanceCredentialsAutoRotation {
     /// The passwords of observability.
@@ -203,21 +202,21 @@ pub struct MaintenanceCredentialsAutoRotation {
     pub etcd_encryption_key: Option<MaintenanceRotationConfig>,
 }
 
-/// How often something is rotated.
+/// Interval of an automatic rotation.
 #[api_type]
 pub struct MaintenanceRotationConfig {
-    /// Time after the last rotation, or the creation of the Shoot, from which it is due: between 30 minutes and 90 days. 0:
-    /// it is not rotated by itself. Default: 7 days.
+    /// Time after the last rotation, or the creation of the Shoot, from which the rotation is due: between 30 minutes and 90
+    /// days. 0: no automatic rotation. Default: 7 days.
     pub rotation_period: Option<Duration>,
 }
 
-/// What is updated by itself.
+/// Versions that are updated automatically.
 #[api_type]
 pub struct MaintenanceAutoUpdate {
-    /// Whether the Kubernetes version is raised to the latest patch version. Default: true.
+    /// True if the Kubernetes version is updated to the latest patch version. Default: true.
     #[schema(required)]
     pub kubernetes_version: bool,
-    /// Whether the versions of machine images are raised as their update strategy says. Default: true.
+    /// True if the versions of machine images are updated according to their update strategy. Default: true.
     pub machine_image_version: Option<bool>,
 }
 
@@ -236,14 +235,14 @@ pub struct MaintenanceTimeWindow {
 /// Settings of monitoring.
 #[api_type]
 pub struct Monitoring {
-    /// Where alerts go.
+    /// Receivers of alerts.
     pub alerting: Option<Alerting>,
 }
 
 /// Networks of a Shoot.
 #[api_type]
 pub struct Networking {
-    /// Network plugin, `calico` or `cilium`. Cannot be changed to any other pair.
+    /// Type of the network plugin, `calico` or `cilium`. Cannot be changed.
     pub r#type: Option<String>,
     /// Settings for the network extension, in its own format.
     pub provider_config: Option<RawExtension>,
@@ -260,74 +259,74 @@ pub struct Networking {
 /// Settings of the ingress controller add-on.
 #[api_type]
 pub struct NginxIngress {
-    /// Whether the add-on is deployed.
+    /// True if the add-on is deployed.
     #[schema(required)]
     pub enabled: bool,
     /// Networks from which the load balancer may be reached, in CIDR form.
     pub load_balancer_source_ranges: Vec<String>,
     /// Entries of the controller's ConfigMap.
     pub config: TextMap,
-    /// Where the load balancer sends traffic: `Cluster` or `Local`.
+    /// Distribution of the load balancer's traffic: `Cluster` or `Local`.
     pub external_traffic_policy: Option<String>,
 }
 
 /// A DNS cache on every node.
 #[api_type]
 pub struct NodeLocalDNS {
-    /// Whether the cache runs.
+    /// Enables the cache.
     #[schema(required)]
     pub enabled: bool,
-    /// Whether the cache asks the cluster's DNS server by TCP. Default: true.
+    /// True if the cache queries the cluster's DNS server by TCP. Default: true.
     #[schema(rename = "forceTCPToClusterDNS")]
     pub force_tcp_to_cluster_dns: Option<bool>,
-    /// Whether the cache asks servers outside the cluster by TCP. Default: true.
+    /// True if the cache queries servers outside the cluster by TCP. Default: true.
     #[schema(rename = "forceTCPToUpstreamDNS")]
     pub force_tcp_to_upstream_dns: Option<bool>,
-    /// Whether the cache asks the cluster's DNS server for names outside the cluster, too.
+    /// True if the cache queries the cluster's DNS server for names outside the cluster, too.
     #[schema(rename = "disableForwardToUpstreamDNS")]
     pub disable_forward_to_upstream_dns: Option<bool>,
 }
 
-/// What a Shoot is to be.
+/// Specification of a Shoot.
 #[api_type]
 pub struct ShootSpec {
     /// Components that Gardener deploys into the Shoot on request.
     #[schema(deprecated)]
     pub addons: Option<Addons>,
-    /// Name of the CloudProfile. Older form of cloudProfile, which counts since 1.101.
+    /// Name of the CloudProfile. Older form of cloudProfile, which takes precedence since 1.101.
     #[schema(deprecated)]
     pub cloud_profile_name: Option<String>,
-    /// Domain of the cluster and who manages its records.
+    /// Domain of the cluster and providers of its records.
     pub dns: Option<DNS>,
     /// Extensions that the Shoot uses, with their settings.
     pub extensions: Vec<Extension>,
-    /// Whether and when the cluster sleeps.
+    /// Hibernation of the cluster.
     pub hibernation: Option<Hibernation>,
     /// Version of Kubernetes and settings of its components.
     #[schema(required)]
     pub kubernetes: Kubernetes,
-    /// Networks and network plugin. Needed for Shoots with workers.
+    /// Networks and network plugin. Required for Shoots with workers.
     pub networking: Option<Networking>,
-    /// Maintenance of the cluster: the daily time window and what is updated in it.
+    /// Maintenance of the cluster: the daily time window and its automatic updates.
     pub maintenance: Option<Maintenance>,
     /// Monitoring of the cluster.
     pub monitoring: Option<Monitoring>,
     /// Infrastructure and worker pools.
     #[schema(required)]
     pub provider: Provider,
-    /// What the cluster is for: evaluation, testing, development, production, infrastructure. Default: evaluation.
+    /// Purpose of the cluster: evaluation, testing, development, production, infrastructure. Default: evaluation.
     pub purpose: Option<String>,
     /// Region of the infrastructure, one of the CloudProfile's. Cannot be changed.
     #[schema(required)]
     pub region: String,
-    /// SecretBinding with the credentials of the infrastructure. Cannot be changed but for a credentialsBindingName.
+    /// SecretBinding with the credentials of the infrastructure. Can only be replaced by a credentialsBindingName.
     #[schema(deprecated)]
     pub secret_binding_name: Option<String>,
     /// Seed that runs the control plane; the scheduler sets it. Changed through the subresource `binding` only.
     pub seed_name: Option<String>,
     /// Labels that the Seed must have.
     pub seed_selector: Option<SeedSelector>,
-    /// Objects of the Shoot's namespace that extensions refer to, by names.
+    /// Named references to objects of the Shoot's namespace that extensions use.
     pub resources: Vec<NamedResourceReference>,
     /// Taints of Seeds that the Shoot tolerates.
     #[schema(merge_key = "key", patch_strategy = "merge")]
@@ -338,7 +337,7 @@ pub struct ShootSpec {
     pub system_components: Option<SystemComponents>,
     /// Availability of the control plane.
     pub control_plane: Option<ControlPlane>,
-    /// Which scheduler chooses the Seed. Default: default-scheduler. Cannot be changed.
+    /// Name of the scheduler that chooses the Seed. Default: default-scheduler. Cannot be changed.
     pub scheduler_name: Option<String>,
     /// CloudProfile or NamespacedCloudProfile with the versions, images and machine types that may be used.
     pub cloud_profile: Option<CloudProfileReference>,
@@ -348,12 +347,12 @@ pub struct ShootSpec {
     pub access_restrictions: Vec<AccessRestrictionWithOptions>,
 }
 
-/// A Shoot to be made.
+/// Template of a Shoot.
 #[api_type]
 pub struct ShootTemplate {
     /// Labels and annotations of the Shoot.
     pub metadata: ObjectMeta,
-    /// What the Shoot is to be.
+    /// Desired state of the Shoot.
     pub spec: ShootSpec,
 }
 

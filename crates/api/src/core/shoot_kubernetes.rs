@@ -13,18 +13,18 @@ use super::*;
 /// Logs of the API server.
 #[api_type]
 pub struct APIServerLogging {
-    /// How much the API server logs.
+    /// Verbosity of the API server's log.
     pub verbosity: Option<i32>,
-    /// How much the API server logs of requests.
+    /// Verbosity of the log of HTTP requests.
     pub http_access_verbosity: Option<i32>,
 }
 
-/// How many requests the API server takes at once.
+/// Limits of parallel requests to the API server.
 #[api_type]
 pub struct APIServerRequests {
-    /// Most requests at once that only read.
+    /// Maximum number of parallel reading requests.
     pub max_non_mutating_inflight: Option<i32>,
-    /// Most requests at once that change something.
+    /// Maximum number of parallel writing requests.
     pub max_mutating_inflight: Option<i32>,
 }
 
@@ -36,20 +36,20 @@ pub struct AdmissionPlugin {
     pub name: String,
     /// Settings of the plugin, in its own format.
     pub config: Option<RawExtension>,
-    /// Whether the plugin is switched off.
+    /// Disables the plugin.
     pub disabled: Option<bool>,
     /// Secret with the kubeconfig that the plugin uses to call webhooks.
     pub kubeconfig_secret_name: Option<String>,
 }
 
-/// What is audited.
+/// Settings of the audit log.
 #[api_type]
 pub struct AuditConfig {
-    /// Which requests are written to the audit log.
+    /// Policy that selects the requests of the audit log.
     pub audit_policy: Option<AuditPolicy>,
 }
 
-/// Where the audit policy is.
+/// Reference to the audit policy.
 #[api_type]
 pub struct AuditPolicy {
     /// ConfigMap in the Shoot's namespace with the policy under the key `policy`.
@@ -70,40 +70,40 @@ pub struct AuthorizerKubeconfigReference {
 /// Settings of the autoscaler that adds and removes nodes.
 #[api_type]
 pub struct ClusterAutoscaler {
-    /// How long no node is removed after one was added. Default: 1h.
+    /// Duration after the addition of a node in which no node is removed. Default: 1h.
     pub scale_down_delay_after_add: Option<Duration>,
-    /// How long no node is removed after one was removed. Default: 0s.
+    /// Duration after the removal of a node in which no further node is removed. Default: 0s.
     pub scale_down_delay_after_delete: Option<Duration>,
-    /// How long no node is removed after a removal failed. Default: 3m.
+    /// Duration after a failed removal in which no node is removed. Default: 3m.
     pub scale_down_delay_after_failure: Option<Duration>,
-    /// How long a node must be unneeded before it is removed. Default: 30m.
+    /// Duration for which a node must be unneeded before it is removed. Default: 30m.
     pub scale_down_unneeded_time: Option<Duration>,
-    /// Share of a node's resources in use below which it may be removed. Default: 0.5.
+    /// Utilization of a node's resources below which it may be removed. Default: 0.5.
     pub scale_down_utilization_threshold: Option<f64>,
-    /// How often it is looked whether nodes are missing or unneeded. Default: 10s.
+    /// Interval of checks for missing and unneeded nodes. Default: 10s.
     pub scan_interval: Option<Duration>,
-    /// Which pool grows when several could: least-waste, random, most-pods, least-nodes or priority. Default: least-
-    /// waste.
+    /// Strategy of choosing among several pools that could grow: least-waste, random, most-pods, least-nodes or priority.
+    /// Default: least-waste.
     pub expander: Option<String>,
-    /// How long a new node may take. Default: 20m.
+    /// Maximum duration of the creation of a node. Default: 20m.
     pub max_node_provision_time: Option<Duration>,
-    /// Seconds that pods may take to go away when their node is removed. Default: 600.
+    /// Maximum grace period in seconds of pods whose node is removed. Default: 600.
     pub max_graceful_termination_seconds: Option<i32>,
-    /// Taints that do not count when a node's template is made.
+    /// Taints that are ignored when a node's template is built.
     #[schema(deprecated)]
     pub ignore_taints: Vec<String>,
-    /// How old a pod must be before a node is added for it. Default: 0s.
+    /// Minimum age of a pod before a node is added for it. Default: 0s.
     pub new_pod_scale_up_delay: Option<Duration>,
-    /// How many empty nodes may be removed at once. Default: 10.
+    /// Maximum number of empty nodes that are removed at once. Default: 10.
     #[schema(deprecated)]
     pub max_empty_bulk_delete: Option<i32>,
-    /// Whether pods of DaemonSets do not count as use of a node. Default: false.
+    /// True if pods of DaemonSets do not count in a node's utilization. Default: false.
     pub ignore_daemonsets_utilization: Option<bool>,
-    /// How much the autoscaler logs. Default: 2.
+    /// Verbosity of the autoscaler's log. Default: 2.
     pub verbosity: Option<i32>,
-    /// Taints that a node only has while it starts.
+    /// Taints that a node has only during its start.
     pub startup_taints: Vec<String>,
-    /// Taints that tell of a node's state and do not count when a node's template is made.
+    /// Taints that represent a node's state and are ignored when a node's template is built.
     pub status_taints: Vec<String>,
     /// Maximum number of nodes, empty or not, that are removed in parallel. Default: maxEmptyBulkDelete, else 10.
     pub max_scale_down_parallelism: Option<i32>,
@@ -126,7 +126,7 @@ pub struct ClusterAutoscaler {
 /// Scaling of a component of the control plane. Served; not emulated.
 #[api_type]
 pub struct ControlPlaneAutoscaling {
-    /// Least requests for `cpu` and `memory`. Served; not emulated.
+    /// Minimum requests for `cpu` and `memory`. Served; not emulated.
     #[schema(required)]
     pub min_allowed: BTreeMap<String, Quantity>,
 }
@@ -134,7 +134,7 @@ pub struct ControlPlaneAutoscaling {
 /// Settings of etcd.
 #[api_type]
 pub struct ETCD {
-    /// The etcd with everything but Events.
+    /// The etcd with all objects except Events.
     pub main: Option<ETCDConfig>,
     /// The etcd with Events.
     pub events: Option<ETCDConfig>,
@@ -167,55 +167,55 @@ pub struct EncryptionProvider {
 /// Settings of the controller of HorizontalPodAutoscalers.
 #[api_type]
 pub struct HorizontalPodAutoscalerConfig {
-    /// How long after its start the CPU use of a pod may be left out.
+    /// Duration after a pod's start in which its CPU usage may be ignored.
     pub cpu_initialization_period: Option<Duration>,
-    /// How long the controller looks back before it scales down.
+    /// Duration of past recommendations that are considered before scaling down.
     pub downscale_stabilization: Option<Duration>,
-    /// How long after its start a pod's changes of readiness count as its first start.
+    /// Duration after a pod's start in which changes of its readiness count as initial readiness.
     pub initial_readiness_delay: Option<Duration>,
-    /// How often the number of pods is looked at.
+    /// Interval of checks of the number of pods.
     pub sync_period: Option<Duration>,
-    /// Least relative deviation that leads to scaling.
+    /// Minimum relative deviation that leads to scaling.
     pub tolerance: Option<f64>,
 }
 
 /// Settings of the API server.
 #[api_type]
 pub struct KubeAPIServerConfig {
-    /// Feature gates to switch on or off.
+    /// Feature gates to enable or disable.
     pub feature_gates: BTreeMap<String, bool>,
-    /// Admission plugins to be set up or switched off.
+    /// Admission plugins to configure or disable.
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub admission_plugins: Vec<AdmissionPlugin>,
     /// Audiences that tokens may be for.
     pub api_audiences: Vec<String>,
-    /// What is audited.
+    /// Settings of the audit log.
     pub audit_config: Option<AuditConfig>,
-    /// API versions and resources to switch on or off, `apps/v1: true`.
+    /// API versions and resources to enable or disable, `apps/v1: true`.
     pub runtime_config: BTreeMap<String, bool>,
-    /// How tokens of service accounts are issued.
+    /// Issuing of tokens of service accounts.
     pub service_account_config: Option<ServiceAccountConfig>,
     /// Sizes of the watch caches.
     pub watch_cache_sizes: Option<WatchCacheSizes>,
-    /// How many requests are taken at once.
+    /// Limits of parallel requests.
     pub requests: Option<APIServerRequests>,
-    /// Whether requests without credentials are let through to authorization.
+    /// True if requests without credentials are passed on to authorization.
     #[schema(deprecated)]
     pub enable_anonymous_authentication: Option<bool>,
-    /// How long Events are kept. Default: 1h; at most 7 days.
+    /// Retention time of Events. Default: 1h; at most 7 days.
     #[schema(rename = "eventTTL")]
     pub event_ttl: Option<Duration>,
-    /// How much is logged.
+    /// Verbosity of logs.
     pub logging: Option<APIServerLogging>,
     /// Seconds for which pods without a toleration of their own stay on nodes that are not ready. Default: 300.
     pub default_not_ready_toleration_seconds: Option<i64>,
-    /// Seconds for which pods without a toleration of their own stay on nodes that cannot be reached. Default: 300.
+    /// Seconds for which pods without a toleration of their own stay on unreachable nodes. Default: 300.
     pub default_unreachable_toleration_seconds: Option<i64>,
-    /// What is encrypted in etcd beside Secrets.
+    /// Resources that are encrypted in etcd, in addition to Secrets.
     pub encryption_config: Option<EncryptionConfig>,
-    /// Where the configuration of authentication is.
+    /// Reference to the configuration of authentication.
     pub structured_authentication: Option<StructuredAuthentication>,
-    /// Where the configuration of authorization is.
+    /// Reference to the configuration of authorization.
     pub structured_authorization: Option<StructuredAuthorization>,
     /// Vertical scaling of the component. Served; not emulated.
     pub autoscaling: Option<ControlPlaneAutoscaling>,
@@ -229,7 +229,7 @@ pub struct KubeAPIServerConfig {
 /// Settings of the controller manager.
 #[api_type]
 pub struct KubeControllerManagerConfig {
-    /// Feature gates to switch on or off.
+    /// Feature gates to enable or disable.
     pub feature_gates: BTreeMap<String, bool>,
     /// Settings of the controller of HorizontalPodAutoscalers.
     pub horizontal_pod_autoscaler: Option<HorizontalPodAutoscalerConfig>,
@@ -237,10 +237,10 @@ pub struct KubeControllerManagerConfig {
     /// changed.
     #[schema(rename = "nodeCIDRMaskSize")]
     pub node_cidr_mask_size: Option<i32>,
-    /// How long pods stay on a failed node.
+    /// Duration for which pods stay on a failed node.
     #[schema(deprecated)]
     pub pod_eviction_timeout: Option<Duration>,
-    /// How long a node may be silent before it counts as not ready. Default: 40s.
+    /// Duration without heartbeats after which a node counts as not ready. Default: 40s.
     pub node_monitor_grace_period: Option<Duration>,
     /// Length of the prefix of each node's IPv6 network for pods. Default: 64 for dual stack. Cannot be changed.
     #[schema(rename = "nodeCIDRMaskSizeIPv6")]
@@ -250,23 +250,23 @@ pub struct KubeControllerManagerConfig {
 /// Settings of the proxies on nodes.
 #[api_type]
 pub struct KubeProxyConfig {
-    /// Feature gates to switch on or off.
+    /// Feature gates to enable or disable.
     pub feature_gates: BTreeMap<String, bool>,
-    /// How services are implemented: IPTables, IPVS or NFTables. Default: IPTables.
+    /// Implementation of services: IPTables, IPVS or NFTables. Default: IPTables.
     pub mode: Option<String>,
-    /// Whether kube-proxy runs; network plugins can replace it. Default: true.
+    /// Enables kube-proxy; network plugins can replace it. Default: true.
     pub enabled: Option<bool>,
 }
 
 /// Settings of the scheduler.
 #[api_type]
 pub struct KubeSchedulerConfig {
-    /// Feature gates to switch on or off.
+    /// Feature gates to enable or disable.
     pub feature_gates: BTreeMap<String, bool>,
-    /// Most volumes per node.
+    /// Maximum number of volumes per node.
     #[schema(rename = "kubeMaxPDVols", deprecated)]
     pub kube_max_pd_vols: Option<String>,
-    /// How pods are spread: `balanced`, or `bin-packing` onto few nodes. Default: balanced.
+    /// Distribution of pods: `balanced`, or `bin-packing` onto few nodes. Default: balanced.
     pub profile: Option<String>,
 }
 
@@ -286,39 +286,39 @@ pub struct Kubernetes {
     pub kube_proxy: Option<KubeProxyConfig>,
     /// Settings of the kubelet; pools may have their own.
     pub kubelet: Option<KubeletConfig>,
-    /// Version of Kubernetes, one of the CloudProfile's. May leave out the patch or minor version, which then becomes
-    /// the highest. Can be raised by one minor version at a time.
+    /// Version of Kubernetes, one of the CloudProfile's. May omit the patch or minor version, which is then set to the highest.
+    /// Can be raised by one minor version at a time.
     pub version: String,
     /// Settings of the vertical pod autoscaler. Served; not emulated.
     pub vertical_pod_autoscaler: Option<VerticalPodAutoscaler>,
     /// Settings of etcd.
     pub etcd: Option<ETCD>,
-    /// Whether there is a kubeconfig with a static token. No longer possible.
+    /// Enables a kubeconfig with a static token. No longer possible.
     #[schema(deprecated)]
     pub enable_static_token_kubeconfig: Option<bool>,
 }
 
-/// What every component of Kubernetes can be told.
+/// Settings that all components of Kubernetes have.
 #[api_type]
 pub struct KubernetesConfig {
-    /// Feature gates to switch on or off.
+    /// Feature gates to enable or disable.
     pub feature_gates: BTreeMap<String, bool>,
 }
 
 /// An OpenID Connect provider whose tokens the API server accepts.
 #[api_type]
 pub struct OIDCConfig {
-    /// Certificates by which the provider's server is trusted, in PEM.
+    /// CA certificates that the provider's server certificate is verified with, in PEM.
     pub ca_bundle: Option<String>,
-    /// How a client identifies itself to the provider.
+    /// Credentials of clients at the provider.
     #[schema(deprecated)]
     pub client_authentication: Option<OpenIDConnectClientAuthentication>,
-    /// Client that the tokens must be for.
+    /// Client ID that the tokens must be issued for.
     #[schema(rename = "clientID")]
     pub client_id: Option<String>,
     /// Claim with the groups of the user.
     pub groups_claim: Option<String>,
-    /// Put before each group.
+    /// Prefix of each group.
     pub groups_prefix: Option<String>,
     /// Address of the provider; must be HTTPS.
     #[schema(rename = "issuerURL")]
@@ -329,11 +329,11 @@ pub struct OIDCConfig {
     pub signing_algs: Vec<String>,
     /// Claim with the name of the user. Default: sub.
     pub username_claim: Option<String>,
-    /// Put before the name of the user.
+    /// Prefix of the user name.
     pub username_prefix: Option<String>,
 }
 
-/// How a client identifies itself to an OpenID Connect provider.
+/// Credentials of clients at an OpenID Connect provider.
 #[api_type]
 pub struct OpenIDConnectClientAuthentication {
     /// More settings for the client.
@@ -350,25 +350,25 @@ pub struct ResourceWatchCacheSize {
     /// Name of the resource, in the plural.
     #[schema(required)]
     pub resource: String,
-    /// How many changes are kept.
+    /// Number of changes that are cached.
     #[schema(required)]
     pub size: i32,
 }
 
-/// How tokens of service accounts are issued.
+/// Issuing of tokens of service accounts.
 #[api_type]
 pub struct ServiceAccountConfig {
-    /// Who issues the tokens, as an address. Default: the cluster's API server.
+    /// Issuer of the tokens, as an address. Default: the cluster's API server.
     pub issuer: Option<String>,
-    /// Whether tokens in pods live longer than asked for, for clients that do not read them again. Default: true.
+    /// True if tokens in pods live longer than requested, for clients that do not reload them. Default: true.
     pub extend_token_expiration: Option<bool>,
-    /// How long a token may live at most; between 30 and 90 days.
+    /// Maximum lifetime of a token; between 30 and 90 days.
     pub max_token_expiration: Option<Duration>,
-    /// Further issuers whose tokens are accepted.
+    /// Additional issuers whose tokens are accepted.
     pub accepted_issuers: Vec<String>,
 }
 
-/// Where the configuration of authentication is.
+/// Reference to the configuration of authentication.
 #[api_type]
 pub struct StructuredAuthentication {
     /// ConfigMap in the Shoot's namespace with the configuration under the key `config.yaml`.
@@ -376,7 +376,7 @@ pub struct StructuredAuthentication {
     pub config_map_name: String,
 }
 
-/// Where the configuration of authorization is.
+/// Reference to the configuration of authorization.
 #[api_type]
 pub struct StructuredAuthorization {
     /// ConfigMap in the Shoot's namespace with the configuration under the key `config.yaml`.
@@ -393,13 +393,13 @@ pub struct VerticalPodAutoscaler {
     /// Enables the vertical pod autoscaler. Default: false. Served; not emulated.
     #[schema(required)]
     pub enabled: bool,
-    /// A pod that runs out of memory within this time after its start is evicted for new requests. Default: 10m. Served; not
-    /// emulated.
+    /// A pod that runs out of memory within this duration after its start is evicted to apply new requests. Default: 10m.
+    /// Served; not emulated.
     #[schema(rename = "evictAfterOOMThreshold")]
     pub evict_after_oom_threshold: Option<Duration>,
-    /// Most pods that are evicted at once, beyond the rate. Default: 1. Served; not emulated.
+    /// Maximum burst of evictions, beyond the rate. Default: 1. Served; not emulated.
     pub eviction_rate_burst: Option<i32>,
-    /// Most pods that are evicted per second; 0 or less: no limit. Default: -1. Served; not emulated.
+    /// Maximum number of evicted pods per second; 0 or less: no limit. Default: -1. Served; not emulated.
     pub eviction_rate_limit: Option<f64>,
     /// Share of a pod's replicas that may be evicted. Default: 0.5. Served; not emulated.
     pub eviction_tolerance: Option<f64>,
@@ -424,15 +424,15 @@ pub struct VerticalPodAutoscaler {
     pub recommendation_lower_bound_memory_percentile: Option<f64>,
     /// Percentile of the memory use that becomes the upper bound. Default: 0.95. Served; not emulated.
     pub recommendation_upper_bound_memory_percentile: Option<f64>,
-    /// Time after which a sample of CPU use counts half. Default: 24h. Served; not emulated.
+    /// Half-life of samples of CPU usage. Default: 24h. Served; not emulated.
     pub cpu_histogram_decay_half_life: Option<Duration>,
-    /// Time after which a sample of memory use counts half. Default: 24h. Served; not emulated.
+    /// Half-life of samples of memory usage. Default: 24h. Served; not emulated.
     pub memory_histogram_decay_half_life: Option<Duration>,
-    /// Length of the intervals of which the highest memory use is taken. Default: 24h. Served; not emulated.
+    /// Length of the intervals whose peak memory usage is recorded. Default: 24h. Served; not emulated.
     pub memory_aggregation_interval: Option<Duration>,
-    /// Number of these intervals that count. Default: 8. Served; not emulated.
+    /// Number of recorded intervals. Default: 8. Served; not emulated.
     pub memory_aggregation_interval_count: Option<i64>,
-    /// Feature gates to switch on or off. Served; not emulated.
+    /// Feature gates to enable or disable. Served; not emulated.
     pub feature_gates: BTreeMap<String, bool>,
     /// Maximum of the requests that are recommended for a container. Default: none. Served; not emulated.
     pub max_allowed: BTreeMap<String, Quantity>,

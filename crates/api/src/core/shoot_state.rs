@@ -9,12 +9,12 @@ use apimachinery::meta::*;
 use super::common::*;
 use crate::impl_resource;
 
-/// What must survive when a Shoot moves to another Seed.
+/// State of a Shoot that a migration to another Seed preserves.
 #[api_type]
 pub struct ShootState {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Persisted data of the Shoot.
     pub spec: ShootStateSpec,
 }
 
@@ -30,23 +30,23 @@ pub struct ExtensionResourceState {
     pub purpose: Option<String>,
     /// State, in the extension's format.
     pub state: Option<RawExtension>,
-    /// Objects that the state refers to, by names.
+    /// Named references to objects that the state uses.
     pub resources: Vec<NamedResourceReference>,
 }
 
-/// Something that gardenlet must not lose.
+/// Data that gardenlet persists.
 #[api_type]
 pub struct GardenerResourceData {
-    /// Name of it.
+    /// Name of the data.
     #[schema(required)]
     pub name: String,
-    /// Type of it: secret, machine-state and the like.
+    /// Type of the data: secret, machine-state and so on.
     #[schema(required)]
     pub r#type: String,
     /// The data.
     #[schema(required)]
     pub data: RawExtension,
-    /// Labels by which it is found.
+    /// Labels by which the data is found.
     pub labels: TextMap,
 }
 
@@ -66,10 +66,10 @@ pub struct ResourceData {
     pub data: RawExtension,
 }
 
-/// What a ShootState is to be.
+/// Specification of a ShootState.
 #[api_type]
 pub struct ShootStateSpec {
-    /// What gardenlet must not lose: secrets and the like.
+    /// Data that gardenlet persists: secrets and so on.
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub gardener: Vec<GardenerResourceData>,
     /// State of the extensions' resources.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is known of a Shoot.
+//! Status of a Shoot.
 //!
 //! Source: pkg/apis/core/v1beta1 @ v1.120.0; names, types and order of the fields are the public API's.
 
@@ -15,15 +15,15 @@ pub struct CARotation {
     /// or Completed.
     #[schema(required)]
     pub phase: String,
-    /// When a rotation was completed last.
+    /// Completion time of the last rotation.
     pub last_completion_time: Option<Time>,
-    /// When a rotation was started last.
+    /// Start time of the last rotation.
     pub last_initiation_time: Option<Time>,
-    /// When the first half of the rotation ended last, so that it can be completed.
+    /// End time of the last preparation of a rotation; completion is possible afterwards.
     pub last_initiation_finished_time: Option<Time>,
-    /// When completion was asked for last.
+    /// Time of the last request to complete a rotation.
     pub last_completion_triggered_time: Option<Time>,
-    /// Pools whose roll-out the rotation still waits for, and since when it was started.
+    /// Pools whose roll-out the rotation still waits for, and its start time.
     pub pending_workers_rollouts: Vec<PendingWorkersRollout>,
 }
 
@@ -33,16 +33,15 @@ pub struct ETCDEncryptionKeyRotation {
     /// Phase of the rotation: Preparing, Prepared, Completing or Completed.
     #[schema(required)]
     pub phase: String,
-    /// When a rotation was completed last.
+    /// Completion time of the last rotation.
     pub last_completion_time: Option<Time>,
-    /// When a rotation was started last.
+    /// Start time of the last rotation.
     pub last_initiation_time: Option<Time>,
-    /// When the first half of the rotation ended last, so that it can be completed.
+    /// End time of the last preparation of a rotation; completion is possible afterwards.
     pub last_initiation_finished_time: Option<Time>,
-    /// When completion was asked for last.
+    /// Time of the last request to complete a rotation.
     pub last_completion_triggered_time: Option<Time>,
-    /// Whether the rotation is completed without being asked for it, once it is prepared. Releases before 1.128 do not have
-    /// this field.
+    /// True if the prepared rotation is completed automatically. Releases before 1.128 do not have this field.
     pub auto_complete_after_prepared: Option<bool>,
 }
 
@@ -64,26 +63,26 @@ pub struct EncryptionProviderStatus {
     pub r#type: String,
 }
 
-/// What in-place updates of nodes still wait for.
+/// Pools for which in-place updates of nodes are pending.
 #[api_type]
 pub struct InPlaceUpdatesStatus {
     /// Pools that are not updated yet.
     pub pending_worker_updates: Option<PendingWorkerUpdates>,
 }
 
-/// What the last maintenance did.
+/// The last maintenance and its result.
 #[api_type]
 pub struct LastMaintenance {
-    /// What was done, in a sentence.
+    /// Description of the changes.
     #[schema(required)]
     pub description: String,
-    /// When the maintenance began.
+    /// Start time of the maintenance.
     #[schema(required)]
     pub triggered_time: Time,
     /// Succeeded, Processing or Failed.
     #[schema(required)]
     pub state: String,
-    /// Why it failed; set with state Failed only.
+    /// Reason of the failure; set with state Failed only.
     pub failure_reason: Option<String>,
 }
 
@@ -102,7 +101,7 @@ pub struct ManualWorkerPoolRollout {
     pub pending_workers_rollouts: Vec<PendingWorkersRollout>,
 }
 
-/// Networks as they are in use.
+/// Networks in use.
 #[api_type]
 pub struct NetworkingStatus {
     /// Networks of the pods, in CIDR form.
@@ -111,7 +110,7 @@ pub struct NetworkingStatus {
     pub nodes: Vec<String>,
     /// Networks of the services, in CIDR form.
     pub services: Vec<String>,
-    /// Addresses with which traffic leaves the cluster, in CIDR form.
+    /// Source addresses of traffic that leaves the cluster, in CIDR form.
     #[schema(rename = "egressCIDRs")]
     pub egress_cid_rs: Vec<String>,
 }
@@ -119,9 +118,9 @@ pub struct NetworkingStatus {
 /// State of the rotation of the passwords for monitoring.
 #[api_type]
 pub struct ObservabilityRotation {
-    /// When a rotation was started last.
+    /// Start time of the last rotation.
     pub last_initiation_time: Option<Time>,
-    /// When a rotation was completed last.
+    /// Completion time of the last rotation.
     pub last_completion_time: Option<Time>,
 }
 
@@ -140,7 +139,7 @@ pub struct PendingWorkersRollout {
     /// Name of the pool.
     #[schema(required)]
     pub name: String,
-    /// When the roll-out of the pool was started last.
+    /// Start time of the pool's last roll-out.
     pub last_initiation_time: Option<Time>,
 }
 
@@ -151,22 +150,22 @@ pub struct ServiceAccountKeyRotation {
     /// or Completed.
     #[schema(required)]
     pub phase: String,
-    /// When a rotation was completed last.
+    /// Completion time of the last rotation.
     pub last_completion_time: Option<Time>,
-    /// When a rotation was started last.
+    /// Start time of the last rotation.
     pub last_initiation_time: Option<Time>,
-    /// When the first half of the rotation ended last, so that it can be completed.
+    /// End time of the last preparation of a rotation; completion is possible afterwards.
     pub last_initiation_finished_time: Option<Time>,
-    /// When completion was asked for last.
+    /// Time of the last request to complete a rotation.
     pub last_completion_triggered_time: Option<Time>,
-    /// Pools whose roll-out the rotation still waits for, and since when it was started.
+    /// Pools whose roll-out the rotation still waits for, and its start time.
     pub pending_workers_rollouts: Vec<PendingWorkersRollout>,
 }
 
-/// An address under which the cluster's API server is reached.
+/// An address of the cluster's API server.
 #[api_type]
 pub struct ShootAdvertisedAddress {
-    /// What the address is: `external`, `internal`, `service-account-issuer`.
+    /// Name of the address: `external`, `internal`, `service-account-issuer`.
     #[schema(required)]
     pub name: String,
     /// The address.
@@ -176,16 +175,16 @@ pub struct ShootAdvertisedAddress {
     pub application: Option<String>,
 }
 
-/// What is known of a Shoot's credentials.
+/// Status of a Shoot's credentials.
 #[api_type]
 pub struct ShootCredentials {
-    /// How far the rotation of each kind of credentials is.
+    /// Progress of the rotation of each kind of credentials.
     pub rotation: Option<ShootCredentialsRotation>,
     /// Encryption of the cluster's data in etcd.
     pub encryption_at_rest: Option<EncryptionAtRest>,
 }
 
-/// State of the rotations, one kind of credentials each.
+/// State of the rotation of each kind of credentials.
 #[api_type]
 pub struct ShootCredentialsRotation {
     /// Certificate authorities.
@@ -206,73 +205,73 @@ pub struct ShootCredentialsRotation {
 /// State of the rotation of the static kubeconfig.
 #[api_type]
 pub struct ShootKubeconfigRotation {
-    /// When a rotation was started last.
+    /// Start time of the last rotation.
     pub last_initiation_time: Option<Time>,
-    /// When a rotation was completed last.
+    /// Completion time of the last rotation.
     pub last_completion_time: Option<Time>,
 }
 
 /// State of the rotation of the SSH key pair.
 #[api_type]
 pub struct ShootSSHKeypairRotation {
-    /// When a rotation was started last.
+    /// Start time of the last rotation.
     pub last_initiation_time: Option<Time>,
-    /// When a rotation was completed last.
+    /// Completion time of the last rotation.
     pub last_completion_time: Option<Time>,
 }
 
-/// What is known of a Shoot.
+/// Status of a Shoot.
 #[api_type]
 pub struct ShootStatus {
-    /// How the cluster is: APIServerAvailable, ControlPlaneHealthy, EveryNodeReady, SystemComponentsHealthy and more.
+    /// Conditions of the cluster: APIServerAvailable, ControlPlaneHealthy, EveryNodeReady, SystemComponentsHealthy and more.
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<Condition>,
-    /// What cannot be done at present, and why: HibernationPossible, MaintenancePreconditionsSatisfied and more.
+    /// Constraints on operations of the cluster: HibernationPossible, MaintenancePreconditionsSatisfied and more.
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub constraints: Vec<Condition>,
-    /// Which gardenlet worked on the Shoot last.
+    /// The gardenlet that processed the Shoot last.
     #[schema(required)]
     pub gardener: Gardener,
-    /// Whether the cluster sleeps by now.
+    /// True if the cluster is hibernated.
     #[schema(required)]
     pub hibernated: bool,
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<LastOperation>,
     /// Errors of the last operation.
     pub last_errors: Vec<LastError>,
-    /// Generation of the specification that the last operation began with.
+    /// Generation of the specification at the start of the last operation.
     pub observed_generation: i64,
-    /// When the present series of attempts began; an operation that fails for long is given up.
+    /// Start time of the current series of attempts; an operation that fails for too long is aborted.
     pub retry_cycle_start_time: Option<Time>,
     /// Seed on which the control plane is; differs from the specification during a migration.
     pub seed_name: Option<String>,
     /// Name of the control plane's namespace in the Seed: `shoot--PROJECT--NAME`.
     #[schema(rename = "technicalID", required)]
     pub technical_id: String,
-    /// Unique identifier of the cluster; outlives a migration.
+    /// Unique identifier of the cluster; preserved by migrations.
     #[schema(required)]
     pub uid: String,
     /// Identity of the cluster: technical ID, uid and the identity of the landscape.
     pub cluster_identity: Option<String>,
-    /// Addresses under which the cluster's API server is reached.
+    /// Addresses of the cluster's API server.
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub advertised_addresses: Vec<ShootAdvertisedAddress>,
-    /// When the migration to another Seed began.
+    /// Start time of the migration to another Seed.
     pub migration_start_time: Option<Time>,
     /// State of the cluster's credentials and their rotation.
     pub credentials: Option<ShootCredentials>,
-    /// When a schedule put the cluster to sleep or woke it up last.
+    /// Time of the last hibernation or wake-up by a schedule.
     pub last_hibernation_trigger_time: Option<Time>,
-    /// The last maintenance and how it ended.
+    /// The last maintenance and its result.
     pub last_maintenance: Option<LastMaintenance>,
-    /// Networks of the cluster, as the infrastructure and network extensions made them.
+    /// Networks of the cluster, as reported by the infrastructure and network extensions.
     pub networking: Option<NetworkingStatus>,
-    /// What in-place updates of nodes still wait for.
+    /// Pools for which in-place updates of nodes are pending.
     pub in_place_updates: Option<InPlaceUpdatesStatus>,
     /// Progress of a roll-out of worker pools that a user started.
     pub manual_worker_pool_rollout: Option<ManualWorkerPoolRollout>,
     /// Progress of a live migration of the control plane. Served; not emulated.
     pub live_migration: Option<LiveMigration>,
-    /// Resources whose content in etcd is encrypted by now.
+    /// Resources whose content in etcd is already encrypted.
     pub encrypted_resources: Vec<String>,
 }

@@ -11,19 +11,19 @@ use super::*;
 /// Settings of the cluster autoscaler for one pool.
 #[api_type]
 pub struct ClusterAutoscalerOptions {
-    /// Share of a node's resources in use below which it may be removed.
+    /// Utilization of a node's resources below which it may be removed.
     pub scale_down_utilization_threshold: Option<f64>,
-    /// Share of a node's GPUs in use below which it may be removed.
+    /// Utilization of a node's GPUs below which it may be removed.
     pub scale_down_gpu_utilization_threshold: Option<f64>,
-    /// How long a node must be unneeded before it is removed.
+    /// Duration for which a node must be unneeded before it is removed.
     pub scale_down_unneeded_time: Option<Duration>,
-    /// How long an unready node must be unneeded before it is removed.
+    /// Duration for which an unready node must be unneeded before it is removed.
     pub scale_down_unready_time: Option<Duration>,
-    /// How long a new node may take.
+    /// Maximum duration of the creation of a node.
     pub max_node_provision_time: Option<Duration>,
 }
 
-/// A further volume of machines.
+/// An additional volume of machines.
 #[api_type]
 pub struct DataVolume {
     /// Name of the volume.
@@ -34,7 +34,7 @@ pub struct DataVolume {
     /// Size of the volume, `20Gi`.
     #[schema(required)]
     pub size: String,
-    /// Whether the volume is encrypted.
+    /// True if the volume is encrypted.
     pub encrypted: Option<bool>,
 }
 
@@ -72,24 +72,24 @@ pub struct Machine {
     pub architecture: Option<String>,
 }
 
-/// How the machines of a pool are looked after.
+/// Timeouts and health checks of the machines of a pool.
 #[api_type]
 pub struct MachineControllerManagerSettings {
-    /// How long draining a node may take before its machine is deleted by force. Default: 2h.
+    /// Maximum duration of draining a node before its machine is deleted by force. Default: 2h.
     pub machine_drain_timeout: Option<Duration>,
-    /// How long a machine may be unhealthy before it is replaced. Default: 10m.
+    /// Duration for which a machine may be unhealthy before it is replaced. Default: 10m.
     pub machine_health_timeout: Option<Duration>,
-    /// How long a new machine may take. Default: 20m.
+    /// Maximum duration of the creation of a machine. Default: 20m.
     pub machine_creation_timeout: Option<Duration>,
-    /// How often a pod's eviction is tried again while draining. Default: 10.
+    /// Maximum number of evictions of a pod that are tried while draining. Default: 10.
     pub max_evict_retries: Option<i32>,
-    /// Conditions of a node by which its machine counts as unhealthy.
+    /// Conditions of a node that make its machine unhealthy.
     pub node_conditions: Vec<String>,
-    /// How long an in-place update of a node may take.
+    /// Maximum duration of the in-place update of a node.
     pub in_place_update_timeout: Option<Duration>,
-    /// Whether machines are never replaced for being unhealthy; the default for in-place updates.
+    /// True if unhealthy machines are never replaced; the default for in-place updates.
     pub disable_health_timeout: Option<bool>,
-    /// Time for which a machine is preserved. Default: 96h.
+    /// Duration for which a machine is preserved. Default: 96h.
     pub machine_preserve_timeout: Option<Duration>,
     /// Maximum number of failed machines that are preserved in the pool, spread over its zones.
     pub auto_preserve_failed_machine_max: Option<i32>,
@@ -115,7 +115,7 @@ pub struct Provider {
 /// Access to nodes by SSH.
 #[api_type]
 pub struct SSHAccess {
-    /// Whether SSH to the nodes is possible. Default: true.
+    /// True if SSH to the nodes is possible. Default: true.
     #[schema(required)]
     pub enabled: bool,
 }
@@ -128,21 +128,21 @@ pub struct ShootMachineImage {
     pub name: String,
     /// Settings for the operating system, in the extension's format.
     pub provider_config: Option<RawExtension>,
-    /// Version of the image; may leave out the patch or minor version, which then becomes the highest.
+    /// Version of the image; may omit the patch or minor version, which is then set to the highest.
     pub version: Option<String>,
 }
 
 /// A volume of machines.
 #[api_type]
 pub struct Volume {
-    /// Name of the volume; needed where it is to be found again.
+    /// Name of the volume; needed if other settings refer to it.
     pub name: Option<String>,
     /// Type of the volume, one of the CloudProfile's.
     pub r#type: Option<String>,
     /// Size of the volume, `50Gi`.
     #[schema(required)]
     pub size: String,
-    /// Whether the volume is encrypted.
+    /// True if the volume is encrypted.
     pub encrypted: Option<bool>,
 }
 
@@ -155,7 +155,7 @@ pub struct Worker {
     pub ca_bundle: Option<String>,
     /// Container runtime. Default: containerd.
     pub cri: Option<CRI>,
-    /// Version of Kubernetes and settings of the kubelet, where the pool has its own.
+    /// Version of Kubernetes and settings of the kubelet, if they differ from the cluster's.
     pub kubernetes: Option<WorkerKubernetes>,
     /// Labels of the pool's nodes.
     pub labels: TextMap,
@@ -165,15 +165,15 @@ pub struct Worker {
     /// Machine type and image.
     #[schema(required)]
     pub machine: Machine,
-    /// Most nodes; the autoscaler does not go above.
+    /// Maximum number of nodes for the autoscaler.
     #[schema(required)]
     pub maximum: i32,
-    /// Least nodes; the autoscaler does not go below.
+    /// Minimum number of nodes for the autoscaler.
     #[schema(required)]
     pub minimum: i32,
-    /// How many nodes, or percent of them, may be added beyond the wanted number during a roll-out. Default: 1.
+    /// Number, or percentage, of nodes that may be added beyond the desired number during a roll-out. Default: 1.
     pub max_surge: Option<IntOrString>,
-    /// How many nodes, or percent of them, may be missing during a roll-out. Default: 0.
+    /// Number, or percentage, of nodes that may be missing during a roll-out. Default: 0.
     pub max_unavailable: Option<IntOrString>,
     /// Settings for the pool's machines, in the provider's format.
     pub provider_config: Option<RawExtension>,
@@ -181,24 +181,24 @@ pub struct Worker {
     pub taints: Vec<crate::kubernetes::core::Taint>,
     /// Root volume of the nodes.
     pub volume: Option<Volume>,
-    /// Further volumes of the nodes.
+    /// Additional volumes of the nodes.
     pub data_volumes: Vec<DataVolume>,
     /// Data volume on which the kubelet keeps its data.
     pub kubelet_data_volume_name: Option<String>,
     /// Availability zones over which the nodes are spread. Zones can be added, but not removed.
     pub zones: Vec<String>,
-    /// Whether system components may run on the pool.
+    /// System components on the pool.
     pub system_components: Option<WorkerSystemComponents>,
-    /// How the pool's machines are looked after.
+    /// Timeouts and health checks of the pool's machines.
     pub machine_controller_manager: Option<MachineControllerManagerSettings>,
     /// Kernel parameters of the nodes.
     pub sysctls: TextMap,
     /// Settings of the cluster autoscaler for this pool.
     pub cluster_autoscaler: Option<ClusterAutoscalerOptions>,
-    /// Which pool grows first under expander `priority`: the highest.
+    /// Priority of the pool for expander `priority`; the pool with the highest value grows first.
     pub priority: Option<i32>,
-    /// How nodes are updated: AutoRollingUpdate replaces them, AutoInPlaceUpdate and ManualInPlaceUpdate do not.
-    /// Default: AutoRollingUpdate.
+    /// Strategy for updating nodes: AutoRollingUpdate replaces them, AutoInPlaceUpdate and ManualInPlaceUpdate do not. Default:
+    /// AutoRollingUpdate.
     pub update_strategy: Option<String>,
     /// The pool runs the cluster's own control plane. Served; not emulated.
     pub control_plane: Option<WorkerControlPlane>,
@@ -213,7 +213,7 @@ pub struct WorkerControlPlane {
     pub exposure: Option<Exposure>,
 }
 
-/// Kubernetes on the nodes of one pool.
+/// Kubernetes version and kubelet settings of one pool.
 #[api_type]
 pub struct WorkerKubernetes {
     /// Settings of the kubelet; they replace those for the whole cluster.
@@ -222,10 +222,10 @@ pub struct WorkerKubernetes {
     pub version: Option<String>,
 }
 
-/// Place of system components.
+/// Placement of system components.
 #[api_type]
 pub struct WorkerSystemComponents {
-    /// Whether system components may run on the pool's nodes. Default: true.
+    /// True if system components may run on the pool's nodes. Default: true.
     #[schema(required)]
     pub allow: bool,
 }

@@ -8,16 +8,16 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// How an extension controller is deployed.
+/// Deployment of an extension controller.
 #[api_type]
 pub struct ControllerDeployment {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
     /// Chart and values.
     pub helm: Option<HelmControllerDeployment>,
-    /// Whether the controller gets a kubeconfig for the garden cluster.
+    /// Injects a kubeconfig for the garden cluster into the controller.
     pub inject_garden_kubeconfig: Option<bool>,
-    /// Secrets and ConfigMaps of namespace garden that values of the chart refer to, by names.
+    /// Named references to Secrets and ConfigMaps of namespace garden that values of the chart use.
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub resources: Vec<NamedResourceReference>,
 }
@@ -47,13 +47,13 @@ pub struct NamedResourceReference {
 /// A chart or image in a registry.
 #[api_type]
 pub struct OCIRepository {
-    /// Full reference, with tag or digest; wins over the other fields.
+    /// Full reference, with tag or digest; takes precedence over the other fields.
     pub r#ref: Option<String>,
     /// Address of the repository.
     pub repository: Option<String>,
     /// Tag of the version.
     pub tag: Option<String>,
-    /// Digest of the version; wins over the tag.
+    /// Digest of the version; takes precedence over the tag.
     pub digest: Option<String>,
     /// Secret with the credentials for the registry.
     pub pull_secret_ref: Option<crate::kubernetes::core::LocalObjectReference>,

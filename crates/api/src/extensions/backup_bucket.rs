@@ -13,17 +13,17 @@ use crate::impl_resource;
 pub struct BackupBucket {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the BackupBucket.
     #[schema(required)]
     pub spec: BackupBucketSpec,
-    /// What is there.
+    /// Observed state of the BackupBucket.
     pub status: BackupBucketStatus,
 }
 
-/// What a BackupBucket is to be.
+/// Specification of a BackupBucket.
 #[api_type]
 pub struct BackupBucketSpec {
-    /// Type: which extension is responsible.
+    /// Type of the resource; determines the responsible extension.
     #[schema(required)]
     pub r#type: String,
     /// Class of the extension: shoot, seed or garden.
@@ -39,26 +39,26 @@ pub struct BackupBucketSpec {
     pub secret_ref: crate::kubernetes::core::SecretReference,
 }
 
-/// What is known of a BackupBucket.
+/// Status of a BackupBucket.
 #[api_type]
 pub struct BackupBucketStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.
     pub conditions: Vec<crate::core::Condition>,
     /// The last error.
     pub last_error: Option<crate::core::LastError>,
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<crate::core::LastOperation>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
-    /// State that must not be lost, in the extension's format.
+    /// State to persist, in the extension's format.
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
-    /// Objects that the state refers to, by names.
+    /// Named references to objects that the state uses.
     pub resources: Vec<crate::core::NamedResourceReference>,
-    /// Secret with credentials that the extension made.
+    /// Secret with credentials that the extension created.
     pub generated_secret_ref: Option<crate::kubernetes::core::SecretReference>,
 }
 

@@ -13,17 +13,17 @@ use crate::impl_resource;
 pub struct BackupEntry {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the BackupEntry.
     #[schema(required)]
     pub spec: BackupEntrySpec,
-    /// What is there.
+    /// Observed state of the BackupEntry.
     pub status: BackupEntryStatus,
 }
 
-/// What a BackupEntry is to be.
+/// Specification of a BackupEntry.
 #[api_type]
 pub struct BackupEntrySpec {
-    /// Type: which extension is responsible.
+    /// Type of the resource; determines the responsible extension.
     #[schema(required)]
     pub r#type: String,
     /// Class of the extension: shoot, seed or garden.
@@ -31,7 +31,7 @@ pub struct BackupEntrySpec {
     /// Settings in the format of the provider's extension.
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
-    /// What the bucket's extension tells of it, in its own format.
+    /// Status that the extension reports for the bucket, in its own format.
     #[schema(preserve_unknown)]
     pub backup_bucket_provider_status: Option<RawExtension>,
     /// Region of the infrastructure.
@@ -45,24 +45,24 @@ pub struct BackupEntrySpec {
     pub secret_ref: crate::kubernetes::core::SecretReference,
 }
 
-/// What is known of a BackupEntry.
+/// Status of a BackupEntry.
 #[api_type]
 pub struct BackupEntryStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.
     pub conditions: Vec<crate::core::Condition>,
     /// The last error.
     pub last_error: Option<crate::core::LastError>,
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<crate::core::LastOperation>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
-    /// State that must not be lost, in the extension's format.
+    /// State to persist, in the extension's format.
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
-    /// Objects that the state refers to, by names.
+    /// Named references to objects that the state uses.
     pub resources: Vec<crate::core::NamedResourceReference>,
 }
 

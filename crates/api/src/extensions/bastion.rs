@@ -8,30 +8,30 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// A host through which operators reach the nodes of a Shoot for a while.
+/// A host that gives operators temporary access to the nodes of a Shoot.
 #[api_type]
 pub struct Bastion {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Bastion.
     #[schema(required)]
     pub spec: BastionSpec,
-    /// What is there.
+    /// Observed state of the Bastion.
     pub status: BastionStatus,
 }
 
-/// Who may reach a bastion.
+/// Network with access to a bastion.
 #[api_type]
 pub struct BastionIngressPolicy {
-    /// Network that may reach it.
+    /// Network, in CIDR form.
     #[schema(required)]
     pub ip_block: crate::kubernetes::networking::IPBlock,
 }
 
-/// What a Bastion is to be.
+/// Specification of a Bastion.
 #[api_type]
 pub struct BastionSpec {
-    /// Type: which extension is responsible.
+    /// Type of the resource; determines the responsible extension.
     #[schema(required)]
     pub r#type: String,
     /// Class of the extension: shoot, seed or garden.
@@ -42,29 +42,29 @@ pub struct BastionSpec {
     /// Script that the machine runs at its start.
     #[schema(required)]
     pub user_data: ByteString,
-    /// Who may reach the bastion.
+    /// Networks with access to the bastion.
     #[schema(required)]
     pub ingress: Vec<BastionIngressPolicy>,
 }
 
-/// What is known of a Bastion.
+/// Status of a Bastion.
 #[api_type]
 pub struct BastionStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.
     pub conditions: Vec<crate::core::Condition>,
     /// The last error.
     pub last_error: Option<crate::core::LastError>,
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<crate::core::LastOperation>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
-    /// State that must not be lost, in the extension's format.
+    /// State to persist, in the extension's format.
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
-    /// Objects that the state refers to, by names.
+    /// Named references to objects that the state uses.
     pub resources: Vec<crate::core::NamedResourceReference>,
     /// Address of the bastion.
     pub ingress: Option<crate::kubernetes::core::LoadBalancerIngress>,

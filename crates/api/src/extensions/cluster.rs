@@ -13,21 +13,21 @@ use crate::impl_resource;
 pub struct Cluster {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Copies of the Shoot, its Seed and its CloudProfile.
     #[schema(required)]
     pub spec: ClusterSpec,
 }
 
-/// What a Cluster is to be.
+/// Specification of a Cluster.
 #[api_type]
 pub struct ClusterSpec {
-    /// The CloudProfile, as it is in the garden cluster.
+    /// CloudProfile of the garden cluster.
     #[schema(required, preserve_unknown)]
     pub cloud_profile: RawExtension,
-    /// The Seed, as it is in the garden cluster.
+    /// Seed of the garden cluster.
     #[schema(preserve_unknown)]
     pub seed: Option<RawExtension>,
-    /// The Shoot, as it is in the garden cluster.
+    /// Shoot of the garden cluster.
     #[schema(required, preserve_unknown)]
     pub shoot: RawExtension,
 }

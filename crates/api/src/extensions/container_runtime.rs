@@ -13,17 +13,17 @@ use crate::impl_resource;
 pub struct ContainerRuntime {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the ContainerRuntime.
     #[schema(required)]
     pub spec: ContainerRuntimeSpec,
-    /// What is there.
+    /// Observed state of the ContainerRuntime.
     pub status: ContainerRuntimeStatus,
 }
 
-/// What a ContainerRuntime is to be.
+/// Specification of a ContainerRuntime.
 #[api_type]
 pub struct ContainerRuntimeSpec {
-    /// Type: which extension is responsible.
+    /// Type of the resource; determines the responsible extension.
     #[schema(required)]
     pub r#type: String,
     /// Class of the extension: shoot, seed or garden.
@@ -31,7 +31,7 @@ pub struct ContainerRuntimeSpec {
     /// Settings in the format of the provider's extension.
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
-    /// Where the runtime's programs are on the node.
+    /// Path of the runtime's programs on the node.
     #[schema(required)]
     pub binary_path: String,
     /// Pool whose nodes get the runtime.
@@ -39,24 +39,24 @@ pub struct ContainerRuntimeSpec {
     pub worker_pool: ContainerRuntimeWorkerPool,
 }
 
-/// What is known of a ContainerRuntime.
+/// Status of a ContainerRuntime.
 #[api_type]
 pub struct ContainerRuntimeStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.
     pub conditions: Vec<crate::core::Condition>,
     /// The last error.
     pub last_error: Option<crate::core::LastError>,
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<crate::core::LastOperation>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
-    /// State that must not be lost, in the extension's format.
+    /// State to persist, in the extension's format.
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
-    /// Objects that the state refers to, by names.
+    /// Named references to objects that the state uses.
     pub resources: Vec<crate::core::NamedResourceReference>,
 }
 

@@ -8,22 +8,22 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// The infrastructure's part of a control plane.
+/// The infrastructure-specific part of a control plane.
 #[api_type]
 pub struct ControlPlane {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the ControlPlane.
     #[schema(required)]
     pub spec: ControlPlaneSpec,
-    /// What is there.
+    /// Observed state of the ControlPlane.
     pub status: ControlPlaneStatus,
 }
 
-/// What a ControlPlane is to be.
+/// Specification of a ControlPlane.
 #[api_type]
 pub struct ControlPlaneSpec {
-    /// Type: which extension is responsible.
+    /// Type of the resource; determines the responsible extension.
     #[schema(required)]
     pub r#type: String,
     /// Class of the extension: shoot, seed or garden.
@@ -31,7 +31,7 @@ pub struct ControlPlaneSpec {
     /// Settings in the format of the provider's extension.
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
-    /// What the Infrastructure's extension tells of it, in its own format.
+    /// Status that the Infrastructure's extension reports, in its own format.
     #[schema(preserve_unknown)]
     pub infrastructure_provider_status: Option<RawExtension>,
     /// Region of the infrastructure.
@@ -40,29 +40,29 @@ pub struct ControlPlaneSpec {
     /// Secret with the credentials of the infrastructure.
     #[schema(required)]
     pub secret_ref: crate::kubernetes::core::SecretReference,
-    /// What the resource is for: normal or exposure.
+    /// Purpose of the resource: normal or exposure.
     #[schema(deprecated)]
     pub purpose: Option<String>,
 }
 
-/// What is known of a ControlPlane.
+/// Status of a ControlPlane.
 #[api_type]
 pub struct ControlPlaneStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.
     pub conditions: Vec<crate::core::Condition>,
     /// The last error.
     pub last_error: Option<crate::core::LastError>,
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<crate::core::LastOperation>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
-    /// State that must not be lost, in the extension's format.
+    /// State to persist, in the extension's format.
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
-    /// Objects that the state refers to, by names.
+    /// Named references to objects that the state uses.
     pub resources: Vec<crate::core::NamedResourceReference>,
 }
 

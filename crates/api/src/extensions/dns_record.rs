@@ -13,17 +13,17 @@ use crate::impl_resource;
 pub struct DNSRecord {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the DNSRecord.
     #[schema(required)]
     pub spec: DNSRecordSpec,
-    /// What is there.
+    /// Observed state of the DNSRecord.
     pub status: DNSRecordStatus,
 }
 
-/// What a DNSRecord is to be.
+/// Specification of a DNSRecord.
 #[api_type]
 pub struct DNSRecordSpec {
-    /// Type: which extension is responsible.
+    /// Type of the resource; determines the responsible extension.
     #[schema(required)]
     pub r#type: String,
     /// Class of the extension: shoot, seed or garden.
@@ -47,30 +47,30 @@ pub struct DNSRecordSpec {
     /// Addresses, one name, or texts.
     #[schema(required)]
     pub values: Vec<String>,
-    /// Seconds for which the record may be kept. Default: 120.
+    /// Time to live in seconds. Default: 120.
     pub ttl: Option<i64>,
 }
 
-/// What is known of a DNSRecord.
+/// Status of a DNSRecord.
 #[api_type]
 pub struct DNSRecordStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.
     pub conditions: Vec<crate::core::Condition>,
     /// The last error.
     pub last_error: Option<crate::core::LastError>,
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<crate::core::LastOperation>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
-    /// State that must not be lost, in the extension's format.
+    /// State to persist, in the extension's format.
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
-    /// Objects that the state refers to, by names.
+    /// Named references to objects that the state uses.
     pub resources: Vec<crate::core::NamedResourceReference>,
-    /// Hosted zone in which the record is.
+    /// Hosted zone that contains the record.
     pub zone: Option<String>,
 }
 

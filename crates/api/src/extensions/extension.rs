@@ -8,22 +8,22 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// Anything an extension controller does for a Shoot beyond the other kinds.
+/// A generic extension of a Shoot, for purposes that no other kind covers.
 #[api_type]
 pub struct Extension {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Extension.
     #[schema(required)]
     pub spec: ExtensionSpec,
-    /// What is there.
+    /// Observed state of the Extension.
     pub status: ExtensionStatus,
 }
 
-/// What an Extension is to be.
+/// Specification of an Extension.
 #[api_type]
 pub struct ExtensionSpec {
-    /// Type: which extension is responsible.
+    /// Type of the resource; determines the responsible extension.
     #[schema(required)]
     pub r#type: String,
     /// Class of the extension: shoot, seed or garden.
@@ -33,24 +33,24 @@ pub struct ExtensionSpec {
     pub provider_config: Option<RawExtension>,
 }
 
-/// What is known of an Extension.
+/// Status of an Extension.
 #[api_type]
 pub struct ExtensionStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.
     pub conditions: Vec<crate::core::Condition>,
     /// The last error.
     pub last_error: Option<crate::core::LastError>,
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<crate::core::LastOperation>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
-    /// State that must not be lost, in the extension's format.
+    /// State to persist, in the extension's format.
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
-    /// Objects that the state refers to, by names.
+    /// Named references to objects that the state uses.
     pub resources: Vec<crate::core::NamedResourceReference>,
 }
 

@@ -8,22 +8,22 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// The networks and the like that a Shoot's nodes live in.
+/// Networks and other infrastructure of a Shoot's nodes.
 #[api_type]
 pub struct Infrastructure {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Infrastructure.
     #[schema(required)]
     pub spec: InfrastructureSpec,
-    /// What is there.
+    /// Observed state of the Infrastructure.
     pub status: InfrastructureStatus,
 }
 
-/// What an Infrastructure is to be.
+/// Specification of an Infrastructure.
 #[api_type]
 pub struct InfrastructureSpec {
-    /// Type: which extension is responsible.
+    /// Type of the resource; determines the responsible extension.
     #[schema(required)]
     pub r#type: String,
     /// Class of the extension: shoot, seed or garden.
@@ -41,36 +41,36 @@ pub struct InfrastructureSpec {
     pub ssh_public_key: ByteString,
 }
 
-/// What is known of an Infrastructure.
+/// Status of an Infrastructure.
 #[api_type]
 pub struct InfrastructureStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.
     pub conditions: Vec<crate::core::Condition>,
     /// The last error.
     pub last_error: Option<crate::core::LastError>,
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<crate::core::LastOperation>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
-    /// State that must not be lost, in the extension's format.
+    /// State to persist, in the extension's format.
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
-    /// Objects that the state refers to, by names.
+    /// Named references to objects that the state uses.
     pub resources: Vec<crate::core::NamedResourceReference>,
-    /// Network of the nodes, where the extension chose it.
+    /// Network of the nodes, if the extension chose it.
     #[schema(rename = "nodesCIDR")]
     pub nodes_cidr: Option<String>,
-    /// Addresses with which traffic leaves the cluster, in CIDR form.
+    /// Source addresses of traffic that leaves the cluster, in CIDR form.
     #[schema(rename = "egressCIDRs")]
     pub egress_cid_rs: Vec<String>,
-    /// Networks as the extension made them.
+    /// Networks that the extension created.
     pub networking: Option<InfrastructureStatusNetworking>,
 }
 
-/// Networks as an infrastructure extension made them.
+/// Networks that an infrastructure extension created.
 #[api_type]
 pub struct InfrastructureStatusNetworking {
     /// Networks of the pods, in CIDR form.

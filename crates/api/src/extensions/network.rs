@@ -13,17 +13,17 @@ use crate::impl_resource;
 pub struct Network {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Network.
     #[schema(required)]
     pub spec: NetworkSpec,
-    /// What is there.
+    /// Observed state of the Network.
     pub status: NetworkStatus,
 }
 
-/// What a Network is to be.
+/// Specification of a Network.
 #[api_type]
 pub struct NetworkSpec {
-    /// Type: which extension is responsible.
+    /// Type of the resource; determines the responsible extension.
     #[schema(required)]
     pub r#type: String,
     /// Class of the extension: shoot, seed or garden.
@@ -41,26 +41,26 @@ pub struct NetworkSpec {
     pub ip_families: Vec<String>,
 }
 
-/// What is known of a Network.
+/// Status of a Network.
 #[api_type]
 pub struct NetworkStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.
     pub conditions: Vec<crate::core::Condition>,
     /// The last error.
     pub last_error: Option<crate::core::LastError>,
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<crate::core::LastOperation>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
-    /// State that must not be lost, in the extension's format.
+    /// State to persist, in the extension's format.
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
-    /// Objects that the state refers to, by names.
+    /// Named references to objects that the state uses.
     pub resources: Vec<crate::core::NamedResourceReference>,
-    /// IP families that the network has by now.
+    /// IP families that the network supports at present.
     pub ip_families: Vec<String>,
 }
 

@@ -13,33 +13,33 @@ use crate::impl_resource;
 pub struct OperatingSystemConfig {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the OperatingSystemConfig.
     #[schema(required)]
     pub spec: OperatingSystemConfigSpec,
-    /// What is there.
+    /// Observed state of the OperatingSystemConfig.
     pub status: OperatingSystemConfigStatus,
 }
 
-/// Rotation of the certificate authorities, as nodes must follow it.
+/// Rotation of the certificate authorities that nodes must follow.
 #[api_type]
 pub struct CARotation {
-    /// When it was started last.
+    /// Start time of the last rotation.
     pub last_initiation_time: Option<Time>,
 }
 
 /// Settings of the container runtime interface.
 #[api_type]
 pub struct CRIConfig {
-    /// Name of it: containerd.
+    /// Name of the container runtime interface: containerd.
     #[schema(required)]
     pub name: String,
-    /// How resources are limited: systemd or cgroupfs.
+    /// Driver for resource limits: systemd or cgroupfs.
     pub cgroup_driver: Option<String>,
     /// Settings of containerd.
     pub containerd: Option<ContainerdConfig>,
 }
 
-/// The script with which a machine starts.
+/// Reference to the start-up script of a machine.
 #[api_type]
 pub struct CloudConfig {
     /// Secret with the script.
@@ -59,7 +59,7 @@ pub struct ContainerdConfig {
     pub plugins: Vec<PluginConfig>,
 }
 
-/// Rotations of credentials, as nodes must follow them.
+/// Rotations of credentials that nodes must follow.
 #[api_type]
 pub struct CredentialsRotation {
     /// Certificate authorities.
@@ -82,7 +82,7 @@ pub struct DropIn {
 /// A file on the node.
 #[api_type]
 pub struct File {
-    /// Where the file is.
+    /// Path of the file.
     #[schema(required)]
     pub path: String,
     /// Permissions, as the number of its octal form.
@@ -94,14 +94,14 @@ pub struct File {
     pub host_name: Option<String>,
 }
 
-/// Where a file's content comes from.
+/// Source of a file's content.
 #[api_type]
 pub struct FileContent {
     /// A Secret's key.
     pub secret_ref: Option<FileContentSecretRef>,
     /// The text itself.
     pub inline: Option<FileContentInline>,
-    /// Whether the content is written without encoding.
+    /// True if the content is written without encoding.
     pub transmit_unencoded: Option<bool>,
     /// A file of an image.
     pub image_ref: Option<FileContentImageRef>,
@@ -113,7 +113,7 @@ pub struct FileContentImageRef {
     /// The image.
     #[schema(required)]
     pub image: String,
-    /// Where the file is in it.
+    /// Path of the file in the image.
     #[schema(required)]
     pub file_path_in_image: String,
 }
@@ -135,12 +135,12 @@ pub struct FileContentSecretRef {
     /// Name of the Secret.
     #[schema(required)]
     pub name: String,
-    /// Key in it.
+    /// Key in the Secret.
     #[schema(required)]
     pub data_key: String,
 }
 
-/// What nodes are to be updated to in place.
+/// Target configuration of in-place updates.
 #[api_type]
 pub struct InPlaceUpdates {
     /// Version of the operating system.
@@ -153,27 +153,27 @@ pub struct InPlaceUpdates {
     pub credentials_rotation: Option<CredentialsRotation>,
 }
 
-/// How nodes are updated in place.
+/// In-place updates of nodes.
 #[api_type]
 pub struct InPlaceUpdatesStatus {
-    /// How the operating system is updated.
+    /// Update of the operating system.
     pub os_update: Option<OSUpdate>,
 }
 
-/// How an operating system is updated.
+/// Command that updates the operating system.
 #[api_type]
 pub struct OSUpdate {
     /// The command.
     #[schema(required)]
     pub command: String,
-    /// Its arguments.
+    /// Arguments of the command.
     pub args: Vec<String>,
 }
 
-/// What an OperatingSystemConfig is to be.
+/// Specification of an OperatingSystemConfig.
 #[api_type]
 pub struct OperatingSystemConfigSpec {
-    /// Type: which extension is responsible.
+    /// Type of the resource; determines the responsible extension.
     #[schema(required)]
     pub r#type: String,
     /// Class of the extension: shoot, seed or garden.
@@ -183,7 +183,7 @@ pub struct OperatingSystemConfigSpec {
     pub provider_config: Option<RawExtension>,
     /// Settings of the container runtime interface.
     pub cri_config: Option<CRIConfig>,
-    /// provision: to start the machine; reconcile: to keep the node up to date.
+    /// provision: for the start of the machine; reconcile: for updates of the node.
     #[schema(required)]
     pub purpose: String,
     /// Units of systemd.
@@ -192,28 +192,28 @@ pub struct OperatingSystemConfigSpec {
     /// Files that the node gets; one for each path.
     #[schema(merge_key = "path", patch_strategy = "merge")]
     pub files: Vec<File>,
-    /// What nodes are to be updated to in place.
+    /// Target configuration of in-place updates.
     pub in_place_updates: Option<InPlaceUpdates>,
 }
 
-/// What is known of an OperatingSystemConfig.
+/// Status of an OperatingSystemConfig.
 #[api_type]
 pub struct OperatingSystemConfigStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.
     pub conditions: Vec<crate::core::Condition>,
     /// The last error.
     pub last_error: Option<crate::core::LastError>,
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<crate::core::LastOperation>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
-    /// State that must not be lost, in the extension's format.
+    /// State to persist, in the extension's format.
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
-    /// Objects that the state refers to, by names.
+    /// Named references to objects that the state uses.
     pub resources: Vec<crate::core::NamedResourceReference>,
     /// Units of systemd that the extension adds.
     #[schema(merge_key = "name", patch_strategy = "merge")]
@@ -221,9 +221,9 @@ pub struct OperatingSystemConfigStatus {
     /// Files that the extension adds.
     #[schema(merge_key = "path", patch_strategy = "merge")]
     pub extension_files: Vec<File>,
-    /// The script with which a machine starts.
+    /// Reference to the start-up script of a machine.
     pub cloud_config: Option<CloudConfig>,
-    /// How nodes are updated in place.
+    /// In-place updates of nodes.
     pub in_place_updates: Option<InPlaceUpdatesStatus>,
 }
 
@@ -232,7 +232,7 @@ pub struct OperatingSystemConfigStatus {
 pub struct PluginConfig {
     /// add or remove.
     pub op: Option<String>,
-    /// Where the settings are, name by name.
+    /// Path of the settings, one name per element.
     #[schema(required)]
     pub path: Vec<String>,
     /// The settings.
@@ -242,14 +242,14 @@ pub struct PluginConfig {
 /// A registry and its mirrors.
 #[api_type]
 pub struct RegistryConfig {
-    /// The registry that images name.
+    /// Registry in names of images.
     #[schema(required)]
     pub upstream: String,
     /// The server of that registry.
     pub server: Option<String>,
-    /// Mirrors, the first one tried first.
+    /// Mirrors, in the order in which they are tried.
     pub hosts: Vec<RegistryHost>,
-    /// Whether the first mirror must answer before it is used.
+    /// True if the first mirror must respond before it is used.
     pub readiness_probe: Option<bool>,
 }
 
@@ -259,18 +259,18 @@ pub struct RegistryHost {
     /// Address of the mirror.
     #[schema(required)]
     pub url: String,
-    /// What it can be used for: pull, resolve.
+    /// Operations that the mirror supports: pull, resolve.
     pub capabilities: Vec<String>,
-    /// Files with the certificates by which it is trusted.
+    /// Files with CA certificates that the mirror's certificate is verified with.
     pub ca_certs: Vec<String>,
     /// Uses the path of the address instead of the registry's own.
     pub override_path: Option<bool>,
 }
 
-/// Rotation of the key for tokens, as nodes must follow it.
+/// Rotation of the key for tokens that nodes must follow.
 #[api_type]
 pub struct ServiceAccountKeyRotation {
-    /// When it was started last.
+    /// Start time of the last rotation.
     pub last_initiation_time: Option<Time>,
 }
 
@@ -280,16 +280,16 @@ pub struct Unit {
     /// Name of the unit.
     #[schema(required)]
     pub name: String,
-    /// What is done with the unit: start, restart or stop.
+    /// Command for the unit: start, restart or stop.
     pub command: Option<String>,
-    /// Whether the unit starts with the node.
+    /// True if the unit starts with the node.
     pub enable: Option<bool>,
     /// Content of the unit's file.
     pub content: Option<String>,
     /// Additions to the unit.
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub drop_ins: Vec<DropIn>,
-    /// Files on a change of which the unit is restarted.
+    /// Files whose changes restart the unit.
     pub file_paths: Vec<String>,
 }
 

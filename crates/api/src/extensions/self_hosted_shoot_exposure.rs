@@ -64,12 +64,12 @@ pub struct SelfHostedShootExposureStatus {
     pub last_error: Option<crate::core::LastError>,
     /// The operation in progress, or the last one. Served; not emulated.
     pub last_operation: Option<crate::core::LastOperation>,
-    /// Generation of the specification that was acted on last. Served; not emulated.
+    /// Generation of the specification that the controller observed last. Served; not emulated.
     pub observed_generation: i64,
-    /// State that must not be lost, in the extension's format. Served; not emulated.
+    /// State to persist, in the extension's format. Served; not emulated.
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
-    /// Objects that the state refers to, by names. Served; not emulated.
+    /// Named references to objects that the state uses. Served; not emulated.
     pub resources: Vec<crate::core::NamedResourceReference>,
     /// Addresses of the exposure. Served; not emulated.
     pub ingress: Vec<crate::kubernetes::core::LoadBalancerIngress>,

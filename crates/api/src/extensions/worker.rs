@@ -10,34 +10,34 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// The worker pools of a Shoot, as an extension controller is to make them.
+/// The worker pools of a Shoot that an extension controller creates.
 #[api_type]
 pub struct Worker {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Worker.
     #[schema(required)]
     pub spec: WorkerSpec,
-    /// What is there.
+    /// Observed state of the Worker.
     pub status: WorkerStatus,
 }
 
 /// Settings of the cluster autoscaler for one pool.
 #[api_type]
 pub struct ClusterAutoscalerOptions {
-    /// Share of a node's resources in use below which it may be removed.
+    /// Utilization of a node's resources below which it may be removed.
     pub scale_down_utilization_threshold: Option<String>,
-    /// Share of a node's GPUs in use below which it may be removed.
+    /// Utilization of a node's GPUs below which it may be removed.
     pub scale_down_gpu_utilization_threshold: Option<String>,
-    /// How long a node must be unneeded before it is removed.
+    /// Duration for which a node must be unneeded before it is removed.
     pub scale_down_unneeded_time: Option<Duration>,
-    /// How long an unready node must be unneeded before it is removed.
+    /// Duration for which an unready node must be unneeded before it is removed.
     pub scale_down_unready_time: Option<Duration>,
-    /// How long a new node may take.
+    /// Maximum duration of the creation of a node.
     pub max_node_provision_time: Option<Duration>,
 }
 
-/// A further volume of machines.
+/// An additional volume of machines.
 #[api_type]
 pub struct DataVolume {
     /// Name of the volume.
@@ -48,36 +48,36 @@ pub struct DataVolume {
     /// Size of the volume.
     #[schema(required)]
     pub size: String,
-    /// Whether the volume is encrypted.
+    /// True if the volume is encrypted.
     pub encrypted: Option<bool>,
 }
 
-/// How far in-place updates are.
+/// Progress of in-place updates.
 #[api_type]
 pub struct InPlaceUpdatesWorkerStatus {
-    /// Hash of the configuration that each pool's nodes have.
+    /// Hash of the configuration of each pool's nodes.
     pub worker_pool_to_hash_map: TextMap,
 }
 
-/// A number of like Machines, and how changes are rolled out.
+/// A MachineDeployment of a Worker, with its bounds for the autoscaler.
 #[api_type]
 pub struct MachineDeployment {
     /// Name of the MachineDeployment.
     #[schema(required)]
     pub name: String,
-    /// Least machines.
+    /// Minimum number of machines.
     #[schema(required)]
     pub minimum: i32,
-    /// Most machines.
+    /// Maximum number of machines.
     #[schema(required)]
     pub maximum: i32,
-    /// Which grows first under expander `priority`: the highest.
+    /// Priority for expander `priority`; the highest value grows first.
     pub priority: Option<i32>,
     /// Maximum number of failed machines that are preserved.
     pub auto_preserve_failed_machine_max: Option<i32>,
 }
 
-/// A machine image and its versions.
+/// Name and version of a machine image.
 #[api_type]
 pub struct MachineImage {
     /// Name of the image.
@@ -88,13 +88,13 @@ pub struct MachineImage {
     pub version: String,
 }
 
-/// What a node of a pool would have, for pools without nodes.
+/// Resources of a pool's nodes, for pools that have none yet.
 #[api_type]
 pub struct NodeTemplate {
     /// Resources of the node.
     #[schema(required)]
     pub capacity: BTreeMap<String, Quantity>,
-    /// Resources that are no part of the machine.
+    /// Resources of the node that the machine does not have.
     pub virtual_capacity: BTreeMap<String, Quantity>,
 }
 
@@ -108,7 +108,7 @@ pub struct Volume {
     /// Size of the volume.
     #[schema(required)]
     pub size: String,
-    /// Whether the volume is encrypted.
+    /// True if the volume is encrypted.
     pub encrypted: Option<bool>,
 }
 
@@ -118,13 +118,13 @@ pub struct WorkerPool {
     /// Machine type.
     #[schema(required)]
     pub machine_type: String,
-    /// Most nodes.
+    /// Maximum number of nodes.
     #[schema(required)]
     pub maximum: i32,
-    /// How many nodes may be added beyond the wanted number during a roll-out.
+    /// Number, or percentage, of nodes that may be added beyond the desired number during a roll-out.
     #[schema(required)]
     pub max_surge: IntOrString,
-    /// How many nodes may be missing during a roll-out.
+    /// Number, or percentage, of nodes that may be missing during a roll-out.
     #[schema(required)]
     pub max_unavailable: IntOrString,
     /// Annotations of the nodes.
@@ -135,50 +135,50 @@ pub struct WorkerPool {
     pub taints: Vec<crate::kubernetes::core::Taint>,
     /// Image of the machines.
     pub machine_image: MachineImage,
-    /// Least nodes.
+    /// Minimum number of nodes.
     #[schema(required)]
     pub minimum: i32,
     /// Name of the pool.
     #[schema(required)]
     pub name: String,
-    /// Secret with the configuration of gardener-node-agent; its name follows from what must replace nodes.
+    /// Secret with the configuration of gardener-node-agent; its name is derived from the settings whose change replaces nodes.
     pub node_agent_secret_name: Option<String>,
     /// Settings for the pool's machines, in the provider's format.
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
-    /// Secret with the script with which a machine starts.
+    /// Secret with the start-up script of a machine.
     #[schema(required)]
     pub user_data_secret_ref: crate::kubernetes::core::SecretKeySelector,
     /// Root volume.
     pub volume: Option<Volume>,
-    /// Further volumes.
+    /// Additional volumes.
     pub data_volumes: Vec<DataVolume>,
     /// Data volume on which the kubelet keeps its data.
     pub kubelet_data_volume_name: Option<String>,
     /// Availability zones over which the nodes are spread.
     pub zones: Vec<String>,
-    /// How the pool's machines are looked after.
+    /// Timeouts and health checks of the pool's machines.
     pub machine_controller_manager: Option<crate::core::MachineControllerManagerSettings>,
     /// Version of the kubelet.
     pub kubernetes_version: Option<String>,
     /// Settings of the kubelet.
     pub kubelet_config: Option<crate::core::KubeletConfig>,
-    /// What a node would have, for pools without nodes.
+    /// Resources of the pool's nodes, if it has none yet.
     pub node_template: Option<NodeTemplate>,
     /// CPU architecture.
     pub architecture: Option<String>,
     /// Settings of the cluster autoscaler for this pool.
     pub cluster_autoscaler: Option<ClusterAutoscalerOptions>,
-    /// Which pool grows first under expander `priority`: the highest.
+    /// Priority of the pool for expander `priority`; the pool with the highest value grows first.
     pub priority: Option<i32>,
-    /// How nodes are updated: AutoRollingUpdate, AutoInPlaceUpdate or ManualInPlaceUpdate.
+    /// Strategy for updating nodes: AutoRollingUpdate, AutoInPlaceUpdate or ManualInPlaceUpdate.
     pub update_strategy: Option<String>,
 }
 
-/// What a Worker is to be.
+/// Specification of a Worker.
 #[api_type]
 pub struct WorkerSpec {
-    /// Type: which extension is responsible.
+    /// Type of the resource; determines the responsible extension.
     #[schema(required)]
     pub r#type: String,
     /// Class of the extension: shoot, seed or garden.
@@ -186,7 +186,7 @@ pub struct WorkerSpec {
     /// Settings in the format of the provider's extension.
     #[schema(preserve_unknown)]
     pub provider_config: Option<RawExtension>,
-    /// What the Infrastructure's extension tells of it, in its own format.
+    /// Status that the Infrastructure's extension reports, in its own format.
     #[schema(preserve_unknown)]
     pub infrastructure_provider_status: Option<RawExtension>,
     /// Region of the infrastructure.
@@ -202,31 +202,31 @@ pub struct WorkerSpec {
     pub pools: Vec<WorkerPool>,
 }
 
-/// What is known of a Worker.
+/// Status of a Worker.
 #[api_type]
 pub struct WorkerStatus {
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     #[schema(preserve_unknown)]
     pub provider_status: Option<RawExtension>,
     /// Conditions of the object, one of each type.
     pub conditions: Vec<crate::core::Condition>,
     /// The last error.
     pub last_error: Option<crate::core::LastError>,
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<crate::core::LastOperation>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
-    /// State that must not be lost, in the extension's format.
+    /// State to persist, in the extension's format.
     #[schema(preserve_unknown)]
     pub state: Option<RawExtension>,
-    /// Objects that the state refers to, by names.
+    /// Named references to objects that the state uses.
     pub resources: Vec<crate::core::NamedResourceReference>,
     /// MachineDeployments that belong to the Worker.
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub machine_deployments: Vec<MachineDeployment>,
-    /// When the list of MachineDeployments changed last.
+    /// Time of the last change to the list of MachineDeployments.
     pub machine_deployments_last_update_time: Option<Time>,
-    /// How far in-place updates are.
+    /// Progress of in-place updates.
     pub in_place_updates: Option<InPlaceUpdatesWorkerStatus>,
 }
 

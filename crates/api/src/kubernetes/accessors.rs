@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Short ways to what the annotations of Kubernetes and machine-controller-manager say.
+//! Accessors of annotations of Kubernetes and machine-controller-manager.
 
 use std::str::FromStr;
 
@@ -7,12 +7,12 @@ use apimachinery::meta::ObjectMeta;
 
 use crate::constants::annotation;
 
-/// The value of an annotation, if it is there and parses.
+/// Value of an annotation; `None` if it is absent or does not parse.
 pub fn parsed_annotation<T: FromStr>(metadata: &ObjectMeta, key: &str) -> Option<T> {
     metadata.annotation(key)?.parse().ok()
 }
 
-/// Revision of a Deployment or MachineDeployment, or of a set of one; 0 without one that is a number.
+/// Revision of a Deployment or MachineDeployment, or of one of its sets; 0 if absent or not a number.
 pub fn deployment_revision(metadata: &ObjectMeta) -> i64 {
     parsed_annotation(metadata, annotation::DEPLOYMENT_REVISION).unwrap_or(0)
 }

@@ -8,14 +8,14 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// A pod on every node.
+/// Runs a pod on every node.
 #[api_type]
 pub struct DaemonSet {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the DaemonSet.
     pub spec: DaemonSetSpec,
-    /// What is there.
+    /// Observed state of the DaemonSet.
     pub status: DaemonSetStatus,
 }
 
@@ -28,62 +28,62 @@ pub struct DaemonSetCondition {
     /// True, False or Unknown.
     #[schema(required)]
     pub status: String,
-    /// When the status changed last.
+    /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
-    /// Reason in sentences.
+    /// Human-readable message.
     pub message: String,
 }
 
-/// What a DaemonSet is to be.
+/// Specification of a DaemonSet.
 #[api_type]
 pub struct DaemonSetSpec {
     /// Labels of the pods. Cannot be changed.
     #[schema(always)]
     pub selector: Option<LabelSelector>,
-    /// Pods to be made.
+    /// Template of the pods.
     #[schema(required)]
     pub template: super::core::PodTemplateSpec,
-    /// How pods are replaced.
+    /// Strategy for replacing pods.
     pub update_strategy: DaemonSetUpdateStrategy,
     /// Seconds for which a pod must be ready to count as available.
     pub min_ready_seconds: i32,
-    /// How many old revisions are kept. Default: 10.
+    /// Number of old revisions to keep. Default: 10.
     pub revision_history_limit: Option<i32>,
 }
 
-/// What is known of a DaemonSet.
+/// Status of a DaemonSet.
 #[api_type]
 pub struct DaemonSetStatus {
-    /// Nodes that run the pod and should.
+    /// Number of nodes that run the pod and should.
     #[schema(required)]
     pub current_number_scheduled: i32,
-    /// Nodes that run the pod and should not.
+    /// Number of nodes that run the pod and should not.
     #[schema(required)]
     pub number_misscheduled: i32,
-    /// Nodes that should run the pod.
+    /// Number of nodes that should run the pod.
     #[schema(required)]
     pub desired_number_scheduled: i32,
-    /// Nodes whose pod is ready.
+    /// Number of nodes whose pod is ready.
     #[schema(required)]
     pub number_ready: i32,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
-    /// Nodes whose pod follows the present template.
+    /// Number of nodes whose pod has the current template.
     pub updated_number_scheduled: i32,
-    /// Nodes whose pod has been ready for long enough.
+    /// Number of nodes whose pod has been ready for minReadySeconds.
     pub number_available: i32,
-    /// Nodes whose pod is missing or not available.
+    /// Number of nodes whose pod is missing or not available.
     pub number_unavailable: i32,
-    /// How many generated names clashed.
+    /// Number of collisions of generated names.
     pub collision_count: Option<i32>,
     /// Conditions of the object, one of each type.
     #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type")]
     pub conditions: Vec<DaemonSetCondition>,
 }
 
-/// How pods are replaced.
+/// Strategy for replacing pods.
 #[api_type]
 pub struct DaemonSetUpdateStrategy {
     /// RollingUpdate or OnDelete. Default: RollingUpdate.
@@ -97,9 +97,9 @@ pub struct DaemonSetUpdateStrategy {
 pub struct Deployment {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Deployment.
     pub spec: DeploymentSpec,
-    /// What is there.
+    /// Observed state of the Deployment.
     pub status: DeploymentStatus,
 }
 
@@ -112,63 +112,63 @@ pub struct DeploymentCondition {
     /// True, False or Unknown.
     #[schema(required)]
     pub status: String,
-    /// When it was looked at last.
+    /// Time of the last update of the condition.
     pub last_update_time: Time,
-    /// When the status changed last.
+    /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
-    /// Reason in sentences.
+    /// Human-readable message.
     pub message: String,
 }
 
-/// What a Deployment is to be.
+/// Specification of a Deployment.
 #[api_type]
 pub struct DeploymentSpec {
-    /// Wanted number of pods. Default: 1.
+    /// Desired number of pods. Default: 1.
     pub replicas: Option<i32>,
     /// Labels of the pods. Cannot be changed.
     #[schema(always)]
     pub selector: Option<LabelSelector>,
-    /// Pods to be made.
+    /// Template of the pods.
     #[schema(required)]
     pub template: super::core::PodTemplateSpec,
-    /// How pods are replaced.
+    /// Strategy for replacing pods.
     #[schema(patch_strategy = "retainKeys")]
     pub strategy: DeploymentStrategy,
     /// Seconds for which a pod must be ready to count as available.
     pub min_ready_seconds: i32,
-    /// How many old ReplicaSets are kept. Default: 10.
+    /// Number of old ReplicaSets to keep. Default: 10.
     pub revision_history_limit: Option<i32>,
-    /// Whether changes are not rolled out.
+    /// Suspends the roll-out of changes.
     pub paused: bool,
     /// Seconds after which a roll-out without progress counts as failed. Default: 600.
     pub progress_deadline_seconds: Option<i32>,
 }
 
-/// What is known of a Deployment.
+/// Status of a Deployment.
 #[api_type]
 pub struct DeploymentStatus {
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
     /// Number of pods.
     pub replicas: i32,
-    /// Number of pods that follow the present template.
+    /// Number of pods that have the current template.
     pub updated_replicas: i32,
     /// Number of pods that are ready.
     pub ready_replicas: i32,
-    /// Number of pods that have been ready for long enough.
+    /// Number of pods that have been ready for minReadySeconds.
     pub available_replicas: i32,
     /// Number of pods that are missing or not available.
     pub unavailable_replicas: i32,
     /// Conditions of the object, one of each type.
     #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type")]
     pub conditions: Vec<DeploymentCondition>,
-    /// How many generated names clashed.
+    /// Number of collisions of generated names.
     pub collision_count: Option<i32>,
 }
 
-/// How pods are replaced.
+/// Strategy for replacing pods.
 #[api_type]
 pub struct DeploymentStrategy {
     /// RollingUpdate or Recreate. Default: RollingUpdate.
@@ -177,14 +177,14 @@ pub struct DeploymentStrategy {
     pub rolling_update: Option<RollingUpdateDeployment>,
 }
 
-/// Keeps a number of pods.
+/// Maintains a number of pods.
 #[api_type]
 pub struct ReplicaSet {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the ReplicaSet.
     pub spec: ReplicaSetSpec,
-    /// What is there.
+    /// Observed state of the ReplicaSet.
     pub status: ReplicaSetStatus,
 }
 
@@ -197,29 +197,29 @@ pub struct ReplicaSetCondition {
     /// True, False or Unknown.
     #[schema(required)]
     pub status: String,
-    /// When the status changed last.
+    /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
-    /// Reason in sentences.
+    /// Human-readable message.
     pub message: String,
 }
 
-/// What a ReplicaSet keeps.
+/// Specification of a ReplicaSet.
 #[api_type]
 pub struct ReplicaSetSpec {
-    /// Wanted number of pods. Default: 1.
+    /// Desired number of pods. Default: 1.
     pub replicas: Option<i32>,
     /// Seconds for which a pod must be ready to count as available.
     pub min_ready_seconds: i32,
     /// Labels of the pods. Cannot be changed.
     #[schema(always)]
     pub selector: Option<LabelSelector>,
-    /// Pods to be made.
+    /// Template of the pods.
     pub template: super::core::PodTemplateSpec,
 }
 
-/// What is known of a ReplicaSet.
+/// Status of a ReplicaSet.
 #[api_type]
 pub struct ReplicaSetStatus {
     /// Number of pods.
@@ -229,9 +229,9 @@ pub struct ReplicaSetStatus {
     pub fully_labeled_replicas: i32,
     /// Number of pods that are ready.
     pub ready_replicas: i32,
-    /// Number of pods that have been ready for long enough.
+    /// Number of pods that have been ready for minReadySeconds.
     pub available_replicas: i32,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
     /// Conditions of the object, one of each type.
     #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type")]
@@ -241,38 +241,38 @@ pub struct ReplicaSetStatus {
 /// Bounds of a rolling update.
 #[api_type]
 pub struct RollingUpdateDaemonSet {
-    /// How many pods may be missing. Default: 1.
+    /// Number, or percentage, of pods that may be missing. Default: 1.
     pub max_unavailable: Option<IntOrString>,
-    /// How many nodes may run an old and a new pod. Default: 0.
+    /// Number, or percentage, of nodes that may run an old and a new pod. Default: 0.
     pub max_surge: Option<IntOrString>,
 }
 
 /// Bounds of a rolling update.
 #[api_type]
 pub struct RollingUpdateDeployment {
-    /// How many pods may be missing. Default: 25%.
+    /// Number, or percentage, of pods that may be missing. Default: 25%.
     pub max_unavailable: Option<IntOrString>,
-    /// How many pods may be added beyond the wanted number. Default: 25%.
+    /// Number, or percentage, of pods that may be added beyond the desired number. Default: 25%.
     pub max_surge: Option<IntOrString>,
 }
 
 /// Bounds of a rolling update.
 #[api_type]
 pub struct RollingUpdateStatefulSetStrategy {
-    /// Number from which on pods are replaced. Default: 0.
+    /// Ordinal from which on pods are replaced. Default: 0.
     pub partition: Option<i32>,
-    /// How many pods may be missing. Default: 1.
+    /// Number, or percentage, of pods that may be missing. Default: 1.
     pub max_unavailable: Option<IntOrString>,
 }
 
-/// Pods with lasting names and storage.
+/// Pods with stable names and storage.
 #[api_type]
 pub struct StatefulSet {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the StatefulSet.
     pub spec: StatefulSetSpec,
-    /// What is there.
+    /// Observed state of the StatefulSet.
     pub status: StatefulSetStatus,
 }
 
@@ -285,42 +285,42 @@ pub struct StatefulSetCondition {
     /// True, False or Unknown.
     #[schema(required)]
     pub status: String,
-    /// When the status changed last.
+    /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
-    /// Reason in sentences.
+    /// Human-readable message.
     pub message: String,
 }
 
-/// What a StatefulSet is to be.
+/// Specification of a StatefulSet.
 #[api_type]
 pub struct StatefulSetSpec {
-    /// Wanted number of pods. Default: 1.
+    /// Desired number of pods. Default: 1.
     pub replicas: Option<i32>,
     /// Labels of the pods. Cannot be changed.
     #[schema(always)]
     pub selector: Option<LabelSelector>,
-    /// Pods to be made.
+    /// Template of the pods.
     #[schema(required)]
     pub template: super::core::PodTemplateSpec,
-    /// Service that gives the pods their names.
+    /// Service that governs the DNS names of the pods.
     #[schema(required)]
     pub service_name: String,
-    /// OrderedReady or Parallel.
+    /// Order of creation and deletion: OrderedReady or Parallel.
     pub pod_management_policy: String,
-    /// How pods are replaced.
+    /// Strategy for replacing pods.
     pub update_strategy: StatefulSetUpdateStrategy,
-    /// How many old revisions are kept. Default: 10.
+    /// Number of old revisions to keep. Default: 10.
     pub revision_history_limit: Option<i32>,
     /// Seconds for which a pod must be ready to count as available.
     pub min_ready_seconds: i32,
 }
 
-/// What is known of a StatefulSet.
+/// Status of a StatefulSet.
 #[api_type]
 pub struct StatefulSetStatus {
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
     /// Number of pods.
     #[schema(required)]
@@ -333,19 +333,19 @@ pub struct StatefulSetStatus {
     pub updated_replicas: i32,
     /// Revision before the roll-out.
     pub current_revision: String,
-    /// Revision that is rolled out.
+    /// Revision that is being rolled out.
     pub update_revision: String,
-    /// How many generated names clashed.
+    /// Number of collisions of generated names.
     pub collision_count: Option<i32>,
     /// Conditions of the object, one of each type.
     #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type")]
     pub conditions: Vec<StatefulSetCondition>,
-    /// Number of pods that have been ready for long enough.
+    /// Number of pods that have been ready for minReadySeconds.
     #[schema(always)]
     pub available_replicas: i32,
 }
 
-/// How pods are replaced.
+/// Strategy for replacing pods.
 #[api_type]
 pub struct StatefulSetUpdateStrategy {
     /// RollingUpdate or OnDelete. Default: RollingUpdate.

@@ -8,31 +8,31 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// Says who holds something, and until when.
+/// A lock with a holder and a duration.
 #[api_type]
 pub struct Lease {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Holder and duration of the lease.
     pub spec: LeaseSpec,
 }
 
-/// Says who holds something, and until when.
+/// Specification of a Lease.
 #[api_type]
 pub struct LeaseSpec {
-    /// Who holds the lease.
+    /// Identity of the lease's holder.
     pub holder_identity: Option<String>,
-    /// Seconds for which it is held without being renewed.
+    /// Seconds after the last renewal for which the lease is held.
     pub lease_duration_seconds: Option<i32>,
-    /// When it was taken.
+    /// Time at which the holder acquired the lease.
     pub acquire_time: Option<MicroTime>,
-    /// When it was renewed last.
+    /// Time of the last renewal.
     pub renew_time: Option<MicroTime>,
-    /// How often it changed hands.
+    /// Number of changes of the holder.
     pub lease_transitions: Option<i32>,
-    /// How the holder is chosen.
+    /// Strategy of choosing the holder.
     pub strategy: Option<String>,
-    /// Who should take it next.
+    /// Identity of the preferred next holder.
     pub preferred_holder: Option<String>,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The parts of Kubernetes' own kinds that Terrarium reads or embeds.
+//! Parts of Kubernetes' own kinds that Terrarium reads or embeds.
 
 mod accessors;
 pub mod apps;

@@ -5,13 +5,13 @@
 
 use api_derive::api_type;
 
-/// A network, but for parts of it.
+/// A network, with exceptions.
 #[api_type]
 pub struct IPBlock {
     /// The network, in CIDR form.
     #[schema(required)]
     pub cidr: String,
-    /// Parts that do not belong to it.
+    /// Parts of the network that are excluded.
     #[schema(list_type = "atomic")]
     pub except: Vec<String>,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kinds of `policy/v1`, the parts that are read.
+//! Kinds of `policy/v1`, as far as they are read.
 //!
 //! Source: k8s.io/api/policy/v1 (1.32); names, types and order of the fields are the public API's.
 
@@ -12,47 +12,47 @@ use apimachinery::schema::{Node, Schema};
 
 use super::tables;
 
-/// How many pods of a selection may be missing at once because of what people do.
+/// Limits the number of pods that voluntary disruptions make unavailable at once.
 #[api_type(no_schema)]
 pub struct PodDisruptionBudget {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the PodDisruptionBudget.
     pub spec: PodDisruptionBudgetSpec,
-    /// What is there.
+    /// Observed state of the PodDisruptionBudget.
     pub status: PodDisruptionBudgetStatus,
 }
 
-/// What a PodDisruptionBudget asks for: one of both bounds.
+/// Specification of a PodDisruptionBudget: one of the two bounds.
 #[api_type(no_schema)]
 pub struct PodDisruptionBudgetSpec {
-    /// How many pods have to be healthy, or which part of those that there should be.
+    /// Number, or percentage, of the expected pods that must be healthy.
     pub min_available: Option<IntOrString>,
-    /// Which pods.
+    /// Labels of the pods.
     pub selector: Option<LabelSelector>,
-    /// How many pods may be missing, or which part of those that there should be.
+    /// Number, or percentage, of the expected pods that may be missing.
     pub max_unavailable: Option<IntOrString>,
-    /// `AlwaysAllow`: pods that are not ready may go, whatever is needed. Default: `IfHealthyBudget`.
+    /// `AlwaysAllow`: pods that are not ready may be evicted whatever the bound. Default: `IfHealthyBudget`.
     pub unhealthy_pod_eviction_policy: Option<String>,
 }
 
-/// What is known of a PodDisruptionBudget.
+/// Status of a PodDisruptionBudget.
 #[api_type(no_schema)]
 pub struct PodDisruptionBudgetStatus {
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
-    /// Pods whose eviction was accepted and that are still there.
+    /// Pods whose eviction was accepted and that still exist.
     pub disrupted_pods: BTreeMap<String, Time>,
-    /// How many pods may go now.
+    /// Number of pods that may be evicted now.
     #[schema(always)]
     pub disruptions_allowed: i32,
-    /// How many pods are healthy.
+    /// Number of healthy pods.
     #[schema(always)]
     pub current_healthy: i32,
-    /// How many have to be.
+    /// Number of pods that must be healthy.
     #[schema(always)]
     pub desired_healthy: i32,
-    /// How many there should be.
+    /// Expected number of pods.
     #[schema(always)]
     pub expected_pods: i32,
     /// Conditions of the object, one of each type.
@@ -68,15 +68,15 @@ pub struct PodDisruptionBudgetCondition {
     /// True, False or Unknown.
     #[schema(always)]
     pub status: String,
-    /// Generation that it tells of.
+    /// Generation of the specification that the condition refers to.
     pub observed_generation: i64,
-    /// When the status changed last.
+    /// Time of the last status change.
     #[schema(always)]
     pub last_transition_time: Time,
     /// Reason in one word.
     #[schema(always)]
     pub reason: String,
-    /// Reason in sentences.
+    /// Human-readable message.
     #[schema(always)]
     pub message: String,
 }

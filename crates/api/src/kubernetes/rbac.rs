@@ -10,10 +10,10 @@ use apimachinery::schema::{Node, Schema};
 
 use super::tables;
 
-/// The group.
+/// API group of the kinds in this module.
 pub const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Who gets a role.
+/// A user, group or ServiceAccount to which a role is granted.
 #[api_type]
 #[derive(Eq, PartialOrd, Ord)]
 pub struct Subject {
@@ -29,25 +29,25 @@ pub struct Subject {
     pub namespace: String,
 }
 
-/// What may be done. `*` stands for everything.
+/// Allowed operations. `*` stands for everything.
 #[api_type(no_schema)]
 #[derive(Eq, PartialOrd, Ord)]
 pub struct PolicyRule {
     /// Verbs that are allowed; `*` for all.
     #[schema(always)]
     pub verbs: Vec<String>,
-    /// Groups; empty text: the core group.
+    /// API groups; empty string: the core group.
     pub api_groups: Vec<String>,
-    /// Plural names, with `/subresource` where one is meant; `*/subresource` is that of all.
+    /// Plural names, followed by `/subresource` if one is meant; `*/subresource` is that of all resources.
     pub resources: Vec<String>,
-    /// Names; empty: all.
+    /// Names of objects; empty: all.
     pub resource_names: Vec<String>,
-    /// Paths that are no resource; a `*` at the end stands for anything.
+    /// Paths that are no resource; a `*` at the end stands for any suffix.
     #[schema(rename = "nonResourceURLs")]
     pub non_resource_urls: Vec<String>,
 }
 
-/// The role that a binding gives.
+/// The role that a binding grants.
 #[api_type(no_schema)]
 #[derive(Eq)]
 pub struct RoleRef {
@@ -62,55 +62,55 @@ pub struct RoleRef {
     pub name: String,
 }
 
-/// Which ClusterRoles a ClusterRole takes its rules from.
+/// Selection of the ClusterRoles whose rules a ClusterRole aggregates.
 #[api_type(no_schema)]
 pub struct AggregationRule {
-    /// Selectors; a role that one of them selects counts.
+    /// Selectors; a ClusterRole that matches one of them is included.
     pub cluster_role_selectors: Vec<LabelSelector>,
 }
 
-/// Rules of a namespace.
+/// Rules in one namespace.
 #[api_type(no_schema)]
 pub struct Role {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// Rules; one that allows is enough.
+    /// Rules; a request is allowed if one of them allows it.
     #[schema(always)]
     pub rules: Vec<PolicyRule>,
 }
 
-/// Rules of the cluster, or of each namespace that binds it.
+/// Rules in the whole cluster, or in each namespace that binds the ClusterRole.
 #[api_type(no_schema)]
 pub struct ClusterRole {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// Rules; one that allows is enough.
+    /// Rules; a request is allowed if one of them allows it.
     #[schema(always)]
     pub rules: Vec<PolicyRule>,
-    /// Where the rules come from; a controller fills them in.
+    /// Source of the rules; a controller fills them in.
     pub aggregation_rule: Option<AggregationRule>,
 }
 
-/// Gives a role in one namespace.
+/// Grants a role in one namespace.
 #[api_type(no_schema)]
 pub struct RoleBinding {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// To whom.
+    /// Subjects to which the role is granted.
     pub subjects: Vec<Subject>,
-    /// Which role.
+    /// Role that is granted.
     #[schema(always)]
     pub role_ref: RoleRef,
 }
 
-/// Gives a role in all namespaces and beyond.
+/// Grants a ClusterRole in all namespaces and for cluster-scoped resources.
 #[api_type(no_schema)]
 pub struct ClusterRoleBinding {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// To whom.
+    /// Subjects to which the role is granted.
     pub subjects: Vec<Subject>,
-    /// Which role.
+    /// Role that is granted.
     #[schema(always)]
     pub role_ref: RoleRef,
 }

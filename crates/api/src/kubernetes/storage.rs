@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Claims, volumes and their classes, the parts that are read.
+//! Claims, volumes and their classes, as far as they are read.
 //!
 //! Source: k8s.io/api/core/v1, k8s.io/api/storage/v1 (1.32); names, types and order of the fields are the public API's.
 
@@ -20,20 +20,20 @@ use super::tables;
 pub struct PersistentVolumeClaim {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is claimed.
+    /// Desired properties of the volume.
     pub spec: PersistentVolumeClaimSpec,
-    /// What is there.
+    /// Observed state of the PersistentVolumeClaim.
     pub status: PersistentVolumeClaimStatus,
 }
 
-/// What is known of a claim.
+/// Status of a claim.
 #[api_type(no_schema)]
 pub struct PersistentVolumeClaimStatus {
     /// Pending, Bound or Lost.
     pub phase: String,
-    /// How the volume can be mounted.
+    /// Access modes of the volume.
     pub access_modes: Vec<String>,
-    /// How much the volume holds.
+    /// Capacity of the volume.
     pub capacity: BTreeMap<String, Quantity>,
 }
 
@@ -42,94 +42,94 @@ pub struct PersistentVolumeClaimStatus {
 pub struct PersistentVolume {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What it is.
+    /// Specification of the volume.
     pub spec: PersistentVolumeSpec,
-    /// What is known of it.
+    /// Observed state of the volume.
     pub status: PersistentVolumeStatus,
 }
 
-/// What a piece of storage is.
+/// Specification of a PersistentVolume.
 #[api_type(no_schema)]
 pub struct PersistentVolumeSpec {
-    /// How much it holds.
+    /// Capacity of the volume.
     pub capacity: BTreeMap<String, Quantity>,
-    /// Storage of a driver.
+    /// Storage of a CSI driver.
     pub csi: Option<CSIPersistentVolumeSource>,
-    /// How it can be mounted.
+    /// Access modes of the volume.
     pub access_modes: Vec<String>,
-    /// The claim that has it, or that it is kept for.
+    /// Claim to which the volume is bound, or for which it is reserved.
     pub claim_ref: Option<ObjectReference>,
-    /// What becomes of it after its claim: Retain, Delete or Recycle. Default: Retain.
+    /// Policy for a volume whose claim was deleted: Retain, Delete or Recycle. Default: Retain.
     pub persistent_volume_reclaim_policy: String,
     /// Name of the StorageClass.
     pub storage_class_name: String,
     /// Filesystem or Block.
     pub volume_mode: Option<String>,
-    /// Nodes from which it can be reached. Default: all.
+    /// Nodes that can access the volume. Default: all.
     pub node_affinity: Option<VolumeNodeAffinity>,
 }
 
-/// Storage of a driver.
+/// Storage of a CSI driver.
 #[api_type(no_schema)]
 pub struct CSIPersistentVolumeSource {
     /// Name of the driver.
     #[schema(always)]
     pub driver: String,
-    /// Name of the storage at its driver.
+    /// Identifier of the volume at its driver.
     #[schema(always)]
     pub volume_handle: String,
     /// Type of the file system.
     pub fs_type: String,
 }
 
-/// Nodes from which storage can be reached.
+/// Nodes that can access a volume.
 #[api_type(no_schema)]
 pub struct VolumeNodeAffinity {
     /// The nodes.
     pub required: Option<NodeSelector>,
 }
 
-/// What is known of a piece of storage.
+/// Status of a PersistentVolume.
 #[api_type(no_schema)]
 pub struct PersistentVolumeStatus {
     /// Pending, Available, Bound, Released or Failed.
     pub phase: String,
-    /// When the phase changed last.
+    /// Time of the last change of phase.
     pub last_phase_transition_time: Option<Time>,
 }
 
-/// A kind of storage.
+/// A class of storage.
 #[api_type(no_schema)]
 pub struct StorageClass {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// Who makes volumes.
+    /// Provisioner of the volumes.
     #[schema(always)]
     pub provisioner: String,
     /// Settings for the provisioner.
     pub parameters: TextMap,
-    /// What becomes of a volume after its claim. Default: Delete.
+    /// Policy for volumes whose claim was deleted. Default: Delete.
     pub reclaim_policy: Option<String>,
-    /// When claims are bound: Immediate or WaitForFirstConsumer. Default: Immediate.
+    /// Time of binding: Immediate or WaitForFirstConsumer. Default: Immediate.
     pub volume_binding_mode: Option<String>,
-    /// Nodes for which volumes can be made: those that any of the terms selects. Default: all.
+    /// Nodes for which volumes can be provisioned: those that match any of the terms. Default: all.
     pub allowed_topologies: Vec<TopologySelectorTerm>,
 }
 
-/// Nodes that fulfil all requirements.
+/// Nodes that meet all requirements.
 #[api_type(no_schema)]
 pub struct TopologySelectorTerm {
-    /// Requirements of labels.
+    /// Requirements on labels.
     pub match_label_expressions: Vec<TopologySelectorLabelRequirement>,
 }
 
 /// A label that has one of several values.
 #[api_type(no_schema)]
 pub struct TopologySelectorLabelRequirement {
-    /// The label.
+    /// Key of the label.
     #[schema(always)]
     pub key: String,
-    /// The values.
+    /// Allowed values.
     #[schema(always)]
     pub values: Vec<String>,
 }
@@ -165,7 +165,7 @@ kind!(PersistentVolumeClaim, "", "core", "persistentvolumeclaims", true);
 kind!(PersistentVolume, "", "core", "persistentvolumes", false);
 kind!(StorageClass, "storage.k8s.io", "storage", "storageclasses", false);
 
-/// Metadata of the StorageClass of claims that name none: of several the newest, then the first by name.
+/// Metadata of the default StorageClass, used by claims without a class: the newest of several, then the first by name.
 ///
 /// Source: k8s.io/kubernetes pkg/volume/util/storageclass.go.
 pub fn default_class<'a>(classes: impl IntoIterator<Item = &'a ObjectMeta>) -> Option<&'a ObjectMeta> {

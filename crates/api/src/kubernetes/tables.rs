@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Schema trees of Kubernetes' own kinds and of components' configuration files, from tables of field facts.
 //!
-//! The tables hold names, types, emit rules, merge keys and protobuf numbers of the public API, one struct a line; what
-//! structs and fields are is told in a file of its own. A table is read when a struct is first asked for, a struct is
-//! resolved when it is first walked.
+//! The tables hold names, types, emit rules, merge keys and protobuf numbers of the public API, one struct a line; descriptions
+//! of structs and fields are in a file of their own. A table is parsed when one of its structs is requested first, a struct is
+//! resolved when it is first traversed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -46,7 +46,7 @@ const FILES: [(&str, &str); 26] = [
     ("storage", include_str!("fields/storage.json")),
 ];
 
-/// What structs and fields are; see its head for the form.
+/// Descriptions of structs and fields; the head of the file describes its format.
 const DESCRIPTIONS: &str = include_str!("fields/descriptions.txt");
 
 /// Descriptions of the fields of each `GROUP/STRUCT`; that of the struct itself is under the empty name.
@@ -67,8 +67,8 @@ static TEXTS: LazyLock<BTreeMap<&'static str, BTreeMap<&'static str, &'static st
     texts
 });
 
-/// What a field of a struct is; the empty name stands for the struct.
-pub(crate) fn told(group: &str, name: &str, field: &str) -> &'static str {
+/// Returns the description of a field of a struct; the empty name stands for the struct itself.
+pub(crate) fn description_of(group: &str, name: &str, field: &str) -> &'static str {
     let own = TEXTS.get(format!("{group}/{name}").as_str()).and_then(|texts| texts.get(field));
     let common = || TEXTS.get("*").and_then(|texts| texts.get(field)).filter(|_| !field.is_empty());
     own.or_else(common).copied().unwrap_or_default()
@@ -84,13 +84,13 @@ static TABLES: LazyLock<Vec<(&'static str, Lazy<Table>)>> = LazyLock::new(|| {
 type Make<T> = Box<dyn FnOnce() -> T + Send>;
 type Lazy<T> = LazyLock<T, Make<T>>;
 
-/// The tree of a struct of a group's `v1` package, or nothing when no table has it.
+/// Returns the tree of a struct of a group's `v1` package; `None` if no table has it.
 pub fn node(group: &str, name: &str) -> Option<Node> {
     let (_, table) = TABLES.iter().find(|(known, _)| *known == group)?;
     table.structs.get(name).map(|lazy| Node::Object(ObjectRef::Table(lazy)))
 }
 
-/// A table.
+/// Parsed table of one package.
 struct Table {
     structs: BTreeMap<&'static str, &'static Lazy<ObjectSchema>>,
     aliases: BTreeMap<&'static str, &'static str>,
@@ -104,7 +104,7 @@ struct File<'a> {
     aliases: BTreeMap<&'a str, &'a str>,
 }
 
-/// What is known of a field.
+/// Facts about a field.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Fact<'a> {
@@ -125,7 +125,7 @@ struct Fact<'a> {
 /// Structs and the facts of their fields.
 type Facts = BTreeMap<&'static str, Vec<(&'static str, Fact<'static>)>>;
 
-/// A JSON object in its order.
+/// A JSON object in its original order.
 struct Ordered<'a, T>(Vec<(&'a str, T)>);
 
 impl<'de: 'a, 'a, T: Deserialize<'de> + 'a> Deserialize<'de> for Ordered<'a, T> {
@@ -163,7 +163,7 @@ impl Table {
                 let make: Make<ObjectSchema> = Box::new(move || ObjectSchema {
                     name,
                     package,
-                    description: told(group, name, ""),
+                    description: description_of(group, name, ""),
                     fields: fields(group, facts, name),
                 });
                 let lazy: &'static Lazy<ObjectSchema> = Box::leak(Box::new(LazyLock::new(make)));
@@ -178,7 +178,7 @@ fn fields(group: &'static str, facts: &'static Facts, object: &str) -> Vec<Field
     let mut out = Vec::new();
     for (name, fact) in facts.get(object).into_iter().flatten() {
         if fact.inline {
-            // The fields of an embedded struct are served in its place; on the protobuf wire they are a message.
+            // The fields of an embedded struct are served in its place; in protobuf the struct is a message.
             let embedded = fields(group, facts, fact.r#type).into_iter().map(|field| {
                 let inner = field.protobuf.filter(|inner| inner.embedded_in.is_none()).zip(fact.protobuf);
                 let protobuf = inner.map(|(inner, outer)| Protobuf { embedded_in: Some(outer), ..inner });
@@ -186,7 +186,7 @@ fn fields(group: &'static str, facts: &'static Facts, object: &str) -> Vec<Field
             });
             out.extend(embedded);
         } else {
-            out.push(Field { description: told(group, object, name), ..field(group, name, fact) });
+            out.push(Field { description: description_of(group, object, name), ..field(group, name, fact) });
         }
     }
     out
@@ -197,7 +197,7 @@ fn field(group: &'static str, name: &'static str, fact: &'static Fact<'static>) 
     let emit = match (fact.omitempty, fact.pointer) {
         (false, _) => Emit::Always,
         (true, true) => Emit::Pointer,
-        // Go never leaves a struct out.
+        // Go never omits a struct.
         (true, false)
             if matches!(
                 node,
@@ -226,12 +226,12 @@ fn field(group: &'static str, name: &'static str, fact: &'static Fact<'static>) 
         list_map_keys: &fact.list_map_keys,
         preserve_unknown: fact.preserve_unknown,
         deprecated: fact.deprecated,
-        // Messages that no tree describes have no numbers that could be used.
+        // Messages that no tree describes have no usable field numbers.
         protobuf: fact.protobuf.filter(|_| !is_union(fact.r#type)).map(Protobuf::of),
     }
 }
 
-/// Whether JSON has several shapes for a type, and protobuf a message of its own.
+/// True if a type has several representations in JSON, and a message of its own in protobuf.
 fn is_union(type_: &str) -> bool {
     type_.ends_with("OrArray")
         || type_.ends_with("OrBool")
@@ -239,7 +239,7 @@ fn is_union(type_: &str) -> bool {
         || type_ == "CustomResourceSubresourceStatus"
 }
 
-/// The node of a Go type as a package writes it.
+/// Returns the node of a Go type by its name in a package.
 fn resolve(group: &'static str, type_: &'static str) -> Node {
     if type_ == "[]byte" {
         return Node::Bytes;
@@ -299,7 +299,7 @@ fn named(group: &'static str, name: &str) -> Option<Node> {
 mod tests {
     use super::*;
 
-    /// Walks everything that can be reached, so that a type without a table fails here.
+    /// Traverses every reachable type, so that a type without a table fails here.
     #[test]
     fn every_type_of_every_table_resolves() {
         let mut structs = 0;
@@ -312,7 +312,7 @@ mod tests {
         assert!(structs > 350, "{structs}");
     }
 
-    /// A text that describes nothing is a mistake in its name.
+    /// A text without a field means that its name is misspelt.
     #[test]
     fn every_description_belongs_to_a_field() {
         for (object, texts) in TEXTS.iter().filter(|(object, _)| **object != "*") {
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_arrive_in_the_tree() {
+    fn the_tree_has_the_facts_of_the_tables() {
         let pod = node("core", "PodSpec").expect("there is a table");
         let spec = pod.as_object().expect("a struct");
         let containers = spec.field("containers").expect("a field");

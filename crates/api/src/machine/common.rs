@@ -18,14 +18,14 @@ pub struct ClassSpec {
     pub name: String,
 }
 
-/// The operation that ran last, and how far it got.
+/// The current or last operation and its progress.
 #[api_type]
 pub struct LastOperation {
-    /// What is being done, or how it ended.
+    /// Description of the current step, or of the result.
     pub description: String,
-    /// Code of the error, where the provider gives one.
+    /// Code of the error, if the provider reports one.
     pub error_code: String,
-    /// When the operation's state changed last.
+    /// Time of the last change in the operation's state.
     pub last_update_time: Time,
     /// Processing, Failed or Successful.
     pub state: String,
@@ -33,56 +33,56 @@ pub struct LastOperation {
     pub r#type: String,
 }
 
-/// How a machine is looked after.
+/// Timeouts and health checks of a machine.
 #[api_type]
 pub struct MachineConfiguration {
-    /// How long draining the node may take.
+    /// Maximum duration of draining the node.
     pub drain_timeout: Option<Duration>,
-    /// How long the machine may be unhealthy.
+    /// Duration for which the machine may be unhealthy.
     pub health_timeout: Option<Duration>,
-    /// How long the machine may take to come up.
+    /// Maximum duration of the machine's creation.
     pub creation_timeout: Option<Duration>,
-    /// How long an in-place update may take.
+    /// Maximum duration of an in-place update.
     pub in_place_update_timeout: Option<Duration>,
-    /// How long a failed machine is kept.
+    /// Duration for which a failed machine is preserved.
     pub machine_preserve_timeout: Option<Duration>,
-    /// Whether the machine is never replaced for being unhealthy.
+    /// True if an unhealthy machine is never replaced.
     pub disable_health_timeout: Option<bool>,
-    /// How often a pod's eviction is tried again.
+    /// Maximum number of evictions of a pod that are tried.
     pub max_evict_retries: Option<i32>,
-    /// Conditions of the node by which the machine counts as unhealthy, with commas.
+    /// Conditions of the node that make the machine unhealthy, separated by commas.
     pub node_conditions: Option<String>,
 }
 
-/// What a Machine is to be.
+/// Specification of a Machine.
 #[api_type]
 pub struct MachineSpec {
-    /// Class that says what machine it is.
+    /// Class of the machine.
     pub class: ClassSpec,
     /// Identifier of the machine at the provider.
     #[schema(rename = "providerID")]
     pub provider_id: String,
     /// Labels, annotations and taints of the node.
     pub node_template: NodeTemplateSpec,
-    /// How long draining the node may take.
+    /// Maximum duration of draining the node.
     pub drain_timeout: Option<Duration>,
-    /// How long the machine may be unhealthy.
+    /// Duration for which the machine may be unhealthy.
     pub health_timeout: Option<Duration>,
-    /// How long the machine may take to come up.
+    /// Maximum duration of the machine's creation.
     pub creation_timeout: Option<Duration>,
-    /// How long an in-place update may take.
+    /// Maximum duration of an in-place update.
     pub in_place_update_timeout: Option<Duration>,
-    /// How long a failed machine is kept.
+    /// Duration for which a failed machine is preserved.
     pub machine_preserve_timeout: Option<Duration>,
-    /// Whether the machine is never replaced for being unhealthy.
+    /// True if an unhealthy machine is never replaced.
     pub disable_health_timeout: Option<bool>,
-    /// How often a pod's eviction is tried again.
+    /// Maximum number of evictions of a pod that are tried.
     pub max_evict_retries: Option<i32>,
-    /// Conditions of the node by which the machine counts as unhealthy, with commas.
+    /// Conditions of the node that make the machine unhealthy, separated by commas.
     pub node_conditions: Option<String>,
 }
 
-/// A machine that failed.
+/// A failed machine.
 #[api_type]
 pub struct MachineSummary {
     /// Name of the machine.
@@ -96,17 +96,17 @@ pub struct MachineSummary {
     pub owner_ref: String,
 }
 
-/// A machine to be made.
+/// Template of machines.
 #[api_type]
 pub struct MachineTemplateSpec {
     /// Labels and annotations of the machine.
     #[schema(preserve_unknown)]
     pub metadata: ObjectMeta,
-    /// What the machine is to be.
+    /// Desired state of the machines.
     pub spec: MachineSpec,
 }
 
-/// What a machine's node gets.
+/// Labels, annotations and taints of a machine's node.
 #[api_type]
 pub struct NodeTemplateSpec {
     /// Labels and annotations of the node.

@@ -15,26 +15,26 @@ use crate::impl_resource;
 pub struct Machine {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Machine.
     pub spec: MachineSpec,
-    /// What is there.
+    /// Observed state of the Machine.
     pub status: MachineStatus,
 }
 
 /// The phase of a machine.
 #[api_type]
 pub struct CurrentStatus {
-    /// Pending, Available, Running, Terminating, Unknown, Failed, CrashLoopBackOff, InPlaceUpdating and the like.
+    /// Pending, Available, Running, Terminating, Unknown, Failed, CrashLoopBackOff, InPlaceUpdating and so on.
     pub phase: String,
-    /// Whether the time after which the machine fails is running.
+    /// True while the timeout runs after which the machine fails.
     pub timeout_active: bool,
-    /// When the phase changed last.
+    /// Time of the last change of phase.
     pub last_update_time: Time,
-    /// Until when a failed machine is kept.
+    /// Time until which a failed machine is preserved.
     pub preserve_expiry_time: Option<Time>,
 }
 
-/// What is known of a Machine.
+/// Status of a Machine.
 #[api_type]
 pub struct MachineStatus {
     /// Addresses of the node.
@@ -45,7 +45,7 @@ pub struct MachineStatus {
     pub last_operation: LastOperation,
     /// The phase of the machine.
     pub current_status: CurrentStatus,
-    /// What the provider's driver needs to find the machine again.
+    /// Last state that the provider's driver reported; the driver uses it to find the machine.
     pub last_known_state: String,
 }
 

@@ -11,32 +11,32 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// What a provider needs to know to make a Machine.
+/// Provider-specific properties of Machines.
 #[api_type]
 pub struct MachineClass {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What a node of the class has, for pools without nodes.
+    /// Resources of the class's nodes, for pools that have none yet.
     #[schema(preserve_unknown)]
     pub node_template: Option<NodeTemplate>,
     /// Secret with the credentials of the infrastructure.
     pub credentials_secret_ref: Option<crate::kubernetes::core::SecretReference>,
-    /// What machine it is, in the provider's format.
+    /// Properties of the machine, in the provider's format.
     #[schema(required, preserve_unknown)]
     pub provider_spec: RawExtension,
     /// Provider of the machines.
     pub provider: String,
-    /// Secret with the script with which a machine starts.
+    /// Secret with the start-up script of a machine.
     pub secret_ref: Option<crate::kubernetes::core::SecretReference>,
 }
 
-/// What a node of a class has, for pools without nodes.
+/// Resources of a class's nodes, for pools that have none yet.
 #[api_type]
 pub struct NodeTemplate {
     /// Resources of the node.
     #[schema(required)]
     pub capacity: BTreeMap<String, Quantity>,
-    /// Resources that are no part of the machine.
+    /// Resources of the node that the machine does not have.
     pub virtual_capacity: BTreeMap<String, Quantity>,
     /// Machine type.
     #[schema(required)]

@@ -10,25 +10,25 @@ use apimachinery::meta::*;
 use super::common::*;
 use crate::impl_resource;
 
-/// A number of like Machines, and how changes are rolled out.
+/// Maintains a number of Machines, and rolls out changes of their template.
 #[api_type]
 pub struct MachineDeployment {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the MachineDeployment.
     pub spec: MachineDeploymentSpec,
-    /// What is there.
+    /// Observed state of the MachineDeployment.
     pub status: MachineDeploymentStatus,
 }
 
 /// Settings of in-place updates.
 #[api_type]
 pub struct InPlaceUpdateMachineDeployment {
-    /// How many machines may be missing.
+    /// Number, or percentage, of machines that may be missing.
     pub max_unavailable: Option<IntOrString>,
-    /// How many machines may be added beyond the wanted number.
+    /// Number, or percentage, of machines that may be added beyond the desired number.
     pub max_surge: Option<IntOrString>,
-    /// Auto: machines are chosen one after the other; Manual: the user chooses.
+    /// Selection of machines: Auto (one after the other) or Manual (by the user).
     pub orchestration_type: String,
 }
 
@@ -41,70 +41,70 @@ pub struct MachineDeploymentCondition {
     /// True, False or Unknown.
     #[schema(required)]
     pub status: String,
-    /// When the condition was looked at last.
+    /// Time of the last update of the condition.
     pub last_update_time: Time,
-    /// When the status changed last.
+    /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
-    /// Reason in sentences.
+    /// Human-readable message.
     pub message: String,
 }
 
-/// What a MachineDeployment is to be.
+/// Specification of a MachineDeployment.
 #[api_type]
 pub struct MachineDeploymentSpec {
-    /// Wanted number of machines.
+    /// Desired number of machines.
     pub replicas: i32,
-    /// Labels by which the machines are found.
+    /// Labels of the machines.
     pub selector: Option<LabelSelector>,
-    /// The machines to be made.
+    /// Template of the machines.
     #[schema(required)]
     pub template: MachineTemplateSpec,
-    /// How machines are updated.
+    /// Strategy for updating machines.
     #[schema(patch_strategy = "retainKeys")]
     pub strategy: MachineDeploymentStrategy,
     /// Seconds for which a machine must be ready to count as available.
     pub min_ready_seconds: i32,
-    /// How many old MachineSets are kept.
+    /// Number of old MachineSets to keep.
     pub revision_history_limit: Option<i32>,
-    /// Whether changes are not rolled out.
+    /// Suspends the roll-out of changes.
     pub paused: bool,
-    /// Revision to go back to.
+    /// Revision to roll back to.
     pub rollback_to: Option<RollbackConfig>,
     /// Seconds after which a roll-out without progress counts as failed.
     pub progress_deadline_seconds: Option<i32>,
-    /// How many failed machines are kept at most.
+    /// Maximum number of failed machines that are preserved automatically.
     pub auto_preserve_failed_machine_max: i32,
 }
 
-/// What is known of a MachineDeployment.
+/// Status of a MachineDeployment.
 #[api_type]
 pub struct MachineDeploymentStatus {
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
     /// Number of machines.
     pub replicas: i32,
-    /// Number of machines that follow the present template.
+    /// Number of machines that have the current template.
     pub updated_replicas: i32,
     /// Number of machines that are ready.
     pub ready_replicas: i32,
-    /// Number of machines that have been ready for long enough.
+    /// Number of machines that have been ready for minReadySeconds.
     pub available_replicas: i32,
-    /// Number of failed machines that are kept.
+    /// Number of failed machines that are preserved.
     pub preserved_failed_replicas: i32,
     /// Number of machines that are missing or not available.
     pub unavailable_replicas: i32,
     /// Conditions of the object, one of each type.
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<MachineDeploymentCondition>,
-    /// How many names of MachineSets clashed.
+    /// Number of collisions of names of MachineSets.
     pub collision_count: Option<i32>,
-    /// Machines that failed.
+    /// Failed machines.
     pub failed_machines: Vec<MachineSummary>,
 }
 
-/// How machines are updated.
+/// Strategy for updating machines.
 #[api_type]
 pub struct MachineDeploymentStrategy {
     /// Recreate, RollingUpdate or InPlaceUpdate.
@@ -115,7 +115,7 @@ pub struct MachineDeploymentStrategy {
     pub in_place_update: Option<InPlaceUpdateMachineDeployment>,
 }
 
-/// Going back to an older revision.
+/// Rollback to an older revision.
 #[api_type]
 pub struct RollbackConfig {
     /// The revision; 0 means the last one.
@@ -125,18 +125,18 @@ pub struct RollbackConfig {
 /// Settings of a rolling update.
 #[api_type]
 pub struct RollingUpdateMachineDeployment {
-    /// How many machines may be missing.
+    /// Number, or percentage, of machines that may be missing.
     pub max_unavailable: Option<IntOrString>,
-    /// How many machines may be added beyond the wanted number.
+    /// Number, or percentage, of machines that may be added beyond the desired number.
     pub max_surge: Option<IntOrString>,
 }
 
 /// Bounds of an update.
 #[api_type]
 pub struct UpdateConfiguration {
-    /// How many machines may be missing.
+    /// Number, or percentage, of machines that may be missing.
     pub max_unavailable: Option<IntOrString>,
-    /// How many machines may be added beyond the wanted number.
+    /// Number, or percentage, of machines that may be added beyond the desired number.
     pub max_surge: Option<IntOrString>,
 }
 

@@ -10,14 +10,14 @@ use apimachinery::meta::*;
 use super::common::*;
 use crate::impl_resource;
 
-/// A number of equal Machines.
+/// Maintains a number of identical Machines.
 #[api_type]
 pub struct MachineSet {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the MachineSet.
     pub spec: MachineSetSpec,
-    /// What is there.
+    /// Observed state of the MachineSet.
     pub status: MachineSetStatus,
 }
 
@@ -30,32 +30,32 @@ pub struct MachineSetCondition {
     /// True, False or Unknown.
     #[schema(required)]
     pub status: String,
-    /// When the status changed last.
+    /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
-    /// Reason in sentences.
+    /// Human-readable message.
     pub message: String,
 }
 
-/// What a MachineSet is to be.
+/// Specification of a MachineSet.
 #[api_type]
 pub struct MachineSetSpec {
-    /// Wanted number of machines.
+    /// Desired number of machines.
     pub replicas: i32,
-    /// Labels by which the machines are found.
+    /// Labels of the machines.
     pub selector: Option<LabelSelector>,
     /// Class of the machines.
     pub machine_class: ClassSpec,
-    /// The machines to be made.
+    /// Template of the machines.
     pub template: MachineTemplateSpec,
     /// Seconds for which a machine must be ready to count as available.
     pub min_ready_seconds: i32,
-    /// How many failed machines are kept at most.
+    /// Maximum number of failed machines that are preserved automatically.
     pub auto_preserve_failed_machine_max: i32,
 }
 
-/// What is known of a MachineSet.
+/// Status of a MachineSet.
 #[api_type]
 pub struct MachineSetStatus {
     /// Number of machines.
@@ -64,19 +64,19 @@ pub struct MachineSetStatus {
     pub fully_labeled_replicas: i32,
     /// Number of machines that are ready.
     pub ready_replicas: i32,
-    /// Number of machines that have been ready for long enough.
+    /// Number of machines that have been ready for minReadySeconds.
     pub available_replicas: i32,
-    /// Number of failed machines that are kept.
+    /// Number of failed machines that are preserved.
     pub preserved_failed_replicas: i32,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
     /// Conditions of the MachineSet.
     pub machine_set_condition: Vec<MachineSetCondition>,
     /// The last operation.
     pub last_operation: LastOperation,
-    /// Machines that failed.
+    /// Failed machines.
     pub failed_machines: Option<Vec<MachineSummary>>,
-    /// How many failed machines are kept without being asked for.
+    /// Number of failed machines that were preserved automatically.
     pub auto_preserve_failed_machine_count: i32,
 }
 

@@ -8,31 +8,31 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// A host through which operators reach the nodes of a Shoot for a while.
+/// A host that gives operators temporary access to the nodes of a Shoot.
 #[api_type]
 pub struct Bastion {
     /// Metadata of the object.
     #[schema(required)]
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Bastion.
     #[schema(required)]
     pub spec: BastionSpec,
-    /// What is there.
+    /// Observed state of the Bastion.
     pub status: BastionStatus,
 }
 
-/// Who may reach a bastion.
+/// Network with access to a bastion.
 #[api_type]
 pub struct BastionIngressPolicy {
-    /// Network that may reach it.
+    /// Network, in CIDR form.
     #[schema(required)]
     pub ip_block: crate::kubernetes::networking::IPBlock,
 }
 
-/// What a Bastion is to be.
+/// Specification of a Bastion.
 #[api_type]
 pub struct BastionSpec {
-    /// Shoot to whose nodes the bastion leads. Cannot be changed.
+    /// Shoot whose nodes the bastion gives access to. Cannot be changed.
     #[schema(required)]
     pub shoot_ref: crate::kubernetes::core::LocalObjectReference,
     /// Seed of the Shoot; set by the server.
@@ -42,12 +42,12 @@ pub struct BastionSpec {
     /// Public key of the user who logs in. Cannot be changed.
     #[schema(required)]
     pub ssh_public_key: String,
-    /// Who may reach the bastion.
+    /// Networks with access to the bastion.
     #[schema(required)]
     pub ingress: Vec<BastionIngressPolicy>,
 }
 
-/// What is known of a Bastion.
+/// Status of a Bastion.
 #[api_type]
 pub struct BastionStatus {
     /// Address of the bastion.
@@ -55,11 +55,11 @@ pub struct BastionStatus {
     /// Conditions of the object, one of each type.
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<crate::core::Condition>,
-    /// When somebody said last that the bastion is still needed.
+    /// Time of the last heartbeat, with which a user confirms that the bastion is still needed.
     pub last_heartbeat_timestamp: Option<Time>,
-    /// When the bastion is deleted if nobody says so again.
+    /// Time at which the bastion is deleted unless another heartbeat follows.
     pub expiration_timestamp: Option<Time>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: Option<i64>,
 }
 

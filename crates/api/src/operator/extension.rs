@@ -13,31 +13,31 @@ use crate::impl_resource;
 pub struct Extension {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Extension.
     pub spec: ExtensionSpec,
-    /// What is there.
+    /// Observed state of the Extension.
     pub status: ExtensionStatus,
 }
 
-/// How an extension's admission controller is deployed.
+/// Deployment of an extension's admission controller.
 #[api_type]
 pub struct AdmissionDeploymentSpec {
-    /// What goes into the runtime cluster.
+    /// Chart for the runtime cluster.
     pub runtime_cluster: Option<DeploymentSpec>,
-    /// What goes into the virtual garden cluster.
+    /// Chart for the virtual garden cluster.
     pub virtual_cluster: Option<DeploymentSpec>,
     /// Values for both charts.
     pub values: Option<RawExtension>,
 }
 
-/// How an extension is deployed.
+/// Deployment of an extension.
 #[api_type]
 pub struct Deployment {
-    /// The extension itself.
+    /// Deployment of the extension itself.
     pub extension: Option<ExtensionDeploymentSpec>,
-    /// Its admission controller.
+    /// Deployment of the admission controller.
     pub admission: Option<AdmissionDeploymentSpec>,
-    /// Secrets and ConfigMaps of namespace garden that values of the charts refer to, by names.
+    /// Named references to Secrets and ConfigMaps of namespace garden that values of the charts use.
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub resources: Vec<crate::core_v1::NamedResourceReference>,
 }
@@ -49,7 +49,7 @@ pub struct DeploymentSpec {
     pub helm: Option<ExtensionHelm>,
 }
 
-/// How an extension itself is deployed.
+/// Deployment of an extension without its admission controller.
 #[api_type]
 pub struct ExtensionDeploymentSpec {
     /// The chart.
@@ -58,11 +58,11 @@ pub struct ExtensionDeploymentSpec {
     pub values: Option<RawExtension>,
     /// Values for the chart in the runtime cluster.
     pub runtime_cluster_values: Option<RawExtension>,
-    /// Where it is deployed: OnDemand, Always or AlwaysExceptNoShoots.
+    /// Policy of the deployment: OnDemand, Always or AlwaysExceptNoShoots.
     pub policy: Option<String>,
     /// Labels that Seeds must have to get the extension.
     pub seed_selector: Option<LabelSelector>,
-    /// Whether the extension gets a kubeconfig for the garden cluster.
+    /// Injects a kubeconfig for the garden cluster into the extension.
     pub inject_garden_kubeconfig: Option<bool>,
 }
 
@@ -73,24 +73,24 @@ pub struct ExtensionHelm {
     pub oci_repository: Option<crate::core_v1::OCIRepository>,
 }
 
-/// What an Extension is to be.
+/// Specification of an Extension.
 #[api_type]
 pub struct ExtensionSpec {
     /// Kinds and types that the extension is responsible for.
     pub resources: Vec<crate::core::ControllerResource>,
-    /// How the extension is deployed.
+    /// Deployment of the extension.
     pub deployment: Option<Deployment>,
 }
 
-/// What is known of an Extension.
+/// Status of an Extension.
 #[api_type]
 pub struct ExtensionStatus {
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
     /// Installed, RequiredRuntime, RequiredVirtual.
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<crate::core::Condition>,
-    /// What the extension tells of the object, in its own format.
+    /// Status that the extension reports for the object, in its own format.
     pub provider_status: Option<RawExtension>,
 }
 

@@ -11,21 +11,21 @@ use apimachinery::meta::*;
 use super::*;
 use crate::impl_resource;
 
-/// A whole garden: the runtime cluster's settings and the virtual cluster with Gardener's control plane.
+/// A garden: settings of the runtime cluster, and the virtual cluster with Gardener's control plane.
 #[api_type]
 pub struct Garden {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Garden.
     pub spec: GardenSpec,
-    /// What is there.
+    /// Observed state of the Garden.
     pub status: GardenStatus,
 }
 
 /// An address of the garden.
 #[api_type]
 pub struct AdvertisedAddress {
-    /// Name of the address: `virtual-garden` and the like.
+    /// Name of the address: `virtual-garden` and so on.
     #[schema(required)]
     pub name: String,
     /// The address.
@@ -33,13 +33,13 @@ pub struct AdvertisedAddress {
     pub url: String,
 }
 
-/// Where backups of etcd go.
+/// Object store for backups of etcd.
 #[api_type]
 pub struct Backup {
     /// Provider of the object store. Cannot be changed.
     #[schema(required)]
     pub provider: String,
-    /// Name of the bucket; without one it is made.
+    /// Name of the bucket; by default one is created.
     pub bucket_name: Option<String>,
     /// Settings in the format of the provider's extension.
     pub provider_config: Option<RawExtension>,
@@ -53,20 +53,20 @@ pub struct Backup {
 /// Settings of the virtual cluster's control plane.
 #[api_type]
 pub struct ControlPlane {
-    /// Whether several replicas run. Cannot be removed.
+    /// Runs several replicas of components. Cannot be removed.
     pub high_availability: Option<HighAvailability>,
 }
 
 /// State of the garden's credentials.
 #[api_type]
 pub struct Credentials {
-    /// How far the rotation of each kind of credentials is.
+    /// Progress of the rotation of each kind of credentials.
     pub rotation: Option<CredentialsRotation>,
     /// Encryption of the virtual cluster's data in etcd.
     pub encryption_at_rest: Option<EncryptionAtRest>,
 }
 
-/// State of the rotations, one kind of credentials each.
+/// State of the rotation of each kind of credentials.
 #[api_type]
 pub struct CredentialsRotation {
     /// Certificate authorities.
@@ -81,10 +81,10 @@ pub struct CredentialsRotation {
     pub workload_identity_key: Option<WorkloadIdentityKeyRotation>,
 }
 
-/// Names of a Shoot.
+/// Domains of the virtual cluster's API server.
 #[api_type]
 pub struct DNS {
-    /// Domains under which the API server is reached; the first one counts most.
+    /// Domains of the API server; the first one is the primary domain.
     pub domains: Vec<DNSDomain>,
 }
 
@@ -98,7 +98,7 @@ pub struct DNSDomain {
     pub provider: Option<String>,
 }
 
-/// Who holds DNS records.
+/// Providers of DNS records.
 #[api_type]
 pub struct DNSManagement {
     /// The providers.
@@ -125,7 +125,7 @@ pub struct DNSProvider {
 /// Settings of etcd.
 #[api_type]
 pub struct ETCD {
-    /// The etcd with everything but Events.
+    /// The etcd with all objects except Events.
     pub main: Option<ETCDMain>,
     /// The etcd with Events.
     pub events: Option<ETCDEvents>,
@@ -136,18 +136,18 @@ pub struct ETCD {
 pub struct ETCDEvents {
     /// Vertical scaling of the component. Served; not emulated.
     pub autoscaling: Option<crate::core::ControlPlaneAutoscaling>,
-    /// Its volume.
+    /// Volume of the etcd.
     pub storage: Option<Storage>,
 }
 
-/// Settings of the etcd with everything but Events.
+/// Settings of the etcd with all objects except Events.
 #[api_type]
 pub struct ETCDMain {
     /// Vertical scaling of the component. Served; not emulated.
     pub autoscaling: Option<crate::core::ControlPlaneAutoscaling>,
-    /// Where backups go.
+    /// Object store for backups.
     pub backup: Option<Backup>,
-    /// Its volume.
+    /// Volume of the etcd.
     pub storage: Option<Storage>,
 }
 
@@ -179,10 +179,10 @@ pub struct GardenExtension {
     pub provider_config: Option<RawExtension>,
 }
 
-/// What a Garden is to be.
+/// Specification of a Garden.
 #[api_type]
 pub struct GardenSpec {
-    /// Who holds DNS records.
+    /// Providers of DNS records.
     pub dns: Option<DNSManagement>,
     /// Extensions that the garden uses.
     pub extensions: Vec<GardenExtension>,
@@ -192,27 +192,27 @@ pub struct GardenSpec {
     /// The virtual garden cluster and Gardener itself.
     #[schema(required)]
     pub virtual_cluster: VirtualCluster,
-    /// Objects that settings of extensions refer to, by names.
+    /// Named references to objects that settings of extensions use.
     pub resources: Vec<crate::core::NamedResourceReference>,
 }
 
-/// What is known of a Garden.
+/// Status of a Garden.
 #[api_type]
 pub struct GardenStatus {
-    /// Which gardener-operator worked on the garden last.
+    /// The gardener-operator that processed the Garden last.
     pub gardener: Option<crate::core::Gardener>,
     /// RuntimeComponentsHealthy, VirtualComponentsHealthy, VirtualGardenAPIServerAvailable,
     /// ObservabilityComponentsHealthy.
     pub conditions: Vec<crate::core::Condition>,
-    /// The operation that runs, or the last one.
+    /// The current operation, or the last one.
     pub last_operation: Option<crate::core::LastOperation>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
     /// State of the garden's credentials.
     pub credentials: Option<Credentials>,
     /// Addresses of the garden.
     pub advertised_addresses: Vec<AdvertisedAddress>,
-    /// Resources whose content in etcd is encrypted by now.
+    /// Resources whose content in etcd is already encrypted.
     pub encrypted_resources: Vec<String>,
 }
 
@@ -238,15 +238,15 @@ pub struct LoadBalancerServicesProxyProtocol {
     pub allowed: bool,
 }
 
-/// When and what Gardener may update by itself.
+/// Time window of maintenance.
 #[api_type]
 pub struct Maintenance {
-    /// When maintenance may begin each day.
+    /// Daily window in which maintenance may begin.
     #[schema(required)]
     pub time_window: crate::core::MaintenanceTimeWindow,
 }
 
-/// Networks of a Shoot.
+/// Networks of the virtual cluster.
 #[api_type]
 pub struct Networking {
     /// Networks of the services of the virtual cluster, in CIDR form.
@@ -254,7 +254,7 @@ pub struct Networking {
     pub services: Vec<String>,
 }
 
-/// The infrastructure of a Shoot and its worker pools.
+/// Region and zones of the runtime cluster.
 #[api_type]
 pub struct Provider {
     /// Region of the runtime cluster.
@@ -310,10 +310,10 @@ pub struct SettingLoadBalancerServices {
     pub proxy_protocol: Option<LoadBalancerServicesProxyProtocol>,
 }
 
-/// Routing that stays within a zone.
+/// Topology-aware routing.
 #[api_type]
 pub struct SettingTopologyAwareRouting {
-    /// Whether traffic stays within its zone where it can.
+    /// Enables topology-aware routing: traffic stays within its zone if possible.
     #[schema(required)]
     pub enabled: bool,
 }
@@ -323,7 +323,7 @@ pub struct SettingTopologyAwareRouting {
 pub struct SettingVerticalPodAutoscaler {
     /// Enables the deployment by Gardener. Default: true. Served; not emulated.
     pub enabled: Option<bool>,
-    /// Feature gates to switch on or off. Served; not emulated.
+    /// Feature gates to enable or disable. Served; not emulated.
     pub feature_gates: BTreeMap<String, bool>,
     /// Maximum of the requests that are recommended for a container. Default: none. Served; not emulated.
     pub max_allowed: BTreeMap<String, Quantity>,
@@ -336,7 +336,7 @@ pub struct Settings {
     pub load_balancer_services: Option<SettingLoadBalancerServices>,
     /// The vertical pod autoscaler. Served; not emulated.
     pub vertical_pod_autoscaler: Option<SettingVerticalPodAutoscaler>,
-    /// Routing that stays within a zone.
+    /// Topology-aware routing.
     pub topology_aware_routing: Option<SettingTopologyAwareRouting>,
 }
 
@@ -365,7 +365,7 @@ pub struct VirtualCluster {
     /// Version of Kubernetes and settings of its components.
     #[schema(required)]
     pub kubernetes: Kubernetes,
-    /// When maintenance may begin.
+    /// Time window of maintenance.
     #[schema(required)]
     pub maintenance: Maintenance,
     /// Networks of the virtual cluster.
@@ -373,10 +373,10 @@ pub struct VirtualCluster {
     pub networking: Networking,
 }
 
-/// A volume of machines.
+/// Settings for volumes in the runtime cluster.
 #[api_type]
 pub struct Volume {
-    /// Least size of a volume.
+    /// Minimum size of a volume.
     pub minimum_size: Option<Quantity>,
 }
 
@@ -386,13 +386,13 @@ pub struct WorkloadIdentityKeyRotation {
     /// Phase of the rotation: Preparing, Prepared, Completing or Completed.
     #[schema(required)]
     pub phase: String,
-    /// When a rotation was completed last.
+    /// Completion time of the last rotation.
     pub last_completion_time: Option<Time>,
-    /// When a rotation was started last.
+    /// Start time of the last rotation.
     pub last_initiation_time: Option<Time>,
-    /// When the first half of the rotation ended last, so that it can be completed.
+    /// End time of the last preparation of a rotation; completion is possible afterwards.
     pub last_initiation_finished_time: Option<Time>,
-    /// When completion was asked for last.
+    /// Time of the last request to complete a rotation.
     pub last_completion_triggered_time: Option<Time>,
 }
 

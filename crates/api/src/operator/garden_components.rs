@@ -8,35 +8,35 @@ use std::collections::BTreeMap;
 use api_derive::api_type;
 use apimachinery::meta::*;
 
-/// Where the audit log is sent.
+/// Receiver of the audit log.
 #[api_type]
 pub struct AuditWebhook {
-    /// Most entries sent at once.
+    /// Maximum number of entries per request.
     pub batch_max_size: Option<i32>,
     /// Secret with the kubeconfig of the receiver.
     #[schema(required)]
     pub kubeconfig_secret_name: String,
-    /// API version of what is sent.
+    /// API version of the entries.
     pub version: Option<String>,
 }
 
-/// Further ways to log in.
+/// Additional methods of authentication.
 #[api_type]
 pub struct Authentication {
-    /// A webhook that knows tokens.
+    /// Webhook that reviews tokens.
     pub webhook: Option<AuthenticationWebhook>,
 }
 
-/// A webhook that knows tokens.
+/// Webhook that reviews tokens.
 #[api_type]
 pub struct AuthenticationWebhook {
-    /// How long its answers are kept.
+    /// Duration for which the webhook's responses are cached.
     #[schema(rename = "cacheTTL")]
     pub cache_ttl: Option<Duration>,
     /// Secret with the kubeconfig of the webhook.
     #[schema(required)]
     pub kubeconfig_secret_name: String,
-    /// API version of what is asked.
+    /// API version of the reviews.
     pub version: Option<String>,
 }
 
@@ -55,14 +55,14 @@ pub struct DashboardGitHub {
     /// Secret with the credentials.
     #[schema(required)]
     pub secret_ref: crate::kubernetes::core::LocalObjectReference,
-    /// How often tickets are fetched.
+    /// Interval at which tickets are fetched.
     pub poll_interval: Option<Duration>,
 }
 
 /// Ingress of the dashboard.
 #[api_type]
 pub struct DashboardIngress {
-    /// Whether there is one. Default: true.
+    /// True if an Ingress is created. Default: true.
     #[schema(deprecated)]
     pub enabled: Option<bool>,
 }
@@ -76,14 +76,14 @@ pub struct DashboardOIDC {
     /// Address of the provider.
     #[schema(rename = "issuerURL")]
     pub issuer_url: Option<String>,
-    /// How long a user stays logged in.
+    /// Duration of a user's session.
     pub session_lifetime: Option<Duration>,
-    /// Further scopes to ask for.
+    /// Additional scopes to request.
     pub additional_scopes: Vec<String>,
     /// Secret with the client's secret.
     #[schema(required)]
     pub secret_ref: crate::kubernetes::core::LocalObjectReference,
-    /// Secret with the certificates by which the provider is trusted.
+    /// Secret with the CA certificates that the provider's certificate is verified with.
     pub certificate_authority_secret_ref: Option<crate::kubernetes::core::LocalObjectReference>,
 }
 
@@ -103,11 +103,11 @@ pub struct DashboardTerminalContainer {
     /// Image of the container.
     #[schema(required)]
     pub image: String,
-    /// What the image is for.
+    /// Description of the image's purpose.
     pub description: Option<String>,
 }
 
-/// The instance of Gardener that worked on an object last.
+/// Settings of Gardener's components.
 #[api_type]
 pub struct Gardener {
     /// Identity of the landscape. Cannot be changed.
@@ -133,25 +133,25 @@ pub struct Gardener {
 /// Settings of gardener-apiserver.
 #[api_type]
 pub struct GardenerAPIServerConfig {
-    /// Feature gates to switch on or off.
+    /// Feature gates to enable or disable.
     pub feature_gates: BTreeMap<String, bool>,
-    /// Admission plugins to be set up or switched off.
+    /// Admission plugins to configure or disable.
     pub admission_plugins: Vec<crate::core::AdmissionPlugin>,
-    /// What is audited.
+    /// Settings of the audit log.
     pub audit_config: Option<crate::core::AuditConfig>,
-    /// Where the audit log is sent.
+    /// Receiver of the audit log.
     pub audit_webhook: Option<AuditWebhook>,
-    /// How much is logged.
+    /// Verbosity of logs.
     pub logging: Option<crate::core::APIServerLogging>,
-    /// How many requests are taken at once.
+    /// Limits of parallel requests.
     pub requests: Option<crate::core::APIServerRequests>,
     /// Sizes of the watch caches.
     pub watch_cache_sizes: Option<crate::core::WatchCacheSizes>,
-    /// What is encrypted in etcd.
+    /// Resources that are encrypted in etcd.
     pub encryption_config: Option<crate::core::EncryptionConfig>,
     /// Share of requests after which the connection is closed, to spread load.
     pub go_away_chance: Option<f64>,
-    /// How long a kubeconfig of `shoots/adminkubeconfig` may be valid at most.
+    /// Maximum lifetime of a kubeconfig from `shoots/adminkubeconfig`.
     pub shoot_admin_kubeconfig_max_expiration: Option<Duration>,
 }
 
@@ -160,14 +160,14 @@ pub struct GardenerAPIServerConfig {
 pub struct GardenerAdmissionControllerConfig {
     /// debug, info or error.
     pub log_level: Option<String>,
-    /// How large objects may be.
+    /// Limits on the size and number of objects.
     pub resource_admission_configuration: Option<ResourceAdmissionConfiguration>,
 }
 
 /// Settings of gardener-controller-manager.
 #[api_type]
 pub struct GardenerControllerManagerConfig {
-    /// Feature gates to switch on or off.
+    /// Feature gates to enable or disable.
     pub feature_gates: BTreeMap<String, bool>,
     /// ResourceQuotas that namespaces of projects get.
     pub default_project_quotas: Vec<ProjectQuotaConfiguration>,
@@ -178,11 +178,11 @@ pub struct GardenerControllerManagerConfig {
 /// Settings of the dashboard.
 #[api_type]
 pub struct GardenerDashboardConfig {
-    /// Whether users can log in with a token. Default: true.
+    /// True if users can log in with a token. Default: true.
     pub enable_token_login: Option<bool>,
     /// ConfigMap with settings of the user interface.
     pub frontend_config_map_ref: Option<crate::kubernetes::core::LocalObjectReference>,
-    /// ConfigMap with logos and the like.
+    /// ConfigMap with logos and other assets.
     pub assets_config_map_ref: Option<crate::kubernetes::core::LocalObjectReference>,
     /// Tickets on GitHub.
     pub git_hub: Option<DashboardGitHub>,
@@ -199,7 +199,7 @@ pub struct GardenerDashboardConfig {
     /// Ingress of the dashboard.
     #[schema(deprecated)]
     pub ingress: Option<DashboardIngress>,
-    /// Gives the authority of the API server's SNI certificate to kubeconfigs of the dashboard. Default: false.
+    /// Adds the CA of the API server's SNI certificate to kubeconfigs of the dashboard. Default: false.
     #[schema(rename = "propagateCAFromSNI")]
     pub propagate_ca_from_sni: Option<bool>,
 }
@@ -224,15 +224,15 @@ pub struct GardenerResourceManagerConfig {
 /// Settings of gardener-scheduler.
 #[api_type]
 pub struct GardenerSchedulerConfig {
-    /// Feature gates to switch on or off.
+    /// Feature gates to enable or disable.
     pub feature_gates: BTreeMap<String, bool>,
-    /// Selection of the Seeds for a Shoot that names none: SameRegion or MinimalDistance. Default: SameRegion.
+    /// Strategy of choosing a Seed for a Shoot that specifies none: SameRegion or MinimalDistance. Default: SameRegion.
     pub strategy: Option<String>,
     /// debug, info or error.
     pub log_level: Option<String>,
 }
 
-/// A resource.
+/// Group and name of a resource.
 #[api_type]
 pub struct GroupResource {
     /// Group of the resource.
@@ -246,40 +246,40 @@ pub struct GroupResource {
 /// Settings of the API server.
 #[api_type]
 pub struct KubeAPIServerConfig {
-    /// Feature gates to switch on or off.
+    /// Feature gates to enable or disable.
     pub feature_gates: BTreeMap<String, bool>,
-    /// Admission plugins to be set up or switched off.
+    /// Admission plugins to configure or disable.
     #[schema(merge_key = "name", patch_strategy = "merge")]
     pub admission_plugins: Vec<crate::core::AdmissionPlugin>,
     /// Audiences that tokens may be for.
     pub api_audiences: Vec<String>,
-    /// What is audited.
+    /// Settings of the audit log.
     pub audit_config: Option<crate::core::AuditConfig>,
-    /// API versions and resources to switch on or off, `apps/v1: true`.
+    /// API versions and resources to enable or disable, `apps/v1: true`.
     pub runtime_config: BTreeMap<String, bool>,
-    /// How tokens of service accounts are issued.
+    /// Issuing of tokens of service accounts.
     pub service_account_config: Option<crate::core::ServiceAccountConfig>,
     /// Sizes of the watch caches.
     pub watch_cache_sizes: Option<crate::core::WatchCacheSizes>,
-    /// How many requests are taken at once.
+    /// Limits of parallel requests.
     pub requests: Option<crate::core::APIServerRequests>,
-    /// Whether requests without credentials are let through to authorization.
+    /// True if requests without credentials are passed on to authorization.
     #[schema(deprecated)]
     pub enable_anonymous_authentication: Option<bool>,
-    /// How long Events are kept. Default: 1h; at most 7 days.
+    /// Retention time of Events. Default: 1h; at most 7 days.
     #[schema(rename = "eventTTL")]
     pub event_ttl: Option<Duration>,
-    /// How much is logged.
+    /// Verbosity of logs.
     pub logging: Option<crate::core::APIServerLogging>,
     /// Seconds for which pods without a toleration of their own stay on nodes that are not ready. Default: 300.
     pub default_not_ready_toleration_seconds: Option<i64>,
-    /// Seconds for which pods without a toleration of their own stay on nodes that cannot be reached. Default: 300.
+    /// Seconds for which pods without a toleration of their own stay on unreachable nodes. Default: 300.
     pub default_unreachable_toleration_seconds: Option<i64>,
-    /// What is encrypted in etcd beside Secrets.
+    /// Resources that are encrypted in etcd, in addition to Secrets.
     pub encryption_config: Option<crate::core::EncryptionConfig>,
-    /// Where the configuration of authentication is.
+    /// Reference to the configuration of authentication.
     pub structured_authentication: Option<crate::core::StructuredAuthentication>,
-    /// Where the configuration of authorization is.
+    /// Reference to the configuration of authorization.
     pub structured_authorization: Option<crate::core::StructuredAuthorization>,
     /// Vertical scaling of the component. Served; not emulated.
     pub autoscaling: Option<crate::core::ControlPlaneAutoscaling>,
@@ -288,21 +288,21 @@ pub struct KubeAPIServerConfig {
     /// An OpenID Connect provider whose tokens are accepted.
     #[schema(deprecated)]
     pub oidc_config: Option<crate::core::OIDCConfig>,
-    /// Where the audit log is sent.
+    /// Receiver of the audit log.
     pub audit_webhook: Option<AuditWebhook>,
-    /// Further ways to log in.
+    /// Additional methods of authentication.
     pub authentication: Option<Authentication>,
-    /// Resources that are stored where Events are.
+    /// Resources that are stored in the etcd with Events.
     #[schema(rename = "resourcesToStoreInETCDEvents")]
     pub resources_to_store_in_etcd_events: Vec<GroupResource>,
-    /// Certificates for further names of the API server.
+    /// Certificates for additional names of the API server.
     pub sni: Option<SNI>,
 }
 
 /// Settings of the controller manager.
 #[api_type]
 pub struct KubeControllerManagerConfig {
-    /// Feature gates to switch on or off.
+    /// Feature gates to enable or disable.
     pub feature_gates: BTreeMap<String, bool>,
     /// Settings of the controller of HorizontalPodAutoscalers.
     pub horizontal_pod_autoscaler: Option<crate::core::HorizontalPodAutoscalerConfig>,
@@ -310,15 +310,15 @@ pub struct KubeControllerManagerConfig {
     /// changed.
     #[schema(rename = "nodeCIDRMaskSize")]
     pub node_cidr_mask_size: Option<i32>,
-    /// How long pods stay on a failed node.
+    /// Duration for which pods stay on a failed node.
     #[schema(deprecated)]
     pub pod_eviction_timeout: Option<Duration>,
-    /// How long a node may be silent before it counts as not ready. Default: 40s.
+    /// Duration without heartbeats after which a node counts as not ready. Default: 40s.
     pub node_monitor_grace_period: Option<Duration>,
     /// Length of the prefix of each node's IPv6 network for pods. Default: 64 for dual stack. Cannot be changed.
     #[schema(rename = "nodeCIDRMaskSizeIPv6")]
     pub node_cidr_mask_size_ipv6: Option<i32>,
-    /// How long signed certificates are valid.
+    /// Validity of signed certificates.
     pub certificate_signing_duration: Option<Duration>,
 }
 
@@ -341,23 +341,23 @@ pub struct ProjectQuotaConfiguration {
     /// The ResourceQuota.
     #[schema(required)]
     pub config: crate::kubernetes::core::ResourceQuota,
-    /// Labels of the projects that get it.
+    /// Labels of the projects that get the ResourceQuota.
     pub project_selector: Option<LabelSelector>,
 }
 
-/// How large objects may be.
+/// Limits on the size and number of objects.
 #[api_type]
 pub struct ResourceAdmissionConfiguration {
     /// The limits.
     #[schema(required)]
     pub limits: Vec<ResourceLimit>,
-    /// Who is not limited.
+    /// Subjects to which no limits apply.
     pub unrestricted_subjects: Vec<crate::kubernetes::rbac::Subject>,
-    /// block, or log only.
+    /// Reaction to a violation: block, or log.
     pub operation_mode: Option<String>,
 }
 
-/// How large some objects may be.
+/// Limit on the size or number of some objects.
 #[api_type]
 pub struct ResourceLimit {
     /// Groups of the objects.
@@ -367,17 +367,17 @@ pub struct ResourceLimit {
     /// Resources of the objects.
     #[schema(required)]
     pub resources: Vec<String>,
-    /// Most bytes of an object.
+    /// Maximum size of an object in bytes.
     pub size: Option<Quantity>,
-    /// Maximum number of objects; of cluster-scoped resources only.
+    /// Maximum number of objects; for cluster-scoped resources only.
     pub count: Option<i64>,
 }
 
-/// Certificates for further names of an API server.
+/// Certificates for additional names of an API server.
 #[api_type]
 pub struct SNI {
     /// Secret with the certificate.
     pub secret_name: Option<String>,
-    /// Names that the certificate is used for.
+    /// Names for which the certificate is used.
     pub domain_patterns: Vec<String>,
 }

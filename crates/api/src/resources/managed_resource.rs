@@ -9,36 +9,36 @@ use apimachinery::meta::*;
 use crate::impl_resource;
 use crate::kubernetes::core::LocalObjectReference;
 
-/// Objects that gardener-resource-manager keeps in a cluster.
+/// Objects that gardener-resource-manager deploys to a cluster.
 #[api_type]
 pub struct ManagedResource {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the ManagedResource.
     pub spec: ManagedResourceSpec,
-    /// What is there.
+    /// Observed state of the ManagedResource.
     pub status: ManagedResourceStatus,
 }
 
-/// What a ManagedResource is to be.
+/// Specification of a ManagedResource.
 #[api_type]
 pub struct ManagedResourceSpec {
-    /// Which gardener-resource-manager is responsible.
+    /// Class of the responsible gardener-resource-manager.
     pub class: Option<String>,
     /// Secrets with the objects as YAML.
     #[schema(required)]
     pub secret_refs: Vec<LocalObjectReference>,
-    /// Labels that every object gets.
+    /// Labels that are added to every object.
     pub inject_labels: TextMap,
-    /// Whether labels that somebody else set are removed. Default: false.
+    /// True if labels set by others are removed. Default: false.
     pub force_overwrite_labels: Option<bool>,
-    /// Whether annotations that somebody else set are removed. Default: false.
+    /// True if annotations set by others are removed. Default: false.
     pub force_overwrite_annotations: Option<bool>,
-    /// Whether the objects stay when the ManagedResource goes. Default: false.
+    /// True if the objects are kept when the ManagedResource is deleted. Default: false.
     pub keep_objects: Option<bool>,
-    /// Sets of kinds that stand for one another: an object that moves from one to the other is not deleted.
+    /// Sets of equivalent kinds: an object that moves from one to another is not deleted.
     pub equivalences: Vec<Vec<GroupKind>>,
-    /// Whether claims for storage of deleted StatefulSets are deleted, too. Default: false.
+    /// True if PersistentVolumeClaims of deleted StatefulSets are deleted, too. Default: false.
     pub delete_persistent_volume_claims: Option<bool>,
 }
 
@@ -53,20 +53,20 @@ pub struct GroupKind {
     pub kind: String,
 }
 
-/// What is known of a ManagedResource.
+/// Status of a ManagedResource.
 #[api_type]
 pub struct ManagedResourceStatus {
     /// ResourcesApplied, ResourcesHealthy and ResourcesProgressing.
     pub conditions: Vec<crate::core::Condition>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
-    /// Objects that were made.
+    /// Objects that were deployed.
     pub resources: Vec<ObjectReference>,
     /// Checksum of the Secrets' data.
     pub secrets_data_checksum: Option<String>,
 }
 
-/// An object that was made.
+/// An object that was deployed.
 #[api_type]
 pub struct ObjectReference {
     /// Kind of the object.
@@ -83,9 +83,9 @@ pub struct ObjectReference {
     pub resource_version: String,
     /// Part of the object.
     pub field_path: String,
-    /// Labels that the object was given.
+    /// Labels that were set on the object.
     pub labels: TextMap,
-    /// Annotations that the object was given.
+    /// Annotations that were set on the object.
     pub annotations: TextMap,
 }
 

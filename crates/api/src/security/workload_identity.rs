@@ -8,15 +8,15 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// An identity by which a workload obtains tokens of an infrastructure.
+/// An identity with which a workload obtains tokens for an infrastructure.
 #[api_type]
 pub struct WorkloadIdentity {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the WorkloadIdentity.
     #[schema(required)]
     pub spec: WorkloadIdentitySpec,
-    /// What is there.
+    /// Observed state of the WorkloadIdentity.
     #[schema(required)]
     pub status: WorkloadIdentityStatus,
 }
@@ -31,10 +31,10 @@ pub struct TargetSystem {
     pub provider_config: Option<RawExtension>,
 }
 
-/// What a WorkloadIdentity is to be.
+/// Specification of a WorkloadIdentity.
 #[api_type]
 pub struct WorkloadIdentitySpec {
-    /// Who the tokens are for.
+    /// Audiences of the tokens.
     #[schema(required)]
     pub audiences: Vec<String>,
     /// System that trusts the tokens.
@@ -42,7 +42,7 @@ pub struct WorkloadIdentitySpec {
     pub target_system: TargetSystem,
 }
 
-/// What is known of a WorkloadIdentity.
+/// Status of a WorkloadIdentity.
 #[api_type]
 pub struct WorkloadIdentityStatus {
     /// Subject of the tokens; set by the server.

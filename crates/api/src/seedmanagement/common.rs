@@ -6,25 +6,25 @@
 use api_derive::api_type;
 use apimachinery::meta::*;
 
-/// gardenlet of a managed seed.
+/// Settings of a managed seed's gardenlet.
 #[api_type]
 pub struct GardenletConfig {
-    /// How gardenlet is deployed.
+    /// Deployment of gardenlet.
     pub deployment: Option<GardenletDeployment>,
     /// Configuration of gardenlet, a GardenletConfiguration with a Seed in it.
     pub config: RawExtension,
-    /// How gardenlet gets its first credentials: BootstrapToken, ServiceAccount or None. Default: BootstrapToken.
+    /// Source of gardenlet's first credentials: BootstrapToken, ServiceAccount or None. Default: BootstrapToken.
     pub bootstrap: Option<String>,
-    /// Whether the configuration of the gardenlet that deploys it is taken over where none is given. Default: true.
+    /// True if missing settings are taken from the configuration of the gardenlet that deploys this one. Default: true.
     pub merge_with_parent: Option<bool>,
 }
 
-/// How a gardenlet is deployed.
+/// Deployment of a gardenlet.
 #[api_type]
 pub struct GardenletDeployment {
     /// Number of replicas. Default: 2.
     pub replica_count: Option<i32>,
-    /// How many old ReplicaSets are kept. Default: 2.
+    /// Number of old ReplicaSets to keep. Default: 2.
     pub revision_history_limit: Option<i32>,
     /// ServiceAccount of gardenlet's pods.
     pub service_account_name: Option<String>,
@@ -36,11 +36,11 @@ pub struct GardenletDeployment {
     pub pod_labels: TextMap,
     /// Annotations of the pods.
     pub pod_annotations: TextMap,
-    /// Further volumes of the pods.
+    /// Additional volumes of the pods.
     pub additional_volumes: Vec<crate::kubernetes::core::Volume>,
-    /// Further mounts of the container.
+    /// Additional mounts of the container.
     pub additional_volume_mounts: Vec<crate::kubernetes::core::VolumeMount>,
-    /// Further environment variables of the container.
+    /// Additional environment variables of the container.
     pub env: Vec<crate::kubernetes::core::EnvVar>,
     /// Tolerations of the pods.
     pub tolerations: Vec<crate::kubernetes::core::Toleration>,
@@ -55,23 +55,23 @@ pub struct Image {
     pub repository: Option<String>,
     /// Tag of the image.
     pub tag: Option<String>,
-    /// When the image is pulled: Always, IfNotPresent or Never.
+    /// Policy of pulling the image: Always, IfNotPresent or Never.
     pub pull_policy: Option<String>,
     /// Full reference of the image.
     pub r#ref: Option<String>,
 }
 
-/// What a ManagedSeed is to be.
+/// Specification of a ManagedSeed.
 #[api_type]
 pub struct ManagedSeedSpec {
     /// Shoot that becomes the Seed. Cannot be changed.
     pub shoot: Option<Shoot>,
-    /// gardenlet that is deployed into it.
+    /// Settings of the gardenlet that is deployed into the Shoot.
     #[schema(required)]
     pub gardenlet: GardenletConfig,
 }
 
-/// A Kubernetes cluster that Gardener manages.
+/// Reference to a Shoot.
 #[api_type]
 pub struct Shoot {
     /// Name of the Shoot, in the same namespace.

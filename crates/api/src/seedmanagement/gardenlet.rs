@@ -9,14 +9,14 @@ use apimachinery::meta::*;
 use super::common::*;
 use crate::impl_resource;
 
-/// A gardenlet that is deployed to a cluster outside of Gardener's hands.
+/// A gardenlet in a cluster that Gardener does not manage.
 #[api_type]
 pub struct Gardenlet {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Gardenlet.
     pub spec: GardenletSpec,
-    /// What is there.
+    /// Observed state of the Gardenlet.
     pub status: GardenletStatus,
 }
 
@@ -28,12 +28,12 @@ pub struct GardenletHelm {
     pub oci_repository: crate::core_v1::OCIRepository,
 }
 
-/// How a gardenlet deploys itself.
+/// Deployment of a gardenlet by itself.
 #[api_type]
 pub struct GardenletSelfDeployment {
     /// Number of replicas. Default: 2.
     pub replica_count: Option<i32>,
-    /// How many old ReplicaSets are kept. Default: 2.
+    /// Number of old ReplicaSets to keep. Default: 2.
     pub revision_history_limit: Option<i32>,
     /// ServiceAccount of gardenlet's pods.
     pub service_account_name: Option<String>,
@@ -45,17 +45,17 @@ pub struct GardenletSelfDeployment {
     pub pod_labels: TextMap,
     /// Annotations of the pods.
     pub pod_annotations: TextMap,
-    /// Further volumes of the pods.
+    /// Additional volumes of the pods.
     pub additional_volumes: Vec<crate::kubernetes::core::Volume>,
-    /// Further mounts of the container.
+    /// Additional mounts of the container.
     pub additional_volume_mounts: Vec<crate::kubernetes::core::VolumeMount>,
-    /// Further environment variables of the container.
+    /// Additional environment variables of the container.
     pub env: Vec<crate::kubernetes::core::EnvVar>,
     /// Tolerations of the pods.
     pub tolerations: Vec<crate::kubernetes::core::Toleration>,
     /// Enables liveness and readiness probes. Default: true.
     pub enable_health_probes: Option<bool>,
-    /// Chart of gardenlet, and so its version.
+    /// Chart of gardenlet; determines its version.
     #[schema(required)]
     pub helm: GardenletHelm,
     /// Images that differ from the built-in ones, as YAML.
@@ -64,10 +64,10 @@ pub struct GardenletSelfDeployment {
     pub component_image_vector_overwrite: Option<String>,
 }
 
-/// What a Gardenlet is to be.
+/// Specification of a Gardenlet.
 #[api_type]
 pub struct GardenletSpec {
-    /// How gardenlet deploys itself.
+    /// Deployment of gardenlet by itself.
     #[schema(required)]
     pub deployment: GardenletSelfDeployment,
     /// Configuration of gardenlet, a GardenletConfiguration with a Seed in it.
@@ -76,13 +76,13 @@ pub struct GardenletSpec {
     pub kubeconfig_secret_ref: Option<crate::kubernetes::core::LocalObjectReference>,
 }
 
-/// What is known of a Gardenlet.
+/// Status of a Gardenlet.
 #[api_type]
 pub struct GardenletStatus {
     /// Conditions, among them `GardenletReconciled`; written by gardenlet.
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<crate::core::Condition>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
 }
 

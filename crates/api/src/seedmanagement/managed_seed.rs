@@ -9,24 +9,24 @@ use apimachinery::meta::*;
 use super::common::*;
 use crate::impl_resource;
 
-/// A Shoot that is made a Seed.
+/// A Shoot that is used as a Seed.
 #[api_type]
 pub struct ManagedSeed {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the ManagedSeed.
     pub spec: ManagedSeedSpec,
-    /// What is there.
+    /// Observed state of the ManagedSeed.
     pub status: ManagedSeedStatus,
 }
 
-/// What is known of a ManagedSeed.
+/// Status of a ManagedSeed.
 #[api_type]
 pub struct ManagedSeedStatus {
     /// ShootReconciled, SeedRegistered.
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<crate::core::Condition>,
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
 }
 

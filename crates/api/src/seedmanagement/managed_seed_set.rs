@@ -9,41 +9,41 @@ use apimachinery::meta::*;
 use super::common::*;
 use crate::impl_resource;
 
-/// A set of like ManagedSeeds and their Shoots.
+/// A set of identical ManagedSeeds and their Shoots.
 #[api_type]
 pub struct ManagedSeedSet {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the ManagedSeedSet.
     pub spec: ManagedSeedSetSpec,
-    /// What is there.
+    /// Observed state of the ManagedSeedSet.
     pub status: ManagedSeedSetStatus,
 }
 
-/// What a ManagedSeedSet is to be.
+/// Specification of a ManagedSeedSet.
 #[api_type]
 pub struct ManagedSeedSetSpec {
-    /// Wanted number of ManagedSeeds. Default: 1.
+    /// Desired number of ManagedSeeds. Default: 1.
     pub replicas: Option<i32>,
-    /// Labels by which the set finds its ManagedSeeds and Shoots.
+    /// Labels of the set's ManagedSeeds and Shoots.
     #[schema(required)]
     pub selector: LabelSelector,
-    /// The ManagedSeeds to be made.
+    /// Template of the ManagedSeeds.
     #[schema(required)]
     pub template: ManagedSeedTemplate,
-    /// The Shoots to be made for them.
+    /// Template of their Shoots.
     #[schema(required)]
     pub shoot_template: crate::core::ShootTemplate,
-    /// How changes of the templates are rolled out.
+    /// Strategy for rolling out changes of the templates.
     pub update_strategy: Option<UpdateStrategy>,
-    /// How many old revisions are kept. Default: 10.
+    /// Number of old revisions to keep. Default: 10.
     pub revision_history_limit: Option<i32>,
 }
 
-/// What is known of a ManagedSeedSet.
+/// Status of a ManagedSeedSet.
 #[api_type]
 pub struct ManagedSeedSetStatus {
-    /// Generation of the specification that was acted on last.
+    /// Generation of the specification that the controller observed last.
     pub observed_generation: i64,
     /// Number of ManagedSeeds.
     #[schema(required)]
@@ -58,50 +58,50 @@ pub struct ManagedSeedSetStatus {
     pub updated_replicas: i32,
     /// Revision before the roll-out.
     pub current_revision: String,
-    /// Revision that is rolled out.
+    /// Revision that is being rolled out.
     pub update_revision: String,
-    /// How many names of revisions clashed.
+    /// Number of collisions of names of revisions.
     pub collision_count: Option<i32>,
     /// Conditions of the object, one of each type.
     #[schema(merge_key = "type", patch_strategy = "merge")]
     pub conditions: Vec<crate::core::Condition>,
-    /// The ManagedSeed that is waited for.
+    /// ManagedSeed that the set waits for.
     pub pending_replica: Option<PendingReplica>,
 }
 
-/// A ManagedSeed to be made.
+/// Template of ManagedSeeds.
 #[api_type]
 pub struct ManagedSeedTemplate {
     /// Labels and annotations of the ManagedSeed.
     pub metadata: ObjectMeta,
-    /// What the ManagedSeed is to be.
+    /// Desired state of the ManagedSeeds.
     pub spec: ManagedSeedSpec,
 }
 
-/// A ManagedSeed that is waited for.
+/// A ManagedSeed that the set waits for.
 #[api_type]
 pub struct PendingReplica {
     /// Name of the ManagedSeed.
     #[schema(required)]
     pub name: String,
-    /// What is waited for: ShootReconciling, ShootReconcileFailed and the like.
+    /// Reason for waiting: ShootReconciling, ShootReconcileFailed and so on.
     #[schema(required)]
     pub reason: String,
-    /// Since when it is waited for.
+    /// Time since which the set waits.
     #[schema(required)]
     pub since: Time,
-    /// How often it was tried again.
+    /// Number of retries.
     pub retries: Option<i32>,
 }
 
 /// Roll-out of a ManagedSeedSet.
 #[api_type]
 pub struct RollingUpdateStrategy {
-    /// Number from which on ManagedSeeds are updated. Default: 0.
+    /// Ordinal from which on ManagedSeeds are updated. Default: 0.
     pub partition: Option<i32>,
 }
 
-/// How changes of templates are rolled out.
+/// Strategy for rolling out changes of templates.
 #[api_type]
 pub struct UpdateStrategy {
     /// `RollingUpdate`, the only type and the default.

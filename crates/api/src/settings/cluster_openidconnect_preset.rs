@@ -14,23 +14,23 @@ use crate::impl_resource;
 pub struct ClusterOpenIDConnectPreset {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Specification of the ClusterOpenIDConnectPreset.
     #[schema(required)]
     pub spec: ClusterOpenIDConnectPresetSpec,
 }
 
-/// What a ClusterOpenIDConnectPreset is to be.
+/// Specification of a ClusterOpenIDConnectPreset.
 #[api_type]
 pub struct ClusterOpenIDConnectPresetSpec {
-    /// What the API server is told.
+    /// Settings of the API server.
     #[schema(required)]
     pub server: KubeAPIServerOpenIDConnect,
-    /// What clients are told.
+    /// Settings of clients.
     #[schema(deprecated)]
     pub client: Option<OpenIDConnectClientAuthentication>,
     /// Labels of the Shoots that get the settings. Default: all.
     pub shoot_selector: Option<LabelSelector>,
-    /// Which preset wins when several fit: the one with the highest weight; 1 to 100.
+    /// Weight of the preset; of several that match, the one with the highest weight applies; 1 to 100.
     #[schema(required)]
     pub weight: i32,
     /// Labels of the projects whose Shoots get the settings. Default: all.

@@ -9,14 +9,14 @@ use apimachinery::meta::*;
 /// An OpenID Connect provider whose tokens API servers accept.
 #[api_type]
 pub struct KubeAPIServerOpenIDConnect {
-    /// Certificates by which the provider's server is trusted, in PEM.
+    /// CA certificates that the provider's server certificate is verified with, in PEM.
     pub ca_bundle: Option<String>,
-    /// Client that the tokens must be for.
+    /// Client ID that the tokens must be issued for.
     #[schema(rename = "clientID", required)]
     pub client_id: String,
     /// Claim with the groups of the user.
     pub groups_claim: Option<String>,
-    /// Put before each group.
+    /// Prefix of each group.
     pub groups_prefix: Option<String>,
     /// Address of the provider; must be HTTPS.
     #[schema(rename = "issuerURL", required)]
@@ -27,11 +27,11 @@ pub struct KubeAPIServerOpenIDConnect {
     pub signing_algs: Vec<String>,
     /// Claim with the name of the user. Default: sub.
     pub username_claim: Option<String>,
-    /// Put before the name of the user.
+    /// Prefix of the user name.
     pub username_prefix: Option<String>,
 }
 
-/// How a client identifies itself to the provider.
+/// Credentials of clients at the provider.
 #[api_type]
 pub struct OpenIDConnectClientAuthentication {
     /// The client's secret.
@@ -40,18 +40,18 @@ pub struct OpenIDConnectClientAuthentication {
     pub extra_config: TextMap,
 }
 
-/// What an OpenIDConnectPreset is to be.
+/// Specification of an OpenIDConnectPreset.
 #[api_type]
 pub struct OpenIDConnectPresetSpec {
-    /// What the API server is told.
+    /// Settings of the API server.
     #[schema(required)]
     pub server: KubeAPIServerOpenIDConnect,
-    /// What clients are told.
+    /// Settings of clients.
     #[schema(deprecated)]
     pub client: Option<OpenIDConnectClientAuthentication>,
     /// Labels of the Shoots that get the settings. Default: all.
     pub shoot_selector: Option<LabelSelector>,
-    /// Which preset wins when several fit: the one with the highest weight; 1 to 100.
+    /// Weight of the preset; of several that match, the one with the highest weight applies; 1 to 100.
     #[schema(required)]
     pub weight: i32,
 }

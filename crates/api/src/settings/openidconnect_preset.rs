@@ -14,7 +14,7 @@ use crate::impl_resource;
 pub struct OpenIDConnectPreset {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Specification of the OpenIDConnectPreset.
     #[schema(required)]
     pub spec: OpenIDConnectPresetSpec,
 }

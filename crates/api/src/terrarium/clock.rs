@@ -6,50 +6,50 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// Landscape time: how it goes by itself, and where it stands.
+/// State and settings of landscape time.
 ///
-/// There is one, named `landscape`, in cluster `runtime`. Its status is computed when it is read, and never stored: a
-/// watch shows it whenever the spec changes, not whenever time moves.
+/// There is one Clock, named `landscape`, in cluster `runtime`. Its status is computed on every read, and never stored: a watch
+/// reports it when the spec changes, not when time advances.
 #[api_type]
 pub struct Clock {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// How time goes by itself.
+    /// Settings of landscape time.
     pub spec: ClockSpec,
-    /// Where it stands.
+    /// Current state of landscape time.
     pub status: ClockStatus,
 }
 
-/// How landscape time goes when nobody moves it.
+/// Settings of landscape time.
 #[api_type]
 pub struct ClockSpec {
-    /// Eager: jumps to work that is less than an hour away, else runs with the wall clock; RealTime: runs with the wall
-    /// clock; Scaled: runs at a rate; Stepped: stands; Auto: jumps from timer to timer. Defaults to Eager.
+    /// Eager: jumps to work that is less than an hour away, else runs with the wall clock; RealTime: runs with the wall clock;
+    /// Scaled: runs at a rate; Stepped: does not advance by itself; Auto: jumps from timer to timer. Defaults to Eager.
     pub mode: String,
-    /// Landscape seconds in a second of wall time, in mode Scaled.
+    /// Landscape seconds per second of wall time, in mode Scaled.
     pub rate: Option<f64>,
-    /// Whether time stands, whatever the mode, until somebody moves it.
+    /// Stops time, whatever the mode, until a client advances or resumes it.
     pub paused: bool,
 }
 
-/// Where landscape time stands, and what it waits for.
+/// State of landscape time, and what it waits for.
 #[api_type]
 pub struct ClockStatus {
     /// Landscape time.
     pub now: Option<MicroTime>,
     /// Instant of the next timer.
     pub next: Option<MicroTime>,
-    /// Where it is being advanced to.
+    /// Instant to which time is being advanced.
     pub target: Option<MicroTime>,
-    /// Who advances it, and since when in wall time.
+    /// Client that is advancing time, and the wall time since which it does.
     pub advanced_by: String,
-    /// Whether everything that can be done now has been done, as far as was reported.
+    /// True if all reported work that can be done now has been done.
     pub settled: bool,
-    /// What time waits for: components that work or lag behind, and processes that are starting.
+    /// Participants that time waits for: components that work or lag behind, and processes that are starting.
     pub waits_for: Vec<String>,
-    /// Components that were dropped because they were silent for 30 seconds.
+    /// Components that are no longer waited for, because they were silent for 30 seconds.
     pub dropped: Vec<String>,
-    /// What time was stopped for: writers that answer one another without end.
+    /// Live-lock for which time was stopped: the object with too many writes and its last writer. Empty if there is none.
     pub live_lock: String,
 }
 

@@ -14,19 +14,19 @@ use crate::impl_resource;
 pub struct Cluster {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Version and networks of the cluster.
     #[schema(required)]
     pub spec: ClusterSpec,
 }
 
-/// What a cluster is to look like.
+/// Version, certificate authorities and networks of a cluster.
 #[api_type]
 pub struct ClusterSpec {
     /// Version that the cluster's API server reports, without `v`: `1.27.1`.
     #[schema(required)]
     pub kubernetes_version: String,
-    /// Authorities, as PEM, whose client certificates the cluster's API server takes; those of the landscape itself are
-    /// taken everywhere. Without it the landscape has made one for the cluster.
+    /// Authorities, as PEM, whose client certificates the cluster's API server accepts; all clusters accept those of the
+    /// landscape itself. Default: an authority that the landscape has created for the cluster.
     #[schema(rename = "clientCA")]
     pub client_ca: String,
     /// Network of the pods, in CIDR form. Default: that of Shoots, `100.96.0.0/11`.

@@ -6,50 +6,48 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// Something that goes wrong on purpose, as often and as long as it is told.
+/// An injected failure, with limits on the number of hits and the duration.
 ///
-/// The component that a fault hits carries it out, and counts it in the status. What the kinds do is in
-/// `domain::fault`.
+/// The component that is the target injects the fault, and counts it in the status. `domain::fault` describes the kinds.
 #[api_type]
 pub struct Fault {
     /// Metadata of the object; the name is the fault's ID.
     pub metadata: ObjectMeta,
-    /// What goes wrong.
+    /// Kind, target and duration of the fault.
     #[schema(required)]
     pub spec: FaultSpec,
-    /// What it has done so far.
+    /// Hits so far.
     pub status: FaultStatus,
 }
 
-/// What goes wrong, where, how often and how long.
+/// Kind, target, number of hits and duration of a fault.
 #[api_type]
 pub struct FaultSpec {
-    /// Kind of fault, `never-joins`: `terrarium fault list --kinds` tells of all.
+    /// Kind of fault, `never-joins`: `terrarium fault list --kinds` lists all.
     #[schema(required)]
     pub kind: String,
-    /// The one Shoot that it hits. Without it any Shoot.
+    /// The only Shoot to hit. Default: any Shoot.
     pub shoot: Option<FaultShoot>,
-    /// The component that it hits, as its Deployment is named.
+    /// The component to hit, by the name of its Deployment.
     pub component: String,
-    /// The one pod of the component that it hits. Without it any.
+    /// The only pod of the component to hit. Default: any.
     pub instance: String,
-    /// The Seed whose cluster it hits.
+    /// The Seed whose cluster to hit.
     pub seed_name: String,
-    /// The one worker pool whose machines it hits. Without it any.
+    /// The only worker pool whose machines to hit. Default: any.
     pub pool: String,
-    /// The one zone of a pool whose machines it hits: its number in the pool, from 1 on. Without it any.
+    /// The only zone of a pool whose machines to hit: its number in the pool, from 1 on. Default: any.
     pub zone: Option<i32>,
-    /// The one machine that it hits: its number in its MachineDeployment in the order of creation, from 1 on. Without it
-    /// any.
+    /// The only machine to hit: its number in its MachineDeployment in the order of creation, from 1 on. Default: any.
     pub machine: Option<i32>,
-    /// The one Node that it hits. Without it any.
+    /// The only Node to hit. Default: any.
     pub node: String,
-    /// How often it hits, at least once. Defaults to 1, unless `always` is set; what lasts until it is cleared is always
-    /// there.
+    /// Maximum number of hits; at least 1. Defaults to 1, unless `always` is set; kinds that last until they are cleared are
+    /// always active.
     pub times: Option<i32>,
-    /// Whether it hits every time.
+    /// True if the number of hits is not limited.
     pub always: bool,
-    /// First instant at which it hits no more. Without it there is none.
+    /// Instant from which on the fault hits no more. Default: no end.
     pub until: Option<Time>,
     /// Settings of the kind of fault.
     pub settings: TextMap,
@@ -59,22 +57,22 @@ pub struct FaultSpec {
 #[api_type]
 #[derive(Eq)]
 pub struct FaultShoot {
-    /// Its namespace.
+    /// Namespace of the Shoot.
     #[schema(required)]
     pub namespace: String,
-    /// Its name.
+    /// Name of the Shoot.
     #[schema(required)]
     pub name: String,
 }
 
-/// What a fault has done.
+/// Hits of a fault.
 #[api_type]
 pub struct FaultStatus {
-    /// How often it has hit.
+    /// Number of hits.
     pub times: i32,
-    /// When it hit last.
+    /// Time of the last hit.
     pub last_time: Option<Time>,
-    /// Whom it hit last: `Shoot NAMESPACE/NAME`, `Pod NAME`.
+    /// Target of the last hit: `Shoot NAMESPACE/NAME`, `Pod NAME`.
     pub last_target: String,
 }
 

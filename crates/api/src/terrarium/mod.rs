@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kinds of `terrarium.dev/v1alpha1`: what the landscape says about itself, in cluster `runtime`.
+//! Kinds of `terrarium.dev/v1alpha1`: settings and state of the landscape itself, in cluster `runtime`.
 
 mod clock;
 mod cluster;

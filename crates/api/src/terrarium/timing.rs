@@ -6,26 +6,25 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// How long things take that a real landscape waits for: machines, drains, updates in place, extensions, components.
+/// Durations of simulated work that would take real time: machines, drains, in-place updates, extensions, components.
 ///
-/// There is one, named `landscape`, in cluster `runtime`. Without it everything takes the default. A machine goes by a
-/// change at once; other work that has begun ends when it would have.
+/// There is one Timing, named `landscape`, in cluster `runtime`. Without it all durations have their defaults. A change applies
+/// to machines at once; other work that has begun ends at the instant that was set before.
 #[api_type]
 pub struct Timing {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// How long.
+    /// Durations and their variation.
     #[schema(required)]
     pub spec: TimingSpec,
 }
 
-/// Durations, and how much they vary.
+/// Durations and their variation.
 #[api_type]
 pub struct TimingSpec {
-    /// How much a duration may deviate to either side, in percent of it, from 0 to 100. Defaults to 20.
+    /// Maximum deviation of a duration to either side, in percent, from 0 to 100. Defaults to 20.
     pub jitter_percent: Option<i32>,
-    /// Durations by the names of their parameters, `machine.boot`, as Go writes them: `1m30s`. What is absent gets its
-    /// default.
+    /// Durations by the names of their parameters, `machine.boot`, in Go's format: `1m30s`. Missing ones have their defaults.
     pub durations: TextMap,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The typed kinds against tables of facts about the public API: names, types, emit rules, merge keys, demands.
+//! Compares the typed kinds with tables of facts about the public API: names, types, emit rules, merge keys, required fields.
 //!
 //! The numbers may only rise. Run with `--nocapture` to see what is missing.
 
@@ -26,7 +26,7 @@ const TABLES: [(&str, &str); 10] = [
     ("settingsv1alpha1", include_str!("fields/settings.gardener.cloud_v1alpha1.json")),
 ];
 
-/// Releases that are compared, each with the name that facts of it alone have in `only`.
+/// Releases that are compared, each with the value of `only` in facts that hold for it alone.
 const RELEASES: [(Release, &str); 2] = [(Release(120), "v1.120.0"), (Release(149), "v1.150-dev")];
 
 /// Fields that the tables have for v1.150-dev and that v1.149.0 does not have, by their struct.
@@ -53,7 +53,7 @@ struct Fact {
     patch_strategy: Option<String>,
 }
 
-/// What was compared below one kind.
+/// Results of the comparison of one kind.
 #[derive(Default)]
 struct Coverage {
     facts: usize,
@@ -70,7 +70,7 @@ impl Coverage {
     }
 }
 
-/// The tables with the facts of one version.
+/// Returns the tables with the facts of one version.
 fn tables(version: &str) -> BTreeMap<&'static str, Table> {
     let of_version = |(name, text): &(&'static str, &str)| {
         let mut table: Table = serde_json::from_str(text).expect("the table is valid");
@@ -85,12 +85,12 @@ fn tables(version: &str) -> BTreeMap<&'static str, Table> {
     TABLES.iter().map(of_version).collect()
 }
 
-/// Facts by the name of the field, each with the package that wrote it.
+/// Facts by the name of the field, each with the package that declares it.
 type FactsByName = BTreeMap<String, (&'static str, Fact)>;
 type Tables = BTreeMap<&'static str, Table>;
 
-/// The fields of a struct, those of embedded structs of Gardener in their place, with the package of each; and the
-/// names of fields that come from embedded structs of Kubernetes.
+/// Returns the fields of a struct, those of embedded structs of Gardener in their place, with the package of each; and the
+/// names of fields of embedded structs of Kubernetes.
 fn facts(tables: &Tables, package: &'static str, name: &str) -> Option<(FactsByName, BTreeSet<String>)> {
     let (mut out, mut foreign) = (BTreeMap::new(), BTreeSet::new());
     for (field, fact) in tables[package].structs.get(name)? {
@@ -163,7 +163,7 @@ fn compare_field(
         (true, true) => Emit::Pointer,
         (true, false) => Emit::OmitEmpty,
     };
-    // Zero times are written as null, and a missing list as absent: both rules give the same bytes.
+    // Zero times are written as null, and a missing list is omitted: both rules result in the same bytes.
     coverage.check(field.emit == emit, || format!("{place} is written {:?}, upstream {emit:?}", field.emit));
     coverage.check(field.merge_key == fact.merge_key.as_deref(), || {
         format!("{place} merges by {:?}, upstream {:?}", field.merge_key, fact.merge_key)
@@ -198,7 +198,7 @@ fn compare_type(
         return compare_type(coverage, tables, package, place, values, below);
     }
     if matches!(type_, "CapabilitySet" | "MachineImageFlavor") {
-        // A struct that is written as the map it holds.
+        // A struct that is encoded as the map it holds.
         return compare_type(coverage, tables, package, place, "Capabilities", node);
     }
     let (owner, name) = match type_.split_once('.') {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The fields and kinds that each release adds and removes, against a table of facts.
+//! Compares the fields and kinds that each release adds and removes with a table of facts.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use apimachinery::schema::{EACH, Node};
 
 const FACTS: &str = include_str!("fields/released.txt");
 
-/// Releases that the facts are about: each is compared with the one before it.
+/// Releases that the facts are about: each is compared with its predecessor.
 const MINORS: std::ops::RangeInclusive<u16> = 121..=149;
 
 /// Adds the paths of all fields below a node.
@@ -44,7 +44,7 @@ fn served(release: Release) -> BTreeSet<String> {
     all
 }
 
-/// The members of a difference that are not below another one.
+/// Returns the members of a difference that are not below another member.
 fn tops(difference: &BTreeSet<String>) -> BTreeSet<String> {
     let is_top = |line: &&String| {
         let (kind, path) = line.rsplit_once(' ').expect("a path");
@@ -56,7 +56,7 @@ fn tops(difference: &BTreeSet<String>) -> BTreeSet<String> {
     difference.iter().filter(is_top).cloned().collect()
 }
 
-/// The facts with a word (`since`, `until`) for a release.
+/// Returns the facts with a word (`since`, `until`) for a release.
 fn facts(word: &str, minor: u16) -> BTreeSet<String> {
     let end = format!("{word} {minor}");
     let is_it = |line: &&str| line.ends_with(&end) || line.contains(&format!("{end} "));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Nothing is lost between the bytes of a client and the bytes that are served.
+//! Round trips of objects: the bytes that are served have all the data of a client's bytes.
 
 use api::{catalogue, core, core_v1, extensions, machine, operations, operator, security, seedmanagement, settings};
 use apimachinery::resource::Object;
@@ -7,7 +7,7 @@ use apimachinery::schema::{Node, Schema as _};
 use apimachinery::{DynamicObject, Resource, decode, encode};
 use serde_json::{Map, Value, json};
 
-/// A value that sets every field below a node once; a struct within itself stays empty.
+/// A value with every field below a node set once; a struct within itself stays empty.
 fn full(node: &Node, around: &mut Vec<String>) -> Value {
     match node {
         Node::Object(reference) => {
@@ -37,7 +37,7 @@ fn full(node: &Node, around: &mut Vec<String>) -> Value {
     }
 }
 
-/// An object with every field once. Metadata is complete but for what servers drop.
+/// An object with every field set once. Metadata is complete except for fields that servers drop.
 fn full_object(api_version: &str, kind: &str, node: &Node) -> Value {
     let mut object = full(node, &mut Vec::new());
     let metadata = object["metadata"].as_object_mut().expect("objects have metadata");
@@ -67,7 +67,7 @@ fn check_bytes<O: Object>(given: &Value, node: &Node) {
 fn check<K: Resource>() {
     let node = K::node();
     check_bytes::<K>(&full_object(&K::api_version(), K::KIND, &node), &node);
-    // An object without anything: what the rules make of absence is stable.
+    // An empty object: the result of the rules for absent fields is stable.
     let empty = K::default();
     let bytes = encode::to_bytes(&empty);
     let decoded = decode::json(&bytes, &node).expect("own bytes decode");
@@ -125,7 +125,7 @@ fn typed_kinds_lose_nothing() {
 }
 
 #[test]
-fn typed_views_lose_nothing_of_what_they_know() {
+fn typed_views_lose_none_of_their_fields() {
     use api::kubernetes::{apps, coordination, core, rbac};
     check::<core::ConfigMap>();
     check::<core::Event>();
@@ -146,7 +146,7 @@ fn typed_views_lose_nothing_of_what_they_know() {
 }
 
 #[test]
-fn kinds_known_by_a_table_lose_nothing() {
+fn kinds_with_a_table_lose_nothing() {
     for row in catalogue::all().iter().filter(|row| !row.group.contains("gardener")) {
         let node = (row.schema)();
         let api_version = apimachinery::resource::group_version(row.group, row.version);
@@ -154,7 +154,7 @@ fn kinds_known_by_a_table_lose_nothing() {
     }
 }
 
-/// Values of structs and lists without `omitempty` are written though they are empty, in Go's order.
+/// Empty structs and lists without `omitempty` are written, in Go's order.
 #[test]
 fn an_empty_shoot_is_served_like_upstreams() {
     let shoot = core::Shoot::default();
@@ -184,7 +184,7 @@ fn sections_divide_an_object_where_clients_change_it() {
 }
 
 #[test]
-fn fields_out_of_order_and_unknown_ones_are_told_with_their_paths() {
+fn unordered_and_unknown_fields_are_reported_with_their_paths() {
     let text = r#"{"spec": {"region": "r", "provider": {"workers": [{"name": "a", "bogus": 1}], "type": "local",
         "type": "aws"}, "Purpose": "x"}, "kind": "Shoot"}"#;
     let decoded = decode::json(text.as_bytes(), &core::Shoot::node()).expect("decodes");
@@ -210,7 +210,7 @@ fn fields_out_of_order_and_unknown_ones_are_told_with_their_paths() {
     );
 }
 
-/// `Map` is what the decoder makes: alphabetical, so that equal objects have equal trees.
+/// The decoder produces a `Map` with sorted keys, so that equal objects have equal trees.
 #[test]
 fn trees_are_alphabetical() {
     let map: Map<String, Value> = serde_json::from_str(r#"{"b": 1, "a": 2}"#).expect("JSON");

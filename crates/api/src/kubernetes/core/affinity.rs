@@ -1,69 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where a pod wants to be: near which nodes and pods, and how pods are spread.
+//! Affinity of pods to nodes and other pods, and spreading of pods.
 //!
 //! Source: k8s.io/api/core/v1 (1.32); names, types and order of the fields are the public API's.
 
 use api_derive::api_type;
 use apimachinery::meta::*;
 
-/// Nodes and pods that a pod wants to be near to, or far from.
+/// Attraction of a pod to nodes and pods, or repulsion from them.
 #[api_type]
 pub struct Affinity {
-    /// Nodes that it may be on, or prefers.
+    /// Nodes that the pod requires or prefers.
     pub node_affinity: Option<NodeAffinity>,
-    /// Pods that it wants to be near to.
+    /// Pods that the pod is placed near to.
     pub pod_affinity: Option<PodAffinity>,
-    /// Pods that it wants to be far from.
+    /// Pods that the pod is placed away from.
     pub pod_anti_affinity: Option<PodAntiAffinity>,
 }
 
-/// Nodes that a pod may be on, or prefers.
+/// Nodes that a pod requires or prefers.
 #[api_type]
 pub struct NodeAffinity {
-    /// Nodes that the pod may be put on.
+    /// Nodes on which the pod may be scheduled.
     pub required_during_scheduling_ignored_during_execution: Option<NodeSelector>,
-    /// Nodes that it prefers.
+    /// Nodes that the scheduler prefers.
     #[schema(list_type = "atomic")]
     pub preferred_during_scheduling_ignored_during_execution: Vec<PreferredSchedulingTerm>,
 }
 
-/// Nodes: those that any of the terms selects.
+/// Selects the nodes that match any of the terms.
 #[api_type]
 pub struct NodeSelector {
-    /// The terms; one that is empty selects nothing.
+    /// The terms; an empty one selects nothing.
     #[schema(required, list_type = "atomic")]
     pub node_selector_terms: Vec<NodeSelectorTerm>,
 }
 
-/// Nodes that fulfil all requirements.
+/// Nodes that meet all requirements.
 #[api_type]
 pub struct NodeSelectorTerm {
-    /// Requirements of labels.
+    /// Requirements on labels.
     #[schema(list_type = "atomic")]
     pub match_expressions: Vec<NodeSelectorRequirement>,
-    /// Requirements of fields: `metadata.name`.
+    /// Requirements on fields: `metadata.name`.
     #[schema(list_type = "atomic")]
     pub match_fields: Vec<NodeSelectorRequirement>,
 }
 
-/// A requirement of a label or field.
+/// A requirement on a label or field.
 #[api_type]
 pub struct NodeSelectorRequirement {
-    /// The label, or the field.
+    /// Name of the label or field.
     #[schema(required)]
     pub key: String,
     /// In, NotIn, Exists, DoesNotExist, Gt or Lt.
     #[schema(required)]
     pub operator: String,
-    /// Values; for Gt and Lt one number.
+    /// Values; one number for Gt and Lt.
     #[schema(list_type = "atomic")]
     pub values: Vec<String>,
 }
 
-/// Nodes that are preferred.
+/// Nodes that are preferred, with a weight.
 #[api_type]
 pub struct PreferredSchedulingTerm {
-    /// How much: 1 to 100.
+    /// Weight: 1 to 100.
     #[schema(required)]
     pub weight: i32,
     /// The nodes; an empty term prefers none.
@@ -71,53 +71,53 @@ pub struct PreferredSchedulingTerm {
     pub preference: NodeSelectorTerm,
 }
 
-/// Pods that a pod wants to be near to.
+/// Pods that a pod is placed near to.
 #[api_type]
 pub struct PodAffinity {
-    /// The pod is put near pods of each term.
+    /// Terms of which each must match a pod nearby.
     #[schema(list_type = "atomic")]
     pub required_during_scheduling_ignored_during_execution: Vec<PodAffinityTerm>,
-    /// It prefers to be near these.
+    /// Terms whose pods are preferred nearby.
     #[schema(list_type = "atomic")]
     pub preferred_during_scheduling_ignored_during_execution: Vec<WeightedPodAffinityTerm>,
 }
 
-/// Pods that a pod wants to be far from.
+/// Pods that a pod is placed away from.
 #[api_type]
 pub struct PodAntiAffinity {
-    /// The pod is put near pods of none of the terms.
+    /// Terms of which none may match a pod nearby.
     #[schema(list_type = "atomic")]
     pub required_during_scheduling_ignored_during_execution: Vec<PodAffinityTerm>,
-    /// It prefers not to be near these.
+    /// Terms whose pods are avoided nearby.
     #[schema(list_type = "atomic")]
     pub preferred_during_scheduling_ignored_during_execution: Vec<WeightedPodAffinityTerm>,
 }
 
-/// Pods, and what is near to them.
+/// Selects pods, and defines which nodes are near them.
 #[api_type]
 pub struct PodAffinityTerm {
-    /// Labels of the pods; none: no pods.
+    /// Labels of the pods; without it, no pods are selected.
     pub label_selector: Option<LabelSelector>,
-    /// Namespaces of the pods. Default, if no selector is there either: that of the pod.
+    /// Namespaces of the pods. Default, without a namespaceSelector: that of the pod.
     #[schema(list_type = "atomic")]
     pub namespaces: Vec<String>,
-    /// Label of nodes: those with the same value are near to each other.
+    /// Label of nodes; nodes with the same value are near each other.
     #[schema(required)]
     pub topology_key: String,
     /// Labels of the namespaces of the pods; the empty selector selects all of them.
     pub namespace_selector: Option<LabelSelector>,
-    /// Labels that the pods have in common with the one that asks.
+    /// Labels whose values must be those of the pod that has this term.
     #[schema(list_type = "atomic")]
     pub match_label_keys: Vec<String>,
-    /// Labels that the pods have with another value than the one that asks.
+    /// Labels whose values must differ from those of the pod that has this term.
     #[schema(list_type = "atomic")]
     pub mismatch_label_keys: Vec<String>,
 }
 
-/// Pods that are preferred.
+/// Pods that are preferred nearby, with a weight.
 #[api_type]
 pub struct WeightedPodAffinityTerm {
-    /// How much: 1 to 100.
+    /// Weight: 1 to 100.
     #[schema(required)]
     pub weight: i32,
     /// The pods.
@@ -125,27 +125,27 @@ pub struct WeightedPodAffinityTerm {
     pub pod_affinity_term: PodAffinityTerm,
 }
 
-/// How evenly pods are spread over parts of the cluster.
+/// Even distribution of pods over domains of the cluster.
 #[api_type]
 pub struct TopologySpreadConstraint {
-    /// How many pods more than in the part with the fewest one may have.
+    /// Maximum difference to the domain with the fewest pods.
     #[schema(required)]
     pub max_skew: i32,
-    /// Label of nodes; each value is a part.
+    /// Label of nodes; each value is a domain.
     #[schema(required)]
     pub topology_key: String,
     /// DoNotSchedule or ScheduleAnyway.
     #[schema(required)]
     pub when_unsatisfiable: String,
-    /// The pods that are counted.
+    /// Labels of the pods that are counted.
     pub label_selector: Option<LabelSelector>,
-    /// With fewer parts than this, the fewest pods count as none.
+    /// Minimum number of domains; with fewer ones, the fewest pods count as 0.
     pub min_domains: Option<i32>,
-    /// Whether nodes that the pod may not be on count: Honor (default: they do not) or Ignore.
+    /// Treatment of nodes that the pod's affinity excludes: Honor (not counted) or Ignore (counted). Default: Honor.
     pub node_affinity_policy: Option<String>,
-    /// Whether nodes whose taints the pod does not tolerate count: Honor or Ignore (default: they do).
+    /// Treatment of nodes whose taints the pod does not tolerate: Honor (not counted) or Ignore (counted). Default: Ignore.
     pub node_taints_policy: Option<String>,
-    /// Labels that counted pods have in common with the one that asks.
+    /// Labels of which counted pods have the same values as the pod that has this constraint.
     #[schema(list_type = "atomic")]
     pub match_label_keys: Vec<String>,
 }

@@ -13,7 +13,7 @@ pub struct LoadBalancerIngress {
     pub ip: String,
     /// The host name.
     pub hostname: String,
-    /// How traffic to the address arrives: VIP or Proxy.
+    /// Delivery of traffic to the address: VIP or Proxy.
     pub ip_mode: Option<String>,
     /// State of the ports.
     #[schema(list_type = "atomic")]
@@ -55,7 +55,7 @@ pub struct PortStatus {
     /// Protocol of the port.
     #[schema(required)]
     pub protocol: String,
-    /// Why the port does not work.
+    /// Reason for which the port does not work.
     pub error: Option<String>,
 }
 
@@ -79,21 +79,21 @@ pub struct Taint {
     /// NoSchedule, PreferNoSchedule or NoExecute.
     #[schema(required)]
     pub effect: String,
-    /// When the taint was added.
+    /// Time at which the taint was added.
     pub time_added: Option<Time>,
 }
 
 /// A taint that is tolerated.
 #[api_type]
 pub struct Toleration {
-    /// Key of the taint; none: any.
+    /// Key of the taint; empty: any.
     pub key: String,
     /// Exists or Equal. Default: Equal.
     pub operator: String,
     /// Value of the taint, for Equal.
     pub value: String,
-    /// Effect of the taint; none: any.
+    /// Effect of the taint; empty: any.
     pub effect: String,
-    /// Seconds for which NoExecute is tolerated. Default: for ever.
+    /// Seconds for which NoExecute is tolerated. Default: no limit.
     pub toleration_seconds: Option<i64>,
 }

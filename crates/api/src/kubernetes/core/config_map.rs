@@ -15,7 +15,7 @@ use crate::impl_resource;
 pub struct ConfigMap {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// Whether the data can no longer be changed.
+    /// True if the data can no longer be changed.
     pub immutable: Option<bool>,
     /// Texts by key.
     pub data: TextMap,

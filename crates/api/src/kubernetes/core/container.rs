@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Containers of a Pod and their states, the parts that are read.
+//! Containers of a Pod and their states, as far as they are read.
 //!
 //! Source: k8s.io/api/core/v1 (1.32); names, types and order of the fields are the public API's.
 
@@ -15,7 +15,7 @@ pub struct ConfigMapKeySelector {
     /// The key.
     #[schema(required)]
     pub key: String,
-    /// Whether it may be missing.
+    /// True if the ConfigMap or its key may be missing.
     pub optional: Option<bool>,
 }
 
@@ -27,10 +27,10 @@ pub struct Container {
     pub name: String,
     /// Image that the container runs.
     pub image: String,
-    /// Program to run, in place of the image's.
+    /// Program to run, instead of the image's entry point.
     #[schema(list_type = "atomic")]
     pub command: Vec<String>,
-    /// Arguments of the program, in place of the image's.
+    /// Arguments of the program, instead of the image's.
     #[schema(list_type = "atomic")]
     pub args: Vec<String>,
     /// Working directory of the program.
@@ -49,10 +49,10 @@ pub struct Container {
     pub env: Vec<EnvVar>,
     /// Requests and limits of the container.
     pub resources: ResourceRequirements,
-    /// Volumes that are mounted, and where.
+    /// Volumes to mount, and their paths.
     #[schema(merge_key = "mountPath", patch_strategy = "merge", list_type = "map", list_map_key = "mountPath")]
     pub volume_mounts: Vec<VolumeMount>,
-    /// When the image is pulled: Always, IfNotPresent or Never.
+    /// Policy of pulling the image: Always, IfNotPresent or Never.
     pub image_pull_policy: String,
 }
 
@@ -61,7 +61,7 @@ pub struct Container {
 pub struct ContainerPort {
     /// Name of the port, for Services to refer to.
     pub name: String,
-    /// Port of the node that leads to it.
+    /// Port of the node that is forwarded to it.
     pub host_port: i32,
     /// Number of the port.
     #[schema(required)]
@@ -73,39 +73,39 @@ pub struct ContainerPort {
     pub host_ip: String,
 }
 
-/// What a container does: one of three.
+/// State of a container; one of three.
 #[api_type]
 pub struct ContainerState {
-    /// It waits to start.
+    /// Set while the container waits to start.
     pub waiting: Option<ContainerStateWaiting>,
-    /// It runs.
+    /// Set while the container runs.
     pub running: Option<ContainerStateRunning>,
-    /// It ended.
+    /// Set when the container has terminated.
     pub terminated: Option<ContainerStateTerminated>,
 }
 
-/// A container that runs.
+/// A running container.
 #[api_type]
 pub struct ContainerStateRunning {
-    /// When it was started.
+    /// Start time of the container.
     pub started_at: Time,
 }
 
-/// A container that ended.
+/// A terminated container.
 #[api_type]
 pub struct ContainerStateTerminated {
-    /// Code with which it ended.
+    /// Exit code.
     #[schema(required)]
     pub exit_code: i32,
-    /// Signal by which it ended.
+    /// Signal that terminated the container.
     pub signal: i32,
     /// Reason in one word.
     pub reason: String,
-    /// Reason in sentences.
+    /// Human-readable message.
     pub message: String,
-    /// When it was started.
+    /// Start time of the container.
     pub started_at: Time,
-    /// When it ended.
+    /// Time of the termination.
     pub finished_at: Time,
     /// Identifier of the container.
     #[schema(rename = "containerID")]
@@ -117,7 +117,7 @@ pub struct ContainerStateTerminated {
 pub struct ContainerStateWaiting {
     /// Reason in one word.
     pub reason: String,
-    /// Reason in sentences.
+    /// Human-readable message.
     pub message: String,
 }
 
@@ -127,14 +127,14 @@ pub struct ContainerStatus {
     /// Name of the container.
     #[schema(required)]
     pub name: String,
-    /// What the container does.
+    /// Current state of the container.
     pub state: ContainerState,
-    /// How it ended last time.
+    /// Last termination of the container.
     pub last_state: ContainerState,
-    /// Whether the container is ready.
+    /// True if the container is ready.
     #[schema(required)]
     pub ready: bool,
-    /// How often the container was started again.
+    /// Number of restarts of the container.
     #[schema(required)]
     pub restart_count: i32,
     /// Image that the container runs.
@@ -146,7 +146,7 @@ pub struct ContainerStatus {
     /// Identifier of the container.
     #[schema(rename = "containerID")]
     pub container_id: String,
-    /// Whether the container has started.
+    /// True if the container has started.
     pub started: Option<bool>,
 }
 
@@ -156,13 +156,13 @@ pub struct EnvVar {
     /// Name of the variable.
     #[schema(required)]
     pub name: String,
-    /// Value; $(NAME) stands for a variable that came before.
+    /// Value; $(NAME) stands for a variable defined earlier.
     pub value: String,
-    /// Where the value comes from.
+    /// Source of the value.
     pub value_from: Option<EnvVarSource>,
 }
 
-/// Where the value of an environment variable comes from.
+/// Source of an environment variable's value.
 #[api_type]
 pub struct EnvVarSource {
     /// A field of the pod.
@@ -200,7 +200,7 @@ pub struct ResourceClaim {
 pub struct ResourceFieldSelector {
     /// Name of the container.
     pub container_name: String,
-    /// limits.cpu, requests.memory and the like.
+    /// limits.cpu, requests.memory and so on.
     #[schema(required)]
     pub resource: String,
     /// Unit of the number. Default: 1.
@@ -210,9 +210,9 @@ pub struct ResourceFieldSelector {
 /// Requests and limits.
 #[api_type]
 pub struct ResourceRequirements {
-    /// Most that may be used.
+    /// Maximum of each resource.
     pub limits: BTreeMap<String, Quantity>,
-    /// What is set aside. Default: the limits.
+    /// Amount of each resource to reserve. Default: the limits.
     pub requests: BTreeMap<String, Quantity>,
     /// Claims of the pod that the container uses.
     #[schema(list_type = "map", list_map_key = "name")]
@@ -226,26 +226,26 @@ pub struct SecretKeySelector {
     /// The key.
     #[schema(required)]
     pub key: String,
-    /// Whether it may be missing.
+    /// True if the Secret or its key may be missing.
     pub optional: Option<bool>,
 }
 
-/// A mounted volume.
+/// Mount of a volume in a container.
 #[api_type]
 pub struct VolumeMount {
     /// Name of the volume.
     #[schema(required)]
     pub name: String,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
-    /// Whether mounts below it are read-only, too.
+    /// Recursive read-only mounting: Disabled, IfPossible or Enabled.
     pub recursive_read_only: Option<String>,
     /// Path in the container.
     #[schema(required)]
     pub mount_path: String,
     /// Path in the volume. Default: its root.
     pub sub_path: String,
-    /// How mounts spread between node and container.
+    /// Propagation of mounts between node and container.
     pub mount_propagation: Option<String>,
     /// Path in the volume, with environment variables.
     pub sub_path_expr: String,

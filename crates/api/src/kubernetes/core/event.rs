@@ -9,41 +9,41 @@ use apimachinery::meta::*;
 use super::*;
 use crate::impl_resource;
 
-/// Something that happened to an object.
+/// A report of something that happened to an object.
 #[api_type]
 pub struct Event {
     /// Metadata of the object.
     #[schema(required)]
     pub metadata: ObjectMeta,
-    /// The object.
+    /// Object that the Event is about.
     #[schema(required)]
     pub involved_object: ObjectReference,
     /// Reason in one word.
     pub reason: String,
-    /// Reason in sentences.
+    /// Human-readable message.
     pub message: String,
-    /// Who reported it.
+    /// Component that reported the Event.
     pub source: EventSource,
-    /// When it happened first.
+    /// Time of the first occurrence.
     pub first_timestamp: Time,
-    /// When it happened last.
+    /// Time of the last occurrence.
     pub last_timestamp: Time,
-    /// How often it happened.
+    /// Number of occurrences.
     pub count: i32,
     /// Normal or Warning.
     pub r#type: String,
-    /// When it was noticed first.
+    /// Time of the first observation.
     pub event_time: MicroTime,
-    /// The series that it belongs to.
+    /// Series of Events that this one belongs to.
     pub series: Option<EventSeries>,
-    /// What was done.
+    /// Action that was taken.
     pub action: String,
     /// A second object.
     pub related: Option<ObjectReference>,
-    /// Who reported it.
+    /// Name of the controller that reported the Event.
     #[schema(always)]
     pub reporting_component: String,
-    /// Which instance reported it.
+    /// Instance of the controller that reported the Event.
     #[schema(always)]
     pub reporting_instance: String,
 }
@@ -51,13 +51,13 @@ pub struct Event {
 /// A series of Events.
 #[api_type]
 pub struct EventSeries {
-    /// How many there are.
+    /// Number of occurrences in the series.
     pub count: i32,
-    /// When the last one happened.
+    /// Time of the last occurrence.
     pub last_observed_time: MicroTime,
 }
 
-/// Who reported an Event.
+/// Component that reported an Event.
 #[api_type]
 pub struct EventSource {
     /// Component that reports, such as `gardenlet`.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kinds of the core group, `v1`: what is read is typed, what Gardener's kinds embed is whole.
+//! Kinds of the core group, `v1`: kinds that are read are typed, types that Gardener's kinds embed are complete.
 //!
-//! A struct that lacks fields says so in its file's first line; such objects are changed by patches, or created whole.
+//! The first line of a file states whether its structs lack fields; such objects are changed by patches, or created with all
+//! fields.
 
 mod affinity;
 mod common;

@@ -8,14 +8,14 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// A space for names.
+/// A scope for names of objects.
 #[api_type]
 pub struct Namespace {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Namespace.
     pub spec: NamespaceSpec,
-    /// What is there.
+    /// Observed state of the Namespace.
     pub status: NamespaceStatus,
 }
 
@@ -28,23 +28,23 @@ pub struct NamespaceCondition {
     /// True, False or Unknown.
     #[schema(required)]
     pub status: String,
-    /// When the status changed last.
+    /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
-    /// Reason in sentences.
+    /// Human-readable message.
     pub message: String,
 }
 
-/// What a namespace is to be.
+/// Specification of a namespace.
 #[api_type]
 pub struct NamespaceSpec {
-    /// Who must agree before the namespace is removed.
+    /// Finalizers that must be removed before the namespace is deleted.
     #[schema(list_type = "atomic")]
     pub finalizers: Vec<String>,
 }
 
-/// What is known of a namespace.
+/// Status of a namespace.
 #[api_type]
 pub struct NamespaceStatus {
     /// Active or Terminating.

@@ -16,9 +16,9 @@ use crate::impl_resource;
 pub struct Node {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Node.
     pub spec: NodeSpec,
-    /// What is there.
+    /// Observed state of the Node.
     pub status: NodeStatus,
 }
 
@@ -51,7 +51,7 @@ pub struct ContainerImage {
     /// Names of the image.
     #[schema(always, list_type = "atomic")]
     pub names: Vec<String>,
-    /// Size of the image.
+    /// Size of the image in bytes.
     pub size_bytes: i64,
 }
 
@@ -83,13 +83,13 @@ pub struct NodeCondition {
     /// True, False or Unknown.
     #[schema(required)]
     pub status: String,
-    /// When it was reported last.
+    /// Time of the last report.
     pub last_heartbeat_time: Time,
-    /// When the status changed last.
+    /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
-    /// Reason in sentences.
+    /// Human-readable message.
     pub message: String,
 }
 
@@ -105,7 +105,7 @@ pub struct NodeDaemonEndpoints {
     pub kubelet_endpoint: DaemonEndpoint,
 }
 
-/// What a node is to be.
+/// Specification of a node.
 #[api_type]
 pub struct NodeSpec {
     /// Network of the node's pods, in CIDR form.
@@ -117,9 +117,9 @@ pub struct NodeSpec {
     /// Identifier of the machine at its provider.
     #[schema(rename = "providerID")]
     pub provider_id: String,
-    /// Whether no new pods are scheduled onto the node.
+    /// True if no new pods are scheduled onto the node.
     pub unschedulable: bool,
-    /// Taints; pods that do not tolerate them stay away.
+    /// Taints; pods that do not tolerate them are not scheduled onto the node.
     #[schema(list_type = "atomic")]
     pub taints: Vec<Taint>,
     /// No longer used.
@@ -129,7 +129,7 @@ pub struct NodeSpec {
     pub external_id: String,
 }
 
-/// What is known of a node.
+/// Status of a node.
 #[api_type]
 pub struct NodeStatus {
     /// Resources of the node.
@@ -168,7 +168,7 @@ pub struct NodeSystemInfo {
     /// Identifier of the hardware.
     #[schema(rename = "systemUUID", required)]
     pub system_uuid: String,
-    /// Identifier of this start of the machine.
+    /// Identifier of the current boot.
     #[schema(rename = "bootID", required)]
     pub boot_id: String,
     /// Version of the kernel.

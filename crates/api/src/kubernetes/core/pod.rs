@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kind `Pod` (`v1`) and its template, the parts that are read.
+//! Kind `Pod` (`v1`) and its template, as far as they are read.
 //!
 //! Source: k8s.io/api/core/v1 (1.32); names, types and order of the fields are the public API's.
 
@@ -14,9 +14,9 @@ use crate::impl_resource;
 pub struct Pod {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Pod.
     pub spec: PodSpec,
-    /// What is there.
+    /// Observed state of the Pod.
     pub status: PodStatus,
 }
 
@@ -29,13 +29,13 @@ pub struct PodCondition {
     /// True, False or Unknown.
     #[schema(required)]
     pub status: String,
-    /// When it was looked at last.
+    /// Time of the last probe.
     pub last_probe_time: Time,
-    /// When the status changed last.
+    /// Time of the last status change.
     pub last_transition_time: Time,
     /// Reason in one word.
     pub reason: String,
-    /// Reason in sentences.
+    /// Human-readable message.
     pub message: String,
 }
 
@@ -47,21 +47,21 @@ pub struct PodIP {
     pub ip: String,
 }
 
-/// What a pod is to be.
+/// Specification of a pod.
 #[api_type]
 pub struct PodSpec {
     /// Volumes that containers may mount.
     #[schema(merge_key = "name", patch_strategy = "merge,retainKeys", list_type = "map", list_map_key = "name")]
     pub volumes: Vec<Volume>,
-    /// Containers that run to their end, one after the other, before the others start.
+    /// Containers that run to completion, one after the other, before the others start.
     #[schema(merge_key = "name", patch_strategy = "merge", list_type = "map", list_map_key = "name")]
     pub init_containers: Vec<Container>,
     /// Containers of the pod; at least one.
     #[schema(required, merge_key = "name", patch_strategy = "merge", list_type = "map", list_map_key = "name")]
     pub containers: Vec<Container>,
-    /// When containers that ended are started again: Always, OnFailure or Never. Default: Always.
+    /// Policy for restarting terminated containers: Always, OnFailure or Never. Default: Always.
     pub restart_policy: String,
-    /// Seconds between the signal to end and the kill. Default: 30.
+    /// Seconds between the termination signal and the kill. Default: 30.
     pub termination_grace_period_seconds: Option<i64>,
     /// Labels that the node must have.
     #[schema(atomic)]
@@ -70,12 +70,12 @@ pub struct PodSpec {
     pub service_account_name: String,
     /// Node on which the pod runs; the scheduler sets it.
     pub node_name: String,
-    /// Whether the pod uses the network of the node.
+    /// True if the pod uses the network of the node.
     pub host_network: bool,
     /// Secrets with credentials for registries.
     #[schema(merge_key = "name", patch_strategy = "merge", list_type = "map", list_map_key = "name")]
     pub image_pull_secrets: Vec<LocalObjectReference>,
-    /// Nodes and pods that the pod wants to be near to, or far from.
+    /// Attraction of the pod to nodes and pods, or repulsion from them.
     pub affinity: Option<Box<Affinity>>,
     /// Scheduler that chooses the node.
     pub scheduler_name: String,
@@ -84,9 +84,9 @@ pub struct PodSpec {
     pub tolerations: Vec<Toleration>,
     /// PriorityClass of the pod.
     pub priority_class_name: String,
-    /// Priority of the pod, from its class; the higher, the more important.
+    /// Priority of the pod, from its class; pods with a higher value are more important.
     pub priority: Option<i32>,
-    /// How evenly pods like this one are spread.
+    /// Even distribution of the pods over domains of the cluster.
     #[schema(
         merge_key = "topologyKey",
         patch_strategy = "merge",
@@ -97,7 +97,7 @@ pub struct PodSpec {
     pub topology_spread_constraints: Vec<TopologySpreadConstraint>,
 }
 
-/// What is known of a pod.
+/// Status of a pod.
 #[api_type]
 pub struct PodStatus {
     /// Pending, Running, Succeeded, Failed or Unknown.
@@ -105,11 +105,11 @@ pub struct PodStatus {
     /// Conditions of the object, one of each type.
     #[schema(merge_key = "type", patch_strategy = "merge", list_type = "map", list_map_key = "type")]
     pub conditions: Vec<PodCondition>,
-    /// Reason in sentences.
+    /// Human-readable message.
     pub message: String,
     /// Reason in one word.
     pub reason: String,
-    /// Node on which room is being made for the pod.
+    /// Node on which lower-priority pods are preempted for the pod.
     pub nominated_node_name: String,
     /// Address of the node.
     #[schema(rename = "hostIP")]
@@ -120,7 +120,7 @@ pub struct PodStatus {
     /// Addresses of the pod, at most one of each family.
     #[schema(merge_key = "ip", patch_strategy = "merge", list_type = "map", list_map_key = "ip")]
     pub pod_i_ps: Vec<PodIP>,
-    /// When the kubelet took the pod on.
+    /// Time at which the kubelet accepted the pod.
     pub start_time: Option<Time>,
     /// State of each init container.
     #[schema(list_type = "atomic")]
@@ -128,16 +128,16 @@ pub struct PodStatus {
     /// State of each container.
     #[schema(list_type = "atomic")]
     pub container_statuses: Vec<ContainerStatus>,
-    /// Class of service: Guaranteed, Burstable or BestEffort.
+    /// Quality of service class: Guaranteed, Burstable or BestEffort.
     pub qos_class: String,
 }
 
-/// Pods to be made.
+/// Template of pods.
 #[api_type]
 pub struct PodTemplateSpec {
     /// Labels and annotations of the pods.
     pub metadata: ObjectMeta,
-    /// What the pods are to be.
+    /// Specification of the pods.
     pub spec: PodSpec,
 }
 

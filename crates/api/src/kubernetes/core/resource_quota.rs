@@ -10,39 +10,39 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// Bounds of what a namespace may use.
+/// Limits of the resources of a namespace.
 #[api_type]
 pub struct ResourceQuota {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the ResourceQuota.
     pub spec: ResourceQuotaSpec,
-    /// What is there.
+    /// Observed state of the ResourceQuota.
     pub status: ResourceQuotaStatus,
 }
 
-/// Bounds of what a namespace may use.
+/// Limits of the resources of a namespace.
 #[api_type]
 pub struct ResourceQuotaSpec {
-    /// Most of each resource.
+    /// Limit of each resource.
     pub hard: BTreeMap<String, Quantity>,
-    /// What is counted; all must fit.
+    /// Scopes of the counted objects; an object must be in all of them.
     #[schema(list_type = "atomic")]
     pub scopes: Vec<String>,
-    /// What is counted, in more detail.
+    /// Scopes of the counted objects, as requirements.
     pub scope_selector: Option<ScopeSelector>,
 }
 
-/// What a namespace uses.
+/// Usage of a namespace.
 #[api_type]
 pub struct ResourceQuotaStatus {
-    /// Bounds that are in force.
+    /// Limits that are enforced.
     pub hard: BTreeMap<String, Quantity>,
-    /// What is used.
+    /// Current usage of each resource.
     pub used: BTreeMap<String, Quantity>,
 }
 
-/// What a quota counts.
+/// Selects the objects that a quota counts.
 #[api_type]
 pub struct ScopeSelector {
     /// Requirements; all must hold.
@@ -50,7 +50,7 @@ pub struct ScopeSelector {
     pub match_expressions: Vec<ScopedResourceSelectorRequirement>,
 }
 
-/// One requirement on what a quota counts.
+/// One requirement on the objects that a quota counts.
 #[api_type]
 pub struct ScopedResourceSelectorRequirement {
     /// Scope that a pod must be in: `BestEffort`, `PriorityClass`, ….

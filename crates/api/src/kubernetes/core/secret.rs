@@ -10,16 +10,16 @@ use apimachinery::meta::*;
 
 use crate::impl_resource;
 
-/// Data that must not be seen by everybody.
+/// Confidential data.
 #[api_type]
 pub struct Secret {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// Whether the data can no longer be changed.
+    /// True if the data can no longer be changed.
     pub immutable: Option<bool>,
     /// Data by key, in base64.
     pub data: BTreeMap<String, ByteString>,
-    /// Data by key as plain text; goes into data and is never served.
+    /// Data by key as plain text; written to data and never served.
     pub string_data: TextMap,
     /// Type of the data, for programs. Default: Opaque.
     pub r#type: String,

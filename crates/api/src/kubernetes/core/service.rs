@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kind `Service` (`v1`), the parts that are read.
+//! Kind `Service` (`v1`), as far as it is read.
 //!
 //! Source: k8s.io/api/core/v1 (1.32); names, types and order of the fields are the public API's.
 
@@ -14,9 +14,9 @@ use crate::impl_resource;
 pub struct Service {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Desired state of the Service.
     pub spec: ServiceSpec,
-    /// What is there.
+    /// Observed state of the Service.
     pub status: ServiceStatus,
 }
 
@@ -35,7 +35,7 @@ pub struct ServicePort {
     pub name: String,
     /// TCP, UDP or SCTP. Default: TCP.
     pub protocol: String,
-    /// Protocol within it.
+    /// Application protocol of the port.
     pub app_protocol: Option<String>,
     /// Number of the port.
     #[schema(required)]
@@ -46,7 +46,7 @@ pub struct ServicePort {
     pub node_port: i32,
 }
 
-/// What a Service is to be.
+/// Specification of a Service.
 #[api_type]
 pub struct ServiceSpec {
     /// Ports of the Service.
@@ -61,7 +61,7 @@ pub struct ServiceSpec {
     /// Labels of the pods.
     #[schema(atomic)]
     pub selector: TextMap,
-    /// Address within the cluster; None for a Service without one.
+    /// Address within the cluster; `None` for a headless Service.
     #[schema(rename = "clusterIP")]
     pub cluster_ip: String,
     /// Addresses within the cluster, at most one of each family.
@@ -71,7 +71,7 @@ pub struct ServiceSpec {
     pub r#type: String,
 }
 
-/// What is known of a Service.
+/// Status of a Service.
 #[api_type]
 pub struct ServiceStatus {
     /// The load balancer.

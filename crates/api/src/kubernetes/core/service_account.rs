@@ -20,7 +20,7 @@ pub struct ServiceAccount {
     /// Secrets with credentials for registries.
     #[schema(list_type = "atomic")]
     pub image_pull_secrets: Vec<LocalObjectReference>,
-    /// Whether pods get a token by themselves.
+    /// True if pods get a token automatically.
     pub automount_service_account_token: Option<bool>,
 }
 

@@ -10,13 +10,13 @@ use apimachinery::meta::*;
 
 use super::*;
 
-/// A volume of a driver.
+/// A volume of a CSI driver.
 #[api_type]
 pub struct CSIVolumeSource {
     /// Name of the driver.
     #[schema(required)]
     pub driver: String,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: Option<bool>,
     /// Type of the file system.
     pub fs_type: Option<String>,
@@ -31,11 +31,11 @@ pub struct CSIVolumeSource {
 pub struct ClusterTrustBundleProjection {
     /// Name of the bundle.
     pub name: Option<String>,
-    /// Bundles of this signer.
+    /// Signer of the bundles.
     pub signer_name: Option<String>,
     /// Labels of the bundles.
     pub label_selector: Option<LabelSelector>,
-    /// Whether it may be missing.
+    /// True if the bundle may be missing.
     pub optional: Option<bool>,
     /// Path of the file.
     #[schema(required)]
@@ -46,10 +46,10 @@ pub struct ClusterTrustBundleProjection {
 #[api_type]
 pub struct ConfigMapProjection {
     pub name: String,
-    /// Keys to show, and where. Default: all.
+    /// Keys to project, and their paths. Default: all.
     #[schema(list_type = "atomic")]
     pub items: Vec<KeyToPath>,
-    /// Whether it may be missing.
+    /// True if the ConfigMap or its keys may be missing.
     pub optional: Option<bool>,
 }
 
@@ -57,12 +57,12 @@ pub struct ConfigMapProjection {
 #[api_type]
 pub struct ConfigMapVolumeSource {
     pub name: String,
-    /// Keys to show, and where. Default: all.
+    /// Keys to project, and their paths. Default: all.
     #[schema(list_type = "atomic")]
     pub items: Vec<KeyToPath>,
     /// Permissions of the files. Default: 0644.
     pub default_mode: Option<i32>,
-    /// Whether it may be missing.
+    /// True if the ConfigMap or its keys may be missing.
     pub optional: Option<bool>,
 }
 
@@ -101,16 +101,16 @@ pub struct DownwardAPIVolumeSource {
 /// An empty directory.
 #[api_type]
 pub struct EmptyDirVolumeSource {
-    /// Memory, or the node's disk.
+    /// Storage medium: Memory, or the node's disk.
     pub medium: String,
-    /// Most that it may hold.
+    /// Maximum size.
     pub size_limit: Option<Quantity>,
 }
 
-/// A claim for storage made for the pod.
+/// A volume whose claim is created for the pod.
 #[api_type]
 pub struct EphemeralVolumeSource {
-    /// The claim to be made.
+    /// Template of the claim.
     pub volume_claim_template: Option<PersistentVolumeClaimTemplate>,
 }
 
@@ -120,7 +120,7 @@ pub struct HostPathVolumeSource {
     /// The path.
     #[schema(required)]
     pub path: String,
-    /// What must be there: Directory, File, Socket and the like.
+    /// Expected type: Directory, File, Socket and so on.
     pub r#type: Option<String>,
 }
 
@@ -152,19 +152,19 @@ pub struct NFSVolumeSource {
     /// The directory.
     #[schema(required)]
     pub path: String,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
 }
 
-/// What storage is claimed.
+/// Specification of a PersistentVolumeClaim.
 #[api_type]
 pub struct PersistentVolumeClaimSpec {
-    /// How it can be mounted: ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod.
+    /// Access modes: ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod.
     #[schema(list_type = "atomic")]
     pub access_modes: Vec<String>,
     /// Labels of the volume.
     pub selector: Option<LabelSelector>,
-    /// How much is claimed.
+    /// Requested storage.
     pub resources: VolumeResourceRequirements,
     /// Name of the volume.
     pub volume_name: String,
@@ -172,9 +172,9 @@ pub struct PersistentVolumeClaimSpec {
     pub storage_class_name: Option<String>,
     /// Filesystem or Block.
     pub volume_mode: Option<String>,
-    /// What the volume is filled with.
+    /// Source of the volume's initial content.
     pub data_source: Option<TypedLocalObjectReference>,
-    /// What the volume is filled with, of any kind.
+    /// Source of the volume's initial content, of any kind.
     pub data_source_ref: Option<TypedObjectReference>,
     /// Name of the VolumeAttributesClass; none if absent.
     pub volume_attributes_class_name: Option<String>,
@@ -184,7 +184,7 @@ pub struct PersistentVolumeClaimSpec {
 pub struct PersistentVolumeClaimTemplate {
     /// Metadata of the object.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// Specification of the claims.
     #[schema(required)]
     pub spec: PersistentVolumeClaimSpec,
 }
@@ -195,7 +195,7 @@ pub struct PersistentVolumeClaimVolumeSource {
     /// Name of the claim.
     #[schema(required)]
     pub claim_name: String,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
 }
 
@@ -213,10 +213,10 @@ pub struct ProjectedVolumeSource {
 #[api_type]
 pub struct SecretProjection {
     pub name: String,
-    /// Keys to show, and where. Default: all.
+    /// Keys to project, and their paths. Default: all.
     #[schema(list_type = "atomic")]
     pub items: Vec<KeyToPath>,
-    /// Whether it may be missing.
+    /// True if the Secret or its keys may be missing.
     pub optional: Option<bool>,
 }
 
@@ -225,19 +225,19 @@ pub struct SecretProjection {
 pub struct SecretVolumeSource {
     /// Name of the Secret.
     pub secret_name: String,
-    /// Keys to show, and where. Default: all.
+    /// Keys to project, and their paths. Default: all.
     #[schema(list_type = "atomic")]
     pub items: Vec<KeyToPath>,
     /// Permissions of the files. Default: 0644.
     pub default_mode: Option<i32>,
-    /// Whether it may be missing.
+    /// True if the Secret or its keys may be missing.
     pub optional: Option<bool>,
 }
 
 /// A token as a file.
 #[api_type]
 pub struct ServiceAccountTokenProjection {
-    /// Who the token is for.
+    /// Audience of the token.
     pub audience: String,
     /// Seconds for which the token is valid.
     pub expiration_seconds: Option<i64>,

@@ -16,7 +16,7 @@ pub struct AWSElasticBlockStoreVolumeSource {
     /// Type of the file system.
     pub fs_type: String,
     pub partition: i32,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
 }
 
@@ -29,7 +29,7 @@ pub struct AzureDiskVolumeSource {
     pub caching_mode: Option<String>,
     /// Type of the file system.
     pub fs_type: Option<String>,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: Option<bool>,
     pub kind: Option<String>,
 }
@@ -40,7 +40,7 @@ pub struct AzureFileVolumeSource {
     pub secret_name: String,
     #[schema(required)]
     pub share_name: String,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct CephFSVolumeSource {
     pub secret_file: String,
     /// Secret with the credentials.
     pub secret_ref: Option<LocalObjectReference>,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
 }
 
@@ -63,7 +63,7 @@ pub struct CinderVolumeSource {
     pub volume_id: String,
     /// Type of the file system.
     pub fs_type: String,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
     /// Secret with the credentials.
     pub secret_ref: Option<LocalObjectReference>,
@@ -76,7 +76,7 @@ pub struct FCVolumeSource {
     pub lun: Option<i32>,
     /// Type of the file system.
     pub fs_type: String,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
     #[schema(list_type = "atomic")]
     pub wwids: Vec<String>,
@@ -90,7 +90,7 @@ pub struct FlexVolumeSource {
     pub fs_type: String,
     /// Secret with the credentials.
     pub secret_ref: Option<LocalObjectReference>,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
     pub options: TextMap,
 }
@@ -109,7 +109,7 @@ pub struct GCEPersistentDiskVolumeSource {
     /// Type of the file system.
     pub fs_type: String,
     pub partition: i32,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
 }
 
@@ -127,7 +127,7 @@ pub struct GlusterfsVolumeSource {
     pub endpoints: String,
     #[schema(required)]
     pub path: String,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
 }
 
@@ -142,7 +142,7 @@ pub struct ISCSIVolumeSource {
     pub iscsi_interface: String,
     /// Type of the file system.
     pub fs_type: String,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
     #[schema(list_type = "atomic")]
     pub portals: Vec<String>,
@@ -167,7 +167,7 @@ pub struct PortworxVolumeSource {
     pub volume_id: String,
     /// Type of the file system.
     pub fs_type: String,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
 }
 
@@ -177,7 +177,7 @@ pub struct QuobyteVolumeSource {
     pub registry: String,
     #[schema(required)]
     pub volume: String,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
     pub user: String,
     pub group: String,
@@ -197,7 +197,7 @@ pub struct RBDVolumeSource {
     pub keyring: String,
     /// Secret with the credentials.
     pub secret_ref: Option<LocalObjectReference>,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
 }
 
@@ -218,7 +218,7 @@ pub struct ScaleIOVolumeSource {
     pub volume_name: String,
     /// Type of the file system.
     pub fs_type: String,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
 }
 
@@ -229,7 +229,7 @@ pub struct StorageOSVolumeSource {
     pub volume_namespace: String,
     /// Type of the file system.
     pub fs_type: String,
-    /// Whether it is mounted for reading only.
+    /// True if the volume is mounted read-only.
     pub read_only: bool,
     /// Secret with the credentials.
     pub secret_ref: Option<LocalObjectReference>,
