@@ -10,8 +10,8 @@ use apimachinery::selector::Labels;
 use super::{Operation, Refusal};
 use crate::annotations::is_true;
 
-/// DeletionConfirmation: deletion of objects of these kinds must be confirmed, and by a second user if the Project
-/// requires dual approval.
+/// Checks that the deletion of an object of these kinds was confirmed, by a second user if the Project requires dual
+/// approval (DeletionConfirmation).
 ///
 /// # Errors
 /// 403.
@@ -34,7 +34,7 @@ pub fn check_deletion(meta: &ObjectMeta, resource: &str, project: Option<&Projec
     Ok(())
 }
 
-/// DeletionConfirmation on writes: records the user who confirmed a Shoot's deletion.
+/// Records the user who confirmed a Shoot's deletion (DeletionConfirmation on writes).
 pub fn record_confirmation(meta: &mut ObjectMeta, old: Option<&ObjectMeta>, user: &str) {
     let confirmed = is_true(&meta.annotations, annotation::CONFIRMATION_DELETION);
     let before = old.filter(|old| is_true(&old.annotations, annotation::CONFIRMATION_DELETION));
@@ -51,7 +51,7 @@ pub fn removes_finalizer(new: &ObjectMeta, old: &ObjectMeta) -> bool {
     old.has_finalizer(finalizer::GARDENER) && !new.has_finalizer(finalizer::GARDENER)
 }
 
-/// FinalizerRemoval: the finalizer of a Shoot cannot be removed before its deletion has succeeded.
+/// Checks that the finalizer of a Shoot is not removed before its deletion has succeeded (FinalizerRemoval).
 ///
 /// # Errors
 /// 403.
@@ -70,7 +70,8 @@ pub fn check_shoot_finalizer(shoot: &Shoot, old: &Shoot) -> Result<(), Refusal> 
     Err(Refusal::Forbidden(text.to_owned()))
 }
 
-/// FinalizerRemoval for bindings; `kind` is `secret binding` or `credentials binding`.
+/// Checks that the finalizer of a binding is not removed while it is in use; `kind` is `secret binding` or `credentials
+/// binding` (FinalizerRemoval).
 ///
 /// # Errors
 /// 403 while a Shoot uses it.
@@ -89,7 +90,7 @@ pub fn check_binding_finalizer(
     )))
 }
 
-/// SeedValidator on deletion: a Seed with Shoots cannot be deleted.
+/// Checks that a Seed with Shoots is not deleted (SeedValidator).
 ///
 /// # Errors
 /// 403.
@@ -103,7 +104,7 @@ pub fn check_seed_deletion<'a>(name: &str, shoots: impl IntoIterator<Item = &'a 
     Ok(())
 }
 
-/// SeedValidator on updates: zones cannot be removed while the Seed has Shoots.
+/// Checks that zones are not removed while the Seed has Shoots (SeedValidator).
 ///
 /// # Errors
 /// 403.
@@ -119,7 +120,7 @@ pub fn check_seed_zones(new: &Seed, old: &Seed, in_use: impl FnOnce() -> bool) -
     Err(Refusal::Forbidden(text.replace("\", \"", "\" \"")))
 }
 
-/// SeedMutator: sets the label with the Seed's own name.
+/// Sets the label with the Seed's own name (SeedMutator).
 pub fn label_seed(seed: &mut Seed) {
     seed.metadata.labels.retain(|key, _| !key.starts_with(label::SEED_NAME_PREFIX));
     seed.metadata.labels.insert(format!("{}{}", label::SEED_NAME_PREFIX, seed.metadata.name), "true".to_owned());

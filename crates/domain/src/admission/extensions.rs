@@ -157,7 +157,7 @@ fn primary(registration: &ControllerRegistration) -> impl Iterator<Item = &Contr
     registration.spec.resources.iter().filter(|resource| resource.primary.unwrap_or(true))
 }
 
-/// ControllerRegistrationResources: checks that only one registration controls a kind and type primarily.
+/// Checks that only one registration controls a kind and type primarily (ControllerRegistrationResources).
 ///
 /// # Errors
 /// 403 for the first one that another registration controls.

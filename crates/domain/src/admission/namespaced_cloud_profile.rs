@@ -36,7 +36,7 @@ fn removed_overrides(new: &NamespacedCloudProfile, old: &NamespacedCloudProfile)
     listed(old).difference(&listed(new)).cloned().collect()
 }
 
-/// ResourceReferenceManager for NamespacedCloudProfiles: an override cannot be removed while a Shoot needs it.
+/// Checks that no override is removed while a Shoot needs it (ResourceReferenceManager for NamespacedCloudProfiles).
 ///
 /// # Errors
 /// 403 with one line per finding.
@@ -94,7 +94,7 @@ const IS_JUDGED_IN_FORMAT_OF_PARENT: Releases = Releases::since(132);
 /// A Shoot may change between all profiles below one CloudProfile, and its values are compared with the new one.
 const ANY_CHANGE_BELOW_A_ROOT: Releases = Releases::since(108);
 
-/// NamespacedCloudProfileValidator: a NamespacedCloudProfile must be compatible with its parent.
+/// Checks that a NamespacedCloudProfile is compatible with its parent (NamespacedCloudProfileValidator).
 ///
 /// # Errors
 /// 400 for a machine type of the parent; 500 without a reason for the rest, as upstream returns bare errors.

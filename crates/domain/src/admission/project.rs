@@ -12,7 +12,8 @@ use super::Refusal;
 use super::aggregate;
 use crate::validation::common::{key_and_value, tolerations_against};
 
-/// ProjectValidator: checks the namespace's name; the creator of the Project becomes its owner, and the owner a member.
+/// Checks the namespace's name; a new Project is owned by its member with role `owner`, else by its creator, and the owner
+/// becomes a member (ProjectValidator).
 ///
 /// # Errors
 /// 403 for a namespace that does not begin with `garden-`.
@@ -69,14 +70,14 @@ fn subject_of_member(member: &ProjectMember) -> Subject {
     }
 }
 
-/// ShootTolerationRestriction on creation: adds the Project's tolerations for keys that the Shoot does not name itself.
+/// Adds the Project's tolerations for keys that a new Shoot does not name itself (ShootTolerationRestriction).
 pub fn add_default_tolerations(shoot: &mut Shoot, project: &Project) {
     let keys: BTreeSet<String> = shoot.spec.tolerations.iter().map(|one| one.key.clone()).collect();
     let defaults = project.spec.tolerations.iter().flat_map(|tolerations| &tolerations.defaults);
     shoot.spec.tolerations.extend(defaults.filter(|one| !keys.contains(&one.key)).cloned());
 }
 
-/// ShootTolerationRestriction: checks that new tolerations are on the Project's list.
+/// Checks that new tolerations are on the Project's list (ShootTolerationRestriction).
 ///
 /// # Errors
 /// 403 with the tolerations that are not on it.
@@ -97,7 +98,7 @@ pub fn check_tolerations(shoot: &Shoot, old: Option<&Shoot>, project: &Project) 
     Err(Refusal::Forbidden(format!("error while validating tolerations against allowlist: {text}")))
 }
 
-/// ShootExposureClass: adds the class's seed selector and tolerations to the Shoot's.
+/// Adds the class's seed selector and tolerations to the Shoot's (ShootExposureClass).
 ///
 /// # Errors
 /// 403 if the two contradict each other.
@@ -135,7 +136,7 @@ pub fn apply_exposure_class(shoot: &mut Shoot, class: &ExposureClass) -> Result<
     Ok(())
 }
 
-/// ShootResourceReservation: sets the resource reservations of a Shoot's kubelets that are unset.
+/// Sets the resource reservations of a Shoot's kubelets that are unset (ShootResourceReservation).
 pub fn reserve_resources(shoot: &mut Shoot) {
     if shoot.metadata.is_being_deleted() || shoot.spec.provider.workers.is_empty() {
         return;

@@ -196,7 +196,8 @@ mod tests {
         last_operation::last_operation(type_, state, 50, "", at(updated_at))
     }
 
-    /// Present condition, its transition and the operation, the finding; the resulting condition and the instant of its change.
+    /// Asserts the outcome for a present condition, its transition and the operation, and a finding: the resulting
+    /// condition and the instant of its change.
     #[track_caller]
     fn check(
         status: &str,

@@ -5,7 +5,7 @@
 //! | in the namespace | used |
 //! | --- | --- |
 //! | `force-migrated-NAME`, with the Secret and the Quotas of the SecretBinding | it |
-//! | `force-migrated-NAME`, with others | none: a failure, which is told |
+//! | `force-migrated-NAME`, with others | none: a failure, which is reported |
 //! | others with this Secret and these Quotas | the first by name |
 //! | none of these | `force-migrated-NAME`, which is created |
 //!

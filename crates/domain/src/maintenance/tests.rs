@@ -19,7 +19,7 @@ fn now() -> DateTime<Utc> {
     "2025-06-15T12:00:00Z".parse().expect("RFC 3339")
 }
 
-/// `1.31.2`, followed by marks: `!` expires now, `~` deprecated, `?` preview.
+/// Parses `1.31.2`, followed by marks: `!` expires now, `~` deprecated, `?` preview.
 fn offered(list: &str) -> Vec<MachineImageVersion> {
     list.split_whitespace()
         .map(|text| {

@@ -333,7 +333,7 @@ impl Attempt {
         }
     }
 
-    /// If no pod with claims is in progress, starts with the next one of the round; after the last one, begins the next round.
+    /// Starts with the next pod with claims of the round, unless one is in progress; after the last one, begins the next round.
     fn next_with_claims(&mut self, now: DateTime<Utc>) {
         let is_busy = |(pod, stage): &(Pod, Stage)| {
             pod.has_claims && matches!(stage, Stage::Asking(..) | Stage::Going(_) | Stage::Moving(_))

@@ -108,9 +108,9 @@ pub enum Outcome {
 /// State of an update as recorded on a Node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Update {
-    /// Candidate label: its MachineSet is an old one.
+    /// True if the candidate label is set: its MachineSet is an old one.
     pub candidate: bool,
-    /// Selection label; only its presence counts.
+    /// True if the selection label is set, with any value.
     pub selected: bool,
     /// Result label.
     pub outcome: Option<Outcome>,
@@ -168,7 +168,7 @@ pub fn set_condition(conditions: &mut Vec<NodeCondition>, reason: Reason, failur
     }
 }
 
-/// Removes the labels and the annotation of an update once the Machine was handed over; the condition stays.
+/// Removes the labels and the annotation of an update once the Machine was handed over; keeps the condition.
 pub fn clear(node: &mut Node) {
     for label in [label::CANDIDATE_FOR_UPDATE, label::SELECTED_FOR_UPDATE, label::UPDATE_RESULT] {
         node.metadata.labels.remove(label);
@@ -292,8 +292,8 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Additional duration of an attempt that fails in this way: 5 minutes for a command that is repeated because of
-    /// network problems, and for the health check of a kubelet.
+    /// Returns the additional duration of an attempt that fails in this way: 5 minutes for a command that is repeated
+    /// because of network problems, and for the health check of a kubelet.
     pub const fn delay(&self) -> TimeDelta {
         match self {
             Self::NetworkProblems | Self::Kubelet => TimeDelta::minutes(5),

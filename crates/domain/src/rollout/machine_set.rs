@@ -215,7 +215,7 @@ pub fn first_to_delete<'m, 'a>(members: &'m mut [&'a Member], count: usize) -> &
     first
 }
 
-/// Unlisted phases rank like `Terminating`, including those of in-place updates.
+/// Returns the rank of a phase; unlisted phases rank like `Terminating`, including those of in-place updates.
 const fn rank(phase: Phase) -> u8 {
     match phase {
         Phase::Failed => 1,

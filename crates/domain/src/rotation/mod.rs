@@ -6,8 +6,8 @@
 //! | --- | --- |
 //! | certificate authorities, service account key | Preparing (all nodes roll) → Prepared → Completing → Completed |
 //! | the same, without roll-out of workers | PreparingWithoutWorkersRollout → WaitingForWorkersRollout (pools roll when they are named) → Prepared → … |
-//! | etcd encryption key | Preparing → Prepared → Completing → Completed, nodes never roll; begun by `rotate-etcd-encryption-key`, or for a Shoot of Kubernetes 1.34 or later, it completes itself |
-//! | SSH key pair, observability | none: begun and ended by one run |
+//! | etcd encryption key | Preparing → Prepared → Completing → Completed, nodes never roll; started by `rotate-etcd-encryption-key`, or for a Shoot of Kubernetes 1.34 or later, it completes automatically |
+//! | SSH key pair, observability | none: started and completed by one run |
 //!
 //! The times determine which nodes roll, by [`crate::worker_pool::HashInputs`].
 //! Source: pkg/gardenlet/controller/shoot/shoot/reconciler.go @ v1.120.0,
@@ -335,7 +335,7 @@ impl<'a> TwoPhase<'a> {
         two_phase!(one, None)
     }
 
-    /// `spec` contains the pools, for credentials that roll them.
+    /// Starts a step of the rotation; `spec` contains the pools, for credentials that roll them.
     fn begin(self, step: Step, spec: Option<&ShootSpec>, now: Time) {
         let phase = match step {
             Step::Complete => {

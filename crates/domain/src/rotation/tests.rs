@@ -113,7 +113,8 @@ fn status(text: &str) -> ShootStatus {
     ShootStatus { credentials: (text != "-").then_some(credentials), ..ShootStatus::default() }
 }
 
-/// One row: circumstances, state and operation before; state after the start at 5:00 and the success at 6:00.
+/// Asserts the rows of a table: circumstances, state and operation before; state after the start at 5:00 and the success
+/// at 6:00.
 #[track_caller]
 fn check(table: &str) {
     for row in table.lines().filter(|row| !row.is_empty()) {

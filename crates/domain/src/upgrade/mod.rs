@@ -134,7 +134,7 @@ pub fn shown(component: Component, owner: &str) -> String {
 /// which no plan resolves.
 ///
 /// # Errors
-/// There is no such order.
+/// No legal order exists.
 pub fn plan(landscape: &Landscape, target: &GardenerVersion, profile: Profile) -> Result<Plan, NoPlan> {
     if let Some(first) = violations(landscape, profile).iter().find(|violation| violation.rule == Rule::V0) {
         return Err(NoPlan::Unparsable(violation_text(landscape, first, profile)));

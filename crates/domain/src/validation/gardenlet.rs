@@ -2,7 +2,7 @@
 //! Validation of Gardenlets and ManagedSeeds.
 //!
 //! Unlike upstream: an unchanged configuration is not validated again, so that a configuration accepted by an earlier
-//! release can stay.
+//! release remains valid.
 //!
 //! Source: pkg/apis/seedmanagement/{v1alpha1/defaults_*.go,validation} @ v1.120.0.
 

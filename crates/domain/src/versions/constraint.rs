@@ -49,7 +49,7 @@ const OPERATORS: [(&str, Operator); 11] = [
 
 /// A constraint on a version.
 ///
-/// Shape: alternatives joined by `||`; within one, terms joined by blanks or commas must all hold; `A - B` stands for
+/// Shape: alternatives joined by `||`; within one, terms joined by blanks or commas must all hold; `A - B` means
 /// `>= A, <= B`. A segment may be missing or `x`, `X`, `*`. A version with a pre-release satisfies no term whose own
 /// version has none, except `!=` with three segments.
 #[derive(Clone, Debug)]
@@ -221,7 +221,7 @@ impl Term {
         version.major == own.major && (version.minor == own.minor || self.precision == Precision::Major)
     }
 
-    /// `!=` with a missing segment.
+    /// True for a version that differs from a term `!=` with a missing segment.
     fn differs(&self, version: &Version) -> bool {
         let own = &self.version;
         if version.major != own.major {

@@ -3,9 +3,9 @@
 //!
 //! | releases | rule |
 //! | --- | --- |
-//! | until 1.120 | each place compares by itself: maintenance counts the instant of the expiration date as expired, defaults and the admission of Kubernetes versions do not, the admission of machine images takes neither side of it; `preview` and `deprecated` are classifications, whatever the date says |
+//! | until 1.120 | callers differ: for maintenance the instant of the expiration date is expired, for defaults and the admission of Kubernetes versions it is not, the admission of machine images accepts neither state at that instant; `preview` and `deprecated` are classifications, regardless of the date |
 //! | 1.121 to 1.136 | expired from the instant of the expiration date on, else the classification, else supported |
-//! | since 1.137 | the last stage that began strictly before the instant, `unavailable` before the first one; classification and expiration date stand for two stages |
+//! | since 1.137 | the last stage that began strictly before the instant, `unavailable` before the first one; classification and expiration date represent two stages |
 //!
 //! Source: pkg/api/core/v1beta1/helper/cloudprofile.go (pkg/apis/core/v1beta1/helper until v1.136) and the places that call it,
 //! v1.120.0 to v1.149.0.

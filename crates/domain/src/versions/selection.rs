@@ -104,8 +104,8 @@ pub(super) mod tests {
         Moment::new(NOW.parse().expect("RFC 3339"), DOCUMENTED)
     }
 
-    /// `1.31.2`, followed by marks: `s` supported, `~` deprecated, `?` preview, `!` expires now, `-` expired a second
-    /// ago.
+    /// Parses `1.31.2`, followed by marks: `s` supported, `~` deprecated, `?` preview, `!` expires now, `-` expired a
+    /// second ago.
     pub(in crate::versions) fn entries(list: &str) -> Vec<ExpirableVersion> {
         list.split_whitespace()
             .map(|text| {

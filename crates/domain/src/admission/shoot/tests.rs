@@ -19,7 +19,7 @@ fn now() -> chrono::DateTime<chrono::Utc> {
     NOW.parse().expect("RFC 3339")
 }
 
-/// `1.31.2`, followed by marks: `s` supported, `~` deprecated, `?` preview, `!` expires now, `-` expired a second ago.
+/// Parses `1.31.2`, followed by marks: `s` supported, `~` deprecated, `?` preview, `!` expires now, `-` expired a second ago.
 fn entry(text: &str) -> Value {
     let version = text.trim_end_matches(['s', '~', '?', '!', '-']);
     let marks = &text[version.len()..];

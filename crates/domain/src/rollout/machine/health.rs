@@ -76,7 +76,8 @@ fn recovery(machine: &Machine, node: Option<&Node>) -> Option<Step> {
     node.is_some_and(|node| node.is_healthy).then(|| Step::Act(vec![running]))
 }
 
-/// True if a Node is healthy: Ready is not missing, and none of the configured conditions is other than `False`.
+/// True if a Node is healthy: it has conditions, Ready is not other than `True`, and none of the configured conditions is
+/// other than `False`.
 pub fn is_healthy(conditions: &[(&str, &str)], unhealthy_if: &[&str]) -> bool {
     !conditions.is_empty()
         && conditions.iter().all(|(type_, status)| match *type_ {

@@ -26,7 +26,7 @@ fn act(machine: &Machine, node: Option<Node>, now: i64) -> Vec<Action> {
     }
 }
 
-/// Expected phase, and type, state and text of the operation.
+/// Asserts phase, and type, state and text of the operation.
 #[track_caller]
 fn becomes(actions: &[Action], expected: (Phase, &str, &str, &str)) {
     let found = actions.iter().find_map(|action| match action {

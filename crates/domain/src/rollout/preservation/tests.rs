@@ -115,7 +115,7 @@ fn the_annotation_of_the_node_asks_before_that_of_the_machine() {
         ("now false - Failed 200 -", None),
         ("now keep - Failed 200 -", None),
         ("now - when-failed Failed 200 -", None),
-        // Without its Node the annotation of the Machine counts.
+        // Without its Node the annotation of the Machine applies.
         ("now - when-failed Failed m 200 -", Some((NOW, false))),
     ] {
         let (preservation, ..) = row(&words.split_whitespace().collect::<Vec<_>>());

@@ -25,12 +25,12 @@ const fn removed(since: u64, what: &'static str, how: &'static str) -> Change {
     row(since, FieldRemoved, what, how, Users)
 }
 
-/// Row of a field that is refused since a Kubernetes minor.
+/// Returns the row of a field that is refused since a Kubernetes minor.
 const fn refused(since: u64, what: &'static str, how: &'static str, kubernetes: u64) -> Change {
     row(since, Check, what, how, Scope::kubernetes_from(kubernetes))
 }
 
-/// Row of a field that the release adds.
+/// Returns the row of a field that the release adds.
 const fn field(since: u64, what: &'static str, how: &'static str) -> Change {
     row(since, Field, what, how, Created)
 }

@@ -4,7 +4,7 @@
 //! | release | provider | internal domain |
 //! | --- | --- | --- |
 //! | up to 1.126 | `secretRef` | Secret of the garden |
-//! | 1.127 to 1.134 | `secretRef` | may be set, and then stays |
+//! | 1.127 to 1.134 | `secretRef` | optional; cannot be removed once set |
 //! | since 1.135 | `credentialsRef` | required |
 //!
 //! Source: pkg/apis/core/validation/seed.go and pkg/api/core/validation/seed.go, v1.120.0 to v1.149.0.

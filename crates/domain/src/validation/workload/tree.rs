@@ -73,7 +73,7 @@ pub(super) fn is_same(a: Option<&Value>, b: Option<&Value>) -> bool {
     }
 }
 
-/// [`is_same`] for the fields of two maps.
+/// Like [`is_same`], for the fields of two maps.
 pub(super) fn is_same_map(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
     a.keys().chain(b.keys()).all(|name| is_same(a.get(name), b.get(name)))
 }
