@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How long Events are kept: for a time behind their last write.
+//! Expiry of Events: each is kept for a duration after its last write.
 //!
-//! Unlike upstream, where the store forgets them at that instant, somebody has to look (see the host): so what is decided here
-//! is which Events of some are over, and when the next one is.
+//! Unlike upstream, where the store removes expired Events at that instant, the host has to check them: this module
+//! returns the expired ones among some Events, and the instant of the next expiry.
 //!
 //! Source: k8s.io/kubernetes pkg/registry/core/event (TTLFunc), `--event-ttl` of kube-apiserver.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
-/// How long an Event is kept unless somebody says otherwise.
+/// Default duration for which an Event is kept.
 pub const USUAL: TimeDelta = TimeDelta::hours(1);
 
-/// What is over of some Events, and when the next one is.
+/// Expired Events, and the instant of the next expiry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expiry {
-    /// Namespaces and names of those that are over.
+    /// Namespaces and names of expired Events.
     pub over: Vec<(String, String)>,
-    /// When the first of the others is; `None`: there is none.
+    /// Instant of the next expiry; `None`: no further Event expires.
     pub next: Option<DateTime<Utc>>,
 }
 
-/// Judges Events of `v1`; `ttl` is how long one is kept.
+/// Determines expired Events of `v1`; `ttl`: duration for which an Event is kept.
 pub fn judge<'a>(events: impl IntoIterator<Item = &'a Value>, ttl: TimeDelta, now: DateTime<Utc>) -> Expiry {
     let mut expiry = Expiry::default();
     for event in events {
@@ -36,7 +36,7 @@ pub fn judge<'a>(events: impl IntoIterator<Item = &'a Value>, ttl: TimeDelta, no
     expiry
 }
 
-/// When an Event was written last, as far as it says; those who write one say when.
+/// Returns the instant of an Event's last write, as recorded in its own fields.
 fn written(event: &Value) -> Option<DateTime<Utc>> {
     let times = [
         &event["metadata"]["creationTimestamp"],

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What `status.lastOperation` and `status.lastErrors` of a Shoot say: texts, progress, error codes, and when an error
-//! is final.
+//! Contents of a Shoot's `status.lastOperation` and `status.lastErrors`: texts, progress, error codes, and final errors.
 //!
 //! Source: pkg/gardenlet/controller/shoot/shoot/{reconciler,reconciler_reconcile,reconciler_delete}.go,
 //! pkg/utils/flow/{flow,progress}.go, pkg/apis/core/v1beta1/helper/errors.go @ v1.120.0.
@@ -12,18 +11,18 @@ use chrono::TimeDelta;
 
 use crate::error_codes;
 
-/// What gardenlet does to a Shoot.
+/// Type of an operation of gardenlet on a Shoot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OperationType {
-    /// The first successful run, and every run until then.
+    /// All runs up to the first successful one.
     Create,
-    /// Every run after it.
+    /// All runs after the first successful one.
     Reconcile,
     /// A deletion timestamp is set.
     Delete,
-    /// The control plane leaves this seed.
+    /// The control plane is removed from this seed.
     Migrate,
-    /// The control plane arrives on this seed.
+    /// The control plane is restored on this seed.
     Restore,
 }
 
@@ -31,7 +30,7 @@ pub enum OperationType {
 pub const INITIALIZE_OPERATION: &str = "initializeOperation";
 
 impl OperationType {
-    /// As `lastOperation.type` says it.
+    /// Returns the value of `lastOperation.type`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Create => operation_type::CREATE,
@@ -42,14 +41,14 @@ impl OperationType {
         }
     }
 
-    /// Reads `lastOperation.type`.
+    /// Parses `lastOperation.type`.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Create, Self::Reconcile, Self::Delete, Self::Migrate, Self::Restore]
             .into_iter()
             .find(|operation| operation.as_str() == text)
     }
 
-    /// Description of the start write.
+    /// Returns the description written at the start.
     pub const fn started(self) -> &'static str {
         match self {
             Self::Create | Self::Reconcile => "Reconciliation of Shoot cluster initialized.",
@@ -59,7 +58,7 @@ impl OperationType {
         }
     }
 
-    /// Description of a success.
+    /// Returns the description of a success.
     pub const fn succeeded(self) -> &'static str {
         match self {
             Self::Create | Self::Reconcile => "Shoot cluster has been successfully reconciled.",
@@ -69,7 +68,7 @@ impl OperationType {
         }
     }
 
-    /// Name of the flow.
+    /// Returns the name of the flow.
     pub const fn flow_name(self) -> &'static str {
         match self {
             Self::Create | Self::Reconcile => "Shoot cluster reconciliation",
@@ -79,7 +78,7 @@ impl OperationType {
         }
     }
 
-    /// Reason and message of the Event at the start.
+    /// Returns reason and message of the Event at the start.
     pub const fn start_event(self) -> (&'static str, &'static str) {
         match self {
             Self::Create | Self::Reconcile => ("Reconciling", "Reconciling Shoot cluster"),
@@ -89,7 +88,7 @@ impl OperationType {
         }
     }
 
-    /// Reason and message of the Event after a success.
+    /// Returns reason and message of the Event after a success.
     pub const fn success_event(self) -> (&'static str, &'static str) {
         match self {
             Self::Create | Self::Reconcile => ("Reconciled", "Reconciled Shoot cluster"),
@@ -99,7 +98,7 @@ impl OperationType {
         }
     }
 
-    /// Reason of the warning Event after a failure; its message is the failure's description.
+    /// Returns the reason of the warning Event after a failure; its message is the failure's description.
     pub const fn failure_reason(self) -> &'static str {
         match self {
             Self::Create | Self::Reconcile | Self::Restore => "ReconcileError",
@@ -109,7 +108,7 @@ impl OperationType {
     }
 }
 
-/// `floor(100 × succeeded / total)`; 100 for a flow without tasks.
+/// Returns `floor(100 × succeeded / total)`; 100 for a flow without tasks.
 pub fn progress(succeeded: usize, total: usize) -> i32 {
     if total == 0 {
         return 100;
@@ -117,7 +116,7 @@ pub fn progress(succeeded: usize, total: usize) -> i32 {
     i32::try_from(100 * succeeded / total).unwrap_or(100)
 }
 
-/// What a flow says while it works: the names of the running tasks, sorted and joined, except at either end.
+/// Returns the description of a running flow: the names of the running tasks, sorted and joined, except at start and end.
 pub fn progress_description<'a>(flow_name: &str, progress: i32, running: impl IntoIterator<Item = &'a str>) -> String {
     match progress {
         0 => format!("Starting {flow_name}"),
@@ -133,33 +132,33 @@ pub fn progress_description<'a>(flow_name: &str, progress: i32, running: impl In
 /// A task that ended with an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskFailure {
-    /// Name of the task, its ID too.
+    /// Name of the task, which is also its ID.
     pub task: String,
-    /// What went wrong.
+    /// Message of the error.
     pub message: String,
-    /// Codes that were reported with the error or are found in its text.
+    /// Codes reported with the error or found in its text.
     pub codes: Vec<String>,
 }
 
 impl TaskFailure {
-    /// A failure without codes.
+    /// Creates a failure without codes.
     pub fn new(task: &str, message: impl Into<String>) -> Self {
         Self { task: task.to_owned(), message: message.into(), codes: Vec::new() }
     }
 
-    /// A failure that the extension of a provider reports, with the codes that its text yields.
+    /// Creates a failure reported by the extension of a provider, with the codes found in its text.
     pub fn of_provider(provider: &str, task: &str, message: impl Into<String>) -> Self {
         let message = message.into();
         let codes = error_codes::of_text(provider, &message).into_iter().map(str::to_owned).collect();
         Self { task: task.to_owned(), message, codes }
     }
 
-    /// `task "NAME" failed: MESSAGE`
+    /// Returns `task "NAME" failed: MESSAGE`.
     pub fn description(&self) -> String {
         format!("task \"{}\" failed: {}", self.task, self.message)
     }
 
-    /// As an item of `status.lastErrors`.
+    /// Converts the failure to an item of `status.lastErrors`.
     pub fn to_last_error(&self, now: Time) -> LastError {
         LastError {
             description: self.description(),
@@ -170,29 +169,30 @@ impl TaskFailure {
     }
 }
 
-/// The error of a flow, with its first letter in upper case as the status shows it.
+/// Returns the error of a flow, with its first letter in upper case as in the status.
 pub fn flow_error(flow_name: &str, failures: &[TaskFailure]) -> String {
     let list: Vec<String> = failures.iter().map(TaskFailure::description).collect();
     format!("Flow \"{flow_name}\" encountered task errors: [{}]", list.join(", "))
 }
 
-/// Description of a run that could not even begin.
+/// Returns the description of a run that could not be initialized.
 pub fn initialization_error(message: &str) -> String {
     format!("Could not initialize a new operation for Shoot cluster: {message}")
 }
 
-/// What becomes of a failed run.
+/// Result of a failed run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// [`operation_state::ERROR`] or [`operation_state::FAILED`].
     pub state: &'static str,
-    /// With ` Operation will be retried.` if it is.
+    /// Description, with ` Operation will be retried.` if it is.
     pub description: String,
-    /// Whether `retryCycleStartTime` is cleared.
+    /// True if `retryCycleStartTime` is cleared.
     pub ends_retry_cycle: bool,
 }
 
-/// Whether a failed run is retried: not with a code that says so, and not once the retry cycle is `retry_duration` old.
+/// Decides whether a failed run is retried: not with a non-retryable code, and not once the retry cycle is
+/// `retry_duration` old.
 pub fn verdict<'a>(
     description: &str,
     codes: impl IntoIterator<Item = &'a str>,
@@ -211,7 +211,7 @@ pub fn verdict<'a>(
     }
 }
 
-/// Codes after which gardenlet does not try again by itself.
+/// Codes after which gardenlet does not retry automatically.
 const NON_RETRYABLE: [&str; 7] = [
     "ERR_INFRA_UNAUTHENTICATED",
     "ERR_INFRA_UNAUTHORIZED",
@@ -222,7 +222,7 @@ const NON_RETRYABLE: [&str; 7] = [
     "ERR_PROBLEMATIC_WEBHOOK",
 ];
 
-/// Whether gardenlet gives up at once.
+/// True if gardenlet does not retry after this code.
 pub fn is_non_retryable(code: &str) -> bool {
     NON_RETRYABLE.contains(&code)
 }
@@ -242,7 +242,7 @@ pub const CODES: [&str; 11] = [
     "ERR_RETRYABLE_INFRA_DEPENDENCIES",
 ];
 
-/// A last operation, in the order in which one thinks of it.
+/// Creates a last operation.
 pub fn last_operation(
     operation: OperationType,
     state: &str,

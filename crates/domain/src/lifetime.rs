@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Shoots whose time is over, and Shoots that are tried again: what Quotas and rate limits of a provider ask for.
+//! Expiration of Shoots by Quotas, and retries of Shoots after failures by a provider's rate limits.
 //!
 //! Source: pkg/controllermanager/controller/shoot/{quota,retry} @ v1.120.0.
 
@@ -7,29 +7,29 @@ use api::constants::{annotation, operation_state};
 use api::core::{Quota, Shoot};
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
-/// What Quotas ask for.
+/// Expiration required by Quotas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expiration {
-    /// Nothing expires; an annotation from before is removed.
+    /// The Shoot does not expire; an existing annotation is removed.
     None,
-    /// The Shoot lives until then; `annotation` is written if it is missing.
+    /// The Shoot expires at an instant; `annotation` is written if it is missing.
     Lives {
-        /// When it ends.
+        /// Instant of the expiration.
         until: DateTime<Utc>,
-        /// The annotation's value, unless it is there.
+        /// Value of the annotation; `None`: it exists.
         annotation: Option<String>,
     },
     /// The Shoot is deleted now.
     Expired {
-        /// The annotation's value, unless it is there.
+        /// Value of the annotation; `None`: it exists.
         annotation: Option<String>,
     },
-    /// The annotation is no time.
+    /// The annotation is not a time.
     Malformed(String),
 }
 
-/// What the Quotas of a Shoot's binding ask for at an instant: the shortest life counts, from its creation on, unless the
-/// annotation says another time.
+/// Returns the expiration at an instant by the Quotas of a Shoot's binding: the shortest lifetime applies, from the
+/// Shoot's creation on, unless the annotation contains another time.
 pub fn expiration<'a>(shoot: &Shoot, quotas: impl IntoIterator<Item = &'a Quota>, now: DateTime<Utc>) -> Expiration {
     let Some(days) = quotas.into_iter().filter_map(|quota| quota.spec.cluster_lifetime_days).min() else {
         return Expiration::None;
@@ -49,33 +49,34 @@ pub fn expiration<'a>(shoot: &Shoot, quotas: impl IntoIterator<Item = &'a Quota>
     if now > until { Expiration::Expired { annotation } } else { Expiration::Lives { until, annotation } }
 }
 
-/// Code of errors that pass by themselves after a while.
+/// Code of errors that are temporary.
 const RATE_LIMITS_EXCEEDED: &str = "ERR_INFRA_RATE_LIMITS_EXCEEDED";
 
-/// When a failure by rate limits is tried again.
+/// Periods for the retry of a failure by rate limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPeriods {
-    /// `controllers.shootRetry.retryPeriod`: from the failure on.
+    /// `controllers.shootRetry.retryPeriod`: duration from the failure to the earliest retry.
     pub period: TimeDelta,
-    /// `controllers.shootRetry.retryJitterPeriod`: by how much the next try is delayed at most.
+    /// `controllers.shootRetry.retryJitterPeriod`: maximum additional delay of the retry.
     pub jitter: TimeDelta,
 }
 
 impl Default for RetryPeriods {
-    /// 10 minutes, and up to 5 more.
+    /// Returns 10 minutes, and up to 5 more.
     fn default() -> Self {
         Self { period: TimeDelta::minutes(10), jitter: TimeDelta::minutes(5) }
     }
 }
 
 impl RetryPeriods {
-    /// When such a Shoot may be tried again: strictly after this instant. `None` for any other Shoot.
+    /// Returns the end of the period: the Shoot may be retried strictly after this instant. `None` for Shoots that did
+    /// not fail by rate limits.
     pub fn ends(self, shoot: &Shoot) -> Option<DateTime<Utc>> {
         let last = shoot.status.last_operation.as_ref().filter(|_| failed_by_rate_limits(shoot))?;
         Some(last.last_update_time.0 + self.period)
     }
 
-    /// The instant of the next try for a random number: the first one that is late enough, and up to the jitter more.
+    /// Returns the instant of the next retry for a random number: the earliest one plus a part of the jitter.
     pub fn next_try(self, ends: DateTime<Utc>, draw: u64) -> DateTime<Utc> {
         let jitter = self.jitter.num_nanoseconds().and_then(|jitter| u64::try_from(jitter).ok()).unwrap_or_default();
         let delay = if jitter == 0 { 0 } else { draw % jitter };
@@ -83,13 +84,13 @@ impl RetryPeriods {
     }
 }
 
-/// Whether the last operation failed and nobody changed the Shoot since.
+/// True if the last operation failed and the Shoot was not changed since.
 pub fn has_failed(shoot: &Shoot) -> bool {
     shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == operation_state::FAILED)
         && shoot.metadata.generation == shoot.status.observed_generation
 }
 
-/// Whether the last operation failed because of a provider's rate limits.
+/// True if the last operation failed because of a provider's rate limits.
 pub fn failed_by_rate_limits(shoot: &Shoot) -> bool {
     let has_code = |code: &String| code == RATE_LIMITS_EXCEEDED;
     has_failed(shoot) && shoot.status.last_errors.iter().any(|error| error.codes.iter().any(has_code))
@@ -121,10 +122,10 @@ mod tests {
         assert_eq!(expiration(&shoot, &quotas, until), Expiration::Lives { until, annotation: annotation.clone() });
         assert_eq!(expiration(&shoot, &quotas, at("08T10:00:01")), Expiration::Expired { annotation });
         assert_eq!(expiration(&shoot, &[quota(None)], until), Expiration::None);
-        // A life beyond what a calendar holds does not end.
+        // A lifetime beyond the range of dates does not end.
         let endless = expiration(&shoot, &[quota(Some(i32::MAX))], until);
         assert!(matches!(endless, Expiration::Lives { .. }), "{endless:?}");
-        // Somebody has extended it.
+        // A user has extended it.
         shoot
             .metadata
             .annotations

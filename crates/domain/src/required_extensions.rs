@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which extensions a Seed needs: for itself, for its Shoots, for its backups; and which registrations bring them.
+//! Extensions that a Seed requires for itself, its Shoots and its backups, and the registrations that provide them.
 //!
 //! Source: pkg/utils/gardener/{shoot,seed,controllerregistration}.go,
 //! pkg/controllermanager/controller/controllerregistration/seed @ v1.120.0.
@@ -29,10 +29,10 @@ fn kind_type(kind: &str, type_: &str) -> KindType {
     (kind.to_owned(), type_.to_owned())
 }
 
-/// DNS type that nobody serves.
+/// DNS type without an extension.
 const UNMANAGED: &str = "unmanaged";
 
-/// A domain that DNS records are made below, and who serves it.
+/// A domain for DNS records, and its provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain {
     /// `example.com`
@@ -41,7 +41,7 @@ pub struct Domain {
     pub provider: String,
 }
 
-/// What a Shoot needs on its Seed.
+/// Returns the extensions that a Shoot requires on its Seed.
 ///
 /// `internal` is the domain below which every Shoot has an address, `defaults` those below which a Shoot may have one
 /// without credentials of its own.
@@ -84,8 +84,8 @@ pub fn for_shoot(
     needed
 }
 
-/// The types of kind `Extension` that a Shoot has: its own, and those that registrations bring to every Shoot, unless
-/// the Shoot disables them.
+/// Returns the types of kind `Extension` that a Shoot has: its own, and those that registrations enable for every Shoot,
+/// unless the Shoot disables them.
 pub fn extensions_of_shoot(shoot: &Shoot, registrations: &[&ControllerRegistration]) -> BTreeSet<String> {
     let is_workerless = shoot.spec.provider.workers.is_empty();
     let brought = resources(registrations)
@@ -94,7 +94,7 @@ pub fn extensions_of_shoot(shoot: &Shoot, registrations: &[&ControllerRegistrati
     enabled_types(&shoot.spec.extensions, brought)
 }
 
-/// What a Seed needs for itself; nothing once it goes away.
+/// Returns the extensions that a Seed requires for itself; none if it is being deleted.
 pub fn for_seed(seed: &Seed, registrations: &[&ControllerRegistration]) -> BTreeSet<KindType> {
     if seed.metadata.is_being_deleted() {
         return BTreeSet::new();
@@ -132,9 +132,9 @@ fn enabled_types<'a>(
     types
 }
 
-/// The registrations that bring what is needed, by name, and the needed kinds that nobody brings.
+/// Returns the registrations that provide the required extensions, by name, and the required kinds without a registration.
 ///
-/// `installed_and_required` names registrations whose installation says that objects of its kinds still exist.
+/// `installed_and_required`: names of registrations whose installation reports that objects of its kinds still exist.
 pub fn wanted_registrations<'a>(
     needed: &BTreeSet<KindType>,
     registrations: &[&'a ControllerRegistration],
@@ -172,10 +172,10 @@ fn selects(selector: &apimachinery::meta::LabelSelector, metadata: &ObjectMeta) 
     apimachinery::selector::Labels::from_selector(selector).is_ok_and(|selector| selector.matches(&metadata.labels))
 }
 
-/// The installation of a registration on a Seed, as it has to be; `stored` is the one that is there.
+/// Returns the desired installation of a registration on a Seed; `stored`: the existing one.
 ///
-/// What it refers to is named with its resource version, and hashed in labels. Unlike upstream: the versions move only
-/// with the hashes, so that a status of the Seed is no reason to install anew.
+/// Its references have resource versions, and hashes in labels. Unlike upstream: the versions change only with the
+/// hashes, so that a changed status of the Seed does not cause a new installation.
 pub fn installation(
     stored: Option<&ControllerInstallation>,
     seed: &Seed,
@@ -215,7 +215,7 @@ fn reference(metadata: &ObjectMeta) -> ObjectReference {
     }
 }
 
-/// 16 hexadecimal digits.
+/// Returns a hash of 16 hexadecimal digits.
 fn hash(value: &impl Serialize) -> String {
     let bytes = serde_json::to_vec(value).unwrap_or_default();
     Sha256::digest(bytes).iter().take(8).fold(String::new(), |mut text, byte| {
@@ -224,8 +224,8 @@ fn hash(value: &impl Serialize) -> String {
     })
 }
 
-/// An installation with what the version of its extension's library makes of condition `Valid`: `too_new` says why it must
-/// not be there. Once it may, the condition goes, and gardenlet writes it anew.
+/// Returns an installation with condition `Valid` according to the version of its extension's library; `too_new`: reason
+/// for which it must not be installed. Once it may, the condition is removed, and gardenlet writes it again.
 pub fn judged(installation: &ControllerInstallation, too_new: Option<&str>, now: Time) -> ControllerInstallation {
     let mut new = installation.clone();
     let conditions = &mut new.status.conditions;
@@ -243,7 +243,7 @@ pub fn judged(installation: &ControllerInstallation, too_new: Option<&str>, now:
     new
 }
 
-/// Why the extension for a kind and type must not work on a Seed: its library is too new.
+/// Returns the reason for which the extension for a kind and type must not run on a Seed: its library is too new.
 pub fn too_new_for<'a>(
     kind: &str,
     type_: &str,
@@ -262,7 +262,7 @@ pub fn too_new_for<'a>(
     })
 }
 
-/// Why the extension of an installation does not work, if its library is too new.
+/// Returns the reason for which the extension of an installation does not run, if its library is too new.
 pub fn too_new(installation: &ControllerInstallation) -> Option<&str> {
     let valid = conditions::get(&installation.status.conditions, condition::INSTALLATION_VALID)?;
     (valid.reason == library::TOO_NEW).then_some(&valid.message)

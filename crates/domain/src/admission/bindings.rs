@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Deletion and finalizers, domains, seeds in use.
+//! Deletion confirmation, finalizers, DNS domains, and Seeds in use.
 
 use api::constants::{annotation, finalizer, label, operation_state, operation_type};
 use api::core::*;
@@ -10,8 +10,8 @@ use apimachinery::selector::Labels;
 use super::{Operation, Refusal};
 use crate::annotations::is_true;
 
-/// DeletionConfirmation: an object of these kinds is deleted only when that was confirmed, and by another person where
-/// the Project asks for two.
+/// Checks that the deletion of an object of these kinds was confirmed, by a second user if the Project requires dual
+/// approval (DeletionConfirmation).
 ///
 /// # Errors
 /// 403.
@@ -34,7 +34,7 @@ pub fn check_deletion(meta: &ObjectMeta, resource: &str, project: Option<&Projec
     Ok(())
 }
 
-/// DeletionConfirmation on writes: keeps who confirmed a Shoot's deletion.
+/// Records the user who confirmed a Shoot's deletion (DeletionConfirmation on writes).
 pub fn record_confirmation(meta: &mut ObjectMeta, old: Option<&ObjectMeta>, user: &str) {
     let confirmed = is_true(&meta.annotations, annotation::CONFIRMATION_DELETION);
     let before = old.filter(|old| is_true(&old.annotations, annotation::CONFIRMATION_DELETION));
@@ -46,12 +46,12 @@ pub fn record_confirmation(meta: &mut ObjectMeta, old: Option<&ObjectMeta>, user
     meta.annotations.insert(annotation::DELETION_CONFIRMED_BY.to_owned(), name.to_owned());
 }
 
-/// Whether an update removes Gardener's finalizer.
+/// True if an update removes Gardener's finalizer.
 pub fn removes_finalizer(new: &ObjectMeta, old: &ObjectMeta) -> bool {
     old.has_finalizer(finalizer::GARDENER) && !new.has_finalizer(finalizer::GARDENER)
 }
 
-/// FinalizerRemoval: the finalizer of a Shoot stays until its deletion has succeeded.
+/// Checks that the finalizer of a Shoot is not removed before its deletion has succeeded (FinalizerRemoval).
 ///
 /// # Errors
 /// 403.
@@ -70,7 +70,8 @@ pub fn check_shoot_finalizer(shoot: &Shoot, old: &Shoot) -> Result<(), Refusal> 
     Err(Refusal::Forbidden(text.to_owned()))
 }
 
-/// FinalizerRemoval for bindings; `kind` is `secret binding` or `credentials binding`.
+/// Checks that the finalizer of a binding is not removed while it is in use; `kind` is `secret binding` or `credentials
+/// binding` (FinalizerRemoval).
 ///
 /// # Errors
 /// 403 while a Shoot uses it.
@@ -89,7 +90,7 @@ pub fn check_binding_finalizer(
     )))
 }
 
-/// SeedValidator on deletion: a Seed with Shoots stays.
+/// Checks that a Seed with Shoots is not deleted (SeedValidator).
 ///
 /// # Errors
 /// 403.
@@ -103,7 +104,7 @@ pub fn check_seed_deletion<'a>(name: &str, shoots: impl IntoIterator<Item = &'a 
     Ok(())
 }
 
-/// SeedValidator on updates: zones stay while the Seed has Shoots.
+/// Checks that zones are not removed while the Seed has Shoots (SeedValidator).
 ///
 /// # Errors
 /// 403.
@@ -119,17 +120,17 @@ pub fn check_seed_zones(new: &Seed, old: &Seed, in_use: impl FnOnce() -> bool) -
     Err(Refusal::Forbidden(text.replace("\", \"", "\" \"")))
 }
 
-/// SeedMutator: a Seed carries its own name as a label.
+/// Sets the label with the Seed's own name (SeedMutator).
 pub fn label_seed(seed: &mut Seed) {
     seed.metadata.labels.retain(|key, _| !key.starts_with(label::SEED_NAME_PREFIX));
     seed.metadata.labels.insert(format!("{}{}", label::SEED_NAME_PREFIX, seed.metadata.name), "true".to_owned());
 }
 
-/// ShootDNS: a Shoot gets a domain below the first default domain when it gets a seed; what is below a default domain
-/// must be of that form.
+/// ShootDNS: assigns a domain below the first default domain to a Shoot that is assigned to a Seed; a domain below a
+/// default domain must have the assigned form.
 ///
 /// # Errors
-/// 422 for a Shoot without a domain where there is none to give, and for another Shoot's default domain.
+/// 422 for a Shoot without a domain if there is no default domain, and for another Shoot's default domain.
 pub fn assign_domain(
     shoot: &mut Shoot,
     old: Option<&Shoot>,
@@ -204,7 +205,7 @@ pub fn assign_domain(
     functionless_providers(shoot)
 }
 
-/// The primary provider decides, or the first one while none is primary.
+/// True if the primary provider, or the first one if none is primary, is unmanaged.
 fn uses_unmanaged_dns(spec: &ShootSpec) -> bool {
     let Some(dns) = &spec.dns else { return false };
     let primary =

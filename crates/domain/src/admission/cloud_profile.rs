@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! CloudProfiles: versions in use (ResourceReferenceManager).
+//! Admission of CloudProfiles: versions in use (ResourceReferenceManager).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::{Refusal, multierror};
 use crate::cloud_profile::{CLOUD_PROFILE, NAMESPACED_CLOUD_PROFILE, reference};
 use crate::profile::Profile;
 
-/// What an update takes away from, and adds to, the versions of a CloudProfile.
+/// Versions and limits that an update of a CloudProfile removes, adds or changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
     kubernetes: BTreeSet<String>,
@@ -46,7 +46,7 @@ pub(super) fn missing(from: &ImageVersions<'_>, present: &ImageVersions<'_>) -> 
 }
 
 impl Difference {
-    /// Between two states of a CloudProfile, by exact text.
+    /// Compares two states of a CloudProfile, by exact text.
     pub fn new(new: &CloudProfileSpec, old: &CloudProfileSpec) -> Self {
         let listed = |spec: &CloudProfileSpec| -> BTreeSet<String> {
             spec.kubernetes.versions.iter().map(|version| version.version.clone()).collect()
@@ -65,7 +65,7 @@ impl Difference {
         }
     }
 
-    /// Whether users of the CloudProfile must be looked at.
+    /// True if users of the CloudProfile must be checked.
     pub fn matters(&self) -> bool {
         !self.kubernetes.is_empty()
             || !self.removed_image_versions.is_empty()
@@ -74,7 +74,7 @@ impl Difference {
     }
 }
 
-/// Who stands against a change: NamespacedCloudProfiles first, then Shoots, both in the order given.
+/// Checks that no object uses a removed version: NamespacedCloudProfiles first, then Shoots, both in the given order.
 ///
 /// # Errors
 /// 403 with one line per finding.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Extensions that objects need: are they registered (ExtensionValidator), which do they use (ExtensionLabels).
+//! Extensions that objects need: checks that they are registered (ExtensionValidator), and labels for them (ExtensionLabels).
 
 use apimachinery::meta::TextMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use apimachinery::meta::ObjectMeta;
 
 use super::{Refusal, multierror};
 
-/// One extension that an object needs.
+/// An extension that an object needs.
 struct Need<'a> {
     kind: &'static str,
     type_: &'a str,
@@ -41,10 +41,10 @@ fn refuse(texts: &[String]) -> Result<(), Refusal> {
     if texts.is_empty() { Ok(()) } else { Err(Refusal::Forbidden(multierror(texts))) }
 }
 
-/// Every extension of a Shoot must be registered, and fit a workerless Shoot if it is one.
+/// Checks that every extension of a Shoot is registered, and supports workerless Shoots if it is one.
 ///
 /// # Errors
-/// 403 with one line per extension that is not.
+/// 403 with one line per extension that does not.
 pub fn check_shoot(spec: &ShootSpec, registrations: &[Arc<ControllerRegistration>]) -> Result<(), Refusal> {
     const EXTENSION: &str = "given Shoot uses non-registered extension type";
     let (mut needs, path) = (Vec::new(), Path::new("spec"));
@@ -100,7 +100,7 @@ pub fn check_shoot(spec: &ShootSpec, registrations: &[Arc<ControllerRegistration
     refuse(&texts)
 }
 
-/// Every extension of a Seed must be registered.
+/// Checks that every extension of a Seed is registered.
 ///
 /// # Errors
 /// 403 with one line per extension that is not.
@@ -130,7 +130,7 @@ pub fn check_seed(spec: &SeedSpec, registrations: &[Arc<ControllerRegistration>]
     refuse(&missing(registrations, &needs, "seed"))
 }
 
-/// The provider of a BackupBucket, or of a BackupEntry's bucket, must be registered.
+/// Checks that the provider of a BackupBucket, or of a BackupEntry's bucket, is registered.
 ///
 /// # Errors
 /// 403 if it is not.
@@ -152,22 +152,22 @@ pub fn check_backup(
     Err(Refusal::Forbidden(format!("{message}: {} ({provider:?})", need.path)))
 }
 
-/// The resources that a registration controls primarily.
+/// Returns the resources that a registration controls primarily.
 fn primary(registration: &ControllerRegistration) -> impl Iterator<Item = &ControllerResource> {
     registration.spec.resources.iter().filter(|resource| resource.primary.unwrap_or(true))
 }
 
-/// ControllerRegistrationResources: one registration controls a kind and type primarily.
+/// Checks that only one registration controls a kind and type primarily (ControllerRegistrationResources).
 ///
 /// # Errors
-/// 403 naming the first that another one controls.
+/// 403 for the first one that another registration controls.
 pub fn check_primary(
     registration: &ControllerRegistration,
     others: &[Arc<ControllerRegistration>],
 ) -> Result<(), Refusal> {
     let own = &registration.metadata.name;
     let others = others.iter().filter(|other| other.metadata.name != *own);
-    // As upstream: of each kind the last type alone counts.
+    // Like upstream, only the last type of each kind is compared.
     let taken: BTreeMap<&str, &str> = others
         .flat_map(|other| primary(other.as_ref()))
         .map(|resource| (resource.kind.as_str(), resource.r#type.as_str()))
@@ -183,17 +183,17 @@ pub fn check_primary(
     Ok(())
 }
 
-/// Repository of the charts of the extensions that a landscape has from its start.
+/// Repository of the charts of built-in extensions, which a landscape has from its start.
 pub const BUILT_IN_CHARTS: &str = "extensions.example.org/charts/";
 
-/// True for a ControllerDeployment that a landscape has from its start.
+/// True for the ControllerDeployment of a built-in extension.
 pub fn is_built_in(deployment: &ControllerDeployment) -> bool {
     let chart = deployment.helm.as_ref().and_then(|helm| helm.oci_repository.as_ref()?.r#ref.as_deref());
     chart.is_some_and(|chart| chart.starts_with(BUILT_IN_CHARTS))
 }
 
-/// Hint for a registration whose kinds a built-in extension of the landscape controls; `None`: the conflict is with a
-/// user's registration. Upstream has no built-in extensions.
+/// Returns a hint for a registration whose kinds a built-in extension of the landscape controls; `None`: the conflict is
+/// with a user's registration. Upstream has no built-in extensions.
 pub fn way_out(
     registration: &ControllerRegistration,
     others: &[Arc<ControllerRegistration>],
@@ -216,7 +216,7 @@ pub fn way_out(
     ))
 }
 
-/// Labels that say which extensions an object uses.
+/// Labels for the extensions that an object uses.
 #[derive(Debug, Default)]
 pub struct Labels(TextMap);
 
@@ -228,7 +228,7 @@ impl Labels {
         self.0.insert(format!("{prefix}{}{type_}", label::EXTENSION_CLASS_INFIX), "true".to_owned());
     }
 
-    /// The label of one or several providers.
+    /// Returns the labels of providers.
     pub fn providers<'a>(types: impl IntoIterator<Item = &'a str>) -> Self {
         let mut labels = Self::default();
         for type_ in types {
@@ -237,7 +237,7 @@ impl Labels {
         labels
     }
 
-    /// Labels of a Seed.
+    /// Returns the labels of a Seed.
     pub fn of_seed(spec: &SeedSpec) -> Self {
         let backup = spec.backup.as_ref().map(|backup| backup.provider.as_str());
         let mut labels = Self::providers(std::iter::once(spec.provider.r#type.as_str()).chain(backup));
@@ -247,7 +247,7 @@ impl Labels {
         labels
     }
 
-    /// Labels of a Shoot, with the extensions that are enabled for it without being named.
+    /// Returns the labels of a Shoot, including those of extensions that are enabled without being named.
     pub fn of_shoot(spec: &ShootSpec, registrations: &[Arc<ControllerRegistration>]) -> Self {
         let mut labels = Self::providers([spec.provider.r#type.as_str()]);
         for type_ in enabled_extensions(spec, registrations) {
@@ -271,7 +271,7 @@ impl Labels {
         labels
     }
 
-    /// Puts these labels in the place of all of their kind.
+    /// Replaces all labels of this kind with these.
     pub fn apply(self, meta: &mut ObjectMeta) {
         let is_own = |key: &str| {
             key.split_once(label::EXTENSION_CLASS_INFIX).is_some_and(|(prefix, _)| Self::PREFIXES.contains(&prefix))
@@ -281,7 +281,7 @@ impl Labels {
     }
 }
 
-/// Extension types that a Shoot has: those it names and does not disable, and those enabled for every Shoot.
+/// Returns the extension types of a Shoot: those it names and does not disable, and those enabled for every Shoot.
 fn enabled_extensions(spec: &ShootSpec, registrations: &[Arc<ControllerRegistration>]) -> BTreeSet<String> {
     let workerless = spec.provider.workers.is_empty();
     let mut enabled = BTreeSet::new();
@@ -342,7 +342,7 @@ mod tests {
         let text =
             "another ControllerRegistration resource already exists that controls resource Network/calico primarily";
         assert_eq!(check_primary(&second, std::slice::from_ref(&first)), Err(Refusal::Forbidden(text.to_owned())));
-        // As upstream, which remembers the last type of a kind only.
+        // Like upstream, which records only the last type of a kind.
         let later = registration("c", &[("Network", "calico"), ("Network", "cilium")]);
         assert_eq!(check_primary(&second, std::slice::from_ref(&later)), Ok(()));
         let other = registration("d", &[("Worker", "calico")]);

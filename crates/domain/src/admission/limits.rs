@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What LimitRanges give to the containers of a new pod, and which pods and claims they refuse.
+//! LimitRanges: defaults for the containers of new pods, and limits of pods and claims.
 //!
-//! A LimitRange is given as the list of its entries, a pod or claim as the tree of its specification, which its schema has
-//! pruned. Unlike upstream, which takes the resources of an entry in random order, this sorts them by name.
+//! A LimitRange is passed as the list of its entries, a pod or claim as the tree of its specification, pruned by its
+//! schema. Unlike upstream, which checks the resources of an entry in random order, this sorts them by name.
 //!
 //! Source: k8s.io/kubernetes plugin/pkg/admission/limitranger/admission.go @ v1.31.
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::resource_quota::pods::{amounts, of_containers};
 
-/// Annotation of a pod that says what its containers got.
+/// Annotation of a pod that lists the defaults set on its containers.
 pub const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
 type Amounts = BTreeMap<String, Quantity>;
@@ -27,7 +27,7 @@ fn field(limit: &Value, name: &str) -> Amounts {
     map.filter_map(|(name, value)| Some((name.clone(), serde_json::from_value(value.clone()).ok()?))).collect()
 }
 
-/// Sets the requests and limits that the containers of a new pod leave out; the text for [`ANNOTATION`] says which.
+/// Sets missing requests and limits of a new pod's containers; returns the value of [`ANNOTATION`], which lists them.
 pub fn fill(limits: &[Value], spec: &mut Value) -> Option<String> {
     let defaults = ["defaultRequest", "default"].map(|name| {
         let mut all = Map::new();
@@ -51,7 +51,7 @@ pub fn fill(limits: &[Value], spec: &mut Value) -> Option<String> {
     (!told.is_empty()).then(|| format!("LimitRanger plugin set: {}", told.join("; ")))
 }
 
-/// The names of the resources that were set.
+/// Sets missing values of a container; returns the names of their resources.
 fn fill_container(container: &mut Value, which: &str, defaults: &Map<String, Value>) -> Vec<String> {
     let said = container.pointer(&format!("/resources/{which}")).and_then(Value::as_object);
     let missing: Vec<String> =
@@ -67,10 +67,10 @@ fn fill_container(container: &mut Value, which: &str, defaults: &Map<String, Val
     missing
 }
 
-/// Whether a new pod keeps to the limits.
+/// Checks a new pod against the limits.
 ///
 /// # Errors
-/// Why not: `maximum memory usage per Container is 1Gi, but limit is 2Gi`; of several reasons a list.
+/// Reason of the refusal: `maximum memory usage per Container is 1Gi, but limit is 2Gi`; several reasons as a list.
 pub fn check_pod(limits: &[Value], spec: &Value) -> Result<(), String> {
     let mut wrong = Vec::new();
     for limit in limits {
@@ -93,10 +93,10 @@ pub fn check_pod(limits: &[Value], spec: &Value) -> Result<(), String> {
     together(wrong)
 }
 
-/// Whether a claim keeps to the limits.
+/// Checks a claim against the limits.
 ///
 /// # Errors
-/// Why not.
+/// Reason of the refusal.
 pub fn check_claim(limits: &[Value], spec: &Value) -> Result<(), String> {
     const KIND: &str = "PersistentVolumeClaim";
     let mut wrong = Vec::new();
@@ -115,7 +115,7 @@ pub fn check_claim(limits: &[Value], spec: &Value) -> Result<(), String> {
     together(wrong)
 }
 
-/// Errors as Go's library joins them: each once, in brackets if there are several.
+/// Joins errors as Go's library does: without repetitions, in brackets if there are several.
 fn together(wrong: Vec<String>) -> Result<(), String> {
     let mut once: Vec<String> = Vec::new();
     for text in wrong {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ManagedSeeds and the Shoots that they make Seeds of.
+//! Admission of ManagedSeeds and the Shoots on which they are based.
 //!
-//! Unlike upstream: the DNS provider of the Seed is that of the default domain of its Shoot, never one of the Shoot's own;
-//! zones that Shoots on the Seed use are judged with the Seed.
+//! Unlike upstream: the DNS provider of the Seed is that of the default domain of its Shoot, never one of the Shoot's
+//! own; zones that Shoots on the Seed use are checked with the Seed.
 //!
 //! Source: plugin/pkg/{managedseed/validator,managedseed/shoot,shoot/managedseed} @ v1.120.0.
 
@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::Refusal;
 
-/// Domain of a Seed's ingress, before that of its Shoot.
+/// Prefix of the Seed's ingress domain, before the domain of its Shoot.
 const INGRESS: &str = "ingress";
 const NO_INGRESS_ADDON: &str =
     "shoot ingress addon is not supported for managed seeds - use the managed seed ingress controller";
@@ -40,8 +40,8 @@ fn zones(shoot: &Shoot) -> BTreeSet<&str> {
     shoot.spec.provider.workers.iter().flat_map(|worker| &worker.zones).map(String::as_str).collect()
 }
 
-/// Judges a ManagedSeed by its Shoot, and completes its Seed from that. `other`: the name of another ManagedSeed of the
-/// Shoot; `dns_provider`: what a Seed without a provider of its own has, as JSON.
+/// Checks a ManagedSeed against its Shoot, and completes its Seed from the Shoot. `other`: name of another ManagedSeed of
+/// the Shoot; `dns_provider`: DNS provider for a Seed without one, as JSON.
 ///
 /// # Errors
 /// 422.
@@ -54,7 +54,7 @@ pub fn admit(
 ) -> Result<(), Refusal> {
     let name = seed.spec.shoot.as_ref().map(|shoot| shoot.name.clone()).unwrap_or_default();
     if name.is_empty() {
-        // Validation says so.
+        // Reported by validation.
         return Ok(());
     }
     let path = Path::new("spec").child("shoot").child("name");
@@ -96,7 +96,7 @@ pub fn admit(
     if errors.is_empty() { Ok(()) } else { Err(Refusal::Invalid(errors)) }
 }
 
-/// Fills in the Seed from its Shoot; a field that differs from the Shoot's is an error.
+/// Completes the Seed from its Shoot; a field that differs from the Shoot's is an error.
 fn complete(
     errors: &mut Vec<FieldError>,
     spec: &mut Value,
@@ -156,7 +156,7 @@ fn complete(
     }
 }
 
-/// A Seed has no zone that its Shoot has not; of a changed one, only those are judged that are new.
+/// Checks that the Seed has only zones of its Shoot; for an update only new zones are checked.
 fn check_zones(errors: &mut Vec<FieldError>, spec: &Value, old: Option<&Value>, shoot: &Shoot, path: &Path) {
     let listed = |spec: &Value| -> Vec<String> {
         let zones = spec["provider"]["zones"].as_array().into_iter().flatten();
@@ -175,7 +175,7 @@ fn check_zones(errors: &mut Vec<FieldError>, spec: &Value, old: Option<&Value>, 
     }
 }
 
-/// Whether a ManagedSeed may go: no Shoot is on its Seed.
+/// Checks that a ManagedSeed may be deleted: no Shoot runs on its Seed.
 ///
 /// # Errors
 /// 403.
@@ -185,12 +185,12 @@ pub fn check_deletion(seed: &ManagedSeed, is_in_use: bool) -> Result<(), Refusal
     if is_in_use { Err(Refusal::Forbidden(text)) } else { Ok(()) }
 }
 
-/// Why a Shoot stays that a ManagedSeed names: 403.
+/// Returns the refusal to delete a Shoot that a ManagedSeed references: 403.
 pub fn is_referenced(shoot: &Shoot) -> Refusal {
     Refusal::Forbidden(format!("cannot delete shoot {} since it is still referenced by a managed seed", name_of(shoot)))
 }
 
-/// Whether a Shoot that is a Seed stays fit for it.
+/// Checks that an updated Shoot still meets the requirements of its ManagedSeed.
 ///
 /// # Errors
 /// 422.
@@ -251,7 +251,7 @@ mod tests {
         json!({ "type": "local", "secretRef": { "name": "d", "namespace": "garden" } })
     }
 
-    /// What is wrong with a ManagedSeed, each as path and text.
+    /// Returns the errors of a ManagedSeed as path and text.
     fn judged(spec: Value, old: Option<&ManagedSeed>, shoot: Option<&Shoot>, other: Option<&str>) -> Vec<String> {
         match admit(&mut seed(spec), old, shoot, other, &provider()) {
             Ok(()) => Vec::new(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rules that need more than one object: what admission says of a request (plugin/pkg @ v1.120.0).
+//! Admission rules, which depend on more than one object (plugin/pkg @ v1.120.0).
 //!
-//! Each function is given what it needs; fetching it is the server's work.
+//! Each function receives the objects it needs; the server reads them.
 
 pub mod bindings;
 pub mod cloud_profile;
@@ -18,18 +18,18 @@ pub mod webhooks;
 use apimachinery::GroupResource;
 use apimachinery::field::FieldError;
 
-/// What is being done.
+/// Operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A new object.
+    /// Creation of an object.
     Create,
-    /// A changed object.
+    /// Change of an object.
     Update,
-    /// Removal of an object.
+    /// Deletion of an object.
     Delete,
 }
 
-/// Why admission refuses; the kind decides about the HTTP code.
+/// Refusal of a request; the variant determines the HTTP code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// 403: `RESOURCE "NAME" is forbidden: TEXT`.
@@ -40,15 +40,15 @@ pub enum Refusal {
     BadRequest(String),
     /// 500: `Internal error occurred: TEXT`.
     Internal(String),
-    /// 500 with the text alone and no reason: what the API server makes of an error that is no Status, which some of
+    /// 500 with only the text and no reason: the API server's response to an error that is not a Status, which some of
     /// upstream's plugins return.
     Plain(String),
-    /// 404 for an object that a plugin looked up, with its name.
+    /// 404 for an object that a plugin reads, with its name.
     NotFound(GroupResource, String),
 }
 
 impl Refusal {
-    /// 403 with a list of violations; none is no refusal.
+    /// Returns a 403 with a list of violations, unless it is empty.
     ///
     /// # Errors
     /// If there are violations.
@@ -57,7 +57,7 @@ impl Refusal {
     }
 }
 
-/// Violations as one text: a single one bare, several as `[e1, e2]`, repetitions dropped.
+/// Joins violations into one text: a single one as it is, several as `[e1, e2]`, without repetitions.
 pub fn aggregate(errors: &[FieldError]) -> String {
     let mut texts: Vec<String> = Vec::new();
     for error in errors {
@@ -72,7 +72,7 @@ pub fn aggregate(errors: &[FieldError]) -> String {
     }
 }
 
-/// Texts as hashicorp's multierror joins them.
+/// Joins texts as hashicorp's multierror does.
 pub fn multierror(texts: &[String]) -> String {
     let count = if texts.len() == 1 { "1 error".to_owned() } else { format!("{} errors", texts.len()) };
     let lines: Vec<String> = texts.iter().map(|text| format!("\t* {text}\n")).collect();

@@ -22,7 +22,7 @@ use crate::validation::meta::invalid_unquoted;
 use crate::validation::shoot::Gates;
 use crate::versions::Moment;
 
-/// Whether an update takes something away that Shoots may need: versions, or limits that were other ones.
+/// True if an update removes versions or changes limits that Shoots may need.
 pub fn takes_away(new: &NamespacedCloudProfile, old: &NamespacedCloudProfile) -> bool {
     let images = missing(&versions_of(&old.spec.machine_images), &versions_of(&new.spec.machine_images));
     !removed_overrides(new, old).is_empty() || !images.is_empty() || new.spec.limits != old.spec.limits
@@ -36,7 +36,7 @@ fn removed_overrides(new: &NamespacedCloudProfile, old: &NamespacedCloudProfile)
     listed(old).difference(&listed(new)).cloned().collect()
 }
 
-/// ResourceReferenceManager for NamespacedCloudProfiles: an override stays while a Shoot needs it.
+/// Checks that no override is removed while a Shoot needs it (ResourceReferenceManager for NamespacedCloudProfiles).
 ///
 /// # Errors
 /// 403 with one line per finding.
@@ -88,13 +88,13 @@ pub fn check_overrides_in_use(
     if texts.is_empty() { Ok(()) } else { Err(Refusal::Forbidden(multierror(&texts))) }
 }
 
-/// Releases that bring a NamespacedCloudProfile into the format of its parent before they judge it.
+/// Releases that convert a NamespacedCloudProfile to the format of its parent before they check it.
 const IS_JUDGED_IN_FORMAT_OF_PARENT: Releases = Releases::since(132);
 
-/// A Shoot changes between all profiles below one CloudProfile, and what it uses is compared with the new one.
+/// A Shoot may change between all profiles below one CloudProfile, and its values are compared with the new one.
 const ANY_CHANGE_BELOW_A_ROOT: Releases = Releases::since(108);
 
-/// NamespacedCloudProfileValidator: what a NamespacedCloudProfile says must fit its parent.
+/// Checks that a NamespacedCloudProfile is compatible with its parent (NamespacedCloudProfileValidator).
 ///
 /// # Errors
 /// 400 for a machine type of the parent; 500 without a reason for the rest, as upstream returns bare errors.
@@ -119,7 +119,7 @@ pub fn check_namespaced(
         let listed = parent.machine_types.iter().any(|one| one.name == machine_type.name);
         let before = old.is_some_and(|old| old.spec.machine_types.iter().any(|one| one.name == machine_type.name));
         if listed && !before {
-            // Upstream prints the struct as Go does; here, as everywhere, as JSON.
+            // Upstream prints the struct as Go does; here it is JSON, as everywhere.
             let shown = serde_json::to_string(machine_type).unwrap_or_default();
             return Err(Refusal::BadRequest(format!(
                 "NamespacedCloudProfile attempts to overwrite parent CloudProfile with machineType: {shown}"
@@ -135,7 +135,7 @@ pub fn check_namespaced(
     if errors.is_empty() {
         return Ok(());
     }
-    // Upstream prints the list itself: brackets even around a single error, blanks between them, repetitions kept.
+    // Upstream prints the list itself: brackets even around a single error, separated by blanks, with repetitions.
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
     Err(Refusal::Plain(format!("error while validating merged NamespacedCloudProfile: [{}]", texts.join(" "))))
 }
@@ -220,7 +220,7 @@ fn image_overrides(
     errors
 }
 
-/// An override of a parent's image version may change its expiration only.
+/// Checks that an override of a parent's image version changes only its expiration.
 fn extended_image(errors: &mut Vec<FieldError>, version: &MachineImageVersion, gates: Gates, path: &Path) {
     let is_set = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.is_empty());
     let fields = [
@@ -240,8 +240,8 @@ fn extended_image(errors: &mut Vec<FieldError>, version: &MachineImageVersion, g
     }
 }
 
-/// A Shoot's reference may change only below the same CloudProfile. Each side is the reference and the CloudProfile at
-/// its root. Up to 1.107 it changes only from a CloudProfile to a NamespacedCloudProfile below it.
+/// Checks that a Shoot's reference changes only below the same CloudProfile. Each side is the reference and its root
+/// CloudProfile. Up to 1.107 the only change allowed is from a CloudProfile to a NamespacedCloudProfile below it.
 ///
 /// Source: plugin/pkg/utils/cloudprofile.go @ v1.101.0 and v1.108.0.
 ///
@@ -276,9 +276,9 @@ pub fn check_hierarchy(
     )))
 }
 
-/// Checks that a profile has what a Shoot uses that changes to it (since 1.108): machine types, volume types, and the image
-/// versions that the old profile has. Kubernetes versions are not compared: one whose date was moved may be left at the next
-/// maintenance.
+/// Checks that a profile has the values of a Shoot that changes to it (since 1.108): machine types, volume types, and the
+/// image versions that the old profile has. Kubernetes versions are not compared: a version whose date was moved may be
+/// replaced at the next maintenance.
 ///
 /// # Errors
 /// 500 without a reason, as upstream returns a bare error; the first finding.
@@ -324,7 +324,7 @@ mod tests {
     const PAST: &str = "2024-05-31T23:59:59Z";
     const FUTURE: &str = "2025-01-01T00:00:00Z";
 
-    /// The instant of the tests by the rules of the documents' release.
+    /// Returns the instant of the tests with the documents' release.
     fn at() -> crate::versions::Moment {
         crate::versions::Moment::new(now(), crate::release::DOCUMENTED)
     }
@@ -333,7 +333,7 @@ mod tests {
         NOW.parse().expect("RFC 3339")
     }
 
-    /// Kubernetes 1.31.1, that ends in the past, and 1.32.0; image `os` 1.0.0, that ends in the past, and 2.0.0.
+    /// Returns a profile with Kubernetes 1.31.1, expired, and 1.32.0; image `os` 1.0.0, expired, and 2.0.0.
     fn parent() -> CloudProfileSpec {
         let version = |version: &str, date: Option<&str>| {
             let mut version = json!({"version": version, "cri": [{"name": "containerd"}], "architectures": ["amd64"]});
@@ -354,7 +354,7 @@ mod tests {
         .expect("a specification")
     }
 
-    /// A NamespacedCloudProfile with this specification, and the status that belongs to it.
+    /// Returns a NamespacedCloudProfile with this specification and the resulting status.
     fn profile(spec: serde_json::Value) -> NamespacedCloudProfile {
         let mut profile = NamespacedCloudProfile::default();
         profile.metadata.name = "own".to_owned();
@@ -389,7 +389,7 @@ mod tests {
         );
     }
 
-    /// versions-and-maintenance 1.4: what a NamespacedCloudProfile says must fit its parent.
+    /// versions-and-maintenance 1.4: a NamespacedCloudProfile must be compatible with its parent.
     #[test]
     fn kubernetes_overrides_move_the_dates_of_known_versions() {
         check(kubernetes("1.31.1", FUTURE), None, "");
@@ -401,13 +401,13 @@ mod tests {
         );
         let without = json!({"kubernetes": {"versions": [{"version": "1.31.1"}]}});
         check(without, None, "specified version '1.31.1' does not set expiration date");
-        // A past date counts on updates only, unless it is in force already.
+        // A past date is refused on updates only, unless it is already in effect.
         check(kubernetes("1.31.1", PAST), None, "");
         let earlier = "2024-05-01T00:00:00Z";
         check(kubernetes("1.31.1", earlier), Some(json!({})), "expiration date for version \"1.31.1\" is in the past");
         check(kubernetes("1.31.1", earlier), Some(kubernetes("1.31.1", earlier)), "");
         check(kubernetes("1.31.1", PAST), Some(json!({})), "");
-        // The merged result is judged as a CloudProfile is: its latest version must not end.
+        // The merged result is checked as a CloudProfile is: its latest version must not expire.
         check(
             kubernetes("1.32.0", FUTURE),
             None,
@@ -448,7 +448,7 @@ mod tests {
             None,
             "spec.machineImages[0][0].updateStrategy: Required value: must provide an update strategy",
         );
-        // What only this profile had, and its parent has by now, stays as it is.
+        // A value that only this profile had is kept after its parent received one.
         let with = |architecture: &str| json!([{"version": "2.0.0", "cri": [{"name": "containerd"}], "architectures": [architecture]}]);
         let before = image("os", with("arm64"));
         check(before.clone(), Some(before.clone()), "");
@@ -510,7 +510,7 @@ mod tests {
         check(&old, &shoot("1.31.1", "1.0.0"), &[kubernetes, image]);
         check(&old, &shoot("1.32.0", "1.0.0"), &[image]);
         check(&old, &shoot("1.32.0", "2.0.0"), &[]);
-        // The parent's date is to come, or there is none: nothing is lost. A version that the parent lacks is.
+        // The parent's date is in the future, or missing: nothing is lost. A version that the parent lacks is.
         check(&both("1.32.0", "2.0.0"), &shoot("1.32.0", "2.0.0"), &[]);
         let image = "unable to delete Machine image version 'os/3.0.0' from NamespacedCloudProfile 'garden-dev/own' - \
                      version is still in use by shoot 'garden-dev/a' by worker \"pool\"";
@@ -537,7 +537,7 @@ mod tests {
         assert_eq!(check_hierarchy((&own, &local), (&other, &other)), expected);
         let expected = text("\"other\"", "\"own\" (root: \"local\")");
         assert_eq!(check_hierarchy((&other, &other), (&own, &local)), expected);
-        // Up to 1.107 to a descendant only.
+        // Up to 1.107 only to a descendant.
         let before_108 = |before, now| super::check_hierarchy(before, now, Release(107));
         let expected = Err(Refusal::Plain(
             "a Seed's CloudProfile may only be changed to a descendant NamespacedCloudProfile, other modifications are \
@@ -551,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_shoot_uses_must_be_in_the_new_profile() {
+    fn new_profile_must_offer_the_values_of_the_shoot() {
         let lacks = "newly referenced cloud profile does not contain the";
         let check = |shoot: &Shoot, change: fn(&mut CloudProfileSpec), expected: Option<String>| {
             let mut new = parent();
@@ -560,7 +560,7 @@ mod tests {
             assert_eq!(check_still_offered(shoot, &parent(), &new, Release(108)), expected);
             assert_eq!(check_still_offered(shoot, &parent(), &new, Release(107)), Ok(()));
         };
-        // Kubernetes versions are not compared; an image version that the old profile lacks, too, is none of the change.
+        // Kubernetes versions are not compared; neither is an image version that the old profile lacks, too.
         check(&shoot("1.31.1", "1.0.0"), |new| new.kubernetes.versions.clear(), None);
         check(&shoot("1.31.1", "9.9.9"), |new| new.machine_images.clear(), None);
         let text = format!("{lacks} machine image version \"os@1.0.0\" currently in use by worker \"pool\"");
@@ -574,7 +574,7 @@ mod tests {
         check(&with_volume, |_| {}, Some(text));
     }
 
-    /// versions-and-maintenance 1.4: entries that are expired and new are dropped before anything is validated.
+    /// versions-and-maintenance 1.4: new entries that have expired are dropped before validation.
     #[test]
     fn expired_overrides_are_dropped_unless_they_were_there() {
         use crate::validation::cloud_profile::drop_expired_overrides;

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What Kubernetes gives a new pod by its PriorityClass and its RuntimeClass, and how long it stays on a node that is lost.
+//! Defaults of new pods: values of their PriorityClass and RuntimeClass, and tolerations of lost nodes.
 //!
-//! Pods and classes are trees that their schemas have pruned; a class that is stored says more than the table of classes that
-//! every cluster has.
+//! Pods and classes are trees that their schemas have pruned; a stored class takes precedence over the table of classes
+//! that every cluster has.
 //!
-//! Deliberately absent: `spec.overhead` counts nowhere but in ResourceQuotas; nobody is preempted.
+//! Deliberately absent: `spec.overhead` counts only in ResourceQuotas; pods are not preempted.
 //!
 //! Source: k8s.io/kubernetes plugin/pkg/admission/{priority,defaulttolerationseconds,runtimeclass},
 //! pkg/util/tolerations, pkg/apis/scheduling/v1/helpers.go @ v1.32.
 
 use serde_json::{Map, Value, json};
 
-/// Highest priority of a class that users define.
+/// Maximum priority of a class that users define.
 pub const HIGHEST_OF_USERS: i64 = 1_000_000_000;
 
-/// A PriorityClass that every cluster has.
+/// A PriorityClass of every cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SystemClass {
     /// Name of the class, `system-node-critical`.
     pub name: &'static str,
     /// Priority of its pods, above [`HIGHEST_OF_USERS`].
     pub value: i64,
-    /// What it is for, in upstream's words.
+    /// Description of its purpose, as upstream.
     pub description: &'static str,
 }
 
-/// The PriorityClasses that every cluster has.
+/// The PriorityClasses of every cluster.
 pub const SYSTEM_CLASSES: [SystemClass; 2] = [
     SystemClass {
         name: "system-node-critical",
@@ -40,14 +40,14 @@ pub const SYSTEM_CLASSES: [SystemClass; 2] = [
     },
 ];
 
-/// Policy of classes that name none.
+/// Preemption policy of classes without one.
 pub const PREEMPTS: &str = "PreemptLowerPriority";
-/// Seconds for which a pod stays on a node that is not ready, or that cannot be reached.
+/// Seconds for which a pod stays on a node that is not ready or unreachable.
 const SECONDS_ON_LOST_NODES: i64 = 300;
-/// Taints of such nodes.
+/// Taints of nodes that are not ready or unreachable.
 const LOST: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
-/// The default among PriorityClasses, given with their names: of several the one with the lowest value.
+/// Returns the default PriorityClass with its name; of several the one with the lowest value.
 pub fn default_class<'a>(
     classes: impl IntoIterator<Item = (&'a str, &'a Map<String, Value>)>,
 ) -> Option<(&'a str, &'a Map<String, Value>)> {
@@ -59,11 +59,11 @@ fn value_of(class: &Map<String, Value>) -> i64 {
     class.get("value").and_then(Value::as_i64).unwrap_or(0)
 }
 
-/// Sets priority and preemption policy in the `spec` of a new pod. `class` looks a PriorityClass up, `default` is the default
-/// one.
+/// Sets priority and preemption policy in the `spec` of a new pod. `class` returns a PriorityClass by name, `default` is
+/// the default one.
 ///
 /// # Errors
-/// Why the pod is refused: there is no such class, or the pod says something else than its class.
+/// Reason of the refusal: the class does not exist, or the pod contradicts its class.
 pub fn set_priority<'a>(
     spec: &mut Map<String, Value>,
     class: impl FnOnce(&str) -> Option<Map<String, Value>>,
@@ -107,7 +107,7 @@ fn put_priority(spec: &mut Map<String, Value>, priority: i64, policy: &str) -> R
     Ok(())
 }
 
-/// A pod that is updated keeps the priority that it was given.
+/// Restores the priority of a pod that is updated.
 pub fn keep_priority(spec: &mut Map<String, Value>, old: &Map<String, Value>) {
     for field in ["priority", "preemptionPolicy"] {
         let is_set = spec.get(field).is_some_and(|value| !value.is_null());
@@ -117,8 +117,8 @@ pub fn keep_priority(spec: &mut Map<String, Value>, old: &Map<String, Value>) {
     }
 }
 
-/// Adds tolerations of nodes that are lost for 300 s, unless the pod says something of them. Of an updated pod (`old` is its
-/// `spec` before) those only that it had: one that an earlier release has stored without stays so.
+/// Adds tolerations of lost nodes for 300 s, unless the pod has tolerations for their taints. An updated pod (`old`: its
+/// previous `spec`) only receives those that it had: a pod that an earlier release stored without them stays without.
 pub fn tolerate_lost_nodes(spec: &mut Map<String, Value>, old: Option<&Map<String, Value>>) {
     let missing: Vec<&str> =
         LOST.into_iter().filter(|key| !says(spec, key) && old.is_none_or(|old| says(old, key))).collect();
@@ -137,7 +137,7 @@ pub fn tolerate_lost_nodes(spec: &mut Map<String, Value>, old: Option<&Map<Strin
     }
 }
 
-/// Adds the tolerations of pods of DaemonSets to a `spec`: they stay on nodes that are lost, short of something, or cordoned.
+/// Adds the tolerations of DaemonSet pods to a `spec`: they stay on nodes that are lost, under pressure, or cordoned.
 ///
 /// Source: k8s.io/kubernetes pkg/controller/daemon/util/daemonset_util.go (AddOrUpdateDaemonPodTolerations).
 pub fn tolerate_as_daemon(spec: &mut Map<String, Value>) {
@@ -166,7 +166,7 @@ pub fn tolerate_as_daemon(spec: &mut Map<String, Value>) {
     spec.insert("tolerations".to_owned(), Value::Array(all));
 }
 
-/// Whether a pod says what becomes of it on a node with a taint.
+/// True if a pod has a `NoExecute` toleration for a taint's key.
 fn says(spec: &Map<String, Value>, key: &str) -> bool {
     let matches = |toleration: &Value| {
         matches!(text(toleration, "key"), own if own == key || own.is_empty())
@@ -175,10 +175,10 @@ fn says(spec: &Map<String, Value>, key: &str) -> bool {
     spec.get("tolerations").and_then(Value::as_array).into_iter().flatten().any(matches)
 }
 
-/// Sets in the `spec` of a new pod what its RuntimeClass says of overhead and placement. `class` looks a RuntimeClass up.
+/// Sets overhead and placement of a new pod's `spec` from its RuntimeClass. `class` returns a RuntimeClass by name.
 ///
 /// # Errors
-/// Why the pod is refused: there is no such class, or the pod says something else than its class.
+/// Reason of the refusal: the class does not exist, or the pod contradicts its class.
 pub fn apply_runtime_class(
     spec: &mut Map<String, Value>,
     class: impl FnOnce(&str) -> Option<Map<String, Value>>,
@@ -215,7 +215,7 @@ pub fn apply_runtime_class(
     Ok(())
 }
 
-/// Adds the labels of nodes that a RuntimeClass selects.
+/// Adds the node labels that a RuntimeClass selects.
 fn select_nodes(spec: &mut Map<String, Value>, scheduling: &Value) -> Result<(), String> {
     let Some(labels) = scheduling.get("nodeSelector").and_then(Value::as_object).filter(|it| !it.is_empty()) else {
         return Ok(());
@@ -234,7 +234,7 @@ fn select_nodes(spec: &mut Map<String, Value>, scheduling: &Value) -> Result<(),
     Ok(())
 }
 
-/// Whether two lists of amounts are equal, however they are written.
+/// True if two lists of amounts are equal, regardless of their notation.
 fn is_same_amount(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
     use apimachinery::meta::Quantity;
     let amounts = |map: &Map<String, Value>| {
@@ -246,7 +246,7 @@ fn is_same_amount(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
     amounts(a) == amounts(b)
 }
 
-/// Leaves out what another toleration covers; of equal ones the first stays.
+/// Removes tolerations that others cover; of equal ones the first remains.
 fn merge_tolerations(all: Vec<Value>) -> Vec<Value> {
     let mut merged: Vec<Value> = Vec::new();
     for (index, one) in all.iter().enumerate() {
@@ -259,7 +259,7 @@ fn merge_tolerations(all: Vec<Value>) -> Vec<Value> {
     merged
 }
 
-/// Whether `wide` tolerates everything that `narrow` does.
+/// True if `wide` tolerates everything that `narrow` does.
 fn covers(wide: &Value, narrow: &Value) -> bool {
     if wide == narrow {
         return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Projects, and what Projects and ExposureClasses give to Shoots.
+//! Admission of Projects, and the values that Projects and ExposureClasses set on Shoots.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,8 @@ use super::Refusal;
 use super::aggregate;
 use crate::validation::common::{key_and_value, tolerations_against};
 
-/// ProjectValidator: the namespace's name; who created the Project owns it, and the owner is a member.
+/// Checks the namespace's name; a new Project is owned by its member with role `owner`, else by its creator, and the owner
+/// becomes a member (ProjectValidator).
 ///
 /// # Errors
 /// 403 for a namespace that does not begin with `garden-`.
@@ -69,17 +70,17 @@ fn subject_of_member(member: &ProjectMember) -> Subject {
     }
 }
 
-/// ShootTolerationRestriction on creation: the Project's tolerations, for keys that the Shoot does not name itself.
+/// Adds the Project's tolerations for keys that a new Shoot does not name itself (ShootTolerationRestriction).
 pub fn add_default_tolerations(shoot: &mut Shoot, project: &Project) {
     let keys: BTreeSet<String> = shoot.spec.tolerations.iter().map(|one| one.key.clone()).collect();
     let defaults = project.spec.tolerations.iter().flat_map(|tolerations| &tolerations.defaults);
     shoot.spec.tolerations.extend(defaults.filter(|one| !keys.contains(&one.key)).cloned());
 }
 
-/// ShootTolerationRestriction: new tolerations must be on the Project's list.
+/// Checks that new tolerations are on the Project's list (ShootTolerationRestriction).
 ///
 /// # Errors
-/// 403 with the ones that are not.
+/// 403 with the tolerations that are not on it.
 pub fn check_tolerations(shoot: &Shoot, old: Option<&Shoot>, project: &Project) -> Result<(), Refusal> {
     let id = |one: &Toleration| key_and_value(&one.key, one.value.as_deref());
     let before: BTreeSet<String> = old.iter().flat_map(|old| &old.spec.tolerations).map(id).collect();
@@ -91,16 +92,16 @@ pub fn check_tolerations(shoot: &Shoot, old: Option<&Shoot>, project: &Project) 
     if errors.is_empty() {
         return Ok(());
     }
-    // Upstream prints the list itself, which has brackets even around a single error.
+    // Upstream prints the list itself, with brackets even around a single error.
     let text = aggregate(&errors);
     let text = if errors.len() == 1 { format!("[{text}]") } else { text };
     Err(Refusal::Forbidden(format!("error while validating tolerations against allowlist: {text}")))
 }
 
-/// ShootExposureClass: the class's seed selector and tolerations join the Shoot's.
+/// Adds the class's seed selector and tolerations to the Shoot's (ShootExposureClass).
 ///
 /// # Errors
-/// 403 when the two contradict each other.
+/// 403 if the two contradict each other.
 pub fn apply_exposure_class(shoot: &mut Shoot, class: &ExposureClass) -> Result<(), Refusal> {
     let Some(scheduling) = &class.scheduling else { return Ok(()) };
     if let Some(selector) = &scheduling.seed_selector {
@@ -135,7 +136,7 @@ pub fn apply_exposure_class(shoot: &mut Shoot, class: &ExposureClass) -> Result<
     Ok(())
 }
 
-/// ShootResourceReservation: what the kubelets of a Shoot reserve, for parts that it does not say.
+/// Sets the resource reservations of a Shoot's kubelets that are unset (ShootResourceReservation).
 pub fn reserve_resources(shoot: &mut Shoot) {
     if shoot.metadata.is_being_deleted() || shoot.spec.provider.workers.is_empty() {
         return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Quotas: what the Shoots of a binding may use together, and for how long one may live
+//! Quotas: limits of the resources that the Shoots of a binding use in total, and of a Shoot's lifetime
 //! (plugin/pkg/shoot/quotavalidator).
 
 use api::constants::annotation;
@@ -9,19 +9,19 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::Refusal;
 
-/// The metrics, in the order in which exceeded ones are told.
+/// Metrics, in the order in which exceeded ones are reported.
 const METRICS: [&str; 6] = ["cpu", "gpu", "memory", "storage.standard", "storage.premium", "loadbalancer"];
 
-/// Which Shoots count against a quota.
+/// Scope of a quota: the Shoots that count against it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Those of the Shoot's own namespace.
+    /// Shoots in the Shoot's own namespace.
     Project,
-    /// All whose credentials name the quota.
+    /// All Shoots whose credentials reference the quota.
     Credentials,
 }
 
-/// The scope of a quota.
+/// Returns the scope of a quota.
 ///
 /// # Errors
 /// 500 for a reference of another kind.
@@ -36,22 +36,22 @@ pub fn scope(quota: &Quota) -> Result<Scope, Refusal> {
     }
 }
 
-/// What Shoots use: an amount for each metric.
+/// Resources used by Shoots: an amount for each metric.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage([Quantity; METRICS.len()]);
 
 impl Usage {
-    /// Both together.
+    /// Returns the sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let mut others = other.0.into_iter();
         Self(self.0.map(|own| own.plus(others.next().unwrap_or_default())))
     }
 
-    /// What a Shoot may use at most.
+    /// Returns the maximum usage of a Shoot.
     ///
     /// # Errors
-    /// 500 when a type of its machines or volumes is not in the CloudProfile.
+    /// 500 if a type of its machines or volumes is not in the CloudProfile.
     pub fn of(shoot: &ShootSpec, profile: &CloudProfileSpec) -> Result<Self, Refusal> {
         let [mut cpu, mut gpu, mut memory, mut standard, mut premium] = [const { Quantity::from_integer(0) }; 5];
         for worker in &shoot.provider.workers {
@@ -89,7 +89,7 @@ impl Usage {
     }
 }
 
-/// `count` times a quantity, by doubling.
+/// Returns `count` times a quantity, by doubling.
 fn times(one: Quantity, count: i32) -> Quantity {
     let (mut sum, mut power, mut left) = (Quantity::default(), one, count.max(0));
     while left > 0 {
@@ -108,7 +108,7 @@ fn ingress(addons: Option<&Addons>) -> bool {
     addons.and_then(|addons| addons.nginx_ingress.as_ref()).is_some_and(|addon| addon.enabled)
 }
 
-/// Whether a request can use more than what is stored, so that the quota has to be counted.
+/// True if a request can use more than the stored Shoot, so that the quota must be checked.
 pub fn counts(new: &Shoot, old: Option<&Shoot>) -> bool {
     let Some(old) = old else { return true };
     if ingress(new.spec.addons.as_ref()) && !ingress(old.spec.addons.as_ref()) {
@@ -125,10 +125,10 @@ pub fn counts(new: &Shoot, old: Option<&Shoot>) -> bool {
     })
 }
 
-/// What a Shoot needs together with the others must be within the quota.
+/// Checks that the total usage, including the Shoot's, is within the quota.
 ///
 /// # Errors
-/// 403 naming each exceeded metric.
+/// 403 with each exceeded metric.
 pub fn check(quota: &Quota, needed: &Usage) -> Result<(), Refusal> {
     let exceeded = METRICS.iter().zip(&needed.0);
     let exceeded =
@@ -140,10 +140,10 @@ pub fn check(quota: &Quota, needed: &Usage) -> Result<(), Refusal> {
     Err(Refusal::Forbidden(format!("quota limits exceeded. Unable to allocate further {names}")))
 }
 
-/// A changed expiration must be within the shortest lifetime of the quotas, counted from now.
+/// Checks that a changed expiration is within the shortest lifetime of the quotas, counted from now.
 ///
 /// # Errors
-/// 403 for a later one, 500 for a text that is no time.
+/// 403 for a later one, 500 for an invalid time.
 pub fn check_lifetime<'a>(
     new: &Shoot,
     old: Option<&Shoot>,

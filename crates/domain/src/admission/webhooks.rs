@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What gardener-admission-controller's webhooks refuse.
+//! Checks of gardener-admission-controller's webhooks.
 //!
 //! Source: pkg/admissioncontroller/webhook/admission, pkg/client/kubernetes/client.go (ValidateConfig) @ v1.120.0.
 
@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use crate::validation::meta::invalid_unquoted;
 
-/// Fields of a kubeconfig's user that everybody may set.
+/// Fields of a kubeconfig's user that are allowed.
 const VALID_FIELDS: &str = "[client-certificate-data client-key-data token username password]";
 
-/// Deletion of the namespace of a Project: only with the Project, and not before its Shoots.
+/// Checks the deletion of a Project's namespace: only with the Project, and not before its Shoots.
 ///
 /// # Errors
 /// 403.
@@ -36,10 +36,10 @@ pub fn namespace_deletion(namespace: &str, project: &Project, has_shoots: bool) 
     Err(forbidden("Namespace", namespace, &reason))
 }
 
-/// A Secret's `kubeconfig`, read by `yaml`: it must hold its credentials itself.
+/// Checks a Secret's `kubeconfig`, parsed by `yaml`: it must contain its credentials itself.
 ///
 /// # Errors
-/// 400 for what is no kubeconfig, 422 for one that refers to files or programs.
+/// 400 for an invalid kubeconfig, 422 for one that refers to files or programs.
 pub fn kubeconfig_secret(
     name: &str,
     data: &BTreeMap<String, ByteString>,
@@ -68,7 +68,7 @@ pub fn kubeconfig_secret(
     Err(Status::invalid(&kind, name, &[error]))
 }
 
-/// Whether the users of a kubeconfig hold their credentials themselves; the first who does not counts, by name.
+/// Checks that the users of a kubeconfig contain their credentials themselves; the first by name that does not is reported.
 fn kubeconfig_users(tree: &Value) -> Result<(), String> {
     let users = tree["users"].as_array().into_iter().flatten();
     let users: BTreeMap<&str, &Value> =
@@ -101,7 +101,7 @@ fn kubeconfig_users(tree: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// A Secret that lost its `kubeconfig`, although Shoots refer to it.
+/// Checks that no Shoot refers to a Secret that lost its `kubeconfig`.
 ///
 /// # Errors
 /// 403.
@@ -123,19 +123,19 @@ pub fn kubeconfig_in_use<'a>(secret: &str, shoots: impl Iterator<Item = &'a Shoo
     Err(forbidden("Secret", secret, &reason))
 }
 
-/// How large objects may be (`server.resourceAdmissionConfiguration`).
+/// Limits of the size of objects (`server.resourceAdmissionConfiguration`).
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ResourceAdmission {
-    /// Limits; the first that names a resource counts.
+    /// Limits; the first that matches a resource applies.
     pub limits: Vec<ResourceLimit>,
-    /// Who is not limited.
+    /// Subjects without limits.
     pub unrestricted_subjects: Vec<Subject>,
-    /// `block`, or `log`, which refuses nothing.
+    /// `block`; or `log`, which refuses no request.
     pub operation_mode: Option<String>,
 }
 
-/// The limit of some resources.
+/// Limit for some resources.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ResourceLimit {
@@ -145,11 +145,11 @@ pub struct ResourceLimit {
     pub api_versions: Vec<String>,
     /// Plural names; `*` for all.
     pub resources: Vec<String>,
-    /// Bytes of the object as JSON, without status and managed fields.
+    /// Maximum size in bytes of the object as JSON, without status and managed fields.
     pub size: Quantity,
 }
 
-/// The user of the request, as the review has it.
+/// A subject without limits, as it is compared with the user of a request.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Subject {
@@ -161,7 +161,7 @@ pub struct Subject {
     pub namespace: String,
 }
 
-/// Who asks.
+/// The user of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct User<'a> {
     /// Name of the user.
@@ -171,7 +171,7 @@ pub struct User<'a> {
 }
 
 impl ResourceAdmission {
-    /// Whether a user may write an object of this size.
+    /// Checks that a user may write an object of this size.
     ///
     /// # Errors
     /// 403.
@@ -227,7 +227,7 @@ impl Subject {
 }
 
 fn forbidden(kind: &str, name: &str, reason: &str) -> Status {
-    // The kind stands where the resource belongs, as upstream has it.
+    // Like upstream, the message names the kind in place of the resource.
     let resource = GroupResource { group: String::new(), resource: kind.to_owned() };
     Status::forbidden(&resource, name, reason)
 }
@@ -270,7 +270,7 @@ mod tests {
         kubeconfig_users(&json!({ "users": [{ "name": "u", "user": user }] }))
     }
 
-    /// What a user holds, and what is wrong with it.
+    /// Fields of a user, and the expected error.
     #[test]
     fn kubeconfigs_hold_their_credentials_themselves() {
         let fine = json!({ "token": "t", "client-certificate-data": "c", "client-key-data": "k", "username": "u" });
@@ -349,7 +349,7 @@ mod tests {
             let resource = GroupResource { group: "core.gardener.cloud".to_owned(), resource: resource.to_owned() };
             limits.check(user, &resource, "v1beta1", "x", &object)
         };
-        // Twenty bytes: {"a":"0123456789ab"}; status and managed fields do not count.
+        // Twenty bytes: {"a":"0123456789ab"}; status and managed fields are not counted.
         let fits = json!({ "a": "0123456789ab", "status": { "long": "long" } });
         assert_eq!(check(&limits, "jane", "shoots", fits), Ok(()));
         let large = json!({ "a": "0123456789abc" });

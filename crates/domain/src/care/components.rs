@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The checks behind `APIServerAvailable`, `ControlPlaneHealthy`, `ObservabilityComponentsHealthy` and
+//! Checks of conditions `APIServerAvailable`, `ControlPlaneHealthy`, `ObservabilityComponentsHealthy` and
 //! `SystemComponentsHealthy`.
 
 use super::conditions::Finding;
 
-/// What a check reads of a Deployment, StatefulSet or DaemonSet.
+/// Inputs of the checks: a Deployment, StatefulSet or DaemonSet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Workload {
     /// Name of the object.
@@ -13,21 +13,21 @@ pub struct Workload {
     pub generation: i64,
     /// `status.observedGeneration`.
     pub observed_generation: i64,
-    /// Wanted replicas (of a DaemonSet: desired number of pods).
+    /// Desired number of replicas (of a DaemonSet: pods).
     pub replicas: i32,
-    /// Replicas of the current template (`status.updatedReplicas`).
+    /// Number of replicas of the current template (`status.updatedReplicas`).
     pub updated_replicas: i32,
-    /// Available (of a StatefulSet: ready) replicas.
+    /// Number of available (of a StatefulSet: ready) replicas.
     pub available_replicas: i32,
 }
 
 impl Workload {
-    /// Why it is unhealthy; `None` if it is healthy.
+    /// Returns the reason for which it is unhealthy; `None` if it is healthy.
     pub fn problem(&self) -> Option<String> {
         if self.observed_generation < self.generation {
             return Some(format!("observed generation outdated ({}/{})", self.observed_generation, self.generation));
         }
-        // A Deployment is available with one replica less while it rolls, if it has more than one.
+        // A Deployment with more than one replica is available with one replica less while it rolls out.
         let required = if self.replicas > 1 { self.replicas - 1 } else { self.replicas };
         (self.available_replicas < required).then(|| {
             "condition \"Available\" has invalid status False (expected True) due to MinimumReplicasUnavailable: \
@@ -36,7 +36,7 @@ impl Workload {
         })
     }
 
-    /// Whether every replica is of the current template and available.
+    /// True if every replica is of the current template and available.
     pub fn is_rolled_out(&self) -> bool {
         self.observed_generation >= self.generation
             && self.updated_replicas >= self.replicas
@@ -44,7 +44,7 @@ impl Workload {
     }
 }
 
-/// `APIServerAvailable`: kube-apiserver answers.
+/// Checks `APIServerAvailable`: kube-apiserver is reachable.
 pub fn api_server(kube_apiserver: Option<&Workload>) -> Finding {
     match kube_apiserver {
         Some(workload) if workload.available_replicas > 0 => Finding::passed(
@@ -55,7 +55,7 @@ pub fn api_server(kube_apiserver: Option<&Workload>) -> Finding {
     }
 }
 
-/// `ControlPlaneHealthy`: the required Deployments and etcds are there and healthy. Lists are in name order.
+/// Checks `ControlPlaneHealthy`: the required Deployments and etcds exist and are healthy. Lists are in name order.
 pub fn control_plane(
     required_deployments: &[&str],
     deployments: &[Workload],
@@ -108,14 +108,14 @@ pub fn control_plane(
     Finding::passed("ControlPlaneRunning", "All control plane components are healthy.")
 }
 
-/// `ObservabilityComponentsHealthy`: nothing of the observability stack is simulated that could fail.
+/// Checks `ObservabilityComponentsHealthy`: always healthy, as no observability component is simulated that could fail.
 pub fn observability() -> Finding {
     Finding::passed("ObservabilityComponentsRunning", "All observability components are healthy.")
 }
 
-/// `SystemComponentsHealthy`: the tunnel into the cluster stands and the workload of `kube-system` is healthy.
+/// Checks `SystemComponentsHealthy`: the tunnel into the cluster is established and the workload of `kube-system` is healthy.
 ///
-/// `tunnel` is the workload of vpn-shoot, `None` where it is not deployed; a workerless Shoot has none and needs none.
+/// `tunnel` is the workload of vpn-shoot, `None` if it is not deployed; a workerless Shoot does not have one.
 pub fn system_components(is_workerless: bool, tunnel: Option<&Workload>, workloads: &[Workload]) -> Finding {
     if let Some(workload) = workloads.iter().find(|workload| workload.problem().is_some()) {
         let message = format!("{} is unhealthy: {}", workload.name, workload.problem().unwrap_or_default());

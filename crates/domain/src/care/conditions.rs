@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How the outcome of a check becomes a condition: thresholds, the pardon rule, and which times move.
+//! Conversion of a check's finding to a condition: thresholds, masked failures, and times of changes.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 pub use crate::conditions::{initial, updated};
 
-/// The conditions of a Shoot in the order in which `status.conditions` lists them.
+/// Returns the types of a Shoot's conditions in the order of `status.conditions`.
 pub fn condition_types(is_workerless: bool) -> Vec<&'static str> {
     let mut types = vec![
         condition::API_SERVER_AVAILABLE,
@@ -24,57 +24,57 @@ pub fn condition_types(is_workerless: bool) -> Vec<&'static str> {
     types
 }
 
-/// What a check found.
+/// Finding of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// `True` if the check passed, otherwise `False`, or `Unknown` where it could not be made.
+    /// `True` if the check passed, `False` if it failed, `Unknown` if it could not be made.
     pub status: &'static str,
     /// Reason in one word.
     pub reason: String,
-    /// Message for a person.
+    /// Message for users.
     pub message: String,
     /// Error codes.
     pub codes: Vec<String>,
 }
 
 impl Finding {
-    /// The check passed.
+    /// Returns the finding of a check that passed.
     pub fn passed(reason: &str, message: &str) -> Self {
         Self { status: "True", reason: reason.to_owned(), message: message.to_owned(), codes: Vec::new() }
     }
 
-    /// The check failed.
+    /// Returns the finding of a check that failed.
     pub fn failed(reason: &str, message: impl Into<String>) -> Self {
         Self { status: "False", reason: reason.to_owned(), message: message.into(), codes: Vec::new() }
     }
 
-    /// The check could not be made.
+    /// Returns the finding of a check that could not be made.
     pub fn unknown(message: impl Into<String>) -> Self {
         Self { status: "Unknown", reason: "ConditionCheckError".to_owned(), message: message.into(), codes: Vec::new() }
     }
 
-    /// The same with a code.
+    /// Adds an error code.
     pub fn with_code(mut self, code: &str) -> Self {
         self.codes.push(code.to_owned());
         self
     }
 }
 
-/// A condition, and when it can change by time alone.
+/// A condition, and the instant of a change by time alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// The condition.
     pub condition: Condition,
-    /// The instant at which a threshold passes, if the condition is only pardoned until then.
+    /// Instant at which a threshold passes, if the failure is masked until then.
     pub changes_at: Option<DateTime<Utc>>,
 }
 
-/// How long `Progressing` may hide a failure, by condition type.
+/// Durations for which `Progressing` may mask a failure, by condition type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thresholds(pub BTreeMap<String, TimeDelta>);
 
 impl Default for Thresholds {
-    /// As gardenlet's chart ships them.
+    /// Returns the thresholds of gardenlet's chart.
     fn default() -> Self {
         let minute = TimeDelta::minutes(1);
         Self(
@@ -92,7 +92,7 @@ impl Default for Thresholds {
     }
 }
 
-/// The status of a failed check, and the instant at which time alone would change it.
+/// Returns the status of a failed check, and the instant at which time alone would change it.
 pub(crate) fn failed_status(
     condition: &Condition,
     reason: &str,
@@ -119,7 +119,7 @@ pub(crate) fn failed_status(
     }
 }
 
-/// Whether a failure is not shown as one: nothing has succeeded yet, or an operation without errors is at work.
+/// True if a failure is masked: no operation has succeeded yet, or an operation without errors is running.
 pub fn is_pardoned(last_operation: Option<&LastOperation>, last_errors: &[LastError]) -> bool {
     let Some(operation) = last_operation else { return true };
     let is_first_or_last = matches!(operation.r#type.as_str(), operation_type::CREATE | operation_type::DELETE);
@@ -127,7 +127,7 @@ pub fn is_pardoned(last_operation: Option<&LastOperation>, last_errors: &[LastEr
         || (operation.state == operation_state::PROCESSING && last_errors.is_empty())
 }
 
-/// The condition that follows from a finding.
+/// Returns the condition that follows from a finding.
 pub fn judge(
     old: &Condition,
     finding: &Finding,
@@ -144,13 +144,13 @@ pub fn judge(
     if status == "False" && is_pardoned(last_operation, last_errors) {
         (status, changes_at) = ("Progressing", None);
     }
-    // A threshold has passed only *after* its instant, and times have whole seconds.
+    // A threshold has passed only *after* its instant, and times are in whole seconds.
     let changes_at = changes_at.map(|end| end + TimeDelta::seconds(1));
     Judged { condition: updated(old, status, &finding.reason, &finding.message, &finding.codes, now), changes_at }
 }
 
-/// What a successful operation does to a condition, so that the next care pass looks again: everything but `False`
-/// becomes `Progressing`, `lastUpdateTime` moves and nothing else.
+/// Applies a successful operation to a condition, so that the next care pass checks it again: every status except `False`
+/// becomes `Progressing`, and only `lastUpdateTime` changes in addition.
 pub fn set_progressing(condition: &mut Condition, now: Time) {
     if condition.status != "False" {
         "Progressing".clone_into(&mut condition.status);
@@ -158,12 +158,13 @@ pub fn set_progressing(condition: &mut Condition, now: Time) {
     }
 }
 
-/// The finding for every condition of a hibernated Shoot.
+/// Returns the finding for every condition of a hibernated Shoot.
 pub fn hibernated() -> Finding {
     Finding::passed("ConditionNotChecked", "Shoot cluster has been hibernated.")
 }
 
-/// Why the control plane cannot be asked: a Shoot that is not created yet, is going away, or does not run.
+/// Returns the finding for a control plane that cannot be checked: the Shoot is not created yet, is being deleted, or
+/// does not run.
 pub fn not_running(last_operation: Option<&LastOperation>) -> Finding {
     let message = match last_operation {
         None => "Shoot control plane has not been fully created yet.",
@@ -195,7 +196,8 @@ mod tests {
         last_operation::last_operation(type_, state, 50, "", at(updated_at))
     }
 
-    /// Condition as it is, its transition and the operation, the finding; what becomes of it and when it can change.
+    /// Asserts the outcome for a present condition, its transition and the operation, and a finding: the resulting
+    /// condition and the instant of its change.
     #[track_caller]
     fn check(
         status: &str,
@@ -222,7 +224,7 @@ mod tests {
         check("False", 0, idle.clone(), &down, ("False", None));
         check("False", 0, idle.clone(), &Finding::failed("Other", "x"), ("Progressing", Some(1061)));
         check("Unknown", 0, idle, &down, ("False", None));
-        // An operation masks up to the threshold behind its end, the instant included.
+        // An operation masks failures up to the threshold after its end, including that instant.
         for (updated, expected) in [(940, ("Progressing", Some(1061))), (939, ("False", None))] {
             let ended = Some(operation(OperationType::Reconcile, "Succeeded", updated));
             check("False", 0, ended, &down, expected);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Constraints of a Shoot: what stands in the way of hibernation and maintenance.
+//! Constraints of a Shoot: obstacles to hibernation and maintenance.
 
 use api::constants::condition;
 use api::core::{Condition, LastError, LastOperation};
@@ -18,21 +18,21 @@ const OWNED: [&str; 7] = [
     condition::AUTOMATIC_CREDENTIALS_ROTATION_POSSIBLE,
 ];
 
-/// Constraints that are about machines: a hibernated Shoot, which has none, does not show them.
+/// Constraints about machines: a hibernated Shoot has no machines, and does not have these constraints.
 const OF_MACHINES: [&str; 2] =
     [condition::MANUAL_IN_PLACE_WORKERS_UPDATED, condition::PRESERVED_FAILED_MACHINES_ABSENT];
 
-/// True if a constraint is shown only while it does not hold.
+/// True if a constraint exists only while it is violated.
 fn is_shown_only_when_violated(type_: &str) -> bool {
     !matches!(type_, condition::HIBERNATION_POSSIBLE | condition::MAINTENANCE_PRECONDITIONS_SATISFIED)
 }
 
-/// What the constraints are decided from.
+/// Inputs of the constraints.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs<'a> {
-    /// Whether the spec or the status says that the Shoot is hibernated.
+    /// True if the Shoot is hibernated according to spec or status.
     pub is_hibernated: bool,
-    /// Whether kube-apiserver answers.
+    /// True if kube-apiserver is reachable.
     pub is_control_plane_running: bool,
     /// Pools with strategy `ManualInPlaceUpdate` that wait for an update, in spec order.
     pub pending_manual_pools: &'a [String],
@@ -46,7 +46,7 @@ pub struct Inputs<'a> {
     pub last_errors: &'a [LastError],
 }
 
-/// `None` if the release or the Shoot does not have the constraint.
+/// Returns the finding for a constraint; `None` if the release or the Shoot does not have it.
 fn finding(type_: &str, inputs: &Inputs<'_>) -> Option<Finding> {
     if inputs.is_hibernated && OF_MACHINES.contains(&type_) {
         return None;
@@ -55,7 +55,7 @@ fn finding(type_: &str, inputs: &Inputs<'_>) -> Option<Finding> {
         return inputs.preserved_failed_machines.map(preserved_failed_machines);
     }
     if type_ == condition::AUTOMATIC_CREDENTIALS_ROTATION_POSSIBLE {
-        // Judged whether the Shoot is hibernated or not.
+        // Checked whether the Shoot is hibernated or not.
         return inputs.automatic_rotation.cloned();
     }
     Some(finding_of_every_release(type_, inputs))
@@ -104,7 +104,8 @@ fn finding_of_every_release(type_: &str, inputs: &Inputs<'_>) -> Finding {
     }
 }
 
-/// The constraints that follow from `old` and the inputs: care's own first, in their order, then what others wrote.
+/// Returns the constraints that follow from `old` and the inputs: care's own first, in their order, then those written by
+/// others.
 pub fn judge(old: &[Condition], inputs: &Inputs<'_>, now: Time) -> Vec<Condition> {
     let mut constraints = Vec::new();
     for type_ in OWNED {

@@ -4,7 +4,7 @@
 use api::constants::{operation_state, operation_type};
 use api::core::{Condition, LastError, LastOperation, ShootStatus};
 
-/// Health in one word. Ordered from good to bad.
+/// Health in one word, ordered from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Health {
     /// `healthy`
@@ -18,7 +18,7 @@ pub enum Health {
 }
 
 impl Health {
-    /// The label's value.
+    /// Returns the value of the label.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Healthy => "healthy",
@@ -33,12 +33,12 @@ impl Health {
     }
 }
 
-/// The label's value for a Shoot. Constraints do not count.
+/// Returns the health of a Shoot. Constraints are ignored.
 pub fn of_status(status: &ShootStatus) -> Health {
     of(status.last_operation.as_ref(), &status.last_errors, &status.conditions)
 }
 
-/// The label's value: of a Shoot that is created or deleted, whether there are errors; otherwise the worst of its
+/// Returns the health: for a Shoot that is created or deleted, whether there are errors; otherwise the worst of its
 /// conditions and its last operation.
 pub fn of(last_operation: Option<&LastOperation>, last_errors: &[LastError], conditions: &[Condition]) -> Health {
     let Some(operation) = last_operation else { return Health::Healthy };
@@ -66,7 +66,7 @@ pub fn of(last_operation: Option<&LastOperation>, last_errors: &[LastError], con
 mod tests {
     use super::*;
 
-    /// `TYPE STATE errors conditions => label`; `-` for none.
+    /// `TYPE STATE errors conditions => label`; `-`: none.
     const ROWS: &str = "
 -         -          0 -                 => healthy
 Create    Processing 0 False             => healthy

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Health of a Shoot: conditions, constraints, and the label that sums them up.
+//! Health of a Shoot: conditions, constraints, and the label that summarizes them.
 //!
-//! Every function here is given the present instant and says, where that matters, at which instant its answer can
-//! change although no input does ([`Judged::changes_at`]).
+//! Every function receives the present instant and returns, if applicable, the instant at which its result changes
+//! without a change of the inputs ([`Judged::changes_at`]).
 //!
-//! **Tour.** [`conditions`] how a check's outcome becomes a condition; [`nodes`] the checks behind `EveryNodeReady`;
-//! [`components`] those behind the others; [`constraints`], and [`automatic_rotation`] one of them; [`label`]
+//! **Overview.** [`conditions`]: conversion of a check's finding to a condition; [`nodes`]: checks of `EveryNodeReady`;
+//! [`components`]: checks of the other conditions; [`constraints`], and [`automatic_rotation`], one of them; [`label`]:
 //! `shoot.gardener.cloud/status`.
 //!
 //! Source: pkg/gardenlet/controller/shoot/care, pkg/apis/core/v1beta1/helper/condition.go @ v1.120.0.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The checks behind `EveryNodeReady`: the first that fails is reported.
+//! Checks of condition `EveryNodeReady`: the first that fails is reported.
 //!
 //! Source: pkg/gardenlet/controller/shoot/care/health.go, pkg/utils/kubernetes/health/checker/{checker,worker}.go @
 //! v1.120.0, v1.146.0, v1.147.0.
@@ -10,15 +10,15 @@ use super::conditions::Finding;
 use crate::release::{Release, Releases};
 use crate::rollout::preservation::{PRESERVED, is_preserved_and_unhealthy};
 
-/// Releases that tell scaling up from scaling down by the number of Nodes, not by what MachineDeployments say.
+/// Releases that distinguish scaling up from scaling down by the number of Nodes, not by the status of MachineDeployments.
 const SCALING_IS_COUNTED: Releases = Releases::since(146);
 
-/// What is read of a worker pool.
+/// Inputs of the checks: a worker pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pool {
     /// Name of the pool.
     pub name: String,
-    /// Smallest number of nodes.
+    /// Minimum number of nodes.
     pub minimum: usize,
     /// Effective Kubernetes version without `v`.
     pub kubernetes_version: String,
@@ -33,18 +33,18 @@ pub struct NodeCondition {
     pub status: String,
     /// Reason in one word.
     pub reason: String,
-    /// Message for a person.
+    /// Message for users.
     pub message: String,
 }
 
-/// What is read of a Node.
+/// Inputs of the checks: a Node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
     /// Name of the Node.
     pub name: String,
     /// Label `worker.gardener.cloud/pool`.
     pub pool: String,
-    /// Whether it is cordoned.
+    /// True if the Node is cordoned.
     pub is_cordoned: bool,
     /// `status.nodeInfo.kubeletVersion`, with `v`.
     pub kubelet_version: String,
@@ -59,43 +59,43 @@ impl Node {
         is_preserved_and_unhealthy(conditions.map(|condition| (condition.type_.as_str(), condition.status.as_str())))
     }
 
-    /// Whether condition `Ready` is `True`.
+    /// True if condition `Ready` is `True`.
     pub fn is_ready(&self) -> bool {
         self.conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
     }
 }
 
-/// What is read of a Machine.
+/// Inputs of the checks: a Machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
     /// Name of the Machine.
     pub name: String,
-    /// Name of its Node; empty before it is known.
+    /// Name of its Node; empty until it is known.
     pub node: String,
     /// `status.currentStatus.phase`.
     pub phase: String,
-    /// Whether a deletion timestamp is set.
+    /// True if a deletion timestamp is set.
     pub is_being_deleted: bool,
-    /// True if it is preserved.
+    /// True if the Machine is preserved.
     pub is_preserved: bool,
 }
 
-/// What is read of a MachineDeployment.
+/// Inputs of the checks: a MachineDeployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MachineDeployment {
     /// `spec.replicas`.
     pub replicas: usize,
-    /// Whether a deletion timestamp is set.
+    /// True if a deletion timestamp is set.
     pub is_being_deleted: bool,
-    /// Whether machines failed.
+    /// True if machines failed.
     pub has_failed_machines: bool,
-    /// Whether condition `Available` is there and not `True`.
+    /// True if condition `Available` exists and is not `True`.
     pub is_unavailable: bool,
-    /// Whether condition `Progressing` is `True` for another reason than `NewMachineSetAvailable`.
+    /// True if condition `Progressing` is `True` for a reason other than `NewMachineSetAvailable`.
     pub is_rolling: bool,
 }
 
-/// Node conditions in the order in which they are looked at, and what they must be.
+/// Node conditions in the order of the checks, and their required status.
 const EXPECTED: [(&str, &str); 5] = [
     ("Ready", "True"),
     ("DiskPressure", "False"),
@@ -104,7 +104,7 @@ const EXPECTED: [(&str, &str); 5] = [
     ("PIDPressure", "False"),
 ];
 
-/// Reasons of a node condition that blame the cluster's own settings.
+/// Reasons of a node condition that are caused by the cluster's own settings.
 const CONFIGURATION_REASONS: [&str; 3] =
     ["KubeletHasInsufficientMemory", "KubeletHasDiskPressure", "KubeletHasInsufficientPID"];
 
@@ -132,7 +132,7 @@ fn minor(version: &str) -> Option<(&str, &str)> {
     Some((parts.next()?, parts.next()?))
 }
 
-/// `3 machines are`, `1 machine is`.
+/// Formats `3 machines are`, `1 machine is`.
 fn machines(count: usize) -> String {
     if count == 1 { "1 machine is".to_owned() } else { format!("{count} machines are") }
 }
@@ -200,7 +200,7 @@ fn scaling_down(nodes: &[Node], desired: usize, all: &[Machine], release: Releas
     ))
 }
 
-/// The problem of a Node of a pool itself.
+/// Returns the problem of a pool's Node itself.
 fn problem(node: &Node, pool: &Pool) -> Option<Finding> {
     let suffix = if node.is_preserved() { " (node and backing machine preserved by MCM)" } else { "" };
     if let Some((why, is_configuration)) = unhealthy(node) {
@@ -219,7 +219,7 @@ fn problem(node: &Node, pool: &Pool) -> Option<Finding> {
     Some(Finding::failed("KubeletVersionMismatch", message))
 }
 
-/// Problem of the number of Nodes.
+/// Returns the problem of the number of Nodes.
 fn scaling(
     nodes: &[Node],
     machine_deployments: &[MachineDeployment],
@@ -255,7 +255,7 @@ fn scaling(
     Some(Finding::failed("NodesScalingDown", message))
 }
 
-/// `EveryNodeReady`, by the rules of gardenlet's release. Pools in spec order, everything else in name order.
+/// Checks `EveryNodeReady` by the rules of gardenlet's release. Pools in spec order, everything else in name order.
 ///
 /// A problem of a Node whose Machine is preserved is reported only if there is no other one.
 pub fn every_node_ready(
@@ -416,7 +416,7 @@ mod tests {
         );
     }
 
-    /// A Node that is not ready, and whose Machine is preserved.
+    /// Returns a Node that is not ready and whose Machine is preserved.
     fn preserved(name: &str) -> Node {
         let condition = |type_: &str, status: &str| NodeCondition {
             type_: type_.to_owned(),
@@ -467,7 +467,7 @@ mod tests {
         );
     }
 
-    /// Until 1.145 by what MachineDeployments say, since then by the number of Nodes.
+    /// Until 1.145 by the status of MachineDeployments, since then by the number of Nodes.
     #[test]
     fn scaling_is_counted_since_146() {
         let nodes = [node("a", "v1.27.1"), Node { is_cordoned: true, ..node("b", "v1.27.1") }];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Constraint `AutomaticCredentialsRotationPossible`: an overdue rotation of the key that encrypts etcd needs a maintenance
-//! time window in which the Shoot is awake.
+//! Constraint `AutomaticCredentialsRotationPossible`: an overdue rotation of the key that encrypts etcd requires a
+//! maintenance time window in which the Shoot is awake.
 //!
+//! Source: pkg/gardenlet/controller/shoot/care/{constraints,hibernation}.go @ v1.149.0.
 //! Source: pkg/gardenlet/controller/shoot/care/{constraints,hibernation}.go @ v1.149.0.
 
 use api::core::Shoot;
@@ -14,10 +15,11 @@ use crate::release::Releases;
 use crate::versions::Moment;
 use crate::window::nominal_window;
 
-/// gardenlet judges the constraint.
+/// gardenlet checks the constraint.
 const JUDGED: Releases = Releases::since(149);
 
-/// Finding of the constraint, and the instant at which time alone may change it; `None` if the release does not have it.
+/// Returns the finding of the constraint, and the instant at which time alone may change it; `None` if the release does
+/// not have it.
 pub fn automatic_rotation(shoot: &Shoot, at: Moment) -> Option<(Finding, Option<DateTime<Utc>>)> {
     if !JUDGED.contain(at.release) {
         return None;
@@ -39,14 +41,14 @@ pub fn automatic_rotation(shoot: &Shoot, at: Moment) -> Option<(Finding, Option<
         let text = "The ETCD encryption key rotation is overdue but the next maintenance window is not within a hibernation interval.";
         Finding::passed("AutomaticCredentialsRotationPossible", text)
     };
-    // Another window or another activation is the next one from then on.
+    // From then on, another window or another activation is the next one.
     let [hibernation, wake_up] = hibernation::next_activations(shoot, at.now).unwrap_or_default();
     let window = nominal_window(shoot.spec.maintenance.as_ref()).map(|window| next_window(window, at.now).0);
     let next = [hibernation, wake_up, window].into_iter().flatten().min();
     Some((finding, next.map(|next| next + TimeDelta::nanoseconds(1))))
 }
 
-/// Begin and end of the window that begins after an instant.
+/// Returns begin and end of the window that begins after an instant.
 fn next_window(window: crate::window::Window, now: DateTime<Utc>) -> (DateTime<Utc>, DateTime<Utc>) {
     let day = TimeDelta::days(1);
     let (mut begin, mut end) = (window.begin_on_day_of(now), window.end_on_day_of(now));
@@ -59,7 +61,7 @@ fn next_window(window: crate::window::Window, now: DateTime<Utc>) -> (DateTime<U
     (begin, end)
 }
 
-/// True if a Shoot may be hibernated in its next maintenance time window. Only the very next activations count.
+/// True if a Shoot may be hibernated in its next maintenance time window. Only the next activations count.
 fn is_hibernated_in_next_window(shoot: &Shoot, now: DateTime<Utc>) -> bool {
     let has_window = shoot.spec.maintenance.as_ref().is_some_and(|maintenance| maintenance.time_window.is_some());
     let window = nominal_window(shoot.spec.maintenance.as_ref()).filter(|_| has_window);
@@ -95,7 +97,7 @@ mod tests {
         format!("2026-06-{text}Z").parse().expect("RFC 3339")
     }
 
-    /// A Shoot of June 1st whose key is rotated every four weeks: window, hours at which it is hibernated and woken up, or
+    /// Returns a Shoot of June 1st whose key is rotated every four weeks: window, hours of hibernation and wake-up, or
     /// `-`, and whether it is hibernated.
     fn shoot(window: (&str, &str), schedule: (&str, &str), is_hibernated: bool) -> Shoot {
         let mut shoot = Shoot::default();

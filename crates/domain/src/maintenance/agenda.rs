@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When the maintenance controller looks at a Shoot, and whether it is maintained then.
+//! Schedule of the maintenance controller: the instants at which it checks a Shoot, and whether maintenance is due.
 //!
-//! Nothing remembers that a Shoot was maintained: once a day follows from the next run being planned for the next window.
-//! So a request, or a window that is changed while it is open, is a second run in the same window.
+//! No state records that a Shoot was maintained: it runs once a day because the next run is planned for the next window.
+//! A request, or a change of the window while it is open, therefore causes a second run in the same window.
 //!
 //! Source: pkg/controllermanager/controller/shoot/maintenance/{add,reconciler}.go @ v1.120.0.
 
@@ -13,24 +13,24 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::{is_requested, upcoming};
 use crate::window::Span;
 
-/// Purpose of the random number that chooses the instant of a Shoot's next run.
+/// Purpose of the random number that selects the instant of a Shoot's next run.
 pub const NEXT_RUN_DRAW: &str = "shoot-maintenance";
 
-/// The stretch of time in which the next run of a Shoot lies, as seen from an instant.
+/// Returns the span of the next run of a Shoot, as seen from an instant.
 ///
-/// It is the window after that instant: a run at exactly the begin of a window is followed by the one of tomorrow.
+/// It is the window after that instant: a run at exactly the begin of a window is followed by the next day's.
 pub fn next_run(shoot: &Shoot, now: DateTime<Utc>) -> Span {
     upcoming::next(shoot, now + TimeDelta::nanoseconds(1))
 }
 
-/// Whether an update of the Shoot makes the maintenance controller look at it: maintenance is requested, or another
-/// window counts.
+/// True if an update of the Shoot triggers the maintenance controller: maintenance is requested, or another window is in
+/// effect.
 pub fn update_is_looked_at(old: &Shoot, new: &Shoot, now: DateTime<Utc>) -> bool {
     (is_requested(new) && !is_requested(old)) || upcoming::time_window(old, now) != upcoming::time_window(new, now)
 }
 
-/// Whether an update says that the upcoming maintenance lies in a window that the controller has not planned for: it ran
-/// in that window already, when it saw the Shoot for the first time.
+/// True if an update places the upcoming maintenance in a window for which the controller has not planned a run: it
+/// already ran in that window when it first saw the Shoot.
 pub fn update_misses_upcoming(old: &Shoot, new: &Shoot, planned: Option<DateTime<Utc>>, now: DateTime<Utc>) -> bool {
     let is_new = old.metadata.annotation(annotation::UPCOMING_TIME_WINDOW)
         != new.metadata.annotation(annotation::UPCOMING_TIME_WINDOW);
@@ -38,17 +38,17 @@ pub fn update_misses_upcoming(old: &Shoot, new: &Shoot, planned: Option<DateTime
     upcoming.is_some_and(|upcoming| planned.is_some_and(|planned| planned > upcoming.until))
 }
 
-/// What the controller does when it looks at a Shoot.
+/// Action of the controller when it checks a Shoot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// Whether the Shoot is maintained.
+    /// True if the Shoot is maintained.
     pub is_due: bool,
-    /// When it is looked at again.
+    /// Instant of the next check.
     pub next: DateTime<Utc>,
 }
 
-/// What the controller does at an instant. `planned` is the timer that it set before, whether it has rung or not; `draw`
-/// chooses an instant of a span.
+/// Returns the action of the controller at an instant. `planned` is the timer that it set before, expired or not; `draw`
+/// selects an instant of a span.
 ///
 /// There is one timer: a new one replaces it only if it is earlier.
 pub fn turn(
@@ -72,7 +72,7 @@ mod tests {
         format!("2025-06-{text}Z").parse().expect("RFC 3339")
     }
 
-    /// `22-23`, `-` for no window.
+    /// Returns a Shoot with a window `22-23`; `-`: no window.
     fn shoot(hours: &str, is_requested: bool) -> Shoot {
         let mut shoot = Shoot::default();
         if let Some((begin, end)) = hours.split_once('-').filter(|(begin, _)| !begin.is_empty()) {
@@ -86,8 +86,8 @@ mod tests {
         shoot
     }
 
-    /// The Shoot's window, the timer, now; whether the Shoot is maintained, and the timer after that. A new timer rings in
-    /// the middle of the next window. `until`: the window from ten to eleven at night counts till then.
+    /// The Shoot's window, the timer, now; whether the Shoot is maintained, and the timer after that. A new timer expires
+    /// in the middle of the next window. `until`: the window from 22 to 23 is in effect until then.
     /// Source: docs/usage/shoot/shoot_maintenance.md, "Time Window" and "Confine Specification Changes".
     const TURNS: &str = "
 # Seen for the first time: before the window, in it, after it.
@@ -124,7 +124,7 @@ mod tests {
 ";
 
     #[test]
-    fn a_shoot_is_maintained_once_a_day_unless_somebody_interferes() {
+    fn a_shoot_is_maintained_once_a_day_without_requests() {
         for row in TURNS.lines().filter(|row| !row.is_empty() && !row.starts_with('#')) {
             let (given, expected) = row.split_once("=>").expect("row has an arrow");
             let words: Vec<&str> = given.split_whitespace().collect();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_planned_behind_the_upcoming_window_is_planned_anew() {
+    fn runs_after_the_upcoming_window_are_planned_again() {
         let kept = |shoot: &mut Shoot| {
             let text = r#"{"begin":"220000+0000","end":"230000+0000","until":"2025-06-15T22:45:00Z"}"#;
             shoot

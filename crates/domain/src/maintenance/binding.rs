@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The CredentialsBinding that a Shoot gets in place of its SecretBinding, which Kubernetes 1.34 and later do not have.
+//! The CredentialsBinding that replaces the SecretBinding of a Shoot; Shoots of Kubernetes 1.34 and later have no
+//! SecretBinding.
 //!
-//! | in the namespace | taken |
+//! | in the namespace | used |
 //! | --- | --- |
 //! | `force-migrated-NAME`, with the Secret and the Quotas of the SecretBinding | it |
-//! | `force-migrated-NAME`, with others | none: a failure, which is told |
+//! | `force-migrated-NAME`, with others | none: a failure, which is reported |
 //! | others with this Secret and these Quotas | the first by name |
 //! | none of these | `force-migrated-NAME`, which is created |
 //!
@@ -22,24 +23,24 @@ use super::migration::BINDING_MIGRATED;
 /// Label of a CredentialsBinding that maintenance has created, and its value.
 const FORCE_MIGRATED: (&str, &str) = (label::CREDENTIALS_BINDING_STATUS, "force-migrated");
 
-/// The CredentialsBinding that a Shoot gets.
+/// CredentialsBinding selected for a Shoot.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Choice {
-    /// One that exists, by name.
+    /// Name of an existing one.
     Existing(String),
-    /// One that is to be created.
+    /// One to be created.
     New(Box<CredentialsBinding>),
 }
 
-/// Name of the CredentialsBinding that is created for a SecretBinding.
+/// Returns the name of the CredentialsBinding that is created for a SecretBinding.
 pub fn migrated_name(secret_binding: &str) -> String {
     format!("force-migrated-{secret_binding}")
 }
 
-/// Chooses the CredentialsBinding for a SecretBinding; `present` are those of its namespace, in any order.
+/// Selects the CredentialsBinding for a SecretBinding; `present` are those of its namespace, in any order.
 ///
 /// # Errors
-/// When the one that maintenance would create exists and does not fit.
+/// The one that maintenance would create exists and does not match.
 pub fn choose(secret_binding: &SecretBinding, present: &[CredentialsBinding]) -> Result<Choice, String> {
     let meta = &secret_binding.metadata;
     let name = migrated_name(&meta.name);
@@ -90,7 +91,7 @@ fn has_secret_of(binding: &CredentialsBinding, secret_binding: &SecretBinding) -
         && (&reference.name, &reference.namespace) == (&secret.name, &secret.namespace)
 }
 
-/// True if both name the same Quotas, in any order.
+/// True if both lists name the same Quotas, in any order.
 fn are_equal(left: &[ObjectReference], right: &[ObjectReference]) -> bool {
     let key = |quota: &ObjectReference| {
         (quota.api_version.clone(), quota.kind.clone(), quota.namespace.clone(), quota.name.clone())
@@ -104,13 +105,13 @@ fn are_equal(left: &[ObjectReference], right: &[ObjectReference]) -> bool {
 }
 
 impl Plan {
-    /// Name of the SecretBinding that the plan takes from a Shoot; `None` if the Shoot keeps its binding.
+    /// Returns the name of the SecretBinding that the plan removes from a Shoot; `None` if the Shoot keeps its binding.
     pub fn migrated_secret_binding<'a>(&self, stored: &'a Shoot) -> Option<&'a str> {
         stored.spec.secret_binding_name.as_deref().filter(|_| self.shoot.spec.secret_binding_name.is_none())
     }
 
-    /// Gives the Shoot the CredentialsBinding of a name; after a failure it keeps its SecretBinding, and the failure is
-    /// told in place of the migration.
+    /// Sets the Shoot's CredentialsBinding; after a failure the Shoot keeps its SecretBinding, and the failure is
+    /// reported in place of the migration.
     pub fn bind(&mut self, stored: &Shoot, bound: Result<String, String>) {
         match bound {
             Ok(name) => self.shoot.spec.credentials_binding_name = Some(name),
@@ -154,7 +155,7 @@ mod tests {
         }
     }
 
-    /// `NAME KIND SECRET QUOTAS`
+    /// Parses `NAME KIND SECRET QUOTAS`.
     fn credentials_binding(text: &str) -> CredentialsBinding {
         let words: Vec<&str> = text.split_whitespace().collect();
         let [name, kind, secret, quotas] = words[..] else { panic!("four words: {text}") };
@@ -170,7 +171,7 @@ mod tests {
         }
     }
 
-    /// CredentialsBindings of the namespace, and the one that is chosen; `+` before one that is to be created.
+    /// CredentialsBindings of the namespace, and the one that is selected; `+` before one that is to be created.
     #[test]
     fn the_credentials_binding_with_the_same_secret_and_quotas_is_taken() {
         for (present, expected) in [
@@ -226,7 +227,7 @@ mod tests {
         "1.33.1".clone_into(&mut shoot.spec.kubernetes.version);
         shoot.spec.secret_binding_name = Some("mine".to_owned());
         let mut profile = CloudProfileSpec::default();
-        // The version of the Shoot is not offered any more.
+        // The CloudProfile does not offer the Shoot's version any more.
         profile.kubernetes.versions = vec![ExpirableVersion { version: "1.34.0".to_owned(), ..Default::default() }];
         let now = "2025-06-15T12:00:00Z".parse().expect("RFC 3339");
         let plan_of =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Credentials that maintenance rotates by itself: `spec.maintenance.autoRotation`, a field of v1.135 and later.
+//! Credentials that maintenance rotates automatically: `spec.maintenance.autoRotation`, a field since v1.135.
 //!
 //! | credentials | operation | not |
 //! | --- | --- | --- |
@@ -7,9 +7,9 @@
 //! | passwords of observability | `rotate-observability-credentials` | |
 //! | key that encrypts etcd | `rotate-etcd-encryption-key` | since 1.149 while hibernation is enabled |
 //!
-//! They are due when the last rotation ended, or else the Shoot was created, longer ago than the period. Before 1.149 the
-//! key of a hibernated Shoot is due as well, and the run is refused. Source:
-//! pkg/controllermanager/controller/shoot/maintenance/reconciler.go, v1.135.0 to v1.149.0.
+//! They are due if the last rotation ended, or else the Shoot was created, longer ago than the period. Before 1.149 the
+//! key of a hibernated Shoot is due as well, and the run is refused.
+//! Source: pkg/controllermanager/controller/shoot/maintenance/reconciler.go, v1.135.0 to v1.149.0.
 
 use api::constants::operation;
 use api::core::{MaintenanceRotationConfig, Shoot, ShootCredentialsRotation};
@@ -21,10 +21,10 @@ use crate::release::Releases;
 use crate::rotation;
 use crate::versions::Moment;
 
-/// The key that encrypts etcd waits until the Shoot is awake.
+/// The key that encrypts etcd is not rotated before the Shoot is awake.
 const ETCD_ENCRYPTION_KEY_WAITS: Releases = Releases::since(149);
 
-/// Credentials that are rotated by themselves, in the order in which they are told of.
+/// Credentials that are rotated automatically, in the order in which they are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Credentials {
     SshKeyPair,
@@ -59,7 +59,7 @@ impl Credentials {
         }
     }
 
-    /// After which time they are rotated again; `None` if they are not.
+    /// Returns the period of rotation; `None` if they are not rotated.
     fn period(self, shoot: &Shoot) -> Option<TimeDelta> {
         let configured = shoot.spec.maintenance.as_ref()?.auto_rotation.as_ref()?.credentials.as_ref()?;
         let config: Option<&MaintenanceRotationConfig> = match self {
@@ -72,7 +72,7 @@ impl Credentials {
         (is_there && !period.is_zero()).then_some(period)
     }
 
-    /// True if they cannot be rotated before the Shoot is awake.
+    /// True if they cannot be rotated while the Shoot is hibernated.
     fn needs_awake(self, shoot: &Shoot) -> bool {
         self == Self::EtcdEncryptionKey && is_hibernation_enabled(&shoot.spec)
     }
@@ -85,7 +85,7 @@ impl Credentials {
         }
     }
 
-    /// The instant after which they are due; `None` if they are never.
+    /// Returns the instant after which they are due; `None`: never.
     fn due_after(self, shoot: &Shoot) -> Option<DateTime<Utc>> {
         let period = self.period(shoot)?;
         let rotation = shoot.status.credentials.as_ref().and_then(|credentials| credentials.rotation.as_ref());
@@ -94,7 +94,7 @@ impl Credentials {
     }
 }
 
-/// The instant after which the key that encrypts etcd is to be rotated; `None` if it is not rotated by itself.
+/// Returns the instant after which the key that encrypts etcd is to be rotated; `None` if it is not rotated automatically.
 pub fn etcd_encryption_key_is_due_after(shoot: &Shoot) -> Option<DateTime<Utc>> {
     Credentials::EtcdEncryptionKey.due_after(shoot)
 }
@@ -102,17 +102,17 @@ pub fn etcd_encryption_key_is_due_after(shoot: &Shoot) -> Option<DateTime<Utc>> 
 /// A rotation that was due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RotationOutcome {
-    /// The operation that rotates the credentials.
+    /// Operation that rotates the credentials.
     pub operation: &'static str,
-    /// Whether it is begun.
+    /// True if the rotation is started.
     pub is_started: bool,
-    /// What users are told: what was done, or what went wrong.
+    /// Description for users of the rotation or the failure.
     pub description: &'static str,
-    /// Why the rotation was due; of a failure, why it is not begun.
+    /// Reason for which the rotation was due, or was not started.
     pub reason: &'static str,
 }
 
-/// Rotations that are due at an instant.
+/// Returns the rotations that are due at an instant.
 pub fn due(shoot: &Shoot, at: Moment) -> Vec<RotationOutcome> {
     let waits = |one: &Credentials| ETCD_ENCRYPTION_KEY_WAITS.contain(at.release) && one.needs_awake(shoot);
     let is_due = |one: &Credentials| !waits(one) && one.due_after(shoot).is_some_and(|instant| instant < at.now);
@@ -132,8 +132,8 @@ fn outcome(credentials: Credentials, shoot: &Shoot) -> RotationOutcome {
     RotationOutcome { operation, is_started: true, description, reason }
 }
 
-/// First instant after another at which a run may find a rotation that it did not find before: one becomes due, or one
-/// that is due may wait, or be refused, no longer.
+/// Returns the first instant after another at which a run may find a rotation that it did not find before: one becomes
+/// due, or one that is due is no longer delayed or refused.
 pub fn next_due(shoot: &Shoot, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let soonest = after + TimeDelta::nanoseconds(1);
     let first = |one: Credentials| {

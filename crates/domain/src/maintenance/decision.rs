@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a version is raised, why, and to what.
+//! Decision about an update of a version: whether it is due, its reason, and its target.
 
 use api::core::{CloudProfileSpec, ExpirableVersion, MachineImage, MachineImageVersion, Worker};
 
@@ -7,37 +7,37 @@ use crate::capabilities::{self, machine_type_architecture, supports_architecture
 use crate::cloud_profile;
 use crate::versions::{Bound, Constraint, Expirable, Moment, Operator, ParseError, Strategy, Version, choose};
 
-/// Reason of a forced update: nobody offers the version any more.
+/// Reason of a forced update: the CloudProfile does not offer the version any more.
 const MISSING: &str = "Version does not exist in CloudProfile";
-/// What every other reason of a forced update has in it.
+/// Text that all other reasons of a forced update contain.
 const FORCED: &str = "force update required";
 
-/// Whether a sentence about an update, of an Event or of `status.lastMaintenance`, says that it was forced.
+/// True if a sentence about an update, of an Event or of `status.lastMaintenance`, reports a forced update.
 pub fn says_forced(sentence: &str) -> bool {
     [FORCED, MISSING].iter().any(|reason| sentence.contains(reason))
 }
 
-/// What came of an update that was due.
+/// Outcome of an update that was due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The new version, or why there is none.
+    /// The new version, or the reason of the failure.
     pub result: Result<String, String>,
-    /// What users are told: what was done, or what went wrong.
+    /// Description for users of the update or the failure.
     pub description: String,
-    /// Why the update was due.
+    /// Reason for which the update was due.
     pub reason: String,
-    /// Whether it was due whatever the owner has configured.
+    /// True if the update was due regardless of the owner's configuration.
     pub is_forced: bool,
 }
 
 impl Outcome {
-    /// The new version, unless the update failed.
+    /// Returns the new version, unless the update failed.
     pub fn version(&self) -> Option<&str> {
         self.result.as_deref().ok()
     }
 }
 
-/// Why an update is due, and whether it may leave what automatic updates offer.
+/// Reason for which an update is due; a forced one may exceed the range of automatic updates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Due {
     reason: String,
@@ -54,10 +54,10 @@ impl Due {
     }
 }
 
-/// The update of a Kubernetes version; `None` if none is due or there is nothing higher.
+/// Returns the update of a Kubernetes version; `None` if none is due or there is no higher version.
 ///
-/// `cap` is the highest version allowed: for a worker pool that of the control plane. A version that does not parse is
-/// left alone, unless nothing at all is offered.
+/// `cap` is the highest version allowed: for a worker pool that of the control plane. An invalid version is left
+/// unchanged, unless no version at all is offered.
 pub fn kubernetes_update(
     current: &str,
     auto_update: bool,
@@ -105,7 +105,7 @@ fn capped(version: &str, cap: Option<&Version>) -> String {
     }
 }
 
-/// The target of an update; `None` if there is none and nothing forces it.
+/// Returns the target of an update; `None` if there is none and the update is not forced.
 fn target<V: Expirable>(
     versions: &[V],
     current: &str,
@@ -127,16 +127,16 @@ fn target<V: Expirable>(
     }
 }
 
-/// Why the machine images of a Shoot cannot be looked at any further.
+/// Reason for which the machine images of a Shoot cannot be checked further.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImageError {
-    /// The CloudProfile has no such image, in whatever case its name is written.
+    /// The CloudProfile has no such image, in any case of its name.
     #[error(
         "failure while determining the default machine image in the CloudProfile: no machineImage with name {image:?} \
          (specified in shoot) could be found in the cloudProfile {profile:?}"
     )]
     Unknown {
-        /// The Shoot's image.
+        /// Name of the Shoot's image.
         image: String,
         /// Name of the profile.
         profile: String,
@@ -149,18 +149,17 @@ pub enum ImageError {
         /// Name of the pool.
         worker: String,
     },
-    /// The kubelet's version does not parse.
+    /// The kubelet's version is invalid.
     #[error(transparent)]
     Version(#[from] ParseError),
 }
 
-/// The update of a worker pool's machine image; `None` if none is due or there is nothing higher.
+/// Returns the update of a worker pool's machine image; `None` if none is due or there is no higher version.
 ///
-/// `control_plane` is the Kubernetes version before this run, which counts for pools without their own.
+/// `control_plane` is the Kubernetes version before this run, which applies to pools without their own.
 ///
 /// # Errors
-/// The image is not in the CloudProfile at all, nor (since v1.125) the machine type, or the kubelet's version does not
-/// parse.
+/// The image is not in the CloudProfile at all, nor (since v1.125) the machine type, or the kubelet's version is invalid.
 pub fn machine_image_update(
     worker: &Worker,
     control_plane: &str,
@@ -222,7 +221,7 @@ fn image_target(
 ) -> Result<Option<String>, String> {
     let by = Strategy::of_image(Some(strategy));
     let found = match target(suitable, current, by, is_forced, at) {
-        // Nothing is left to be tried where all versions are looked at from the start.
+        // No other strategy is left if all versions were considered from the start.
         Err(_) if by == Strategy::Major && choose(suitable, current, by, is_forced, at).is_ok() => Err(format!(
             "failed to determine version for forceful update: either the machine image {image:?} is reaching end of life \
              and migration to another machine image is required or there is a misconfiguration in the CloudProfile. If it \
@@ -240,7 +239,7 @@ fn image_target(
     })
 }
 
-/// Reason for which a pool cannot run a version of its image; `None` if it can.
+/// Returns the reason for which a pool cannot run a version of its image; `None` if it can.
 pub fn unsuitable(
     entry: &MachineImageVersion,
     worker: &Worker,
@@ -267,7 +266,8 @@ pub fn unsuitable(
     (!is_met).then(|| format!("does not support kubelet {kubelet} (`{constraint}`)"))
 }
 
-/// Versions of an image that a pool can run, by CPU architecture, capabilities, container runtimes and kubelet version.
+/// Returns the versions of an image that a pool can run, by CPU architecture, capabilities, container runtimes and
+/// kubelet version.
 pub(super) fn suitable_versions<'a>(
     offered: &'a MachineImage,
     worker: &Worker,

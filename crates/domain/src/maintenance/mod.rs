@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The daily maintenance of a Shoot: which versions it gets, what else changes in its spec, what users are told.
+//! Daily maintenance of a Shoot: updates of its versions, other changes of its spec, and reports to users.
 //!
-//! [`plan`] decides, [`apply`] makes the object that is written; [`Plan`] words the outcome. The caller writes in this
-//! order: a dry run of [`Plan::shoot`], `status.lastMaintenance`, the object, `status.lastMaintenance` again, Events.
-//! A version that cannot be raised is an outcome, not an error.
+//! [`plan`] decides, [`apply`] returns the object to write; [`Plan`] formats the outcome. The caller writes in this
+//! order: a dry run of [`Plan::shoot`], `status.lastMaintenance`, the object, `status.lastMaintenance` again, Events. A
+//! version that cannot be updated is an outcome, not an error.
 //!
-//! **Tour.** [`agenda`] when a Shoot is looked at, [`upcoming`] by which window; [`decision`] whether and to what a
-//! version is raised; [`migration`] changes of the spec that a new Kubernetes version asks for, [`binding`] the
-//! CredentialsBinding among them; [`credentials`] which ones are rotated; [`operation`] annotations and tasks; [`report`]
+//! **Overview.** [`agenda`]: instants at which a Shoot is checked; [`upcoming`]: time window in effect; [`decision`]:
+//! updates of versions; [`migration`]: changes of the spec that a new Kubernetes version requires, among them
+//! [`binding`]: the CredentialsBinding; [`credentials`]: rotations; [`operation`]: annotations and tasks; [`report`]:
 //! texts.
 //!
 //! Source: pkg/controllermanager/controller/shoot/maintenance, v1.120.0 to v1.149.0;
@@ -37,49 +37,49 @@ use crate::annotations;
 use crate::release::Release;
 use crate::versions::{Moment, ParseError, Version};
 
-/// What one run of maintenance makes of a Shoot.
+/// Result of one run of maintenance for a Shoot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The Shoot with the new spec and its operation annotation handled: what the dry run sends.
+    /// The Shoot with the new spec and its operation annotation handled, as sent in the dry run.
     pub shoot: Shoot,
-    /// The control plane's Kubernetes version.
+    /// Update of the control plane's Kubernetes version.
     pub control_plane: Option<Outcome>,
-    /// Kubernetes versions of worker pools that have their own, in the order of the pools.
+    /// Updates of Kubernetes versions of worker pools that have their own, in the order of the pools.
     pub pool_versions: Vec<PoolOutcome>,
-    /// Machine images of worker pools, in the order of the pools.
+    /// Updates of machine images of worker pools, in the order of the pools.
     pub pool_images: Vec<PoolOutcome>,
     /// Credentials that were due to be rotated.
     pub rotations: Vec<RotationOutcome>,
-    /// What else was done, a sentence each.
+    /// Other changes, one sentence each.
     pub operations: Vec<String>,
-    /// Release of gardener-controller-manager, whose words are used.
+    /// Release of gardener-controller-manager, which determines the texts.
     pub release: Release,
 }
 
-/// What maintenance made of one version of a worker pool.
+/// Outcome for one version of a worker pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolOutcome {
     /// Name of the pool.
     pub pool: String,
-    /// What came of it.
+    /// Outcome of the update.
     pub outcome: Outcome,
 }
 
-/// Decides what maintenance does to a Shoot at an instant.
+/// Decides on the maintenance of a Shoot at an instant.
 ///
-/// `profile_name` is the name in the Shoot's reference, `profile` the spec of that profile; the release of `at` is that of
-/// gardener-controller-manager. Objects of the Shoot's namespace and gates are deliberately absent: [`Plan::bind`] and
-/// [`Plan::disable_nginx_ingress`] put into the plan how they change it.
+/// `profile_name` is the name in the Shoot's reference, `profile` the spec of that profile; the release of `at` is that
+/// of gardener-controller-manager. Objects of the Shoot's namespace and gates are deliberately absent: [`Plan::bind`] and
+/// [`Plan::disable_nginx_ingress`] add their effects to the plan.
 ///
 /// # Errors
-/// When a Kubernetes version in the Shoot's spec does not parse: then nothing can be decided.
+/// A Kubernetes version in the Shoot's spec is invalid, so that nothing can be decided.
 pub fn plan(shoot: &Shoot, profile_name: &str, profile: &CloudProfileSpec, at: Moment) -> Result<Plan, ParseError> {
     let mut maintained = shoot.clone();
     let auto_update = shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.auto_update.as_ref());
     let update_kubernetes = auto_update.is_some_and(|auto_update| auto_update.kubernetes_version);
     let update_images = auto_update.and_then(|auto_update| auto_update.machine_image_version) == Some(true);
 
-    // Images first: their constraints are judged by the Kubernetes version before this run.
+    // Images first: their constraints depend on the Kubernetes version before this run.
     let pool_images = maintain_images(&mut maintained.spec, profile_name, profile, update_images, at);
 
     let versions = &profile.kubernetes.versions;
@@ -113,8 +113,8 @@ pub fn plan(shoot: &Shoot, profile_name: &str, profile: &CloudProfileSpec, at: M
 }
 
 impl Plan {
-    /// Turns the addon nginx ingress off and tells it, as gate `DisableNginxIngressInShoot` of gardener-controller-manager
-    /// wants it.
+    /// Disables the nginx ingress addon and reports it, as gate `DisableNginxIngressInShoot` of
+    /// gardener-controller-manager requires.
     pub fn disable_nginx_ingress(&mut self) {
         let addon = self.shoot.spec.addons.as_mut().and_then(|addons| addons.nginx_ingress.as_mut());
         if let Some(addon) = addon.filter(|addon| addon.enabled) {
@@ -126,10 +126,10 @@ impl Plan {
     }
 }
 
-/// Raises the machine images of all pools.
+/// Updates the machine images of all pools.
 ///
-/// An image that the CloudProfile does not have ends the round: later pools are not looked at, and of the earlier ones
-/// the new versions stay while nothing is told of them.
+/// An image that is missing in the CloudProfile ends the loop: later pools are not updated, and the new versions of
+/// earlier ones are kept but not reported.
 fn maintain_images(
     spec: &mut ShootSpec,
     profile_name: &str,
@@ -153,8 +153,8 @@ fn maintain_images(
     outcomes
 }
 
-/// The object that maintenance writes: the stored one with the plan's spec, its operation annotation handled, and the
-/// tasks of the next reconciliation.
+/// Returns the object that maintenance writes: the stored one with the plan's spec, its operation annotation handled, and
+/// the tasks of the next reconciliation.
 pub fn apply(stored: &Shoot, plan: &Plan, restarters: Restarters) -> Shoot {
     let mut shoot = stored.clone();
     shoot.spec.clone_from(&plan.shoot.spec);
@@ -163,7 +163,7 @@ pub fn apply(stored: &Shoot, plan: &Plan, restarters: Restarters) -> Shoot {
     shoot
 }
 
-/// Whether the Shoot carries the annotation that asks for maintenance now.
+/// True if the Shoot has the annotation that requests maintenance now.
 pub fn is_requested(shoot: &Shoot) -> bool {
     shoot.metadata.annotation(annotation::OPERATION) == Some(api::constants::operation::MAINTAIN)
 }

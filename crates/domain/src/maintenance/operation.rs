@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What maintenance asks of gardenlet: the operation annotation and the tasks of the next reconciliation.
+//! Requests of maintenance to gardenlet: the operation annotation and the tasks of the next reconciliation.
 
 use api::constants::{annotation, operation, operation_state, task};
 use api::core::Shoot;
@@ -7,7 +7,7 @@ use api::core::Shoot;
 use super::RotationOutcome;
 use crate::annotations;
 
-/// Which pods maintenance restarts (`controllers.shootMaintenance` of gardener-controller-manager).
+/// Restarts of pods that maintenance requests (`controllers.shootMaintenance` of gardener-controller-manager).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Restarters {
     /// `enableShootControlPlaneRestarter`; on by default.
@@ -22,7 +22,7 @@ impl Default for Restarters {
     }
 }
 
-/// The tasks that every completed run adds, in order.
+/// Returns the tasks that every completed run adds, in order.
 pub fn tasks(restarters: Restarters) -> Vec<&'static str> {
     let mut tasks = vec![
         task::DEPLOY_INFRASTRUCTURE,
@@ -39,14 +39,14 @@ pub fn tasks(restarters: Restarters) -> Vec<&'static str> {
     tasks
 }
 
-/// Turns the request for maintenance, the operations that wait for it, and the rotations that are due into what is to be
-/// done now.
+/// Converts the request for maintenance, the operations that wait for it, and the rotations that are due into the
+/// operation to run now.
 ///
-/// Returns the value of the annotation, if it is more than a reconciliation. A Shoot that failed is retried only if it
-/// says so; its waiting operation keeps waiting, and no credentials are rotated. Without a last operation there is nothing
-/// to do. An operation that is present is overwritten.
+/// Returns the value of the annotation, if it is more than a reconciliation. A failed Shoot is retried only if it is
+/// annotated accordingly; its waiting operation remains waiting, and no credentials are rotated. Without a last operation
+/// there is nothing to do. An existing operation is overwritten.
 ///
-/// A single operation stands alone, as releases before 1.133 want it; several, and any rotation that is due, are joined
+/// A single operation is set alone, as releases before 1.133 require; several, and any rotation that is due, are joined
 /// with `reconcile`.
 pub fn take_over(shoot: &mut Shoot, rotations: &[RotationOutcome]) -> Option<String> {
     if super::is_requested(shoot) {

@@ -11,7 +11,7 @@ use api::core::{CloudProfileSpec, ExpirableVersion, Worker};
 use super::decision::{Outcome, suitable_versions};
 use crate::versions::{Expirable, Moment, Strategy, Version};
 
-/// Difference of the documents about a forced update of a Kubernetes version; None if they say the same.
+/// Returns the difference to the documents for a forced update of a Kubernetes version; None: no difference.
 pub fn of_kubernetes(current: &str, offered: &[ExpirableVersion], outcome: &Outcome, at: Moment) -> Option<String> {
     let (from, to) = (Version::parse(current).ok()?, Version::parse(outcome.version()?).ok()?);
     if !outcome.is_forced || (from.major, from.minor) == (to.major, to.minor) {
@@ -25,7 +25,7 @@ pub fn of_kubernetes(current: &str, offered: &[ExpirableVersion], outcome: &Outc
     Some(format!("the documents read: first {latest}, the latest patch of the minor, although it has expired"))
 }
 
-/// Difference of the documents about a forced update of a pool's machine image; None if they say the same.
+/// Returns the difference to the documents for a forced update of a pool's machine image; None: no difference.
 pub fn of_machine_image(
     worker: &Worker,
     control_plane: &str,
@@ -40,7 +40,7 @@ pub fn of_machine_image(
         return None;
     }
     let (from, to) = (Version::parse(from).ok()?, Version::parse(to).ok()?);
-    // Both readings update to a patch of the minor first.
+    // Both update to a patch of the minor first.
     if (from.major, from.minor) == (to.major, to.minor) {
         return None;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What users are told of a run: `status.lastMaintenance` and Events.
+//! Reports of a run to users: `status.lastMaintenance` and Events.
 
 use api::constants::operation_state;
 use api::core::{LastMaintenance, Shoot};
@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use super::{Outcome, Plan, RotationOutcome};
 use crate::release::Releases;
 
-/// Operations are pieces of the description as the others, and blanks at its end are cut.
+/// Operations are parts of the description like the others, and trailing blanks are trimmed.
 const OPERATIONS_ARE_PIECES: Releases = Releases::since(147);
 
 /// Type of an Event.
@@ -28,7 +28,7 @@ pub struct Event {
     pub severity: Severity,
     /// Reason in one word.
     pub reason: &'static str,
-    /// Message of the Event: upstream's sentence.
+    /// Message of the Event, as upstream's.
     pub message: String,
 }
 
@@ -42,7 +42,7 @@ pub const REFUSED: &str = "Maintenance failed";
 pub const MAINTENANCE_FAILED: &str = "MaintenanceFailed";
 
 impl Plan {
-    /// Whether anything was produced that users are told of.
+    /// True if the run has results to report to users.
     pub fn has_findings(&self) -> bool {
         self.control_plane.is_some()
             || !self.pool_versions.is_empty()
@@ -51,7 +51,7 @@ impl Plan {
             || !self.operations.is_empty()
     }
 
-    /// `status.lastMaintenance` after a dry run that was accepted.
+    /// Returns `status.lastMaintenance` after a dry run that was accepted.
     pub fn processing(&self, now: DateTime<Utc>) -> LastMaintenance {
         let failure_reason = self.failure_reason();
         LastMaintenance {
@@ -63,7 +63,7 @@ impl Plan {
         }
     }
 
-    /// `status.lastMaintenance` after a dry run that was refused with a message.
+    /// Returns `status.lastMaintenance` after a dry run that was refused with a message.
     pub fn refused(&self, message: &str, now: DateTime<Utc>) -> LastMaintenance {
         LastMaintenance {
             description: REFUSED.to_owned(),
@@ -73,7 +73,7 @@ impl Plan {
         }
     }
 
-    /// Each outcome with whom it is about, in the order of the texts: control plane, versions of pools, their images.
+    /// Returns each outcome with its subject, in the order of the texts: control plane, versions of pools, their images.
     fn outcomes(&self) -> impl Iterator<Item = (Subject<'_>, &Outcome)> {
         self.control_plane
             .iter()
@@ -96,7 +96,7 @@ impl Plan {
             return told(&pieces).trim_end_matches(' ').to_owned();
         }
         let mut description = told(&pieces);
-        // With operations alone this leaves ". , ", as these releases do.
+        // With operations only, this leaves ". , ", as these releases do.
         for operation in &self.operations {
             description.push_str(", ");
             description.push_str(operation);
@@ -119,7 +119,7 @@ impl Plan {
         (!pieces.is_empty()).then(|| pieces.join(", "))
     }
 
-    /// The Events of a run whose object was written, in order. There are none about credentials.
+    /// Returns the Events of a run whose object was written, in order. There are none about credentials.
     pub fn events(&self) -> Vec<Event> {
         self.outcomes().map(|(subject, outcome)| subject.event(outcome)).collect()
     }
@@ -134,15 +134,14 @@ fn describe_rotation(rotation: &RotationOutcome) -> String {
     }
 }
 
-/// The failure reason of a run whose spec was refused with a message.
+/// Returns the failure reason of a run whose spec was refused with a message.
 pub fn refused_reason(message: &str) -> String {
     format!("Updates to the Shoot failed to be applied: {message}")
 }
 
-/// `status.lastMaintenance` after the object was written, if it changes then.
+/// Returns `status.lastMaintenance` after the object was written, if it changes then.
 ///
-/// What was being processed has succeeded. A failure is forgotten by a run that found nothing to do; one of this run
-/// stays.
+/// A run in processing has succeeded. A run without findings removes an earlier failure; a failure of this run is kept.
 pub fn finished(shoot: &Shoot, has_findings: bool) -> Option<LastMaintenance> {
     let last = shoot.status.last_maintenance.as_ref()?;
     let succeeded = LastMaintenance { state: operation_state::SUCCEEDED.to_owned(), ..last.clone() };
@@ -155,7 +154,7 @@ pub fn finished(shoot: &Shoot, has_findings: bool) -> Option<LastMaintenance> {
     }
 }
 
-/// Whom an outcome is about.
+/// Subject of an outcome.
 #[derive(Clone, Copy)]
 enum Subject<'a> {
     ControlPlane,

@@ -10,7 +10,7 @@ use crate::profile::Profile;
 use crate::release::{DOCUMENTED, Release};
 use crate::versions::Moment;
 
-/// The instant of the tests by the rules of the documents' release.
+/// Returns the instant of the tests with the documents' release.
 fn at() -> Moment {
     Moment::new(now(), DOCUMENTED)
 }
@@ -19,7 +19,7 @@ fn now() -> DateTime<Utc> {
     "2025-06-15T12:00:00Z".parse().expect("RFC 3339")
 }
 
-/// `1.31.2`, followed by marks: `!` expires now, `~` deprecated, `?` preview.
+/// Parses `1.31.2`, followed by marks: `!` expires now, `~` deprecated, `?` preview.
 fn offered(list: &str) -> Vec<MachineImageVersion> {
     list.split_whitespace()
         .map(|text| {
@@ -57,8 +57,8 @@ fn told(outcome: Option<&Outcome>) -> String {
     }
 }
 
-/// One row per sentence of the docs: current version, auto-update, what the CloudProfile offers, and what maintenance
-/// makes of it. Source: docs/usage/shoot-operations/shoot_versions.md, "Update path for Kubernetes versions".
+/// One row per sentence of the docs: current version, auto-update, versions of the CloudProfile, and the result of
+/// maintenance. Source: docs/usage/shoot-operations/shoot_versions.md, "Update path for Kubernetes versions".
 const KUBERNETES_UPDATES: &str = "
 1.24.5   off  1.24.6 1.24.5             => stays
 1.24.5   on   1.24.6 1.24.5             => 1.24.6 | Automatic update of Kubernetes version configured
@@ -90,7 +90,7 @@ fn maintenance_raises_kubernetes_versions_as_documented() {
     }
 }
 
-/// Strategy, current version, auto-update, what the CloudProfile offers, and what maintenance makes of it.
+/// Strategy, current version, auto-update, versions of the CloudProfile, and the result of maintenance.
 /// Source: docs/usage/shoot-operations/shoot_versions.md, "Update path for machine image versions".
 const IMAGE_UPDATES: &str = "
 patch 1.4.8  on   1.5.2 1.4.9 1.4.8       => 1.4.9
@@ -167,7 +167,7 @@ fn versions_that_a_pool_cannot_run_are_not_seen() {
     assert_eq!(update(&pool, "1.31.1").as_deref(), Some("1.9.1"));
 }
 
-/// A profile with machine type `metal` and image versions 1.2.0 for virtual machines and 1.1.0 and 1.0.0 for all.
+/// Returns a profile with machine type `metal` and image versions 1.2.0 for virtual machines and 1.1.0 and 1.0.0 for all.
 fn profile_with_capabilities() -> CloudProfileSpec {
     let definition = |name: &str, values: &[&str]| CapabilityDefinition {
         name: name.to_owned(),
@@ -251,8 +251,7 @@ fn failures_say_what_is_missing() {
     );
 }
 
-/// The worked example of the documentation: an expired Kubernetes version that can be raised, and an expired image that
-/// cannot.
+/// The example of the documentation: an expired Kubernetes version that can be updated, and an expired image that cannot.
 #[test]
 fn partial_failures_are_counted_and_told() {
     let mut shoot = Shoot::default();
@@ -379,7 +378,7 @@ fn kubelets_of_pools_are_migrated_whenever_their_version_asks_for_it() {
     assert_eq!(kubelet.system_reserved, None);
 }
 
-/// Old window, new window, confined before and after; whether the controller plans anew, by profile.
+/// Old window, new window, confined before and after; whether the controller plans again, by profile.
 /// Source: docs/usage/shoot/shoot_updates.md; docs/usage/shoot/shoot_maintenance.md.
 #[test]
 fn changed_window_waits_while_the_roll_out_is_confined() {
@@ -424,8 +423,8 @@ fn run_at_exactly_the_begin_is_followed_by_the_one_of_tomorrow() {
     assert_eq!(span.end.to_rfc3339(), "2025-06-16T12:45:00+00:00");
 }
 
-/// A Shoot of hour 0 with two pools' worth of settings: `ssh=P`, `observability=P`, `etcd=P` periods in hours, `NAME@H` the
-/// end of the last rotation, `etcd:PHASE`, `asleep`, `no-ssh`, `failed`, `waiting=OPERATION`.
+/// Returns a Shoot created at hour 0 with settings: `ssh=P`, `observability=P`, `etcd=P` periods in hours, `NAME@H` end
+/// of the last rotation, `etcd:PHASE`, `asleep`, `no-ssh`, `failed`, `waiting=OPERATION`.
 fn rotating(words: &str) -> Shoot {
     let hour = |text: &str| now() + TimeDelta::hours(text.parse().expect("hours"));
     let mut shoot = minimal();
@@ -474,7 +473,7 @@ fn rotating(words: &str) -> Shoot {
     shoot
 }
 
-/// A profile by which nothing is to be raised.
+/// Returns a profile without updates.
 fn only_the_present_version() -> CloudProfileSpec {
     let kubernetes = KubernetesSettings { versions: kubernetes("1.31.2") };
     CloudProfileSpec { kubernetes, ..CloudProfileSpec::default() }
@@ -599,7 +598,7 @@ fn rotations_are_told_of_behind_versions_and_without_events() {
     assert!(!plan_of("ssh=26").has_findings());
 }
 
-/// When a run may find something new: what becomes due, what is held back by hibernation.
+/// Next instant at which a run may find another rotation: one becomes due, or hibernation no longer delays it.
 #[test]
 fn the_next_rotation_is_foretold() {
     let hours = |words: &str, after: i64| {
@@ -614,7 +613,7 @@ fn the_next_rotation_is_foretold() {
     assert_eq!(hours("etcd=24 asleep", 10), Some(24));
 }
 
-/// Release, Kubernetes version, gates that stay of one that Kubernetes 1.34 adds and one that it removes.
+/// Release, Kubernetes version, gates that are kept of one that Kubernetes 1.34 adds and one that it removes.
 #[test]
 fn gates_are_dropped_by_the_table_of_the_release() {
     for (minor, kubernetes, expected) in [

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which time window of a Shoot counts at an instant, and when its maintenance is due by it.
+//! The time window of a Shoot that is in effect at an instant, and the resulting maintenance runs.
 //!
-//! That is the window of the spec, but for one case: while roll-outs are confined, a changed window counts only after the
-//! upcoming maintenance (profile `documents`). What the spec said before is not to be found in the object then, so
+//! That is the window of the spec, with one exception: while roll-outs are confined, a changed window takes effect only
+//! after the upcoming maintenance (profile `documents`). As the object then no longer contains the previous window,
 //! gardener-apiserver keeps it in an annotation ([`annotation::UPCOMING_TIME_WINDOW`]) with the end of the window in
-//! which the upcoming maintenance lies. Nobody else writes it, and it is gone with the first write after that end. It is
-//! all that there is to know: each reader of the object, also after a restart, comes to the same instants.
+//! which the upcoming maintenance lies. Only gardener-apiserver writes it, and removes it with the first write after that
+//! end. There is no other state: each reader of the object, even after a restart, derives the same instants.
 //!
 //! ```text
 //! spec     22-23 ──────────┬ 14-15 ──────────────────────────────────────────►
-//! counts   22-23 ──────────┴──────────── until 22:45 ┤ 14-15 ────────────────►
-//! runs                  (14:11 does not count)  22:12           14:04
+//! effect   22-23 ──────────┴──────────── until 22:45 ┤ 14-15 ────────────────►
+//! runs                  (14:11 has no effect)   22:12           14:04
 //! ```
 //!
 //! Source: docs/usage/shoot/shoot_maintenance.md, "Confine Specification Changes/Updates Roll Out".
@@ -28,7 +28,7 @@ use crate::window::{Span, Window, nominal_window};
 /// Draws a random number for a purpose, a key and an ordinal.
 pub type Draw<'a> = dyn Fn(&str, &str, u64) -> u64 + 'a;
 
-/// The annotation's value.
+/// Value of the annotation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Kept {
     begin: String,
@@ -36,18 +36,18 @@ struct Kept {
     until: DateTime<Utc>,
 }
 
-/// A window that counts although the spec has another one.
+/// A window that is in effect although the spec has another one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Upcoming {
-    /// The window, as it was written.
+    /// The window as it was configured.
     pub time_window: MaintenanceTimeWindow,
-    /// The last second in which it counts: the end of the window in which the upcoming maintenance lies.
+    /// The last second in which it is in effect: the end of the window of the upcoming maintenance.
     pub until: DateTime<Utc>,
     window: Window,
 }
 
 impl Upcoming {
-    /// What a Shoot's annotation says, whatever the time is; `None` if it says nothing that can be read.
+    /// Parses a Shoot's annotation, regardless of the time; `None` if it is missing or invalid.
     fn of(shoot: &Shoot) -> Option<Self> {
         let kept: Kept = serde_json::from_str(shoot.metadata.annotation(annotation::UPCOMING_TIME_WINDOW)?).ok()?;
         let window = Window::parse(&kept.begin, &kept.end).ok()?;
@@ -55,38 +55,38 @@ impl Upcoming {
         is_confined(&shoot.spec).then_some(Self { time_window, until: kept.until, window })
     }
 
-    /// The first instant at which the window of the spec counts.
+    /// Returns the first instant at which the window of the spec is in effect.
     fn over(&self) -> DateTime<Utc> {
         self.until + TimeDelta::seconds(1)
     }
 }
 
-/// The window that counts at an instant in place of the one of the spec; `None` if that one does.
+/// Returns the window that is in effect at an instant in place of the spec's; `None` if the spec's is.
 pub fn upcoming(shoot: &Shoot, now: DateTime<Utc>) -> Option<Upcoming> {
     Upcoming::of(shoot).filter(|upcoming| now < upcoming.over())
 }
 
-/// The time window that counts at an instant, as it was written.
+/// Returns the time window that is in effect at an instant, as it was configured.
 pub fn time_window(shoot: &Shoot, now: DateTime<Utc>) -> Option<MaintenanceTimeWindow> {
     let of_spec = || shoot.spec.maintenance.as_ref().and_then(|maintenance| maintenance.time_window.clone());
     upcoming(shoot, now).map(|upcoming| upcoming.time_window).or_else(of_spec)
 }
 
-/// The part of the window that counts at an instant in which new maintenance may begin; always open without a window that
-/// can be read.
+/// Returns the part of the window in effect in which new maintenance may begin; always open if the window is missing or
+/// invalid.
 pub fn effective_window(shoot: &Shoot, now: DateTime<Utc>) -> Window {
     let of_spec = || nominal_window(shoot.spec.maintenance.as_ref());
     let nominal = upcoming(shoot, now).map(|upcoming| upcoming.window).or_else(of_spec);
     nominal.map_or(Window::ALWAYS, Window::effective)
 }
 
-/// The next effective window as seen from an instant, see [`Window::next`].
+/// Returns the next effective window after an instant, see [`Window::next`].
 pub fn next(shoot: &Shoot, from: DateTime<Utc>) -> Span {
     next_of(shoot, from, |nominal| nominal.map_or(Window::ALWAYS, Window::effective))
 }
 
-/// When the next window begins, as seen from an instant; from exactly a begin it is that begin. `None`: the Shoot has no
-/// window, or it does not parse.
+/// Returns the begin of the next window; an instant that is exactly a begin is returned. `None`: the Shoot has no window,
+/// or an invalid one.
 pub fn next_begin(shoot: &Shoot, from: DateTime<Utc>) -> Option<DateTime<Utc>> {
     nominal_window(shoot.spec.maintenance.as_ref())?;
     Some(next_of(shoot, from, |nominal| nominal.unwrap_or(Window::ALWAYS)).earliest)
@@ -99,13 +99,13 @@ fn next_of(shoot: &Shoot, from: DateTime<Utc>, shown: impl Fn(Option<Window>) ->
     if span.earliest <= upcoming.until { span } else { of_spec.next(upcoming.over()) }
 }
 
-/// The first instant at or after another for which the maintenance controller draws a run, with its effective window.
+/// Returns the first instant at or after another for which the maintenance controller draws a run, with its effective window.
 ///
-/// A window that is open at the instant counts with the run that was drawn for it.
+/// A window that is open at the instant is included with the run that was drawn for it.
 pub fn run_at_or_after(shoot: &Shoot, instant: DateTime<Utc>, draw: &Draw<'_>) -> (DateTime<Utc>, Span) {
     let key = format!("garden/{}/{}", shoot.metadata.namespace, shoot.metadata.name);
     let first = |window: Window, instant: DateTime<Utc>| {
-        // A window that crosses midnight may have begun the day before.
+        // A window that crosses midnight may have begun on the previous day.
         let mut day = instant - TimeDelta::days(1);
         loop {
             let span = Span { earliest: window.begin_on_day_of(day), end: window.end_on_day_of(day) };
@@ -122,13 +122,13 @@ pub fn run_at_or_after(shoot: &Shoot, instant: DateTime<Utc>, draw: &Draw<'_>) -
     if span.earliest <= upcoming.until {
         return (run, span);
     }
-    // The run after the upcoming one is planned for the next window, not for one that is open already.
+    // The run after the upcoming one is planned for the next window, not for one that is already open.
     first(of_spec, instant.max(of_spec.next(upcoming.over()).earliest))
 }
 
-/// What the annotation says after an update of a Shoot; `None`: there is none.
+/// Returns the value of the annotation after an update of a Shoot; `None`: no annotation.
 ///
-/// `new` is what was asked for; what it says of the annotation itself does not count.
+/// `new` is the requested Shoot; its own annotation is ignored.
 pub fn on_update(old: &Shoot, new: &Shoot, profile: Profile, now: DateTime<Utc>, draw: &Draw<'_>) -> Option<String> {
     if !profile.confined_window_change_waits() || !is_confined(&old.spec) || !is_confined(&new.spec) {
         return None;
@@ -148,7 +148,7 @@ pub fn on_update(old: &Shoot, new: &Shoot, profile: Profile, now: DateTime<Utc>,
     serde_json::to_string(&kept).ok()
 }
 
-/// For a person: `220000+0000 to 230000+0000 until 2025-06-15T22:45:00Z`.
+/// Formats `220000+0000 to 230000+0000 until 2025-06-15T22:45:00Z` for users.
 impl std::fmt::Display for Upcoming {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let until = self.until.to_rfc3339_opts(SecondsFormat::Secs, true);
@@ -164,7 +164,7 @@ mod tests {
         format!("2025-06-{text}Z").parse().expect("RFC 3339")
     }
 
-    /// `22-23`, with `c` behind it for confined.
+    /// Returns a Shoot with a window `22-23`; the suffix `c` confines roll-outs.
     fn with_window(hours: &str) -> Shoot {
         let mut shoot = Shoot::default();
         let (begin, end) = hours.trim_end_matches('c').split_once('-').expect("two hours");
@@ -179,12 +179,12 @@ mod tests {
         shoot
     }
 
-    /// In the middle of each window: 22:22:30 of 22 to 23.
+    /// Draws the middle of each window: 22:22:30 of 22 to 23.
     fn middle(_: &str, _: &str, _: u64) -> u64 {
         45 * 60 * 1_000_000_000 / 2
     }
 
-    /// The Shoot after changes, each at its instant, as the API server makes of it.
+    /// Returns the Shoot after changes, each at its instant, as the API server processes them.
     fn changed(changes: &str, profile: Profile) -> Shoot {
         let mut stored: Option<Shoot> = None;
         for change in changes.split(',') {
@@ -201,7 +201,7 @@ mod tests {
         stored.expect("there is a change")
     }
 
-    /// Windows, each with the instant at which it was written (`c`: roll-outs are confined); what the annotation says; the
+    /// Windows, each with the instant at which it was written (`c`: roll-outs are confined); value of the annotation;
     /// runs after the last change.
     /// Source: docs/usage/shoot/shoot_maintenance.md, "Confine Specification Changes/Updates Roll Out".
     const CHANGES: &str = "
@@ -251,7 +251,7 @@ mod tests {
                 let (found, span) = run_at_or_after(&shoot, now, &middle);
                 assert_eq!((found, span.earliest <= found && found <= span.end), (run, true), "row: {row}");
                 assert!(effective_window(&shoot, run).contains(run), "row: {row}");
-                // Outside of its window a Shoot is planned for the same span, also by a controller that has just started.
+                // Outside of its window a Shoot is planned for the same span, even by a controller that has just started.
                 if !effective_window(&shoot, now).contains(now) {
                     assert_eq!(next(&shoot, now + TimeDelta::nanoseconds(1)), span, "row: {row}, from {now}");
                     assert_eq!(next_begin(&shoot, now + TimeDelta::nanoseconds(1)), Some(span.earliest), "row: {row}");
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_there() {
+    fn invalid_annotations_are_ignored() {
         let mut shoot = with_window("14-15c");
         for text in ["", "{}", "22-23", r#"{"begin":"22","end":"23","until":"2025-06-15T22:45:00Z"}"#] {
             shoot

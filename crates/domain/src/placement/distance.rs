@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How far apart two regions are, judged by their names alone.
+//! Distance of two regions, computed from their names alone.
 //!
 //! Source: pkg/scheduler/controller/shoot/distance.go @ v1.120.0.
 
 const ORIENTATIONS: [&str; 5] = ["north", "south", "east", "west", "central"];
 
-/// Distance of two regions: twice the Levenshtein distance of their names without orientation, plus 1 if exactly one
-/// has an orientation, plus 2 if both have different ones.
+/// Returns the distance of two regions: twice the Levenshtein distance of their names without orientation, plus 1 if
+/// exactly one has an orientation, plus 2 if both have different ones.
 pub fn distance(seed_region: &str, shoot_region: &str) -> i64 {
     let (seed, seed_orientation) = split(seed_region);
     let (shoot, shoot_orientation) = split(shoot_region);
@@ -19,8 +19,8 @@ pub fn distance(seed_region: &str, shoot_region: &str) -> i64 {
     }
 }
 
-/// A name with its first orientation replaced by a colon. The first in the order of the list counts, not the first in
-/// the name.
+/// Returns the name with its first orientation replaced by a colon, and the orientation. The first one of the list is
+/// replaced, not the first in the name.
 fn split(region: &str) -> (String, Option<&'static str>) {
     let orientation = ORIENTATIONS.into_iter().find(|orientation| region.contains(orientation));
     let base = orientation.map_or_else(|| region.to_owned(), |orientation| region.replacen(orientation, ":", 1));
@@ -42,7 +42,7 @@ mod tests {
             ("local", "local", 0),
             ("", "abc", 6),
             ("northeurope", "europe", 3),
-            // `north` is replaced, since it comes first in the list, and `east` stays in the name.
+            // `north` is replaced, since it is first in the list, and `east` remains in the name.
             ("ap-northeast-1", "ap-northeast-2", 2),
             ("ap-southeast-1", "ap-northeast-1", 2),
         ] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which seed a Shoot is scheduled to: filters in upstream's order, then a strategy, then the seed with fewest Shoots.
+//! Selection of the seed for a Shoot: filters in upstream's order, then a strategy, then the seed with the fewest Shoots.
 //!
 //! Source: pkg/scheduler/controller/shoot/reconciler.go @ v1.120.0.
 
@@ -18,19 +18,19 @@ use crate::{cloud_profile, conditions};
 
 pub use self::distance::distance;
 
-/// How candidates are chosen by region.
+/// Strategy for the selection of candidates by region.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
     /// Seeds of the Shoot's region.
     SameRegion,
-    /// Seeds of the nearest region. What gardener-operator configures, and so the default of a landscape (the code's
+    /// Seeds of the nearest region. Configured by gardener-operator, and therefore the default of a landscape (the code's
     /// own default is `SameRegion`).
     #[default]
     MinimalDistance,
 }
 
 impl Strategy {
-    /// As it is written in a configuration.
+    /// Returns the name in a configuration.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SameRegion => "SameRegion",
@@ -38,21 +38,21 @@ impl Strategy {
         }
     }
 
-    /// As it is read from a configuration.
+    /// Parses the name in a configuration.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::SameRegion, Self::MinimalDistance].into_iter().find(|strategy| strategy.as_str() == text)
     }
 }
 
-/// What a decision depends on beside Shoot and Seeds.
+/// Inputs of a selection in addition to Shoot and Seeds.
 pub struct Placement<'a> {
-    /// Specification of the CloudProfile that the Shoot refers to; of a NamespacedCloudProfile the merged one.
+    /// Specification of the CloudProfile that the Shoot references; of a NamespacedCloudProfile the merged one.
     pub cloud_profile: &'a CloudProfileSpec,
     /// Strategy by region.
     pub strategy: Strategy,
-    /// Distance of regions from the Shoot's region, where an operator has said so; empty for unknown.
+    /// Configured distances of regions from the Shoot's region; empty if unknown.
     pub distances: BTreeMap<String, i64>,
-    /// How many Shoots a seed has: each counts for `spec.seedName`, and for `status.seedName` when that differs.
+    /// Number of Shoots of a seed: each counts for `spec.seedName`, and for `status.seedName` if that differs.
     pub usage: &'a dyn Fn(&str) -> usize,
 }
 
@@ -62,18 +62,18 @@ impl fmt::Debug for Placement<'_> {
     }
 }
 
-/// Why no seed was found, in upstream's words.
+/// Reason for which no seed was found, as upstream's message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NoSeed(String);
 
 type Seeds<'a> = Vec<&'a Seed>;
 
-/// The seed for a Shoot. `seeds` come in order of their names; of several with equally few Shoots the first is taken
-/// (upstream: the first in the order of its cache, which is undefined).
+/// Returns the seed for a Shoot. `seeds` are ordered by name; of several with the same lowest number of Shoots the first
+/// is selected (upstream: the first in the order of its cache, which is undefined).
 ///
 /// # Errors
-/// The first filter that leaves nothing.
+/// The first filter without a result.
 pub fn determine_seed<'a>(
     shoot: &Shoot,
     seeds: impl IntoIterator<Item = &'a Seed>,
@@ -91,7 +91,7 @@ pub fn determine_seed<'a>(
     Ok(best.expect("every filter leaves a seed or fails"))
 }
 
-/// What a filter leaves, or why it left nothing; `count` is how many seeds entered it.
+/// Returns the seeds that pass a filter, or its error if there are none; `count`: number of seeds before the filter.
 fn keep<'a>(
     seeds: Seeds<'a>,
     wanted: impl Fn(&Seed) -> bool,
@@ -108,8 +108,8 @@ fn usable(seeds: Seeds<'_>) -> Result<Seeds<'_>, NoSeed> {
     })
 }
 
-/// Whether new Shoots may go to a seed: it is not being deleted, it is visible, gardenlet has reconciled it and is
-/// alive, and its backup bucket, if it has one, is ready.
+/// True if new Shoots may be scheduled to a seed: it is not being deleted, it is visible, gardenlet has reconciled it and
+/// is alive, and its backup bucket, if it has one, is ready.
 pub fn is_usable(seed: &Seed) -> bool {
     let is_true = |type_| conditions::get(&seed.status.conditions, type_).is_some_and(|it| it.status == "True");
     let scheduling = seed.spec.settings.as_ref().and_then(|settings| settings.scheduling.as_ref());
@@ -140,7 +140,7 @@ fn matching_labels<'a>(seeds: Seeds<'a>, selector: Option<&SeedSelector>, kind: 
     )
 }
 
-/// A selector as Go prints it: requirements in order of their keys.
+/// Formats a selector as Go prints it: requirements in order of their keys.
 fn selector_text(selector: &LabelSelector) -> String {
     let equal = selector.match_labels.iter().map(|(key, value)| (key.as_str(), format!("{key}={value}")));
     let expressions = selector.match_expressions.iter().map(|requirement| {
@@ -161,7 +161,7 @@ fn selector_text(selector: &LabelSelector) -> String {
 }
 
 fn matching_provider<'a>(seeds: Seeds<'a>, shoot: &Shoot, profile: &CloudProfileSpec) -> Result<Seeds<'a>, NoSeed> {
-    // Only the CloudProfile's list counts; a Shoot's own is ignored, as upstream does.
+    // Only the CloudProfile's list is considered; a Shoot's own is ignored, as upstream does.
     let allowed = profile.seed_selector.as_ref().map(|selector| selector.provider_types.as_slice()).unwrap_or_default();
     let wanted = &shoot.spec.provider.r#type;
     keep(
@@ -247,7 +247,7 @@ fn refusal(seed: &Seed, shoot: &Shoot, placement: &Placement<'_>) -> Option<Stri
         .then(|| "seed does not have available capacity for shoots".to_owned())
 }
 
-/// Whether each taint is tolerated: by key alone, or by key and equal value.
+/// True if each taint is tolerated: by key alone, or by key and equal value.
 fn tolerates(seed: &Seed, tolerations: &[Toleration]) -> bool {
     seed.spec.taints.iter().all(|taint| {
         tolerations.iter().any(|toleration| {
@@ -293,7 +293,7 @@ fn nearest<'a>(seeds: Seeds<'a>, shoot: &Shoot, placement: &Placement<'_>) -> Re
     )))
 }
 
-/// The distances that an operator has configured; a region is at 0 from itself unless configured otherwise.
+/// Returns the configured distances; the distance of a region to itself is 0 unless configured otherwise.
 fn configured_distances(placement: &Placement<'_>, region: &str) -> Option<BTreeMap<String, i64>> {
     if placement.distances.is_empty() {
         return None;
@@ -303,7 +303,7 @@ fn configured_distances(placement: &Placement<'_>, region: &str) -> Option<BTree
     Some(distances)
 }
 
-/// All seeds at the smallest distance, which is at most `limit`; seeds without a distance are left out.
+/// Returns all seeds at the smallest distance, which is at most `limit`; seeds without a distance are excluded.
 fn minimal<'a>(seeds: &[&'a Seed], limit: i64, distance: impl Fn(&Seed) -> Option<i64>) -> Seeds<'a> {
     let distances: Vec<(i64, &'a Seed)> =
         seeds.iter().filter_map(|seed| Some((distance(seed)?, *seed))).filter(|(it, _)| *it <= limit).collect();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a Shoot's networks fit beside a seed's.
+//! Comparison of a Shoot's networks with those of a seed.
 //!
 //! Source: networksAreDisjointed in pkg/scheduler/controller/shoot/reconciler.go, and
 //! pkg/utils/validation/cidr/disjoint.go @ v1.120.0.
@@ -10,7 +10,7 @@ use apimachinery::field::{FieldError, Path};
 
 use crate::validation::network::Network;
 
-/// Ranges that the connection between seed and Shoot needs, and what upstream calls them.
+/// Ranges reserved for the connection between seed and Shoot, with upstream's names for them.
 const RESERVED: [(&str, &str); 6] = [
     ("fd8f:6d53:b97a:1::/96", "default vpn network"),
     ("240.0.0.0/8", "reserved kube-apiserver mapping range"),
@@ -20,7 +20,7 @@ const RESERVED: [(&str, &str); 6] = [
     ("244.0.0.0/8", "reserved shoot pod network mapping range"),
 ];
 
-/// What is wrong with the Shoot's networks on this seed, each in upstream's words without the field.
+/// Returns the conflicts of the Shoot's networks on this seed, as upstream's messages without the field.
 pub(super) fn conflicts(seed: &Seed, shoot: &Shoot) -> Vec<String> {
     let Some(networking) = &shoot.spec.networking else { return Vec::new() };
     let workerless = shoot.spec.provider.workers.is_empty();
@@ -91,7 +91,7 @@ fn is_ipv6(network: &str) -> bool {
     network.contains(':')
 }
 
-/// Whether two networks share an address; texts that are no network share none.
+/// True if two networks share an address; invalid networks share none.
 fn intersect(a: &str, b: &str) -> bool {
     matches!((Network::parse(a), Network::parse(b)), (Some(a), Some(b)) if a.overlaps(b))
 }

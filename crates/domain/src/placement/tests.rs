@@ -35,7 +35,7 @@ fn shoot(change: impl FnOnce(&mut Value)) -> Shoot {
     serde_json::from_value(tree).expect("a Shoot")
 }
 
-struct Given {
+struct Case {
     seeds: Vec<Seed>,
     shoot: Shoot,
     profile: Value,
@@ -44,8 +44,8 @@ struct Given {
     usage: fn(&str) -> usize,
 }
 
-fn given(seeds: Vec<Seed>) -> Given {
-    Given {
+fn given(seeds: Vec<Seed>) -> Case {
+    Case {
         seeds,
         shoot: shoot(|_| {}),
         profile: json!({}),
@@ -55,14 +55,14 @@ fn given(seeds: Vec<Seed>) -> Given {
     }
 }
 
-impl Given {
+impl Case {
     fn shoot(self, change: impl FnOnce(&mut Value)) -> Self {
         Self { shoot: shoot(change), ..self }
     }
 }
 
 #[track_caller]
-fn check(given: Given, expected: &str) {
+fn check(given: Case, expected: &str) {
     let profile: CloudProfileSpec = serde_json::from_value(given.profile).expect("a CloudProfile");
     let placement = Placement {
         cloud_profile: &profile,
@@ -129,7 +129,7 @@ fn both_seed_selectors_must_match() {
         ],
     });
     check(
-        Given { profile: json!({"seedSelector": selector}), ..given(seeds()) },
+        Case { profile: json!({"seedSelector": selector}), ..given(seeds()) },
         "none out of the 2 seeds has the matching labels required by seed selector of 'CloudProfile' (selector: 'a,env=x,!f,name=a,purpose notin (y,z)')",
     );
 }
@@ -138,7 +138,7 @@ fn both_seed_selectors_must_match() {
 fn the_provider_must_match_unless_the_cloud_profile_names_others() {
     let seeds = || vec![seed("g", "gcp", "eu-west-1", |_| {}), seed("z", "azure", "eu-west-1", |_| {})];
     check(given(seeds()), "none out of the 2 seeds has a matching provider for \"aws\"");
-    let by_distance = |types: Value| Given {
+    let by_distance = |types: Value| Case {
         profile: json!({"seedSelector": {"providerTypes": types}}),
         strategy: Strategy::MinimalDistance,
         ..given(seeds())
@@ -147,7 +147,7 @@ fn the_provider_must_match_unless_the_cloud_profile_names_others() {
     check(by_distance(json!(["*"])), "g");
     check(by_distance(json!(["openstack"])), "none out of the 2 seeds has a matching provider for \"aws\"");
     check(
-        Given { strategy: Strategy::SameRegion, ..by_distance(json!(["*"])) },
+        Case { strategy: Strategy::SameRegion, ..by_distance(json!(["*"])) },
         "no matching seed candidate found for Configuration (Cloud Profile 'aws', Region 'eu-west-1', SeedDeterminationStrategy 'SameRegion')",
     );
 }
@@ -188,7 +188,7 @@ fn each_seed_that_is_no_candidate_is_named_with_its_reason() {
     let tainted = aws("tainted", |it| it["spec"]["taints"] = json!([{"key": "protected"}]));
     let full = aws("full", |it| it["status"]["allocatable"] = json!({"shoots": "3"}));
     check(
-        Given { usage: |_| 3, ..given(vec![tainted, overlapping, full]) }.shoot(|it| {
+        Case { usage: |_| 3, ..given(vec![tainted, overlapping, full]) }.shoot(|it| {
             it["spec"]["networking"]["pods"] = json!("fd00:1::/56");
         }),
         "0/3 seed cluster candidate(s) are eligible for scheduling: {full => seed does not have available capacity for shoots, overlapping => invalid networks: [Invalid value: \"fd00:1::/56\": shoot pod network intersects with seed pod network], tainted => shoot does not tolerate the seed's taints}",
@@ -198,9 +198,9 @@ fn each_seed_that_is_no_candidate_is_named_with_its_reason() {
 #[test]
 fn a_seed_takes_shoots_up_to_its_allocatable_number() {
     let limited = || vec![aws("a", |it| it["status"]["allocatable"] = json!({"shoots": "3"}))];
-    check(Given { usage: |_| 2, ..given(limited()) }, "a");
+    check(Case { usage: |_| 2, ..given(limited()) }, "a");
     check(
-        Given { usage: |_| 3, ..given(limited()) },
+        Case { usage: |_| 3, ..given(limited()) },
         "0/1 seed cluster candidate(s) are eligible for scheduling: {a => seed does not have available capacity for shoots}",
     );
 }
@@ -276,13 +276,13 @@ fn strategies_choose_by_region() {
         given(seeds()),
         "no matching seed candidate found for Configuration (Cloud Profile 'aws', Region 'eu-west-1', SeedDeterminationStrategy 'SameRegion')",
     );
-    let nearest = || Given { strategy: Strategy::MinimalDistance, ..given(seeds()) };
+    let nearest = || Case { strategy: Strategy::MinimalDistance, ..given(seeds()) };
     check(nearest(), "b-near");
-    check(Given { usage: |seed| if seed == "b-near" { 5 } else { 4 }, ..nearest() }, "c-near");
+    check(Case { usage: |seed| if seed == "b-near" { 5 } else { 4 }, ..nearest() }, "c-near");
     check(nearest().shoot(|it| it["spec"]["purpose"] = json!("testing")), "a-far");
     check(given(seeds()).shoot(|it| it["spec"]["purpose"] = json!("testing")), "a-far");
 
-    let configured = |pairs: &[(&str, i64)]| Given {
+    let configured = |pairs: &[(&str, i64)]| Case {
         distances: pairs.iter().map(|(region, distance)| ((*region).to_owned(), *distance)).collect(),
         ..nearest()
     };
@@ -299,6 +299,6 @@ fn strategies_choose_by_region() {
 fn of_equal_seeds_the_first_with_the_fewest_shoots_is_taken() {
     let seeds = || vec![aws("a", |_| {}), aws("b", |_| {}), aws("c", |_| {})];
     check(given(seeds()), "a");
-    check(Given { usage: |seed| usize::from(seed == "a"), ..given(seeds()) }, "b");
-    check(Given { usage: |seed| usize::from(seed != "c"), ..given(seeds()) }, "c");
+    check(Case { usage: |seed| usize::from(seed == "a"), ..given(seeds()) }, "b");
+    check(Case { usage: |seed| usize::from(seed != "c"), ..given(seeds()) }, "c");
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The arguments of a control plane's machine-controller-manager: what is in force where a pool says nothing.
+//! Arguments of a control plane's machine-controller-manager: defaults for settings that a pool leaves unset.
 //!
-//! Source: pkg/component/nodemanagement/machinecontrollermanager @ v1.120.0; which of its flags the sidecar of a provider
-//! understands: pkg/util/provider/app/options of machine-controller-manager v0.58.0. Rows 6 to 8 of the profiles.
+//! Source: pkg/component/nodemanagement/machinecontrollermanager @ v1.120.0; flags supported by a provider's sidecar:
+//! pkg/util/provider/app/options of machine-controller-manager v0.58.0. Rows 6 to 8 of the profiles.
 
 use api::machine::MachineSpec;
 use apimachinery::meta::Duration;
@@ -11,7 +11,7 @@ use chrono::TimeDelta;
 use super::machine::Settings;
 use crate::profile::Profile;
 
-/// What a machine-controller-manager is started with.
+/// Start-up arguments of a machine-controller-manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arguments {
     /// `--machine-creation-timeout`.
@@ -28,16 +28,16 @@ pub struct Arguments {
     pub max_evict_retries: i32,
     /// `--node-conditions`.
     pub node_conditions: &'static [&'static str],
-    /// `--safety-up`: Machines beyond replicas and surge at which a MachineSet is frozen.
+    /// `--safety-up`: number of Machines beyond replicas and surge at which a MachineSet is frozen.
     pub safety_up: i32,
-    /// `--safety-down`: how many fewer Machines than that let it go on.
+    /// `--safety-down`: number of Machines below that limit at which a MachineSet is unfrozen.
     pub safety_down: i32,
-    /// `--machine-safety-overshooting-period`: how often Machines are counted for it.
+    /// `--machine-safety-overshooting-period`: interval at which Machines are counted for the safety limits.
     pub overshooting_period: Duration,
 }
 
 impl Arguments {
-    /// Those that gardenlet gives.
+    /// Returns the arguments that gardenlet sets.
     pub const fn of(profile: Profile) -> Self {
         Self {
             creation_timeout: Duration::from_minutes(profile.machine_creation_timeout_minutes()),
@@ -53,7 +53,7 @@ impl Arguments {
         }
     }
 
-    /// Command of container `machine-controller-manager`, which looks after MachineDeployments and MachineSets.
+    /// Returns the command of container `machine-controller-manager`, which reconciles MachineDeployments and MachineSets.
     pub fn command(&self, namespace: &str) -> Vec<String> {
         vec![
             "./machine-controller-manager".to_owned(),
@@ -66,7 +66,7 @@ impl Arguments {
         ]
     }
 
-    /// Arguments of the provider's container, which looks after Machines.
+    /// Returns the arguments of the provider's container, which reconciles Machines.
     pub fn of_provider(&self, namespace: &str) -> Vec<String> {
         vec![
             "--control-kubeconfig=inClusterConfig".to_owned(),
@@ -80,7 +80,7 @@ impl Arguments {
         ]
     }
 
-    /// How a Machine is looked after: what it says itself, else these arguments.
+    /// Returns the settings of a Machine: its own values, with these arguments as defaults.
     pub fn settings(&self, machine: &MachineSpec) -> Settings {
         let duration = |own: Option<Duration>, default: Duration| -> TimeDelta { own.unwrap_or(default).to_chrono() };
         Settings {
@@ -94,7 +94,7 @@ impl Arguments {
         }
     }
 
-    /// Conditions of a Node that make its Machine unhealthy.
+    /// Returns the types of Node conditions that make the Machine unhealthy.
     pub fn unhealthy_if<'a>(&'a self, machine: &'a MachineSpec) -> Vec<&'a str> {
         match machine.node_conditions.as_deref().filter(|given| !given.is_empty()) {
             Some(given) => given.split(',').collect(),
@@ -103,7 +103,7 @@ impl Arguments {
     }
 }
 
-/// A whole number of hours or minutes as people write it: `2h`, `10m`.
+/// Formats a whole number of hours or minutes without trailing zero units: `2h`, `10m`.
 fn short(duration: Duration) -> String {
     let text = duration.to_string();
     let text = text.strip_suffix("0s").filter(|text| text.ends_with('m')).unwrap_or(&text);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_machine_says_wins() {
+    fn machine_settings_override_arguments() {
         let arguments = Arguments::of(Profile::Documents);
         let silent = MachineSpec::default();
         assert_eq!(arguments.settings(&silent).creation_timeout, TimeDelta::minutes(10));

@@ -7,14 +7,14 @@ use apimachinery::meta::Time;
 use super::deployment::Set;
 use crate::release::Releases;
 
-/// Releases in which a MachineSet tells of failed Machines until all its Machines are ready: machine-controller-manager before
-/// v0.60.0.
+/// Releases in which a MachineSet reports failed Machines until all its Machines are ready: machine-controller-manager
+/// before v0.60.0.
 pub const FAILURES_ARE_TOLD_ON: Releases = Releases::until(127);
 
-/// What happened to MachineSets since the status was written last.
+/// Change of MachineSets since the status was last written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Progress {
-    /// Nothing that the counts do not show.
+    /// Only counts changed.
     #[default]
     Counts,
     /// A MachineSet was created.
@@ -23,31 +23,31 @@ pub enum Progress {
     Found(String),
 }
 
-/// What the status of a MachineDeployment is computed from.
+/// Inputs of a MachineDeployment's status.
 #[derive(Clone, Debug)]
 pub struct Observed<'a> {
     /// `metadata.generation`
     pub generation: i64,
     /// `spec.replicas`
     pub replicas: i32,
-    /// Machines that may be missing.
+    /// Number of machines that may be unavailable.
     pub max_unavailable: i32,
-    /// The set of the present template.
+    /// MachineSet of the present template.
     pub new: Option<&'a Set>,
-    /// All sets, with `new`.
+    /// All MachineSets, including `new`.
     pub sets: &'a [&'a Set],
-    /// Machines in phase `Running`, of all sets.
+    /// Number of Machines in phase `Running`, of all sets.
     pub ready: i32,
-    /// Machines that failed and are preserved, of all sets.
+    /// Number of Machines that failed and are preserved, of all sets.
     pub preserved_failed: i32,
-    /// All machines are new, available and as many as wanted.
+    /// True if all machines are new, available and as many as desired.
     pub is_complete: bool,
-    /// What happened to MachineSets.
+    /// Change of MachineSets.
     pub progress: Progress,
 }
 
 impl Observed<'_> {
-    /// The status after `old`. Failed machines and the collision count are kept: others own them.
+    /// Returns the status that follows `old`. Failed machines and the collision count are kept: other controllers own them.
     ///
     /// Source: pkg/controller/deployment_sync.go, deployment_progress.go of machine-controller-manager v0.58.0.
     pub fn status(&self, old: &MachineDeploymentStatus, now: Time) -> MachineDeploymentStatus {
@@ -108,8 +108,8 @@ impl Observed<'_> {
     }
 }
 
-/// Sets a condition. `refresh` renews the update time also where status and reason stay; the transition time moves only
-/// with the status.
+/// Sets a condition. `refresh` renews the update time even if status and reason are unchanged; the transition time
+/// changes only with the status.
 pub(super) fn set(
     conditions: &mut Vec<MachineDeploymentCondition>,
     type_: &str,

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An attempt to drain a Node: which pods have to go, when each is asked to, and how the attempt ends.
+//! An attempt to drain a Node: the pods to remove, the time of each eviction request, and the end of the attempt.
 //!
 //! ```text
 //! without claims   evict ─refused─► wait 20 s ─► evict … ─retries used up─► delete (grace 0)
-//! (all at once)      └─accepted─► wait for it to go: grace period (at most the time-out) and 30 s
+//! (all at once)      └─accepted─► wait for its end: grace period (at most the time-out) and 30 s
 //!
-//! with claims      by priority, one after the other: evict, wait for it to go, for its volumes to be detached here and
-//! (in a row)       attached elsewhere; who has none of its own is not waited for; who is refused is asked again in the
+//! with claims      by priority, one at a time: evict, wait for its end, for its volumes to be detached here and
+//! (in a row)       attached elsewhere; no wait for pods without volumes of their own; refused pods are evicted again in the
 //!                  next round, 20 s later
 //!
-//! forced           delete all (grace 0), wait for nobody
+//! forced           delete all (grace 0), do not wait
 //!
 //! nothing left     new pods start at the top, in at most as many rounds as a pod has retries; without new pods the node
 //!                  is drained
 //! ```
 //!
-//! An attempt that fails is repeated after 5 s, with the pods that are there then and all retries anew. Attempts live in
-//! memory, as upstream's do: after a restart the next one begins. The time-out counts from the Machine's deletion and
-//! survives. Unlike upstream an attempt checks the node again before it ends: a scheduler that had not yet observed the
-//! cordon may have placed pods there.
+//! A failed attempt is repeated after 5 s, with the pods present at that time and all retries restored. Attempts are kept
+//! in memory, as upstream's are: after a restart a new attempt begins. The time-out counts from the Machine's deletion
+//! and survives a restart. Unlike upstream an attempt checks the node again before it ends: a scheduler that had not yet
+//! observed the cordon may have placed pods there.
 //! Source: pkg/util/provider/drain/drain.go of machine-controller-manager v0.58.0.
 
 use std::collections::BTreeMap;
@@ -27,35 +27,35 @@ use api::constants::annotation;
 use api::kubernetes::core::Pod as PodObject;
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// How long a pod whose eviction was refused is left alone.
+/// Delay before an eviction that was refused is retried.
 pub const EVICTION_RETRY: TimeDelta = TimeDelta::seconds(20);
-/// How long a step of a deletion that failed is left alone.
+/// Delay before a failed step of a deletion is retried.
 pub const SHORT_RETRY: TimeDelta = TimeDelta::seconds(5);
-/// What a pod gets beyond its grace period.
+/// Additional wait for the end of a pod after its grace period.
 const BUFFER: TimeDelta = TimeDelta::seconds(30);
 
-/// A pod that has to go.
+/// A pod to be removed from the Node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pod {
     /// Namespace of the pod.
     pub namespace: String,
     /// Name of the pod.
     pub name: String,
-    /// UID: a pod of the same name is another one.
+    /// UID; distinguishes pods of the same name.
     pub uid: String,
-    /// What it gets to end.
+    /// Grace period of the pod.
     pub grace: TimeDelta,
-    /// The higher, the earlier among those with claims.
+    /// Priority; among pods with claims, higher priorities are evicted first.
     pub priority: i32,
-    /// It names claims.
+    /// True if the pod references claims.
     pub has_claims: bool,
-    /// The volumes of those of its claims that are there.
+    /// Names of the volumes of its existing claims.
     pub volumes: Vec<String>,
 }
 
 impl Pod {
-    /// A pod of a Node as a drain looks at it; `None` for one that stays: mirror pods, and those of DaemonSets. Pods that
-    /// have ended, that nobody owns, or that have data on the node, go like all others.
+    /// Returns the drain's view of a Node's pod; `None` for pods that are kept: mirror pods and pods of DaemonSets. Pods
+    /// that have ended, pods without owners and pods with local data are removed like all others.
     pub fn of(pod: &PodObject) -> Option<Self> {
         let metadata = &pod.metadata;
         let stays = metadata.annotations.contains_key(annotation::MIRROR_POD)
@@ -76,20 +76,20 @@ impl Pod {
         })
     }
 
-    /// Names of the claims of a pod.
+    /// Returns the names of a pod's claims.
     pub fn claims(pod: &PodObject) -> impl Iterator<Item = &str> {
         let sources = pod.spec.volumes.iter().filter_map(|volume| volume.persistent_volume_claim.as_ref());
         sources.map(|source| source.claim_name.as_str())
     }
 
-    /// The pod with the volumes that its claims have.
+    /// Returns the pod with the given names of its claims' volumes; empty names are dropped.
     #[must_use]
     pub fn with_volumes(self, volumes: impl IntoIterator<Item = String>) -> Self {
         Self { volumes: volumes.into_iter().filter(|name| !name.is_empty()).collect(), ..self }
     }
 }
 
-/// Volumes that several of the pods have are nobody's: they are not waited for.
+/// Removes volumes that several pods share: a drain does not wait for them.
 ///
 /// Source: `filterSharedPVs`.
 fn without_shared(pods: &mut [Pod]) {
@@ -102,24 +102,24 @@ fn without_shared(pods: &mut [Pod]) {
     }
 }
 
-/// A year: far beyond any time-out, and far from overflowing.
+/// A year, in seconds: greater than any time-out, and small enough not to overflow.
 const MOST_GRACE: i64 = 365 * 24 * 3600;
 
-/// The conditions of an attempt.
+/// Parameters of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Pods are deleted and nobody waits.
+    /// True if pods are deleted without waiting for their end.
     pub forced: bool,
-    /// How often a pod is asked before it is deleted.
+    /// Maximum number of evictions of a pod before it is deleted.
     pub retries: u32,
-    /// The longest wait for a pod.
+    /// Maximum duration of the wait for a pod.
     pub timeout: TimeDelta,
-    /// How long the volumes of a pod that is gone take to be detached here and attached elsewhere.
+    /// Maximum duration of the wait until the volumes of a deleted pod are detached here and attached elsewhere.
     pub volumes: TimeDelta,
 }
 
 impl Terms {
-    /// The terms from `maxEvictRetries` and the drain time-out: a pod is asked at most once every 20 s of it.
+    /// Creates the terms from `maxEvictRetries` and the drain time-out, which allows at most one eviction per 20 s.
     pub fn new(forced: bool, max_evict_retries: i32, timeout: TimeDelta, volumes: TimeDelta) -> Self {
         let most = timeout.num_seconds() / EVICTION_RETRY.num_seconds();
         let retries = u32::try_from(i64::from(max_evict_retries).min(most)).unwrap_or_default();
@@ -127,7 +127,7 @@ impl Terms {
     }
 }
 
-/// What is asked of the API server about a pod.
+/// Request to the API server about a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// `pods/eviction`, with the pod's own grace period.
@@ -136,68 +136,69 @@ pub enum Request {
     Delete,
 }
 
-/// What it answered.
+/// Answer of the API server to a [`Request`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The pod goes.
+    /// The pod is terminating.
     Accepted,
-    /// There is no such pod any more.
+    /// The pod does not exist any more.
     Gone,
     /// 429: a PodDisruptionBudget does not allow it at present.
     Refused,
-    /// 429, and the PodDisruptionBudget (`namespace/name`) will not allow it: all its pods are healthy, and none may go.
+    /// 429, and the PodDisruptionBudget (`namespace/name`) will never allow it: all its pods are healthy, and none may be
+    /// disrupted.
     Misconfigured(String),
     /// Any other error.
     Error(String),
 }
 
-/// How far a pod is.
+/// Progress of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
-    /// To be asked at this instant, so many times asked already.
+    /// Number of requests so far, and the instant of the next one.
     Asking(u32, DateTime<Utc>),
-    /// Waits for its turn.
+    /// Waits for the pods before it.
     Queued,
-    /// Accepted; to be gone by then.
+    /// Accepted; instant by which the pod must be deleted.
     Going(DateTime<Utc>),
-    /// Gone; its volumes have moved by then.
+    /// Deleted; instant by which its volumes must have moved.
     Moving(DateTime<Utc>),
     Done,
     Failed(String),
 }
 
-/// How an attempt stands.
+/// State of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Pods are left. `until`: when something is due by itself.
+    /// Pods are left.
     Waiting {
-        /// Next instant; `None` if only pods that go are waited for.
+        /// Instant of the next scheduled step; `None` if the attempt waits only for terminating pods.
         until: Option<DateTime<Utc>>,
-        /// Pods that are not gone.
+        /// Number of pods that are not deleted yet.
         pods_left: u32,
     },
-    /// Nothing is left.
+    /// No pods are left.
     Drained,
     /// The attempt ended with these errors.
     Failed(String),
 }
 
-/// An attempt.
+/// An attempt to drain a Node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     node: String,
     terms: Terms,
     pods: Vec<(Pod, Stage)>,
-    /// Round of those with claims, from 1 on.
+    /// Round of the pods with claims, counted from 1.
     round: u32,
-    /// Those with claims that were refused in this round.
+    /// Indices of the pods with claims that were refused in this round.
     refused: Vec<usize>,
     /// Number of times that new pods were added.
     looks: u32,
 }
 
 impl Attempt {
-    /// Begins with the pods that are on the node now.
+    /// Begins an attempt with the pods that are on the node now.
     pub fn begin(node: &str, terms: Terms, pods: Vec<Pod>, now: DateTime<Utc>) -> Self {
         let mut attempt =
             Self { node: node.to_owned(), terms, pods: Vec::new(), round: 1, refused: Vec::new(), looks: 0 };
@@ -205,8 +206,8 @@ impl Attempt {
         attempt
     }
 
-    /// Adds pods that were placed on the node since the attempt began; `false` if there are none, or if the limit of rounds
-    /// is reached, as with a pod template that names the node.
+    /// Adds pods that were placed on the node since the attempt began. Returns `false` if there are none, or if the limit
+    /// of rounds is reached, as with a pod template that names the node.
     pub fn take_up(&mut self, mut pods: Vec<Pod>, now: DateTime<Utc>) -> bool {
         pods.retain(|pod| self.pods.iter().all(|(known, _)| known.uid != pod.uid));
         if pods.is_empty() || self.looks >= self.terms.retries.max(1) {
@@ -230,17 +231,17 @@ impl Attempt {
         self.next_with_claims(now);
     }
 
-    /// Whether it began under other terms: what was forced meanwhile begins anew.
+    /// True if pods are deleted without waiting. An attempt that was begun without force is restarted once force applies.
     pub fn is_forced(&self) -> bool {
         self.terms.forced
     }
 
-    /// The pods of the attempt.
+    /// Returns the pod at an index.
     pub fn pod(&self, index: usize) -> &Pod {
         &self.pods[index].0
     }
 
-    /// Takes note of who is gone, and says whom to ask now.
+    /// Marks deleted pods as done, and returns the requests that are due, with the index of their pod.
     pub fn requests(&mut self, is_there: impl Fn(&Pod) -> bool, now: DateTime<Utc>) -> Vec<(usize, Request)> {
         for index in 0..self.pods.len() {
             let (pod, stage) = &self.pods[index];
@@ -263,7 +264,7 @@ impl Attempt {
         let retries = self.terms.retries;
         let request = |tries: u32| if self.terms.forced || tries >= retries { Request::Delete } else { Request::Evict };
         let due = self.pods.iter().enumerate().filter_map(|(index, (pod, stage))| match stage {
-            // Those with claims count rounds.
+            // Pods with claims count rounds.
             Stage::Asking(_, at) if *at <= now && pod.has_claims => Some((index, request(self.round - 1))),
             Stage::Asking(tries, at) if *at <= now => Some((index, request(*tries))),
             _ => None,
@@ -271,7 +272,7 @@ impl Attempt {
         due.collect()
     }
 
-    /// Takes an answer.
+    /// Records the API server's answer to a request.
     pub fn answer(&mut self, index: usize, request: Request, answer: Answer, now: DateTime<Utc>) {
         let (pod, stage) = &self.pods[index];
         let Stage::Asking(tries, _) = stage else { return };
@@ -301,7 +302,7 @@ impl Attempt {
         self.next_with_claims(now);
     }
 
-    /// How it stands.
+    /// Returns the state of the attempt.
     pub fn outcome(&self) -> Outcome {
         let is_over = |stage: &Stage| matches!(stage, Stage::Done | Stage::Failed(_));
         let pods_left = self.pods.iter().filter(|(_, stage)| !is_over(stage)).count();
@@ -319,7 +320,7 @@ impl Attempt {
         match errors.collect::<Vec<_>>()[..] {
             [] => Outcome::Drained,
             [error] => Outcome::Failed(error.to_owned()),
-            // As Go prints several errors as one.
+            // Format in which Go prints several errors as one.
             ref errors => Outcome::Failed(format!("[{}]", errors.join(", "))),
         }
     }
@@ -332,7 +333,7 @@ impl Attempt {
         }
     }
 
-    /// If no pod with claims is on its way, the next one of the round is asked; when all were, the next round begins.
+    /// Starts with the next pod with claims of the round, unless one is in progress; after the last one, begins the next round.
     fn next_with_claims(&mut self, now: DateTime<Utc>) {
         let is_busy = |(pod, stage): &(Pod, Stage)| {
             pod.has_claims && matches!(stage, Stage::Asking(..) | Stage::Going(_) | Stage::Moving(_))
@@ -373,8 +374,8 @@ mod tests {
         Terms::new(forced, retries, TimeDelta::seconds(timeout), TimeDelta::seconds(20))
     }
 
-    /// Plays an attempt: who is asked what and when, and how it ends. `answer` says what a request gets, and for how many
-    /// seconds the pod stays after it was accepted.
+    /// Simulates an attempt and returns its requests and its end, each with its second. `answer` returns the answer to a
+    /// request and the number of seconds for which the pod exists after it was accepted.
     fn play(terms: Terms, pods: Vec<Pod>, answer: impl Fn(&Pod, Request, i64) -> (Answer, i64)) -> Vec<String> {
         let mut attempt = Attempt::begin("n", terms, pods, at(0));
         let (mut now, mut story) = (0, Vec::new());
@@ -417,7 +418,7 @@ mod tests {
             (Answer::Accepted, if pod.name == "a" { 5 } else { 9 })
         });
         assert_eq!(story, ["0 Evict a: Accepted", "0 Evict b: Accepted", "9 drained"]);
-        assert_eq!(play(terms(false, 10, 7200), vec![], |_, _, _| panic!("nobody is asked")), ["0 drained"]);
+        assert_eq!(play(terms(false, 10, 7200), vec![], |_, _, _| panic!("unexpected request")), ["0 drained"]);
         assert_eq!(play(terms(false, 10, 7200), vec![pod("a")], |_, _, _| (Answer::Gone, 0))[1], "0 drained");
     }
 
@@ -475,7 +476,7 @@ mod tests {
         let pods = || vec![with_claims("a", 0), with_claims("b", 5), pod("c")];
         let story = play(terms(false, 10, 7200), pods(), |_, _, _| (Answer::Accepted, 5));
         assert_eq!(story, ["0 Evict b: Accepted", "0 Evict c: Accepted", "25 Evict a: Accepted", "50 drained"]);
-        // Who is refused is asked in the next round.
+        // A refused pod is evicted again in the next round.
         let story = play(terms(false, 2, 7200), pods(), |pod, request, _| match (pod.name.as_str(), request) {
             ("b", Request::Evict) => (Answer::Refused, 0),
             _ => (Answer::Accepted, 5),
@@ -493,8 +494,8 @@ mod tests {
         );
     }
 
-    /// "It filters out shared PVs (used by multiple pods)"; a claim that is not there, or has no volume, has nothing to wait
-    /// for. Such pods go in their turn, and are not waited for.
+    /// "It filters out shared PVs (used by multiple pods)"; a claim that does not exist, or has no volume, has nothing to
+    /// wait for. Such pods are evicted in their order, without a wait.
     #[test]
     fn only_volumes_of_their_own_are_waited_for() {
         let of = |name: &str, volumes: &[&str]| {
@@ -547,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forced_drain_deletes_and_waits_for_nobody() {
+    fn forced_drain_deletes_without_waiting() {
         let story = play(terms(true, 10, 7200), vec![pod("a"), with_claims("b", 1)], |_, _, _| (Answer::Accepted, 99));
         assert_eq!(story, ["0 Delete b: Accepted", "0 Delete a: Accepted", "0 drained"]);
     }

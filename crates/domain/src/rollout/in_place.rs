@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Updates of nodes in place: what a Node says of its own, and what it is to run.
+//! Updates of nodes in place: the state recorded on a Node, and the configuration that the Node is to run.
 //!
 //! ```text
 //! candidate ─► selected ─► drained ─► ready ─► gardener-node-agent updates ─► successful ─► handed over to the new MachineSet
@@ -7,10 +7,9 @@
 //!               machine-controller-manager)
 //! ```
 //!
-//! Three labels and a condition of the Node are the only memory: labels say what is wanted and what the result is, the
-//! condition says how far it is. machine-controller-manager writes the condition ([`super::machine`]), its
-//! MachineDeployment the labels
-//! ([`super::deployment`]), gardener-node-agent the result.
+//! Three labels and a condition of the Node are the only memory: the labels record the request and the result, the
+//! condition records the progress. machine-controller-manager writes the condition ([`super::machine`]) and, for its
+//! MachineDeployment, the labels ([`super::deployment`]); gardener-node-agent writes the result.
 //!
 //! Source: docs/proposals/31-inplace-node-update.md and pkg/nodeagent/controller/operatingsystemconfig @ v1.120.0;
 //! machine-controller-manager v0.62.
@@ -26,29 +25,29 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::timing::Parameter;
 use crate::worker_pool::{Field, HashInputs};
 
-/// Type of the condition that says how far the update of a Node is. Its status is always `True`.
+/// Type of the condition that records the progress of a Node's update. Its status is always `True`.
 pub const CONDITION: &str = "InPlaceUpdate";
-/// Value of labels that say yes.
+/// Value of labels that are set.
 pub const TRUE: &str = "true";
-/// Value of the label for the result: the update is done.
+/// Value of the result label: the update succeeded.
 pub const SUCCESSFUL: &str = "successful";
-/// Value of the label for the result: the update did not succeed.
+/// Value of the result label: the update failed.
 pub const FAILED: &str = "failed";
 
-/// How far the update of a Node is.
+/// Progress of a Node's update: the reason of condition `InPlaceUpdate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// Its MachineSet is an old one.
+    /// The Node's MachineSet is an old one.
     CandidateForUpdate,
-    /// It is its turn: it is drained.
+    /// The Node was selected: it is drained.
     SelectedForUpdate,
-    /// Its pods are gone.
+    /// The Node's pods were deleted.
     DrainSuccessful,
     /// gardener-node-agent may update it.
     ReadyForUpdate,
-    /// The update is done.
+    /// The update succeeded.
     UpdateSuccessful,
-    /// The update did not succeed.
+    /// The update failed.
     UpdateFailed,
 }
 
@@ -62,17 +61,17 @@ impl Reason {
         Self::UpdateFailed,
     ];
 
-    /// The Node was selected, and there is no result yet.
+    /// True if the Node was selected and there is no result yet.
     pub const fn is_under_way(self) -> bool {
         matches!(self, Self::SelectedForUpdate | Self::DrainSuccessful | Self::ReadyForUpdate)
     }
 
-    /// The reason of the condition's field.
+    /// Returns the reason for the value of the condition's field; `None` for an unknown value.
     pub fn of(value: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.as_str() == value)
     }
 
-    /// The field's value.
+    /// Returns the value of the condition's field.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::CandidateForUpdate => "CandidateForUpdate",
@@ -84,7 +83,7 @@ impl Reason {
         }
     }
 
-    /// The condition's message; `failure` is the reason that the Node gives.
+    /// Returns the condition's message; `failure` is the reason recorded on the Node.
     fn message(self, failure: &str) -> String {
         match self {
             Self::CandidateForUpdate => "Node is a candidate for in-place update".to_owned(),
@@ -100,31 +99,31 @@ impl Reason {
 /// The result of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The Node runs what it should.
+    /// The Node runs the desired configuration.
     Successful,
-    /// It does not.
+    /// The Node does not run it.
     Failed,
 }
 
-/// What a Node says of its update.
+/// State of an update as recorded on a Node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Update {
-    /// Label: its MachineSet is an old one.
+    /// True if the candidate label is set: its MachineSet is an old one.
     pub candidate: bool,
-    /// Label: it is its turn. Only that there is one counts.
+    /// True if the selection label is set, with any value.
     pub selected: bool,
-    /// Label: the result.
+    /// Result label.
     pub outcome: Option<Outcome>,
     /// Reason of the condition.
     pub reason: Option<Reason>,
-    /// Since when the condition has it.
+    /// Transition time of the condition.
     pub since: Option<DateTime<Utc>>,
-    /// Annotation: why it failed.
+    /// Failure annotation: reason of the failure.
     pub failure: String,
 }
 
 impl Update {
-    /// What a Node says.
+    /// Reads the state from a Node.
     pub fn of(node: &Node) -> Self {
         let metadata = &node.metadata;
         let condition = node.status.conditions.iter().find(|condition| condition.r#type == CONDITION);
@@ -142,18 +141,18 @@ impl Update {
         }
     }
 
-    /// gardener-node-agent may update the Node, and has not yet.
+    /// True if gardener-node-agent may update the Node and has not done so yet.
     pub fn is_awaited(&self) -> bool {
         self.reason == Some(Reason::ReadyForUpdate) && self.outcome.is_none()
     }
 
-    /// The Node was updated, and its Machine can be handed over to the new MachineSet.
+    /// True if the Node was updated and its Machine can be handed over to the new MachineSet.
     pub fn is_done(&self) -> bool {
         self.reason == Some(Reason::UpdateSuccessful) && self.outcome == Some(Outcome::Successful)
     }
 }
 
-/// Writes the condition.
+/// Sets the condition.
 pub fn set_condition(conditions: &mut Vec<NodeCondition>, reason: Reason, failure: &str, now: Time) {
     let new = NodeCondition {
         r#type: CONDITION.to_owned(),
@@ -169,7 +168,7 @@ pub fn set_condition(conditions: &mut Vec<NodeCondition>, reason: Reason, failur
     }
 }
 
-/// A Machine was handed over: nothing of the update is left on its Node but the condition.
+/// Removes the labels and the annotation of an update once the Machine was handed over; keeps the condition.
 pub fn clear(node: &mut Node) {
     for label in [label::CANDIDATE_FOR_UPDATE, label::SELECTED_FOR_UPDATE, label::UPDATE_RESULT] {
         node.metadata.labels.remove(label);
@@ -177,8 +176,8 @@ pub fn clear(node: &mut Node) {
     node.metadata.annotations.remove(annotation::UPDATE_FAILED_REASON);
 }
 
-/// What a node of an in-place pool applies only when it is ready for an update: the fields that the pool's in-place hash is
-/// made of.
+/// Configuration that a node of an in-place pool applies only when it is ready for an update: the inputs of the pool's
+/// in-place hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configuration(BTreeMap<String, String>);
 
@@ -186,7 +185,7 @@ const OPERATING_SYSTEM: &str = "operatingSystem";
 const AUTHORITIES: &str = "certificateAuthorities";
 const SERVICE_ACCOUNT_KEY: &str = "serviceAccountKey";
 
-/// The name of a field in a [`Configuration`].
+/// Returns the name of a field in a [`Configuration`].
 const fn name(field: Field) -> &'static str {
     match field {
         Field::MachineImageVersion => OPERATING_SYSTEM,
@@ -200,22 +199,22 @@ const fn name(field: Field) -> &'static str {
 }
 
 impl Configuration {
-    /// What the nodes of a pool are to run.
+    /// Returns the desired configuration of a pool's nodes.
     pub fn wanted(pool: &HashInputs) -> Self {
         Self(pool.in_place_inputs().into_iter().map(|(field, value)| (name(field).to_owned(), value)).collect())
     }
 
-    /// From an annotation; nothing of a text that is none.
+    /// Parses the value of an annotation; empty for invalid text.
     pub fn parse(text: &str) -> Self {
         Self(serde_json::from_str(text).unwrap_or_default())
     }
 
-    /// Version of the operating system.
+    /// Returns the version of the operating system.
     pub fn operating_system(&self) -> &str {
         self.0.get(OPERATING_SYSTEM).map_or("", String::as_str)
     }
 
-    /// What has to be done on a node that runs `applied`.
+    /// Returns the work required on a node that runs `applied`.
     pub fn work(&self, applied: &Self) -> Work {
         let mut work = Work::default();
         let names = self.0.keys().chain(applied.0.keys());
@@ -230,7 +229,7 @@ impl Configuration {
     }
 }
 
-/// As the value of an annotation: JSON, sorted by name.
+/// Formats the value of an annotation: JSON, sorted by name.
 impl fmt::Display for Configuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&serde_json::to_string(&self.0).unwrap_or_default())
@@ -240,21 +239,21 @@ impl fmt::Display for Configuration {
 /// The parts of an update.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Another operating system: the node restarts.
+    /// True if the operating system changes: the node restarts.
     pub operating_system: bool,
-    /// Another minor version of the kubelet, or other settings: the kubelet restarts.
+    /// True if the kubelet's minor version or settings change: the kubelet restarts.
     pub kubelet: bool,
-    /// Other authorities, or another service account key.
+    /// True if certificate authorities or the service account key change.
     pub credentials: bool,
 }
 
 impl Work {
-    /// Whether there is anything to do.
+    /// True if any work is required.
     pub fn is_any(self) -> bool {
         self.operating_system || self.kubelet || self.credentials
     }
 
-    /// How long it takes: the sum of the parts, of which `duration` tells one.
+    /// Returns the sum of the parts' durations; `duration` returns the duration of one part.
     pub fn duration(self, duration: impl Fn(Parameter) -> TimeDelta) -> TimeDelta {
         let parts = [
             (self.operating_system, Parameter::InPlaceOperatingSystem),
@@ -264,7 +263,7 @@ impl Work {
         parts.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, part)| duration(part)).sum()
     }
 
-    /// For how long the Node is not Ready at the end: the restart of the machine, or of the kubelet.
+    /// Returns the time for which the Node is not Ready at the end: restart of the machine, or of the kubelet.
     pub fn outage(self) -> TimeDelta {
         TimeDelta::seconds(match self {
             Self { operating_system: true, .. } => 40,
@@ -274,18 +273,18 @@ impl Work {
     }
 }
 
-/// A way in which gardener-node-agent fails.
+/// A failure of gardener-node-agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The command that updates the operating system ends with an error.
     Command,
     /// The same, after it has been repeated because of network problems.
     NetworkProblems,
-    /// The machine comes back with the operating system of before.
+    /// The machine boots with its previous operating system.
     RolledBack {
-        /// Version that it was to have.
+        /// Desired version.
         desired: String,
-        /// Version that it has.
+        /// Actual version.
         current: String,
     },
     /// The kubelet is not healthy after it restarted.
@@ -293,8 +292,8 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// How much longer an attempt takes that fails so: a command that meets network problems is repeated, and a kubelet is
-    /// asked, for 5 minutes.
+    /// Returns the additional duration of an attempt that fails in this way: 5 minutes for a command that is repeated
+    /// because of network problems, and for the health check of a kubelet.
     pub const fn delay(&self) -> TimeDelta {
         match self {
             Self::NetworkProblems | Self::Kubelet => TimeDelta::minutes(5),
@@ -302,13 +301,13 @@ impl Failure {
         }
     }
 
-    /// The same version is not tried again.
+    /// True if the same version is not tried again.
     pub const fn is_final(&self) -> bool {
         matches!(self, Self::RolledBack { .. })
     }
 }
 
-/// The reason that the Node gives.
+/// Formats the reason that is recorded on the Node.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -324,19 +323,19 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Whether gardener-node-agent works on a node, and since when.
+/// Activity of gardener-node-agent on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// It does not.
+    /// The agent does nothing.
     Waits,
-    /// It does, since the node became ready for its update.
+    /// The agent has worked since the node became ready for its update.
     Since(DateTime<Utc>),
-    /// The last attempt failed: it tries again after its usual delay.
+    /// The last attempt failed; the agent retries after its usual delay.
     Again,
 }
 
-/// Whether gardener-node-agent works on a node. `tried` and `current` are the versions of the operating system that it tried
-/// last and that the node runs, `desired` the one that it is to run.
+/// Returns the activity of gardener-node-agent on a node. `tried` is the version of the operating system that the agent
+/// tried last, `current` the node's version, `desired` the version it is to run.
 pub fn turn(update: &Update, work: Work, tried: Option<&str>, (desired, current): (&str, &str)) -> Turn {
     match (update.outcome, update.since) {
         (None, Some(since)) if update.is_awaited() => Turn::Since(since),
@@ -407,7 +406,7 @@ mod tests {
         assert_eq!(Update::of(&node).outcome, None);
     }
 
-    /// A version that a machine came back from is tried again when the user removes the annotation, or wants another one.
+    /// A version that was rolled back is tried again when the user removes the annotation or requests another version.
     #[test]
     fn an_agent_works_on_nodes_that_are_ready_and_on_those_that_failed() {
         let both = ("2.0", "1.0");

@@ -3,20 +3,20 @@
 
 use apimachinery::meta::IntOrString;
 
-/// What a roll-out may add and miss, as it is written.
+/// Limits of a roll-out as configured: numbers or percentages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Machines beyond the wanted number.
+    /// Maximum number of machines beyond the desired number.
     pub max_surge: IntOrString,
-    /// Machines that may be missing.
+    /// Maximum number of machines that may be unavailable.
     pub max_unavailable: IntOrString,
 }
 
 impl Limits {
-    /// The numbers for a MachineDeployment of `replicas`, as (surge, unavailable).
+    /// Returns the numbers (surge, unavailable) for a MachineDeployment of `replicas`.
     ///
-    /// Percentages of surge are rounded up, of unavailable down. If both are 0 one machine may be missing, or nothing
-    /// could ever move. Unavailable is at most `replicas`.
+    /// Percentages of surge are rounded up, those of unavailable down. If both are 0, one machine may be unavailable, as
+    /// otherwise the roll-out could not proceed. Unavailable is at most `replicas`.
     pub fn resolve(&self, replicas: i32) -> (i32, i32) {
         let surge = scaled(&self.max_surge, replicas, true);
         let mut unavailable = scaled(&self.max_unavailable, replicas, false);
@@ -26,13 +26,13 @@ impl Limits {
         (surge, unavailable.min(replicas.max(0)))
     }
 
-    /// The surge alone.
+    /// Returns the surge alone.
     pub fn surge(&self, replicas: i32) -> i32 {
         scaled(&self.max_surge, replicas, true)
     }
 }
 
-/// The number of a percentage; `None` for what is none.
+/// Returns the number of a percentage; `None` for other values.
 pub(crate) fn percentage(value: &IntOrString) -> Option<i32> {
     match value {
         IntOrString::Int(_) => None,
@@ -40,7 +40,7 @@ pub(crate) fn percentage(value: &IntOrString) -> Option<i32> {
     }
 }
 
-/// A number, or a percentage of `total`; what is neither counts as 0, as validation lets neither through.
+/// Returns a number, or a percentage of `total`; other values count as 0, as validation rejects them.
 fn scaled(value: &IntOrString, total: i32, round_up: bool) -> i32 {
     let percent = match (value, percentage(value)) {
         (IntOrString::Int(number), _) => return (*number).max(0),

@@ -6,7 +6,7 @@ use apimachinery::meta::Time;
 use super::machine::Phase;
 use super::preservation::Standing;
 
-/// What a pass knows of one Machine.
+/// Inputs of a pass: one Machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Member {
     /// Name of the Machine.
@@ -15,78 +15,78 @@ pub struct Member {
     pub phase: Phase,
     /// `creationTimestamp` of the Machine.
     pub created: Time,
-    /// Rank, lower goes first; 3 unless the Machine says otherwise.
+    /// Deletion priority; lower is deleted first. Default: 3.
     pub priority: i32,
-    /// Its node was just updated in place and waits for its new MachineSet.
+    /// True if its node was just updated in place and the Machine waits for its new MachineSet.
     pub is_updated_in_place: bool,
-    /// Preservation of the Machine.
+    /// State of the Machine's preservation.
     pub standing: Standing,
 }
 
-/// What a pass knows of the MachineSet.
+/// Inputs of a pass: the MachineSet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Desired {
     /// `spec.replicas`
     pub replicas: i32,
-    /// Too many machines exist already; none is created.
+    /// True if too many machines exist; none is created.
     pub frozen: bool,
-    /// An old set of an in-place roll-out; none is created.
+    /// True for an old set of an in-place roll-out; none is created.
     pub scale_up_disabled: bool,
-    /// Deletion was requested.
+    /// True if deletion was requested.
     pub deleting: bool,
     /// `spec.autoPreserveFailedMachineMax`; 0 for a machine-controller-manager without preservation.
     pub auto_preserve_max: i32,
 }
 
-/// What a pass decided.
+/// Result of a pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pass {
-    /// How many Machines to create.
+    /// Number of Machines to create.
     pub create: i32,
-    /// Which Machines to delete, in order.
+    /// Names of Machines to delete, in order.
     pub delete: Vec<String>,
-    /// Machines that failed and are to be preserved: a further pass says what else is to be done.
+    /// Names of failed Machines to preserve; a further pass decides on other changes.
     pub preserve: Vec<String>,
-    /// Machines that are to be preserved no longer since there are too many: a further pass says what else is to be done.
+    /// Names of Machines whose preservation ends because there are too many; a further pass decides on other changes.
     pub release: Vec<String>,
 }
 
 /// Counts of a MachineSet's Machines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// All Machines, failed and terminating ones included.
+    /// Number of all Machines, including failed and terminating ones.
     pub machines: i32,
-    /// Those in phase `Running` or `Available`.
+    /// Number of Machines in phase `Running` or `Available`.
     pub available: i32,
-    /// Those in phase `Running`.
+    /// Number of Machines in phase `Running`.
     pub ready: i32,
-    /// Those in phase `Unknown`.
+    /// Number of Machines in phase `Unknown`.
     pub unknown: i32,
-    /// Those in phase `Terminating`.
+    /// Number of Machines in phase `Terminating`.
     pub terminating: i32,
-    /// Those that are to go whatever is wanted: failed ones, and those of rank 1.
+    /// Number of Machines deleted regardless of the replicas: failed ones, and those of priority 1.
     pub stale: i32,
-    /// Those that count as the MachineSet's replicas: not stale, not going, not updated in place a moment ago.
+    /// Number of Machines that count as replicas: not stale, not terminating, not just updated in place.
     pub active: i32,
-    /// Those that were updated in place and wait for their new MachineSet.
+    /// Number of Machines that were updated in place and wait for their new MachineSet.
     pub updated_in_place: i32,
-    /// Those that failed and have an expiry.
+    /// Number of failed Machines with an expiry.
     pub preserved_failed: i32,
-    /// Those whose annotation says that they are preserved without a user's request.
+    /// Number of Machines preserved without a user's request.
     pub auto_preserved: i32,
-    /// Those that failed and whose annotation says nothing of preservation.
+    /// Number of failed Machines without an annotation for preservation.
     pub candidates: i32,
-    /// Those with an expiry that are neither `Running` nor `Unknown`: they are not being replaced.
+    /// Number of Machines with an expiry that are neither `Running` nor `Unknown`: they are not being replaced.
     pub held_back: i32,
 }
 
 impl Counts {
-    /// Counts a Machine in.
+    /// Adds a Machine.
     pub fn add(&mut self, member: &Member) {
         self.count(member, 1);
     }
 
-    /// Takes a Machine out again.
+    /// Removes a Machine.
     pub fn remove(&mut self, member: &Member) {
         self.count(member, -1);
     }
@@ -110,8 +110,8 @@ impl Counts {
         self.held_back += part(has_expiry && !matches!(phase, Phase::Running | Phase::Unknown));
     }
 
-    /// Machines that are being replaced, those that go counted twice. While there are any, no Machine of the
-    /// MachineDeployment is given up for being unwell.
+    /// Returns the number of Machines that are being replaced; terminating ones count twice. If it is not 0, no Machine
+    /// of the MachineDeployment changes from `Unknown` to `Failed`.
     ///
     /// Source: `canMarkMachineFailed`.
     pub fn in_replacement(&self) -> i32 {
@@ -119,9 +119,9 @@ impl Counts {
     }
 }
 
-/// The most Machines that one pass creates or deletes.
+/// Maximum number of Machines that one pass creates or deletes.
 const BURST: i32 = 100;
-/// Rank of a Machine that says nothing.
+/// Priority of a Machine without the annotation.
 pub const DEFAULT_PRIORITY: i32 = 3;
 
 impl Member {
@@ -131,18 +131,18 @@ impl Member {
     }
 }
 
-/// Counts Machines.
+/// Returns the counts of the given Machines.
 pub fn counts<'a>(members: impl IntoIterator<Item = &'a Member>) -> Counts {
     let mut counts = Counts::default();
     members.into_iter().for_each(|member| counts.add(member));
     counts
 }
 
-/// One pass: failed Machines that are not preserved and those of rank 1 go; then as many are created or deleted as are
-/// missing or too many. Before that, as many failed Machines as the MachineSet may preserve by itself are chosen, the newest
-/// first; of too many, the oldest are released.
+/// Runs one pass: deletes failed Machines that are not preserved and those of priority 1; then creates missing Machines
+/// or deletes surplus ones. Before that, as many failed Machines as the MachineSet may preserve by itself are chosen, the
+/// newest first; if too many are preserved, the oldest are released.
 ///
-/// `members` are looked at only if some of them are chosen: a pass that changes none costs the same for any number.
+/// `members` is called only if some of them are chosen: a pass that changes none costs the same for any number.
 /// Source: pkg/controller/machineset.go of machine-controller-manager v0.58.0, v0.62.1.
 pub fn pass<'a, M>(desired: Desired, counts: &Counts, members: impl Fn() -> M) -> Pass
 where
@@ -189,14 +189,15 @@ where
     Pass { create, delete, ..Pass::default() }
 }
 
-/// Machines by age, then name.
+/// Returns Machines by age, then name.
 fn by_creation(mut members: Vec<&Member>) -> Vec<&Member> {
     members.sort_by_key(|member| (member.created, &member.name));
     members
 }
 
-/// The `count` Machines that are deleted first, in order: those that are not preserved, of the others those that no user
-/// asked for, then those that expire first; then lower rank, then the phase that serves least, then age, then name.
+/// Returns the `count` Machines that are deleted first, in order: Machines that are not preserved, then those preserved
+/// without a user's request, then those that expire first; then lower priority, then the least useful phase, then age,
+/// then name.
 pub fn first_to_delete<'m, 'a>(members: &'m mut [&'a Member], count: usize) -> &'m [&'a Member] {
     fn key(member: &Member) -> impl Ord + '_ {
         let standing = &member.standing;
@@ -206,7 +207,7 @@ pub fn first_to_delete<'m, 'a>(members: &'m mut [&'a Member], count: usize) -> &
     let order = |a: &&Member, b: &&Member| key(a).cmp(&key(b));
     let count = count.min(members.len());
     if count > 0 && count < members.len() {
-        // All are looked at, few are sorted.
+        // All are compared, few are sorted.
         members.select_nth_unstable_by(count - 1, order);
     }
     let first = &mut members[..count];
@@ -214,7 +215,7 @@ pub fn first_to_delete<'m, 'a>(members: &'m mut [&'a Member], count: usize) -> &
     first
 }
 
-/// Any phase that is not listed ranks like `Terminating`, those of in-place updates too.
+/// Returns the rank of a phase; unlisted phases rank like `Terminating`, including those of in-place updates.
 const fn rank(phase: Phase) -> u8 {
     match phase {
         Phase::Failed => 1,
@@ -260,7 +261,7 @@ mod tests {
         check(1, &[Running, Running, Failed, Pending], 0, &["m2", "m3", "m0"]);
     }
 
-    /// Members as `phase` or `phase/annotation`; those with an annotation other than `false` have an expiry.
+    /// Parses members as `phase` or `phase/annotation`; members with an annotation other than `false` have an expiry.
     fn preserved(text: &str) -> Vec<Member> {
         let member = |(index, word): (i64, &str)| {
             let (phase, annotation) = word.split_once('/').unwrap_or((word, ""));
@@ -286,7 +287,7 @@ mod tests {
     #[test]
     fn failed_machines_are_preserved_up_to_the_maximum() {
         for (replicas, max, text, expected) in [
-            // Those that are preserved count as replicas.
+            // Preserved Machines count as replicas.
             (2, 0, "Running Failed/now", "create 0 delete []"),
             (2, 0, "Running Failed/false", "create 1 delete [m1]"),
             (3, 0, "Running Failed/now", "create 1 delete []"),
@@ -294,13 +295,14 @@ mod tests {
             (3, 1, "Failed Running Failed", "preserve [m2]"),
             (3, 2, "Failed Running Failed", "preserve [m2 m0]"),
             (3, 1, "Failed Running Failed/auto", "create 1 delete [m0]"),
-            // A user's request does not count for the maximum.
+            // Preservations requested by users do not count towards the maximum.
             (3, 1, "Failed Running Failed/when-failed", "preserve [m0]"),
             (3, 2, "Failed/false Running Failed/auto", "create 1 delete [m0]"),
             // The maximum was lowered: the oldest first.
             (3, 1, "Failed/auto Failed/auto Failed/auto", "release [m0 m1]"),
             (3, 0, "Failed/now Failed/auto", "release [m1]"),
-            // Too many: preserved ones last, those that a user asked for very last, and those that expire first before others.
+            // Too many: preserved ones last, those that a user requested after the others, and those that expire first
+            // before others.
             (1, 2, "Failed/auto Running Unknown", "create 0 delete [m2 m1]"),
             (1, 2, "Failed/auto Running/now Failed/auto", "create 0 delete [m2 m0]"),
             (0, 2, "Failed/auto Running/now Failed/auto", "create 0 delete [m2 m0 m1]"),

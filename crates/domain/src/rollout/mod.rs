@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Roll-outs of nodes: from a Worker over MachineDeployments and MachineSets to Machines and their Nodes.
+//! Roll-outs of nodes: from a Worker through MachineDeployments and MachineSets to Machines and their Nodes.
 //!
 //! ```text
 //! Worker ── wanted ──► MachineDeployment per pool and zone      [`wanted`], [`zones`], [`replicas`]
@@ -8,9 +8,9 @@
 //! Machine ── machine::step ──► VM, Node                          [`machine`], [`node`], [`preservation`], [`timing`]
 //! ```
 //!
-//! Every pass is a function of what is observed to what is to be written: it says what it changes, or what it waits
-//! for ([`WaitingOn`]), or the instant at which something changes by itself. Passes are repeated until none changes
-//! anything; then time may move.
+//! Every pass is a function from observed state to changes: it returns the changes, or the reason it waits for
+//! ([`WaitingOn`]), or the instant of the next change. Passes are repeated until none changes anything; then the time may
+//! advance.
 //! Source: pkg/controller, pkg/util/provider/machinecontroller of machine-controller-manager v0.58.0,
 //! extensions/pkg/controller/worker @ v1.120.0.
 
@@ -37,41 +37,41 @@ pub use self::arguments::Arguments;
 pub use self::limits::Limits;
 pub use self::timing::{Parameter, Timing};
 
-/// What a roll-out pass is waiting for. Ordered: the first that applies is reported.
+/// Reason for which a roll-out pass waits. Ordered: the first that applies is reported.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WaitingOn {
     /// Manual in-place: no node is selected yet.
     UserSelection {
-        /// Nodes that can be selected.
+        /// Number of nodes that can be selected.
         candidates: u32,
     },
     /// New machines are not Running.
     MachineCreation {
-        /// How many are missing.
+        /// Number of missing machines.
         missing: u32,
     },
     /// Evictions are in progress.
     Drain {
-        /// The node being drained.
+        /// Name of the node that is drained.
         node: String,
-        /// Pods still on it.
+        /// Number of pods still on it.
         pods_left: u32,
     },
     /// A finalizer is still held, so the surge is not free.
     MachineDeletion {
-        /// Machines being deleted.
+        /// Number of machines being deleted.
         terminating: u32,
     },
     /// gardener-node-agent updates the node.
     InPlaceUpdate {
-        /// The node.
+        /// Name of the node.
         node: String,
     },
     /// `replicas - maxUnavailable` is not met.
     Availability {
-        /// Machines that are available.
+        /// Number of available machines.
         have: u32,
-        /// Machines that must be.
+        /// Required number of available machines.
         need: u32,
     },
 }

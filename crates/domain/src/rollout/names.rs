@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Names of MachineSets and the template comparison that they stand for.
+//! Names of MachineSets, and the comparison of templates on which they depend.
 
 use api::constants::label;
 use api::machine::{MachineDeployment, MachineSet, MachineTemplateSpec};
 use apimachinery::fnv::fnv32;
 
-/// Kubernetes' alphabet for generated names.
+/// Alphabet of Kubernetes' generated names.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
-/// The hash of a MachineDeployment's template: FNV-32a of its text, in decimal, in the alphabet of generated names.
+/// Returns the hash of a MachineDeployment's template: FNV-32a of its text, in decimal, in the alphabet of generated names.
 ///
-/// Unlike upstream the text is the template's JSON and not Go's dump of the struct, so the values differ; what changes
-/// them does not. `collisions` is `status.collisionCount`.
+/// Unlike upstream the text is the template's JSON and not Go's dump of the struct, so the values differ; the changes of
+/// a template that change the hash do not. `collisions` is `status.collisionCount`.
 pub fn template_hash(template: &MachineTemplateSpec, collisions: i32) -> String {
     let count = (collisions > 0).then(|| collisions.to_le_bytes());
     let bytes = serde_json::to_vec(template).unwrap_or_default().into_iter().chain(count.into_iter().flatten());
@@ -19,26 +19,26 @@ pub fn template_hash(template: &MachineTemplateSpec, collisions: i32) -> String 
     decimal.bytes().map(|byte| char::from(ALPHABET[usize::from(byte) % ALPHABET.len()])).collect()
 }
 
-/// The name of the MachineSet for a template hash.
+/// Returns the name of the MachineSet for a template hash.
 pub fn machine_set_name(deployment: &str, template_hash: &str) -> String {
     let short: String = template_hash.chars().take(5).collect();
     format!("{deployment}-{short}")
 }
 
-/// The MachineDeployment's name in the name of one of its Machines, and of its Node.
+/// Returns the MachineDeployment's name from the name of one of its Machines, which is also that of the Node.
 pub fn deployment_of_machine(machine: &str) -> Option<&str> {
     deployment_of_class(deployment_of_class(machine)?)
 }
 
-/// The MachineDeployment's name in the name of its MachineClass.
+/// Returns the MachineDeployment's name from the name of its MachineClass.
 pub fn deployment_of_class(class: &str) -> Option<&str> {
     class.rsplit_once('-').map(|(deployment, _)| deployment)
 }
 
-/// Whether two templates want the same machines.
+/// True if two templates describe the same machines.
 ///
-/// Labels of the hash, the node template, the settings of machine-controller-manager and the class's kind do not count:
-/// they reach existing machines.
+/// Labels of the hash, the node template, the settings of machine-controller-manager and the class's kind are not
+/// compared: existing machines receive their changes.
 pub fn same_machines(a: &MachineTemplateSpec, b: &MachineTemplateSpec) -> bool {
     let labels = |template: &MachineTemplateSpec| {
         let mut labels = template.metadata.labels.clone();
@@ -52,7 +52,7 @@ pub fn same_machines(a: &MachineTemplateSpec, b: &MachineTemplateSpec) -> bool {
         && labels(a) == labels(b)
 }
 
-/// The MachineSet of the MachineDeployment's present template: the oldest whose template wants the same machines.
+/// Returns the MachineSet of the MachineDeployment's present template: the oldest whose template describes the same machines.
 pub fn newest_set<'a, S: AsRef<MachineSet>>(deployment: &MachineDeployment, sets: &'a [S]) -> Option<&'a S> {
     sets.iter()
         .filter(|set| same_machines(&set.as_ref().spec.template, &deployment.spec.template))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a Node says of itself, and what machine-controller-manager writes on it.
+//! Labels, taints and conditions of a Node, and the values that machine-controller-manager writes to it.
 
 use apimachinery::meta::TextMap;
 
@@ -9,22 +9,22 @@ use api::machine::NodeTemplateSpec;
 use apimachinery::meta::{ObjectMeta, Time};
 use serde_json::Value;
 
-/// Type of the condition that says whether the kubelet is ready.
+/// Type of the condition that reports the kubelet's readiness.
 pub const READY: &str = "Ready";
 /// Type of the condition of a Node whose Machine is being deleted.
 pub const TERMINATING: &str = "Terminating";
 
-/// Whether condition Ready is `True`.
+/// True if condition Ready is `True`.
 pub fn is_ready(conditions: &[NodeCondition]) -> bool {
     conditions.iter().any(|condition| condition.r#type == READY && condition.status == "True")
 }
 
-/// A taint.
+/// Creates a taint without a time.
 pub fn taint(key: &str, value: &str, effect: &str) -> Taint {
     Taint { key: key.to_owned(), value: value.to_owned(), effect: effect.to_owned(), time_added: None }
 }
 
-/// Taints of a Node at registration, those of its pool first.
+/// Returns the taints of a Node at registration, those of its pool first.
 pub fn registration_taints(pool: &[Taint]) -> Vec<Taint> {
     let mut taints = pool.to_vec();
     taints.push(taint(taint::CRITICAL_COMPONENTS_NOT_READY, "", "NoSchedule"));
@@ -33,7 +33,7 @@ pub fn registration_taints(pool: &[Taint]) -> Vec<Taint> {
     taints
 }
 
-/// Adds a taint, or replaces the one of the same key and effect. Says whether anything changed.
+/// Adds a taint, or replaces the one of the same key and effect. Returns true if anything changed.
 pub fn add_taint(taints: &mut Vec<Taint>, taint: Taint) -> bool {
     let same = |other: &&mut Taint| other.key == taint.key && other.effect == taint.effect;
     match taints.iter_mut().find(same) {
@@ -49,10 +49,10 @@ pub fn add_taint(taints: &mut Vec<Taint>, taint: Taint) -> bool {
     }
 }
 
-/// Where a Node runs and what it is made of.
+/// Location and hardware of a Node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Name, also of the Machine.
+    /// Name, also that of the Machine.
     pub name: String,
     /// Region of the Shoot: a label of the Node.
     pub region: String,
@@ -67,7 +67,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Labels that kubelet and cloud provider set, without those of the pool.
+    /// Returns the labels that kubelet and cloud provider set, without those of the pool.
     pub fn labels(&self) -> TextMap {
         let mut labels = TextMap::new();
         let mut set = |keys: &[&str], value: &str| {
@@ -86,7 +86,7 @@ impl Place {
     }
 }
 
-/// Conditions of a Node that registers, by its kubelet.
+/// Returns the conditions that the kubelet of a new Node sets.
 pub fn registration_conditions(now: Time) -> Vec<NodeCondition> {
     let mut conditions: Vec<NodeCondition> =
         KUBELET_CONDITIONS.iter().map(|absent| absent_condition(absent, now)).collect();
@@ -101,7 +101,7 @@ pub fn registration_conditions(now: Time) -> Vec<NodeCondition> {
     conditions
 }
 
-/// A Node becomes Ready, and node-problem-detector reports; what stays keeps its transition time.
+/// Sets a Node Ready and adds the conditions of node-problem-detector; unchanged conditions keep their transition time.
 pub fn become_ready(conditions: &mut Vec<NodeCondition>, now: Time) {
     if let Some(ready) = conditions.iter_mut().find(|condition| condition.r#type == READY) {
         "True".clone_into(&mut ready.status);
@@ -116,7 +116,7 @@ pub fn become_ready(conditions: &mut Vec<NodeCondition>, now: Time) {
     }
 }
 
-/// A condition says that something is wrong. One that says so already keeps its times.
+/// Sets a condition to a failure. A condition that already reports it keeps its times.
 pub fn fail(conditions: &mut Vec<NodeCondition>, type_: &str, status: &str, now: Time) {
     let (reason, message) = match (type_, status) {
         (READY, "Unknown") => ("NodeStatusUnknown", "Kubelet stopped posting node status."),
@@ -126,7 +126,7 @@ pub fn fail(conditions: &mut Vec<NodeCondition>, type_: &str, status: &str, now:
     set(conditions, (type_, status, reason, message), now);
 }
 
-/// A condition says again that nothing is wrong; one that is there only because of that goes.
+/// Sets a condition back to healthy; one that exists only because of the failure is removed.
 pub fn recover(conditions: &mut Vec<NodeCondition>, type_: &str, now: Time) {
     if type_ == READY {
         return set(conditions, (READY, "True", "KubeletReady", "kubelet is posting ready status"), now);
@@ -154,7 +154,7 @@ fn set(conditions: &mut Vec<NodeCondition>, (type_, status, reason, message): (&
     }
 }
 
-/// A condition that says that nothing is wrong: type, reason and message.
+/// Returns a condition that reports no problem, from its type, reason and message.
 fn absent_condition((type_, reason, message): &(&str, &str, &str), now: Time) -> NodeCondition {
     NodeCondition {
         r#type: (*type_).to_owned(),
@@ -186,7 +186,7 @@ const DETECTOR_CONDITIONS: &[(&str, &str, &str)] = &[
     ("FrequentUnregisterNetDevice", "NoFrequentUnregisterNetDevice", "node is functioning properly"),
 ];
 
-/// The condition that a drain sets first.
+/// Returns the condition that a drain sets first.
 pub fn terminating_condition(failed: bool, now: Time) -> NodeCondition {
     let (reason, message) = if failed {
         ("Unhealthy", "Machine Controller is terminating failed machine")
@@ -203,8 +203,8 @@ pub fn terminating_condition(failed: bool, now: Time) -> NodeCondition {
     }
 }
 
-/// Brings annotations, labels and taints of a Node to its Machine's template, relative to what was applied last: keys of
-/// others are untouched. Says whether anything changed.
+/// Updates annotations, labels and taints of a Node to its Machine's template, relative to what was applied last: keys of
+/// others are untouched. Returns true if anything changed.
 ///
 /// Source: pkg/util/provider/machinecontroller/machine_util.go (`SyncNodeTemplates`) v0.58.0.
 pub fn synchronize(metadata: &mut ObjectMeta, taints: &mut Vec<Taint>, template: &NodeTemplateSpec) -> bool {
@@ -239,8 +239,8 @@ fn apply(present: &mut TextMap, applied: &TextMap, wanted: &TextMap) {
     present.extend(wanted.clone());
 }
 
-/// Delay of a node agent before it applies a changed operating system configuration: the nodes of a cluster, sorted by
-/// name, are spread evenly over `0..max_seconds`.
+/// Returns the delay of a node agent before it applies a changed operating system configuration: the nodes of a cluster,
+/// sorted by name, are spread evenly over `0..max_seconds`.
 ///
 /// Source: pkg/resourcemanager/controller/node @ v1.120.0.
 pub fn reconciliation_delay(index: usize, nodes: usize, max_seconds: i64) -> chrono::TimeDelta {
@@ -248,8 +248,8 @@ pub fn reconciliation_delay(index: usize, nodes: usize, max_seconds: i64) -> chr
     chrono::TimeDelta::milliseconds(part(index) * max_seconds * 1000 / part(nodes.max(1)))
 }
 
-/// The greatest delay, from a Shoot's annotations: `shoot.gardener.cloud/cloud-config-execution-max-delay-seconds`, at
-/// most 1800; everything else is ignored.
+/// Returns the maximum delay in seconds from a Shoot's annotations:
+/// `shoot.gardener.cloud/cloud-config-execution-max-delay-seconds`, at most 1800; other values are ignored.
 pub fn max_delay_seconds(annotations: &TextMap) -> i64 {
     annotations
         .get(annotation::SHOOT_CLOUD_CONFIG_MAX_DELAY)
@@ -258,8 +258,8 @@ pub fn max_delay_seconds(annotations: &TextMap) -> i64 {
         .unwrap_or(300)
 }
 
-/// How long gardenlet waits until all nodes have applied a changed operating system configuration: the greatest delay, and
-/// two minutes.
+/// Returns gardenlet's time-out for the wait until all nodes have applied a changed operating system configuration: the
+/// maximum delay plus two minutes.
 ///
 /// Source: pkg/gardenlet/operation/botanist/operatingsystemconfig.go (`GetTimeoutWaitOperatingSystemConfigUpdated`)
 /// @ v1.120.0.

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How many machines a MachineDeployment is to have.
+//! Number of machines of a MachineDeployment.
 
-/// What decides the replicas of one MachineDeployment.
+/// Inputs for the replicas of one MachineDeployment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Situation {
-    /// The Shoot is to be hibernated.
+    /// True if the Shoot is to be hibernated.
     pub hibernated: bool,
-    /// Some pool of the Worker has a maximum above its minimum, so the cluster-autoscaler owns the number.
+    /// True if some pool of the Worker has a maximum above its minimum, so that the cluster-autoscaler owns the number.
     pub autoscaled: bool,
-    /// Replicas of the existing MachineDeployment; `None` if there is none yet.
+    /// Replicas of the existing MachineDeployment; `None`: it does not exist yet.
     pub existing: Option<i32>,
     /// Replicas in the state that is being restored.
     pub restored: Option<i32>,
-    /// Every existing MachineDeployment of the Worker is at 0, as after hibernation.
+    /// True if every existing MachineDeployment of the Worker has 0 replicas, as after hibernation.
     pub all_existing_are_zero: bool,
-    /// Least number.
+    /// Minimum number of machines.
     pub minimum: i32,
-    /// Greatest number.
+    /// Maximum number of machines.
     pub maximum: i32,
 }
 
 impl Situation {
-    /// The replicas; the first rule that applies decides.
+    /// Returns the replicas; the first rule that applies decides.
     ///
     /// Source: extensions/pkg/controller/worker/genericactuator/actuator_reconcile.go @ v1.120.0.
     pub fn replicas(&self) -> i32 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frozen MachineSets: one that has far more Machines than wanted creates none until there are fewer.
+//! Frozen MachineSets: a set with far more Machines than desired creates none until there are fewer.
 //!
 //! ```text
 //! frozen      when Machines >= replicas + maxSurge + safetyUp
 //! no longer   when Machines <= replicas + maxSurge + safetyUp - safetyDown, or with annotation unfreeze
 //! ```
 //!
-//! Its MachineDeployment is frozen with it: it still rolls out and is scaled, but a Worker is not ready meanwhile.
-//! Machines are counted when one is created, and once in every period.
+//! Its MachineDeployment is frozen with it: it still rolls out and scales, but a Worker is not ready meanwhile. Machines
+//! are counted whenever one is created, and once in every period.
 //!
 //! Source: pkg/controller/machine_safety.go of machine-controller-manager v0.58.0.
 
@@ -24,20 +24,20 @@ use super::limits::Limits;
 const FROZEN: &str = "Frozen";
 const OVERSHOOTING: &str = "OverShootingReplicaCount";
 
-/// What a count of Machines asks for.
+/// Result of a count of Machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing is to be done.
     Keep,
-    /// There are too many: the condition's message.
+    /// Freeze the set: there are too many Machines. Contains the condition's message.
     Freeze(String),
-    /// There are few enough, or the user asked for it.
+    /// Unfreeze the set: there are few enough Machines, or the user requested it.
     Unfreeze,
 }
 
-/// What is to become of a MachineSet with so many Machines, all phases counted. `replicas` and `limits` are those of its
-/// MachineDeployment.
-/// `is_asked`: the user asks for it to go on by the MachineDeployment's annotation.
+/// Decides whether a MachineSet with the given number of Machines, in all phases, is frozen or unfrozen. `replicas` and
+/// `limits` are those of its MachineDeployment.
+/// `is_asked`: the MachineDeployment's annotation requests to unfreeze it.
 pub fn judge(
     set: &MachineSet,
     machines: i32,
@@ -61,17 +61,17 @@ pub fn judge(
     }
 }
 
-/// Whether a MachineSet creates no Machines.
+/// True if a MachineSet is frozen and creates no Machines.
 pub fn is_frozen(set: &MachineSet) -> bool {
     set.metadata.label(label::FREEZE) == Some("True")
 }
 
-/// Whether Machines are counted at this instant.
+/// True if Machines are counted at this instant.
 pub fn is_count_due(now: DateTime<Utc>, arguments: &Arguments) -> bool {
     next_count(now - TimeDelta::milliseconds(1), arguments) == now
 }
 
-/// The next instant after `now` at which Machines are counted.
+/// Returns the next instant after `now` at which Machines are counted.
 pub fn next_count(now: DateTime<Utc>, arguments: &Arguments) -> DateTime<Utc> {
     let period = arguments.overshooting_period.to_chrono().num_milliseconds().max(1);
     let past = now.timestamp_millis().rem_euclid(period);
@@ -92,14 +92,14 @@ pub fn freeze_set(set: &mut MachineSet, message: &str, now: Time) {
     });
 }
 
-/// Lets a MachineSet create Machines again.
+/// Unfreezes a MachineSet.
 pub fn unfreeze_set(set: &mut MachineSet) {
     set.metadata.labels.remove(label::FREEZE);
     set.metadata.annotations.remove(annotation::UNFREEZE);
     set.status.machine_set_condition.retain(|condition| condition.r#type != FROZEN);
 }
 
-/// Whether a MachineDeployment says that a MachineSet of it is frozen, or was asked to let it go on.
+/// True if a MachineDeployment carries marks of a frozen MachineSet, or the annotation to unfreeze it.
 pub fn is_deployment_marked(deployment: &MachineDeployment) -> bool {
     let metadata = &deployment.metadata;
     metadata.labels.contains_key(label::FREEZE)
@@ -114,7 +114,7 @@ pub fn freeze_deployment(deployment: &mut MachineDeployment, message: &str, now:
     conditions::set(conditions, FROZEN, "True", OVERSHOOTING, message.to_owned(), now, false);
 }
 
-/// Takes the mark off.
+/// Removes the marks from a MachineDeployment.
 pub fn unfreeze_deployment(deployment: &mut MachineDeployment) {
     deployment.metadata.labels.remove(label::FREEZE);
     deployment.metadata.annotations.remove(annotation::UNFREEZE);

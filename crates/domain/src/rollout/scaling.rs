@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A changed number of replicas, which a pass handles before and instead of a roll-out step.
+//! Scaling: a changed number of replicas, which a pass handles before and instead of a roll-out step.
 
 use super::deployment::{Deployment, Set, Step, Strategy};
 
-/// The steps of a scaling event; `None` if there is none.
+/// Returns the steps of a scaling event; `None` if there is none.
 ///
-/// It is one if an active set (`replicas > 0`) remembers other replicas than the MachineDeployment has, or if no set is
-/// active although machines are wanted. A new template without its set wins over scaling, unless the MachineDeployment is
-/// paused: then the youngest set stands in for it.
+/// A scaling event exists if an active set (`replicas > 0`) records other replicas than the MachineDeployment has, or if
+/// no set is active although machines are desired. A new template without its set takes precedence over scaling, unless
+/// the MachineDeployment is paused: then the youngest set is scaled in its place.
 /// Source: pkg/controller/deployment_sync.go of machine-controller-manager v0.58.0.
 pub(super) fn pass(deployment: &Deployment, new: Option<&Set>, old: &[&Set]) -> Option<Vec<Step>> {
     let has_new = new.is_some();
@@ -16,7 +16,7 @@ pub(super) fn pass(deployment: &Deployment, new: Option<&Set>, old: &[&Set]) -> 
     let old: Vec<&Set> = old.iter().copied().filter(|set| set.name != new.name).collect();
     let active: Vec<&Set> = old.iter().copied().chain([new]).filter(|set| set.replicas > 0).collect();
     let is_event = if active.is_empty() {
-        // While machines of an old set are still going, the roll-out decides when their successors may come.
+        // While machines of an old set are still being deleted, the roll-out decides when new ones are created.
         deployment.replicas > 0 && !old.iter().any(|set| set.machines > 0)
     } else {
         active.iter().any(|set| set.desired.is_some_and(|desired| desired != deployment.replicas))
@@ -40,7 +40,7 @@ pub(super) fn pass(deployment: &Deployment, new: Option<&Set>, old: &[&Set]) -> 
     }
     match deployment.strategy {
         Strategy::Rolling(_) => Some(proportional(deployment, new, active)),
-        // Only the annotations are refreshed: which machines stay is for the roll-out to say.
+        // Only the annotations are refreshed: the roll-out decides which machines stay.
         Strategy::InPlace { .. } => Some(active.iter().map(|set| scale(set, set.replicas)).collect()),
     }
 }
@@ -75,7 +75,8 @@ fn proportional<'a>(deployment: &Deployment, new: &'a Set, mut active: Vec<&'a S
     sized.map(|(set, replicas)| Step::Scale { set: set.name.clone(), replicas }).collect()
 }
 
-/// What a set gives up: its part of the allowed total, as it had its part of the total it was scaled for last.
+/// Returns the change of a set's replicas: its share of the allowed total, in proportion to its share of the total at its
+/// last scaling.
 #[expect(clippy::cast_possible_truncation, reason = "a rounded part of two 32 bit numbers")]
 fn share(deployment: &Deployment, set: &Set) -> i32 {
     if deployment.replicas == 0 {
@@ -119,7 +120,7 @@ mod tests {
         check(&deployment(3), &set("a", 3, 3), &[], &[]);
     }
 
-    /// Source: `sync` of `deployment_sync.go`, which a paused MachineDeployment comes to in any case.
+    /// Source: `sync` of `deployment_sync.go`, which also runs for a paused MachineDeployment.
     #[test]
     fn a_paused_deployment_scales_what_it_has_while_its_new_template_has_no_set() {
         let paused = |replicas| Deployment { paused: true, ..deployment(replicas) };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How long things take that a real landscape waits for: what object `Timing` says, and its defaults.
+//! Durations of processes that a real landscape waits for: contents of object `Timing`, and its defaults.
 
 use std::collections::BTreeMap;
 
@@ -8,58 +8,58 @@ use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::Duration;
 use chrono::TimeDelta;
 
-/// Name of the one object.
+/// Name of the only object.
 pub const NAME: &str = "landscape";
 /// Jitter unless configured otherwise, in percent.
 const JITTER_PERCENT: i32 = 20;
-/// The longest that anything may take.
+/// Maximum value of a duration.
 const LONGEST: Duration = Duration::from_hours(24 * 7);
 
 /// A duration of the simulated world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Parameter {
-    /// Machine created, until it has a provider ID.
+    /// From the creation of a Machine until it has a provider ID.
     VmCreate,
-    /// Machine `Pending`, until its Node registers.
+    /// From phase `Pending` until the Node registers.
     Boot,
-    /// Node registered, until it is Ready.
+    /// From the registration of the Node until it is Ready.
     Join,
-    /// Node Ready, until the taint for missing critical components goes and the Machine is `Running`.
+    /// From readiness of the Node until its critical components run: the taint is removed and the Machine is `Running`.
     CriticalComponents,
     /// Deletion of the VM.
     VmDelete,
     /// Deletion of the Node object and removal of the Machine's finalizer.
     NodeDelete,
-    /// A pod without finalizers that was asked to end, until it is gone; its grace period is the most.
+    /// Termination of a pod without finalizers; its grace period is the maximum.
     PodTerminate,
-    /// Volumes of a pod that is gone, until they are detached from the node.
+    /// From the deletion of a pod until its volumes are detached from the node.
     VolumeDetach,
-    /// The same, until they are attached to another one.
+    /// From the deletion of a pod until its volumes are attached to another node.
     VolumeReattach,
-    /// Restart of a kubelet in another patch version.
+    /// Restart of a kubelet with another patch version.
     KubeletPatchRestart,
-    /// Update of a node's operating system in place, with the restart.
+    /// Update of a node's operating system in place, including the restart.
     InPlaceOperatingSystem,
     /// Update of a kubelet in place to another minor version or other settings.
     InPlaceKubelet,
     /// Renewal of a node's credentials in place.
     InPlaceCredentials,
-    /// Work on an extension object that has something to do.
+    /// Work on an extension object that requires changes.
     ExtensionReconcile,
-    /// The same for an Infrastructure.
+    /// Work on an Infrastructure that requires changes.
     ExtensionInfrastructure,
-    /// An etcd of a control plane, until it is ready.
+    /// Start of a control plane's etcd until it is ready.
     Etcd,
-    /// A kube-apiserver, until it is ready.
+    /// Start of a kube-apiserver until it is ready.
     KubeApiserver,
-    /// The provider's part of a control plane, until it is ready.
+    /// Start of the provider's part of a control plane until it is ready.
     ControlPlane,
-    /// Any other component, until it is ready.
+    /// Start of any other component until it is ready.
     Component,
 }
 
 impl Parameter {
-    /// All of them, in the order of the documentation.
+    /// All parameters, in the order of the documentation.
     pub const ALL: [Self; 19] = [
         Self::VmCreate,
         Self::Boot,
@@ -82,12 +82,12 @@ impl Parameter {
         Self::Component,
     ];
 
-    /// The parameter of a name.
+    /// Returns the parameter of a name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|parameter| parameter.name() == name)
     }
 
-    /// Name in configurations; also the purpose of the draw for its jitter.
+    /// Returns the name in configurations, which is also the purpose of the draw for its jitter.
     pub const fn name(self) -> &'static str {
         match self {
             Self::VmCreate => "machine.vmCreate",
@@ -112,7 +112,7 @@ impl Parameter {
         }
     }
 
-    /// The duration with provider-local, whose machines are containers; `None` where it is the usual one.
+    /// Returns the duration with provider-local, whose machines are containers; `None`: the default applies.
     const fn provider_local_base(self) -> Option<TimeDelta> {
         Some(TimeDelta::seconds(match self {
             Self::Boot => 20,
@@ -124,7 +124,7 @@ impl Parameter {
         }))
     }
 
-    /// The duration unless configured otherwise: what is usual on clouds.
+    /// Returns the default duration, typical of clouds.
     pub const fn default_base(self) -> TimeDelta {
         TimeDelta::seconds(match self {
             Self::VmCreate | Self::VmDelete => 30,
@@ -141,12 +141,12 @@ impl Parameter {
     }
 }
 
-/// The durations of a landscape and how much they vary.
+/// Durations of a landscape and their jitter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timing {
     /// Durations other than the default.
     pub bases: BTreeMap<Parameter, TimeDelta>,
-    /// Greatest deviation as a part of the duration; 0 for none. Between 0 and 1.
+    /// Maximum deviation as a fraction of the duration, between 0 and 1; 0: none.
     pub jitter: f64,
 }
 
@@ -157,20 +157,20 @@ impl Default for Timing {
 }
 
 impl Timing {
-    /// What an object says; what it does not say, or not well, is the default.
+    /// Reads the values of an object; missing and invalid values have their default.
     pub fn of(spec: &terrarium::TimingSpec) -> Self {
         let named = |(name, text): (&String, &String)| Some((Parameter::named(name)?, duration(text).ok()?));
         let percent = spec.jitter_percent.unwrap_or(JITTER_PERCENT).clamp(0, 100);
         Self { bases: spec.durations.iter().filter_map(named).collect(), jitter: f64::from(percent) / 100.0 }
     }
 
-    /// Durations without deviation.
+    /// Returns the default durations without jitter.
     pub fn exact() -> Self {
         Self { jitter: 0.0, ..Self::default() }
     }
 
-    /// The duration of one attempt, from 64 random bits drawn for it: `base * (1 + jitter * u)` with `u` in -1..=1,
-    /// rounded to milliseconds and never negative.
+    /// Returns the duration of one attempt, from 64 random bits drawn for it: `base * (1 + jitter * u)` with `u` in
+    /// -1..=1, rounded to milliseconds and never negative.
     #[expect(clippy::cast_possible_truncation, reason = "durations are far below 2^53 milliseconds")]
     pub fn duration(&self, parameter: Parameter, draw: u64) -> TimeDelta {
         let base = self.bases.get(&parameter).copied().unwrap_or_else(|| parameter.default_base());
@@ -181,8 +181,8 @@ impl Timing {
     }
 }
 
-/// What an object says of a landscape that is as quick as one of provider-local: durations by name, where they differ from
-/// the defaults.
+/// Returns the values of a Timing object for a landscape as fast as one of provider-local: durations by name, where they
+/// differ from the defaults.
 pub fn of_provider_local() -> Vec<(String, String)> {
     let says = |parameter: Parameter| Some((parameter.name().to_owned(), text_of(parameter.provider_local_base()?)));
     Parameter::ALL.into_iter().filter_map(says).collect()
@@ -192,7 +192,7 @@ fn text_of(duration: TimeDelta) -> String {
     Duration { nanoseconds: duration.num_milliseconds() * 1_000_000 }.to_string()
 }
 
-/// Fills in what an object does not say, so that a user who edits it sees what there is.
+/// Sets the defaults of missing values, so that a user who edits the object sees all values.
 pub fn default(spec: &mut terrarium::TimingSpec) {
     spec.jitter_percent.get_or_insert(JITTER_PERCENT);
     for parameter in Parameter::ALL {
@@ -200,7 +200,7 @@ pub fn default(spec: &mut terrarium::TimingSpec) {
     }
 }
 
-/// What is wrong with an object.
+/// Returns the errors of an object.
 pub fn validate(timing: &terrarium::Timing) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if timing.metadata.name != NAME {
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_object_says_counts() {
+    fn values_of_an_object_apply() {
         let mut spec = terrarium::TimingSpec { jitter_percent: Some(0), ..terrarium::TimingSpec::default() };
         spec.durations.insert("machine.boot".to_owned(), "20s".to_owned());
         let timing = Timing::of(&spec);

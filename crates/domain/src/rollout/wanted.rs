@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The MachineDeployments and MachineClasses that a Worker wants.
+//! The MachineDeployments and MachineClasses desired by a Worker.
 
 use apimachinery::meta::TextMap;
 
@@ -21,12 +21,12 @@ use super::preservation::PRESERVED;
 use super::zones::{Share, distribute, part, suffixes};
 use crate::worker_pool::{HashInputs, UpdateStrategy};
 
-/// One MachineDeployment that a Worker wants: a pool, or a zone of one.
+/// A MachineDeployment desired by a Worker: a pool, or one zone of a pool.
 #[derive(Clone, Debug)]
 pub struct Wanted<'a> {
     /// Name of the MachineDeployment: `<namespace>-<pool>`, with `-z<i>` counting from 1 if the pool has zones.
     pub name: String,
-    /// Name of its MachineClass and of the class's Secret: the same with the hash at the end.
+    /// Name of its MachineClass and of the class's Secret: the MachineDeployment's name and the pool's hash.
     pub class_name: String,
     /// The Worker.
     pub worker: &'a Worker,
@@ -34,7 +34,7 @@ pub struct Wanted<'a> {
     pub pool: &'a WorkerPool,
     /// The zone; empty for a pool without zones.
     pub zone: &'a str,
-    /// The pool's part that falls to the zone.
+    /// The zone's share of the pool.
     pub share: Share,
     /// Maximum number of its failed machines that are preserved without a user's request.
     auto_preserve_max: i32,
@@ -42,7 +42,7 @@ pub struct Wanted<'a> {
     release: Release,
 }
 
-/// What the simulated providers write into a MachineClass's `providerSpec`, and read from it when a VM boots.
+/// Contents of a MachineClass's `providerSpec` as the simulated providers write it and read it when a VM boots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassFacts {
     /// Name of the machine image.
@@ -53,8 +53,8 @@ pub struct ClassFacts {
     pub kubernetes_version: String,
 }
 
-/// All MachineDeployments that `worker` wants, in order of pools and zones, by the rules of the extension library's release.
-/// `shoot` is the Shoot in its Cluster.
+/// Returns all MachineDeployments that `worker` desires, in order of pools and zones, by the rules of the extension
+/// library's release. `shoot` is the Shoot in its Cluster.
 ///
 /// Unlike upstream's provider-local, every simulated provider divides a pool that names zones.
 /// Source: extensions/pkg/controller/worker/machines.go, pkg/provider-local/controller/worker/machines.go @ v1.120.0.
@@ -78,13 +78,13 @@ pub fn machine_deployments<'a>(worker: &'a Worker, shoot: &Shoot, release: Relea
     wanted
 }
 
-/// Whether the cluster-autoscaler owns the number of machines: some pool has a maximum above its minimum.
+/// True if the cluster-autoscaler owns the number of machines: some pool has a maximum above its minimum.
 pub fn is_autoscaled(worker: &Worker) -> bool {
     worker.spec.pools.iter().any(|pool| pool.maximum > pool.minimum)
 }
 
 impl Wanted<'_> {
-    /// The entry of the Worker's `status.machineDeployments`.
+    /// Returns the entry of the Worker's `status.machineDeployments`.
     pub fn summary(&self) -> api::extensions::MachineDeployment {
         api::extensions::MachineDeployment {
             name: self.name.clone(),
@@ -95,7 +95,7 @@ impl Wanted<'_> {
         }
     }
 
-    /// The MachineDeployment. Of an `existing` one everything is kept that others own.
+    /// Returns the MachineDeployment. Fields of an `existing` one that other controllers own are kept.
     pub fn machine_deployment(&self, existing: Option<&MachineDeployment>, replicas: i32) -> MachineDeployment {
         let selector = TextMap::from([("name".to_owned(), self.name.clone())]);
         let strategy = UpdateStrategy::of(self.pool.update_strategy.as_deref());
@@ -107,7 +107,7 @@ impl Wanted<'_> {
             metadata: ObjectMeta::named(&self.worker.metadata.namespace, &self.name),
             ..MachineDeployment::default()
         });
-        // Of roll-outs by name: without it machine-controller-manager would go back to the old machines.
+        // Annotations of named roll-outs: without them machine-controller-manager would revert to the old machines.
         let annotations = deployment.spec.template.metadata.annotations.clone();
         deployment.metadata.labels.insert(label::WORKER_POOL.to_owned(), self.pool.name.clone());
         set_autoscaler_annotations(&mut deployment.metadata.annotations, self.pool);
@@ -178,7 +178,7 @@ impl Wanted<'_> {
         }
     }
 
-    /// The MachineClass.
+    /// Returns the MachineClass.
     pub fn machine_class(&self) -> MachineClass {
         let pool = self.pool;
         let namespace = &self.worker.metadata.namespace;
@@ -213,7 +213,7 @@ impl Wanted<'_> {
 }
 
 impl ClassFacts {
-    /// As `providerSpec`.
+    /// Formats the facts as `providerSpec`.
     pub fn to_provider_spec(&self, provider: &str) -> RawExtension {
         RawExtension::from(json!({
             "apiVersion": format!("{provider}{}", api_version::PROVIDER_SUFFIX),
@@ -223,7 +223,7 @@ impl ClassFacts {
         }))
     }
 
-    /// From `providerSpec`; what is missing stays empty.
+    /// Parses `providerSpec`; missing fields are empty.
     pub fn of(class: &MachineClass) -> Self {
         let spec = class.provider_spec.value();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

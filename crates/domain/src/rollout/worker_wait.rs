@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether the machines of a Worker are as it wants them.
+//! Readiness of a Worker's machines.
 
 use std::collections::BTreeMap;
 
@@ -11,35 +11,35 @@ use super::preservation::PRESERVED;
 use crate::release::Release;
 use crate::worker_pool::UpdateStrategy;
 
-/// A MachineDeployment that is waited for, with its MachineSets.
+/// A MachineDeployment to wait for, with its MachineSets.
 #[derive(Clone, Copy, Debug)]
 pub struct Awaited<'a> {
-    /// The MachineDeployment as it is.
+    /// The existing MachineDeployment.
     pub deployment: &'a MachineDeployment,
-    /// The class that its machines are to have.
+    /// Name of the MachineClass that its machines are to have.
     pub class_name: &'a str,
     /// Its MachineSets.
     pub sets: &'a [&'a MachineSet],
-    /// Machines of old MachineSets that somebody has selected for their update in place.
+    /// Number of Machines of old MachineSets that a user has selected for their update in place.
     pub selected: usize,
 }
 
-/// How far the machines of a Worker are.
+/// Readiness of a Worker's machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// All machines are as wanted.
+    /// All machines are as desired.
     Ready,
-    /// They are not, for this reason.
+    /// Machines are missing or outdated; contains the reason.
     Waiting(String),
-    /// They do not get there: the text of the Worker's error.
+    /// The machines cannot become ready; contains the text of the Worker's error.
     Failed(String),
 }
 
-/// Judges all MachineDeployments that a Worker wants, by the rules of the extension library's release.
+/// Returns the readiness of all MachineDeployments that a Worker desires, by the rules of the extension library's release.
 ///
-/// Unlike upstream: a MachineDeployment with fewer machines than it wants is waited for, whatever its conditions say. One
-/// that wakes up, and may miss as many machines as it wants, is `Available` before its first machine is made; upstream
-/// asks only every 5 seconds, when machine-controller-manager has counted.
+/// Unlike upstream: a MachineDeployment with fewer machines than desired is waited for, whatever its conditions are. A
+/// MachineDeployment that wakes up and may miss as many machines as it desires is `Available` before its first machine is
+/// created; upstream polls only every 5 seconds, when machine-controller-manager has counted.
 /// Source: extensions/pkg/controller/worker/genericactuator/actuator_reconcile.go (`waitUntilWantedMachineDeploymentsAvailable`),
 /// pkg/utils/kubernetes/health/machinedeployment.go @ v1.120.0, v1.148.0.
 pub fn wait(wanted: &[Awaited<'_>], hibernated: bool, release: Release) -> Wait {
@@ -69,7 +69,7 @@ pub fn wait(wanted: &[Awaited<'_>], hibernated: bool, release: Release) -> Wait 
         updated += status.updated_replicas;
         preserved += status.preserved_failed_replicas;
         if is_updated_by_hand(deployment) {
-            // A user updates them at any time: they count as done.
+            // A user may update them at any time: they count as done.
             let old = awaited.sets.iter().filter(|set| set.spec.template.spec.class.name != awaited.class_name);
             updated += old.map(|set| set.status.replicas).sum::<i32>();
             selected += awaited.selected;
@@ -92,7 +92,7 @@ pub fn wait(wanted: &[Awaited<'_>], hibernated: bool, release: Release) -> Wait 
     if selected > 0 {
         return Wait::Waiting(format!("Waiting until {selected} old machines are updated..."));
     }
-    // Machines that are preserved although they failed are not waited for.
+    // Preserved failed machines are not waited for.
     let is_missing_none = unavailable == 0 || (preserved > 0 && unavailable <= preserved);
     if is_missing_none && updated == awake && healthy == wanted.len() && !is_short {
         return Wait::Ready;
@@ -112,10 +112,10 @@ fn is_updated_by_hand(deployment: &MachineDeployment) -> bool {
     strategy.is_some_and(|strategy| strategy.orchestration_type == "Manual")
 }
 
-/// True if the machines of an in-place pool are updated as far as its Worker waits for: it may record the pool's hash.
+/// True if the machines of an in-place pool are updated as far as its Worker waits for: the pool's hash may be recorded.
 ///
-/// A pool that is updated by itself is by the time at which its Worker is ready; one that is updated by hand once no Machine of an
-/// old MachineSet is left, no matter if it was handed over or deleted.
+/// A pool with automatic updates is updated as soon as its Worker is ready; a pool with manual updates once no Machine of
+/// an old MachineSet remains, whether it was handed over or deleted.
 /// Source: extensions/pkg/controller/worker/genericactuator/actuator_reconcile.go
 /// (`updateWorkerStatusInPlaceUpdateWorkerPoolHash`) @ v1.149.0.
 pub fn is_updated<'a>(pool: &WorkerPool, mut deployments: impl Iterator<Item = &'a MachineDeployment>) -> bool {
@@ -126,7 +126,7 @@ pub fn is_updated<'a>(pool: &WorkerPool, mut deployments: impl Iterator<Item = &
         })
 }
 
-/// Observed, available, progressing, and neither short of machines nor frozen.
+/// True if the MachineDeployment is observed, available, progressing, and neither short of machines nor frozen.
 fn is_healthy(deployment: &MachineDeployment) -> bool {
     let condition = |type_: &str| {
         let found = deployment.status.conditions.iter().find(|condition| condition.r#type == type_);
@@ -139,7 +139,7 @@ fn is_healthy(deployment: &MachineDeployment) -> bool {
         && matches!(condition("Frozen"), None | Some("False"))
 }
 
-/// Failed machines, grouped by what failed. Unlike upstream the groups are sorted by it.
+/// Returns failed machines, grouped by error. Unlike upstream the groups are sorted.
 fn failed_machines(deployment: &MachineDeployment) -> Option<String> {
     let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for machine in &deployment.status.failed_machines {
@@ -238,7 +238,7 @@ mod tests {
         }
     }
 
-    /// Machines that somebody has to select do not hold their Worker up; those that are updated by themselves do.
+    /// A Worker does not wait for machines that a user has to select, but waits for those updated automatically.
     #[test]
     fn machines_that_are_updated_by_hand_are_not_waited_for() {
         let [mut new, mut old] = [MachineSet::default(), MachineSet::default()];
@@ -295,7 +295,7 @@ mod tests {
         }
     }
 
-    /// Available all the time, since it may miss both of its machines.
+    /// The MachineDeployment is always available, since both of its machines may be unavailable.
     #[test]
     fn waking_up_waits_for_machines_that_are_not_made_yet() {
         let mut waking = deployment(2, 0, 0);

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a pool is divided over its zones, and what becomes of its nodes when they change.
+//! Division of a pool over its zones, and the effect of changed zones on its nodes.
 
 use api::core::Worker;
 use apimachinery::meta::IntOrString;
 
 use super::limits::percentage;
 
-/// One zone's part of a pool.
+/// One zone's share of a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Least number of machines.
+    /// Minimum number of machines.
     pub minimum: i32,
-    /// Greatest number of machines.
+    /// Maximum number of machines.
     pub maximum: i32,
-    /// Machines beyond the wanted number during a roll-out.
+    /// Maximum number of machines beyond the desired number during a roll-out.
     pub max_surge: IntOrString,
-    /// Machines that may be missing during a roll-out.
+    /// Maximum number of unavailable machines during a roll-out.
     pub max_unavailable: IntOrString,
 }
 
-/// Divides a pool over `zones` zones, in order: the first zones get what does not divide evenly.
+/// Divides a pool over `zones` zones, in order: the first zones receive the remainder.
 ///
-/// Percentages are scaled by a zone's part of the maximum (surge) or of the minimum (unavailable), so that the parts
-/// add up to what the whole pool may do. Without zones the pool is one undivided part.
+/// Percentages are scaled by a zone's share of the maximum (surge) or of the minimum (unavailable), so that the shares
+/// add up to the limits of the whole pool. Without zones the pool is one undivided share.
 /// Source: extensions/pkg/controller/worker/helper.go @ v1.120.0.
 pub fn distribute(
     minimum: i32,
@@ -42,29 +42,29 @@ pub fn distribute(
         .collect()
 }
 
-/// What a pool's MachineDeployments have behind the pool's name, in the order of its zones: `-z1`, `-z2`. A pool without
-/// zones has one MachineDeployment, with nothing behind its name.
+/// Returns the suffixes of a pool's MachineDeployments after the pool's name, in the order of its zones: `-z1`, `-z2`. A
+/// pool without zones has one MachineDeployment, with an empty suffix.
 ///
-/// So a MachineDeployment stands for a place in the list, not for a zone: where another zone takes a place, nodes stay,
-/// and only new ones come up in the other zone.
+/// A MachineDeployment thus represents a position in the list, not a zone: if another zone takes a position, its nodes
+/// stay, and only new ones are created in the other zone.
 pub fn suffixes(zones: usize) -> Vec<String> {
     if zones == 0 { vec![String::new()] } else { (1..=zones).map(|index| format!("-z{index}")).collect() }
 }
 
-/// What a change of zones does to the nodes that a pool has.
+/// Effect of a change of zones on the existing nodes of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Moves {
-    /// They stay.
+    /// All nodes stay.
     #[default]
     None,
-    /// Some are removed, and come again in other zones.
+    /// Some nodes are removed and created again in other zones.
     Some,
-    /// All are replaced: none of the pool's MachineDeployments is left.
+    /// All nodes are replaced: none of the pool's MachineDeployments remains.
     All,
 }
 
-/// What becomes of a pool's nodes by a change of its zones. How many a MachineDeployment has lies between its minimum and
-/// its maximum: nodes move for certain where a maximum gets below the minimum of before.
+/// Returns the effect of a change of its zones on a pool's nodes. A MachineDeployment's number of nodes lies between its
+/// minimum and its maximum: nodes are certain to move if a maximum falls below the previous minimum.
 pub fn moves(old: &Worker, new: &Worker) -> Moves {
     if old.zones == new.zones {
         return Moves::None;
@@ -88,7 +88,7 @@ pub fn moves(old: &Worker, new: &Worker) -> Moves {
     }
 }
 
-/// Part of a number of a pool that falls to a zone; the first zones get what does not divide evenly.
+/// Returns a zone's share of a number of a pool; the first zones receive the remainder.
 pub const fn part(total: i32, zones: i32, index: i32) -> i32 {
     total.div_euclid(zones) + if index < total.rem_euclid(zones) { 1 } else { 0 }
 }
@@ -101,7 +101,7 @@ fn limit(value: &IntOrString, total: i32, zones: i32, index: i32) -> IntOrString
     if total % zones == 0 {
         return value.clone();
     }
-    // Doubles from left to right, without tolerance: upstream's rounding noise can be seen.
+    // Doubles from left to right, without tolerance: upstream's rounding errors are visible in the result.
     let ratio = 100.0 / (f64::from(total) / f64::from(zones)) * f64::from(part(total, zones, index));
     IntOrString::String(format!("{}%", (ratio * f64::from(percent) / 100.0).ceil()))
 }
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(surges, [IntOrString::Int(1), IntOrString::Int(0), IntOrString::Int(0)]);
     }
 
-    /// Zones and numbers of before and after, and what becomes of the nodes.
+    /// Zones and numbers before and after, and the effect on the nodes.
     const MOVES: &str = "
 -     3-3 => a     3-3 All
 a     3-3 => -     3-3 All

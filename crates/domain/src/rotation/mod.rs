@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rotation of a Shoot's credentials: what a run of gardenlet makes of `status.credentials.rotation`, at its start and at
-//! its success. A run that fails changes nothing, and its retry goes on in the same phase.
+//! Rotation of a Shoot's credentials: changes of `status.credentials.rotation` at the start and at the success of a run
+//! of gardenlet. A run that fails changes nothing, and its retry continues in the same phase.
 //!
 //! | credentials | phases |
 //! | --- | --- |
 //! | certificate authorities, service account key | Preparing (all nodes roll) → Prepared → Completing → Completed |
 //! | the same, without roll-out of workers | PreparingWithoutWorkersRollout → WaitingForWorkersRollout (pools roll when they are named) → Prepared → … |
-//! | etcd encryption key | Preparing → Prepared → Completing → Completed, nodes never roll; begun by `rotate-etcd-encryption-key`, or for a Shoot of Kubernetes 1.34 or later, it completes itself |
-//! | SSH key pair, observability | none: begun and ended by one run |
+//! | etcd encryption key | Preparing → Prepared → Completing → Completed, nodes never roll; started by `rotate-etcd-encryption-key`, or for a Shoot of Kubernetes 1.34 or later, it completes automatically |
+//! | SSH key pair, observability | none: started and completed by one run |
 //!
-//! Which nodes roll follows from the times, by [`crate::worker_pool::HashInputs`].
+//! The times determine which nodes roll, by [`crate::worker_pool::HashInputs`].
 //! Source: pkg/gardenlet/controller/shoot/shoot/reconciler.go @ v1.120.0,
 //! docs/usage/shoot-operations/shoot_credentials_rotation.md; several operations at once and `rotate-etcd-encryption-key`
 //! @ v1.141.0.
@@ -23,30 +23,30 @@ use crate::reconcile::{has_ssh_access, is_hibernation_enabled};
 use crate::versions::Version;
 use crate::worker_pool::manual_rollout;
 
-/// Nodes roll, the old credentials are valid beside the new ones.
+/// Nodes roll; old and new credentials are valid.
 pub const PREPARING: &str = "Preparing";
-/// As [`PREPARING`], but no pool rolls.
+/// Like [`PREPARING`], but no pool rolls.
 pub const PREPARING_WITHOUT_WORKERS_ROLLOUT: &str = "PreparingWithoutWorkersRollout";
-/// Everything but the nodes is prepared; pools roll when the user names them.
+/// Everything except the nodes is prepared; pools roll when the user names them.
 pub const WAITING_FOR_WORKERS_ROLLOUT: &str = "WaitingForWorkersRollout";
 /// The user may complete the rotation.
 pub const PREPARED: &str = "Prepared";
-/// The old credentials are on their way out.
+/// The old credentials are being removed.
 pub const COMPLETING: &str = "Completing";
-/// The old credentials are worth nothing.
+/// The old credentials are invalid.
 pub const COMPLETED: &str = "Completed";
 
-/// What an operation does to the credentials.
+/// Step of a rotation that an operation triggers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Start,
     StartWithoutWorkersRollout,
     Complete,
-    /// [`Self::Start`], and [`Self::Complete`] by itself.
+    /// [`Self::Start`], followed automatically by [`Self::Complete`].
     Whole,
 }
 
-/// Which credentials an operation is about.
+/// Credentials that an operation rotates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     All,
@@ -61,7 +61,7 @@ impl Kind {
     }
 }
 
-/// Reads a two-phase operation.
+/// Parses a two-phase operation.
 fn two_phase(operation: &str) -> Option<(Kind, Step)> {
     if operation == operation::ROTATE_ETCD_ENCRYPTION_KEY {
         return Some((Kind::EtcdEncryptionKey, Step::Whole));
@@ -77,20 +77,20 @@ fn two_phase(operation: &str) -> Option<(Kind, Step)> {
         "rotate-credentials" => Kind::All,
         "rotate-ca" => Kind::Authorities,
         "rotate-serviceaccount-key" => Kind::ServiceAccountKey,
-        // Its rotation never rolls nodes, so there is no start without.
+        // Its rotation never rolls nodes, so there is no start without a roll-out.
         "rotate-etcd-encryption-key" if step != Step::StartWithoutWorkersRollout => Kind::EtcdEncryptionKey,
         _ => return None,
     };
     Some((kind, step))
 }
 
-/// The pools that an operation rolls; `None` if it is another one.
+/// Returns the pools that an operation rolls; `None` for other operations.
 fn rolled_pools(operation: &str) -> Option<Vec<&str>> {
     let pools = operation.strip_prefix(operation::ROTATE_ROLLOUT_WORKERS)?;
     Some(pools.strip_prefix('=').unwrap_or(pools).split(',').collect())
 }
 
-/// Whether one operation does everything that another asks for: `rotate-credentials-…` what there is for each credential.
+/// True if one operation includes another: `rotate-credentials-…` includes the operations for single credentials.
 pub fn includes(all: &str, operation: &str) -> bool {
     let Some((Kind::All, step)) = two_phase(all) else { return false };
     if matches!(operation, operation::ROTATE_SSH_KEYPAIR | operation::ROTATE_OBSERVABILITY_CREDENTIALS) {
@@ -98,29 +98,29 @@ pub fn includes(all: &str, operation: &str) -> bool {
     }
     two_phase(operation).is_some_and(|(kind, other)| match kind {
         Kind::All => false,
-        // Its rotation has one kind of start.
+        // Its rotation has only one kind of start.
         Kind::EtcdEncryptionKey => (other == Step::Complete) == (step == Step::Complete),
         Kind::Authorities | Kind::ServiceAccountKey => other == step,
     })
 }
 
-/// Whether the rotation of the key that encrypts etcd is prepared, and completes itself with the next run.
+/// True if the rotation of the key that encrypts etcd is prepared, and completes automatically with the next run.
 pub fn completes_itself(status: &ShootStatus) -> bool {
     etcd_encryption_key(status)
         .is_some_and(|one| one.phase == PREPARED && one.auto_complete_after_prepared == Some(true))
 }
 
-/// The state of the rotation of the key that encrypts etcd, if there was one.
+/// Returns the state of the rotation of the key that encrypts etcd; `None`: never rotated.
 pub fn etcd_encryption_key(status: &ShootStatus) -> Option<&ETCDEncryptionKeyRotation> {
     status.credentials.as_ref()?.rotation.as_ref()?.etcd_encryption_key.as_ref()
 }
 
-/// Whether each rotation of the key that encrypts etcd completes itself: from Kubernetes 1.34 on.
+/// True if each rotation of the key that encrypts etcd completes automatically: since Kubernetes 1.34.
 pub fn is_always_whole(spec: &ShootSpec) -> bool {
     Version::parse(&spec.kubernetes.version).is_ok_and(|version| (version.major, version.minor) >= (1, 34))
 }
 
-/// True if gardenlet carries out an operation, and removes it from the annotation, when a run starts: rotations, and the
+/// True if gardenlet executes an operation, and removes it from the annotation, when a run starts: rotations, and the
 /// roll-out of named pools.
 pub fn is_begun_by_run(operation: &str) -> bool {
     two_phase(operation).is_some()
@@ -129,10 +129,10 @@ pub fn is_begun_by_run(operation: &str) -> bool {
         || matches!(operation, operation::ROTATE_SSH_KEYPAIR | operation::ROTATE_OBSERVABILITY_CREDENTIALS)
 }
 
-/// The start of a run: carries out the operations of the annotation, goes on with a rotation that completes itself, and
-/// forgets pools that are not there any more.
+/// Starts a run: executes the operations of the annotation, continues a rotation that completes automatically, and
+/// removes pools that do not exist any more.
 ///
-/// Validation has seen to it that the phase allows the operations; any other operation changes nothing.
+/// Validation ensures that the phase allows the operations; other operations change nothing.
 pub fn begin(status: &mut ShootStatus, spec: &ShootSpec, asked: &str, now: Time) {
     for operation in annotations::operations(asked) {
         begin_one(status, spec, operation, now);
@@ -175,7 +175,7 @@ fn begin_one(status: &mut ShootStatus, spec: &ShootSpec, operation: &str, now: T
     }
 }
 
-/// The start or the completion of this rotation, which nobody is asked to complete from Kubernetes 1.34 on.
+/// Starts or completes this rotation; since Kubernetes 1.34 the completion needs no request.
 fn begin_etcd_encryption_key(
     rotation: &mut ShootCredentialsRotation,
     spec: &ShootSpec,
@@ -194,7 +194,7 @@ fn begin_etcd_encryption_key(
     key.auto_complete_after_prepared = (step == Step::Whole || is_always_whole).then_some(true);
 }
 
-/// The success of a run of this specification.
+/// Records the success of a run of this specification.
 pub fn succeed(status: &mut ShootStatus, spec: &ShootSpec, now: Time) {
     let waits_for_nodes = status
         .in_place_updates
@@ -234,8 +234,8 @@ pub fn succeed(status: &mut ShootStatus, spec: &ShootSpec, now: Time) {
     }
 }
 
-/// True if a run in the present phases may give pools another hash, or pools are rolled by name: then the Worker extension
-/// must look at its pools again, although nothing else of them changed.
+/// True if a run in the present phases may change the hash of pools, or pools are rolled by name: then the Worker
+/// extension must check its pools again, although nothing else of them changed.
 pub fn may_roll_nodes(status: &ShootStatus) -> bool {
     if !manual_rollout::pending(status).is_empty() {
         return true;
@@ -262,7 +262,7 @@ fn begin_observability(status: &mut ShootStatus, now: Time) {
     rotation_mut(status).observability.get_or_insert_default().last_initiation_time = Some(now);
 }
 
-/// Shows the phase and the pending pools of both credentials that have some.
+/// Calls `change` with the phase and the pending pools of both credentials that have some.
 fn pending_rollouts(status: &mut ShootStatus, mut change: impl FnMut(&str, &mut Vec<PendingWorkersRollout>)) {
     let rotation = status.credentials.as_mut().and_then(|credentials| credentials.rotation.as_mut());
     let Some(rotation) = rotation else { return };
@@ -274,12 +274,12 @@ fn pending_rollouts(status: &mut ShootStatus, mut change: impl FnMut(&str, &mut 
     }
 }
 
-/// Nothing is pending for pools that are not in the specification, and for none while the Shoot is hibernated.
+/// Removes pending pools that are not in the specification, and all of them while the Shoot is hibernated.
 fn forget_pools(status: &mut ShootStatus, spec: &ShootSpec) {
     let is_hibernated = is_hibernation_enabled(spec);
     let is_there = |name: &str| !is_hibernated && spec.provider.workers.iter().any(|pool| pool.name == name);
     pending_rollouts(status, |_, pending| pending.retain(|rollout| is_there(&rollout.name)));
-    // Only where one of the other lists is looked at, as upstream.
+    // Only if one of the other lists is checked, as upstream.
     let is_rotated = status.credentials.as_ref().is_some_and(|credentials| credentials.rotation.is_some());
     let is_updated = status.in_place_updates.as_ref().is_some_and(|updates| updates.pending_worker_updates.is_some());
     if let Some(rollout) = status.manual_worker_pool_rollout.as_mut().filter(|_| is_rotated || is_updated) {
@@ -294,18 +294,18 @@ fn forget_pools(status: &mut ShootStatus, spec: &ShootSpec) {
     }
 }
 
-/// What the three two-phase rotations have in common.
+/// Fields that the three two-phase rotations share.
 struct TwoPhase<'a> {
     phase: &'a mut String,
     initiation: &'a mut Option<Time>,
     initiation_finished: &'a mut Option<Time>,
     completion_triggered: &'a mut Option<Time>,
     completion: &'a mut Option<Time>,
-    /// Absent for credentials that nodes have nothing to do with.
+    /// `None` for credentials that do not concern nodes.
     pending: Option<&'a mut Vec<PendingWorkersRollout>>,
 }
 
-/// The view of one credential: the types of the API have the same fields and nothing in common.
+/// Returns the view of one credential: the types of the API have the same fields but no common trait.
 macro_rules! two_phase {
     ($one:ident, $pending:expr) => {
         TwoPhase {
@@ -335,7 +335,7 @@ impl<'a> TwoPhase<'a> {
         two_phase!(one, None)
     }
 
-    /// `spec` has the pools, for credentials that roll them.
+    /// Starts a step of the rotation; `spec` contains the pools, for credentials that roll them.
     fn begin(self, step: Step, spec: Option<&ShootSpec>, now: Time) {
         let phase = match step {
             Step::Complete => {
@@ -349,7 +349,7 @@ impl<'a> TwoPhase<'a> {
         if phase == PREPARING_WITHOUT_WORKERS_ROLLOUT
             && let Some(pending) = self.pending
         {
-            // Until a pool is rolled its hash keeps the time of the rotation before.
+            // Until a pool is rolled its hash keeps the time of the previous rotation.
             let before = *self.initiation;
             let pools = spec.map(|spec| spec.provider.workers.as_slice()).unwrap_or_default();
             let pool = |name: &String| PendingWorkersRollout { name: name.clone(), last_initiation_time: before };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The rules as tables. A rotation is written as its phase and times of day in hours: `i` begun (lastInitiationTime), `f`
-//! prepared (lastInitiationFinishedTime), `t` completion asked for (lastCompletionTriggeredTime), `c` ended
-//! (lastCompletionTime); `auto` completes itself; then pools that wait, with the hour that counts for them.
+//! The rules as tables. A rotation is written as its phase and times of day in hours: `i` start (lastInitiationTime), `f`
+//! prepared (lastInitiationFinishedTime), `t` completion requested (lastCompletionTriggeredTime), `c` completed
+//! (lastCompletionTime); `auto`: it completes automatically; then waiting pools, with the hour that applies to them.
 
 use api::core::{
     CARotation, ETCDEncryptionKeyRotation, Hibernation, InPlaceUpdatesStatus, ObservabilityRotation,
@@ -15,7 +15,7 @@ fn hour(hour: u32) -> Time {
     Time(format!("2025-06-01T{hour:02}:00:00Z").parse().expect("an instant"))
 }
 
-/// Pools a and b, awake, with SSH access, unless the cell says otherwise.
+/// Pools a and b, awake, with SSH access, unless specified otherwise in the cell.
 fn spec(cell: &str) -> ShootSpec {
     let mut spec = ShootSpec::default();
     let pools: &[&str] = match cell {
@@ -34,7 +34,7 @@ fn spec(cell: &str) -> ShootSpec {
     spec
 }
 
-/// One row's view of a two-phase rotation.
+/// Cells of a row for a two-phase rotation.
 #[derive(Default)]
 struct Cells {
     phase: String,
@@ -113,7 +113,8 @@ fn status(text: &str) -> ShootStatus {
     ShootStatus { credentials: (text != "-").then_some(credentials), ..ShootStatus::default() }
 }
 
-/// One row: circumstances, state and operation before; state after the start at 5:00 and the success at 6:00.
+/// Asserts the rows of a table: circumstances, state and operation before; state after the start at 5:00 and the success
+/// at 6:00.
 #[track_caller]
 fn check(table: &str) {
     for row in table.lines().filter(|row| !row.is_empty()) {
@@ -140,7 +141,7 @@ fn check(table: &str) {
     }
 }
 
-/// The first half: new credentials beside the old ones; the end of an earlier rotation stays to be seen.
+/// The first phase: new credentials in addition to the old ones; the end of an earlier rotation remains recorded.
 #[test]
 fn a_start_prepares_and_its_success_has_prepared() {
     check("
@@ -157,7 +158,7 @@ manual-pending | -                        | rotate-etcd-encryption-key-start | e
 ");
 }
 
-/// The second half: the old credentials go, no node rolls.
+/// The second phase: the old credentials are removed, no node rolls.
 #[test]
 fn a_completion_clears_what_belonged_to_the_rotation() {
     check("
@@ -170,7 +171,7 @@ manual-pending | ca Prepared i1 f2        | rotate-ca-complete                  
 ");
 }
 
-/// Pools keep the time of the rotation before until they are named; when none waits any more, the rotation is prepared.
+/// Pools keep the time of the previous rotation until they are named; once none waits, the rotation is prepared.
 #[test]
 fn pools_roll_when_they_are_named() {
     let start = "rotate-ca-start-without-workers-rollout";
@@ -195,7 +196,7 @@ manual-pending | ca {waiting} i3 a:-         | rotate-rollout-workers=a | ca {wa
 "));
 }
 
-/// SSH key pair and passwords are new within one run; without SSH access there is no key pair.
+/// SSH key pair and passwords are replaced within one run; without SSH access there is no key pair.
 #[test]
 fn one_phase_rotations_begin_and_end_with_a_run() {
     check("
@@ -210,7 +211,7 @@ no-ssh         | ssh i1 c2; ca Completed i1 c2 | -                           | s
 ");
 }
 
-/// All credentials at once, with the same instant; SSH only where there is access to rotate.
+/// All credentials at once, with the same instant; the SSH key pair only with SSH access.
 #[test]
 fn all_credentials_rotate_at_one_instant() {
     let (start, complete) = ("rotate-credentials-start", "rotate-credentials-complete");
@@ -242,8 +243,8 @@ no-ssh | - | {start} | {}; observability i5 | {}; observability i5 c6
     ));
 }
 
-/// The key that encrypts etcd is rotated by one operation whose second half begins when the first one is done; from
-/// Kubernetes 1.34 on by each of them.
+/// One operation rotates the key that encrypts etcd; its second phase begins when the first one is done. Since Kubernetes
+/// 1.34, each of its operations does.
 #[test]
 fn the_key_of_etcd_rotates_in_one_operation() {
     check("
@@ -258,7 +259,7 @@ fn the_key_of_etcd_rotates_in_one_operation() {
 ");
 }
 
-/// Several operations of one annotation are begun by one run.
+/// One run starts several operations of one annotation.
 #[test]
 fn several_operations_begin_at_once() {
     check("
@@ -267,7 +268,7 @@ fn several_operations_begin_at_once() {
 ");
 }
 
-/// What a rotation of all credentials includes; the halves are not each other's.
+/// Operations that a rotation of all credentials includes; start and completion do not include each other's.
 #[test]
 fn all_credentials_include_each_of_them() {
     for (all, operation, expected) in [
@@ -294,7 +295,7 @@ fn all_credentials_include_each_of_them() {
     }
 }
 
-/// Neither a reconciliation nor an operation that does not exist is a rotation.
+/// Neither a reconciliation nor an unknown operation is a rotation.
 #[test]
 fn other_operations_change_nothing() {
     for operation in [
@@ -327,7 +328,7 @@ fn other_operations_change_nothing() {
     }
 }
 
-/// In these phases a pool's hash may be another one than the Worker extension knows.
+/// In these phases a pool's hash may differ from the one that the Worker extension knows.
 #[test]
 fn nodes_roll_in_two_phases_only() {
     for (given, expected) in [
@@ -343,7 +344,7 @@ fn nodes_roll_in_two_phases_only() {
     }
 }
 
-/// What in-place updates wait for goes with the pools.
+/// Pending in-place updates are removed with their pools.
 #[test]
 fn pending_in_place_updates_go_with_their_pools() {
     let pending = |auto: &[&str], manual: &[&str]| InPlaceUpdatesStatus {

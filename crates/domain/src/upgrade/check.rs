@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a given order of steps is legal.
+//! Check of a given order of steps.
 
 use std::collections::BTreeMap;
 
@@ -8,28 +8,28 @@ use crate::skew::start_up::left_behind;
 use crate::skew::transition::{self, Refusal, Step, against_garden};
 use crate::skew::{Component, Distance, GardenerVersion, Instance, Landscape, Rule, Violation, violations};
 
-/// One instance is replaced by one of another version.
+/// Replacement of one instance by one of another version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replacement {
-    /// The instance that ends.
+    /// The instance before the step.
     pub from: Instance,
-    /// The version of the one that takes its place.
+    /// Version of the instance after the step.
     pub to: String,
 }
 
 /// The first step of an order that is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Illegal {
-    /// Its place in the order, from 0.
+    /// Index of the step in the order, from 0.
     pub index: usize,
-    /// The rule that is violated, and what to do.
+    /// The violated rule and its remedy.
     pub refusal: Refusal,
-    /// The landscape before it, each version of a component once.
+    /// The landscape before the step, with each version of a component once.
     pub before: Landscape,
 }
 
-/// The version that the Garden says once operators of some versions run: the newest that may start against it. The version
-/// is written at the beginning of a reconcile, so a step may count on it.
+/// Returns the version of the Garden once operators of some versions run: the newest that may start against it. The
+/// version is written at the beginning of a reconciliation, so a step may rely on it.
 pub(super) fn stamped<'a>(
     garden: GardenerVersion,
     operators: impl DoubleEndedIterator<Item = &'a GardenerVersion>,
@@ -38,9 +38,9 @@ pub(super) fn stamped<'a>(
     newest.unwrap_or(garden)
 }
 
-/// Instances counted by what rules look at.
+/// Numbers of instances by the properties that rules compare.
 struct Tally {
-    /// How many, and one of them.
+    /// Number of equal instances, and one of them.
     counts: BTreeMap<(Component, String, String), (usize, Instance)>,
     garden: Option<GardenerVersion>,
     allows_downgrades: bool,
@@ -57,7 +57,7 @@ impl Tally {
         tally
     }
 
-    /// Rules tell extensions apart by name; gardenlets of different seeds are alike.
+    /// Returns the key of an instance: rules distinguish extensions by name, but not gardenlets of different seeds.
     fn key(instance: &Instance) -> (Component, String, String) {
         let is_extension = instance.component == Component::Extension;
         let owner = if is_extension { instance.owner.clone() } else { String::new() };
@@ -78,7 +78,7 @@ impl Tally {
         }
     }
 
-    /// The Garden, once the operators that run have reconciled it.
+    /// Reconciles the Garden by the running operators.
     fn stamp(&mut self) {
         let operators = self.counts.keys().filter(|(component, ..)| *component == Component::Operator);
         let mut versions: Vec<GardenerVersion> =
@@ -87,7 +87,7 @@ impl Tally {
         self.garden = self.garden.take().map(|garden| stamped(garden, versions.iter()));
     }
 
-    /// Every version of a component once, and who moves beside others of the same version.
+    /// Returns the landscape with every version of a component once, and `moving` in addition to others of its version.
     fn landscape(&self, moving: &Instance) -> Landscape {
         let key_of_moving = Self::key(moving);
         let mut instances = Vec::with_capacity(self.counts.len() + 1);
@@ -108,8 +108,8 @@ impl Tally {
     }
 }
 
-/// Rule P1: a gardener-operator does not start if its gardener-apiserver would leave a component behind. A component that
-/// is left behind already is on the way back, and no matter of this step.
+/// Rule P1: refuses a gardener-operator whose gardener-apiserver would leave a component behind. A component that is
+/// already left behind is on the way back, and does not concern this step.
 fn looked_ahead(before: &Landscape, from: &Instance, to: &str, profile: Profile) -> Option<Refusal> {
     if from.component != Component::Operator || !profile.checks_every_start() {
         return None;
@@ -126,9 +126,9 @@ fn looked_ahead(before: &Landscape, from: &Instance, to: &str, profile: Profile)
     Some(Refusal { violations: vec![violation] })
 }
 
-/// Replaces instances of a landscape one after the other, each judged as it is then
-/// ([`transition::check_on_the_way_back`]). Between two steps the operators that
-/// run reconcile the Garden, if it has been reconciled before.
+/// Replaces instances of a landscape one after the other, and checks each step against the landscape at that time
+/// ([`transition::check_on_the_way_back`]). Between two steps the running operators reconcile the Garden, if it has been
+/// reconciled before.
 ///
 /// # Errors
 /// The first step that is refused.

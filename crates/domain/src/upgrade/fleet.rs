@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The instances of a landscape by component and version: those of one version move together.
+//! Instances of a landscape by component and version; instances of one version move together.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::skew::start_up::violation_text;
 use crate::skew::transition::{self, Step};
 use crate::skew::{Component, GardenerVersion, Instance, Landscape, Rule, rules, violations};
 
-/// All instances of a component at a version go to another one.
+/// Move of all instances of a component at a version to another version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Move {
     pub(super) component: Component,
@@ -18,20 +18,20 @@ pub(super) struct Move {
     pub(super) to: GardenerVersion,
 }
 
-/// Instances by version, and where they shall go.
+/// Instances by version, and their target.
 #[derive(Clone, Debug)]
 pub(super) struct Fleet {
-    /// Places in the landscape, by component and version; without extensions whose library is of a later minor than the target,
-    /// which stay.
+    /// Indices in the landscape, by component and version; without extensions whose library is of a later minor than the
+    /// target, which are not moved.
     groups: BTreeMap<Component, BTreeMap<GardenerVersion, Vec<usize>>>,
-    /// Seeds and names, for rules that name somebody.
+    /// Seeds and names of instances, for rules that report them.
     owners: Vec<String>,
-    /// The version that last operated the Garden.
+    /// Version that last reconciled the Garden.
     pub(super) garden: Option<GardenerVersion>,
     pub(super) target: GardenerVersion,
     pub(super) profile: Profile,
     allows_downgrades: bool,
-    /// The highest version of each minor that somebody has.
+    /// Highest version of each minor that some instance has.
     seen: BTreeMap<u64, GardenerVersion>,
 }
 
@@ -52,7 +52,7 @@ impl Fleet {
             if instance.component != Component::Extension {
                 fleet.accept(&version, || shown(instance.component, &instance.owner))?;
             } else if version.minor() > target.minor() {
-                // No step of a plan moves this extension, or the gardenlets up to its library.
+                // No step of a plan moves this extension, or raises the gardenlets to its library.
                 continue;
             }
             let versions = fleet.groups.entry(instance.component).or_default();
@@ -65,7 +65,7 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// Notes a version that is on the way to the target.
+    /// Records a version on the way to the target.
     fn accept(&mut self, version: &GardenerVersion, who: impl Fn() -> String) -> Result<(), NoPlan> {
         let (target, at) = (self.target.to_string(), version.to_string());
         let ((major, minor), (target_major, target_minor)) = (version.minor(), self.target.minor());
@@ -86,28 +86,28 @@ impl Fleet {
         Ok(())
     }
 
-    /// The oldest version of a component.
+    /// Returns the oldest version of a component.
     pub(super) fn lowest(&self, component: Component) -> Option<&GardenerVersion> {
         self.groups.get(&component)?.keys().next()
     }
 
-    /// The newest version of a component.
+    /// Returns the newest version of a component.
     pub(super) fn newest(&self, component: Component) -> Option<&GardenerVersion> {
         self.groups.get(&component)?.keys().next_back()
     }
 
-    /// How many instances of a component there are.
+    /// Returns the number of instances of a component.
     pub(super) fn count(&self, component: Component) -> usize {
         self.groups.get(&component).into_iter().flatten().map(|(_, places)| places.len()).sum()
     }
 
-    /// The oldest library of an extension that is below the target and of its major.
+    /// Returns the oldest library of an extension that is below the target and of its major.
     pub(super) fn extension_below_target(&self) -> Option<&GardenerVersion> {
         let versions = self.groups.get(&Component::Extension)?.keys();
         versions.into_iter().find(|version| version.minor().0 == self.target.minor().0 && **version < self.target)
     }
 
-    /// The version that stands for a minor on the way.
+    /// Returns the version that represents a minor on the way.
     pub(super) fn version_of(&self, minor: u64) -> GardenerVersion {
         let (major, last) = self.target.minor();
         if minor >= last {
@@ -116,8 +116,8 @@ impl Fleet {
         self.seen.get(&minor).cloned().unwrap_or_else(|| GardenerVersion::release(major, minor, 0))
     }
 
-    /// A landscape in which every version of a component is there once, and `moving` twice if several instances have it:
-    /// no rule counts beyond that.
+    /// Returns a landscape with every version of a component once, and `moving` twice if several instances have it:
+    /// further instances affect no rule.
     fn reduced(&self, moving: Option<(Component, &GardenerVersion)>) -> Landscape {
         let mut instances = Vec::new();
         for (component, versions) in &self.groups {
@@ -132,13 +132,13 @@ impl Fleet {
         Landscape { instances, garden, high_water_marks: Vec::new(), allows_downgrades: self.allows_downgrades }
     }
 
-    /// The rules that are violated now.
+    /// Returns the rules that are violated now.
     pub(super) fn violated(&self) -> Vec<Rule> {
         rules(&violations(&self.reduced(None), self.profile))
     }
 
-    /// Whether the first of some instances may go; the others may if it may, since a landscape shrinks by their old
-    /// version then.
+    /// Checks that the first of some instances may move; then the others may as well, since the landscape has lost one
+    /// instance of their old version.
     pub(super) fn permit(&self, next: &Move) -> Result<(), NoPlan> {
         let landscape = self.reduced(Some((next.component, &next.from)));
         let from = next.from.to_string();
@@ -156,7 +156,7 @@ impl Fleet {
         })
     }
 
-    /// Makes a move: the places of those who moved.
+    /// Makes a move; returns the indices of the moved instances.
     pub(super) fn take(&mut self, next: &Move) -> Vec<usize> {
         let versions = self.groups.entry(next.component).or_default();
         let moved = versions.remove(&next.from).unwrap_or_default();
@@ -169,7 +169,7 @@ impl Fleet {
         moved
     }
 
-    /// The operators that run reconcile the Garden, if it has been reconciled before.
+    /// Reconciles the Garden by the running operators, if it has been reconciled before.
     fn stamp(&mut self) {
         let operators = self.groups.get(&Component::Operator).into_iter().flat_map(BTreeMap::keys);
         self.garden = self.garden.take().map(|garden| stamped(garden, operators));

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a landscape gets to another version of Gardener: in which order, after what, and what that changes.
+//! Upgrades of a landscape to another version of Gardener: order of the steps, their conditions, and the resulting changes.
 //!
-//! [`plan`] is the shortest legal order to a target version, [`check`] finds the first step of a given order that is
-//! illegal, [`changes`] is what each minor brings. A step replaces one instance, and is judged by
+//! [`plan`] returns the shortest legal order to a target version, [`check`] finds the first illegal step of a given
+//! order, [`changes`] lists the changes of each minor. A step replaces one instance, and is checked by
 //! [`crate::skew::transition::check`], or on the way back from a landscape that is out of skew by
-//! [`crate::skew::transition::check_on_the_way_back`]; a plan takes none that these refuse.
+//! [`crate::skew::transition::check_on_the_way_back`]; a plan contains no step that these refuse.
 //!
 //! ```text
 //! for each minor z on the way:
-//!   who would be too old beside gardener-apiserver z   C2, G2
+//!   components too old for gardener-apiserver z        C2, G2
 //!     ▼
 //!   gardener-operator → z                              if there is one
 //!     ▼
@@ -18,8 +18,8 @@
 //! at the end: gardenlets, then extensions              G1, E1
 //! ```
 //!
-//! A gardenlet is raised as late as it may be and then as far as it may go: where it may be two minors behind, that is
-//! half of the steps. From a landscape that is out of skew, the steps back to a legal one come first.
+//! A gardenlet is raised as late as allowed and then as far as allowed: where it may be two minors behind, that is half
+//! of the steps. From a landscape that is out of skew, the steps back to a legal one come first.
 //!
 //! Source: docs/deployment/version_skew_policy.md, section Supported Component Upgrade Order.
 
@@ -37,42 +37,42 @@ use crate::skew::start_up::violation_text;
 use crate::skew::{Component, GardenerVersion, Landscape, Rule, violations};
 use fleet::Fleet;
 
-/// Beyond so many minors nobody plans, and a plan would not end.
+/// Maximum number of minors of a plan.
 const MINORS: u64 = 1000;
 
 /// The replacement of one instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What is replaced.
+    /// Component of the instance.
     pub component: Component,
-    /// Which one: its place among the instances of the landscape that the plan begins with.
+    /// Index of the instance in the landscape before the plan.
     pub index: usize,
-    /// The seed of a gardenlet, the name of an extension; empty for the others.
+    /// Seed of a gardenlet, name of an extension; empty for the others.
     pub owner: String,
-    /// The version that ends.
+    /// Version before the step.
     pub from: GardenerVersion,
-    /// The version that takes its place.
+    /// Version after the step.
     pub to: GardenerVersion,
-    /// Conditions that must hold before.
+    /// Conditions that must hold before the step.
     pub waits_for: Vec<Wait>,
 }
 
-/// An order of steps.
+/// A legal order of steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// The steps.
+    /// Steps in their order.
     pub steps: Vec<Step>,
-    /// How many of the first steps lead back to a legal landscape; 0 from a legal one.
+    /// Number of the first steps that lead back to a legal landscape; 0 from a legal one.
     pub steps_back: usize,
 }
 
-/// Why there is no legal order.
+/// Reason for which there is no legal order.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPlan {
-    /// A version does not parse.
+    /// A version is invalid.
     #[error("{0}")]
     Unparsable(String),
-    /// Somebody is above the target already.
+    /// An instance or the Garden is already above the target.
     #[error("{who} is at {version} already, above {target}, and downgrades are not supported (T1)")]
     AboveTarget {
         /// The instance, or the Garden.
@@ -92,31 +92,31 @@ pub enum NoPlan {
         /// The target.
         target: String,
     },
-    /// The target is too far away.
+    /// The target is too many minors ahead.
     #[error("{target} is {minors} minors ahead: plans end at {MINORS}")]
     TooFar {
         /// The target.
         target: String,
-        /// How far.
+        /// Number of minors.
         minors: u64,
     },
-    /// The only step that could come next is refused, as by a Garden that another version operated.
+    /// The only possible next step is refused, for example because another version reconciled the Garden.
     #[error("no legal order leads on: {who} cannot go from {from} to {to}: {rule}: {text}")]
     Stuck {
         /// The instance.
         who: String,
         /// Its version.
         from: String,
-        /// The version that would have to come next.
+        /// Version of the next step.
         to: String,
-        /// Why it cannot.
+        /// Rule that refuses the step.
         rule: Rule,
-        /// The rule's words.
+        /// Text of the rule's violation.
         text: String,
     },
 }
 
-/// An instance in words: `gardenlet of seed a`.
+/// Returns the name of an instance: `gardenlet of seed a`.
 pub fn shown(component: Component, owner: &str) -> String {
     match component {
         Component::Gardenlet if !owner.is_empty() => format!("gardenlet of seed {owner}"),
@@ -125,15 +125,16 @@ pub fn shown(component: Component, owner: &str) -> String {
     }
 }
 
-/// The shortest legal order in which every instance of a landscape gets to a version.
+/// Returns the shortest legal order in which every instance of a landscape reaches a version.
 ///
 /// Order: shortest by the number of steps; from an illegal landscape first by the number of steps back to a legal one. In
-/// a landscape with an operator nothing that it rolls out is raised before it. Versions in between are those that are seen
-/// in the landscape already, else the first patch of their minor. Extensions of other majors, or above the target, stay; one
-/// whose library is of a later minor than the target violates rule E1 as long as there are gardenlets, which no plan resolves.
+/// a landscape with an operator, components that it rolls out are raised after it. Intermediate versions are those
+/// present in the landscape, else the first patch of their minor. Extensions of other majors, or above the target, are
+/// not moved; one whose library is of a later minor than the target violates rule E1 as long as there are gardenlets,
+/// which no plan resolves.
 ///
 /// # Errors
-/// There is no such order.
+/// No legal order exists.
 pub fn plan(landscape: &Landscape, target: &GardenerVersion, profile: Profile) -> Result<Plan, NoPlan> {
     if let Some(first) = violations(landscape, profile).iter().find(|violation| violation.rule == Rule::V0) {
         return Err(NoPlan::Unparsable(violation_text(landscape, first, profile)));

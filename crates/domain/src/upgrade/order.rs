@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which instances move next.
+//! Selection of the instances that move next.
 //!
-//! Nothing is searched: each rule is a bound between two sets of versions, so the lowest instance below such a bound is the
-//! one to raise. What a rule asks for before something else is raised stands in [`towards`], in the order of the policy.
+//! There is no search: each rule is a bound between two sets of versions, so the lowest instance below such a bound is
+//! the one to raise. The moves that a rule requires before another one are in [`towards`], in the order of the policy.
 
 use super::fleet::{Fleet, Move};
 use crate::skew::{Component, GardenerVersion, Rule};
 
-/// Those that rules C1 and C2 are about, in the order in which they are raised.
+/// Components of rules C1 and C2, in the order in which they are raised.
 pub(super) const CONTROL_PLANE: [Component; 3] =
     [Component::AdmissionController, Component::ControllerManager, Component::Scheduler];
 
-/// The next move from a legal landscape; `None`: everything is where it shall be.
+/// Returns the next move from a legal landscape; `None`: all instances are at their target.
 pub(super) fn onward(fleet: &Fleet) -> Option<Move> {
     if let Some((oldest, newest)) = apiservers(fleet) {
         if oldest < newest {
@@ -25,7 +25,7 @@ pub(super) fn onward(fleet: &Fleet) -> Option<Move> {
     to_target(fleet)
 }
 
-/// The next move from a landscape that is out of skew: the one that its first violated rule asks for.
+/// Returns the next move from a landscape that is out of skew: the one that its first violated rule requires.
 pub(super) fn back(fleet: &Fleet) -> Option<Move> {
     let violated = fleet.violated();
     let is_violated = |rule| violated.contains(&rule);
@@ -59,17 +59,17 @@ pub(super) fn back(fleet: &Fleet) -> Option<Move> {
     if is_violated(Rule::E1) && !is_violated(Rule::C1) && !is_violated(Rule::G1) {
         let gardenlet = lowest(fleet, Component::Gardenlet)?;
         let library = fleet.newest(Component::Extension)?.minor().1;
-        // A gardenlet goes when its step leads as far as it can, or as far as it must.
+        // A gardenlet is raised if its step leads as far as possible, or as far as necessary.
         if oldest >= library.min(gardenlet.saturating_add(behind)) {
             return raise(fleet, Component::Gardenlet);
         }
     }
-    // Somebody is above the oldest gardener-apiserver.
+    // Some component is above the oldest gardener-apiserver.
     if oldest < fleet.target.minor().1 { towards(fleet, oldest + 1) } else { to_target(fleet) }
 }
 
-/// The next move on the way of all gardener-apiservers to a minor: first those who would be too old beside it, then the
-/// operators that roll it out, then itself.
+/// Returns the next move towards a minor for all gardener-apiservers: first components that would be too old for it, then
+/// the operators that roll it out, then gardener-apiserver itself.
 fn towards(fleet: &Fleet, minor: u64) -> Option<Move> {
     let behind = u64::try_from(fleet.profile.gardenlet_minors_behind()).unwrap_or(1);
     let is_below = |component, bound: u64| lowest(fleet, component).is_some_and(|lowest| lowest < bound);
@@ -85,7 +85,7 @@ fn towards(fleet: &Fleet, minor: u64) -> Option<Move> {
     raise(fleet, Component::Apiserver)
 }
 
-/// The last moves: everybody to the very version that is wanted, who is bounded by others behind them.
+/// Returns the last moves: all components to the exact target version, each before the components that it bounds.
 fn to_target(fleet: &Fleet) -> Option<Move> {
     let first = [Component::Operator, Component::Apiserver];
     for component in first.into_iter().chain(CONTROL_PLANE).chain([Component::Gardenlet]) {
@@ -102,7 +102,7 @@ fn control_plane_below(fleet: &Fleet, bound: u64) -> Option<Move> {
     raise(fleet, CONTROL_PLANE.into_iter().find(is_below)?)
 }
 
-/// The oldest instances of a component go as far as they may in one step.
+/// Raises the oldest instances of a component as far as one step allows.
 fn raise(fleet: &Fleet, component: Component) -> Option<Move> {
     let from = fleet.lowest(component)?.clone();
     let last = fleet.target.minor().1;
@@ -110,7 +110,7 @@ fn raise(fleet: &Fleet, component: Component) -> Option<Move> {
     let bound = fleet.lowest(Component::Apiserver);
     let to = match component {
         _ if at >= last => fleet.target.clone(),
-        // A component that is older than the Garden's operator goes to its version at once.
+        // A component that is older than the Garden's operator is raised to its version at once.
         Component::Operator => {
             let garden = fleet.garden.as_ref().filter(|garden| **garden > from).map_or(0, |garden| garden.minor().1);
             fleet.version_of(garden.max(at + 1))
@@ -126,7 +126,7 @@ fn raise(fleet: &Fleet, component: Component) -> Option<Move> {
     Some(Move { component, from, to })
 }
 
-/// A version, or the gardener-apiserver's of the same minor if that is older.
+/// Returns a version, or the gardener-apiserver's of the same minor if that is older.
 fn not_above(version: GardenerVersion, apiserver: Option<&GardenerVersion>) -> GardenerVersion {
     match apiserver {
         Some(apiserver) if apiserver.minor() == version.minor() && *apiserver < version => apiserver.clone(),
@@ -134,7 +134,7 @@ fn not_above(version: GardenerVersion, apiserver: Option<&GardenerVersion>) -> G
     }
 }
 
-/// The oldest and the newest minor of gardener-apiserver.
+/// Returns the oldest and the newest minor of gardener-apiserver.
 fn apiservers(fleet: &Fleet) -> Option<(u64, u64)> {
     let oldest = fleet.lowest(Component::Apiserver)?;
     Some((oldest.minor().1, fleet.newest(Component::Apiserver)?.minor().1))

@@ -30,7 +30,7 @@ fn replacements(landscape: &Landscape, plan: &Plan) -> Vec<Replacement> {
     plan.steps.iter().map(replace).collect()
 }
 
-/// The steps of a plan in short, once it is seen to be legal.
+/// Returns the steps of a plan in short, after asserting that they are legal.
 #[track_caller]
 fn steps(landscape: &Landscape, to: &str, profile: Profile) -> String {
     let plan = match plan(landscape, &version(to), profile) {
@@ -50,7 +50,7 @@ fn steps(landscape: &Landscape, to: &str, profile: Profile) -> String {
     words.join(", ")
 }
 
-/// docs/deployment/version_skew_policy.md, from 1.37 to 1.38, with each of the components that it names.
+/// docs/deployment/version_skew_policy.md, from 1.37 to 1.38, with each of its components.
 #[test]
 fn the_documents_order_is_kept() {
     let start = landscape(
@@ -96,7 +96,7 @@ fn over_several_minors_gardenlets_go_as_seldom_as_they_may() {
     );
 }
 
-/// Extensions are the last steps, the one with the oldest library first, and hold up no other component.
+/// Extensions are the last steps, the one with the oldest library first, and delay no other component.
 #[test]
 fn several_extensions_follow_the_last_gardenlet() {
     let start = landscape(
@@ -126,7 +126,7 @@ fn several_extensions_follow_the_last_gardenlet() {
     );
 }
 
-/// What leads back to a legal landscape stands before the bar.
+/// Steps back to a legal landscape come before the bar.
 #[test]
 fn the_way_back_to_a_legal_landscape_comes_first() {
     for (start, expected) in [
@@ -135,18 +135,18 @@ fn the_way_back_to_a_legal_landscape_comes_first() {
             landscape(&[(API, "", "1.36.0"), (API, "", "1.38.0"), (LET, "a", "1.36.0")], None),
             "apiserver 1.37.0, gardenlet a 1.37.0, |, apiserver 1.38.0, gardenlet a 1.38.0",
         ),
-        // C1: a component that came too early waits for gardener-apiserver, which waits for gardenlet.
+        // C1: a component that is too new waits for gardener-apiserver, which waits for gardenlet.
         (
             landscape(&[(API, "", "1.37.0"), (GCM, "", "1.38.0"), (LET, "a", "1.36.0")], None),
             "gardenlet a 1.37.0, apiserver 1.38.0, |, gardenlet a 1.38.0",
         ),
-        // C2, G2: who was left behind goes minor by minor.
+        // C2, G2: outdated components are raised minor by minor.
         (
             landscape(&[(API, "", "1.38.0"), (GCM, "", "1.36.0"), (LET, "a", "1.35.0")], None),
             "controller-manager 1.37.0, gardenlet a 1.36.0, gardenlet a 1.37.0, |, controller-manager 1.38.0, gardenlet \
              a 1.38.0",
         ),
-        // E1: gardenlets go to where the extension is.
+        // E1: gardenlets are raised to the library of the extension.
         (landscape(&[(API, "", "1.38.0"), (LET, "a", "1.37.0"), (EXT, "e", "1.38.0")], None), "gardenlet a 1.38.0, |"),
         // O2: gardener-apiserver follows its operator.
         (
@@ -161,8 +161,8 @@ fn the_way_back_to_a_legal_landscape_comes_first() {
     }
 }
 
-/// An extension with a library above the target stays, and bounds no other component: the steps are those of the landscape without
-/// it, and it is out of skew before and after them.
+/// An extension with a library above the target is not moved, and bounds no other component: the steps are those of the
+/// landscape without it, and it is out of skew before and after them.
 #[test]
 fn an_extension_above_the_target_changes_no_step() {
     let raised = "apiserver 1.38.0, controller-manager 1.38.0, gardenlet a 1.38.0";
@@ -189,7 +189,7 @@ fn an_extension_above_the_target_changes_no_step() {
     }
 }
 
-/// Over several minors the way back ends where the gardenlets have the library of the extension, if the target is above it.
+/// Over several minors the steps back end when the gardenlets have the library of the extension, if the target is above it.
 #[test]
 fn gardenlets_are_raised_to_an_extension_below_the_target_first() {
     let start =
@@ -231,7 +231,7 @@ fn versions_in_between_are_those_that_are_seen() {
 }
 
 #[test]
-fn what_cannot_be_planned_is_said() {
+fn impossible_plans_return_their_reason() {
     let one = |component, version| landscape(&[(component, "x", version)], None);
     for (start, to, expected) in [
         (
@@ -265,7 +265,7 @@ fn what_cannot_be_planned_is_said() {
             "1.38.0",
             "the Garden is at 1.38.1 already, above 1.38.0, and downgrades are not supported (T1)",
         ),
-        // An extension bounds nobody.
+        // An extension bounds no other component.
         (
             landscape(&[(EXT, "a", "0.9.0"), (EXT, "b", "1.39.0"), (EXT, "c", "1.30.0")], None),
             "1.38.0",
@@ -325,12 +325,12 @@ fn steps_say_what_must_hold_before_them() {
     );
 }
 
-/// The condition of a text `CONDITION: COMMAND`.
+/// Returns the condition of a text `CONDITION: COMMAND`.
 fn condition(text: &str) -> &str {
     text.split(": ").next().unwrap_or_default()
 }
 
-/// Deployments and the Garden are in the runtime cluster, Seeds and Shoots in the garden.
+/// Deployments and the Garden are in the runtime cluster, Seeds and Shoots in the garden cluster.
 #[test]
 fn commands_name_the_context_of_a_running_landscape() {
     let start = landscape(
@@ -413,9 +413,9 @@ fn the_first_illegal_step_is_found() {
     assert!(text.starts_with("O3a downgrading Gardener is not supported (old version was 1.38.0"), "{text}");
 }
 
-/// Rule P1: the operator brings gardener-apiserver along, at once.
+/// Rule P1: the operator rolls out gardener-apiserver immediately.
 #[test]
-fn an_operator_does_not_come_while_somebody_would_be_left_behind() {
+fn operator_that_would_leave_a_component_behind_is_refused() {
     let all = [(API, "", "1.37.0"), (GCM, "", "1.37.0"), (LET, "a", "1.36.2"), (OP, "", "1.37.0")];
     let start = landscape(&all, Some("1.37.0"));
     let operator = Replacement { from: Instance::new(OP, "1.37.0"), to: "1.38.0".to_owned() };
@@ -429,15 +429,15 @@ fn an_operator_does_not_come_while_somebody_would_be_left_behind() {
         "cannot roll out gardener-apiserver 1.38.0: gardenlet 1.36.2 would be too old"
     );
     assert_eq!(check(&start, &[gardenlet, operator.clone()], Profile::Documents), Ok(()));
-    assert_eq!(check(&start, &[operator], Profile::Upstream), Ok(()), "there nobody looks ahead");
+    assert_eq!(check(&start, &[operator], Profile::Upstream), Ok(()), "profile upstream has no rule P1");
 
-    // Who is left behind already is not made worse.
+    // A component that is already left behind is not affected.
     let all = [(API, "", "1.37.0"), (API, "", "1.35.0"), (LET, "a", "1.35.0"), (OP, "", "1.34.0")];
     let operator = Replacement { from: Instance::new(OP, "1.34.0"), to: "1.35.0".to_owned() };
     assert_eq!(check(&landscape(&all, None), &[operator], Profile::Documents), Ok(()));
 }
 
-/// 30,000 steps: what is planned for all gardenlets of a version is planned once.
+/// 30,000 steps: the move of all gardenlets of a version is planned once.
 #[test]
 fn a_thousand_seeds_and_thirty_minors_are_planned() {
     let mut all = vec![(OP, String::new()), (API, String::new()), (API, String::new()), (GCM, String::new())];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What must hold before a step, and how to see it.
+//! Conditions that must hold before a step, and the commands that show them.
 
 use super::fleet::{Fleet, Move};
 use super::order::CONTROL_PLANE;
@@ -47,7 +47,7 @@ impl Wait {
     }
 }
 
-/// What must hold before a move, of each that makes it.
+/// Returns the conditions of a move, for each instance.
 pub(super) fn before(next: &Move, fleet: &Fleet) -> Vec<Wait> {
     let (major, minor) = next.to.minor();
     let is_patch = next.from.minor() == next.to.minor();
@@ -112,7 +112,7 @@ pub(super) fn before(next: &Move, fleet: &Fleet) -> Vec<Wait> {
     waits
 }
 
-/// What is wise before the first step to another minor, and no rule.
+/// Returns a recommendation for the first step to another minor; it is not a rule.
 pub(super) fn advice(next: &Move, fleet: &Fleet) -> Option<Wait> {
     let begins_minor = match next.component {
         Component::Operator => true,
@@ -126,12 +126,12 @@ pub(super) fn advice(next: &Move, fleet: &Fleet) -> Option<Wait> {
     })
 }
 
-/// What one gardener-apiserver after the other waits for.
+/// Returns the condition of each further gardener-apiserver.
 pub(super) fn instance_before() -> Wait {
     Wait::new(Look::Apiserver, "the instance before it is ready")
 }
 
-/// The minor that a move leads to, or the whole version where patches count.
+/// Returns the minor of a move's target, or the whole version if patches count.
 fn at(next: &Move, counts_patches: bool) -> String {
     let (major, minor) = next.to.minor();
     if counts_patches { next.to.to_string() } else { format!("{major}.{minor}") }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! SecretBinding, CredentialsBinding, Quota, ExposureClass.
+//! Validation of SecretBinding, CredentialsBinding, Quota and ExposureClass.
 
 use api::constants::api_version;
 use api::core::{ExposureClass, Quota, SecretBinding};
@@ -11,10 +11,10 @@ use super::meta::{NameRule, immutable, object_meta, object_meta_update};
 use super::{Errors, common, meta};
 use crate::release::{Release, Releases};
 
-/// The metadata of new ExposureClasses is judged.
+/// Metadata of new ExposureClasses is checked.
 const EXPOSURE_CLASS_METADATA: Releases = Releases::since(125);
 
-/// A new SecretBinding: unlike an updated one it must name its provider.
+/// Checks a new SecretBinding: unlike an updated one it must name its provider.
 pub fn secret_binding(binding: &SecretBinding) -> Errors {
     let mut errors = secret_binding_rules(binding);
     let path = Path::new("provider");
@@ -28,7 +28,7 @@ pub fn secret_binding(binding: &SecretBinding) -> Errors {
     errors
 }
 
-/// A changed SecretBinding.
+/// Checks a changed SecretBinding.
 pub fn secret_binding_update(binding: &SecretBinding, old: &SecretBinding) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &binding.metadata, &old.metadata, &Path::new("metadata"));
@@ -58,7 +58,7 @@ fn quotas(errors: &mut Errors, quotas: &[ObjectReference]) {
     }
 }
 
-/// A new CredentialsBinding.
+/// Checks a new CredentialsBinding.
 pub fn credentials_binding(binding: &CredentialsBinding) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &binding.metadata, true, NameRule::Subdomain, &Path::new("metadata"));
@@ -75,7 +75,7 @@ pub fn credentials_binding(binding: &CredentialsBinding) -> Errors {
     errors
 }
 
-/// A changed CredentialsBinding.
+/// Checks a changed CredentialsBinding.
 pub fn credentials_binding_update(binding: &CredentialsBinding, old: &CredentialsBinding) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &binding.metadata, &old.metadata, &Path::new("metadata"));
@@ -86,7 +86,7 @@ pub fn credentials_binding_update(binding: &CredentialsBinding, old: &Credential
     errors
 }
 
-/// A new Quota.
+/// Checks a new Quota.
 pub fn quota(quota: &Quota) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &quota.metadata, true, NameRule::Subdomain, &Path::new("metadata"));
@@ -108,7 +108,7 @@ pub fn quota(quota: &Quota) -> Errors {
     errors
 }
 
-/// A changed Quota.
+/// Checks a changed Quota.
 pub fn quota_update(quota_: &Quota, old: &Quota) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &quota_.metadata, &old.metadata, &Path::new("metadata"));
@@ -117,7 +117,7 @@ pub fn quota_update(quota_: &Quota, old: &Quota) -> Errors {
     errors
 }
 
-/// Checks a new ExposureClass by the rules of a release. Upstream prints the class's name as the value of a bad handler.
+/// Checks a new ExposureClass by the rules of a release. Upstream prints the class's name as the value of an invalid handler.
 pub fn exposure_class(class: &ExposureClass, release: Release) -> Errors {
     let mut errors = Errors::new();
     if EXPOSURE_CLASS_METADATA.contain(release) {
@@ -140,7 +140,7 @@ pub fn exposure_class(class: &ExposureClass, release: Release) -> Errors {
     errors
 }
 
-/// Checks a changed ExposureClass; upstream prints the old value and judges no metadata.
+/// Checks a changed ExposureClass; upstream prints the old value and checks no metadata.
 pub fn exposure_class_update(class: &ExposureClass, old: &ExposureClass) -> Errors {
     let mut errors = Errors::new();
     immutable(&mut errors, &old.handler, &class.handler, &Path::new("handler"));

@@ -15,11 +15,11 @@ use super::shoot::Gates;
 use crate::capabilities::{ARCHITECTURE, ARCHITECTURES, Capabilities, field_names, flavors, registered, values_of};
 use crate::release::Releases;
 
-/// A machine type of a profile with capabilities may leave out both forms of its architecture.
+/// A machine type of a profile with capabilities may omit both forms of its architecture.
 const ARCHITECTURE_OF_TYPE_IS_OPTIONAL: Releases = Releases::since(126);
 /// The field of a machine type, and not its capability, is named in a conflict of architectures.
 const CONFLICT_NAMES_FIELD: Releases = Releases::since(128);
-/// A flavor may leave out the architecture if one is registered, and versions need flavors if several are.
+/// A flavor may omit the architecture if one is registered, and versions need flavors if several are.
 const ONE_ARCHITECTURE_IS_IMPLIED: Releases = Releases::since(132);
 /// The prefix `gardener-` of names is reserved.
 const PREFIX_IS_RESERVED: Releases = Releases::since(147);
@@ -59,7 +59,7 @@ pub(super) fn definitions(errors: &mut Errors, spec: &CloudProfileSpec, gates: G
             }
         }
     }
-    // Of equal definitions the last one counts, as in upstream's map. Unlike upstream: in the order of the definitions.
+    // The last of equal definitions applies, as in upstream's map. Unlike upstream: in the order of the definitions.
     for (index, definition) in registered.iter().enumerate() {
         let name = definition.name.as_str();
         if registered[index + 1..].iter().any(|later| later.name == name) {
@@ -223,7 +223,7 @@ pub(super) fn machine_type(
     }
 }
 
-/// Checks what a machine type of a whole profile needs: an architecture, and no capabilities if none are registered.
+/// Checks the requirements on a machine type of a whole profile: an architecture, and no capabilities if none are registered.
 pub(super) fn of_machine_type(
     errors: &mut Errors,
     machine_type: &MachineType,
@@ -244,7 +244,7 @@ pub(super) fn of_machine_type(
     }
 }
 
-/// Checks what a version of a machine image of a profile without capabilities needs: an architecture and no flavors.
+/// Checks the requirements on a machine image version of a profile without capabilities: an architecture and no flavors.
 pub(super) fn of_image_version(
     errors: &mut Errors,
     version: &MachineImageVersion,
@@ -285,7 +285,7 @@ mod tests {
         serde_json::from_str(text).expect("JSON")
     }
 
-    /// Errors of a profile as a server of a release stores it, without `spec.`.
+    /// Returns the errors of a profile as a server of a release stores it, without `spec.`.
     fn errors(minor: u16, is_on: bool, definitions: &str, version: &str, machine_type: &str) -> String {
         let release = Release(minor);
         let (mut version, mut machine_type) = (tree(version), tree(machine_type));
@@ -389,7 +389,7 @@ mod tests {
             let flavors = json!({field_names(Release(minor)).flavors: [{"architecture": ["amd64"]}]}).to_string();
             let machine_type = r#"{"capabilities": {"architecture": ["amd64"]}}"#;
             let actual = errors(minor, true, &definitions(&list), &flavors, machine_type);
-            // Types and images of a profile with wrong definitions have errors of their own.
+            // Types and images of a profile with invalid definitions have errors of their own.
             let own: Vec<&str> = actual
                 .split("; ")
                 .filter(|error| !error.starts_with("machineImages") && !error.starts_with("machineTypes"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! CloudProfiles and NamespacedCloudProfiles (pkg/apis/core/validation/{cloudprofile,utils}.go @ v1.120.0).
+//! Validation of CloudProfiles and NamespacedCloudProfiles (pkg/apis/core/validation/{cloudprofile,utils}.go @ v1.120.0).
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -25,8 +25,8 @@ const DEFINITIONS_ARE_FIRST: Releases = Releases::since(132);
 static KUBERNETES_VERSION: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^([0-9]+\.){2}[0-9]+$").expect("the pattern is a literal of this file"));
 
-/// Removes expired versions from a new CloudProfile, and Kubernetes versions that are not available yet, where the profile
-/// asks for it.
+/// Removes expired versions from a new CloudProfile, and Kubernetes versions that are not available yet, if the rule
+/// profile requires it.
 pub fn drop_expired_versions(profile: &mut CloudProfile, rules: Profile, at: Moment) {
     if rules.refuses_new_expired_versions() {
         return;
@@ -60,7 +60,7 @@ pub fn drop_expired_overrides(profile: &mut NamespacedCloudProfile, old: Option<
     profile.spec.machine_images.retain(|image| !image.versions.is_empty() || has_strategy(image));
 }
 
-/// A new CloudProfile.
+/// Checks a new CloudProfile.
 pub fn cloud_profile(profile: &CloudProfile, rules: Profile, gates: Gates, now: DateTime<Utc>) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &profile.metadata, false, NameRule::Subdomain, &Path::new("metadata"));
@@ -68,7 +68,7 @@ pub fn cloud_profile(profile: &CloudProfile, rules: Profile, gates: Gates, now: 
     errors
 }
 
-/// A changed CloudProfile.
+/// Checks a changed CloudProfile.
 pub fn cloud_profile_update(
     new: &CloudProfile,
     old: &CloudProfile,
@@ -99,7 +99,7 @@ impl Rules {
         Self { profile, gates, at: Moment::new(now, gates.release) }
     }
 
-    /// True if a version must not be added, since it is expired.
+    /// True if a version must not be added because it is expired.
     fn refuse(self, version: &impl Expirable) -> bool {
         self.profile.refuses_new_expired_versions() && self.at.is_expired_for_admission(version)
     }
@@ -111,7 +111,7 @@ fn versions_update(errors: &mut Errors, new: &CloudProfileSpec, old: &CloudProfi
     let kubernetes = path.child("kubernetes").child("versions");
     lifecycle::update(errors, &new.kubernetes.versions, &old.kubernetes.versions, at, &kubernetes);
     for (index, image) in new.machine_images.iter().enumerate() {
-        // Of equal images the last one counts.
+        // The last of equal images applies.
         let Some(old) = old.machine_images.iter().rev().find(|old| old.name == image.name) else { continue };
         let path = path.child("machineImages").index(index).child("versions");
         lifecycle::update(errors, &image.versions, &old.versions, at, &path);
@@ -171,12 +171,12 @@ fn past_date(path: &Path, version: &impl Expirable, at: Moment) -> FieldError {
     invalid_unquoted(&path.child(field), &go_time(date), &text)
 }
 
-/// A time as Go prints it.
+/// Formats a time as Go prints it.
 pub(crate) fn go_time(time: Option<Time>) -> String {
     time.map_or_else(|| "null".to_owned(), |time| time.0.format("%Y-%m-%d %H:%M:%S +0000 UTC").to_string())
 }
 
-/// Rules for Kubernetes versions of a whole (not a namespaced) profile.
+/// Checks the Kubernetes versions of a whole (not a namespaced) profile.
 fn kubernetes(errors: &mut Errors, settings: &KubernetesSettings, rules: Rules, path: &Path) {
     let versions = &settings.versions;
     let list = path.child("versions");
@@ -196,7 +196,7 @@ fn kubernetes(errors: &mut Errors, settings: &KubernetesSettings, rules: Rules, 
     }
 }
 
-/// Rules for each Kubernetes version by itself.
+/// Checks each Kubernetes version by itself.
 fn kubernetes_versions(errors: &mut Errors, versions: &[ExpirableVersion], gates: Gates, path: &Path) {
     let mut seen = BTreeSet::new();
     for (index, version) in versions.iter().enumerate() {
@@ -393,7 +393,7 @@ fn limits_update(errors: &mut Errors, new: Option<&Limits>, old: Option<&Limits>
     }
 }
 
-/// A new NamespacedCloudProfile.
+/// Checks a new NamespacedCloudProfile.
 pub fn namespaced_cloud_profile(profile: &NamespacedCloudProfile, gates: Gates) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &profile.metadata, true, NameRule::Subdomain, &Path::new("metadata"));
@@ -421,7 +421,7 @@ pub fn namespaced_cloud_profile(profile: &NamespacedCloudProfile, gates: Gates) 
     errors
 }
 
-/// A changed NamespacedCloudProfile.
+/// Checks a changed NamespacedCloudProfile.
 pub fn namespaced_cloud_profile_update(
     new: &NamespacedCloudProfile,
     old: &NamespacedCloudProfile,
@@ -435,7 +435,7 @@ pub fn namespaced_cloud_profile_update(
     errors
 }
 
-/// The rules for an image that only a NamespacedCloudProfile has; both sets of rules report from the start of a list.
+/// Checks an image that only a NamespacedCloudProfile has; both sets of rules report from the start of a list.
 pub fn whole_image(
     image: &MachineImage,
     registered: &[CapabilityDefinition],
@@ -450,7 +450,7 @@ pub fn whole_image(
     errors
 }
 
-/// The rules that the merged result of a NamespacedCloudProfile must pass; `path` is `status.cloudProfileSpec`.
+/// Checks the merged result of a NamespacedCloudProfile; `path` is `status.cloudProfileSpec`.
 pub fn merged_spec(spec: &CloudProfileSpec, gates: Gates, now: DateTime<Utc>, path: &Path) -> Errors {
     let mut errors = Errors::new();
     let rules = Rules::new(Profile::Upstream, gates, now);
@@ -472,7 +472,7 @@ mod tests {
 
     const NOW: &str = "2024-06-01T00:00:00Z";
 
-    /// A CloudProfile that is valid as it is once it is defaulted.
+    /// Returns a CloudProfile that is valid once it is defaulted.
     fn profile(change: impl FnOnce(&mut CloudProfile)) -> CloudProfile {
         let spec = serde_json::json!({
             "type": "local",
@@ -605,7 +605,7 @@ mod tests {
         );
     }
 
-    /// versions-and-maintenance 2.1: a date before now refuses a version that is added, in profile `documents`.
+    /// versions-and-maintenance 2.1: a date in the past refuses an added version, in profile `documents`.
     #[test]
     fn only_added_versions_must_not_be_expired() {
         let with = |date| {

@@ -13,10 +13,10 @@ use super::shoot::Gates;
 use super::{Errors, meta};
 use crate::release::Releases;
 
-/// Names in a CloudProfile have to be qualified names without a prefix.
+/// Names in a CloudProfile must be qualified names without a prefix.
 const NAMES_ARE_QUALIFIED: Releases = Releases::since(125);
 
-/// Problems of a name that has to be a qualified name without a prefix; none in releases that do not ask for it.
+/// Returns the violations of a name that must be a qualified name without a prefix; none in releases without the rule.
 ///
 /// Source: pkg/apis/core/validation/utils.go (`validateUnprefixedQualifiedName`) @ v1.125.0.
 pub fn unprefixed_name_problems(name: &str, gates: Gates) -> Vec<String> {
@@ -30,7 +30,7 @@ pub fn unprefixed_name_problems(name: &str, gates: Gates) -> Vec<String> {
     problems
 }
 
-/// Rule for a name in a CloudProfile; `what` it names.
+/// Checks a name in a CloudProfile; `what`: the named item in the message.
 pub fn unprefixed_name(errors: &mut Errors, name: &str, what: &str, gates: Gates, path: &Path) {
     let problems = unprefixed_name_problems(name, gates);
     if !problems.is_empty() {
@@ -39,7 +39,7 @@ pub fn unprefixed_name(errors: &mut Errors, name: &str, what: &str, gates: Gates
     }
 }
 
-/// `metadata.name` must not contain two hyphens in a row: they separate the parts of a technical ID.
+/// Checks that `metadata.name` does not contain two consecutive hyphens: they separate the parts of a technical ID.
 pub fn consecutive_hyphens(errors: &mut Errors, name: &str) {
     if name.contains("--") {
         let path = Path::new("metadata").child("name");
@@ -47,7 +47,7 @@ pub fn consecutive_hyphens(errors: &mut Errors, name: &str) {
     }
 }
 
-/// Types of a list of extensions: none is empty, none is there twice.
+/// Checks the types of a list of extensions: none is empty, none is repeated.
 pub fn extensions<'a>(errors: &mut Errors, types: impl IntoIterator<Item = &'a String>, path: &Path) {
     let mut seen = BTreeSet::new();
     for (index, extension) in types.into_iter().enumerate() {
@@ -60,7 +60,7 @@ pub fn extensions<'a>(errors: &mut Errors, types: impl IntoIterator<Item = &'a S
     }
 }
 
-/// Named references to Secrets and ConfigMaps.
+/// Checks named references to Secrets and ConfigMaps.
 pub fn resources(errors: &mut Errors, resources: &[NamedResourceReference], path: &Path) {
     let mut names = BTreeSet::new();
     for (index, resource) in resources.iter().enumerate() {
@@ -76,7 +76,7 @@ pub fn resources(errors: &mut Errors, resources: &[NamedResourceReference], path
     }
 }
 
-/// A reference to a Secret or ConfigMap.
+/// Checks a reference to a Secret or ConfigMap.
 pub fn cross_version_reference(errors: &mut Errors, api_version: &str, kind: &str, name: &str, path: &Path) {
     if api_version.is_empty() {
         errors.push(FieldError::required(&path.child("apiVersion"), "must provide an apiVersion"));
@@ -93,7 +93,7 @@ pub fn cross_version_reference(errors: &mut Errors, api_version: &str, kind: &st
     }
 }
 
-/// A reference to a Secret or WorkloadIdentity.
+/// Checks a reference to a Secret or WorkloadIdentity.
 pub fn credentials_reference(errors: &mut Errors, reference: &ObjectReference, path: &Path) {
     let required = [
         ("apiVersion", &reference.api_version, "must provide an apiVersion"),
@@ -123,19 +123,19 @@ pub fn credentials_reference(errors: &mut Errors, reference: &ObjectReference, p
     }
 }
 
-/// A reference by name.
+/// Checks a reference by name.
 pub fn named_reference(errors: &mut Errors, reference: &ObjectReference, path: &Path) {
     if reference.name.is_empty() {
         errors.push(FieldError::required(&path.child("name"), "must provide a name"));
     }
 }
 
-/// `key` or `key=value`: what makes a taint or toleration the same as another.
+/// Returns `key` or `key=value`, the identity of a taint or toleration.
 pub fn key_and_value(key: &str, value: Option<&str>) -> String {
     value.map_or_else(|| key.to_owned(), |value| format!("{key}={value}"))
 }
 
-/// Tolerations: a key each; a key without value covers all of its values.
+/// Checks tolerations: keys are unique; a key without value covers all of its values.
 pub fn tolerations(errors: &mut Errors, tolerations: &[Toleration], path: &Path) {
     let mut seen = BTreeSet::new();
     for (index, toleration) in tolerations.iter().enumerate() {
@@ -151,7 +151,7 @@ pub fn tolerations(errors: &mut Errors, tolerations: &[Toleration], path: &Path)
     }
 }
 
-/// Tolerations that are not on the list of allowed ones.
+/// Checks that tolerations are on the list of allowed ones.
 pub fn tolerations_against(errors: &mut Errors, tolerations: &[Toleration], allowed: &[Toleration], path: &Path) {
     let allowed: BTreeSet<String> = allowed.iter().map(|one| key_and_value(&one.key, one.value.as_deref())).collect();
     for (index, toleration) in tolerations.iter().enumerate() {
@@ -164,7 +164,7 @@ pub fn tolerations_against(errors: &mut Errors, tolerations: &[Toleration], allo
     }
 }
 
-/// Invalid if the value is no PEM certificate.
+/// Adds an error if the value is not a PEM certificate.
 pub fn ca_bundle(errors: &mut Errors, bundle: Option<&str>, path: &Path) {
     if let Some(bundle) = bundle
         && !is_certificate(bundle)
@@ -182,7 +182,7 @@ fn is_certificate(text: &str) -> bool {
         && body.trim_end_matches('=').bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/')
 }
 
-/// Invalid if a duration is negative; `text` is the violation's.
+/// Adds an error if a duration is negative; `text`: message of the error.
 pub fn not_negative_duration(errors: &mut Errors, duration: Option<Duration>, path: &Path, text: &str) {
     if let Some(duration) = duration
         && duration.nanoseconds < 0
@@ -191,13 +191,13 @@ pub fn not_negative_duration(errors: &mut Errors, duration: Option<Duration>, pa
     }
 }
 
-/// `path: Invalid value: 7h0m0s: detail`.
+/// Returns `path: Invalid value: 7h0m0s: detail`.
 pub fn invalid_duration(path: &Path, duration: Duration, detail: &str) -> FieldError {
     let text = serde_json::to_value(duration).ok().and_then(|value| value.as_str().map(str::to_owned));
     meta::invalid_unquoted(path, &text.unwrap_or_default(), detail)
 }
 
-/// The number of an integer or percentage; a text that is no percentage counts by its digits, or 0.
+/// Returns the number of an integer or percentage; the digits of a text that is not a percentage, or 0.
 pub fn int_or_percent(value: &IntOrString) -> i32 {
     match value {
         IntOrString::Int(number) => *number,
@@ -205,7 +205,7 @@ pub fn int_or_percent(value: &IntOrString) -> i32 {
     }
 }
 
-/// The percentage, if the text is one.
+/// Returns the percentage; `None` for other values.
 pub fn percentage(value: &IntOrString) -> Option<i64> {
     let IntOrString::String(text) = value else { return None };
     let digits = text.strip_suffix('%')?;
@@ -213,7 +213,7 @@ pub fn percentage(value: &IntOrString) -> Option<i64> {
     is_number.then(|| digits.parse().unwrap_or(i64::MAX))
 }
 
-/// Invalid with the value as upstream dumps it.
+/// Returns an Invalid error with the value as upstream dumps it.
 pub fn invalid_int_or_percent(path: &Path, value: Option<&IntOrString>, detail: &str) -> FieldError {
     let text = match value {
         None => "null".to_owned(),
@@ -225,7 +225,7 @@ pub fn invalid_int_or_percent(path: &Path, value: Option<&IntOrString>, detail: 
     meta::invalid_unquoted(path, &text, detail)
 }
 
-/// NotSupported unless the value is among `supported`, which is given sorted.
+/// Adds a NotSupported error unless the value is among `supported`, which is sorted.
 pub fn one_of(errors: &mut Errors, value: &str, supported: &[&str], path: &Path) {
     if !supported.contains(&value) {
         errors.push(FieldError::not_supported(path, value, supported));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ControllerRegistration, ControllerDeployment, ControllerInstallation.
+//! Validation of ControllerRegistration, ControllerDeployment and ControllerInstallation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,7 +86,7 @@ pub fn controller_registration_update(
     errors
 }
 
-/// Refuses a changed spec of an object in deletion; answers whether it did.
+/// Refuses a changed spec of an object in deletion; returns true if it did.
 fn frozen<T: PartialEq + Serialize>(errors: &mut Errors, deleting: bool, new: &T, old: &T, path: &Path) -> bool {
     let changed = deleting && new != old;
     if changed {
@@ -108,7 +108,7 @@ fn controller_resources(errors: &mut Errors, resources: &[ControllerResource], p
         if resource.r#type.is_empty() {
             errors.push(FieldError::required(&path.child("type"), "field is required"));
         }
-        // Only a repetition of the kind's last type is found, as upstream does.
+        // Only a repetition of the kind's last type is detected, as upstream does.
         if last_type_of_kind.insert(&resource.kind, &resource.r#type) == Some(&resource.r#type) {
             errors.push(FieldError::duplicate(&path, format!("{}/{}", resource.kind, resource.r#type)));
         }
@@ -177,7 +177,7 @@ fn extension_fields(errors: &mut Errors, resource: &ControllerResource, path: &P
     }
 }
 
-/// A ControllerDeployment of `core.gardener.cloud/v1beta1`: its Helm part is inside `providerConfig`.
+/// Checks a ControllerDeployment of `core.gardener.cloud/v1beta1`: its Helm part is inside `providerConfig`.
 pub fn controller_deployment(deployment: &ControllerDeployment) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &deployment.metadata, false, NameRule::Label, &Path::new("metadata"));
@@ -195,7 +195,7 @@ pub fn controller_deployment(deployment: &ControllerDeployment) -> Errors {
     errors
 }
 
-/// A ControllerDeployment of `core.gardener.cloud/v1`.
+/// Checks a ControllerDeployment of `core.gardener.cloud/v1`.
 pub fn controller_deployment_v1(deployment: &core_v1::ControllerDeployment) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &deployment.metadata, false, NameRule::Label, &Path::new("metadata"));
@@ -239,9 +239,9 @@ fn helm(errors: &mut Errors, has_chart: bool, repository: Option<&core_v1::OCIRe
     }
 }
 
-/// A ControllerInstallation belongs to a Seed or to a self-hosted Shoot; before, to a Seed.
+/// A ControllerInstallation belongs to a Seed or to a self-hosted Shoot; in earlier releases, to a Seed.
 const INSTALLATION_OF_SHOOT: Releases = Releases::since(138);
-/// A ControllerInstallation belongs to one of both only.
+/// A ControllerInstallation belongs to only one of both.
 const INSTALLATION_OF_ONE: Releases = Releases::between(138, 143);
 
 /// Checks a new ControllerInstallation by the rules of a release.

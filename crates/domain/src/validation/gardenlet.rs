@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Gardenlets and ManagedSeeds.
+//! Validation of Gardenlets and ManagedSeeds.
 //!
 //! Unlike upstream: an unchanged configuration is not validated again, so that a configuration accepted by an earlier
-//! release can stay.
+//! release remains valid.
 //!
 //! Source: pkg/apis/seedmanagement/{v1alpha1/defaults_*.go,validation} @ v1.120.0.
 
@@ -17,15 +17,15 @@ use super::meta::{NameRule, immutable, object_meta, object_meta_update};
 use super::{Errors, meta};
 use crate::release::{Release, Releases};
 
-/// What a Gardenlet can be asked for, sorted.
+/// Operations of a Gardenlet, sorted.
 const GARDENLET_OPERATIONS: [&str; 3] = [operation::FORCE_REDEPLOY, operation::RECONCILE, operation::RENEW_KUBECONFIG];
-/// What a ManagedSeed can be asked for, sorted.
+/// Operations of a ManagedSeed, sorted.
 const MANAGED_SEED_OPERATIONS: [&str; 2] = [operation::RECONCILE, operation::RENEW_KUBECONFIG];
 
-/// `deployment.enableHealthProbes` is true.
+/// `deployment.enableHealthProbes` defaults to true.
 const HEALTH_PROBES: Releases = Releases::since(149);
 
-/// Fills the defaults of a Gardenlet, those of a release of gardener-apiserver.
+/// Sets the defaults of a Gardenlet in a release of gardener-apiserver.
 pub fn default_gardenlet(gardenlet: &mut Gardenlet, release: Release) {
     let GardenletSelfDeployment { replica_count, revision_history_limit, image, enable_health_probes, .. } =
         &mut gardenlet.spec.deployment;
@@ -38,7 +38,7 @@ pub fn default_gardenlet(gardenlet: &mut Gardenlet, release: Release) {
     configuration::default(&mut gardenlet.spec.config);
 }
 
-/// Fills the defaults of a ManagedSeed, those of a release of gardener-apiserver.
+/// Sets the defaults of a ManagedSeed in a release of gardener-apiserver.
 pub fn default_managed_seed(seed: &mut ManagedSeed, release: Release) {
     let gardenlet = &mut seed.spec.gardenlet;
     configuration::default(&mut gardenlet.config);
@@ -184,12 +184,12 @@ fn bootstrap(gardenlet: &GardenletConfig) -> Bootstrap {
     }
 }
 
-/// Brings the configuration of a Gardenlet into the form of a release of gardener-apiserver.
+/// Converts the configuration of a Gardenlet into the form of a release of gardener-apiserver.
 pub fn canonicalize_gardenlet(gardenlet: &mut Gardenlet, release: Release) {
     configuration::canonical(&mut gardenlet.spec.config, release);
 }
 
-/// Brings the configuration of a ManagedSeed into the form of a release of gardener-apiserver.
+/// Converts the configuration of a ManagedSeed into the form of a release of gardener-apiserver.
 pub fn canonicalize_managed_seed(seed: &mut ManagedSeed, release: Release) {
     configuration::canonical(&mut seed.spec.gardenlet.config, release);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! GardenletConfigurations in Gardenlets and ManagedSeeds.
+//! Validation of GardenletConfigurations in Gardenlets and ManagedSeeds.
 //!
-//! Feature gates are left to gardenlet, as upstream. Unlike upstream: a warning names each unknown field before it is
-//! dropped.
+//! gardenlet checks feature gates, as upstream. Unlike upstream: a warning names each unknown field before it is dropped.
 //!
 //! Source: pkg/gardenlet/apis/config/v1alpha1/validation, pkg/apis/seedmanagement/{encoding,validation},
 //! k8s.io/component-base/config/validation @ v1.120.0.
@@ -70,7 +69,7 @@ pub fn read(config: &RawExtension, release: Release) -> Result<Configuration, St
     Ok(Configuration { tree: decoded.tree, unknown: decoded.unknown })
 }
 
-/// Fills in upstream's default: an empty `seedConfig`.
+/// Sets upstream's default: an empty `seedConfig`.
 pub fn default(config: &mut RawExtension) {
     let mut tree = config.value();
     if tree.is_null() {
@@ -84,11 +83,11 @@ pub fn default(config: &mut RawExtension) {
     }
 }
 
-/// Brings the configuration into its stored form: the kind, and the fields of the release of gardener-apiserver. An unreadable
-/// configuration is unchanged.
+/// Converts the configuration into its stored form: the kind, and the fields of the release of gardener-apiserver. An
+/// unreadable configuration is unchanged.
 ///
-/// Unlike upstream, fields of Seeds that other releases have are kept: an upgrade to the release that requires one of them
-/// finds it. gardenlet ignores those of other releases.
+/// Unlike upstream, fields of Seeds that other releases have are kept, so that they exist after an upgrade to a release
+/// that requires one of them. gardenlet ignores those of other releases.
 pub fn canonical(config: &mut RawExtension, release: Release) {
     let Ok(Configuration { mut tree, .. }) = read(config, release) else { return };
     if let Ok(mut every) = read(config, Release::UNION)
@@ -101,8 +100,8 @@ pub fn canonical(config: &mut RawExtension, release: Release) {
     }
 }
 
-/// Warnings about fields that a release does not have and the stored configuration neither: those kept for another release
-/// are named by the write that brings them, not by each later one.
+/// Returns warnings about fields that neither the release nor the stored configuration has: fields kept for another
+/// release are reported by the write that adds them, not by each later one.
 pub fn warnings(config: &RawExtension, old: Option<&RawExtension>, path: &str, release: Release) -> Vec<String> {
     let unknown = |config: &RawExtension| read(config, release).map(|read| read.unknown).unwrap_or_default();
     let before = old.map(unknown).unwrap_or_default();
@@ -110,7 +109,7 @@ pub fn warnings(config: &RawExtension, old: Option<&RawExtension>, path: &str, r
     new.map(|field| format!("unknown field \"{path}.{field}\"")).collect()
 }
 
-/// All violations of the configuration of an object.
+/// Returns all violations of an object's configuration.
 pub fn validate(config: &RawExtension, bootstrap: Bootstrap, path: &Path, release: Release) -> Errors {
     let mut errors = Errors::new();
     // Admission has already reported an unreadable configuration.
@@ -125,7 +124,7 @@ pub fn validate(config: &RawExtension, bootstrap: Bootstrap, path: &Path, releas
     errors
 }
 
-/// All violations of a change.
+/// Returns all violations of a change.
 pub fn validate_update(new: &RawExtension, old: &RawExtension, path: &Path, release: Release) -> Errors {
     let read = |config: &RawExtension| read(config, release).ok().and_then(|read| template(&read.tree));
     let mut errors = Errors::new();
@@ -135,12 +134,12 @@ pub fn validate_update(new: &RawExtension, old: &RawExtension, path: &Path, rele
     errors
 }
 
-/// The Seed that a configuration describes.
+/// Returns the Seed described by a configuration.
 fn template(tree: &Value) -> Option<Seed> {
     typed(&tree["seedConfig"])
 }
 
-/// A value that the schema has let through.
+/// Converts a value that the schema has accepted.
 fn typed<T: DeserializeOwned>(tree: &Value) -> Option<T> {
     if tree.is_null() { None } else { serde_json::from_value(tree.clone()).ok() }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Machine images of CloudProfiles, and the rule of one supported version per minor.
+//! Validation of CloudProfiles' machine images, and the rule of one supported version per minor.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,10 @@ use super::{Errors, capabilities, lifecycle};
 use crate::release::Releases;
 use crate::versions::{Constraint, Version};
 
-/// A minimum version for updates in place that cannot be read is the value in the message, not the version that has it.
+/// The message about an unreadable minimum version for updates in place contains that minimum, not the version that has it.
 const MINIMUM_IS_NAMED: Releases = Releases::since(125);
 
-/// Rules for each image and version by itself; a namespaced profile may name an image without versions.
+/// Checks each image and version by itself; a namespaced profile may name an image without versions.
 ///
 /// `registered`: capabilities of the profile.
 pub(super) fn each(
@@ -106,7 +106,7 @@ fn image_version(
     }
 }
 
-/// Rules for the images of a whole profile.
+/// Checks the images of a whole profile.
 pub(super) fn of_cloud_profile(
     errors: &mut Errors,
     images: &[MachineImage],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Requests for a kubeconfig: `shoots/adminkubeconfig` and `shoots/viewerkubeconfig`.
 //!
-//! What of the Shoot's own objects a kubeconfig is made from, and who signs it, is the API server's.
+//! The API server selects the Shoot's objects from which a kubeconfig is built, and signs its certificate.
 //!
 //! Source: pkg/apis/authentication/validation/validation.go, pkg/apis/authentication/v1alpha1/defaults_*.go,
 //! pkg/apiserver/registry/core/shoot/storage/kubeconfig.go @ v1.120.0.
@@ -13,17 +13,17 @@ use chrono::TimeDelta;
 use super::Errors;
 use super::meta::invalid_unquoted;
 
-/// Seconds for which a kubeconfig is valid if nobody asks for anything else.
+/// Default validity of a kubeconfig in seconds.
 pub const DEFAULT_SECONDS: i64 = 3_600;
-/// Fewest seconds that may be asked for.
+/// Minimum validity in seconds.
 const MIN_SECONDS: i64 = 600;
-/// Most seconds that may be asked for; the server's own maximum cuts earlier, silently.
+/// Maximum validity in seconds; the server's own maximum shortens it silently.
 const MAX_SECONDS: i64 = u32::MAX as i64;
 
-/// Name of the address that has a certificate of a public authority.
+/// Name of the advertised address whose certificate is signed by a public authority.
 pub const WILDCARD_ADDRESS: &str = "wildcard-tls-seed-bound";
 
-/// A request for a kubeconfig, defaulted.
+/// Checks a defaulted request for a kubeconfig; `seconds`: requested validity.
 pub fn request(seconds: i64) -> Errors {
     let path = Path::new("spec").child("expirationSeconds");
     let mut errors = Errors::new();
@@ -36,17 +36,17 @@ pub fn request(seconds: i64) -> Errors {
     errors
 }
 
-/// For how long a kubeconfig is valid: what was asked for, but no longer than the server's maximum (none if it is zero
+/// Returns the validity of a kubeconfig: the requested one, but no longer than the server's maximum (none if it is zero
 /// or less).
 pub fn lasts(seconds: i64, maximum: TimeDelta) -> TimeDelta {
     let asked = TimeDelta::seconds(seconds.min(MAX_SECONDS));
     if maximum > TimeDelta::zero() { asked.min(maximum) } else { asked }
 }
 
-/// The addresses of a Shoot that are its API server's, in their order.
+/// Returns the advertised addresses of a Shoot's API server, in their order.
 ///
 /// # Errors
-/// There is none yet.
+/// There is no such address yet.
 pub fn addresses(shoot: &Shoot) -> Result<Vec<&ShootAdvertisedAddress>, FieldError> {
     let all = &shoot.status.advertised_addresses;
     let is_api_server = |address: &&ShootAdvertisedAddress| {
@@ -73,7 +73,7 @@ pub fn addresses(shoot: &Shoot) -> Result<Vec<&ShootAdvertisedAddress>, FieldErr
 mod tests {
     use super::*;
 
-    /// Seconds asked for, the server's maximum in hours, and for how long it is then, or why not.
+    /// Requested seconds, the server's maximum in hours, and the resulting validity or the error.
     #[test]
     fn the_time_asked_for_has_bounds() {
         const TOO_SHORT: &str = "may not specify a duration less than 10 minutes";

@@ -27,13 +27,13 @@ const STAGES: [&str; 4] =
 /// Versions may have stages, behind a gate.
 const LIFECYCLES: Releases = Releases::since(137);
 
-/// A supported version clashes only until it has expired.
+/// A supported version conflicts only until it expires.
 const EXPIRED_VERSIONS_DO_NOT_CLASH: Releases = Releases::since(121);
 
-/// Versions without a classification count as supported when others are compared with them.
+/// Versions without a classification count as supported when compared with other versions.
 const UNCLASSIFIED_VERSIONS_CLASH: Releases = Releases::between(121, 122);
 
-/// Stages are compared, too.
+/// Stages are compared as well.
 const STAGES_CLASH: Releases = Releases::between(137, 149);
 
 /// Checks the life cycle of one version.
@@ -84,7 +84,7 @@ fn order(errors: &mut Errors, stages: &[LifecycleStage], path: &Path) {
     }
 }
 
-/// Only the first stage may have no start, and starts do not fall.
+/// Checks that only the first stage may lack a start, and that starts do not decrease.
 fn starts(errors: &mut Errors, stages: &[LifecycleStage], path: &Path) {
     // A first stage without a start has begun before every other one.
     let mut previous = stages.first().map(|stage| stage.start_time);
@@ -120,7 +120,7 @@ pub(super) fn newest(errors: &mut Errors, newest: &impl Expirable, path: &Path) 
 /// Checks that no version becomes unavailable again.
 pub(super) fn update<V: Expirable>(errors: &mut Errors, new: &[V], old: &[V], at: Moment, path: &Path) {
     for (index, version) in new.iter().enumerate() {
-        // Of equal versions the last one counts.
+        // The last of equal versions applies.
         let Some(old) = old.iter().rev().find(|old| old.version() == version.version()) else { continue };
         if at.state(version) == State::Unavailable && at.state(old) != State::Unavailable {
             let text = "a version cannot be turned unavailable if it was already moved into a later lifecycle stage";
@@ -129,7 +129,7 @@ pub(super) fn update<V: Expirable>(errors: &mut Errors, new: &[V], old: &[V], at
     }
 }
 
-/// Checks that of one minor only one version is supported at a time, for the version at an index.
+/// Checks, for the version at an index, that only one version of a minor is supported at a time.
 pub(super) fn clash<V: Expirable>(errors: &mut Errors, versions: &[V], index: usize, at: Moment, path: &Path) {
     let version = &versions[index];
     let is_compared =
@@ -140,7 +140,7 @@ pub(super) fn clash<V: Expirable>(errors: &mut Errors, versions: &[V], index: us
     let parse = |version: &V| Version::parse_in(version.version(), at.release).ok();
     let Some(own) = parse(version) else { return };
     let compared: Vec<&V> = versions.iter().filter(|other| is_compared_with(*other, at)).collect();
-    // One version that does not parse silences the rule.
+    // The rule does not apply if any version is invalid.
     let Some(parsed) = compared.iter().map(|other| parse(other)).collect::<Option<Vec<_>>>() else { return };
     let is_of_minor = |other: &Version| *other != own && (other.major, other.minor) == (own.major, own.minor);
     let mut others = compared.iter().zip(&parsed).filter(|(_, parsed)| is_of_minor(parsed)).map(|(other, _)| *other);
@@ -175,7 +175,7 @@ fn is_compared_with(version: &impl Expirable, at: Moment) -> bool {
     is_classified && is_supported(version, at)
 }
 
-/// True if two versions are supported at the same time. A stage that ends when the other begins is no overlap.
+/// True if two versions are supported at the same time. A stage that ends when the other begins does not overlap it.
 fn overlap(one: &impl Expirable, other: &impl Expirable) -> bool {
     let (Some(one), Some(other)) = (supported_span(one), supported_span(other)) else {
         return one.stages().is_empty() || other.stages().is_empty();
@@ -195,7 +195,7 @@ struct Span {
     end: Option<DateTime<Utc>>,
 }
 
-/// `None` if the version has no such stage.
+/// Returns the span of the supported stage; `None` if the version has no such stage.
 fn supported_span(version: &impl Expirable) -> Option<Span> {
     let stages = version.stages();
     let supported = stages.iter().find(|stage| stage.classification == classification::SUPPORTED)?;
@@ -204,7 +204,7 @@ fn supported_span(version: &impl Expirable) -> Option<Span> {
     Some(Span { start: time(supported), end: next.map(|next| time(next).unwrap_or(DateTime::<Utc>::MIN_UTC)) })
 }
 
-/// True if a machine image version can be that of bastions.
+/// True if a machine image version can be used for bastions.
 pub(super) fn serves_bastions(version: &impl Expirable, at: Moment) -> bool {
     version.classification().is_some() && is_supported(version, at)
 }
@@ -227,8 +227,8 @@ mod tests {
         Gates { version_classification_lifecycle: release >= 137, release: Release(release), ..Gates::default() }
     }
 
-    /// A version `1.34.1`, then words: `=CLASS` its classification, `!OFFSET` its expiration date, `CLASS@OFFSET` a stage, or
-    /// `CLASS` one without a start; offsets are days from now.
+    /// Parses a version `1.34.1`, then words: `=CLASS` its classification, `!OFFSET` its expiration date, `CLASS@OFFSET`
+    /// a stage, or `CLASS` one without a start; offsets are days from now.
     fn version(text: &str) -> ExpirableVersion {
         let mut words = text.split_whitespace();
         let name = words.next().expect("a version").to_owned();

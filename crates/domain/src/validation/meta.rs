@@ -29,19 +29,19 @@ fn whole(pattern: &str) -> Regex {
     Regex::new(&format!("^{pattern}$")).expect("the pattern is a literal of this file")
 }
 
-/// Which names a kind takes.
+/// Rule for the names of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameRule {
     /// An RFC 1123 label: at most 63 characters, no dots.
     Label,
     /// An RFC 1123 subdomain: at most 253 characters.
     Subdomain,
-    /// Any name that fits into a path.
+    /// Any name that is a valid path segment.
     Any,
 }
 
 impl NameRule {
-    /// What is wrong with a name, in upstream's words.
+    /// Returns the violations of a name, as upstream's messages.
     pub fn check(self, name: &str) -> Vec<String> {
         match self {
             Self::Label => dns_label(name),
@@ -51,7 +51,7 @@ impl NameRule {
     }
 }
 
-/// What is wrong with an RFC 1123 label.
+/// Returns the violations of an RFC 1123 label.
 pub fn dns_label(value: &str) -> Vec<String> {
     let mut texts = longer_than(value, 63);
     if !LABEL_REGEX.is_match(value) {
@@ -68,7 +68,7 @@ pub fn dns_label(value: &str) -> Vec<String> {
     texts
 }
 
-/// What is wrong with an RFC 1123 subdomain.
+/// Returns the violations of an RFC 1123 subdomain.
 pub fn dns_subdomain(value: &str) -> Vec<String> {
     let mut texts = longer_than(value, 253);
     if !SUBDOMAIN_REGEX.is_match(value) {
@@ -81,7 +81,7 @@ pub fn dns_subdomain(value: &str) -> Vec<String> {
     texts
 }
 
-/// What is wrong with a key of labels, annotations or taints, or with a finalizer: `[prefix/]name`.
+/// Returns the violations of a key of labels, annotations or taints, or of a finalizer: `[prefix/]name`.
 pub fn qualified_name(value: &str) -> Vec<String> {
     let general = format!(
         "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric \
@@ -118,7 +118,7 @@ pub fn qualified_name(value: &str) -> Vec<String> {
     texts
 }
 
-/// What is wrong with the value of a label.
+/// Returns the violations of a label's value.
 pub fn label_value(value: &str) -> Vec<String> {
     let mut texts = longer_than(value, 63);
     if !LABEL_VALUE_REGEX.is_match(value) {
@@ -131,7 +131,7 @@ pub fn label_value(value: &str) -> Vec<String> {
     texts
 }
 
-/// What is wrong with a key of a ConfigMap's or Secret's data.
+/// Returns the violations of a key in a ConfigMap's or Secret's data.
 pub fn config_map_key(value: &str) -> Vec<String> {
     let mut texts = longer_than(value, 253);
     if !CONFIG_MAP_KEY_REGEX.is_match(value) {
@@ -153,15 +153,15 @@ fn longer_than(value: &str, max: usize) -> Vec<String> {
     if value.len() > max { vec![format!("must be no more than {max} characters")] } else { Vec::new() }
 }
 
-/// One Invalid per text.
+/// Adds an Invalid error for each text.
 pub fn invalid_each(errors: &mut Errors, path: &Path, value: &str, texts: Vec<String>) {
     errors.extend(texts.iter().map(|text| FieldError::invalid(path, value, text)));
 }
 
-/// Rules for the metadata of every object; `path` is `metadata`.
+/// Checks the metadata of any object; `path` is `metadata`.
 pub fn object_meta(errors: &mut Errors, meta: &ObjectMeta, namespaced: bool, names: NameRule, path: &Path) {
     if !meta.generate_name.is_empty() {
-        // A trailing dash is fine, since random characters follow.
+        // A trailing dash is valid, since random characters follow.
         let mut prefix = meta.generate_name.clone();
         if prefix.len() > 1 && prefix.ends_with('-') {
             prefix.pop();
@@ -189,7 +189,7 @@ pub fn object_meta(errors: &mut Errors, meta: &ObjectMeta, namespaced: bool, nam
     finalizers(errors, &meta.finalizers, &path.child("finalizers"));
 }
 
-/// Rules for a change of metadata, beside what the server keeps immutable by itself.
+/// Checks a change of metadata, in addition to the fields that the server itself keeps immutable.
 pub fn object_meta_update(errors: &mut Errors, meta: &ObjectMeta, old: &ObjectMeta, path: &Path) {
     if old.is_being_deleted() {
         let added: Vec<_> = meta.finalizers.iter().filter(|name| !old.finalizers.contains(name)).collect();
@@ -208,7 +208,7 @@ pub fn object_meta_update(errors: &mut Errors, meta: &ObjectMeta, old: &ObjectMe
     }
 }
 
-/// Rules for labels: qualified keys, values of at most 63 characters.
+/// Checks labels: qualified keys, values of at most 63 characters.
 pub fn labels(errors: &mut Errors, labels: &TextMap, path: &Path) {
     for (key, value) in labels {
         invalid_each(errors, path, key, qualified_name(key));
@@ -216,7 +216,7 @@ pub fn labels(errors: &mut Errors, labels: &TextMap, path: &Path) {
     }
 }
 
-/// Rules for annotations: qualified keys in any case, 256 KiB in all.
+/// Checks annotations: qualified keys in any case, 256 KiB in total.
 pub fn annotations(errors: &mut Errors, annotations: &TextMap, path: &Path) {
     for key in annotations.keys() {
         invalid_each(errors, path, key, qualified_name(&key.to_lowercase()));
@@ -262,12 +262,12 @@ fn finalizers(errors: &mut Errors, finalizers: &[String], path: &Path) {
     }
 }
 
-/// Rules for a label selector; values that could never be labels are taken, as upstream does for old objects.
+/// Checks a label selector; invalid label values are accepted, as upstream does for old objects.
 pub fn label_selector(errors: &mut Errors, selector: &LabelSelector, path: &Path) {
     label_selector_parts(errors, &selector.match_labels, &selector.match_expressions, path);
 }
 
-/// [`label_selector`], for selectors with further fields.
+/// Like [`label_selector`], for selectors with further fields.
 pub fn label_selector_parts(
     errors: &mut Errors,
     match_labels: &TextMap,
@@ -280,7 +280,7 @@ pub fn label_selector_parts(
     }
 }
 
-/// [`label_selector`], the values of its expressions included.
+/// Like [`label_selector`], including the values of its expressions.
 pub fn label_selector_with_values(errors: &mut Errors, selector: &LabelSelector, path: &Path) {
     labels(errors, &selector.match_labels, &path.child("matchLabels"));
     for (index, found) in selector.match_expressions.iter().enumerate() {
@@ -310,28 +310,28 @@ fn requirement(errors: &mut Errors, requirement: &LabelSelectorRequirement, path
     invalid_each(errors, &path.child("key"), &requirement.key, qualified_name(&requirement.key));
 }
 
-/// A number that must not be negative.
+/// Checks that a number is not negative.
 pub fn non_negative(errors: &mut Errors, value: i64, path: &Path) {
     if value < 0 {
         errors.push(FieldError::invalid(path, value, "must be greater than or equal to 0"));
     }
 }
 
-/// An amount of a resource: not negative.
+/// Checks that an amount of a resource is not negative.
 pub fn quantity(errors: &mut Errors, value: &Quantity, path: &Path) {
     if value.sign() < 0 {
         errors.push(FieldError::invalid(path, value, "must be greater than or equal to 0"));
     }
 }
 
-/// A field that must stay as it is.
+/// Adds an error if an immutable field has changed.
 pub fn immutable<T: PartialEq + Serialize>(errors: &mut Errors, new: &T, old: &T, path: &Path) {
     if new != old {
         errors.push(FieldError::invalid(path, new, "field is immutable"));
     }
 }
 
-/// `path: Invalid value: TEXT: detail` for values that upstream prints without quotes.
+/// Returns `path: Invalid value: TEXT: detail` for values that upstream prints without quotes.
 pub fn invalid_unquoted(path: &Path, text: &str, detail: &str) -> FieldError {
     FieldError {
         error_type: ErrorType::Invalid,

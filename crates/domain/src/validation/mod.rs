@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Static validation per kind: all violations, in upstream's order (pkg/apis/core/validation @ v1.120.0).
 //!
-//! What needs other objects (is the version in the CloudProfile, does the Seed exist) is admission, not validation.
+//! Checks that need other objects (is the version in the CloudProfile, does the Seed exist) belong to admission, not
+//! validation.
 
 pub mod bindings;
 mod capabilities;

@@ -8,10 +8,10 @@ use apimachinery::fnv::fnv64;
 
 use super::Errors;
 
-/// A network with the field it comes from; the text may be no network at all.
+/// A network and the path of its field; the text may be invalid.
 #[derive(Clone, Debug)]
 pub struct Cidr {
-    /// As written.
+    /// Text of the field.
     pub text: String,
     /// Path of the field.
     pub path: Path,
@@ -27,7 +27,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Parses `address/prefix`; `None` if it is no CIDR.
+    /// Parses `address/prefix`; `None` if it is not a CIDR.
     pub fn parse(text: &str) -> Option<Self> {
         let (address, prefix) = text.split_once('/')?;
         let digits = !prefix.is_empty() && prefix.len() <= 3 && prefix.bytes().all(|byte| byte.is_ascii_digit());
@@ -39,26 +39,26 @@ impl Network {
         (prefix <= width).then_some(Self { bits: address, prefix, width })
     }
 
-    /// Whether the addresses are IPv4.
+    /// True for IPv4 addresses.
     pub const fn is_ipv4(self) -> bool {
         self.width == 32
     }
 
-    /// Length of the prefix.
+    /// Returns the length of the prefix.
     pub const fn prefix(self) -> u32 {
         self.prefix
     }
 
-    /// First address and number of addresses; `None` if they are not IPv4. The last address of the widest network is left
-    /// out.
+    /// Returns the first address and the number of addresses; `None` if they are not IPv4. The last address of the widest
+    /// network is not counted.
     pub fn ipv4(self) -> Option<(u32, u32)> {
         let first = u32::try_from(self.base(self.prefix).checked_shl(self.width - self.prefix)?).ok()?;
         let count = 1_u64.checked_shl(self.width - self.prefix)?;
         self.is_ipv4().then(|| (first, u32::try_from(count).unwrap_or(u32::MAX)))
     }
 
-    /// Derives an address from a text: equal texts have equal addresses, different texts mostly different ones. `None` if the
-    /// network is not IPv4 or too small.
+    /// Derives an address from a text: equal texts have equal addresses, different texts mostly different ones. `None` if
+    /// the network is not IPv4 or too small.
     pub fn address(self, text: &str) -> Option<Ipv4Addr> {
         let (first, count) = self.ipv4()?;
         // Reserved: the network address, the gateway and the broadcast address.
@@ -75,7 +75,7 @@ impl Network {
         self.base(self.prefix).checked_shl(self.width - self.prefix).unwrap_or(0) == self.bits
     }
 
-    /// Whether the two share an address.
+    /// True if both networks share an address.
     pub fn overlaps(self, other: Self) -> bool {
         let shorter = self.prefix.min(other.prefix);
         self.width == other.width && self.base(shorter) == other.base(shorter)
@@ -83,24 +83,24 @@ impl Network {
 }
 
 impl Cidr {
-    /// A network of a field.
+    /// Creates the network of a field.
     pub fn new(text: &str, path: Path) -> Self {
         Self { text: text.to_owned(), path, network: Network::parse(text) }
     }
 
-    /// The network, if the text is one.
+    /// Returns the network; `None` if the text is invalid.
     pub const fn network(&self) -> Option<Network> {
         self.network
     }
 
-    /// Invalid if the text is no network.
+    /// Adds an error if the text is not a network.
     pub fn check_parse(&self, errors: &mut Errors) {
         if self.network.is_none() {
             errors.push(FieldError::invalid(&self.path, &self.text, &format!("invalid CIDR address: {}", self.text)));
         }
     }
 
-    /// Invalid if the family is another than `family`.
+    /// Adds an error if the network's family is not `family`.
     pub fn check_family(&self, errors: &mut Errors, family: &str) {
         let Some(network) = self.network else { return };
         if network.is_ipv4() != (family == "IPv4") {
@@ -109,14 +109,14 @@ impl Cidr {
         }
     }
 
-    /// Invalid if bits are set beyond the prefix.
+    /// Adds an error if bits beyond the prefix are set.
     pub fn check_canonical(&self, errors: &mut Errors) {
         if self.network.is_some_and(|network| !network.is_canonical()) {
             errors.push(FieldError::invalid(&self.path, &self.text, "must be valid canonical CIDR"));
         }
     }
 
-    /// Invalid, on the others, for each that shares addresses with this one.
+    /// Adds an error, at the path of the other, for each network that overlaps this one.
     pub fn check_no_overlap(&self, errors: &mut Errors, others: &[Self]) {
         let Some(network) = self.network else { return };
         for other in others.iter().filter(|other| !std::ptr::eq(*other, self)) {
@@ -132,7 +132,7 @@ impl Cidr {
     }
 }
 
-/// Rules for a list of IP families; anything found makes checks by family pointless.
+/// Checks a list of IP families; if there are errors, checks by family are meaningless.
 pub fn ip_families(errors: &mut Errors, families: &[String], path: &Path) {
     for (index, family) in families.iter().enumerate() {
         let path = path.index(index);
@@ -145,7 +145,7 @@ pub fn ip_families(errors: &mut Errors, families: &[String], path: &Path) {
     }
 }
 
-/// The family that counts for a single network: the first, IPv4 when none is named.
+/// Returns the family of a single network: the first of the list, or IPv4 if the list is empty.
 pub fn primary_family(families: &[String]) -> &str {
     families.first().map_or("IPv4", String::as_str)
 }

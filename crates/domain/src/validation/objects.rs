@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! InternalSecret, ShootState, BackupBucket, BackupEntry.
+//! Validation of InternalSecret, ShootState, BackupBucket and BackupEntry.
 
 use api::constants::api_version;
 use api::core::*;
@@ -15,7 +15,7 @@ const SHOOT_REFERENCE: Releases = Releases::since(135);
 
 pub(super) const MAX_SECRET_BYTES: usize = 1024 * 1024;
 
-/// A new InternalSecret.
+/// Checks a new InternalSecret.
 pub fn internal_secret(secret: &InternalSecret) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &secret.metadata, true, NameRule::Subdomain, &Path::new("metadata"));
@@ -49,7 +49,7 @@ pub fn internal_secret(secret: &InternalSecret) -> Errors {
     errors
 }
 
-/// A changed InternalSecret.
+/// Checks a changed InternalSecret.
 pub fn internal_secret_update(secret: &InternalSecret, old: &InternalSecret) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &secret.metadata, &old.metadata, &Path::new("metadata"));
@@ -67,7 +67,7 @@ pub fn internal_secret_update(secret: &InternalSecret, old: &InternalSecret) -> 
     errors
 }
 
-/// A new ShootState.
+/// Checks a new ShootState.
 pub fn shoot_state(state: &ShootState) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &state.metadata, true, NameRule::Label, &Path::new("metadata"));
@@ -98,7 +98,7 @@ pub fn shoot_state(state: &ShootState) -> Errors {
     errors
 }
 
-/// A changed ShootState.
+/// Checks a changed ShootState.
 pub fn shoot_state_update(state: &ShootState, old: &ShootState) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &state.metadata, &old.metadata, &Path::new("metadata"));
@@ -106,7 +106,7 @@ pub fn shoot_state_update(state: &ShootState, old: &ShootState) -> Errors {
     errors
 }
 
-/// A new BackupBucket of a release.
+/// Checks a new BackupBucket by the rules of a release.
 pub fn backup_bucket(bucket: &BackupBucket, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &bucket.metadata, false, NameRule::Label, &Path::new("metadata"));
@@ -130,7 +130,7 @@ pub fn backup_bucket(bucket: &BackupBucket, release: Release) -> Errors {
     errors
 }
 
-/// A backup belongs to a Seed or to a self-hosted Shoot; `namespace`: the only one in which the Shoot may be.
+/// Checks that a backup belongs to a Seed or to a self-hosted Shoot; `namespace`: the only one allowed for the Shoot.
 fn seed_or_shoot(
     errors: &mut Errors,
     seed: Option<&String>,
@@ -166,7 +166,7 @@ fn shoot_reference(errors: &mut Errors, shoot: &ObjectReference, namespace: Opti
     }
 }
 
-/// The two references of a backup to its credentials must agree; `name` is the new one's full path.
+/// Checks that the two references of a backup to its credentials agree; `name` is the full path of the new one.
 pub(super) fn backup_references(
     errors: &mut Errors,
     secret_ref: &SecretReference,
@@ -177,7 +177,7 @@ pub(super) fn backup_references(
     let Some(reference) = credentials_ref else { return };
     common::credentials_reference(errors, reference, &path.child("credentialsRef"));
     if reference.api_version == "v1" && reference.kind == "Secret" {
-        // A release that has both references has filled the empty one.
+        // A release that has both references has set the empty one.
         let is_empty = *secret_ref == SecretReference::default();
         if !is_empty && (secret_ref.namespace != reference.namespace || secret_ref.name != reference.name) {
             let text = format!("must refer to the same secret as `{name}`");
@@ -193,7 +193,7 @@ pub(super) fn backup_references(
     }
 }
 
-/// A changed BackupBucket of a release.
+/// Checks a changed BackupBucket by the rules of a release.
 pub fn backup_bucket_update(bucket: &BackupBucket, old: &BackupBucket, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &bucket.metadata, &old.metadata, &Path::new("metadata"));
@@ -204,7 +204,7 @@ pub fn backup_bucket_update(bucket: &BackupBucket, old: &BackupBucket, release: 
     errors
 }
 
-/// A new BackupEntry of a release.
+/// Checks a new BackupEntry by the rules of a release.
 pub fn backup_entry(entry: &BackupEntry, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &entry.metadata, true, NameRule::Any, &Path::new("metadata"));
@@ -219,7 +219,7 @@ pub fn backup_entry(entry: &BackupEntry, release: Release) -> Errors {
     errors
 }
 
-/// A changed BackupEntry of a release.
+/// Checks a changed BackupEntry by the rules of a release.
 pub fn backup_entry_update(entry: &BackupEntry, old: &BackupEntry, release: Release) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &entry.metadata, &old.metadata, &Path::new("metadata"));

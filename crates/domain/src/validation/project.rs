@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Projects (pkg/apis/core/validation/project.go @ v1.120.0).
+//! Validation of Projects (pkg/apis/core/validation/project.go @ v1.120.0).
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ const MAX_NAME_LENGTH: usize = 10;
 const MAX_EXTENSION_ROLE_LENGTH: usize = 20;
 const RESERVED_NAMESPACES: [&str; 3] = [namespace::SEED_LEASE, namespace::SHOOT_ISSUER, namespace::PUBLIC];
 
-/// A new Project.
+/// Checks a new Project.
 pub fn project(project: &Project) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &project.metadata, false, NameRule::Subdomain, &Path::new("metadata"));
@@ -71,7 +71,7 @@ pub fn project(project: &Project) -> Errors {
     errors
 }
 
-/// A changed Project.
+/// Checks a changed Project.
 pub fn project_update(new: &Project, old: &Project) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
@@ -89,7 +89,7 @@ pub fn project_update(new: &Project, old: &Project) -> Errors {
     errors
 }
 
-/// A changed status of a Project.
+/// Checks a changed status of a Project.
 pub fn project_status_update(new: &Project, old: &Project) -> Errors {
     let mut errors = Errors::new();
     if !old.status.phase.is_empty() && new.status.phase.is_empty() {
@@ -99,7 +99,7 @@ pub fn project_status_update(new: &Project, old: &Project) -> Errors {
     errors
 }
 
-/// The roles of a member in upstream's internal form: the first one, then the others, without repetition.
+/// Returns the roles of a member in upstream's internal form: the first one, then the others, without repetition.
 fn roles(member: &ProjectMember) -> Vec<&str> {
     let mut roles: Vec<&str> = Vec::new();
     if !member.role.is_empty() {

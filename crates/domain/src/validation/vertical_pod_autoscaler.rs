@@ -8,7 +8,7 @@
 //! | 1.130 | `evictionRateBurst`, and shares |
 //! | 1.135 | `recommenderUpdateWorkerCount` |
 //!
-//! Fields that a release does not have need no row of their own: they are never set.
+//! Fields that a release does not have are never set, and have no row.
 //!
 //! Source: pkg/apis/core/validation/shoot.go, pkg/api/core/validation/shoot.go, pkg/utils/validation/features/vpa.go, v1.120.0 to
 //! v1.149.0.
@@ -23,7 +23,7 @@ use super::{Errors, meta};
 use crate::release::{Release, Releases};
 use crate::versions::meets_constraint;
 
-/// Feature gates, sorted, and the releases that know them.
+/// Feature gates, sorted, with the releases that have them.
 const GATES: [(&str, Releases); 4] = [
     ("CPUStartupBoost", Releases::since(145)),
     ("InPlace", Releases::since(145)),
@@ -114,8 +114,7 @@ fn eviction(errors: &mut Errors, autoscaler: &VerticalPodAutoscaler, path: &Path
     }
 }
 
-/// Checks the feature gates; the first one by name that a release does not know is reported. Upstream reports one in random
-/// order.
+/// Checks the feature gates; reports the first one by name that a release does not have. Upstream reports one in random order.
 pub(super) fn feature_gates(errors: &mut Errors, gates: &BTreeMap<String, bool>, release: Release, path: &Path) {
     let is_known = |name: &str| GATES.iter().any(|(gate, releases)| *gate == name && releases.contain(release));
     if let Some(name) = gates.keys().find(|name| !is_known(name)) {
@@ -123,7 +122,7 @@ pub(super) fn feature_gates(errors: &mut Errors, gates: &BTreeMap<String, bool>,
     }
 }
 
-/// Checks the maximum of recommendations; `path`: that of the autoscaler.
+/// Checks the maximum of recommendations; `path`: path of the autoscaler.
 pub(super) fn max_allowed(errors: &mut Errors, amounts: &BTreeMap<String, Quantity>, path: &Path) {
     for (resource, amount) in amounts {
         let path = path.child("maxAllowed").child(resource);

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why no version of Kubernetes follows another: what somebody has to offer so that maintenance can leave it.
+//! Gaps after a Kubernetes version: the reasons for which maintenance cannot update it.
 
 use super::{Expirable, Moment, Version};
 
-/// Why no version follows one.
+/// Reason for which no version follows another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gap<'a> {
-    /// It is no version.
+    /// The version is invalid.
     Unreadable,
-    /// Nothing higher is offered: its minor is at the end of its life.
+    /// No higher version is offered: its minor is at the end of its life.
     EndOfLife,
     /// Neither its minor nor the next one has a higher version: a minor cannot be skipped.
     NextMinorMissing,
-    /// What its minor and the next one have ahead are previews: these.
+    /// The higher versions of its minor and of the next one are all previews: these.
     Previews(Vec<&'a str>),
 }
 
-/// Why no version of a list follows one of Kubernetes at an instant; `None`: one does. What has expired then does not count, as
-/// for maintenance.
+/// Returns the reason for which no version of a list follows a Kubernetes version at an instant; `None`: one does.
+/// Versions that have expired by then are ignored, as in maintenance.
 pub fn gap<'a, V: Expirable>(versions: &'a [V], version: &str, at: Moment) -> Option<Gap<'a>> {
     let Ok(own) = Version::parse(version) else { return Some(Gap::Unreadable) };
     let all = versions.iter().filter(|entry| !at.is_expired(*entry));
@@ -47,7 +47,7 @@ mod tests {
 
     const AT: &str = "2023-07-28T00:00:00Z";
 
-    /// `!` expires at the instant that is looked at, `+` a second later, `?` is a preview.
+    /// Parses versions: `!` expires at the instant of the test, `+` a second later, `?` is a preview.
     fn offered(text: &str) -> Vec<ExpirableVersion> {
         let at: chrono::DateTime<chrono::Utc> = AT.parse().expect("an instant");
         let one = |word: &str| {
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_behind_a_version_has_a_name() {
+    fn gaps_after_a_version_have_a_reason() {
         for (version, versions, expected) in [
             ("1.26.4", "1.26.5 1.26.4", None),
             ("1.26.4", "1.27.0 1.26.4", None),

@@ -49,7 +49,7 @@ const OPERATORS: [(&str, Operator); 11] = [
 
 /// A constraint on a version.
 ///
-/// Shape: alternatives joined by `||`; within one, terms joined by blanks or commas must all hold; `A - B` stands for
+/// Shape: alternatives joined by `||`; within one, terms joined by blanks or commas must all hold; `A - B` means
 /// `>= A, <= B`. A segment may be missing or `x`, `X`, `*`. A version with a pre-release satisfies no term whose own
 /// version has none, except `!=` with three segments.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ pub struct Constraint {
 struct Term {
     operator: Operator,
     version: Version,
-    /// Which segments were given.
+    /// The segments that were given.
     precision: Precision,
 }
 
@@ -78,10 +78,10 @@ enum Precision {
 }
 
 impl Constraint {
-    /// Reads a constraint as a release does, by which numbers with leading zeros are read or not.
+    /// Parses a constraint as a release does, which may refuse numbers with leading zeros.
     ///
     /// # Errors
-    /// As [`Constraint::parse`].
+    /// See [`Constraint::parse`].
     pub fn parse_in(text: &str, release: Release) -> Result<Self, Error> {
         let constraint = Self::parse(text)?;
         let mut versions = text.split(|letter| is_blank(letter) || ",|<>=!~^".contains(letter));
@@ -91,14 +91,14 @@ impl Constraint {
         Ok(constraint)
     }
 
-    /// Reads a constraint; the error text is the library's.
+    /// Parses a constraint; the error text is the library's.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let text = rewrite_ranges(text);
         let alternatives = text.split("||").map(parse_alternative).collect::<Result<_, _>>()?;
         Ok(Self { alternatives })
     }
 
-    /// Whether a version satisfies the constraint.
+    /// True if a version satisfies the constraint.
     pub fn is_met_by(&self, version: &Version) -> bool {
         self.alternatives.iter().any(|terms| terms.iter().all(|term| term.is_met_by(version)))
     }
@@ -138,7 +138,7 @@ fn parse_alternative(text: &str) -> Result<Vec<Term>, Error> {
 }
 
 impl Term {
-    /// `None` for a text of the wrong shape.
+    /// Parses a term; `None` for a text of the wrong form.
     fn parse(operator: Operator, text: &str) -> Option<Result<Self, Error>> {
         let text = text.strip_prefix('v').unwrap_or(text);
         let (text, metadata) = text.split_once('+').map_or((text, None), |(text, meta)| (text, Some(meta)));
@@ -221,7 +221,7 @@ impl Term {
         version.major == own.major && (version.minor == own.minor || self.precision == Precision::Major)
     }
 
-    /// `!=` with a missing segment.
+    /// True for a version that differs from a term `!=` with a missing segment.
     fn differs(&self, version: &Version) -> bool {
         let own = &self.version;
         if version.major != own.major {
@@ -252,49 +252,49 @@ impl Term {
         if own.minor > 0 || self.precision == Precision::Minor {
             return version.minor == own.minor;
         }
-        // `^*` ends here too and accepts 0.0.0 alone, as the library does.
+        // `^*` ends here as well and accepts only 0.0.0, as the library does.
         version.minor == 0 && version.patch == own.patch
     }
 }
 
-/// A version that others are compared with, read once.
+/// Right side of comparisons, parsed once.
 #[derive(Clone, Debug)]
 pub struct Bound(Term);
 
 impl Bound {
-    /// The right side of a comparison, without its pre-release and metadata; see [`compare_versions`].
+    /// Parses the right side of a comparison, without its pre-release and metadata; see [`compare_versions`].
     ///
     /// # Errors
-    /// When it does not parse.
+    /// It is invalid.
     pub fn parse(operator: Operator, right: &str) -> Result<Self, Error> {
         let right = normalize(right);
         let improper = || Error::Constraint(format!("improper constraint: {} {right}", operator.symbol()));
         Ok(Self(Term::parse(operator, right.trim_matches(is_blank)).unwrap_or_else(|| Err(improper()))?))
     }
 
-    /// Whether a version, without its pre-release and metadata, is as the comparison says.
+    /// True if the comparison holds for a version without its pre-release and metadata.
     ///
     /// # Errors
-    /// When it does not parse.
+    /// The version is invalid.
     pub fn is_met_by(&self, left: &str) -> Result<bool, Error> {
         Ok(self.0.is_met_by(&parse_normalized(left)?))
     }
 }
 
-/// Whether `left OPERATOR right` holds, both without pre-release and metadata.
+/// True if `left OPERATOR right` holds, both without pre-release and metadata.
 ///
 /// `right` may lack segments, with the meaning of a [`Constraint`].
 ///
 /// # Errors
-/// When one of them does not parse; the right one is looked at first.
+/// One of them is invalid; the right one is checked first.
 pub fn compare_versions(left: &str, operator: Operator, right: &str) -> Result<bool, Error> {
     Bound::parse(operator, right)?.is_met_by(left)
 }
 
-/// Whether a version, without its pre-release and metadata, satisfies a constraint.
+/// True if a version without its pre-release and metadata satisfies a constraint.
 ///
 /// # Errors
-/// When one of them does not parse; the constraint is looked at first.
+/// One of them is invalid; the constraint is checked first.
 pub fn meets_constraint(version: &str, constraint: &str) -> Result<bool, Error> {
     let constraint = Constraint::parse(constraint)?;
     Ok(constraint.is_met_by(&parse_normalized(version)?))

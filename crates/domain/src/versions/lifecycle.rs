@@ -3,9 +3,9 @@
 //!
 //! | releases | rule |
 //! | --- | --- |
-//! | until 1.120 | each place compares by itself: maintenance counts the instant of the expiration date as expired, defaults and the admission of Kubernetes versions do not, the admission of machine images takes neither side of it; `preview` and `deprecated` are classifications, whatever the date says |
+//! | until 1.120 | callers differ: for maintenance the instant of the expiration date is expired, for defaults and the admission of Kubernetes versions it is not, the admission of machine images accepts neither state at that instant; `preview` and `deprecated` are classifications, regardless of the date |
 //! | 1.121 to 1.136 | expired from the instant of the expiration date on, else the classification, else supported |
-//! | since 1.137 | the last stage that began strictly before the instant, `unavailable` before the first one; classification and expiration date stand for two stages |
+//! | since 1.137 | the last stage that began strictly before the instant, `unavailable` before the first one; classification and expiration date represent two stages |
 //!
 //! Source: pkg/api/core/v1beta1/helper/cloudprofile.go (pkg/apis/core/v1beta1/helper until v1.136) and the places that call it,
 //! v1.120.0 to v1.149.0.
@@ -19,7 +19,7 @@ use chrono::{DateTime, Utc};
 
 use crate::release::{Release, Releases};
 
-/// One function decides the state of a version, at every place.
+/// One function determines the state of a version for all callers.
 const ONE_STATE: Releases = Releases::since(121);
 
 /// Versions have stages, and each stage begins strictly after its start.
@@ -27,13 +27,13 @@ const STAGES: Releases = Releases::since(137);
 
 /// A version with a life cycle: of Kubernetes or of a machine image.
 pub trait Expirable {
-    /// The version.
+    /// Returns the version.
     fn version(&self) -> &str;
-    /// Expiration date; `None` if the version does not expire or has stages.
+    /// Returns the expiration date; `None` if the version does not expire or has stages.
     fn expiration_date(&self) -> Option<DateTime<Utc>>;
-    /// `preview`, `supported`, `deprecated` or nothing.
+    /// Returns `preview`, `supported`, `deprecated` or nothing.
     fn classification(&self) -> Option<&str>;
-    /// Stages of the life cycle; empty for versions with classification and expiration date.
+    /// Returns the stages of the life cycle; empty for versions with classification and expiration date.
     fn stages(&self) -> &[LifecycleStage];
 }
 
@@ -83,17 +83,17 @@ impl<V: Expirable> Expirable for &V {
 /// State of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// Before its first stage: not to be used yet. Since 1.137.
+    /// Before its first stage: cannot be used yet. Since 1.137.
     Unavailable,
     /// Never a target of maintenance or of a default.
     Preview,
-    /// No classification; eligible everywhere. Until 1.120; later releases take it as supported.
+    /// Without a classification; eligible everywhere. Until 1.120; later releases treat it as supported.
     Unclassified,
-    /// The version to use.
+    /// Recommended version.
     Supported,
-    /// Still usable; a target only where nothing else is left.
+    /// Still usable; a target only if there is no other.
     Deprecated,
-    /// Expired, whatever its classification.
+    /// Expired, regardless of its classification.
     Expired,
 }
 
@@ -103,7 +103,7 @@ impl State {
         !matches!(self, Self::Expired | Self::Unavailable)
     }
 
-    /// State of a classification; that of a text that is not known is [`State::Unclassified`].
+    /// Returns the state of a classification; [`State::Unclassified`] for an unknown one.
     fn of_classification(text: Option<&str>) -> Self {
         match text {
             Some(classification::UNAVAILABLE) => Self::Unavailable,
@@ -129,27 +129,27 @@ impl fmt::Display for State {
     }
 }
 
-/// An instant and the release by whose rules versions are judged at it.
+/// An instant, and the release whose rules determine the state of versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// The instant.
     pub now: DateTime<Utc>,
-    /// Release of the component that judges.
+    /// Release of the component that determines the state.
     pub release: Release,
 }
 
 impl Moment {
-    /// An instant by the rules of a release.
+    /// Creates an instant with the rules of a release.
     pub const fn new(now: DateTime<Utc>, release: Release) -> Self {
         Self { now, release }
     }
 
-    /// Another instant by the same rules.
+    /// Returns another instant with the same rules.
     pub const fn at(self, now: DateTime<Utc>) -> Self {
         Self { now, ..self }
     }
 
-    /// State of a version. Until 1.120, where the places differ, the instant of the expiration date counts as expired.
+    /// Returns the state of a version. Until 1.120, where callers differ, the instant of the expiration date counts as expired.
     pub fn state(self, version: &impl Expirable) -> State {
         if STAGES.contain(self.release) {
             return self.stage(version);
@@ -165,7 +165,7 @@ impl Moment {
         }
     }
 
-    /// The last stage that began before the instant.
+    /// Returns the last stage that began before the instant.
     fn stage(self, version: &impl Expirable) -> State {
         let mut state = State::Unavailable;
         for (since, stage) in stages(version) {
@@ -176,13 +176,13 @@ impl Moment {
         state
     }
 
-    /// True if maintenance has to leave a version.
+    /// True if maintenance must replace a version.
     pub fn is_expired(self, version: &impl Expirable) -> bool {
         self.state(version) == State::Expired
     }
 
-    /// True if the admission of CloudProfiles and Kubernetes versions takes a version as expired: until 1.120 only after the
-    /// instant of its expiration date.
+    /// True if a version is expired for the admission of CloudProfiles and Kubernetes versions: until 1.120 only after
+    /// the instant of its expiration date.
     pub fn is_expired_for_admission(self, version: &impl Expirable) -> bool {
         if ONE_STATE.contain(self.release) {
             return self.is_expired(version);
@@ -190,7 +190,7 @@ impl Moment {
         version.expiration_date().is_some_and(|date| date < self.now)
     }
 
-    /// True if a Kubernetes version can be taken by a new Shoot or pool.
+    /// True if a new Shoot or pool may use a Kubernetes version.
     pub fn is_active(self, version: &impl Expirable) -> bool {
         if ONE_STATE.contain(self.release) {
             return self.state(version).is_active();
@@ -198,8 +198,7 @@ impl Moment {
         !self.is_expired_for_admission(version)
     }
 
-    /// True if a machine image version can be taken by a new pool: until 1.120 only before the instant of its expiration
-    /// date.
+    /// True if a new pool may use a machine image version: until 1.120 only before the instant of its expiration date.
     pub fn is_active_image(self, version: &impl Expirable) -> bool {
         self.state(version).is_active()
     }
@@ -221,20 +220,21 @@ impl Moment {
         State::of_classification(version.classification()) == state
     }
 
-    /// First instant after this one at which a version has another state. Stages begin a nanosecond after their start.
+    /// Returns the first instant after this one at which the state of a version changes. Stages begin a nanosecond after
+    /// their start.
     pub fn next_change(self, version: &impl Expirable) -> Option<DateTime<Utc>> {
         self.next_change_to(version, |_| true)
     }
 
-    /// As [`Moment::next_change`], to a state that fits.
+    /// Like [`Moment::next_change`], for changes to a state that matches.
     pub fn next_change_to(self, version: &impl Expirable, fits: impl Fn(State) -> bool) -> Option<DateTime<Utc>> {
         let delay = chrono::TimeDelta::nanoseconds(STAGES.contain(self.release).into());
         let changes = self.changes(version).into_iter().filter(|(_, state)| fits(*state));
         changes.map(|(at, _)| at + delay).find(|at| *at > self.now)
     }
 
-    /// Instants at which the state of a version changes, and the state from then on, by time. Before the first one the
-    /// version has the state of the beginning of time.
+    /// Returns the instants at which the state of a version changes, and the new states, by time. The state before the
+    /// first instant is that at the beginning of time.
     pub fn changes(self, version: &impl Expirable) -> Vec<(DateTime<Utc>, State)> {
         if !STAGES.contain(self.release) {
             return version.expiration_date().map(|date| (date, State::Expired)).into_iter().collect();
@@ -248,15 +248,15 @@ impl Moment {
             .collect()
     }
 
-    /// Instant from which a version is expired; `None` if it does not expire.
+    /// Returns the instant from which a version is expired; `None` if it does not expire.
     pub fn expiration(self, version: &impl Expirable) -> Option<DateTime<Utc>> {
         let changes = self.changes(version).into_iter();
         changes.filter(|(_, state)| *state == State::Expired).map(|(at, _)| at).next_back()
     }
 }
 
-/// Starts and states of the stages of a version, in their order. Classification and expiration date stand for two of them; a
-/// version without both is supported.
+/// Returns starts and states of the stages of a version, in their order. Classification and expiration date represent two
+/// of them; a version without both is supported.
 fn stages(version: &impl Expirable) -> Vec<(Option<DateTime<Utc>>, State)> {
     let supported = |text| match State::of_classification(text) {
         State::Unclassified => State::Supported,
@@ -274,12 +274,12 @@ fn stages(version: &impl Expirable) -> Vec<(Option<DateTime<Utc>>, State)> {
 const ORDER: [&str; 4] =
     [classification::PREVIEW, classification::SUPPORTED, classification::DEPRECATED, classification::EXPIRED];
 
-/// Place of a classification in the order of stages; one that is not known precedes all others.
+/// Returns the index of a classification in the order of stages; `None`, which sorts first, for an unknown one.
 pub fn place(classification: &str) -> Option<usize> {
     ORDER.iter().position(|known| *known == classification)
 }
 
-/// Adds a stage at its place in the order, or moves its start.
+/// Adds a stage at its position in the order, or changes its start.
 pub fn set_stage(stages: &mut Vec<LifecycleStage>, classification: &str, start: DateTime<Utc>) {
     let start_time = Some(Time(start));
     if let Some(stage) = stages.iter_mut().find(|stage| stage.classification == classification) {
@@ -297,8 +297,8 @@ mod tests {
 
     const NOW: &str = "2026-06-15T12:00:00Z";
 
-    /// A version: classification, then an offset of its expiration date in seconds; or stages `CLASS@OFFSET`, a leading one
-    /// without an offset.
+    /// Parses a version: classification, then an offset of its expiration date in seconds; or stages `CLASS@OFFSET`, a
+    /// first one without an offset.
     fn version(text: &str) -> ExpirableVersion {
         let now: DateTime<Utc> = NOW.parse().expect("RFC 3339");
         let time = |offset: &str| Time(now + chrono::TimeDelta::seconds(offset.parse().expect("seconds")));

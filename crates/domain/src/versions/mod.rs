@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Versions: how they are read and compared, when they are expired, and which one a selection takes.
+//! Versions: parsing, comparison, expiration, and selection.
 //!
-//! The comparison follows Masterminds/semver v3.3.1, which Gardener v1.120.0 uses, with its lenient texts; a version's state at
-//! an instant is decided by a [`Moment`].
+//! The comparison follows Masterminds/semver v3.3.1, which Gardener v1.120.0 uses, with its lenient texts; a [`Moment`]
+//! determines a version's state at an instant.
 //!
 //! Source: pkg/utils/version/version.go, pkg/apis/core/v1beta1/helper/cloudprofile.go @ v1.120.0.
 
@@ -20,13 +20,13 @@ pub use self::selection::*;
 pub use self::semver::{ParseError, Version, normalize};
 pub use self::strategy::{Broken, Choice, Reason, Selection, Strategy, choose};
 
-/// Why versions could not be compared.
+/// Error of a comparison of versions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A version does not parse.
+    /// A version is invalid.
     #[error(transparent)]
     Version(#[from] ParseError),
-    /// A constraint does not parse; the library's text, `improper constraint: TEXT`.
+    /// A constraint is invalid; the library's text, `improper constraint: TEXT`.
     #[error("{0}")]
     Constraint(String),
 }

@@ -9,10 +9,11 @@ use crate::release::{Release, Releases};
 /// Only supported versions are defaults of Kubernetes versions.
 const ONLY_SUPPORTED_DEFAULTS: Releases = Releases::since(121);
 
-/// The state decides what counts as deprecated; before, a version without a classification counted as deprecated, too.
+/// The state determines whether a version is deprecated; earlier releases also treat a version without a classification
+/// as deprecated.
 const UNCLASSIFIED_IS_NOT_DEPRECATED: Releases = Releases::since(121);
 
-/// The highest version of a list, whatever its state; `None` for an empty list or if one does not parse in a release.
+/// Returns the highest version of a list, in any state; `None` for an empty list or if one is invalid in a release.
 pub fn highest<V: Expirable>(versions: &[V], release: Release) -> Option<&V> {
     let mut highest: Option<(Version, &V)> = None;
     for entry in versions {
@@ -24,7 +25,7 @@ pub fn highest<V: Expirable>(versions: &[V], release: Release) -> Option<&V> {
     highest.map(|(_, entry)| entry)
 }
 
-/// The highest version that passes; entries that do not parse are left out, of equal ones the first wins.
+/// Returns the highest version that passes; invalid entries are skipped, the first of equal ones is returned.
 fn highest_where<'a, V: Expirable>(
     versions: impl Iterator<Item = &'a V>,
     passes: impl Fn(&V, &Version) -> bool,
@@ -45,8 +46,8 @@ fn matches(version: &Version, major: Option<u64>, minor: Option<u64>) -> bool {
     major.is_none_or(|major| version.major == major) && minor.is_none_or(|minor| version.minor == minor)
 }
 
-/// Default of a Kubernetes version of which a major and minor may be given: the highest supported one. Until 1.120 the
-/// highest that is neither expired ([`Moment::is_expired_for_admission`]) nor a preview, deprecated or not.
+/// Returns the default of a Kubernetes version whose major and minor may be given: the highest supported one. Until 1.120
+/// the highest that is neither expired ([`Moment::is_expired_for_admission`]) nor a preview, deprecated or not.
 pub fn default_kubernetes(
     versions: &[ExpirableVersion],
     major: Option<u64>,
@@ -62,9 +63,9 @@ pub fn default_kubernetes(
     highest_where(versions.iter(), |entry, version| is_candidate(entry) && matches(version, major, minor))
 }
 
-/// Default among candidate machine image versions of which a major and minor may be given: the highest that is not deprecated,
-/// else the highest. Previews are left out, expired versions are not. Until 1.120 a version without a classification counts
-/// as deprecated.
+/// Returns the default among candidate machine image versions, whose major and minor may be given: the highest that is
+/// not deprecated, else the highest. Previews are excluded, expired versions are not. Until 1.120 a version without a
+/// classification counts as deprecated.
 pub fn default_machine_image<'a>(
     candidates: &[&'a MachineImageVersion],
     major: Option<u64>,
@@ -81,10 +82,10 @@ pub fn default_machine_image<'a>(
     .or_else(|| highest_where(candidates.iter().copied(), fits))
 }
 
-/// The Kubernetes version that is shown to users as the default: the highest supported one that is not expired, else
-/// the highest unclassified one.
+/// Returns the Kubernetes version that is shown to users as the default: the highest supported one that is not expired,
+/// else the highest unclassified one.
 ///
-/// Never a preview and never a deprecated version, unlike what an empty `spec.kubernetes.version` may give.
+/// Never a preview or a deprecated version, unlike the default of an empty `spec.kubernetes.version`.
 pub fn shown_default(versions: &[ExpirableVersion], at: Moment) -> Option<&ExpirableVersion> {
     let is_of = |entry: &ExpirableVersion, wanted| at.is_active(entry) && at.has(entry, wanted);
     [State::Supported, State::Unclassified]
@@ -103,8 +104,8 @@ pub(super) mod tests {
         Moment::new(NOW.parse().expect("RFC 3339"), DOCUMENTED)
     }
 
-    /// `1.31.2`, followed by marks: `s` supported, `~` deprecated, `?` preview, `!` expires now, `-` expired a second
-    /// ago.
+    /// Parses `1.31.2`, followed by marks: `s` supported, `~` deprecated, `?` preview, `!` expires now, `-` expired a
+    /// second ago.
     pub(in crate::versions) fn entries(list: &str) -> Vec<ExpirableVersion> {
         list.split_whitespace()
             .map(|text| {
@@ -128,7 +129,7 @@ pub(super) mod tests {
             .collect()
     }
 
-    /// What is offered, what the empty version gives, what is shown as the default.
+    /// Offered versions, default of an empty version, version shown as the default.
     /// Source: docs/usage/shoot-operations/shoot_versions.md; versioning policy, "default version".
     const DEFAULTS: &str = "
 1.33.0? 1.32.3s 1.31.9       => 1.32.3 1.32.3

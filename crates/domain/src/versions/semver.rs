@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One version: lenient reading, order, text.
+//! A version: lenient parsing, order, formatting.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,12 +7,12 @@ use std::str::FromStr;
 
 use crate::release::{Release, Releases};
 
-/// Releases that read numbers with leading zeros.
+/// Releases that accept numbers with leading zeros.
 ///
 /// Source: github.com/Masterminds/semver v3.4.0, which go.mod has since v1.123.0.
 const LEADING_ZEROS: Releases = Releases::since(123);
 
-/// Why a text is not a version; the text of each is the library's.
+/// Error of an invalid version; the texts are the library's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// Not of the form `[v]MAJOR[.MINOR[.PATCH]][-PRE][+META]`.
@@ -23,7 +23,7 @@ pub enum ParseError {
     Segment(String),
 }
 
-/// A version, read leniently.
+/// A version, parsed leniently.
 ///
 /// Shape: an optional leading `v`, one to three numbers (missing ones are 0, leading zeros are dropped), then optionally
 /// `-PRERELEASE` and `+METADATA`. [`fmt::Display`] writes three numbers and no `v`.
@@ -43,13 +43,13 @@ pub struct Version {
 }
 
 impl Version {
-    /// A release without pre-release and metadata.
+    /// Creates a release without pre-release and metadata.
     pub const fn new(major: u64, minor: u64, patch: u64) -> Self {
         Self { major, minor, patch, prerelease: String::new(), metadata: String::new() }
     }
 
-    /// Reads a version as a release does: those before v1.123 refuse numbers with leading zeros. It is for what decides
-    /// whether an object is accepted; [`Version::parse`] reads what was.
+    /// Parses a version as a release does: releases before v1.123 refuse numbers with leading zeros. Use it to decide
+    /// whether an object is accepted; [`Version::parse`] parses accepted versions.
     pub fn parse_in(text: &str, release: Release) -> Result<Self, ParseError> {
         let version = Self::parse(text)?;
         if refuses_zeros(text, release) {
@@ -58,7 +58,7 @@ impl Version {
         Ok(version)
     }
 
-    /// Reads a version; the same as [`str::parse`].
+    /// Parses a version; the same as [`str::parse`].
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         if let Some(release) = plain(text) {
             return Ok(release);
@@ -89,12 +89,12 @@ impl Version {
         })
     }
 
-    /// The pre-release without its `-`; empty for a release.
+    /// Returns the pre-release without its `-`; empty for a release.
     pub fn prerelease(&self) -> &str {
         &self.prerelease
     }
 
-    /// The same version without pre-release and metadata.
+    /// Returns the same version without pre-release and metadata.
     pub fn release(&self) -> Self {
         Self::new(self.major, self.minor, self.patch)
     }
@@ -105,7 +105,7 @@ impl Version {
     }
 }
 
-/// A release of three short numbers, as nearly every version is; anything else is left to the whole grammar.
+/// Parses a release of three short numbers, as almost all versions are; `None` for other texts, which need the whole grammar.
 fn plain(text: &str) -> Option<Version> {
     let mut numbers = [0; 3];
     let mut parts = text.split('.');
@@ -117,7 +117,7 @@ fn plain(text: &str) -> Option<Version> {
     parts.next().is_none().then(|| Version::new(major, minor, patch))
 }
 
-/// A version without its pre-release and metadata: the same as reading what [`normalize`] leaves.
+/// Parses a version without its pre-release and metadata: the same as parsing the result of [`normalize`].
 pub(super) fn parse_normalized(text: &str) -> Result<Version, ParseError> {
     plain(text).map_or_else(|| Version::parse(&normalize(text)), Ok)
 }
@@ -206,7 +206,7 @@ pub(super) fn compare_prereleases(left: &str, right: &str) -> Ordering {
     }
 }
 
-/// The text without any letter `v`, cut at the first `-` or `+`.
+/// Removes every letter `v` from the text, and cuts it at the first `-` or `+`.
 pub fn normalize(text: &str) -> String {
     let mut normalized = text.replace('v', "");
     if let Some(end) = normalized.find(['-', '+']) {
@@ -224,7 +224,7 @@ mod tests {
         for text in
             ["1.31.2", "0.0.0", "01.2.3", "1.2", "1.2.3.4", "1..3", "v1.2.3", "1.2.3-rc.1", "1.2.99999999999999999999"]
         {
-            // Metadata sends the same numbers through the whole grammar, and changes nothing.
+            // Metadata forces the whole grammar for the same numbers, and does not change the result.
             let whole = Version::parse(&format!("{text}+m"));
             match plain(text) {
                 Some(release) => assert_eq!(Ok(release), whole, "{text}"),
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(plain("1.31.2"), Some(Version::new(1, 31, 2)));
     }
 
-    /// Text, and what it is read as.
+    /// Text, and the parsed version.
     const TEXTS: &str = "
 1.31.2           => 1.31.2
 v1.31.2          => 1.31.2

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How maintenance chooses among the versions of a CloudProfile, and why it leaves the others.
+//! Selection of a version of a CloudProfile by maintenance, and the reasons against the others.
 //!
-//! A strategy is a list of rounds. Each round has a scope and says whether it takes deprecated and expired versions; the
-//! first round that finds something decides. Why a version is left follows from the same rounds, see
+//! A strategy is a list of rounds. Each round has a scope and states whether it accepts deprecated and expired versions;
+//! the first round with a result decides. The reason against a version follows from the same rounds, see
 //! [`Choice::reason`].
 //!
 //! | strategy | automatic | then, if forced |
@@ -17,24 +17,24 @@
 
 use super::{Expirable, Moment, ParseError, Version};
 
-/// What a selection among versions found: nothing, or one of them. The error is a sentence of upstream's.
+/// Result of a selection among versions: at most one. The error is a sentence of upstream's.
 pub type Selection<'a, V> = Result<Option<&'a V>, String>;
 
-/// How a version is raised.
+/// Strategy for updates of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// Of Kubernetes.
+    /// For Kubernetes versions.
     Kubernetes,
-    /// Of a machine image, `patch`.
+    /// For machine images with strategy `patch`.
     Patch,
-    /// Of a machine image, `minor`.
+    /// For machine images with strategy `minor`.
     Minor,
-    /// Of a machine image, `major`.
+    /// For machine images with strategy `major`.
     Major,
 }
 
 impl Strategy {
-    /// The strategy of a machine image; what is not known is `major`.
+    /// Returns the strategy of a machine image; unknown names are `major`.
     pub fn of_image(name: Option<&str>) -> Self {
         match name {
             Some("patch") => Self::Patch,
@@ -63,7 +63,7 @@ impl Strategy {
     }
 }
 
-/// The versions that a round looks at, as seen from the one in use.
+/// Versions that a round considers, relative to the one in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
     /// Higher ones of the same minor (of the same release numbers, also a later pre-release).
@@ -74,9 +74,9 @@ enum Scope {
     All,
     /// The minor that follows, of the same major.
     NextMinor,
-    /// Higher minors of the same major; the nearest that has something counts.
+    /// Higher minors of the same major; the nearest one with a result decides.
     LaterMinors,
-    /// Higher majors; the nearest that has something counts.
+    /// Higher majors; the nearest one with a result decides.
     LaterMajors,
 }
 
@@ -93,7 +93,7 @@ impl Scope {
         }
     }
 
-    /// The number by which the nearest step is told, where only the nearest counts.
+    /// Returns the number of a version's step; `None` for scopes that consider all steps.
     const fn step(self, version: &Version) -> Option<u64> {
         match self {
             Self::LaterMinors => Some(version.minor),
@@ -103,15 +103,15 @@ impl Scope {
     }
 }
 
-/// Whether a version is of the same minor as another and not lower, both without pre-release and metadata: what the
-/// operator `~` says of three numbers. `~0.0.0` takes everything.
+/// True if a version is of the same minor as another and not lower, both without pre-release and metadata: the meaning of
+/// operator `~` with three numbers. `~0.0.0` accepts every version.
 fn is_patch_of(version: &Version, current: &Version) -> bool {
     let (version, current) = (version.release(), current.release());
     let is_of_minor = (version.major, version.minor) == (current.major, current.minor);
     current == Version::new(0, 0, 0) || (is_of_minor && version >= current)
 }
 
-/// One look at all versions.
+/// One pass over all versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Round {
     scope: Scope,
@@ -132,7 +132,7 @@ impl Round {
         matches!(self.scope, Scope::Patches | Scope::Major | Scope::All)
     }
 
-    /// Why the round does not take a version that is in its scope; `None` if it does.
+    /// Returns the reason for which the round refuses a version in its scope; `None` if it accepts it.
     fn obstacle(self, entry: &impl Expirable, at: Moment) -> Option<Reason> {
         if at.is_preview(entry) {
             Some(Reason::Preview)
@@ -150,7 +150,7 @@ impl Round {
     }
 }
 
-/// Why a version is not the one that is chosen.
+/// Reason for which a version is not selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// It is not above the version in use.
@@ -159,42 +159,43 @@ pub enum Reason {
     Preview,
     /// It has expired.
     Expired,
-    /// It is deprecated, and what is chosen is not.
+    /// It is deprecated, and the selected version is not.
     Deprecated,
-    /// What is chosen is higher.
+    /// The selected version is higher.
     Lower,
-    /// It is of a later minor than what is chosen, and the nearest counts.
+    /// It is of a later minor than the selected version, and the nearest takes precedence.
     LaterMinor,
-    /// It is of a later major than what is chosen, and the nearest counts.
+    /// It is of a later major than the selected version, and the nearest takes precedence.
     LaterMajor,
-    /// It is of another minor, and what is chosen is a patch of the minor in use.
+    /// It is of another minor, and the selected version is a patch of the minor in use.
     PatchFirst,
-    /// It is of another major, and what is chosen is of the major in use.
+    /// It is of another major, and the selected version is of the major in use.
     MajorFirst,
     /// It is of another minor than the strategy may reach.
     OtherMinor,
     /// It is of another major than the strategy may reach.
     OtherMajor,
-    /// It is not of the minor that follows.
+    /// It is not of the next minor.
     SkipsMinor,
 }
 
-/// What a selection chose, and by which round.
+/// Result of a selection, with the rounds that led to it.
 #[derive(Clone, Debug)]
 pub struct Choice<'a, V> {
-    /// The version; `None` if there is none to be taken.
+    /// The selected version; `None` if there is none.
     pub entry: Option<&'a V>,
     strategy: Strategy,
     current: Version,
-    /// The rounds that took place, in their order; the last one decided.
+    /// Rounds that were executed, in their order; the last one decided.
     held: Vec<Round>,
-    /// The rounds that would have followed.
+    /// Rounds that would have followed.
     left: Vec<Round>,
     at: Moment,
 }
 
 impl<V: Expirable> Choice<'_, V> {
-    /// Why a version of the list is not the chosen one; `None` for the chosen one, and for what is no version.
+    /// Returns the reason for which a version of the list is not selected; `None` for the selected one, and for invalid
+    /// versions.
     pub fn reason(&self, entry: &V) -> Option<Reason> {
         let version = Version::parse(entry.version()).ok()?;
         if self.entry.is_some_and(|chosen| chosen.version() == entry.version()) {
@@ -206,7 +207,7 @@ impl<V: Expirable> Choice<'_, V> {
         if self.at.is_preview(entry) {
             return Some(Reason::Preview);
         }
-        // The last round that looked at it has the last word.
+        // The last round that considered the version decides.
         let looked = self.held.iter().rev().find(|round| round.scope.contains(&version, &self.current));
         Some(match looked.map(|round| (round, round.obstacle(entry, self.at))) {
             Some((_, Some(obstacle))) => obstacle,
@@ -215,7 +216,7 @@ impl<V: Expirable> Choice<'_, V> {
         })
     }
 
-    /// Why a version that the deciding round takes was not chosen.
+    /// Returns the reason for which a version that the deciding round accepts was not selected.
     fn beaten(&self, round: Round, version: &Version) -> Reason {
         let chosen = self.entry.and_then(|chosen| Version::parse(chosen.version()).ok());
         let steps = chosen.map(|chosen| (round.scope.step(version), round.scope.step(&chosen)));
@@ -244,19 +245,19 @@ impl<V: Expirable> Choice<'_, V> {
     }
 }
 
-/// Why a selection broke off.
+/// Error that ended a selection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// Whether it was still looking for what automatic updates may take.
+    /// True if it occurred in a round of automatic updates.
     pub is_automatic: bool,
     /// Upstream's sentence.
     pub text: String,
 }
 
-/// The version that a strategy takes from a list.
+/// Selects the version from a list by a strategy.
 ///
 /// # Errors
-/// A version that does not parse, of those that are compared.
+/// One of the compared versions is invalid.
 pub fn choose<'a, V: Expirable>(
     versions: &'a [V],
     current: &str,
@@ -289,7 +290,7 @@ fn parse(text: &str) -> Result<Version, String> {
     text.parse().map_err(|error: ParseError| error.to_string())
 }
 
-/// The highest version that passes; previews never do. Of equal ones the first wins; 0.0.0 never wins.
+/// Returns the highest version that passes; never a preview. The first of equal ones is returned; 0.0.0 never.
 fn latest<V: Expirable>(versions: &[V], at: Moment, passes: impl Fn(&V, &Version) -> bool) -> Selection<'_, V> {
     let mut highest = Version::default();
     let mut found = None;
@@ -304,9 +305,9 @@ fn latest<V: Expirable>(versions: &[V], at: Moment, passes: impl Fn(&V, &Version
     Ok(found)
 }
 
-/// The highest version of the nearest step that the list has; whether the round without expired versions found it.
+/// Returns the highest version of the nearest step in the list, and whether the round without expired versions found it.
 ///
-/// If that step, or one that was left out on the way, offers only expired versions, an expired one is taken.
+/// If that step, or one that was skipped on the way, offers only expired versions, an expired one is returned.
 fn nearest<'a, V: Expirable>(
     versions: &'a [V],
     scope: Scope,
@@ -318,8 +319,8 @@ fn nearest<'a, V: Expirable>(
     sorted.sort_by(|(left, _), (right, _)| left.cmp(right));
     let present = scope.step(current);
 
-    // The smallest step above the current one is looked for among all entries that are walked over, also those that do
-    // not qualify: it tells whether a step was left out.
+    // The smallest step above the current one is determined from all entries that are visited, including those that do
+    // not qualify: it shows whether a step was skipped.
     let scan = |round: Round| {
         let mut next_seen: Option<u64> = None;
         let mut found: Option<(u64, &'a V)> = None;
@@ -359,7 +360,7 @@ mod tests {
 
     #[test]
     fn skipped_steps_are_noticed_only_up_to_where_the_walk_ends() {
-        // Minor 5 of major 2 lies behind the end of the walk at 1.7.1 here, and so does not reopen expired versions.
+        // Minor 5 of major 2 is after the end of the loop at 1.7.1 here, and therefore does not allow expired versions again.
         let found = chosen("2.5.0 1.7.1 1.6.3- 1.6.2 1.4.9-", "1.4.9", Strategy::Patch, true);
         assert_eq!(found.as_deref(), Some("1.6.2"));
     }
@@ -389,7 +390,7 @@ mod tests {
         assert_eq!((broken.is_automatic, broken.text.as_str()), (false, "Invalid Semantic Version"));
     }
 
-    /// Strategy, `!` if forced, the version in use, what is offered; what is chosen, and why each higher one is not.
+    /// Strategy, `!` if forced, the version in use, offered versions; the selected one, and the reason against each higher one.
     /// Marks: `s` supported, `~` deprecated, `?` preview, `-` expired.
     /// Source: docs/usage/shoot-operations/shoot_versions.md, "Automatic Version Upgrades".
     const REASONS: &str = "
@@ -435,7 +436,7 @@ major!      1.0.0 | 1.1.0~ 2.0.0~ => 2.0.0 | 1.1.0 Lower
                 "kubernetes" => Strategy::Kubernetes,
                 name => Strategy::of_image(Some(name)),
             };
-            // The version in use is on the list, too, as one that is to be left if force is needed.
+            // The version in use is on the list as well, as expired if the update is forced.
             let offered = entries(&format!("{offered} {current}{}", if name.ends_with('!') { "-" } else { "" }));
             let choice = choose(&offered, current, strategy, name.ends_with('!'), at()).expect("versions parse");
             let mut told = vec![choice.entry.map_or("none", |entry| &entry.version).to_owned(), "|".to_owned()];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The domain's rules: the integration tests of this crate, in one binary that is linked once.
+//! Integration tests of the domain's rules, in one binary so that it is linked only once.
 
 mod odd_values;
 mod properties;

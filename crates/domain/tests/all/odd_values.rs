@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whatever texts a client writes into versions, constraints, windows and annotations: validation and admission answer
-//! with violations, and say the same when they are asked again.
+//! Arbitrary texts in versions, constraints, windows and annotations: validation and admission return violations without
+//! panicking, and the same ones when repeated.
 
 use api::core::{CloudProfile, NamespacedCloudProfile, Shoot};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -17,7 +17,7 @@ use domain::{defaulting, maintenance, versions, warnings, window};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Texts at the edges of what is read as a version, a constraint, a time of day or a duration; now and then any text.
+/// Generates texts that are borderline versions, constraints, times of day or durations; sometimes arbitrary text.
 fn odd() -> impl Strategy<Value = String> {
     const TEXTS: [&str; 44] = [
         "",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What holds for every CloudProfile and every Shoot: updates go up, never to previews, never over a minor; and a forecast
-//! that skips windows comes to the same as one that looks at each.
+//! Properties of every CloudProfile and every Shoot: updates only raise versions, never to previews, never across a
+//! minor; and a forecast that skips windows equals one that checks each.
 
 use api::core::{CloudProfile, CloudProfileSpec, Shoot};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -18,7 +18,7 @@ fn now() -> DateTime<Utc> {
     "2025-06-15T12:00:00Z".parse().expect("RFC 3339")
 }
 
-/// An entry with any classification, that expires some days before or after now, or never.
+/// Generates an entry with any classification that expires some days before or after now, or never.
 fn entry(version: impl Strategy<Value = String>) -> impl Strategy<Value = Value> {
     let classes = prop_oneof![Just(None), Just(Some("preview")), Just(Some("supported")), Just(Some("deprecated"))];
     (version, classes, prop::option::of(-20_i64..60)).prop_map(|(version, class, days)| {
@@ -105,7 +105,7 @@ fn draw(_: &str, key: &str, ordinal: u64) -> u64 {
     (ordinal + length).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Everything but the instants and the told-once failures: what was changed.
+/// Returns instant, pool and versions of the changes that did not fail.
 fn moves(changes: &[Change]) -> Vec<(DateTime<Utc>, [Option<String>; 3])> {
     let moved = changes.iter().filter(|change| change.failure.is_none());
     moved.map(|change| (change.time, [change.pool.clone(), change.from.clone(), change.to.clone()])).collect()

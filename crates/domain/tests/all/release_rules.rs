@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 /// `operation KUBERNETES NAME`, annotation with an operation: `ok` or `refused`;
 /// `state CYCLE`, state of a version; cycles are `CLASS`, `CLASS@OFFSET` with the offset of the expiration date in seconds,
 /// or stages joined by `+`;
-/// `pick PARTIAL VERSION=CYCLE`, version that a new Shoot gets;
+/// `pick PARTIAL VERSION=CYCLE`, default version of a new Shoot;
 /// `valid GATE CYCLE`, validation of a version with gate VersionClassificationLifecycle `on` or `off`;
 /// `status`, states in the status of a CloudProfile;
 /// `constraint`, constraint AutomaticCredentialsRotationPossible.
@@ -199,7 +199,7 @@ const TABLE: &str = "
 149 | constraint                           | True
 ";
 
-/// Questions in which the documents' release and v1.149.0 differ, as v1.149.0 answers them; in addition to those of [`TABLE`]:
+/// Questions in which the documents' release and v1.149.0 differ, with v1.149.0's answers; in addition to those of [`TABLE`]:
 /// `synced KUBERNETES`, `spec.cloudProfileName` of a Shoot that has it and is updated;
 /// `stopped`, reconciliation of Shoots whose Seed has the annotation of an emergency stop, and the Seed's condition;
 /// `replaces KUBERNETES SHAPE`, effect on the nodes of a pool when a Shoot gets the fields.
@@ -258,7 +258,7 @@ const MEASURED: &str = "
 149 | status                                 | supported
 ";
 
-/// Fields of a Shoot by name, a merge patch of its spec each.
+/// Fields of a Shoot by name, each as a merge patch of its spec.
 const SHAPES: [(&str, &str); 27] = [
     ("plain", "{}"),
     ("bulk", r#"{"kubernetes": {"clusterAutoscaler": {"maxEmptyBulkDelete": 5}}}"#),
@@ -305,7 +305,7 @@ const SHAPES: [(&str, &str); 27] = [
     ),
 ];
 
-/// A Shoot of a Kubernetes version with a pool, defaulted or not.
+/// Returns a Shoot of a Kubernetes version with a pool, defaulted or not.
 fn shoot(version: &str, shape: &str) -> Shoot {
     let mut spec = json!({
         "cloudProfile": { "kind": "CloudProfile", "name": "local" },
@@ -328,7 +328,7 @@ fn shoot(version: &str, shape: &str) -> Shoot {
     serde_json::from_value(object).expect("a Shoot")
 }
 
-/// Puts a merge patch into a tree; items of lists are patched one by one.
+/// Applies a merge patch to a tree; items of lists are patched one by one.
 fn merge(value: &mut Value, change: &Value) {
     match (&mut *value, change) {
         (Value::Object(fields), Value::Object(changes)) => {
@@ -351,7 +351,7 @@ fn now() -> DateTime<Utc> {
     "2026-06-15T12:00:00Z".parse().expect("RFC 3339")
 }
 
-/// A version with a life cycle.
+/// Returns a version with a life cycle.
 fn version(version: &str, cycle: &str) -> ExpirableVersion {
     let mut entry = ExpirableVersion { version: version.to_owned(), ..ExpirableVersion::default() };
     let time = |offset: &str| Time(now() + TimeDelta::seconds(offset.parse().expect("seconds")));
@@ -373,7 +373,7 @@ fn version(version: &str, cycle: &str) -> ExpirableVersion {
     entry
 }
 
-/// Kinds of the errors that a shape adds, each once.
+/// Returns the kinds of errors that a shape adds, without repetition.
 fn refusals(version: &str, shape: &str, release: Release) -> String {
     let gates = Gates { in_place_node_updates: true, release, ..Gates::default() };
     let said = |shape| {

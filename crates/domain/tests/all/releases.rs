@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Facts of Gardener's releases v1.120 to v1.149: release, question, input, answer.
+//! Facts about Gardener's releases v1.120 to v1.149: release, question, input, answer.
 
 use api::configuration;
 use apimachinery::schema::{EACH, Node};
@@ -17,7 +17,7 @@ use domain::versions::Version;
 /// `default NAME`, default of a gate of Gardener;
 /// `kubernetes VERSION`, support for a Kubernetes version;
 /// `minors`, supported minors of Kubernetes 1.x;
-/// `usual`, Kubernetes version of gardens unless set;
+/// `usual`, default Kubernetes version of gardens;
 /// `kubernetes-gate VERSION NAME`, a gate of Kubernetes; `plugin VERSION NAME`, an admission plugin;
 /// `key COMPONENT KIND PATH`, a key of a configuration file;
 /// `image COMPONENT VERSION`, tag of an image for a Kubernetes version;
@@ -201,7 +201,7 @@ fn releases_answer_as_their_tags_do() {
     assert_eq!(wrong.collect::<Vec<_>>(), Vec::<String>::new());
 }
 
-/// A minor without a change would be told as nothing.
+/// A minor without a change would have no report.
 #[test]
 fn every_minor_changes_something() {
     for minor in 121..=149 {

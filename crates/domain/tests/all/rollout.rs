@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Roll-outs: the passes of `domain::rollout` in a world of values, against vectors and against every small case.
+//! Roll-outs: the passes of `domain::rollout` in a simulated world, checked against vectors and all small cases.
 //!
-//! The world does what a controller does with the passes' decisions, and jumps to the next instant at which a Machine
-//! changes once no pass changes anything.
+//! The world executes the passes' decisions as a controller does, and once no pass changes anything, advances to the next
+//! instant at which a Machine changes.
 
 use apimachinery::meta::IntOrString;
 use domain::rollout::Limits;
@@ -29,8 +29,8 @@ fn traces_come_out_as_recorded() {
     assert_eq!(seen, 21);
 }
 
-/// Replicas 0..=5 with every surge and unavailability, absolute and relative, and machines of different speed: what
-/// must hold at every observable moment holds, and the roll-out ends with new machines only.
+/// Replicas 0..=5 with every surge and unavailability, absolute and relative, and machines of different speed: all bounds
+/// hold at every observable instant, and the roll-out ends with new machines only.
 #[test]
 fn roll_outs_keep_their_bounds_in_every_small_case() {
     let limits = ["0", "1", "2", "3", "6", "20%", "50%", "100%", "150%"];
@@ -78,9 +78,9 @@ fn check_bounds(replicas: i32, surge: &str, unavailable: &str, uneven: i64) {
     assert!(world.is_clean(), "{context}: old sets and annotations are gone");
 }
 
-/// Replicas 0..=5 of a pool in one to three zones, with one machine at each position that goes wrong in each way: no
-/// more machines than the surge allows and one that is being replaced, as many available as there must be while nothing
-/// else is wrong, no machine replaced twice, no pod deleted before its budget's time is over, and new machines only at the
+/// Replicas 0..=5 of a pool in one to three zones, with one machine at each position that has each fault: no more
+/// machines than the surge and one that is being replaced allow, the required number available while nothing else is
+/// faulty, no machine replaced twice, no pod deleted before its budget's time has passed, and only new machines at the
 /// end.
 #[test]
 fn roll_outs_with_a_failing_machine_end_in_the_wanted_state() {
@@ -139,7 +139,7 @@ fn check_failing(
         times: (!is_lasting).then_some(1),
     }];
     world.change_template();
-    // A machine that is given up may be replaced beside the surge.
+    // A failed machine may be replaced in addition to the surge.
     let gives_up = !matches!(
         kind,
         WorldFaultKind::Budget { .. }
@@ -168,7 +168,7 @@ fn check_failing(
         assert_eq!(*counts, expected, "{context}: {name} at {}", world.now);
     }
     assert!(world.is_clean(), "{context}");
-    // The kubelet that is gone is the only reason to delete a pod before ten minutes have passed.
+    // An unhealthy kubelet is the only reason to delete a pod before ten minutes have passed.
     for (machine, after) in world.forced() {
         assert!(*after >= 600 || matches!(kind, WorldFaultKind::Unhealthy), "{context}: {machine} after {after} s");
     }
@@ -177,8 +177,8 @@ fn check_failing(
 }
 
 /// Replicas 0..=5 that are updated in place, with every surge and unavailability up to 3 and one machine at each position
-/// that is slow, whose agent says nothing until it is replaced, or whose update fails once: bounds hold at every moment,
-/// without a surge the machines stay the same, and what was halted ends in the wanted state with the next template.
+/// that is slow, whose agent is silent until it is replaced, or whose update fails once: bounds hold at every instant,
+/// without a surge the machines stay the same, and a halted roll-out ends in the desired state with the next template.
 #[test]
 fn updates_in_place_keep_their_bounds_in_every_small_case() {
     let kinds = [WorldFaultKind::InPlaceDuration(400), WorldFaultKind::AgentSilent, WorldFaultKind::OsUpdateFails];
@@ -222,7 +222,7 @@ fn check_in_place(replicas: i32, (surge, unavailable): (i32, i32), position: i64
     }
 }
 
-/// Lets a world go on until nothing changes by itself, looking at its bounds.
+/// Advances a world until nothing changes by itself, and checks its bounds.
 fn play(world: &mut World, replicas: i32, (surge, unavailable): (i32, i32), context: &str) {
     for _ in 0..400 {
         let next = world.settle_checked(|counts| {
@@ -237,7 +237,7 @@ fn play(world: &mut World, replicas: i32, (surge, unavailable): (i32, i32), cont
     panic!("{context}: it never ends");
 }
 
-/// Scaling to any other number in the middle of a roll-out ends with that number of new machines.
+/// Scaling to any other number during a roll-out ends with that number of new machines.
 #[test]
 fn scaling_during_a_roll_out_ends_with_new_machines_only() {
     for replicas in 1..=5 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Worker pools of a Shoot against its CloudProfile: machine types, images, volumes, zones.
+//! Checks of a Shoot's worker pools against its CloudProfile: machine types, images, volumes, zones.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +16,10 @@ use crate::validation::meta::invalid_unquoted;
 use crate::validation::shoot::is_in_place;
 use crate::versions::{Constraint, Moment, Operator, Version, compare_versions, default_machine_image};
 
-/// Releases that take the architecture of a pool from its machine type; older ones have a default of the API, amd64.
+/// Releases that take the architecture of a pool from its machine type; in older ones the API has the default amd64.
 const ARCHITECTURE_IS_THAT_OF_TYPE: Releases = Releases::since(149);
 
-/// Fills in the CPU architectures of pools, where defaults of the API leave that to admission.
+/// Sets the CPU architectures of pools, if defaults of the API leave that to admission.
 pub fn default_architectures(shoot: &mut Shoot, profile: &CloudProfileSpec, release: Release) {
     if !ARCHITECTURE_IS_THAT_OF_TYPE.contain(release) {
         return;
@@ -32,7 +32,7 @@ pub fn default_architectures(shoot: &mut Shoot, profile: &CloudProfileSpec, rele
     }
 }
 
-/// Fills in the images of pools; the old image is kept rather than a newer one taken.
+/// Sets the images of pools; the old image is kept in preference to a newer one.
 pub(super) fn default_images(shoot: &mut Shoot, context: &Context<'_>) -> Errors {
     let mut errors = Errors::new();
     if shoot.metadata.is_being_deleted() {
@@ -50,10 +50,10 @@ pub(super) fn default_images(shoot: &mut Shoot, context: &Context<'_>) -> Errors
     errors
 }
 
-/// The image of a pool: what it says, what it had, or the latest that the CloudProfile offers, in this order.
+/// Returns the image of a pool: the specified one, the previous one, or the latest of the CloudProfile, in this order.
 ///
 /// # Errors
-/// No such image, no version that fits, a version that is none.
+/// Unknown image, no matching version, or an invalid version.
 pub fn default_image(
     worker: &Worker,
     old: Option<&Worker>,
@@ -78,7 +78,7 @@ pub fn default_image(
     let fits = |version: &MachineImageVersion| {
         machine_type.is_none_or(|one| capabilities::may_choose(profile, one, version, at.release))
     };
-    // The first image is taken whose architecture or whose capabilities fit, and its versions have to fit in both.
+    // The first image whose architecture or capabilities match is selected; its versions must match in both.
     let is_candidate = |version: &MachineImageVersion| {
         supports_architecture(version, architecture, registered)
             || (capabilities::choices_fit(at.release) && machine_type.is_some() && fits(version))
@@ -125,7 +125,7 @@ pub fn default_image(
     })
 }
 
-/// A part of an incomplete version; empty means any.
+/// Parses a part of an incomplete version; empty means any.
 fn version_part(part: &str) -> Result<Option<u64>, String> {
     if part.is_empty() {
         return Ok(None);
@@ -140,7 +140,7 @@ fn version_part(part: &str) -> Result<Option<u64>, String> {
     }
 }
 
-/// The provider's type, and each pool in turn.
+/// Checks the provider's type, and each pool in turn.
 pub(super) fn provider(errors: &mut Errors, shoot: &mut Shoot, context: &Context<'_>) {
     let path = Path::new("spec").child("provider");
     if let Some(error) = provider_type(shoot, context, &path.child("type")) {
@@ -157,7 +157,7 @@ pub(super) fn provider(errors: &mut Errors, shoot: &mut Shoot, context: &Context
         }
     };
     let region = shoot.spec.region.clone();
-    // Upstream keeps the configuration of the last pool that has its own, also for the pools after it.
+    // Upstream keeps the configuration of the last pool that has its own for the pools after it.
     let mut kubelet_config = shoot.spec.kubernetes.kubelet.clone();
     for (index, worker) in shoot.spec.provider.workers.iter_mut().enumerate() {
         let path = path.child("workers").index(index);
@@ -216,7 +216,7 @@ fn provider_type(shoot: &Shoot, context: &Context<'_>, path: &Path) -> Option<Fi
     invalid(format!("provider type in shoot must match provider type of referenced CredentialsBinding: {type_:?}"))
 }
 
-/// Whether a type is on the list of what one of the pool's zones does not offer.
+/// True if one of the pool's zones lists a type as unavailable.
 fn is_unavailable<'a>(
     context: &'a Context<'_>,
     region: &str,
@@ -229,7 +229,7 @@ fn is_unavailable<'a>(
     zones.any(|zone| unavailable(zone).iter().any(|one| one == name))
 }
 
-/// Names in the form in which Go prints a list.
+/// Formats names as Go prints a list.
 fn go_list<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
     let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
     format!("[{}]", names.join(" "))
@@ -266,8 +266,8 @@ fn machine(
     check_capabilities(worker, context.cloud_profile, context.at, &path.child("image").child("version"))
 }
 
-/// Checks that the image of a pool has a flavor for its machine type, also if the pool did not change. A type or version
-/// that the CloudProfile has lost is not looked at.
+/// Checks that the image of a pool has a flavor for its machine type, even if the pool is unchanged. A type or version
+/// that was removed from the CloudProfile is not checked.
 pub(super) fn check_capabilities(
     worker: &Worker,
     profile: &CloudProfileSpec,
@@ -328,7 +328,7 @@ fn machine_type(
     Some(FieldError::invalid(path, wanted, &text))
 }
 
-/// A struct of an image as Go dumps it.
+/// Formats the struct of an image as Go dumps it.
 fn dump(image: Option<&ShootMachineImage>) -> String {
     let Some(image) = image else { return "null".to_owned() };
     let config = if image.provider_config.is_some() {
@@ -340,9 +340,10 @@ fn dump(image: Option<&ShootMachineImage>) -> String {
     format!("core.ShootMachineImage{{Name:{:?}, ProviderConfig:{config}, Version:{version:?}}}", image.name)
 }
 
-/// Whether a pool's image is in the CloudProfile, not expired, and fits the pool's architecture and way of updating.
+/// Checks that a pool's image is in the CloudProfile, not expired, and compatible with the pool's architecture and update
+/// strategy.
 ///
-/// An expired version may be taken by a pool that exists (`old`) in an update, if it is not lower than the present one.
+/// An existing pool (`old`) may be updated to an expired version that is not lower than the present one.
 pub fn check_image(
     worker: &Worker,
     old: Option<&Worker>,
@@ -505,7 +506,7 @@ fn volume(
     Some(FieldError::invalid(&path.child("size"), &volume.size, &format!("size must be >= {least}")))
 }
 
-/// What is reserved on a node must leave something.
+/// Checks that the reservations of a node leave allocatable resources.
 fn reservations(errors: &mut Errors, config: &KubeletConfig, machine_type: &str, context: &Context<'_>, path: &Path) {
     let total = |part: fn(&KubeletConfigReserved) -> Option<Quantity>| {
         let parts = [&config.kube_reserved, &config.system_reserved];

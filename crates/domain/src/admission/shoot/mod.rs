@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ShootValidator: a Shoot against its CloudProfile, Seed and Project (plugin/pkg/shoot/validator @ v1.120.0).
+//! ShootValidator: checks a Shoot against its CloudProfile, Seed and Project (plugin/pkg/shoot/validator @ v1.120.0).
 //!
-//! It runs before static validation, so that what it says wins; its order of checks is upstream's.
+//! It runs before static validation, so its errors take precedence; the order of checks is upstream's.
 
 mod machines;
 mod networks;
@@ -29,12 +29,12 @@ use crate::versions::Moment;
 /// Errors of one part of the rules.
 type Errors = Vec<FieldError>;
 
-/// What a Shoot is judged by.
+/// Inputs for the admission of a Shoot.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    /// What is being done.
+    /// Operation of the request.
     pub operation: Operation,
-    /// Whether through the subresource `binding`.
+    /// True for the subresource `binding`.
     pub binding: bool,
     /// The stored Shoot.
     pub old: Option<&'a Shoot>,
@@ -46,7 +46,7 @@ pub struct Context<'a> {
     pub seed: Option<&'a Seed>,
     /// Seed of the stored Shoot.
     pub old_seed: Option<&'a Seed>,
-    /// How many Shoots are scheduled on the new seed.
+    /// Number of Shoots scheduled on the new seed.
     pub shoots_on_seed: i64,
     /// SecretBinding of the new Shoot.
     pub secret_binding: Option<&'a SecretBinding>,
@@ -60,7 +60,7 @@ pub struct Context<'a> {
     pub at: Moment,
 }
 
-/// True if an update changes neither specification nor metadata, so that nothing is judged.
+/// True if an update changes neither specification nor metadata, so that nothing is checked.
 pub fn is_unchanged(shoot: &Shoot, old: &Shoot) -> bool {
     old.spec == shoot.spec && old.metadata == shoot.metadata
 }
@@ -68,8 +68,8 @@ pub fn is_unchanged(shoot: &Shoot, old: &Shoot) -> bool {
 /// Refusal of a new Shoot with both fields that name a CloudProfile.
 pub const TWO_CLOUD_PROFILES: &str = "new shoot can only specify either cloudProfileName or cloudProfile reference";
 
-/// Drops a reference that the release does not read, and makes the checks that need no other object. `Ok(true)`: no other check is
-/// needed.
+/// Removes a reference that the release does not read, and runs the checks that need no other object. `Ok(true)`: no
+/// other check is needed.
 ///
 /// # Errors
 /// 500, without a reason, for a binding to the seed that the Shoot has, and for a new Shoot that names its CloudProfile
@@ -102,19 +102,19 @@ pub fn precheck(
     }
 }
 
-/// Releases that fill in a Shoot before static validation and judge it after (plugins ShootMutator and ShootValidator). Older
-/// ones do both before (ShootValidator), so that its refusals hide those of static validation.
+/// Releases that set defaults of a Shoot before static validation and check it afterwards (plugins ShootMutator and
+/// ShootValidator). Older ones do both before (ShootValidator), so that its refusals hide those of static validation.
 const JUDGES_AFTER_VALIDATION: Releases = Releases::since(133);
 
-/// True if a release judges a Shoot after static validation.
+/// True if a release checks a Shoot after static validation.
 pub const fn judges_after_validation(release: Release) -> bool {
     JUDGES_AFTER_VALIDATION.contain(release)
 }
 
-/// Fills in tasks, networks, versions, CPU architectures and images of a Shoot, and judges nothing else.
+/// Sets tasks, networks, versions, CPU architectures and images of a Shoot, without further checks.
 ///
 /// # Errors
-/// 403 for all that cannot be filled in.
+/// 403 for values that cannot be determined.
 pub fn fill_in(shoot: &mut Shoot, context: &Context<'_>) -> Result<(), Refusal> {
     if context.operation == Operation::Delete {
         return Ok(());
@@ -128,10 +128,10 @@ pub fn fill_in(shoot: &mut Shoot, context: &Context<'_>) -> Result<(), Refusal> 
     Refusal::unless_empty(&errors)
 }
 
-/// Judges a Shoot, and fills in versions, images, networks and tasks.
+/// Checks a Shoot, and sets versions, images, networks and tasks.
 ///
 /// # Errors
-/// The first refusal; the last step collects.
+/// The first refusal; the last step collects all of its errors.
 pub fn admit(shoot: &mut Shoot, context: &Context<'_>) -> Result<(), Refusal> {
     if context.operation == Operation::Delete {
         return deletion(shoot);
@@ -155,7 +155,7 @@ pub fn admit(shoot: &mut Shoot, context: &Context<'_>) -> Result<(), Refusal> {
     Refusal::unless_empty(&errors)
 }
 
-/// What admission says about versions and machine images of a changed Shoot; nothing else is looked at.
+/// Returns the errors of admission about versions and machine images of a changed Shoot; nothing else is checked.
 pub fn check_changed_versions(
     shoot: &Shoot,
     old: &Shoot,
@@ -191,7 +191,7 @@ fn forbidden(text: impl Into<String>) -> Refusal {
     Refusal::Forbidden(text.into())
 }
 
-/// A Shoot may not be deleted while its control plane moves.
+/// Checks that a Shoot may be deleted: its control plane is not being migrated.
 fn deletion(shoot: &Shoot) -> Result<(), Refusal> {
     match moving(shoot) {
         None => Ok(()),
@@ -202,7 +202,7 @@ fn deletion(shoot: &Shoot) -> Result<(), Refusal> {
     }
 }
 
-/// The last operation, if it is a migration or an unfinished restoration.
+/// Returns the last operation if it is a migration or an unfinished restoration.
 fn moving(shoot: &Shoot) -> Option<&LastOperation> {
     shoot.status.last_operation.as_ref().filter(|operation| {
         operation.r#type == operation_type::MIGRATE
@@ -210,7 +210,7 @@ fn moving(shoot: &Shoot) -> Option<&LastOperation> {
     })
 }
 
-/// The names of Project and Shoot together make the technical ID, whose length is limited.
+/// Checks the total length of the Project's and the Shoot's name, which form the technical ID.
 fn project_membership(shoot: &Shoot, context: &Context<'_>) -> Result<(), Refusal> {
     const LIMIT: usize = 21;
     const RANDOM: usize = 5;
@@ -249,7 +249,7 @@ fn project_membership(shoot: &Shoot, context: &Context<'_>) -> Result<(), Refusa
     Ok(())
 }
 
-/// Going to sleep needs the constraint `HibernationPossible`; waking up deploys infrastructure and DNS again.
+/// Checks constraint `HibernationPossible` before hibernation; adds the tasks for infrastructure and DNS when waking up.
 fn hibernation(shoot: &mut Shoot, context: &Context<'_>) -> Result<(), Refusal> {
     let before = context.old.is_some_and(|old| is_hibernation_enabled(&old.spec));
     let after = is_hibernation_enabled(&shoot.spec);
@@ -270,7 +270,7 @@ fn hibernation(shoot: &mut Shoot, context: &Context<'_>) -> Result<(), Refusal> 
     Ok(())
 }
 
-/// From a SecretBinding to a CredentialsBinding only with the same Secret.
+/// Checks that a change from a SecretBinding to a CredentialsBinding keeps the Secret.
 fn binding_migration(shoot: &Shoot, context: &Context<'_>) -> Result<(), Refusal> {
     let Some(old) = context.old else { return Ok(()) };
     let migrates = old.spec.secret_binding_name.is_some()
@@ -296,7 +296,7 @@ fn binding_migration(shoot: &Shoot, context: &Context<'_>) -> Result<(), Refusal
 const DNS_RECORDS: [&str; 3] =
     [task::DEPLOY_DNS_RECORD_INTERNAL, task::DEPLOY_DNS_RECORD_EXTERNAL, task::DEPLOY_DNS_RECORD_INGRESS];
 
-/// What the next reconciliation must not leave out.
+/// Adds the tasks required in the next reconciliation.
 fn tasks(shoot: &mut Shoot, context: &Context<'_>) {
     let empty = Shoot::default();
     let (old, new) = (&context.old.unwrap_or(&empty).spec, &shoot.spec);
@@ -334,7 +334,7 @@ fn tasks(shoot: &mut Shoot, context: &Context<'_>) {
     }
 }
 
-/// Raw configurations must be of an external version.
+/// Checks that raw configurations are of an external version.
 fn internal_versions(errors: &mut Errors, shoot: &Shoot) {
     let spec = &shoot.spec;
     let provider = Path::new("spec").child("provider");
@@ -449,7 +449,7 @@ fn limits(errors: &mut Errors, shoot: &Shoot, context: &Context<'_>) {
     }
 }
 
-/// No two Shoots share a domain, nor lies one's in the other's.
+/// Checks that the domains of two Shoots are neither equal nor nested.
 fn domain(errors: &mut Errors, shoot: &Shoot, context: &Context<'_>) {
     let Some(domain) = shoot.spec.dns.as_ref().and_then(|dns| dns.domain.as_ref()) else { return };
     if context.old.is_some_and(|old| old.spec == shoot.spec) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Networks of a Shoot against those of its Seed.
+//! Checks of a Shoot's networks against those of its Seed.
 
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
@@ -21,7 +21,7 @@ fn intersect(one: &str, other: &str) -> bool {
     matches!((Network::parse(one), Network::parse(other)), (Some(one), Some(other)) if one.overlaps(other))
 }
 
-/// Fills in the seed's defaults.
+/// Sets the seed's defaults.
 pub(super) fn default_networks(shoot: &mut Shoot, seed: Option<&Seed>) {
     let workerless = shoot.spec.provider.workers.is_empty();
     let (Some(seed), Some(networking)) = (seed, &mut shoot.spec.networking) else { return };
@@ -40,7 +40,7 @@ pub(super) fn default_networks(shoot: &mut Shoot, seed: Option<&Seed>) {
     }
 }
 
-/// Fills in the seed's defaults, and checks that networks do not meet.
+/// Sets the seed's defaults, and checks that networks do not overlap.
 pub(super) fn networks(errors: &mut Errors, shoot: &mut Shoot, context: &Context<'_>) {
     let workerless = shoot.spec.provider.workers.is_empty();
     let has_ha_vpn = shoot.spec.control_plane.as_ref().is_some_and(|plane| plane.high_availability.is_some());
@@ -70,7 +70,7 @@ pub(super) fn networks(errors: &mut Errors, shoot: &mut Shoot, context: &Context
     }
 }
 
-/// The Shoot's own networks must not meet.
+/// Checks that the Shoot's own networks do not overlap.
 fn own(errors: &mut Errors, networking: &Networking, workerless: bool, path: &Path) {
     let (pods, services) = (path.child("pods"), path.child("services"));
     let meet = |one: Option<&String>, other: Option<&String>| matches!((one, other), (Some(one), Some(other)) if intersect(one, other));

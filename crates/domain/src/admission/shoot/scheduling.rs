@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where a Shoot's control plane may run, and who may say so.
+//! Checks of the assignment of a Shoot to a Seed.
 
 use api::constants::{annotation, operation_type};
 use api::core::*;
@@ -70,7 +70,7 @@ pub(super) fn scheduling(shoot: &Shoot, context: &Context<'_>) -> Result<(), Ref
     }
 }
 
-/// What holds at the moment at which a Shoot gets a seed.
+/// Checks the conditions for an assignment to a Seed.
 fn constraints(shoot: &Shoot, seed: &Seed, context: &Context<'_>) -> Result<(), Refusal> {
     let refuse = |why: String| {
         let (shoot, seed) = (&shoot.metadata.name, &seed.metadata.name);
@@ -111,7 +111,7 @@ fn constraints(shoot: &Shoot, seed: &Seed, context: &Context<'_>) -> Result<(), 
     Ok(())
 }
 
-/// Whether each taint has a toleration of its key; a taint with a value needs the same one.
+/// True if each taint has a toleration of its key; a taint with a value requires the same value.
 pub fn taints_are_tolerated(taints: &[SeedTaint], tolerations: &[Toleration]) -> bool {
     let tolerated = |taint: &SeedTaint| {
         let toleration = tolerations.iter().rfind(|toleration| toleration.key == taint.key);
@@ -123,7 +123,7 @@ pub fn taints_are_tolerated(taints: &[SeedTaint], tolerations: &[Toleration]) ->
     taints.len() <= tolerations.len() && taints.iter().all(tolerated)
 }
 
-/// Whether the Shoot waits for its move to another seed.
+/// True if the Shoot waits for its migration to another Seed.
 fn was_rescheduled(shoot: &Shoot) -> bool {
     let migrates =
         shoot.status.last_operation.as_ref().is_some_and(|operation| operation.r#type == operation_type::MIGRATE);
@@ -134,7 +134,7 @@ fn was_rescheduled(shoot: &Shoot) -> bool {
         && !migrates
 }
 
-/// What holds as long as a Shoot has a seed.
+/// Checks the conditions for a Shoot that is assigned to a Seed.
 fn present_seed(shoot: &Shoot, old: &Shoot, seed: &Seed) -> Result<(), Refusal> {
     let (shoot_name, seed_name) = (&shoot.metadata.name, &seed.metadata.name);
     let availability = shoot.spec.control_plane.as_ref().and_then(|plane| plane.high_availability.as_ref());

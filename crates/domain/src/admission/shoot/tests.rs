@@ -10,7 +10,7 @@ use crate::release::Release;
 const NOW: &str = "2025-06-15T12:00:00Z";
 const PAST: &str = "2025-06-15T11:59:59Z";
 
-/// The instant of the tests by the rules of the documents' release.
+/// Returns the instant of the tests with the documents' release.
 fn at() -> crate::versions::Moment {
     crate::versions::Moment::new(now(), crate::release::DOCUMENTED)
 }
@@ -19,7 +19,7 @@ fn now() -> chrono::DateTime<chrono::Utc> {
     NOW.parse().expect("RFC 3339")
 }
 
-/// `1.31.2`, followed by marks: `s` supported, `~` deprecated, `?` preview, `!` expires now, `-` expired a second ago.
+/// Parses `1.31.2`, followed by marks: `s` supported, `~` deprecated, `?` preview, `!` expires now, `-` expired a second ago.
 fn entry(text: &str) -> Value {
     let version = text.trim_end_matches(['s', '~', '?', '!', '-']);
     let marks = &text[version.len()..];
@@ -45,7 +45,7 @@ fn kubernetes(list: &str) -> Vec<ExpirableVersion> {
     serde_json::from_value(json!(entries(list))).expect("versions")
 }
 
-/// Images `os` and `other`; `other` runs on arm64 alone.
+/// Returns a profile with images `os` and `other`; `other` runs on arm64 only.
 fn images(list: &str) -> CloudProfileSpec {
     let mut profile: CloudProfile = serde_json::from_value(json!({"spec": {
         "type": "local",
@@ -68,7 +68,7 @@ fn path() -> Path {
 
 const OFFERED: &str = "1.33.0? 1.32.3~ 1.32.2s 1.31.9 1.30.5- 1.29.1!";
 
-/// What is written, what it stands for. Everything that is not a number of three parts is completed.
+/// Version as written, and its completion. All values except those of three parts are completed.
 const DEFAULTS: &str = "
            => 1.32.3
 1          => 1.32.3
@@ -115,7 +115,7 @@ fn an_incomplete_version_is_the_highest_that_is_neither_expired_nor_a_preview() 
     }
 }
 
-/// New version, old version, whether expired ones count out (new Shoot or pool); what is offered instead.
+/// New version, old version, whether expired ones are excluded (new Shoot or pool); supported versions in the message.
 const MEMBERS: &str = "
 1.31.9 |        | new | accepted
 1.33.0 |        | new | accepted
@@ -156,7 +156,7 @@ fn pool(image: &str, strategy: &str) -> Worker {
     worker
 }
 
-/// What the pool had, what it says (`NAME@VERSION`), what it gets.
+/// Image of the stored pool, image of the new pool (`NAME@VERSION`), resulting image.
 const IMAGE_DEFAULTS: &str = "
 new     | -              | os@2.1.0
 new     | os             | os@2.1.0
@@ -178,7 +178,7 @@ lost@1.0.0 | os          | os@2.1.0
 
 #[test]
 fn a_pool_keeps_its_image_and_a_new_one_gets_the_latest() {
-    // 3.0.0 is a preview, 2.2.0 deprecated; of those that are supported 2.1.0 is the highest, though it has expired.
+    // 3.0.0 is a preview, 2.2.0 deprecated; 2.1.0 is the highest supported version, although it has expired.
     let offered = images("3.0.0? 2.2.0~ 2.1.0s- 1.5.2 1.5.1~ 1.4.9");
     for row in IMAGE_DEFAULTS.lines().filter(|row| !row.is_empty()) {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
@@ -210,7 +210,7 @@ fn a_pool_keeps_its_image_and_a_new_one_gets_the_latest() {
     assert!(error.ends_with("unable to determine latest expirable version"), "{error}");
 }
 
-/// Operation, old image, new image; what is said of it.
+/// Operation, old image, new image; expected error.
 const IMAGE_CHECKS: &str = "
 create | -        | os@2.0.0 | accepted
 create | -        | os@1.5.0 | is expired, supported machine image versions are: [os:2.0.0 os:3.0.0]
@@ -250,7 +250,7 @@ fn an_image_must_live_or_be_higher_than_the_pools() {
     }
 }
 
-/// In-place updates: whether supported, the least version that can be updated from, old version (`-` a new pool).
+/// In-place updates: whether supported, minimum version to update from, old version (`-`: a new pool).
 const IN_PLACE: &str = "
 no  | -     | -     | does not support in-place updates
 yes | -     | -     | accepted
@@ -285,7 +285,7 @@ fn in_place_pools_need_a_version_that_can_be_reached_in_place() {
     }
 }
 
-/// A CloudProfile for whole Shoots: Kubernetes 1.32.2 and 1.31.9; image `os` with constraints and runtimes.
+/// Returns a CloudProfile for whole Shoots: Kubernetes 1.32.2 and 1.31.9; image `os` with constraints and runtimes.
 fn cloud_profile() -> CloudProfileSpec {
     let mut profile: CloudProfile = serde_json::from_value(json!({"spec": {
         "type": "local",
@@ -374,11 +374,11 @@ fn images_say_which_kubelets_and_runtimes_they_run() {
              kubelet version '{version}', supported kubelet versions by this machine image version: '< 1.32'"
         )
     };
-    // A new version of the control plane is enough; a pool of its own version stays with it.
+    // A new version of the control plane is sufficient; a pool with its own version keeps it.
     check(&shoot("1.32.2", &one_pool("2.0.0", &json!({}))), &old, &[&kubelet("1.32.2")]);
     check(&shoot("1.32", &one_pool("2.0.0", &json!({}))), &old, &[&kubelet("1.32.2")]);
     check(&shoot("1.32.2", &one_pool("2.0.0", &json!({"kubernetes": {"version": "1.31.9"}}))), &old, &[]);
-    // Even without a change: somebody may have added the constraint meanwhile.
+    // Even without a change: the constraint may have been added since.
     let stored = shoot("1.32.2", &one_pool("2.0.0", &json!({})));
     check(&stored, &stored, &[&kubelet("1.32.2")]);
 
@@ -403,7 +403,7 @@ fn images_say_which_kubelets_and_runtimes_they_run() {
     );
 }
 
-/// A pool without a configuration of its own is judged by that of the pool before it, as upstream does.
+/// A pool without its own configuration is checked with that of the pool before it, as upstream does.
 #[test]
 fn reservations_of_a_pool_reach_the_pools_after_it() {
     let pool = |name: &str, kubernetes: Value| json!({"name": name, "kubernetes": kubernetes, "machine": {"type": "small", "image": {"name": "os", "version": "1.0.0"}}});
@@ -419,7 +419,7 @@ fn reservations_of_a_pool_reach_the_pools_after_it() {
     check(&old, &old, &[&text(0), &text(1)]);
 }
 
-/// What a Shoot is judged by, as it is found in a cluster without anything else.
+/// Returns a context for a Shoot in a cluster without other objects.
 fn context<'a>(old: &'a Shoot, profile: &'a CloudProfileSpec, project: &'a Project, seed: &'a Seed) -> Context<'a> {
     Context {
         operation: Operation::Update,
@@ -438,7 +438,7 @@ fn context<'a>(old: &'a Shoot, profile: &'a CloudProfileSpec, project: &'a Proje
     }
 }
 
-/// A change of the spec, and the tasks of the next reconciliation.
+/// A change of the spec, and the resulting tasks of the next reconciliation.
 #[test]
 fn infrastructure_and_dns_records_are_deployed_again_when_they_change() {
     let records = "deployDNSRecordInternal,deployDNSRecordExternal,deployDNSRecordIngress";
@@ -462,7 +462,7 @@ fn infrastructure_and_dns_records_are_deployed_again_when_they_change() {
     }
 }
 
-/// A merge patch.
+/// Applies a merge patch.
 fn merge(tree: &mut Value, patch: &Value) {
     let Some(fields) = patch.as_object() else {
         patch.clone_into(tree);
@@ -476,7 +476,7 @@ fn merge(tree: &mut Value, patch: &Value) {
     }
 }
 
-/// IP families of the Shoot; what is said of its networks, which meet the ranges that are reserved.
+/// IP families of the Shoot; expected errors of its networks, which overlap the reserved ranges.
 #[test]
 fn networks_are_compared_where_a_shoot_has_addresses_of_ipv4() {
     for (families, expected) in [
@@ -501,7 +501,7 @@ fn networks_are_compared_where_a_shoot_has_addresses_of_ipv4() {
     }
 }
 
-/// Labels and provider of a CloudProfile's `seedSelector`; the answer for a Seed of type `local` in region `here`.
+/// Labels and provider of a CloudProfile's `seedSelector`; the result for a Seed of type `local` in region `here`.
 #[test]
 fn a_seed_has_the_labels_and_the_provider_that_the_cloud_profile_asks_for() {
     let labels = "because the cloud profile seed selector is not matching the labels of the seed";
@@ -541,7 +541,8 @@ fn a_seed_has_the_labels_and_the_provider_that_the_cloud_profile_asks_for() {
     }
 }
 
-/// Images `a` for virtual machines of arm64, `b` 2.0.0 for virtual and 1.0.0 for metal ones, and types `metal` and `arm`.
+/// Returns a profile with images `a` for virtual machines of arm64, `b` 2.0.0 for virtual and 1.0.0 for metal ones, and
+/// types `metal` and `arm`.
 fn profile_with_capabilities() -> CloudProfileSpec {
     let mut profile: CloudProfile = serde_json::from_value(json!({"spec": {
         "machineCapabilities": [

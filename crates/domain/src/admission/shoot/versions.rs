@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kubernetes versions of a Shoot against its CloudProfile.
+//! Checks of a Shoot's Kubernetes versions against its CloudProfile.
 
 use api::constants::classification;
 use api::core::*;
@@ -9,7 +9,7 @@ use super::super::Operation;
 use super::{Context, Errors};
 use crate::versions::{Moment, Version, default_kubernetes};
 
-/// Fills in an incomplete version of the control plane, or checks a complete one.
+/// Completes the version of the control plane, or checks a complete one.
 pub(super) fn control_plane(errors: &mut Errors, shoot: &mut Shoot, context: &Context<'_>) {
     let versions = &context.cloud_profile.kubernetes.versions;
     let path = Path::new("spec").child("kubernetes").child("version");
@@ -26,7 +26,7 @@ pub(super) fn control_plane(errors: &mut Errors, shoot: &mut Shoot, context: &Co
     oidc(errors, shoot, context);
 }
 
-/// Fills in incomplete versions of the control plane and of pools.
+/// Completes the versions of the control plane and of pools.
 pub(super) fn default_versions(errors: &mut Errors, shoot: &mut Shoot, context: &Context<'_>) {
     let versions = &context.cloud_profile.kubernetes.versions;
     let mut complete =
@@ -45,7 +45,7 @@ pub(super) fn default_versions(errors: &mut Errors, shoot: &mut Shoot, context: 
     }
 }
 
-/// Fills in an incomplete version of a pool, or checks a complete one.
+/// Completes the version of a pool, or checks a complete one.
 pub(super) fn pool(errors: &mut Errors, worker: &mut Worker, old: Option<&Worker>, context: &Context<'_>, path: &Path) {
     let versions = &context.cloud_profile.kubernetes.versions;
     let path = path.child("kubernetes").child("version");
@@ -63,10 +63,10 @@ pub(super) fn pool(errors: &mut Errors, worker: &mut Worker, old: Option<&Worker
     }
 }
 
-/// The version that an incomplete one stands for; `None` for one of three parts, which is taken literally.
+/// Returns the completion of an incomplete version; `None` for one of three parts, which is used as it is.
 ///
 /// # Errors
-/// A part that is no number; no version that fits.
+/// A part is not a number, or no version matches.
 pub fn default_kubernetes_version(
     versions: &[ExpirableVersion],
     written: &str,
@@ -98,7 +98,7 @@ pub fn default_kubernetes_version(
     })
 }
 
-/// A changed version must be listed; for a new Shoot or pool it must not be expired.
+/// Checks that a changed version is listed, and for a new Shoot or pool that it is not expired.
 pub fn check_kubernetes_version(
     versions: &[ExpirableVersion],
     version: &str,
@@ -123,7 +123,7 @@ pub fn check_kubernetes_version(
     Some(FieldError::not_supported(path, version, &shown))
 }
 
-/// A new Shoot with OIDC must say everything.
+/// Checks that a new Shoot with OIDC sets all required fields.
 fn oidc(errors: &mut Errors, shoot: &Shoot, context: &Context<'_>) {
     let server = shoot.spec.kubernetes.kube_api_server.as_ref();
     let Some(config) = server.and_then(|server| server.oidc_config.as_ref()) else { return };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Changes of the spec of a Shoot that a new Kubernetes version asks for.
+//! Changes of a Shoot's spec that a new Kubernetes version requires.
 //!
 //! Source: pkg/controllermanager/controller/shoot/maintenance/reconciler.go, v1.120.0 to v1.149.0.
 
@@ -19,28 +19,28 @@ use crate::versions::{ParseError, Version};
 struct Migration {
     releases: Releases,
     change: Change,
-    /// Sentence that tells of it. `PATH` stands for the kubelet or the DNS provider.
+    /// Sentence that reports it. `PATH` stands for the kubelet or the DNS provider.
     text: &'static str,
 }
 
-/// A change of the spec. Functions of single fields return `None` where nothing is to be changed.
+/// A change of the spec. Functions of single fields return `None` if nothing changes.
 enum Change {
-    /// Of the Shoot as a whole, when its Kubernetes version crosses a minor.
+    /// Applies to the Shoot as a whole, when its Kubernetes version crosses a minor.
     Shoot(u64, fn(&mut ShootSpec) -> Option<()>),
-    /// Of each DNS provider, when the Kubernetes version crosses a minor.
+    /// Applies to each DNS provider, when the Kubernetes version crosses a minor.
     DnsProvider(u64, fn(&mut DNSProvider) -> Option<()>),
-    /// Of the Shoot's kubelets, when the Kubernetes version crosses a minor, and of those of a pool with a version from that
-    /// minor on, crossed or not.
+    /// Applies to the Shoot's kubelets, when the Kubernetes version crosses a minor, and to those of a pool whose version
+    /// is at least that minor, crossed or not.
     Kubelet(u64, fn(&mut KubeletConfig) -> Option<()>),
-    /// By the Kubernetes versions in the spec, crossed or not. Tells by itself.
+    /// Applies by the Kubernetes versions in the spec, crossed or not. Returns its own sentences.
     Always(fn(&mut ShootSpec, Release) -> Vec<String>),
 }
 
-/// Sentence about a Shoot that has a CredentialsBinding in place of its SecretBinding.
+/// Sentence about a CredentialsBinding that replaced a Shoot's SecretBinding.
 pub(super) const BINDING_MIGRATED: &str = ".spec.secretBindingName was migrated to .spec.credentialsBindingName. Reason: \
     SecretBinding is deprecated and can no longer be used for Shoot clusters using Kubernetes version 1.34+";
 
-/// All migrations in the order in which they are made and told.
+/// All migrations in the order in which they are made and reported.
 const MIGRATIONS: &[Migration] = &[
     Migration {
         releases: Releases::until(141),
@@ -126,15 +126,15 @@ const MIGRATIONS: &[Migration] = &[
     },
 ];
 
-/// Changes parts of the spec that its Kubernetes versions no longer allow, and tells a sentence for each.
+/// Changes parts of the spec that its Kubernetes versions no longer allow, and returns a sentence for each.
 ///
-/// `old` and `new` are the control plane's versions before and after; the pools' versions are in the spec. Fields of
-/// the control plane change when their boundary is crossed; feature gates, admission plugins and kubelets of pools are
-/// looked at whatever the version was before. A Shoot with a SecretBinding gets the name of the CredentialsBinding that
-/// would be made for it; [`binding`](super::binding) finds the one that it takes.
+/// `old` and `new` are the control plane's versions before and after; the pools' versions are in the spec. Fields of the
+/// control plane change when their boundary is crossed; feature gates, admission plugins and kubelets of pools are
+/// checked regardless of the previous version. A Shoot with a SecretBinding receives the name of the CredentialsBinding
+/// that would be created for it; [`binding`](super::binding) selects the one to use.
 ///
 /// # Errors
-/// When the version of a pool with its own kubelet configuration does not parse.
+/// The version of a pool with its own kubelet configuration is invalid.
 pub fn migrate(
     spec: &mut ShootSpec,
     old: &Version,

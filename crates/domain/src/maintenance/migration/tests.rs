@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The migrations, a row for each, with the releases at their boundaries.
+//! Migrations, one row each, with the releases at their boundaries.
 
 use serde_json::{Value, json};
 
 use super::*;
 
-/// One migration: its first and last release, `0` and `149` where there is no bound; a Kubernetes version before and
-/// after; the spec before; the sentences; the spec after.
+/// A migration: its first and last release, `0` and `149` if unbounded; a Kubernetes version before and after; the spec
+/// before; the sentences; the spec after.
 struct Row {
     first: u16,
     last: u16,

@@ -7,35 +7,36 @@
 //! | machines of the new set | all are handed over | s are created, the others are handed over |
 //! | machines of old sets at the end | none | s are deleted |
 //!
-//! By hand (`manual`) only the user selects nodes, any number at a time.
+//! With `manual` only the user selects nodes, any number at a time.
 //!
-//! The surge is given once, with the new MachineSet. If as many machines of old sets are deleted by hand while it is updated, the
-//! surge makes up for them: with an unavailability of 0 the roll-out then halts, as upstream's does, until people label
-//! nodes as selected, or delete further machines, which the new set replaces.
+//! The surge applies once, with the new MachineSet. If as many machines of old sets are deleted by hand while it is
+//! updated, the surge compensates for them: with an unavailability of 0 the roll-out then halts, as upstream's does,
+//! until users label nodes as selected, or delete further machines, which the new set replaces.
 //!
-//! Source: pkg/controller/deployment_inplace.go of machine-controller-manager v0.62; what differs from v0.58 follows v0.62.
+//! Source: pkg/controller/deployment_inplace.go of machine-controller-manager v0.62; where v0.62 and v0.58 differ, v0.62
+//! applies.
 
 use super::{Deployment, Pass, Set, Step, create_set, finish, mark_nodes, scale_down_old};
 use crate::rollout::WaitingOn;
 
-/// What a pass knows of the machines of a MachineSet and their nodes, beside their numbers.
+/// State of a MachineSet's machines and nodes that only in-place updates need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InPlace {
-    /// The set is labelled: it makes no machines any more.
+    /// True if the set is labelled so that it creates no machines.
     pub scale_up_disabled: bool,
-    /// Machines whose node is not labelled as a candidate.
+    /// Number of machines whose node is not labelled as a candidate.
     pub unmarked: usize,
-    /// Nodes that are labelled as selected, those whose update failed too.
+    /// Number of nodes labelled as selected, including those whose update failed.
     pub undergoing: i32,
-    /// Machines whose node can be selected, by creation, then name.
+    /// Names of machines whose node can be selected, by creation, then name.
     pub candidates: Vec<String>,
-    /// Machines whose node was updated, by creation, then name.
+    /// Names of machines whose node was updated, by creation, then name.
     pub updated: Vec<String>,
-    /// Machines that have no Node.
+    /// Number of machines without a Node.
     pub without_node: i32,
-    /// Machines that were handed over a moment ago: their label says so.
+    /// Number of machines with the label of a hand-over that is not settled yet.
     pub arrived: i32,
-    /// Machines whose node still carries the labels of an update that is done.
+    /// Names of machines whose node still carries the labels of a finished update.
     pub uncleared: Vec<String>,
 }
 
@@ -86,7 +87,7 @@ fn total(sets: &[&Set], count: impl Fn(&Set) -> i32) -> i32 {
     sets.iter().map(|set| count(set)).sum()
 }
 
-/// What brings the new set to its replicas: other replicas, or machines that are handed over.
+/// Returns the steps that bring the new set to its replicas: a change of replicas, or machines that are handed over.
 fn reconcile_new(deployment: &Deployment, new: &Set, old: &[&Set]) -> Vec<Step> {
     let old_replicas = total(old, |set| set.replicas);
     let wanted = deployment.replicas;
@@ -109,9 +110,9 @@ fn reconcile_new(deployment: &Deployment, new: &Set, old: &[&Set]) -> Vec<Step> 
     sets.map(|set| hand_over(&set)).collect()
 }
 
-/// What old sets give: machines that are not needed any more, or nodes that are selected.
+/// Returns the steps for old sets: deletion of surplus machines, or selection of nodes.
 ///
-/// Unlike upstream, machines that are not needed go only as far as others are available: with a surge of all machines the
+/// Unlike upstream, surplus machines are deleted only as far as others are available: with a surge of all machines the
 /// new ones exist long before they run.
 fn reconcile_old(deployment: &Deployment, is_manual: bool, new: &Set, old: &[&Set]) -> Vec<Step> {
     let old_replicas = total(old, |set| set.replicas);
@@ -129,7 +130,8 @@ fn reconcile_old(deployment: &Deployment, is_manual: bool, new: &Set, old: &[&Se
     candidates.map(|machine| Step::Select { machine: machine.clone() }).collect()
 }
 
-/// How many nodes can be selected now. One that is selected and unavailable counts twice, as upstream counts it.
+/// Returns the number of nodes that can be selected now. A node that is selected and unavailable counts twice, as
+/// upstream counts it.
 fn selectable(deployment: &Deployment, new: &Set, old: &[&Set]) -> i32 {
     let (_, unavailable) = deployment.limits();
     let least = deployment.replicas - unavailable;
@@ -156,7 +158,7 @@ mod tests {
         Deployment { replicas, strategy: Strategy::InPlace { limits, manual }, paused: false, deleting: false }
     }
 
-    /// A set. All its machines run, and its nodes are marked.
+    /// Creates a set whose machines all run and whose nodes are marked.
     fn set(name: &str, replicas: i32) -> Set {
         let in_place = InPlace { scale_up_disabled: true, ..InPlace::default() };
         let desired = Some(3);
@@ -195,7 +197,7 @@ mod tests {
         check(&deployment(3, 0, 1, false), &set("new", 0), &old, &[select("a")]);
         check(&deployment(3, 0, 2, false), &set("new", 0), &old, &[select("a"), select("b")]);
         check(&deployment(3, 0, 2, true), &set("new", 0), &old, &[]);
-        // With a surge: when the new machine is available, and not before.
+        // With a surge: only when the new machine is available.
         let joining = Set { available: 0, ..set("new", 1) };
         check(&deployment(3, 1, 0, false), &joining, &old, &[]);
         check(&deployment(3, 1, 0, false), &set("new", 1), &old, &[select("a")]);
@@ -213,13 +215,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_updated_is_handed_over() {
+    fn updated_machines_are_handed_over() {
         let mut old = set("old", 3);
         old.in_place.updated = vec!["a".into()];
         let expected = [Step::HandOver { set: "old".into(), machines: vec!["a".into()] }];
         check(&deployment(3, 0, 1, false), &set("new", 0), &old, &expected);
         check(&deployment(3, 0, 1, true), &set("new", 0), &old, &expected);
-        // The hand-over was interrupted: the Machine is there, and the replicas are not.
+        // The hand-over was interrupted: the Machine was moved, the replicas were not.
         let arrived = Set {
             machines: 1,
             available: 1,
@@ -250,14 +252,14 @@ mod tests {
         check(&deployment(3, 0, 1, true), &set("new", 0), &set("old", 2), &[scale("new", 1)]);
     }
 
-    /// Of three machines of the old set one is deleted by hand after the surge has joined: no node can be spared any more.
+    /// After the surge has joined, one of three machines of the old set is deleted by hand: no further node can be spared.
     #[test]
     fn a_deleted_machine_takes_the_surge() {
         let scale = |set: &str, replicas| Step::Scale { set: set.into(), replicas };
         let (new, old) = (set("new", 1), candidates(set("old", 2), &["b", "c"]));
         let with_surge = deployment(3, 1, 0, false);
         check(&with_surge, &new, &candidates(set("old", 3), &["a", "b", "c"]), &[select("a")]);
-        // It drains: the old set counts it, and has fewer available.
+        // The deleted machine drains: the old set counts it, and has fewer available machines.
         let going = Set { available: 2, terminating: 1, ..candidates(set("old", 3), &["b", "c"]) };
         check(&with_surge, &new, &going, &[]);
         let deleted = Set { machines: 2, available: 2, ..candidates(set("old", 3), &["b", "c"]) };
@@ -267,16 +269,16 @@ mod tests {
         assert_eq!(waiting_on, Some(WaitingOn::UserSelection { candidates: 2 }));
         check(&deployment(3, 1, 1, false), &new, &old, &[select("b")]);
         check(&deployment(3, 2, 0, false), &set("new", 2), &old, &[select("b")]);
-        // A node that people selected is handed over all the same.
+        // A node that a user selected is handed over all the same.
         let mut updated = candidates(set("old", 2), &["c"]);
         updated.in_place.updated = vec!["b".into()];
         let hand_over = Step::HandOver { set: "old".into(), machines: vec!["b".into()] };
         check(&with_surge, &new, &updated, &[hand_over]);
-        // A further machine that people delete is replaced.
+        // A further machine that a user deletes is replaced.
         check(&with_surge, &new, &candidates(set("old", 1), &["c"]), &[scale("new", 2)]);
     }
 
-    /// A node that was selected stays so when a machine is deleted by hand while it is drained, and no other one is selected.
+    /// A selected node stays selected when a machine is deleted by hand while it is drained, and no other node is selected.
     #[test]
     fn a_deleted_machine_withdraws_no_selection() {
         let mut old = candidates(set("old", 2), &["c"]);

@@ -10,22 +10,22 @@ pub use self::in_place::InPlace;
 use super::limits::Limits;
 use super::{WaitingOn, scaling};
 
-/// How a MachineDeployment brings in a new template.
+/// Update strategy of a MachineDeployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Strategy {
     /// Machines are replaced.
     Rolling(Limits),
     /// Machines are updated and handed over to the new MachineSet.
     InPlace {
-        /// How many at a time.
+        /// Limits of concurrently updated machines.
         limits: Limits,
-        /// Whether the user selects the nodes.
+        /// True if the user selects the nodes.
         manual: bool,
     },
 }
 
 impl Strategy {
-    /// Surge and unavailability as they are written.
+    /// Returns surge and unavailability as configured.
     pub const fn limits(&self) -> &Limits {
         match self {
             Self::Rolling(limits) | Self::InPlace { limits, .. } => limits,
@@ -33,20 +33,20 @@ impl Strategy {
     }
 }
 
-/// What a pass knows of the MachineDeployment.
+/// Inputs of a pass: the MachineDeployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deployment {
-    /// Wanted machines.
+    /// Desired number of machines.
     pub replicas: i32,
-    /// How a new template comes in.
+    /// Update strategy.
     pub strategy: Strategy,
-    /// Only scaling is allowed.
+    /// True if the MachineDeployment is paused: only scaling is allowed.
     pub paused: bool,
-    /// Deletion was requested.
+    /// True if deletion was requested.
     pub deleting: bool,
 }
 
-/// What a pass knows of one MachineSet. The counts are of its machines as they are now, not of its status.
+/// Inputs of a pass: one MachineSet. The counts are those of its present machines, not of its status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Set {
     /// Name of the MachineSet.
@@ -55,49 +55,49 @@ pub struct Set {
     pub created: Time,
     /// `spec.replicas`
     pub replicas: i32,
-    /// Owned Machines, failed and terminating ones included.
+    /// Number of owned Machines, including failed and terminating ones.
     pub machines: i32,
-    /// Those in phase `Running` or `Available`.
+    /// Number of Machines in phase `Running` or `Available`.
     pub available: i32,
-    /// Those being deleted.
+    /// Number of Machines being deleted.
     pub terminating: i32,
-    /// The MachineDeployment's replicas when the set was scaled last.
+    /// Replicas of the MachineDeployment at the set's last scaling.
     pub desired: Option<i32>,
-    /// The same plus the surge.
+    /// Replicas plus surge of the MachineDeployment at the set's last scaling.
     pub max: Option<i32>,
-    /// Its nodes carry the taint of old sets.
+    /// True if its nodes carry the taint of old sets.
     pub tainted: bool,
-    /// Deletion was requested.
+    /// True if deletion was requested.
     pub deleting: bool,
-    /// What counts for updates in place.
+    /// State for updates in place.
     pub in_place: InPlace,
 }
 
-/// Something that a pass changes.
+/// A change made by a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Create the MachineSet of the present template.
     CreateSet {
-        /// Its replicas.
+        /// Replicas of the MachineSet.
         replicas: i32,
     },
-    /// Write a MachineSet's replicas and the annotations that remember what they were computed for.
+    /// Write a MachineSet's replicas and the annotations that record their inputs.
     Scale {
         /// Name of the MachineSet.
         set: String,
-        /// Replicas from now on.
+        /// New replicas.
         replicas: i32,
     },
-    /// Taint the nodes of an old MachineSet, and remember it on the set.
+    /// Taint the nodes of an old MachineSet, and record that on the set.
     TaintNodes {
         /// Name of the MachineSet.
         set: String,
     },
     /// Keep the cluster-autoscaler from removing nodes of the MachineDeployment.
     DisableScaleDown,
-    /// Allow it again, on nodes on which it was forbidden here.
+    /// Allow the cluster-autoscaler to remove nodes on which this controller had disabled it.
     EnableScaleDown,
-    /// Label an old MachineSet so that it makes no machines any more.
+    /// Label an old MachineSet so that it creates no machines.
     DisableScaleUp {
         /// Name of the MachineSet.
         set: String,
@@ -119,12 +119,12 @@ pub enum Step {
         /// The Machines.
         machines: Vec<String>,
     },
-    /// Remove from Machines of the new MachineSet the label that says that they were handed over.
+    /// Remove the hand-over label from Machines of the new MachineSet.
     Settle {
         /// Name of the MachineSet.
         set: String,
     },
-    /// Remove from a node the labels of its update, and allow pods on it again.
+    /// Remove the labels of its update from a node, and allow pods on it again.
     ClearNode {
         /// Its Machine.
         machine: String,
@@ -136,19 +136,19 @@ pub enum Step {
     },
 }
 
-/// What a pass decided.
+/// Result of a pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pass {
-    /// What to write, in order.
+    /// Changes to write, in order.
     pub steps: Vec<Step>,
-    /// If the pass moved no machines although it is not done: what it waits for.
+    /// Reason for which an unfinished pass moved no machines.
     pub waiting_on: Option<WaitingOn>,
-    /// All machines are new, available and as many as wanted.
+    /// True if all machines are new, available and as many as desired.
     pub is_complete: bool,
 }
 
 impl Deployment {
-    /// Numbers of (surge, unavailable) for the present replicas. A manual in-place roll-out has no surge.
+    /// Returns the numbers (surge, unavailable) for the present replicas. A manual in-place roll-out has no surge.
     pub fn limits(&self) -> (i32, i32) {
         match &self.strategy {
             Strategy::Rolling(limits) | Strategy::InPlace { limits, manual: false } => limits.resolve(self.replicas),
@@ -159,7 +159,7 @@ impl Deployment {
         }
     }
 
-    /// The surge as scaling and its annotations use it: none for in-place roll-outs.
+    /// Returns the surge that scaling and its annotations use: none for in-place roll-outs.
     pub fn surge_for_scaling(&self) -> i32 {
         match &self.strategy {
             Strategy::Rolling(limits) => limits.surge(self.replicas),
@@ -168,12 +168,12 @@ impl Deployment {
     }
 }
 
-/// One pass: `new` is the set of the present template, `old` are all others.
+/// Runs one pass: `new` is the set of the present template, `old` are all others.
 ///
-/// A pass takes one step towards the goal and ends; it is repeated until it has no steps. Its steps keep
+/// A pass takes one step towards the desired state and ends; it is repeated until it has no steps. Its steps keep
 /// `machines <= replicas + surge` and `available >= replicas - unavailable` exactly: unlike upstream the new set counts
-/// with the greater of its wanted and its existing machines, so a set that has not made its machines yet is not
-/// overlooked.
+/// with the greater of its desired and its existing machines, so that a set that has not created its machines yet is
+/// counted.
 /// Source: pkg/controller/deployment_rolling.go of machine-controller-manager v0.58.0.
 pub fn pass(deployment: &Deployment, new: Option<&Set>, old: &[Set]) -> Pass {
     let old: Vec<&Set> = by_age(old);
@@ -232,7 +232,7 @@ fn create_set(deployment: &Deployment, old: &[&Set]) -> Pass {
     Pass { steps: vec![Step::CreateSet { replicas }], ..Pass::default() }
 }
 
-/// Taint and autoscaler annotations of a roll-out in progress.
+/// Returns the steps that set the taint and the autoscaler annotations of a roll-out in progress.
 fn mark_nodes(old: &[&Set]) -> Vec<Step> {
     let untainted = old.iter().filter(|set| !set.tainted && (set.replicas > 0 || set.machines > 0));
     let mut steps: Vec<Step> = untainted.map(|set| Step::TaintNodes { set: set.name.clone() }).collect();
@@ -242,7 +242,7 @@ fn mark_nodes(old: &[&Set]) -> Vec<Step> {
     steps
 }
 
-/// Replicas of the new set, as many as the surge leaves room for.
+/// Returns the replicas of the new set: as many as the surge allows.
 fn new_replicas(deployment: &Deployment, new: &Set, old: &[&Set]) -> i32 {
     if new.replicas >= deployment.replicas {
         return deployment.replicas;
@@ -267,10 +267,10 @@ fn scale_down_old(deployment: &Deployment, new: &Set, old: &[&Set]) -> Vec<Step>
     }
     let mut replicas: Vec<i32> = old.iter().map(|set| set.replicas).collect();
 
-    // Machines that serve nobody go first.
+    // Unavailable machines are deleted first.
     let mut done = 0;
     for (left, set) in replicas.iter_mut().zip(old) {
-        // More available than wanted: machines that are just being deleted; nothing to gain here.
+        // More machines available than desired: some are being deleted, so there is nothing to remove.
         let count = (set.replicas - set.available).clamp(0, most - done);
         *left -= count;
         done += count;
@@ -288,7 +288,7 @@ fn scale_down_old(deployment: &Deployment, new: &Set, old: &[&Set]) -> Vec<Step>
     changed.map(|(replicas, set)| Step::Scale { set: set.name.clone(), replicas }).collect()
 }
 
-/// Whether all machines are new, available and as many as wanted.
+/// True if all machines are new, available and as many as desired.
 fn is_complete(deployment: &Deployment, new: &Set, old: &[&Set]) -> bool {
     let machines = new.machines + old.iter().map(|set| set.machines).sum::<i32>();
     let available = new.available + old.iter().map(|set| set.available).sum::<i32>();
@@ -317,7 +317,7 @@ fn waiting_on(deployment: &Deployment, new: &Set, old: &[&Set]) -> WaitingOn {
         && have == need
         && old.iter().all(|set| set.in_place.undergoing == 0)
     {
-        // None can be spared, and none is on its way.
+        // No node can be spared, and none is being updated.
         let candidates = old.iter().map(|set| count(set.replicas)).sum();
         return WaitingOn::UserSelection { candidates };
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From a Machine's creation until it runs, or is given up.
+//! Steps from a Machine's creation until it is Running or Failed.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::rollout::timing::Parameter;
 
-/// How long the provider is left alone after it refused to create a VM.
+/// Returns the delay before a VM creation that failed with this code is retried.
 fn retry(code: &str) -> TimeDelta {
     match code {
         "ResourceExhausted" => TimeDelta::minutes(10),
@@ -17,8 +17,8 @@ fn retry(code: &str) -> TimeDelta {
     }
 }
 
-/// Source: `machineCreateErrorHandler`. Unlike upstream a refusal that is repeated is written anew, so that what is
-/// written says when the next try is.
+/// Source: `machineCreateErrorHandler`. Unlike upstream a repeated refusal is written again, so that the written time
+/// determines the next attempt.
 pub(super) fn create(machine: &Machine, duration: impl Fn(Parameter) -> TimeDelta, now: DateTime<Utc>) -> Step {
     let due = if machine.phase == Phase::CrashLoopBackOff {
         machine.operation_since + retry(&machine.error_code)
@@ -50,8 +50,8 @@ pub(super) fn create(machine: &Machine, duration: impl Fn(Parameter) -> TimeDelt
     at(due, now, ONE_MISSING, actions)
 }
 
-/// The VM boots, its Node registers, becomes Ready and gets its critical components; all that within the creation
-/// time-out.
+/// Returns the step while the VM boots, its Node registers, becomes Ready and receives its critical components; all
+/// within the creation time-out.
 pub(super) fn join(
     machine: &Machine,
     node: Option<&Node>,
@@ -59,7 +59,7 @@ pub(super) fn join(
     now: DateTime<Utc>,
 ) -> Step {
     let stage = match node {
-        // The kubelet registers once. Somebody deleted its Node.
+        // The kubelet registers only once, and the Node object was deleted.
         None if machine.has_joined => Step::Rest,
         None if machine.trouble.never_joins => once(machine, Fault::NeverJoins),
         None => at(machine.phase_since + duration(Parameter::Boot), now, ONE_MISSING, vec![Action::RegisterNode]),
@@ -75,7 +75,7 @@ pub(super) fn join(
     earliest(stage, at(machine.phase_since + timeout, now, ONE_MISSING, vec![failed]))
 }
 
-/// What goes wrong for good is written down once; after that nothing comes but the time-out.
+/// Records a permanent fault once; after that only the time-out follows.
 fn once(machine: &Machine, fault: Fault) -> Step {
     if machine.trouble.lasting.contains(&fault) { Step::Rest } else { Step::Act(vec![Action::Hit(fault)]) }
 }
@@ -112,7 +112,7 @@ fn become_running(
     at(ready_since + wait, now, ONE_MISSING, actions)
 }
 
-/// The operation of a Machine that became Running.
+/// Returns the operation of a Machine that became Running.
 pub(super) fn joined(machine: &Machine) -> Operation {
     let name = &machine.name;
     if machine.operation.type_ == "Create" && machine.operation.state != "Successful" {

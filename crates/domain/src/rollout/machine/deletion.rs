@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From the deletion of a Machine until it is gone: drain, VM, Node, finalizer. The description of the last operation
-//! says how far it is.
+//! Steps from the deletion of a Machine until its object is removed: drain, VM, Node, finalizer. The description of the
+//! last operation records the progress.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -18,10 +18,10 @@ const INITIATE_VM_DELETION: &str = "Initiate VM deletion";
 const INITIATE_NODE_DELETION: &str = "Initiate node object deletion";
 const INITIATE_FINALIZER_REMOVAL: &str = "Initiate machine object finalizer removal";
 
-/// How long a Node may be lost until its pods are deleted without asking.
+/// Duration after which the pods of a lost Node are deleted without eviction.
 const LOST: TimeDelta = TimeDelta::minutes(5);
 
-/// Operation that a MachineSet writes when it deletes a Machine.
+/// Returns the operation that a MachineSet writes when it deletes a Machine.
 pub fn deletion_requested() -> Operation {
     Operation::new("Delete", "Processing", "Deleting machine from cloud provider")
 }
@@ -30,9 +30,9 @@ fn operation(description: impl Into<String>) -> Operation {
     Operation::new("Delete", "Processing", description)
 }
 
-/// The next step of a Machine that goes.
+/// Returns the next step of a Machine that is being deleted.
 ///
-/// Source: `triggerDeletionFlow`. Unlike upstream nothing waits between two steps.
+/// Source: `triggerDeletionFlow`. Unlike upstream there is no delay between two steps.
 pub(super) fn delete(
     machine: &Machine,
     node: Option<&Node>,
@@ -58,7 +58,7 @@ pub(super) fn delete(
     }
     if description.contains(INITIATE_DRAIN) {
         return match node {
-            // A user may have cordoned it.
+            // A user may have cordoned the Node.
             Some(node) if !node.unschedulable || !node.is_terminating => {
                 Step::Act(vec![Action::MarkTerminating, Action::Cordon])
             }
@@ -102,7 +102,7 @@ pub fn is_after_drain(description: &str) -> bool {
         .any(|step| description.contains(step))
 }
 
-/// Whether pods are deleted without asking: the label says so, the drain time-out has passed, or the Node has been lost
+/// True if pods are deleted without eviction: the label is set, the drain time-out has passed, or the Node has been lost
 /// for more than 5 minutes.
 pub(super) fn is_forced(machine: &Machine, node: Option<&Node>, now: DateTime<Utc>) -> bool {
     let label = if machine.deleting.is_some() { machine.force_deletion } else { machine.force_drain };
@@ -111,13 +111,14 @@ pub(super) fn is_forced(machine: &Machine, node: Option<&Node>, now: DateTime<Ut
         || node.and_then(|node| node.lost_since).is_some_and(|since| now - since > LOST)
 }
 
-/// Instant at which a drain is forced by time.
+/// Returns the instant at which the drain time-out forces a drain.
 fn drain_end(machine: &Machine) -> Option<DateTime<Utc>> {
     let since_failure = (machine.phase == Phase::Failed).then_some(machine.phase_since);
     machine.deleting.or(since_failure).or(machine.selected).map(|since| since + machine.settings.drain_timeout)
 }
 
-/// What follows from an attempt to drain the Node. `forced`: as it began. `failed_since`: when an attempt failed last.
+/// Returns the step that follows an attempt to drain the Node. `forced`: mode of the attempt. `failed_since`: instant of
+/// the last failed attempt.
 pub fn after_drain(
     machine: &Machine,
     forced: bool,
@@ -150,7 +151,7 @@ pub fn after_drain(
     }
 }
 
-/// Waits for the drain, or for the instant at which it is forced.
+/// Returns the wait for the drain, or for the instant at which it is forced.
 pub(super) fn wait_for_drain(machine: &Machine, forced: bool, until: Option<DateTime<Utc>>, pods_left: u32) -> Step {
     let waiting_on = WaitingOn::Drain { node: machine.name.clone(), pods_left };
     let end = drain_end(machine).filter(|_| !forced);

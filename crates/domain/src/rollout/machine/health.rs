@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A Machine that ran once: whether its Node is well, and when it is given up.
+//! Health of a Machine that has run: transitions between Running, Unknown and Failed.
 
 use api::kubernetes::core::NodeCondition;
 use apimachinery::meta::Time;
@@ -9,7 +9,7 @@ use super::creation::joined;
 use super::{Action, Machine, Node, ONE_MISSING, Operation, Phase, Step, at, go_duration, in_place};
 use crate::rollout::timing::Parameter;
 
-/// Running, unless its Node is missing or unwell.
+/// Returns the step of a running Machine: it stays Running unless its Node is missing or unhealthy.
 ///
 /// Source: `reconcileMachineHealth`.
 pub(super) fn running(
@@ -37,8 +37,8 @@ pub(super) fn running(
     }])
 }
 
-/// Unknown until its Node is well again, or until the health time-out has passed and no other Machine of the
-/// MachineDeployment is being replaced.
+/// Returns the step of a Machine in phase Unknown: it stays Unknown until its Node is healthy again, or until the health
+/// time-out has passed and no other Machine of the MachineDeployment is being replaced.
 pub(super) fn unknown(machine: &Machine, node: Option<&Node>, now: DateTime<Utc>) -> Step {
     if let Some(step) = recovery(machine, node) {
         return step;
@@ -65,18 +65,19 @@ pub(super) fn unknown(machine: &Machine, node: Option<&Node>, now: DateTime<Utc>
     at(end, now, ONE_MISSING, vec![failed])
 }
 
-/// Failed until its Node is well again: only a Machine that is preserved lives to see that.
+/// Returns the step of a failed Machine: Running once its Node is healthy again. Only preserved Machines exist that long.
 pub(super) fn failed(machine: &Machine, node: Option<&Node>) -> Step {
     recovery(machine, node).unwrap_or(Step::Rest)
 }
 
-/// Running again, if its Node is well.
+/// Returns the step to Running if the Node is healthy.
 fn recovery(machine: &Machine, node: Option<&Node>) -> Option<Step> {
     let running = Action::SetStatus { phase: Phase::Running, operation: joined(machine), timeout_active: false };
     node.is_some_and(|node| node.is_healthy).then(|| Step::Act(vec![running]))
 }
 
-/// True if a Node is healthy: Ready is not missed, and none of the configured conditions is other than `False`.
+/// True if a Node is healthy: it has conditions, Ready is not other than `True`, and none of the configured conditions is
+/// other than `False`.
 pub fn is_healthy(conditions: &[(&str, &str)], unhealthy_if: &[&str]) -> bool {
     !conditions.is_empty()
         && conditions.iter().all(|(type_, status)| match *type_ {
@@ -85,7 +86,7 @@ pub fn is_healthy(conditions: &[(&str, &str)], unhealthy_if: &[&str]) -> bool {
         })
 }
 
-/// Conditions as Go prints them with `%+v`.
+/// Formats conditions as Go prints them with `%+v`.
 fn print_conditions(conditions: &[NodeCondition]) -> String {
     let time = |time: Time| time.to_string().replace('T', " ").replace('Z', " +0000 UTC");
     let texts: Vec<String> = conditions

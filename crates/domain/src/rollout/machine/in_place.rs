@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A Machine whose Node is updated in place: from the label that makes it a candidate to the result, and back to Running.
+//! Steps of a Machine whose Node is updated in place: from the candidate label to the result, and back to Running.
 //!
 //! Source: `updateNodeConditionBasedOnLabel`, `inPlaceUpdate`, `drainNodeForInPlace`, `reconcileMachineHealth`.
 
@@ -15,7 +15,7 @@ use crate::rollout::timing::Parameter;
 
 const INITIATE_DRAIN: &str = "Initiate node drain";
 
-/// What the update of a Machine that runs asks for next; `None`: nothing.
+/// Returns the next step of an update for a Machine that runs; `None`: no step.
 pub(super) fn prepare(machine: &Machine, node: Option<&Node>, now: DateTime<Utc>) -> Option<Step> {
     let node = node?;
     let update = &node.update;
@@ -47,7 +47,7 @@ fn begin(machine: &Machine) -> Vec<Action> {
     ]
 }
 
-/// What follows from an attempt to drain a Node that is selected. It is forced in the end, but never given up.
+/// Returns the step that follows an attempt to drain a selected Node. The drain is forced in the end, but never abandoned.
 pub(super) fn after_drain(
     machine: &Machine,
     forced: bool,
@@ -72,7 +72,7 @@ pub(super) fn after_drain(
     }
 }
 
-/// The Node is being updated, or that failed: its result, or the time-out.
+/// Returns the step while the Node is being updated, or after the update failed: its result, or the time-out.
 pub(super) fn finish(machine: &Machine, node: Option<&Node>, now: DateTime<Utc>) -> Step {
     let name = &machine.name;
     let failed = |text: String| Action::SetStatus {
@@ -112,7 +112,7 @@ pub(super) fn finish(machine: &Machine, node: Option<&Node>, now: DateTime<Utc>)
     }
 }
 
-/// The Node was updated: it runs again as soon as it is well.
+/// Returns the step of a Machine whose Node was updated: Running once the Node is healthy.
 pub(super) fn rejoin(machine: &Machine, node: Option<&Node>) -> Step {
     if !node.is_some_and(|node| node.is_healthy) {
         return Step::Rest;
@@ -120,7 +120,7 @@ pub(super) fn rejoin(machine: &Machine, node: Option<&Node>) -> Step {
     Step::Act(vec![Action::SetStatus { phase: Phase::Running, operation: joined(machine), timeout_active: false }])
 }
 
-/// The critical components of a Node that was updated and handed over run again.
+/// Returns the step that removes the taint for critical components of a Node that was updated and handed over.
 pub(super) fn critical_components(
     machine: &Machine,
     node: &Node,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The life of a Machine, its VM and its Node, step by step.
+//! Life cycle of a Machine, its VM and its Node, step by step.
 //!
 //! ```text
 //! ""──vmCreate──►Pending──boot──►Node registered──join──►Ready──criticalComponents──►Running
@@ -12,8 +12,8 @@
 //! Terminating──drain──►VM deletion──vmDelete──►Node deletion──nodeDelete──►gone
 //! ```
 //!
-//! A step is taken when its instant has come; each instant is that of a recorded transition plus a duration, so a
-//! restarted controller goes on where the last one stopped.
+//! A step is taken when its instant is reached; each instant is that of a recorded transition plus a duration, so a
+//! restarted controller continues from the recorded state.
 //! Source: pkg/util/provider/machinecontroller/machine.go, machine_util.go of machine-controller-manager v0.58.0.
 
 mod creation;
@@ -51,7 +51,7 @@ pub enum Phase {
     Running,
     /// The Node is unhealthy or missing.
     Unknown,
-    /// To be replaced.
+    /// To be replaced by its MachineSet.
     Failed,
     /// Being deleted.
     Terminating,
@@ -63,12 +63,12 @@ pub enum Phase {
     InPlaceUpdateSuccessful,
     /// The update in place failed.
     InPlaceUpdateFailed,
-    /// A phase of another version.
+    /// A phase unknown to this version.
     Other,
 }
 
 impl Phase {
-    /// The phase of the field's value.
+    /// Returns the phase for a value of the field.
     pub fn of(value: &str) -> Self {
         match value {
             "" => Self::New,
@@ -86,7 +86,7 @@ impl Phase {
         }
     }
 
-    /// The field's value.
+    /// Returns the value of the field.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::New | Self::Other => "",
@@ -104,40 +104,40 @@ impl Phase {
     }
 }
 
-/// What the Machine did last, `status.lastOperation`.
+/// Last operation of the Machine, `status.lastOperation`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
     /// `Create`, `Update`, `HealthCheck`, `Delete`, …
     pub type_: String,
     /// `Processing`, `Failed`, `Successful`.
     pub state: String,
-    /// The text that also drives deletion.
+    /// Description; it also records the progress of a deletion.
     pub description: String,
-    /// Code of the provider's error.
+    /// Error code of the provider; empty: none.
     pub code: String,
 }
 
 impl Operation {
-    /// An operation.
+    /// Creates an operation without an error code.
     pub fn new(type_: &str, state: &str, description: impl Into<String>) -> Self {
         Self { type_: type_.to_owned(), state: state.to_owned(), description: description.into(), code: String::new() }
     }
 }
 
-/// How a Machine is looked after: what its MachineDeployment says, else machine-controller-manager's arguments.
+/// Settings of a Machine: values of its MachineDeployment, with machine-controller-manager's arguments as defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// From `Pending` to `Running`.
+    /// Maximum duration from `Pending` to `Running`.
     pub creation_timeout: TimeDelta,
-    /// How long it may be `Unknown`.
+    /// Maximum duration of phase `Unknown`.
     pub health_timeout: TimeDelta,
-    /// From its deletion until the drain is forced.
+    /// Duration from the deletion until the drain is forced.
     pub drain_timeout: TimeDelta,
-    /// How often a pod is asked to go.
+    /// Maximum number of evictions of a pod.
     pub max_evict_retries: i32,
-    /// It stays `Unknown` for ever.
+    /// True if the Machine stays `Unknown` without limit.
     pub disable_health_timeout: bool,
-    /// How long an update in place may take.
+    /// Maximum duration of an update in place.
     pub in_place_update_timeout: TimeDelta,
     /// Duration of a preservation.
     pub preserve_timeout: TimeDelta,
@@ -149,16 +149,16 @@ impl Default for Settings {
     }
 }
 
-/// An answer of the provider that is none to be glad of.
+/// Error returned by the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderError {
-    /// Code, `ResourceExhausted`.
+    /// Error code, such as `ResourceExhausted`.
     pub code: String,
-    /// What the provider says, for `status.lastOperation.description`.
+    /// Error message, for `status.lastOperation.description`.
     pub message: String,
 }
 
-/// Something that goes wrong on purpose, as a step meets it.
+/// An injected fault, as it affects a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// The provider refuses to create the VM.
@@ -173,29 +173,29 @@ pub enum Fault {
     VmDeleteError,
 }
 
-/// What would go wrong with a Machine now.
+/// Faults that would affect a Machine now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trouble {
-    /// Creating its VM.
+    /// Error for the creation of its VM.
     pub create_error: Option<ProviderError>,
-    /// Registering its Node.
+    /// True if its Node does not register.
     pub never_joins: bool,
-    /// Its Node's readiness.
+    /// True if its Node does not become Ready.
     pub joins_not_ready: bool,
-    /// Its critical components.
+    /// True if its critical components do not run.
     pub critical_components_stuck: bool,
-    /// Deleting its VM.
+    /// Error for the deletion of its VM.
     pub vm_delete_error: Option<ProviderError>,
-    /// Its Node is kept from being Ready.
+    /// True if its Node is kept from being Ready.
     pub unhealthy: bool,
-    /// What has gone wrong for good.
+    /// Permanent faults recorded for the Machine.
     pub lasting: Vec<Fault>,
 }
 
-/// What a step knows of the Machine.
+/// Inputs of a step: the Machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    /// Name, also of its Node.
+    /// Name, also that of its Node.
     pub name: String,
     /// `status.currentStatus.phase`.
     pub phase: Phase,
@@ -203,17 +203,17 @@ pub struct Machine {
     pub created: DateTime<Utc>,
     /// `status.currentStatus.lastUpdateTime`
     pub phase_since: DateTime<Utc>,
-    /// When its deletion was requested.
+    /// Instant at which its deletion was requested.
     pub deleting: Option<DateTime<Utc>>,
-    /// It carries the label that forces its drain.
+    /// True if it carries the label that forces its drain.
     pub force_deletion: bool,
-    /// It carries the label that forces the drain before an update in place.
+    /// True if it carries the label that forces the drain before an update in place.
     pub force_drain: bool,
-    /// Since when its Node is selected for an update in place.
+    /// Instant at which its Node was selected for an update in place.
     pub selected: Option<DateTime<Utc>>,
-    /// The VM exists: `spec.providerID` is set and its deletion was not successful.
+    /// True if the VM exists: `spec.providerID` is set and its deletion was not successful.
     pub has_vm: bool,
-    /// Its Node was there once.
+    /// True if its Node has existed.
     pub has_joined: bool,
     /// `status.conditions`
     pub conditions: Vec<NodeCondition>,
@@ -223,18 +223,18 @@ pub struct Machine {
     pub error_code: String,
     /// `status.lastOperation.lastUpdateTime`
     pub operation_since: DateTime<Utc>,
-    /// How it is looked after.
+    /// Settings of the Machine.
     pub settings: Settings,
-    /// Another Machine of the MachineDeployment is being replaced.
+    /// True if another Machine of the MachineDeployment is being replaced.
     pub others_are_replaced: bool,
-    /// What would go wrong.
+    /// Faults that would affect the Machine.
     pub trouble: Trouble,
     /// Preservation; `None` for a machine-controller-manager without it.
     pub preservation: Option<Preservation>,
 }
 
 impl Machine {
-    /// A Machine that was just created.
+    /// Creates a Machine without VM and Node.
     pub fn new(name: &str, created: DateTime<Utc>) -> Self {
         Self {
             name: name.to_owned(),
@@ -258,43 +258,43 @@ impl Machine {
         }
     }
 
-    /// End of its preservation, if that is still to come.
+    /// Returns the end of its preservation, if it is in the future.
     pub fn preserved_until(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         self.preservation.as_ref()?.expiry.filter(|expiry| *expiry > now)
     }
 }
 
-/// What a step knows of the Node.
+/// Inputs of a step: the Node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// When the Node was registered.
+    /// Instant at which the Node was registered.
     pub created: DateTime<Utc>,
-    /// Since when it is Ready; `None` if it is not.
+    /// Instant at which it became Ready; `None`: not Ready.
     pub ready_since: Option<DateTime<Utc>>,
-    /// None of its conditions speaks against it.
+    /// True if none of its conditions makes the Machine unhealthy.
     pub is_healthy: bool,
-    /// Since when it is not Ready, or can write no file.
+    /// Instant since which it is not Ready, or its file system is read-only.
     pub lost_since: Option<DateTime<Utc>>,
-    /// It carries the taint for missing critical components.
+    /// True if it carries the taint for missing critical components.
     pub critical_components_missing: bool,
     /// `spec.unschedulable`
     pub unschedulable: bool,
-    /// True if the Node has condition `Terminating`.
+    /// True if it has condition `Terminating`.
     pub is_terminating: bool,
-    /// Its update in place.
+    /// State of its update in place.
     pub update: Update,
 }
 
-/// Something that a step changes.
+/// A change made by a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A fault hits: count it, and remember it if it lasts. If it hits no more, the step is asked for anew.
+    /// Count a hit of a fault, and record it if it is permanent. If the fault is exhausted, the step is computed again.
     Hit(Fault),
     /// Create the bootstrap token with which the kubelet of a new VM joins.
     CreateBootstrapToken,
-    /// Delete it again.
+    /// Delete the bootstrap token.
     DeleteBootstrapToken,
-    /// Record the VM: provider ID, label of the Node, rank.
+    /// Record the VM: provider ID, label of the Node, priority.
     RecordVm,
     /// Write phase and last operation.
     SetStatus {
@@ -302,55 +302,55 @@ pub enum Action {
         phase: Phase,
         /// New operation.
         operation: Operation,
-        /// A time-out of the phase is running.
+        /// True if a time-out of the phase is running.
         timeout_active: bool,
     },
-    /// Write the last operation alone.
+    /// Write the last operation only.
     SetOperation(Operation),
-    /// The kubelet registers the Node, not ready and tainted.
+    /// Register the Node for its kubelet, not ready and tainted.
     RegisterNode,
-    /// The Node becomes Ready.
+    /// Set the Node Ready.
     MarkNodeReady,
-    /// The critical components run: their taint goes.
+    /// Remove the taint for missing critical components.
     RemoveCriticalTaint,
-    /// Say on the Node that it is going.
+    /// Set condition `Terminating` on the Node.
     MarkTerminating,
-    /// Keep new pods from the Node.
+    /// Make the Node unschedulable.
     Cordon,
-    /// Say on the Node how far its update in place is.
+    /// Record the progress of the update in place on the Node.
     SetUpdate(Reason),
-    /// Change of the preservation of Machine and Node.
+    /// Change the preservation of Machine and Node.
     Preserve(Change),
     /// Delete the Node object.
     DeleteNode,
-    /// Let the Machine go.
+    /// Remove the finalizer of the Machine.
     RemoveFinalizer,
 }
 
-/// What a step decided.
+/// Result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Do this now, then ask again.
+    /// Apply these changes now, then compute the next step.
     Act(Vec<Action>),
-    /// Drain the Node: begin an attempt, or go on with it; [`after_drain`] says what follows.
+    /// Drain the Node: begin or continue an attempt; [`after_drain`] returns the following step.
     Drain {
-        /// Pods are deleted without asking.
+        /// True if pods are deleted without eviction.
         forced: bool,
     },
-    /// Something changes at this instant.
+    /// Wait for an instant.
     Wait {
-        /// When the wait ends.
+        /// End of the wait.
         until: DateTime<Utc>,
-        /// What for.
+        /// Reason of the wait.
         waiting_on: WaitingOn,
     },
     /// Nothing changes before another Machine of the MachineDeployment does.
     Held,
-    /// Nothing changes unless the world does.
+    /// Nothing changes without an external change.
     Rest,
 }
 
-/// The id of a Machine's bootstrap token: the first 6 hexadecimal digits of the last 5 bytes of its name.
+/// Returns the id of a Machine's bootstrap token: the first 6 hexadecimal digits of the last 5 bytes of its name.
 ///
 /// Its Secret is `bootstrap-token-<id>` in `kube-system` of the shoot.
 pub fn bootstrap_token_id(machine: &str) -> String {
@@ -363,10 +363,10 @@ pub fn bootstrap_token_id(machine: &str) -> String {
     id
 }
 
-/// The next step of a Machine.
+/// Returns the next step of a Machine.
 ///
-/// `duration` gives the length of a stage of this Machine. Time-outs have passed when their end is reached, where
-/// upstream waits for the next look. The end of a preservation is no wait of a step: see [`Machine::preserved_until`].
+/// `duration` returns the duration of a stage of this Machine. A time-out passes exactly at its end; upstream waits for
+/// the next poll. The end of a preservation is not a wait of a step: see [`Machine::preserved_until`].
 pub fn step(
     machine: &Machine,
     node: Option<&Node>,
@@ -398,7 +398,7 @@ fn at(until: DateTime<Utc>, now: DateTime<Utc>, waiting_on: WaitingOn, then: Vec
     if now < until { Step::Wait { until, waiting_on } } else { Step::Act(then) }
 }
 
-/// Of two steps the one that comes first; of two that are due, the first.
+/// Returns the earlier of two steps; of two steps that are due, the first.
 fn earliest(first: Step, second: Step) -> Step {
     match (&first, &second) {
         (Step::Act(_), _) | (_, Step::Rest) => first,
@@ -410,7 +410,7 @@ fn earliest(first: Step, second: Step) -> Step {
 const ONE_MISSING: WaitingOn = WaitingOn::MachineCreation { missing: 1 };
 const ONE_TERMINATING: WaitingOn = WaitingOn::MachineDeletion { terminating: 1 };
 
-/// A duration of whole seconds as Go prints it: `20m0s`.
+/// Formats a duration of whole seconds as Go prints it: `20m0s`.
 fn go_duration(duration: TimeDelta) -> String {
     apimachinery::meta::Duration::from_seconds(duration.num_seconds()).to_string()
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Steps of a Machine that is preserved, or was.
+//! Steps of a Machine that is or was preserved.
 
 use chrono::{DateTime, Utc};
 
@@ -8,7 +8,7 @@ use super::{Action, Machine, Node, Step};
 use crate::rollout::drain::{Outcome, SHORT_RETRY};
 use crate::rollout::preservation::{Change, Due};
 
-/// Step that the preservation of a Machine asks for; `None` for none.
+/// Returns the step that the preservation of a Machine requires; `None`: no step.
 pub(super) fn step(machine: &Machine, node: Option<&Node>, now: DateTime<Utc>) -> Option<Step> {
     let is_cordoned = node.is_some_and(|node| node.unschedulable);
     match machine.preservation.as_ref()?.due(machine.phase, is_cordoned, now) {
@@ -19,7 +19,8 @@ pub(super) fn step(machine: &Machine, node: Option<&Node>, now: DateTime<Utc>) -
     }
 }
 
-/// Step that follows from an attempt to drain the Node of a failed Machine. It is forced in the end, but never given up.
+/// Returns the step that follows an attempt to drain the Node of a failed Machine. The drain is forced in the end, but
+/// never abandoned.
 pub(super) fn after_drain(
     machine: &Machine,
     forced: bool,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lives of Machines, step by step.
+//! Life cycles of Machines, step by step.
 
 use super::*;
 use crate::rollout::drain::Outcome;
@@ -26,7 +26,7 @@ fn act(machine: &Machine, node: Option<Node>, now: i64) -> Vec<Action> {
     }
 }
 
-/// Phase, type and state of the operation, and its text.
+/// Asserts phase, and type, state and text of the operation.
 #[track_caller]
 fn becomes(actions: &[Action], expected: (Phase, &str, &str, &str)) {
     let found = actions.iter().find_map(|action| match action {
@@ -165,7 +165,7 @@ fn a_machine_whose_node_is_unwell_is_unknown_and_then_failed() {
     check(&patient, None, 9999, &Step::Rest);
 }
 
-/// Plays a deletion whose drain ends as told, and returns what happened.
+/// Simulates a deletion whose drain ends with the given outcome, and returns its steps.
 fn delete(mut machine: Machine, mut node: Option<Node>, drain: &Outcome) -> Vec<String> {
     let (mut now, mut story) = (seconds(100), Vec::new());
     machine.deleting = Some(now);
@@ -225,7 +225,7 @@ const END: [&str; 5] = [
     "Deletion of Node Object \"m\" is successful. Initiate machine object finalizer removal",
 ];
 
-/// Deletion walks through the documented descriptions, in order.
+/// A deletion has the documented descriptions, in order.
 #[test]
 fn a_machine_is_cordoned_drained_and_deleted() {
     let start = ["Set machine status to termination. Now, getting VM Status", "Initiate node drain", "cordon", "drain"];
@@ -259,7 +259,7 @@ fn a_drain_that_fails_is_repeated_until_its_time_out_forces_it() {
     let forced = story.iter().position(|line| line == "drain, forced").expect("it is forced in the end");
     assert_eq!(story[..forced].iter().filter(|line| *line == "wait 5").count(), 7200 / 5);
     assert_eq!(story[forced + 1], "Force Drain successful. Delete Volume Attachments");
-    // A Node that was lost long before is not asked for long.
+    // Pods of a Node that was lost long before are deleted without eviction.
     let lost = Node { lost_since: Some(seconds(-400)), ..NOT_READY };
     assert_eq!(delete(machine(Phase::Failed), Some(lost), &Outcome::Drained)[3], "drain, forced");
     let lost = Node { lost_since: Some(seconds(-200)), ..NOT_READY };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Preservation of Machines: one that failed is kept until its expiry, drained, in place of being deleted and replaced; one that
-//! runs is kept from the cluster-autoscaler.
+//! Preservation of Machines: a failed Machine is drained and kept until its expiry instead of being deleted and replaced;
+//! a running one is protected from removal by the cluster-autoscaler.
 //!
 //! ```text
 //! annotation     Running                    Failed                     expired, or the annotation is removed
@@ -10,8 +10,8 @@
 //! false, none    not preserved              deleted and replaced       -
 //! ```
 //!
-//! The annotation of the Node counts, if it has one or had one that was applied, else that of the Machine. What is preserved has
-//! an expiry (`status.currentStatus.preserveExpiryTime`), and its Node a condition.
+//! The Node's annotation takes precedence if the Node has one, or had one that was applied; otherwise the Machine's
+//! applies. A preserved Machine has an expiry (`status.currentStatus.preserveExpiryTime`), and its Node a condition.
 //!
 //! Source: pkg/util/provider/machinecontroller/{machine,machine_util,node}.go (`manageMachinePreservation`),
 //! pkg/controller/machineset.go (`shouldFailedMachineBeTerminated`) of machine-controller-manager v0.62.1.
@@ -31,9 +31,9 @@ pub const PRESERVED: Releases = Releases::since(147);
 
 /// Type of the condition of a Node whose Machine is preserved, or was.
 pub const CONDITION: &str = "Preserved";
-/// Value of the annotation: the Machine is preserved whatever its phase.
+/// Value of the annotation: the Machine is preserved in every phase.
 pub const NOW: &str = "now";
-/// Value of the annotation: the Machine is preserved while it has failed.
+/// Value of the annotation: the Machine is preserved while it is in phase `Failed`.
 pub const WHEN_FAILED: &str = "when-failed";
 /// Value of the annotation that machine-controller-manager sets on a Machine that failed.
 pub const AUTO_PRESERVED: &str = "auto-preserved";
@@ -46,25 +46,25 @@ const BY_CONTROLLER: &str = "Preserved by MCM.";
 const BY_USER: &str = "Preserved by user.";
 const STOPPED: &str = "Preservation stopped.";
 
-/// True for the values that the annotation may have.
+/// True for the defined values of the annotation.
 fn is_known(value: &str) -> bool {
     [NOW, WHEN_FAILED, AUTO_PRESERVED, NEVER].contains(&value)
 }
 
-/// The preservation of a Machine as its objects say it.
+/// State of a Machine's preservation as recorded on its objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preservation {
     /// Annotation of the Machine.
     pub machine: Option<String>,
     /// Annotation of its Node.
     pub node: Option<String>,
-    /// Annotation of the Node that was applied last; empty for none.
+    /// The Node's annotation that was applied last; empty: none.
     pub applied: String,
     /// `status.currentStatus.preserveExpiryTime`
     pub expiry: Option<DateTime<Utc>>,
     /// Condition of the Node.
-    pub told: Option<Told>,
-    /// True if the cluster-autoscaler is kept from the Node.
+    pub told: Option<PreservedCondition>,
+    /// True if the cluster-autoscaler may not remove the Node.
     pub scale_down_disabled: bool,
     /// True if the Machine names a Node that does not exist.
     pub lacks_node: bool,
@@ -72,7 +72,7 @@ pub struct Preservation {
 
 /// Condition of a Node whose Machine is preserved, or was.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct PreservedCondition {
     /// True for status `True`.
     pub holds: bool,
     /// Reason of the condition.
@@ -83,7 +83,7 @@ pub struct Told {
     pub since: DateTime<Utc>,
 }
 
-impl Told {
+impl PreservedCondition {
     fn of(condition: &NodeCondition) -> Self {
         Self {
             holds: condition.status == "True",
@@ -105,30 +105,30 @@ impl Told {
     }
 }
 
-/// Standing of a Machine with the rules of its MachineSet.
+/// State of a Machine's preservation for the rules of its MachineSet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// True if the Machine is not deleted although it failed.
+    /// True if the Machine is kept although it failed.
     pub is_kept: bool,
-    /// Its expiry.
+    /// Expiry of the preservation.
     pub expiry: Option<Time>,
-    /// True if its annotation says that it is preserved without a user's request.
+    /// True if the Machine is preserved without a user's request (`auto-preserved`).
     pub is_automatic: bool,
-    /// True if it failed and its annotation says nothing.
+    /// True if the Machine failed and has no annotation.
     pub is_candidate: bool,
 }
 
-/// The annotation that asks for a preservation.
+/// The annotation that requests a preservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cause<'a> {
     /// Its value: [`NOW`], [`WHEN_FAILED`] or [`AUTO_PRESERVED`].
     pub value: &'a str,
-    /// True for the annotation of the Node, false for that of the Machine.
+    /// True for the Node's annotation, false for the Machine's.
     pub is_of_node: bool,
 }
 
 impl Preservation {
-    /// Reads the objects.
+    /// Reads the state from the objects.
     pub fn of(machine: &Machine, node: Option<&Node>) -> Self {
         let value = |metadata: &ObjectMeta, key: &str| metadata.annotation(key).map(str::to_owned);
         let metadata = &machine.metadata;
@@ -137,46 +137,47 @@ impl Preservation {
             node: node.and_then(|node| value(&node.metadata, annotation::NODE_PRESERVE)),
             applied: value(metadata, annotation::LAST_APPLIED_NODE_PRESERVE).unwrap_or_default(),
             expiry: machine.status.current_status.preserve_expiry_time.map(|expiry| expiry.0),
-            told: node.and_then(|node| condition(&node.status.conditions)).map(Told::of),
+            told: node.and_then(|node| condition(&node.status.conditions)).map(PreservedCondition::of),
             scale_down_disabled: node
                 .is_some_and(|node| node.metadata.annotation(annotation::SCALE_DOWN_DISABLED) == Some("true")),
             lacks_node: node.is_none() && metadata.label(label::MACHINE_NODE).is_some_and(|name| !name.is_empty()),
         }
     }
 
-    /// Annotation of the Machine if it has a value that is known.
+    /// Returns the Machine's annotation if it has a defined value.
     fn known_machine(&self) -> Option<&str> {
         self.machine.as_deref().filter(|value| is_known(value))
     }
 
-    /// True if the annotation of the Node has a value that is not known, an empty one included: then nothing changes.
+    /// True if the Node's annotation has an undefined value, such as an empty one: then nothing changes.
     pub fn is_unclear(&self) -> bool {
         self.node.as_deref().is_some_and(|value| !is_known(value))
     }
 
-    /// True if nothing says anything about preservation.
+    /// True if neither annotations nor expiry concern preservation.
     fn is_absent(&self) -> bool {
         self.node.is_none() && self.known_machine().is_none() && self.applied.is_empty() && self.expiry.is_none()
     }
 
-    /// True if the annotation of the Node counts, false for that of the Machine.
+    /// True if the Node's annotation applies, false if the Machine's does.
     fn counts_node(&self) -> bool {
         !self.lacks_node && (!self.node.as_deref().unwrap_or_default().is_empty() || !self.applied.is_empty())
     }
 
-    /// The value that counts; empty for none.
+    /// Returns the value that applies; empty: none.
     fn value(&self) -> &str {
         let value = if self.counts_node() { self.node.as_deref() } else { self.known_machine() };
         value.unwrap_or_default()
     }
 
-    /// The annotation that counts if it asks for the preservation.
+    /// Returns the annotation that applies, if it requests preservation.
     pub fn cause(&self) -> Option<Cause<'_>> {
         let value = Some(self.value()).filter(|value| [NOW, WHEN_FAILED, AUTO_PRESERVED].contains(value))?;
         Some(Cause { value, is_of_node: self.counts_node() })
     }
 
-    /// Standing of a Machine of a phase. One whose expiry has passed is kept until its preservation is stopped.
+    /// Returns the standing of a Machine in a phase. A Machine whose expiry has passed is kept until its preservation is
+    /// stopped.
     pub fn standing(&self, phase: Phase, now: DateTime<Utc>) -> Standing {
         let is_asked = !self.lacks_node && self.cause().is_some();
         Standing {
@@ -187,9 +188,9 @@ impl Preservation {
         }
     }
 
-    /// The condition after an attempt to drain a Node whose Machine failed, or without one if the Machine did not fail; `None` if
-    /// it says so already.
-    pub fn told_after(&self, drained: Option<bool>, now: DateTime<Utc>) -> Option<Told> {
+    /// Returns the condition after an attempt to drain the Node of a failed Machine, or without an attempt if the Machine
+    /// did not fail; `None` if the present condition already reports it.
+    pub fn told_after(&self, drained: Option<bool>, now: DateTime<Utc>) -> Option<PreservedCondition> {
         let is_said = self.told.as_ref().is_some_and(|told| match drained {
             Some(true) => told.message.contains(DRAINED),
             Some(false) => told.message.contains(NOT_DRAINED),
@@ -200,7 +201,7 @@ impl Preservation {
         }
         let expiry = self.expiry.map(|expiry| expiry.format("%Y-%m-%d %H:%M:%S +0000 UTC").to_string());
         let until = format!("Machine preserved until {}.", expiry.unwrap_or_default());
-        Some(Told {
+        Some(PreservedCondition {
             holds: drained != Some(false),
             reason: if self.value() == AUTO_PRESERVED { BY_CONTROLLER } else { BY_USER }.to_owned(),
             message: match drained {
@@ -208,12 +209,12 @@ impl Preservation {
                 Some(false) => format!("{NOT_DRAINED} {until}"),
                 None => until,
             },
-            // That of a condition that was there stays, whatever its status is.
+            // An existing condition keeps its transition time, whatever its status.
             since: self.told.as_ref().map_or(now, |told| told.since),
         })
     }
 
-    /// The next thing to do for a Machine of a phase.
+    /// Returns the next step for a Machine in a phase.
     pub fn due(&self, phase: Phase, is_cordoned: bool, now: DateTime<Utc>) -> Due {
         if self.is_unclear() || self.is_absent() {
             return Due::Nothing;
@@ -258,7 +259,7 @@ impl Preservation {
         self.told_after(None, now).map(|told| Due::Change(Change::Tell(told)))
     }
 
-    /// True if the annotation of the Node is to be noted on the Machine, in place of its own.
+    /// True if the Node's annotation is to be recorded on the Machine, in place of the Machine's own.
     fn is_to_follow(&self) -> bool {
         let node = self.node.as_deref().unwrap_or_default();
         let is_led = self.node.is_some() || (!self.applied.is_empty() && !self.lacks_node);
@@ -266,34 +267,34 @@ impl Preservation {
     }
 }
 
-/// The next thing to do.
+/// Next step of a preservation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Due {
-    /// Nothing but, with an expiry, its end.
+    /// Nothing until the expiry, if there is one.
     Nothing,
-    /// A change of Machine and Node.
+    /// Change of Machine and Node.
     Change(Change),
-    /// The drain of the Node.
+    /// Drain of the Node.
     Drain,
 }
 
 /// A change of a Machine and its Node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The Machine gets its expiry.
+    /// Set the Machine's expiry.
     Begin,
-    /// The cluster-autoscaler is kept from the Node.
+    /// Protect the Node from removal by the cluster-autoscaler.
     DisableScaleDown,
-    /// The Node tells of the preservation.
-    Tell(Told),
-    /// The Machine is preserved no longer.
+    /// Set the condition on the Node.
+    Tell(PreservedCondition),
+    /// End the preservation of the Machine.
     Stop {
         /// True if its annotations are removed, so that it is not preserved again.
         forget: bool,
     },
-    /// New pods are let onto the Node.
+    /// Allow new pods on the Node.
     Uncordon,
-    /// The annotation of the Node is noted on the Machine, and its own one removed.
+    /// Record the Node's annotation on the Machine, and remove the Machine's own.
     FollowNode(String),
 }
 
@@ -301,8 +302,8 @@ fn condition(conditions: &[NodeCondition]) -> Option<&NodeCondition> {
     conditions.iter().find(|condition| condition.r#type == CONDITION)
 }
 
-/// Sets the condition, at the end of the list; status and reason that stay keep their time.
-fn set_condition(conditions: &mut Vec<NodeCondition>, told: &Told) {
+/// Sets the condition, at the end of the list; unchanged status and reason keep their time.
+fn set_condition(conditions: &mut Vec<NodeCondition>, told: &PreservedCondition) {
     let mut new = told.to_condition();
     if let Some(present) = condition(conditions)
         && (&present.status, &present.reason) == (&new.status, &new.reason)
@@ -313,9 +314,9 @@ fn set_condition(conditions: &mut Vec<NodeCondition>, told: &Told) {
     conditions.push(new);
 }
 
-/// Makes a change of a Machine. `expiry`: of a preservation that begins now.
+/// Applies a change to a Machine. `expiry`: expiry of a preservation that begins now.
 ///
-/// Unlike upstream: a Machine that has not run yet keeps the time of its phase, from which the boot of its VM counts.
+/// Unlike upstream, a Machine that has not run yet keeps the time of its phase, as the boot of its VM counts from it.
 pub fn change_machine(change: &Change, machine: &mut Machine, expiry: DateTime<Utc>, now: DateTime<Utc>) {
     let status = &mut machine.status.current_status;
     let annotations = &mut machine.metadata.annotations;
@@ -342,7 +343,7 @@ pub fn change_machine(change: &Change, machine: &mut Machine, expiry: DateTime<U
     }
 }
 
-/// Makes a change of the Node of a Machine of a phase.
+/// Applies a change to the Node of a Machine in a phase.
 pub fn change_node(change: &Change, node: &mut Node, phase: Phase, now: DateTime<Utc>) {
     let annotations = &mut node.metadata.annotations;
     match change {
@@ -352,7 +353,7 @@ pub fn change_node(change: &Change, node: &mut Node, phase: Phase, now: DateTime
         }
         Change::Tell(told) => set_condition(&mut node.status.conditions, told),
         Change::Stop { forget } => {
-            // Values that others have set stay.
+            // Values that others have set are kept.
             if annotations.get(annotation::SCALE_DOWN_DISABLED_BY_MCM).is_some_and(|value| value == "true") {
                 annotations.remove(annotation::SCALE_DOWN_DISABLED);
                 annotations.remove(annotation::SCALE_DOWN_DISABLED_BY_MCM);
@@ -360,7 +361,8 @@ pub fn change_node(change: &Change, node: &mut Node, phase: Phase, now: DateTime
             if *forget {
                 annotations.remove(annotation::NODE_PRESERVE);
             }
-            let stopped = Told { holds: false, reason: STOPPED.to_owned(), message: String::new(), since: now };
+            let stopped =
+                PreservedCondition { holds: false, reason: STOPPED.to_owned(), message: String::new(), since: now };
             set_condition(&mut node.status.conditions, &stopped);
             if phase == Phase::Running {
                 uncordon(node);

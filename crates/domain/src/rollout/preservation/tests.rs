@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of machine_util_test.go and machine_test.go of machine-controller-manager v0.62.1, as a story of one Machine each.
+//! Cases of machine_util_test.go and machine_test.go of machine-controller-manager v0.62.1, each as the sequence of one
+//! Machine's steps.
 
 use chrono::TimeDelta;
 
@@ -9,10 +10,10 @@ fn instant(seconds: i64) -> DateTime<Utc> {
     DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds)
 }
 
-/// Annotation of Machine and Node (`-`: none), the value that was applied last, phase, expiry in seconds, and status and message
-/// of the condition; what is due at second 100.
+/// Annotation of Machine and Node (`-`: none), the value that was applied last, phase, expiry in seconds, and status and
+/// message of the condition; the step that is due at second 100.
 ///
-/// Flags after the phase: `c` cordoned, `s` the cluster-autoscaler is kept away, `m` the Node is missing.
+/// Flags after the phase: `c` cordoned, `s` the cluster-autoscaler may not remove the Node, `m` the Node is missing.
 const DUE: &str = "
 # Nothing says anything, or something that is not known.
 -              -           - Failed     -   -       => nothing
@@ -56,7 +57,7 @@ now            -         now Running s  200 True    => stop
 -              -         now Running    -   -       => follow
 ";
 
-/// A Machine as a row of the table says.
+/// Parses a row of the table.
 fn row(words: &[&str]) -> (Preservation, Phase, bool) {
     let [machine, node, applied, phase, rest @ ..] = words else { panic!("{words:?}") };
     let (flags, [expiry, told]) = match rest {
@@ -70,7 +71,7 @@ fn row(words: &[&str]) -> (Preservation, Phase, bool) {
         node: text(node),
         applied: text(applied).unwrap_or_default(),
         expiry: text(expiry).map(|seconds| instant(seconds.parse().expect("seconds"))),
-        told: text(told).map(|status| Told {
+        told: text(told).map(|status| PreservedCondition {
             holds: status == "True",
             reason: BY_USER.to_owned(),
             message: if status == "True" { DRAINED } else { NOT_DRAINED }.to_owned(),
@@ -102,7 +103,7 @@ fn the_next_change_of_each_state() {
     }
 }
 
-/// Rows of [`DUE`] without its last column, and the annotation that asks for the preservation.
+/// Rows of [`DUE`] without its last column, and the annotation that requests the preservation.
 #[test]
 fn the_annotation_of_the_node_asks_before_that_of_the_machine() {
     for (words, expected) in [
@@ -114,7 +115,7 @@ fn the_annotation_of_the_node_asks_before_that_of_the_machine() {
         ("now false - Failed 200 -", None),
         ("now keep - Failed 200 -", None),
         ("now - when-failed Failed 200 -", None),
-        // Without its Node the annotation of the Machine counts.
+        // Without its Node the annotation of the Machine applies.
         ("now - when-failed Failed m 200 -", Some((NOW, false))),
     ] {
         let (preservation, ..) = row(&words.split_whitespace().collect::<Vec<_>>());
@@ -139,7 +140,7 @@ fn a_machine_set_keeps_failed_machines_that_are_preserved_or_will_be() {
         // The Node is missing: upstream does not wait for the Machine's own controller.
         ("when-failed - - Failed m - -", false, false),
         ("when-failed - - Failed m 200 -", true, false),
-        // One whose expiry has passed is kept until its preservation is stopped, unless the Node says something that is not known.
+        // A Machine whose expiry has passed is kept until its preservation is stopped, unless the Node's value is unknown.
         ("when-failed - - Failed 100 True", true, false),
         ("- keep - Failed 100 True", false, true),
         ("- - - Running - -", false, false),
@@ -176,7 +177,7 @@ fn the_condition_tells_how_the_drain_went_and_by_whose_request() {
         ),
         (WHEN_FAILED, Some(false), Some(NOT_DRAINED), None),
     ] {
-        let told = told.map(|message: &str| Told {
+        let told = told.map(|message: &str| PreservedCondition {
             holds: false,
             reason: BY_USER.to_owned(),
             message: message.to_owned(),
@@ -193,7 +194,7 @@ fn the_condition_tells_how_the_drain_went_and_by_whose_request() {
     }
 }
 
-/// Phase, `forget`; annotations that are left on the Node, whether it is cordoned.
+/// Phase, `forget`; annotations left on the Node; whether the Node is cordoned.
 #[test]
 fn a_preservation_that_ends_leaves_what_others_have_set() {
     let annotations = |keys: &[(&str, &str)]| {

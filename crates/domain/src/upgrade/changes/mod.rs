@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Changes that a minor of Gardener brings by itself: feature gates, Kubernetes versions, the API, components, nodes.
+//! Changes in a minor of Gardener: feature gates, Kubernetes versions, the API, components, nodes.
 //!
-//! **Tour.** [`table`] the rows.
+//! **Overview.** [`table`]: the rows.
 
 mod table;
 
@@ -15,9 +15,9 @@ use table::{FIRST_IMAGES, ROWS};
 /// Kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A new component or ability.
+    /// A new component or feature.
     Added,
-    /// A component, an API group or an ability that is removed.
+    /// A component, an API group or a feature that is removed.
     Removed,
     /// A component with another configuration, or a rule with another outcome.
     Configured,
@@ -31,14 +31,14 @@ pub enum Kind {
     Default,
     /// A check that refuses what older releases accept.
     Check,
-    /// A property of Shoots that are created from here on; others stay without.
+    /// A property of Shoots that are created from this release on; existing ones do not have it.
     NewShootsOnly,
     /// Nodes that are replaced.
     Nodes,
 }
 
 impl Kind {
-    /// The word for users.
+    /// Returns the word shown to users.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Added => "added",
@@ -55,7 +55,7 @@ impl Kind {
     }
 }
 
-/// Objects that a change is about.
+/// Objects that a change affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Every Shoot.
@@ -64,23 +64,23 @@ pub enum Scope {
     Kubernetes(u64, u64),
     /// Shoots whose API server has no DNS record.
     WithoutDns,
-    /// No Shoot that exists.
+    /// Only Shoots that are created later.
     Created,
     /// Every Seed.
     Seeds,
     /// Objects and manifests that set the field or use the kind.
     Users,
-    /// Others, in these words.
+    /// Other objects, described by this text.
     Other(&'static str),
 }
 
 impl Scope {
-    /// Shoots on this minor of Kubernetes 1.x or a later one.
+    /// Returns the scope of Shoots on this minor of Kubernetes 1.x or a later one.
     pub const fn kubernetes_from(minor: u64) -> Self {
         Self::Kubernetes(minor, u64::MAX)
     }
 
-    /// True if Shoots on a Kubernetes version may be meant; a change that does not depend on versions may be about each.
+    /// True if Shoots on a Kubernetes version may be affected; a change that does not depend on versions may affect any.
     pub fn may_hit_version(self, kubernetes: &str) -> bool {
         match self {
             Self::All | Self::WithoutDns => true,
@@ -90,12 +90,12 @@ impl Scope {
         }
     }
 
-    /// True if a Shoot may be meant.
+    /// True if a Shoot may be affected.
     pub fn may_hit(self, shoot: &ShootVersions) -> bool {
         self.may_hit_version(&shoot.kubernetes)
     }
 
-    /// The words for users.
+    /// Returns the description shown to users.
     pub fn words(self) -> String {
         match self {
             Self::All => "every Shoot".to_owned(),
@@ -114,17 +114,17 @@ impl Scope {
 /// Row of the table of changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Minor of 1.x that brings it.
+    /// Minor of 1.x that introduces it.
     pub since: u64,
     /// Kind of the change.
     pub kind: Kind,
-    /// The component, field, group or rule.
+    /// Component, field, group or rule.
     pub what: &'static str,
-    /// Its state from then on.
+    /// State from this minor on.
     pub how: &'static str,
-    /// Objects that it is about.
+    /// Affected objects.
     pub scope: Scope,
-    /// True if the pods of kube-apiserver are replaced for it.
+    /// True if it replaces the pods of kube-apiserver.
     pub restarts_kube_apiserver: bool,
 }
 
@@ -135,8 +135,8 @@ fn is_in(change: &Change, gardener: &GardenerVersion) -> bool {
     gardener.minor() >= (1, change.since)
 }
 
-/// Tag of a component's image as a release of Gardener deploys it for a Shoot on a Kubernetes version; `None` before the first
-/// known one.
+/// Returns the tag of a component's image as a release of Gardener deploys it for a Shoot on a Kubernetes version; `None`
+/// before the first known one.
 pub fn image_tag(component: &str, gardener: &GardenerVersion, kubernetes: &str) -> Option<&'static str> {
     let first = FIRST_IMAGES.iter().find(|(name, _)| *name == component).map(|(_, tag)| *tag);
     let is_image = |change: &&Change| {
@@ -146,7 +146,7 @@ pub fn image_tag(component: &str, gardener: &GardenerVersion, kubernetes: &str) 
     changed.map(|change| change.how).or(first)
 }
 
-/// True if a release of Gardener has a component that a row of [`Kind::Added`] brings; a component without such a row is in
+/// True if a release of Gardener has a component with a row of [`Kind::Added`]; a component without such a row exists in
 /// every release until a row removes it.
 pub fn has_component(component: &str, gardener: &GardenerVersion) -> bool {
     let mut rows = ROWS.iter().filter(|change| change.what == component);
@@ -155,28 +155,28 @@ pub fn has_component(component: &str, gardener: &GardenerVersion) -> bool {
     last.map_or(!is_news, |change| change.kind == Kind::Added)
 }
 
-/// True if a release of Gardener configures a component of a Shoot on a Kubernetes version as a row of [`Kind::Configured`]
-/// says.
+/// True if a release of Gardener configures a component of a Shoot on a Kubernetes version according to a row of
+/// [`Kind::Configured`].
 pub fn is_reconfigured(component: &str, gardener: &GardenerVersion, kubernetes: &str) -> bool {
     let is_meant = |change: &&Change| change.kind == Kind::Configured && change.what == component;
     ROWS.iter().filter(is_meant).any(|change| is_in(change, gardener) && change.scope.may_hit_version(kubernetes))
 }
 
-/// Changes of a minor, compared with the minor before it.
+/// Changes of a minor compared with the previous one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changes {
     /// Feature gates: name, components, event.
     pub gates: Vec<(&'static str, &'static str, GateEvent)>,
-    /// Minors of Kubernetes 1.x that are supported from here on.
+    /// Minors of Kubernetes 1.x whose support begins.
     pub kubernetes_gained: Vec<u64>,
-    /// Minors of Kubernetes 1.x that are not supported any more.
+    /// Minors of Kubernetes 1.x whose support ends.
     pub kubernetes_dropped: Vec<u64>,
-    /// The API, components and nodes.
+    /// Changes of the API, components and nodes.
     pub rows: Vec<Change>,
 }
 
 impl Changes {
-    /// Change of every minor in every Shoot.
+    /// Returns the change that every minor makes in every Shoot.
     pub fn always(&self) -> &'static str {
         if self.rows.iter().any(|change| change.kind == Kind::Nodes) {
             "gardener-resource-manager and gardener-node-agent take the version of gardenlet; no other node is replaced"
@@ -186,7 +186,7 @@ impl Changes {
     }
 }
 
-/// Changes of minor `1.minor`.
+/// Returns the changes of minor `1.minor`.
 pub fn of_minor(minor: u64) -> Changes {
     let supported = |minor| {
         let (oldest, newest) = kubernetes_minors(&GardenerVersion::release(1, minor, 0));

@@ -25,12 +25,12 @@ const fn removed(since: u64, what: &'static str, how: &'static str) -> Change {
     row(since, FieldRemoved, what, how, Users)
 }
 
-/// A field that is refused from a Kubernetes minor on.
+/// Returns the row of a field that is refused since a Kubernetes minor.
 const fn refused(since: u64, what: &'static str, how: &'static str, kubernetes: u64) -> Change {
     row(since, Check, what, how, Scope::kubernetes_from(kubernetes))
 }
 
-/// A field that the release brings.
+/// Returns the row of a field that the release adds.
 const fn field(since: u64, what: &'static str, how: &'static str) -> Change {
     row(since, Field, what, how, Created)
 }
@@ -38,7 +38,7 @@ const fn field(since: u64, what: &'static str, how: &'static str) -> Change {
 /// Shoots with a cluster-autoscaler.
 const AUTOSCALED: Scope = Other("Shoots with spec.kubernetes.clusterAutoscaler");
 
-/// A field that maintenance removes.
+/// State of a field that maintenance removes.
 const MOVED: &str = "refused; maintenance removes it when it crosses that version";
 
 /// Images before the first change of the table.
@@ -374,7 +374,7 @@ pub(super) const ROWS: &[Change] = &[
         146,
         Nodes,
         "pools whose hash has the first form",
-        "the first form is removed: they are hashed anew with the first reconciliation",
+        "the first form is removed: they are hashed again by the first reconciliation",
         Other("pools that were made before 1.126 and have not been rolled since (W7)"),
     ),
     row(146, Removed, "Secret worker-pools-operatingsystemconfig-hashes", "of each control plane", All),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Gardens.
+//! Validation of Gardens.
 //!
 //! Unlike upstream: settings of kube-apiserver, kube-controller-manager, the dashboard and etcd's autoscaling, on which
-//! nothing here depends, are not judged.
+//! nothing here depends, are not checked.
 //!
 //! Source: pkg/apis/operator/v1alpha1/validation/garden.go, pkg/operator/webhook/validation/garden @ v1.120.0.
 
@@ -29,7 +29,7 @@ use crate::skew::GardenerVersion;
 use crate::skew::releases::{feature_gate, is_gate, kubernetes_minors, supports_kubernetes};
 use crate::versions::{Version, normalize};
 
-/// What a Garden can be asked for, sorted.
+/// Operations of a Garden, sorted.
 const OPERATIONS: [&str; 12] = [
     operation::RECONCILE,
     operation::ROTATE_CA_COMPLETE,
@@ -47,28 +47,29 @@ const OPERATIONS: [&str; 12] = [
 
 /// Levels of logs, sorted as the schema lists them.
 const LOG_LEVELS: [&str; 3] = ["info", "debug", "error"];
-/// The largest share of requests after which a connection is closed.
+/// Maximum probability with which a request closes its connection.
 const LARGEST_GO_AWAY_CHANCE: f64 = 0.02;
 const HOUR: i64 = 3_600_000_000_000;
-/// 2^32 seconds.
+/// Maximum expiration in nanoseconds: 2^32 seconds.
 const LONGEST_EXPIRATION: i64 = (1 << 32) * 1_000_000_000;
 
-/// By whose rules a Garden is judged.
+/// Profile and version whose rules apply to a Garden.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// Documents or upstream.
+    /// Profile: documents or upstream.
     pub profile: Profile,
-    /// The version of gardener-operator, of a Garden that no operator has worked on yet.
+    /// Version of gardener-operator, for a Garden that no operator has reconciled yet.
     pub version: String,
 }
 
 impl Rules {
-    /// Release by whose rules a Garden is judged: the operator's; the newest for an operator without a version of Gardener.
+    /// Returns the release whose rules apply to a Garden: the operator's; the newest for an operator without a version of
+    /// Gardener.
     pub fn release(&self, garden: &Garden) -> Release {
         self.operator(garden).map_or(NEWEST, |version| version.served_release())
     }
 
-    /// Version of the operator, which knows feature gates and Kubernetes versions.
+    /// Returns the version of the operator, which determines feature gates and Kubernetes versions.
     fn operator(&self, garden: &Garden) -> Option<GardenerVersion> {
         let version = garden.status.gardener.as_ref().map_or(&self.version, |gardener| &gardener.version);
         GardenerVersion::parse(version)
@@ -124,7 +125,7 @@ fn judged(garden: &Garden, old: Option<&Garden>, rules: &Rules) -> Errors {
     errors
 }
 
-/// A changed Garden.
+/// Checks a changed Garden.
 pub fn garden_update(new: &Garden, old: &Garden, rules: &Rules) -> Errors {
     let mut errors = Errors::new();
     meta::object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
@@ -146,10 +147,10 @@ pub fn garden_update(new: &Garden, old: &Garden, rules: &Rules) -> Errors {
     errors
 }
 
-/// Whether a Garden may be deleted.
+/// Checks that a Garden may be deleted.
 ///
 /// # Errors
-/// The sentence of the refusal.
+/// Message of the refusal.
 pub fn deletion(metadata: &ObjectMeta) -> Result<(), String> {
     if is_true(&metadata.annotations, annotation::CONFIRMATION_DELETION) {
         return Ok(());
@@ -157,10 +158,10 @@ pub fn deletion(metadata: &ObjectMeta) -> Result<(), String> {
     Err(format!("must have a {:?} annotation to delete", annotation::CONFIRMATION_DELETION))
 }
 
-/// Whether a Garden may be created beside `others` that are there.
+/// Checks that a Garden may be created; `others`: number of existing Gardens.
 ///
 /// # Errors
-/// The sentence of the refusal.
+/// Message of the refusal.
 pub fn creation(metadata: &ObjectMeta, others: usize) -> Result<(), String> {
     if others > 0 {
         return Err(
@@ -174,10 +175,10 @@ pub fn creation(metadata: &ObjectMeta, others: usize) -> Result<(), String> {
     }
 }
 
-/// Whether an operator Extension may be deleted.
+/// Checks that an operator Extension may be deleted.
 ///
 /// # Errors
-/// The sentence of the refusal.
+/// Message of the refusal.
 pub fn extension_deletion(extension: &Extension) -> Result<(), String> {
     let required = |type_: &str| {
         let found: Option<&Condition> = conditions::get(&extension.status.conditions, type_);
@@ -260,7 +261,7 @@ fn domains(errors: &mut Errors, dns: Option<&DNSManagement>, domains: &[DNSDomai
     }
 }
 
-/// The networks of a list that parse, each with its text.
+/// Returns the valid networks of a list, each with its index and text.
 fn networks<'a>(all: &'a [String]) -> impl Iterator<Item = (usize, &'a String, Network)> + 'a {
     let parsed = |(index, text): (usize, &'a String)| Some((index, text, Network::parse(text)?));
     all.iter().enumerate().filter_map(parsed)
@@ -381,13 +382,13 @@ fn gardener(errors: &mut Errors, garden: &Garden, rules: &Rules, path: &Path) {
     }
 }
 
-/// Gates that some component of the operator's release knows, and that are not locked to the other value.
+/// Checks that some component of the operator's release has each gate, and that the gate is not locked to the other value.
 fn feature_gates(errors: &mut Errors, gates: &BTreeMap<String, bool>, release: Option<&GardenerVersion>, path: &Path) {
     for (name, on) in gates {
         let path = path.child(name);
         let known = match release {
             Some(release) => feature_gate(release, name),
-            // A version that does not parse is refused for that, not for its gates.
+            // An invalid version is reported as such, not by its gates.
             None if is_gate(name) => continue,
             None => None,
         };
@@ -455,7 +456,7 @@ fn kubernetes_version_update(errors: &mut Errors, new: &str, old: &str, path: &P
     }
 }
 
-/// A list whose entries stay; others may follow.
+/// Checks that the entries of a list are unchanged; entries may be appended.
 fn only_longer(errors: &mut Errors, new: &[String], old: &[String], name: &str, path: &Path) {
     if new.len() < old.len() {
         errors.push(FieldError::forbidden(path, &format!("{name} cannot be removed")));

@@ -193,7 +193,7 @@ fn kubernetes_goes_up_by_one_minor() {
 }
 
 #[test]
-fn what_others_depend_on_stays() {
+fn immutable_fields_of_a_garden_are_kept() {
     check_update(
         "/spec/virtualCluster/gardener/clusterIdentity",
         json!("other"),
@@ -212,7 +212,7 @@ fn what_others_depend_on_stays() {
     check_update("/spec/runtimeCluster/networking/nodes/-", json!("172.20.0.0/16"), &[]);
 }
 
-/// The operation, the phase of every credential, and what is said.
+/// The operation, the phase of every credential, and the expected errors.
 #[test]
 fn operations_need_the_phase_before_them() {
     let check = |operation: &str, phase: &str, expected: &[&str]| {

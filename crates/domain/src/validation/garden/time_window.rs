@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The maintenance time window of a Garden.
 //!
-//! The definition of Gardens has a pattern for begin and end. It is searched for anywhere in the text, and an unchanged value
-//! is not judged again. The offsets from UTC that it accepts:
+//! The definition of Gardens has a pattern for begin and end. It may match anywhere in the text, and an unchanged value
+//! is not checked again. Offsets from UTC that it accepts:
 //!
 //! | release | offsets |
 //! | --- | --- |
 //! | until 1.148 | +00:00 to +04:00, +10:00 to +14:00, whole hours |
 //! | since 1.149 | -12:00 to +14:00, whole hours |
 //!
-//! gardener-apiserver judges windows of Shoots in every release by reading them ([`crate::window`]): any offset is accepted there.
+//! gardener-apiserver checks windows of Shoots in every release by parsing them ([`crate::window`]): it accepts any offset.
 //!
 //! Source: charts/gardener/operator/files/crd-gardens.yaml (pkg/apis/core/v1beta1/types_shoot.go) @ v1.120.0 to v1.149.0.
 
@@ -69,7 +69,7 @@ mod tests {
         errors.iter().map(ToString::to_string).collect()
     }
 
-    /// Begin, whether it is accepted until 1.148 and since 1.149, and the time of day in UTC that it means where it is read.
+    /// Begin; whether it is accepted until 1.148 and since 1.149; and the time of day in UTC as which it is parsed.
     const BEGINS: &str = "
 220000+0000  yes yes 22:00:00
 220000+0100  yes yes 21:00:00

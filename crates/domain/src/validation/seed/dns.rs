@@ -4,7 +4,7 @@
 //! | release | provider | internal domain |
 //! | --- | --- | --- |
 //! | up to 1.126 | `secretRef` | Secret of the garden |
-//! | 1.127 to 1.134 | `secretRef` | may be set, and then stays |
+//! | 1.127 to 1.134 | `secretRef` | optional; cannot be removed once set |
 //! | since 1.135 | `credentialsRef` | required |
 //!
 //! Source: pkg/apis/core/validation/seed.go and pkg/api/core/validation/seed.go, v1.120.0 to v1.149.0.
@@ -26,7 +26,7 @@ const DOMAIN_CREDENTIALS: Releases = Releases::since(131);
 /// Credentials of a domain must be a Secret.
 const DOMAIN_SECRETS: Releases = Releases::until(135);
 
-/// A Seed must have an internal domain.
+/// A Seed requires an internal domain.
 const INTERNAL_IS_REQUIRED: Releases = Releases::since(135);
 
 /// Checks the DNS settings of a Seed; `release`: `None` for a template, which is checked again as a Seed.
@@ -105,7 +105,7 @@ fn provider_with_credentials(errors: &mut Errors, provider: &SeedDNSProvider, pa
         return;
     };
     common::credentials_reference(errors, reference, &credentials);
-    // Empty in the releases that do not have it.
+    // Empty in the releases that do not have the field.
     let (secret, path) = (&provider.secret_ref, path.child("secretRef"));
     let is_empty = secret.name.is_empty() && secret.namespace.is_empty();
     if (reference.api_version.as_str(), reference.kind.as_str()) == ("v1", "Secret") {

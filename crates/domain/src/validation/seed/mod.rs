@@ -17,7 +17,7 @@ use super::network::{Cidr, ip_families, primary_family};
 use super::{Errors, objects, vertical_pod_autoscaler};
 use crate::release::Release;
 
-/// Range that upstream maps the ranges of a kube-apiserver's clients into.
+/// Range into which upstream maps the ranges of a kube-apiserver's clients.
 const RESERVED_MAPPING_RANGE: &str = "240.0.0.0/8";
 /// Range of the VPN between seeds and shoots.
 const VPN_RANGE: &str = "fd8f:6d53:b97a:1::/96";
@@ -40,7 +40,7 @@ pub fn seed(seed: &Seed, release: Release) -> Errors {
     errors
 }
 
-/// Checks the specification of a Seed that is completed later.
+/// Checks the specification of a Seed that is completed later, as in a template.
 pub fn template(errors: &mut Errors, template: &SeedSpec, path: &Path) {
     spec(errors, template, path, None);
 }
@@ -65,7 +65,7 @@ pub fn seed_update(new: &Seed, old: &Seed, release: Release) -> Errors {
     errors
 }
 
-/// A changed specification.
+/// Checks a changed specification.
 pub fn spec_update(errors: &mut Errors, new: &SeedSpec, old: &SeedSpec, path: &Path) {
     let (networks, before) = (&new.networks, &old.networks);
     let networks_path = path.child("networks");
@@ -89,7 +89,7 @@ pub fn spec_update(errors: &mut Errors, new: &SeedSpec, old: &SeedSpec, path: &P
     }
 }
 
-/// A changed status of a Seed.
+/// Checks a changed status of a Seed.
 pub fn seed_status_update(new: &Seed, old: &Seed) -> Errors {
     let mut errors = Errors::new();
     if old.status.cluster_identity.is_some() {
@@ -274,7 +274,7 @@ fn settings(errors: &mut Errors, settings: &SeedSettings, zones: &[String], rele
                     in spec.provider.zones)";
         errors.push(FieldError::forbidden(&path.child("topologyAwareRouting").child("enabled"), text));
     }
-    // The gates of a template are judged in the Seed that is made of it.
+    // Gates of a template are checked in the Seed created from it.
     if let (Some(autoscaler), Some(release)) = (autoscaler, release) {
         let path = autoscaler_path.child("featureGates");
         vertical_pod_autoscaler::feature_gates(errors, &autoscaler.feature_gates, release, &path);
@@ -418,7 +418,7 @@ mod tests {
         );
     }
 
-    /// Release, settings of the vertical pod autoscaler, and the error of a Seed; a template has no feature gates to be judged.
+    /// Release, settings of the vertical pod autoscaler, and the error of a Seed; feature gates of a template are not checked.
     #[test]
     fn limits_of_the_autoscaler_of_a_seed_are_judged() {
         let limit = "spec.settings.verticalPodAutoscaler.maxAllowed.storage: Unsupported value: \"storage\": supported values: \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Settings of cluster-autoscaler.
+//! Validation of settings of cluster-autoscaler.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fields that differ, and fields that must not.
+//! Fields that differ between two values, and immutable fields.
 
 use apimachinery::field::Path;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::Errors;
 use super::super::meta::immutable;
 
-/// The fields in which two values differ, `Provider.Workers.slice[0].Maximum: 3 != 5`; at most ten.
+/// Returns the fields in which two values differ, as `Provider.Workers.slice[0].Maximum: 3 != 5`; at most ten.
 pub fn differences<T: Serialize>(new: &T, old: &T) -> Vec<String> {
     let tree = |value: &T| serde_json::to_value(value).unwrap_or_default();
     let mut found = Vec::new();
@@ -49,7 +49,7 @@ fn go_text(value: &Value) -> String {
     }
 }
 
-/// A field that must stay as it is, below `spec`.
+/// Adds an error if a field below `spec` has changed.
 pub(super) fn keep<T: PartialEq + Serialize>(errors: &mut Errors, new: &T, old: &T, path: &Path, field: &str) {
     immutable(errors, new, old, &path.child(field));
 }

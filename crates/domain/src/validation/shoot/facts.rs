@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What several parts of the validation ask of a Shoot.
+//! Properties of a Shoot that several parts of the validation use.
 
 use api::core::*;
 
-/// Whether a Shoot is hibernated, is about to be, or is waking up.
+/// True if a Shoot is hibernated, is to be hibernated, or is waking up.
 pub(super) fn is_in_hibernation(shoot: &Shoot) -> bool {
     crate::reconcile::is_hibernation_enabled(&shoot.spec) || shoot.status.hibernated
 }
 
-/// Phases of the rotations in two steps; empty where there was none.
+/// Phases of the rotations in two steps; empty: never rotated.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RotationPhases<'a> {
     pub(super) certificate_authorities: &'a str,
@@ -27,7 +27,7 @@ pub(super) fn rotation_phases(status: &ShootStatus) -> RotationPhases<'_> {
     }
 }
 
-/// The provider that is marked primary.
+/// Returns the provider that is marked primary.
 pub(super) fn primary_provider(dns: &DNS) -> Option<&DNSProvider> {
     dns.providers.iter().find(|provider| provider.primary == Some(true))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What validation asks of a gardener-apiserver: feature gates, and what its release knows.
+//! Properties of a gardener-apiserver on which validation depends: feature gates and release.
 
 use api::constants::update_strategy;
 use api::core::{ShootSpec, Worker};
@@ -27,7 +27,7 @@ pub struct Gates {
     pub release: Release,
 }
 
-/// `rotate-etcd-encryption-key` is an operation, and its two halves are refused for Kubernetes 1.34 and later.
+/// `rotate-etcd-encryption-key` is an operation, and its two phases are refused for Kubernetes 1.34 and later.
 const ETCD_ENCRYPTION_KEY_ROTATES_AS_A_WHOLE: Releases = Releases::since(128);
 
 /// An annotation may name several operations.
@@ -47,7 +47,7 @@ impl Default for Gates {
 }
 
 impl Gates {
-    /// Gates of a release with their defaults.
+    /// Returns the default gates of a release.
     pub fn of_release(version: &GardenerVersion) -> Self {
         Self {
             in_place_node_updates: gate_is_on(version, "InPlaceNodeUpdates", None),
@@ -82,7 +82,7 @@ pub(super) fn in_place_gate(errors: &mut Errors, worker: &Worker, gates: Gates, 
     }
 }
 
-/// Refuses the addon nginx ingress, unless the stored Shoot has it.
+/// Refuses the nginx ingress addon, unless the stored Shoot has it.
 pub(super) fn nginx_ingress_gate(errors: &mut Errors, new: &ShootSpec, old: Option<&ShootSpec>, gates: Gates) {
     let is_enabled = |spec: &ShootSpec| {
         let addon = spec.addons.as_ref().and_then(|addons| addons.nginx_ingress.as_ref());
@@ -94,7 +94,7 @@ pub(super) fn nginx_ingress_gate(errors: &mut Errors, new: &ShootSpec, old: Opti
     }
 }
 
-/// Whether a worker pool is updated in place.
+/// True if a worker pool is updated in place.
 pub fn is_in_place(worker: &Worker) -> bool {
     matches!(worker.update_strategy.as_deref(), Some(update_strategy::AUTO_IN_PLACE | update_strategy::MANUAL_IN_PLACE))
 }

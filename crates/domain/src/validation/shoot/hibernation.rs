@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Hibernation of a Shoot and its schedules.
+//! Validation of a Shoot's hibernation and its schedules.
 
 use std::collections::BTreeSet;
 
@@ -57,7 +57,7 @@ pub(super) fn hibernation(errors: &mut Errors, shoot: &Shoot, gates: Gates, path
     }
 }
 
-/// Rules for going to sleep.
+/// Checks that hibernation may begin.
 pub(super) fn update(errors: &mut Errors, new: &Shoot, old: &Shoot, release: Release) {
     if is_hibernation_enabled(&old.spec) || !is_hibernation_enabled(&new.spec) {
         return;

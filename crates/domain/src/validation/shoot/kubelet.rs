@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Configuration of kubelets.
+//! Validation of the configuration of kubelets.
 
 use api::core::*;
 use apimachinery::field::{FieldError, Path};
@@ -32,7 +32,7 @@ pub(super) fn kubelet(errors: &mut Errors, config: &KubeletConfig, version: &str
     }
     if let Some(reclaim) = &config.eviction_minimum_reclaim {
         let path = path.child("evictionMinimumReclaim");
-        // The free inodes of the image file system are looked at twice, those of the node's never, as upstream does.
+        // The free inodes of the image file system are checked twice, those of the node's never, as upstream does.
         let amounts = [
             ("memoryAvailable", &reclaim.memory_available),
             ("imagefsAvailable", &reclaim.image_fs_available),
@@ -105,7 +105,7 @@ fn count(errors: &mut Errors, value: Option<i32>, path: &Path) {
     }
 }
 
-/// A duration that upstream prints quoted when it is negative.
+/// Adds an error for a negative duration; upstream prints it quoted.
 fn not_negative(errors: &mut Errors, duration: Option<Duration>, path: &Path) {
     if let Some(duration) = duration
         && duration.nanoseconds < 0

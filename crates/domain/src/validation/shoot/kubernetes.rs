@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Configuration of a Shoot's Kubernetes components.
+//! Validation of the configuration of a Shoot's Kubernetes components.
 
 use std::collections::BTreeSet;
 
@@ -22,19 +22,19 @@ use crate::versions::{Version, meets_constraint};
 
 const HOUR: i64 = 3600;
 
-/// Events live for a day at most; before, for a week.
+/// Events have a time to live of at most one day; in earlier releases, of one week.
 const EVENTS_LIVE_FOR_A_DAY: Releases = Releases::since(136);
 
 /// kube-proxy has the mode `NFTables`.
 const NFTABLES: Releases = Releases::since(135);
 
-/// The mode `NFTables` needs its feature gate for Kubernetes versions in which the gate is off by default.
+/// The mode `NFTables` requires its feature gate for Kubernetes versions in which the gate is off by default.
 const NFTABLES_KNOWS_ALPHA: Releases = Releases::until(141);
 
-/// etcd may be encrypted by aesgcm or secretbox; before, by aescbc only.
+/// etcd may be encrypted by aesgcm or secretbox; in earlier releases, by aescbc only.
 const SEVERAL_ENCRYPTION_PROVIDERS: Releases = Releases::since(141);
 
-/// A node's pod network of IPv6 has a size of its own, `nodeCIDRMaskSizeIPv6`.
+/// The size of a node's IPv6 pod network has its own field, `nodeCIDRMaskSizeIPv6`.
 const NODE_CIDR_MASK_SIZE_IPV6: Releases = Releases::since(138);
 
 const SIGNING_ALGORITHMS: [&str; 10] =
@@ -597,7 +597,7 @@ fn control_plane_autoscaling(
 mod tests {
     use super::*;
 
-    /// A setting of the controller of HorizontalPodAutoscalers in nanoseconds; what is said of it.
+    /// A setting of the controller of HorizontalPodAutoscalers in nanoseconds; expected error.
     #[test]
     fn waits_of_the_autoscaler_have_their_least_length() {
         let second = 1_000_000_000;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Shoots (pkg/apis/core/validation/shoot.go @ v1.120.0).
+//! Validation of Shoots (pkg/apis/core/validation/shoot.go @ v1.120.0).
 //!
-//! This file composes; each part of a Shoot has a file: [`spec`], [`kubernetes`], [`autoscalers`], [`kubelet`], [`workers`],
-//! [`hibernation`], [`operation`], [`status`], and [`update`] for what may not change. Questions of several of them are in
-//! [`gates`], [`facts`], [`differences`], [`refused`] and [`shared`], which import none of them.
+//! This file combines the parts; each part of a Shoot has a file: [`spec`], [`kubernetes`], [`autoscalers`], [`kubelet`],
+//! [`workers`], [`hibernation`], [`operation`], [`status`], and [`update`] for immutable fields. Helpers of several parts
+//! are in [`gates`], [`facts`], [`differences`], [`refused`] and [`shared`], which import none of the parts.
 
 mod autoscalers;
 mod differences;
@@ -41,7 +41,7 @@ use super::common::{consecutive_hyphens, one_of};
 use super::meta::{NameRule, object_meta, object_meta_update};
 use crate::annotations::is_true;
 
-/// A new Shoot.
+/// Checks a new Shoot.
 pub fn shoot(shoot: &Shoot, gates: Gates) -> Errors {
     let mut errors = every_shoot(shoot, gates);
     nginx_ingress_gate(&mut errors, &shoot.spec, None, gates);
@@ -60,7 +60,7 @@ pub fn shoot(shoot: &Shoot, gates: Gates) -> Errors {
     errors
 }
 
-/// A changed Shoot, through the main resource or `binding`.
+/// Checks a changed Shoot, through the main resource or `binding`.
 pub fn shoot_update(new: &Shoot, old: &Shoot, gates: Gates) -> Errors {
     let mut errors = Errors::new();
     object_meta_update(&mut errors, &new.metadata, &old.metadata, &Path::new("metadata"));
@@ -79,7 +79,7 @@ pub fn shoot_update(new: &Shoot, old: &Shoot, gates: Gates) -> Errors {
     errors
 }
 
-/// The rules for new and changed Shoots alike.
+/// Checks the rules that new and changed Shoots share.
 fn every_shoot(shoot: &Shoot, gates: Gates) -> Errors {
     let mut errors = Errors::new();
     object_meta(&mut errors, &shoot.metadata, true, NameRule::Label, &Path::new("metadata"));

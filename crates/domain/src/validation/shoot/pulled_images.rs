@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Verification of credentials for images that are on a node already.
+//! Verification of credentials for images that exist on a node.
 //!
-//! Source: validateKubeletConfig in pkg/api/core/validation/shoot.go @ v1.149.0; references as
-//! github.com/distribution/reference reads them.
+//! Source: validateKubeletConfig in pkg/api/core/validation/shoot.go @ v1.149.0; references are parsed as by
+//! github.com/distribution/reference.
 
 use api::core::KubeletConfig;
 use apimachinery::field::{FieldError, Path};
@@ -14,10 +14,10 @@ use crate::versions::meets_constraint;
 /// Policies, in the order in which a refusal lists them.
 const POLICIES: [&str; 4] = ["AlwaysVerify", "NeverVerify", ALLOWLISTED, "NeverVerifyPreloadedImages"];
 
-/// Policy with which images are listed.
+/// Policy with a list of images.
 const ALLOWLISTED: &str = "NeverVerifyAllowlistedImages";
 
-/// Feature gate of the kubelet that the policy needs.
+/// Feature gate of the kubelet that the policy requires.
 const GATE: &str = "KubeletEnsureSecretPulledImages";
 
 /// Maximum length of the path of an image.
@@ -64,7 +64,8 @@ pub(super) fn verification(errors: &mut Errors, config: &KubeletConfig, version:
     }
 }
 
-/// Reason for which a pattern is refused: it is neither an image without tag and digest nor such with `/*` at the end.
+/// Returns the reason for which a pattern is refused: it is neither an image without tag and digest nor such an image
+/// with `/*` at the end.
 fn refusal(pattern: &str) -> Option<String> {
     if pattern != pattern.trim() {
         return Some("leading/trailing spaces are not allowed".to_owned());
@@ -104,7 +105,7 @@ impl Reference {
         }
     }
 
-    /// Reads `NAME[:TAG][@DIGEST]`; the number is the length of the name's path.
+    /// Parses `NAME[:TAG][@DIGEST]`; the number is the length of the name's path.
     fn read(text: &str) -> Option<(Self, usize)> {
         let (rest, digest) = text.split_once('@').map_or((text, None), |(rest, digest)| (rest, Some(digest)));
         let last = rest.rfind('/').map_or(0, |slash| slash + 1);

@@ -9,7 +9,7 @@ use super::super::Errors;
 use crate::release::{Release, Releases};
 use crate::versions::Version;
 
-/// Field that newer Kubernetes versions or newer releases of Gardener have no use for.
+/// Field that is refused by newer Kubernetes versions or newer releases of Gardener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     Addons,

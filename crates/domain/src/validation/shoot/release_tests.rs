@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::release::{NEWEST, Release};
 
-/// Shoot of a Kubernetes version with a change of its spec as a merge patch.
+/// Returns a Shoot of a Kubernetes version; `change`: merge patch of its spec.
 fn shoot_with(version: &str, change: &str) -> Shoot {
     let mut spec = json!({
         "cloudProfile": { "kind": "CloudProfile", "name": "local" },
@@ -52,7 +52,7 @@ fn errors(release: u16, version: &str, change: &str) -> Vec<String> {
     said(change).into_iter().filter(|error| !always.contains(error)).collect()
 }
 
-/// Change, path of the field, minor of Kubernetes from which on it is refused, bodies and their first releases.
+/// Change, path of the field, minor of Kubernetes since which it is refused, messages and their first releases.
 type Refused = (&'static str, &'static str, u64, &'static [(u16, &'static str)]);
 
 const REFUSED: &[Refused] = &[
@@ -380,7 +380,7 @@ fn rules_of_pools_hold_from_their_release_on() {
     }
 }
 
-/// Release, Kubernetes version, mode of kube-proxy, strategy, and the error when node-local DNS is switched on.
+/// Release, Kubernetes version, mode of kube-proxy, strategy, and the error if node-local DNS is enabled.
 #[test]
 fn node_local_dns_stays_where_it_counts_for_in_place_pools() {
     const BEFORE_126: &str = "spec.systemComponents.nodeLocalDNS: Forbidden: node-local-dns setting can not be changed if shoot \
@@ -436,7 +436,7 @@ fn images_of_in_place_pools_do_not_go_down_since_136() {
     }
 }
 
-/// A time to live of Events that is too long stays valid while it does not change, in the releases 1.136 to 1.142.
+/// In the releases 1.136 to 1.142 an unchanged time to live of Events may exceed the maximum.
 #[test]
 fn a_long_time_to_live_of_events_may_stay() {
     for (release, old, new, is_refused) in [
@@ -456,7 +456,7 @@ fn a_long_time_to_live_of_events_may_stay() {
     }
 }
 
-/// Names and ranges that are judged since 1.125.
+/// Names and ranges that are checked since 1.125.
 #[test]
 fn names_are_judged_since_125() {
     for (change, expected) in [
@@ -514,14 +514,14 @@ fn a_new_shoot_names_its_profile_in_the_field_that_counts() {
             assert_eq!(found.collect::<Vec<_>>(), expected.into_iter().collect::<Vec<_>>(), "{release} {change}");
         }
     }
-    // After the region, before the binding.
+    // Order of the errors: after the region, before the binding.
     let change = r#"{"cloudProfile": null, "region": "", "secretBindingName": "", "credentialsBindingName": null}"#;
     let found = super::shoot(&shoot_with("1.26.4", change), gates(91));
     let fields: Vec<&str> = found.iter().map(|error| error.field.as_str()).collect();
     assert_eq!(fields, ["spec.region", "spec.cloudProfileName", "spec.secretBindingName"]);
 }
 
-/// The field stays as it is in releases in which it counts; admission judges changes of later ones.
+/// The field is immutable in releases in which it applies; admission checks changes in later ones.
 #[test]
 fn the_name_of_a_profile_is_immutable_up_to_1_100() {
     let named =
@@ -538,7 +538,7 @@ fn the_name_of_a_profile_is_immutable_up_to_1_100() {
     }
 }
 
-/// The values of the configuration of nginx-ingress have 1 MiB together, whatever the keys have.
+/// The values of nginx-ingress's configuration have at most 1 MiB in total, regardless of the keys.
 #[test]
 fn the_configuration_of_nginx_ingress_has_a_size_since_125() {
     for (release, enabled, size, is_refused) in [
@@ -556,7 +556,7 @@ fn the_configuration_of_nginx_ingress_has_a_size_since_125() {
     }
 }
 
-/// Release, IP families before and after, and if the change is accepted.
+/// Release, IP families before and after, and true if the change is accepted.
 #[test]
 fn changes_of_ip_families_are_judged_since_125() {
     for (release, old, new, is_accepted) in [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `spec.kubernetes.kubeAPIServer.runtimeConfig`: versions of API groups and resources that are turned on or off.
+//! `spec.kubernetes.kubeAPIServer.runtimeConfig`: versions of API groups and resources that are enabled or disabled.
 //!
 //! Source: pkg/utils/validation/apigroups/apigroups.go @ v1.120.0 to v1.149.0.
 
@@ -12,7 +12,7 @@ use crate::features::{ApiVersion, api_resources, api_version};
 use crate::release::Release;
 use crate::versions::Version;
 
-/// Checks that the release knows each API, that the Kubernetes version has it, and that no required one is turned off.
+/// Checks that the release knows each API, that the Kubernetes version has it, and that no required one is disabled.
 pub(super) fn runtime_config(
     errors: &mut Errors,
     apis: &BTreeMap<String, bool>,
@@ -46,10 +46,10 @@ pub(super) fn runtime_config(
     }
 }
 
-/// Row of an API.
+/// Returns the row of an API.
 ///
 /// # Errors
-/// Upstream's words: the release does not know it, or it is neither a version nor a resource of one.
+/// Upstream's message: the release does not know the API, or it is neither a version nor a resource of one.
 fn known(api: &str, release: Release) -> Result<ApiVersion, String> {
     let parts: Vec<&str> = api.split('/').collect();
     match parts.len() {
@@ -66,7 +66,7 @@ fn is_resource(api: &str) -> bool {
     api.starts_with("v1/") || api.split('/').count() == 3
 }
 
-/// Refuses to turn off what is required: a resource, its version, or of a version any resource.
+/// Refuses to disable a required API: a resource, its version, or a version that has a required resource.
 fn required(errors: &mut Errors, api: &str, known: ApiVersion, release: Release, workerless: bool, path: &Path) {
     let mut refuse = |name: &str| {
         let of = if workerless { " for workerless clusters" } else { "" };

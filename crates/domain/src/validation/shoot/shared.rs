@@ -17,16 +17,16 @@ use crate::versions::Version;
 
 pub(super) const WORKERLESS: &str = "this field should not be set for workerless Shoot clusters";
 
-/// One Forbidden for each field that is set.
+/// Adds a Forbidden for each field that is set.
 pub(super) fn forbidden_for_workerless(errors: &mut Errors, fields: &[(&str, bool)], path: &Path) {
     for (field, _) in fields.iter().filter(|(_, is_set)| *is_set) {
         errors.push(FieldError::forbidden(&path.child(field), WORKERLESS));
     }
 }
 
-/// Checks the name of the CloudProfile below the path of the spec; `cloudProfileName` alone is enough.
+/// Checks the name of the CloudProfile below the path of the spec; `cloudProfileName` alone is sufficient.
 ///
-/// Checks nothing in a release in which the name counts: [`cloud_profile_name`].
+/// Checks nothing in a release in which the name applies: [`cloud_profile_name`].
 pub(super) fn cloud_profile_reference(errors: &mut Errors, spec: &ShootSpec, release: Release, path: &Path) {
     if counts_by_name(release) {
         return;
@@ -44,7 +44,7 @@ pub(super) fn cloud_profile_reference(errors: &mut Errors, spec: &ShootSpec, rel
     }
 }
 
-/// Requires `cloudProfileName` in a release in which it counts.
+/// Requires `cloudProfileName` in a release in which it applies.
 pub(super) fn cloud_profile_name(errors: &mut Errors, spec: &ShootSpec, release: Release, path: &Path) {
     if counts_by_name(release) && spec.cloud_profile_name.as_deref().is_none_or(str::is_empty) {
         errors.push(FieldError::required(&path.child("cloudProfileName"), "must specify a cloud profile"));
@@ -81,7 +81,7 @@ pub(super) fn feature_gates(
     }
 }
 
-/// The key of a taint: a label's key, and not the one that Gardener uses itself.
+/// Checks the key of a taint: a valid label key, and not the one that Gardener uses itself.
 pub(super) fn taint_key(errors: &mut Errors, key: &str, path: &Path) {
     meta::invalid_each(errors, path, key, meta::qualified_name(key));
     if key == taint::CRITICAL_COMPONENTS_NOT_READY {
@@ -89,7 +89,7 @@ pub(super) fn taint_key(errors: &mut Errors, key: &str, path: &Path) {
     }
 }
 
-/// A share between 0 and 1.
+/// Checks a fraction between 0 and 1.
 pub(super) fn threshold(errors: &mut Errors, value: Option<f64>, path: &Path) {
     let Some(value) = value else { return };
     if value < 0.0 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The spec of a Shoot, part by part in upstream's order.
+//! Validation of a Shoot's spec, part by part in upstream's order.
 
 use std::collections::BTreeSet;
 
@@ -22,8 +22,8 @@ use super::{hibernation, kubernetes, workers};
 use crate::release::{Release, Releases};
 use crate::window::Window;
 
-/// Releases that judge the names of exposure class and network extension, suffixes that are rewritten, and source ranges and
-/// configuration of nginx-ingress.
+/// Releases that check the names of exposure class and network extension, suffixes that are rewritten, and source ranges
+/// and configuration of nginx-ingress.
 const NAMES_ARE_JUDGED: Releases = Releases::since(125);
 
 const PURPOSES: [&str; 4] = ["development", "evaluation", "production", "testing"];
@@ -115,7 +115,7 @@ fn provider(errors: &mut Errors, spec: &ShootSpec, workerless: bool, release: Re
     node_cidr_mask(errors, spec);
 }
 
-/// A node's pod network must hold the most pods that any pool allows.
+/// Checks that a node's pod network holds the maximum number of pods of every pool.
 fn node_cidr_mask(errors: &mut Errors, spec: &ShootSpec) {
     let manager = spec.kubernetes.kube_controller_manager.as_ref();
     let (Some(mask), Some(networking)) = (manager.and_then(|manager| manager.node_cidr_mask_size), &spec.networking)
@@ -349,7 +349,7 @@ fn monitoring(errors: &mut Errors, monitoring: Option<&Monitoring>, path: &Path)
     }
 }
 
-/// `local@label.label…`, the last label of at least two letters.
+/// True for `local@label.label…` with at least two letters in the last label.
 fn is_email(text: &str) -> bool {
     let mut parts = text.split('@');
     let (Some(local), Some(domain), None) = (parts.next(), parts.next(), parts.next()) else { return false };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The status of a Shoot.
+//! Validation of a Shoot's status.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::super::Errors;
 use super::super::network::Cidr;
 use super::differences::keep;
 
-/// A changed status: identities stay, addresses are https URLs, networks are networks.
+/// Checks a changed status: identities are immutable, addresses are https URLs, networks are valid.
 pub fn shoot_status_update(new: &Shoot, old: &Shoot) -> Errors {
     let (new, old) = (&new.status, &old.status);
     let mut errors = Errors::new();

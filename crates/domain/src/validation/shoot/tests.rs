@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// A Shoot of a Kubernetes version with one pool of its own version, or none.
+/// Returns a Shoot of a Kubernetes version with one pool of its own version, or of the Shoot's for `-`.
 fn shoot(version: &str, pool: &str, strategy: &str) -> Shoot {
     let mut shoot = Shoot::default();
     shoot.spec.kubernetes.version = version.to_owned();
@@ -23,14 +23,14 @@ const GATES: Gates = Gates {
     release: crate::release::DOCUMENTED,
 };
 
-/// Paths and bodies of what an update says about Kubernetes versions.
+/// Returns paths and messages of an update's errors about Kubernetes versions.
 fn said(new: &Shoot, old: &Shoot) -> Vec<String> {
     let is_version = |error: &&FieldError| error.field.ends_with("kubernetes.version");
     let errors = shoot_update(new, old, GATES);
     errors.iter().filter(is_version).map(ToString::to_string).collect()
 }
 
-/// Old control plane and pool, new ones, strategy of the pool; what is wrong: `cp` or `pool`, and the rule.
+/// Old control plane and pool, new ones, strategy of the pool; expected errors: `cp` or `pool`, and the rule.
 const UPDATES: &str = "
 1.31.1 -      | 1.31.2 -      | rolling  |
 1.31.1 -      | 1.32.0 -      | rolling  |
@@ -66,7 +66,7 @@ fn kubernetes_versions_go_up_one_minor_at_a_time_and_pools_follow() {
         };
         let mut texts: Vec<String> = Vec::new();
         for rule in expected.split(", ").filter(|rule| !rule.is_empty()) {
-            let (whom, what) = rule.split_once(' ').expect("whom and what");
+            let (whom, what) = rule.split_once(' ').expect("component and rule");
             let path = if whom == "cp" { "spec" } else { "spec.provider.workers[0]" };
             let body = match what {
                 "down" => "Forbidden: kubernetes version downgrade is not supported",
@@ -106,7 +106,7 @@ fn versions_that_cannot_be_read_are_said_and_nothing_panics() {
     );
 }
 
-/// Begin and end of the window; what is said of it.
+/// Begin and end of the window; expected error.
 const WINDOWS: &str = "
 220000+0100 230000+0100 |
 230000+0000 010000+0000 |
@@ -163,7 +163,7 @@ fn a_workerless_shoot_has_no_image_to_update() {
     assert!(!errors.iter().any(|error| error.field.starts_with("spec.maintenance")));
 }
 
-/// What cannot change in a pool that is updated in place (node-rollout 1.5).
+/// Properties that cannot change in a pool that is updated in place (node-rollout 1.5).
 #[test]
 fn in_place_pools_keep_what_an_in_place_update_cannot_change() {
     let image = |name: &str| Some(ShootMachineImage { name: name.to_owned(), ..ShootMachineImage::default() });
@@ -223,7 +223,7 @@ fn a_pending_in_place_update_holds_its_pool_still_unless_it_is_forced() {
     assert!(errors.iter().any(|error| error.to_string() == text), "{errors:#?}");
 }
 
-/// Period of rotation; what is said of it.
+/// Period of rotation; expected error.
 const PERIODS: &str = "
 0s       |
 30m      |
@@ -262,7 +262,7 @@ fn credentials_are_rotated_every_half_an_hour_to_ninety_days() {
     }
 }
 
-/// The addon nginx ingress in the stored Shoot (`None`: a new Shoot) and in the new one; whether it is refused with the gate.
+/// The nginx ingress addon in the stored Shoot (`None`: a new Shoot) and in the new one; whether the gate refuses it.
 /// Source: pkg/api/core/validation/shoot.go @ v1.142.0.
 #[test]
 fn the_addon_nginx_ingress_is_not_turned_on_where_the_gate_is_on() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What may change in a Shoot.
+//! Validation of changes of a Shoot.
 
 use api::constants::{annotation, operation};
 use api::core::*;
@@ -22,13 +22,13 @@ use crate::worker_pool::is_ipvs;
 /// Path of the time to live of Events.
 pub(super) const EVENT_TTL: &str = "spec.kubernetes.kubeAPIServer.eventTTL";
 
-/// An update may keep a time to live of Events that is not valid.
+/// An update may keep an invalid time to live of Events.
 const EVENT_TTL_IS_KEPT: Releases = Releases::between(136, 143);
 
 /// The version of the machine image of an in-place pool must not go down.
 const IMAGE_STAYS_OR_RISES: Releases = Releases::since(136);
 
-/// True if an update leaves the time to live of Events as it is, and the release does not judge it then.
+/// True if an update does not change the time to live of Events and the release does not check it then.
 pub(super) fn keeps_event_ttl(new: &Shoot, old: &Shoot, release: Release) -> bool {
     match (&new.spec.kubernetes.kube_api_server, &old.spec.kubernetes.kube_api_server) {
         (Some(new), Some(old)) => EVENT_TTL_IS_KEPT.contain(release) && new.event_ttl == old.event_ttl,
@@ -36,10 +36,10 @@ pub(super) fn keeps_event_ttl(new: &Shoot, old: &Shoot, release: Release) -> boo
     }
 }
 
-/// Changes of the provider that encrypts are checked as changes of the resources.
+/// Changes of the encryption provider are checked like changes of the resources.
 const PROVIDERS_ARE_JUDGED: Releases = Releases::since(141);
 
-/// The provider that encrypts changes after the creation of the Shoot only.
+/// The encryption provider may change only after the creation of the Shoot.
 const PROVIDERS_WAIT_FOR_CREATION: Releases = Releases::since(144);
 
 pub(super) fn spec(errors: &mut Errors, new_shoot: &Shoot, old_shoot: &Shoot, gates: Gates) {
@@ -65,7 +65,7 @@ pub(super) fn spec(errors: &mut Errors, new_shoot: &Shoot, old_shoot: &Shoot, ga
     let manager = kubernetes.child("kubeControllerManager");
     keep(errors, &mask(new), &mask(old), &manager, "nodeCIDRMaskSize");
     let mask_ipv6 = |spec: &ShootSpec| spec.kubernetes.kube_controller_manager.as_ref()?.node_cidr_mask_size_ipv6;
-    // A Shoot that becomes dual-stack gets it later.
+    // A Shoot that becomes dual-stack receives the field later.
     if mask_ipv6(old).is_some() {
         keep(errors, &mask_ipv6(new), &mask_ipv6(old), &manager, "nodeCIDRMaskSizeIPv6");
     }
@@ -156,7 +156,7 @@ fn dns(errors: &mut Errors, new: &ShootSpec, old: &ShootSpec, path: &Path) {
     errors.push(FieldError::forbidden(&path, text));
 }
 
-/// A Kubernetes version must not go down, nor leave out a minor unless `may_skip`.
+/// Checks that a Kubernetes version does not decrease, nor skip a minor unless `may_skip`.
 fn version(errors: &mut Errors, new: &str, old: &str, may_skip: bool, path: &Path) {
     if new.is_empty() {
         let text = "cannot validate kubernetes version upgrade because it is unset";
@@ -192,7 +192,7 @@ fn image_version_of(worker: &Worker) -> &str {
     worker.machine.image.as_ref().and_then(|image| image.version.as_deref()).unwrap_or_default()
 }
 
-/// The version of a machine image must not go down.
+/// Checks that the version of a machine image does not decrease.
 ///
 /// Source: pkg/apis/core/validation/shoot.go (`validateMachineImageVersionInPlaceUpdate`) @ v1.136.0.
 fn image_version(errors: &mut Errors, new: &str, old: &str, path: &Path) {
@@ -212,7 +212,7 @@ fn image_version(errors: &mut Errors, new: &str, old: &str, path: &Path) {
     }
 }
 
-/// What may change in a pool: the way of updating stays, and what an in-place update cannot change stays with it.
+/// Checks changes of a pool: the update strategy is immutable, and so are fields that an in-place update cannot change.
 fn pool(errors: &mut Errors, new: &Worker, old: Option<&Worker>, gates: Gates, path: &Path) {
     let Some(old) = old else {
         in_place_gate(errors, new, gates, path);
@@ -268,13 +268,13 @@ fn networking(errors: &mut Errors, new: Option<&Networking>, old: Option<&Networ
     ip_families(errors, &new.ip_families, &old.ip_families, release, &path.child("ipFamilies"));
 }
 
-/// Changes of the IP families are judged.
+/// Changes of the IP families are checked.
 const FAMILIES_ARE_JUDGED: Releases = Releases::since(125);
 
 /// A dual-stack Shoot may return to IPv4.
 const DUAL_STACK_ENDS: Releases = Releases::since(132);
 
-/// Checks that a Shoot becomes dual-stack, or stops being so, and changes its IP families in no other way.
+/// Checks that a Shoot becomes dual-stack, or no longer is, and changes its IP families in no other way.
 ///
 /// Source: pkg/apis/core/validation/shoot.go (`validateIPFamiliesUpdate`) @ v1.125.0, v1.132.0.
 fn ip_families(errors: &mut Errors, new: &[String], old: &[String], release: Release, path: &Path) {
@@ -340,7 +340,7 @@ pub(super) fn encryption(errors: &mut Errors, new: &Shoot, old: &Shoot, release:
     }
 }
 
-/// High availability may be added while awake; once set and scheduled it stays.
+/// Checks that high availability is added while the Shoot is awake; once set and scheduled it is immutable.
 pub(super) fn high_availability(errors: &mut Errors, new: &Shoot, old: &Shoot) {
     let tolerance = |shoot: &Shoot| {
         let availability = shoot.spec.control_plane.as_ref()?.high_availability.as_ref()?;
@@ -360,7 +360,7 @@ pub(super) fn high_availability(errors: &mut Errors, new: &Shoot, old: &Shoot) {
     }
 }
 
-/// Node-local DNS stays as it is while it counts for the hash of a pool that is updated in place.
+/// Checks that node-local DNS is unchanged while it contributes to the hash of a pool that is updated in place.
 pub(super) fn node_local_dns(errors: &mut Errors, new: &ShootSpec, old: &ShootSpec, release: Release) {
     let enabled = |spec: &ShootSpec| {
         let dns = spec.system_components.as_ref().and_then(|components| components.node_local_dns.as_ref());
@@ -381,7 +381,7 @@ pub(super) fn node_local_dns(errors: &mut Errors, new: &ShootSpec, old: &ShootSp
     }
 }
 
-/// A pool whose in-place update is pending stays as it is, unless the update is forced.
+/// Checks that a pool with a pending in-place update is unchanged, unless the update is forced.
 pub(super) fn pending_in_place_updates(errors: &mut Errors, new: &Shoot, old: &Shoot) {
     if new.metadata.annotation(annotation::OPERATION) == Some(operation::FORCE_IN_PLACE_UPDATE) {
         return;

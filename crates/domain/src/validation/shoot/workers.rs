@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Worker pools of a Shoot.
+//! Validation of a Shoot's worker pools.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -22,13 +22,13 @@ use crate::versions::{Operator, Version, compare_versions, meets_constraint};
 
 const MAX_NAME_LENGTH: usize = 15;
 
-/// Timeouts and retries of machine-controller-manager are judged.
+/// Time-outs and retries of machine-controller-manager are checked.
 const TIMEOUTS_ARE_JUDGED: Releases = Releases::since(126);
 
-/// `maxSurge` and `maxUnavailable` of a pool with strategy `ManualInPlaceUpdate` are judged as those of other pools.
+/// `maxSurge` and `maxUnavailable` of a pool with strategy `ManualInPlaceUpdate` are checked as those of other pools.
 const MANUAL_HAS_COUNTS: Releases = Releases::until(125);
 
-/// A pool with strategy `ManualInPlaceUpdate` has no `maxSurge` and no `maxUnavailable`.
+/// A pool with strategy `ManualInPlaceUpdate` must not have `maxSurge` and `maxUnavailable`.
 const MANUAL_REFUSES_COUNTS: Releases = Releases::since(129);
 
 const VOLUME_SIZE: &str = r"^(\d)+Gi$";
@@ -77,7 +77,7 @@ pub(super) fn worker(errors: &mut Errors, worker: &Worker, kubernetes: &Kubernet
     }
 }
 
-/// Settings of machine-controller-manager for a pool.
+/// Checks the settings of machine-controller-manager for a pool.
 ///
 /// Source: pkg/apis/core/validation/shoot.go (`ValidateMachineControllerManagerSettingsOptions`) @ v1.125.0, v1.126.0 and
 /// v1.147.0.
@@ -195,7 +195,7 @@ fn integer_or_percentage(errors: &mut Errors, value: Option<&IntOrString>, path:
     }
 }
 
-/// A pool may be at most three minors behind the control plane, two below Kubernetes 1.28.
+/// Checks the skew of a pool: at most three minors behind the control plane, two below Kubernetes 1.28.
 fn skew(errors: &mut Errors, control_plane: &str, worker: &str, path: &Path) {
     match compare_versions(worker, Operator::Greater, control_plane) {
         Ok(false) => {}
@@ -317,7 +317,7 @@ fn taints(errors: &mut Errors, taints: &[Taint], path: &Path) {
     }
 }
 
-/// Names of pools are unique.
+/// Checks that the names of pools are unique.
 pub(super) fn names(errors: &mut Errors, workers: &[Worker], path: &Path) {
     let mut names = BTreeSet::new();
     for (index, worker) in workers.iter().enumerate() {
@@ -332,7 +332,7 @@ pub(super) fn names(errors: &mut Errors, workers: &[Worker], path: &Path) {
     }
 }
 
-/// Some pool must run the system components, and per set of zones one must have a node for each zone.
+/// Checks that some pool runs the system components, and that per set of zones one has a node for each zone.
 pub(super) fn system_component_pools(errors: &mut Errors, workers: &[Worker], path: &Path) {
     let allowed = |worker: &Worker| worker.system_components.as_ref().is_none_or(|components| components.allow);
     // Per set of zones: the last pool that is too small, until one is large enough.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Jobs and CronJobs: what Kubernetes refuses of them, and the selector that a Job gets.
+//! Validation of Jobs and CronJobs, and the selector of a Job.
 //!
 //! Deliberately absent: policies for failures and success, limits per index.
 //!
@@ -14,15 +14,15 @@ use super::{go, mismatch, pods, selector};
 use crate::hibernation::cron::Schedule;
 use crate::validation::Errors;
 
-/// Labels of a Job's pods: its name, and its uid, by which it selects them; each under an old and a new key.
+/// Labels of a Job's pods: its name, and its uid, which its selector uses; each with an old and a new key.
 const NAME_LABELS: [&str; 2] = ["batch.kubernetes.io/job-name", "job-name"];
 const UID_LABELS: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller-uid"];
-/// Longest name of a CronJob: those of its Jobs have eleven characters more.
+/// Maximum length of a CronJob's name: names of its Jobs have eleven more characters.
 const NAME_LENGTH: usize = 52;
-/// How many Jobs of a CronJob are kept once they have ended.
+/// Fields for the number of ended Jobs that a CronJob keeps.
 const KEPT_JOBS: [&str; 2] = ["successfulJobsHistoryLimit", "failedJobsHistoryLimit"];
 
-/// Gives a new Job the selector and its template the labels by which it finds its pods, unless it selects for itself.
+/// Sets the selector of a new Job and the matching labels of its template, unless `manualSelector` is true.
 pub fn select_own_pods(name: &str, uid: &str, fields: &mut Map<String, Value>) {
     let Some(Value::Object(spec)) = fields.get_mut("spec") else { return };
     if spec.get("manualSelector") == Some(&Value::Bool(true)) {
@@ -55,8 +55,8 @@ pub fn select_own_pods(name: &str, uid: &str, fields: &mut Map<String, Value>) {
     }
 }
 
-/// All violations of a Job, in upstream's order. `uid`: the Job's own, by which it must select unless it says that it does
-/// not.
+/// Returns all violations of a Job, in upstream's order. `uid`: uid of the Job, which it must select unless
+/// `manualSelector` is true.
 pub fn job(uid: &str, fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let (path, null) = (Path::new("spec"), Value::Null);
@@ -76,7 +76,7 @@ pub fn job(uid: &str, fields: &Map<String, Value>) -> Errors {
     errors
 }
 
-/// All violations of a changed Job.
+/// Returns all violations of a changed Job.
 pub fn job_update(uid: &str, fields: &Map<String, Value>, old: &Map<String, Value>) -> Errors {
     let mut errors = job(uid, fields);
     let (path, null) = (Path::new("spec"), Value::Null);
@@ -103,7 +103,7 @@ pub fn job_update(uid: &str, fields: &Map<String, Value>, old: &Map<String, Valu
     errors
 }
 
-/// Where the pods of a Job that is suspended, and was, may run can still be chosen.
+/// True if the stored Job is suspended and its template changes only in scheduling fields, labels and annotations.
 fn may_change_template(spec: &Value, old: &Value) -> bool {
     let is_suspended = |spec: &Value| spec.get("suspend") == Some(&Value::Bool(true));
     if !is_suspended(old) {
@@ -149,7 +149,7 @@ fn job_spec(errors: &mut Errors, spec: &Value, path: &Path) {
     }
 }
 
-/// All violations of a CronJob, in upstream's order.
+/// Returns all violations of a CronJob, in upstream's order.
 pub fn cron_job(name: &str, fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let (path, null) = (Path::new("spec"), Value::Null);
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_no_panic() {
+    fn malformed_objects_do_not_panic() {
         for spec in [json!(null), json!(1), json!([]), json!({"template": 1, "selector": [], "jobTemplate": "x"})] {
             let mut given = fields(spec);
             job("", &given);

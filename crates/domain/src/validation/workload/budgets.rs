@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! PodDisruptionBudgets and Leases: what Kubernetes refuses of them.
+//! Validation of PodDisruptionBudgets and Leases.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/policy/validation/validation.go, pkg/apis/coordination/validation/validation.go
 //! @ v1.31.
@@ -11,7 +11,7 @@ use super::tree::{label_selector, non_negative, number, one_of, set};
 use super::{at_most_all, go, int_or_percent};
 use crate::validation::Errors;
 
-/// All violations of a PodDisruptionBudget, in upstream's order. An update is judged as a creation is.
+/// Returns all violations of a PodDisruptionBudget, in upstream's order. Updates have the same rules.
 pub fn disruption_budget(fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let (null, path) = (Value::Null, Path::new("spec"));
@@ -31,7 +31,7 @@ pub fn disruption_budget(fields: &Map<String, Value>) -> Errors {
     errors
 }
 
-/// A specification as Go prints it, with `…` where upstream prints the address of a part in memory.
+/// Formats a specification as Go prints it, with `…` in place of upstream's memory addresses.
 fn shown(spec: &Value) -> String {
     let parts = [
         ("MinAvailable", "intstr.IntOrString", "minAvailable"),
@@ -45,7 +45,7 @@ fn shown(spec: &Value) -> String {
     format!("policy.PodDisruptionBudgetSpec{{{}}}", parts.join(", "))
 }
 
-/// All violations of a PodDisruptionBudget's status.
+/// Returns all violations of a PodDisruptionBudget's status.
 pub fn disruption_budget_status(fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let (null, path) = (Value::Null, Path::new("status"));
@@ -56,7 +56,7 @@ pub fn disruption_budget_status(fields: &Map<String, Value>) -> Errors {
     errors
 }
 
-/// All violations of a Lease, in upstream's order. An update is judged as a creation is.
+/// Returns all violations of a Lease, in upstream's order. Updates have the same rules.
 pub fn lease(fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let (null, path) = (Value::Null, Path::new("spec"));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_no_panic() {
+    fn malformed_objects_do_not_panic() {
         for spec in [json!(1), json!({"minAvailable": [], "selector": 3, "leaseDurationSeconds": "x"})] {
             let fields = Map::from_iter([("spec".to_owned(), spec.clone()), ("status".to_owned(), spec)]);
             let _ = (disruption_budget(&fields), lease(&fields), disruption_budget_status(&fields));

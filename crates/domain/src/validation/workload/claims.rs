@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! PersistentVolumeClaims: what Kubernetes refuses of them.
+//! Validation of PersistentVolumeClaims.
 //!
 //! Deliberately absent: data sources, classes of attributes.
 //!
@@ -14,12 +14,12 @@ use super::tree::{is_same, items, label_selector, one_of, set, text};
 use crate::validation::{Errors, meta};
 
 const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
-/// The one mode that no other may be beside.
+/// Access mode that excludes all others.
 const EXCLUSIVE: &str = "ReadWriteOncePod";
 const IMMUTABLE: &str =
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
 
-/// All violations of a new claim, in upstream's order.
+/// Returns all violations of a new claim, in upstream's order.
 pub fn claim(fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let null = Value::Null;
@@ -61,8 +61,8 @@ fn spec(errors: &mut Errors, spec: &Value, path: &Path) {
     one_of(errors, spec, "volumeMode", &["Block", "Filesystem"], path);
 }
 
-/// All violations of a changed claim: once it is there, it may be bound, and what is asked of storage may grow. Unlike
-/// upstream, which adds what differs.
+/// Returns all violations of a changed claim: an existing claim may be bound, and its storage request may grow. Unlike
+/// upstream's, messages do not contain the differences.
 pub fn claim_update(fields: &Map<String, Value>, old: &Map<String, Value>) -> Errors {
     let mut errors = claim(fields);
     let (path, null) = (Path::new("spec"), Value::Null);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! PriorityClasses and RuntimeClasses.
+//! Validation of PriorityClasses and RuntimeClasses.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/scheduling/validation/validation.go, pkg/apis/scheduling/v1/helpers.go,
 //! pkg/apis/node/validation/validation.go @ v1.32.
@@ -12,7 +12,7 @@ use super::{containers, pods};
 use crate::admission::pods::{HIGHEST_OF_USERS, SYSTEM_CLASSES};
 use crate::validation::{Errors, meta};
 
-/// Violations of a PriorityClass.
+/// Returns violations of a PriorityClass.
 pub fn priority_class(name: &str, fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let tree = Value::Object(fields.clone());
@@ -52,7 +52,7 @@ fn is_system_class(name: &str, value: i64, is_default: bool) -> Result<(), Strin
     Ok(())
 }
 
-/// Violations of a changed PriorityClass.
+/// Returns violations of a changed PriorityClass.
 pub fn priority_class_update(fields: &Map<String, Value>, old: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let value = |fields: &Map<String, Value>| fields.get("value").and_then(Value::as_i64).unwrap_or(0);
@@ -64,7 +64,7 @@ pub fn priority_class_update(fields: &Map<String, Value>, old: &Map<String, Valu
     errors
 }
 
-/// Violations of a RuntimeClass.
+/// Returns violations of a RuntimeClass.
 pub fn runtime_class(fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let tree = Value::Object(fields.clone());
@@ -80,7 +80,7 @@ pub fn runtime_class(fields: &Map<String, Value>) -> Errors {
     errors
 }
 
-/// Violations of a changed RuntimeClass.
+/// Returns violations of a changed RuntimeClass.
 pub fn runtime_class_update(fields: &Map<String, Value>, old: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let handler = |fields: &Map<String, Value>| fields.get("handler").cloned().unwrap_or_default();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Containers of a pod.
+//! Validation of a pod's containers.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/core/validation/validation.go @ v1.31 (validateContainers,
 //! validateInitContainers).
@@ -16,7 +16,7 @@ use crate::validation::{Errors, meta};
 
 pub(super) const PORT_RANGE: &str = "must be between 1 and 65535, inclusive";
 
-/// Violations of a pod's containers and init containers. `volumes`: names of the pod's volumes.
+/// Adds violations of a pod's containers and init containers. `volumes`: names of the pod's volumes.
 pub(super) fn containers(errors: &mut Errors, spec: &Value, volumes: &BTreeSet<&str>, path: &Path) {
     let at = path.child("containers");
     let all = items(spec, "containers");
@@ -66,11 +66,11 @@ pub(super) fn containers(errors: &mut Errors, spec: &Value, volumes: &BTreeSet<&
     }
 }
 
-/// Fields of a container that one for debugging has not.
+/// Fields that an ephemeral container must not have.
 const NOT_EPHEMERAL: [&str; 7] =
     ["ports", "resources", "resizePolicy", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"];
 
-/// Violations of containers for debugging.
+/// Adds violations of ephemeral containers.
 ///
 /// Source: validateEphemeralContainers.
 pub(super) fn ephemeral(errors: &mut Errors, spec: &Value, volumes: &BTreeSet<&str>, path: &Path) {
@@ -235,7 +235,7 @@ fn mounts(errors: &mut Errors, container: &Value, volumes: &BTreeSet<&str>, path
     }
 }
 
-/// Whether a container can ask for a resource that is named without a prefix.
+/// True if a container can request a resource that is named without a prefix.
 pub(super) fn is_container_resource(name: &str) -> bool {
     matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with("hugepages-")
 }
@@ -264,7 +264,7 @@ pub(super) fn amounts(errors: &mut Errors, resources: &Value, path: &Path) {
     }
 }
 
-/// What is done when a container has started, and before it is stopped.
+/// Checks the hooks after the start and before the stop of a container.
 fn lifecycle(errors: &mut Errors, container: &Value, path: &Path) {
     let Some(lifecycle) = set(container, "lifecycle") else { return };
     let path = path.child("lifecycle");
@@ -290,7 +290,7 @@ fn probes(errors: &mut Errors, container: &Value, path: &Path) {
     }
 }
 
-/// One of several ways to act upon a container.
+/// Checks that exactly one of several handlers is set, and its fields.
 fn handler(errors: &mut Errors, of: &Value, ways: &[&str], path: &Path) {
     let mut found = 0;
     for field in ways {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ConfigMaps, Secrets and ControllerRevisions: what Kubernetes refuses of them.
+//! Validation of ConfigMaps, Secrets and ControllerRevisions.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/core/validation/validation.go (ValidateSecret, ValidateConfigMap and their updates)
 //! @ v1.31; of ControllerRevisions pkg/apis/apps/validation/validation.go.
@@ -10,30 +10,30 @@ use serde_json::{Map, Value};
 use super::tree::is_same;
 use crate::validation::{Errors, meta};
 
-/// Most bytes of all values together.
+/// Maximum number of bytes of all values in total.
 const MOST_BYTES: usize = 1 << 20;
 const KEPT: &str = "field is immutable when `immutable` is set";
-/// Keys that Secrets of a type cannot be without.
+/// Required keys of Secrets, by type.
 const REQUIRED: [(&str, &[&str]); 4] = [
     ("kubernetes.io/dockercfg", &[".dockercfg"]),
     ("kubernetes.io/dockerconfigjson", &[".dockerconfigjson"]),
     ("kubernetes.io/ssh-auth", &["ssh-privatekey"]),
     ("kubernetes.io/tls", &["tls.crt", "tls.key"]),
 ];
-/// Annotation with the name of the ServiceAccount that a Secret is the token of.
+/// Annotation of a token Secret with the name of its ServiceAccount.
 const ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 fn map<'a>(fields: &'a Map<String, Value>, name: &str) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
     fields.get(name).and_then(Value::as_object).into_iter().flatten()
 }
 
-/// Bytes behind a text in base64.
+/// Returns the number of bytes of a decoded base64 text.
 fn decoded_length(value: &Value) -> usize {
     let text = value.as_str().unwrap_or_default();
     text.trim_end_matches('=').len() * 3 / 4
 }
 
-/// All violations of a ConfigMap, in upstream's order.
+/// Returns all violations of a ConfigMap, in upstream's order.
 pub fn config_map(fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let (data, binary) = (Path::new("data"), Path::new("binaryData"));
@@ -50,13 +50,13 @@ pub fn config_map(fields: &Map<String, Value>) -> Errors {
         bytes += decoded_length(value);
     }
     if bytes > MOST_BYTES {
-        // Upstream names the whole object by an empty path, which is printed so.
+        // Upstream's path of the whole object is empty, and printed as `[]`.
         errors.push(FieldError { field: "[]".to_owned(), ..FieldError::too_long(&Path::new(""), MOST_BYTES) });
     }
     errors
 }
 
-/// All violations of a Secret, in upstream's order. `account`: the ServiceAccount that its annotation names.
+/// Returns all violations of a Secret, in upstream's order. `account`: the ServiceAccount that its annotation names.
 pub fn secret(account: Option<&str>, fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let data = Path::new("data");
@@ -90,7 +90,7 @@ pub fn secret(account: Option<&str>, fields: &Map<String, Value>) -> Errors {
     errors
 }
 
-/// All violations of a ControllerRevision, in upstream's order.
+/// Returns all violations of a ControllerRevision, in upstream's order.
 pub fn controller_revision(fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     if fields.get("data").is_none_or(Value::is_null) {
@@ -101,7 +101,7 @@ pub fn controller_revision(fields: &Map<String, Value>) -> Errors {
     errors
 }
 
-/// What a changed ControllerRevision may not change. Upstream prints the bytes of the data: `…` stands for them.
+/// Returns violations of a changed ControllerRevision. Upstream prints the bytes of the data, which `…` replaces.
 pub fn controller_revision_update(fields: &Map<String, Value>, old: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     if !is_same(fields.get("data"), old.get("data")) {
@@ -110,7 +110,7 @@ pub fn controller_revision_update(fields: &Map<String, Value>, old: &Map<String,
     errors
 }
 
-/// What a changed Secret may not change.
+/// Returns violations of a changed Secret.
 pub fn secret_update(fields: &Map<String, Value>, old: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let (kind, before) = (fields.get("type"), old.get("type"));
@@ -122,14 +122,14 @@ pub fn secret_update(fields: &Map<String, Value>, old: &Map<String, Value>) -> E
     errors
 }
 
-/// What a changed ConfigMap may not change.
+/// Returns violations of a changed ConfigMap.
 pub fn config_map_update(fields: &Map<String, Value>, old: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     kept(&mut errors, fields, old, &["data", "binaryData"]);
     errors
 }
 
-/// What was said to stay stays.
+/// Adds an error for each changed field of an object that was marked `immutable`.
 fn kept(errors: &mut Errors, fields: &Map<String, Value>, old: &Map<String, Value>, names: &[&str]) {
     let is_fixed = |fields: &Map<String, Value>| fields.get("immutable") == Some(&Value::Bool(true));
     if !is_fixed(old) {
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_immutable_stays() {
+    fn immutable_data_cannot_change() {
         let of = |immutable: bool, value: &str| fields(json!({"immutable": immutable, "data": {"a": value}}));
         check(&config_map_update(&of(true, "y"), &of(false, "x")), &[]);
         check(&config_map_update(&of(true, "x"), &of(true, "x")), &[]);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_revision_keeps_stays() {
+    fn data_of_controller_revisions_is_immutable() {
         let revision = |data: Value, revision: i64| fields(json!({"data": data, "revision": revision}));
         check(&controller_revision(&revision(json!({"spec": {}}), 1)), &[]);
         check(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! EndpointSlices: what Kubernetes refuses of them.
+//! Validation of EndpointSlices.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/discovery/validation/validation.go @ v1.31.
 
@@ -20,7 +20,7 @@ const MOST_PORTS: usize = 20_000;
 const MOST_LABELS: usize = 16;
 const MOST_ZONES: usize = 8;
 
-/// All violations of an EndpointSlice, in upstream's order.
+/// Returns all violations of an EndpointSlice, in upstream's order.
 pub fn endpoint_slice(fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let tree = Value::Object(fields.clone());
@@ -42,7 +42,7 @@ pub fn endpoint_slice(fields: &Map<String, Value>) -> Errors {
     errors
 }
 
-/// All violations of an update of an EndpointSlice, in upstream's order.
+/// Returns all violations of an update of an EndpointSlice, in upstream's order.
 pub fn endpoint_slice_update(fields: &Map<String, Value>, old: &Map<String, Value>) -> Errors {
     let mut errors = endpoint_slice(fields);
     let kind = |fields: &Map<String, Value>| fields.get("addressType").cloned().unwrap_or_default();
@@ -100,7 +100,7 @@ fn endpoint(errors: &mut Errors, endpoint: &Value, kind: &str, path: &Path) {
     }
 }
 
-/// Why an address cannot be that of an endpoint: other hosts cannot reach it.
+/// Returns the reasons for which an address cannot be an endpoint: other hosts cannot reach it.
 ///
 /// Source: ValidateNonSpecialIP.
 fn special(address: &str) -> Vec<String> {
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_no_panic() {
+    fn malformed_objects_do_not_panic() {
         let slice = json!({"addressType": 1, "endpoints": [1, {"addresses": 2, "hints": 3}], "ports": [null, 4]});
         endpoint_slice(slice.as_object().expect("fields"));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Variables of a container: names, and one source each.
+//! Validation of a container's environment variables: names, and one source each.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/core/validation/validation.go @ v1.31 (ValidateEnv, ValidateEnvFrom).
 
@@ -10,7 +10,7 @@ use super::tree::{items, set, text};
 use crate::validation::{Errors, meta};
 
 const SOURCES: [&str; 4] = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef"];
-/// Fields of its pod that a variable can show.
+/// Fields of its pod to which a variable can refer.
 const FIELDS: [&str; 9] = [
     "metadata.name",
     "metadata.namespace",
@@ -22,7 +22,7 @@ const FIELDS: [&str; 9] = [
     "status.podIP",
     "status.podIPs",
 ];
-/// Further fields that have a name, and no variable.
+/// Other fields with a name, to which a variable cannot refer.
 const OTHER_FIELDS: [&str; 6] = [
     "metadata.annotations",
     "metadata.labels",
@@ -41,7 +41,7 @@ const RESOURCES: [&str; 6] = [
 ];
 const TOO_MANY: &str = "may not have more than one field specified at a time";
 
-/// Violations of `env` and `envFrom`.
+/// Adds violations of `env` and `envFrom`.
 pub(super) fn variables(errors: &mut Errors, container: &Value, path: &Path) {
     let at = path.child("env");
     for (index, variable) in items(container, "env").iter().enumerate() {
@@ -94,7 +94,7 @@ fn field(errors: &mut Errors, field: &str, path: &Path) {
     if field.is_empty() {
         errors.push(FieldError::required(path, ""));
     } else if let Some((map @ ("metadata.annotations" | "metadata.labels"), key)) = of_map {
-        // Upstream compares keys of annotations in small letters.
+        // Upstream compares keys of annotations in lower case.
         let small = key.to_lowercase();
         let key = if map == "metadata.annotations" { &small } else { key };
         meta::invalid_each(errors, path, key, meta::qualified_name(key));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! FlowSchemas and PriorityLevelConfigurations.
+//! Validation of FlowSchemas and PriorityLevelConfigurations.
 //!
 //! Deliberately absent: that the spec of `exempt` and `catch-all` is a fixed value.
 //!
@@ -12,13 +12,13 @@ use super::tree::{items, number, set, text};
 use crate::validation::{Errors, meta};
 
 const VERBS: [&str; 9] = ["create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"];
-/// The only FlowSchema, and the only priority level, for requests that are never limited.
+/// Name of the only FlowSchema and the only priority level for requests that are never limited.
 const EXEMPT: &str = "exempt";
 const MOST_QUEUES: i64 = 10_000_000;
-/// Bits of the hash from which the queues of a flow are taken.
+/// Bits of the hash from which the queues of a flow are selected.
 const HASH_BITS: f64 = 60.0;
 
-/// Violations of a FlowSchema.
+/// Returns violations of a FlowSchema.
 pub fn flow_schema(name: &str, fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let (spec, path) = (fields.get("spec").unwrap_or(&Value::Null), Path::new("spec"));
@@ -146,7 +146,7 @@ fn verbs(errors: &mut Errors, rule: &Value, path: &Path) {
     }
 }
 
-/// The entries of a list that needs one, with their places, if `*` is not among them: that stands alone.
+/// Returns the entries of a required list, with their indices; none if the list contains `*`, which must be the only entry.
 fn list<'a>(
     errors: &mut Errors,
     rule: &'a Value,
@@ -182,7 +182,7 @@ fn url_violation(url: &str) -> Option<&'static str> {
     }
 }
 
-/// Violations of a PriorityLevelConfiguration.
+/// Returns violations of a PriorityLevelConfiguration.
 pub fn priority_level(name: &str, fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let (spec, path) = (fields.get("spec").unwrap_or(&Value::Null), Path::new("spec"));
@@ -266,7 +266,7 @@ fn queuing(errors: &mut Errors, queuing: &Value, path: &Path) {
     }
 }
 
-/// Bits that a choice of `hand` of `queues` needs.
+/// Returns the bits needed to select `hand` of `queues`.
 fn entropy(queues: i64, hand: i64) -> f64 {
     let wide = |number: i64| f64::from(i32::try_from(number).unwrap_or(i32::MAX));
     (wide(queues).log2() * wide(hand)).ceil()
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_of_a_flow_schema_name_who_asks_for_what() {
+    fn flow_schema_rules_require_subjects_and_resources() {
         let refused = |rule: Value, expected: &[&str]| check(flow_schema, "a", &schema(&rule), expected);
         let user = json!({ "kind": "User", "user": { "name": "*" } });
         let all = json!({ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"] });

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values as Go prints them with `%#v`: so do upstream's messages about maps, selectors and other structures.
+//! Values as Go prints them with `%#v`, the format of upstream's messages about maps, selectors and other structures.
 
 use apimachinery::field::{ErrorType, FieldError, Path};
 use apimachinery::meta::Quantity;
 use apimachinery::status::quote;
 use serde_json::{Map, Value};
 
-/// `path: Invalid value: VALUE: detail`, the value as Go prints it.
+/// Returns `path: Invalid value: VALUE: detail`, with the value as Go prints it.
 pub(super) fn invalid(path: &Path, value: &str, detail: &str) -> FieldError {
     let mut body = format!("Invalid value: {value}");
     if !detail.is_empty() {
@@ -16,13 +16,13 @@ pub(super) fn invalid(path: &Path, value: &str, detail: &str) -> FieldError {
     FieldError { error_type: ErrorType::Invalid, field: path.to_string(), body }
 }
 
-/// `path: Duplicate value: VALUE`, the value as Go prints it.
+/// Returns `path: Duplicate value: VALUE`, with the value as Go prints it.
 pub(super) fn duplicate(path: &Path, value: &str) -> FieldError {
     let body = format!("Duplicate value: {value}");
     FieldError { error_type: ErrorType::Duplicate, field: path.to_string(), body }
 }
 
-/// `path: Unsupported value: VALUE: supported values: …`, the value as Go prints it.
+/// Returns `path: Unsupported value: VALUE: supported values: …`, with the value as Go prints it.
 pub(super) fn not_supported(path: &Path, value: &str, supported: &[&str]) -> FieldError {
     let list: Vec<String> = supported.iter().map(|value| quote(value)).collect();
     let body = format!("Unsupported value: {value}: supported values: {}", list.join(", "));
@@ -33,7 +33,7 @@ fn text(value: &Value) -> String {
     quote(value.as_str().unwrap_or_default())
 }
 
-/// `map[string]string{"a":"b"}`; what is missing is `map[string]string(nil)`.
+/// Formats `map[string]string{"a":"b"}`; a missing map is `map[string]string(nil)`.
 pub(super) fn string_map(value: Option<&Value>) -> String {
     let Some(Value::Object(map)) = value else { return "map[string]string(nil)".to_owned() };
     let pairs: Vec<String> = map.iter().map(|(key, value)| format!("{}:{}", quote(key), text(value))).collect();
@@ -45,7 +45,7 @@ pub(super) fn string_list(value: Option<&Value>) -> String {
     format!("[]string{{{}}}", list.iter().map(text).collect::<Vec<_>>().join(", "))
 }
 
-/// `v1.LabelSelector{…}`.
+/// Formats `v1.LabelSelector{…}`.
 pub(super) fn label_selector(selector: &Value) -> String {
     let expressions = match selector.get("matchExpressions") {
         Some(Value::Array(list)) => {
@@ -63,7 +63,7 @@ pub(super) fn label_selector(selector: &Value) -> String {
     format!("v1.LabelSelector{{MatchLabels:{labels}, MatchExpressions:{expressions}}}")
 }
 
-/// `intstr.IntOrString{…}`; what is missing is the number 0.
+/// Formats `intstr.IntOrString{…}`; a missing value is the number 0.
 pub(super) fn int_or_string(value: Option<&Value>) -> String {
     match value {
         Some(Value::String(text)) => format!("intstr.IntOrString{{Type:1, IntVal:0, StrVal:{}}}", quote(text)),
@@ -74,8 +74,8 @@ pub(super) fn int_or_string(value: Option<&Value>) -> String {
     }
 }
 
-/// `resource.Quantity{…}` of an amount that has not been printed yet. Upstream keeps the scale in which the amount was
-/// written; this takes the largest one in which the amount is whole.
+/// Formats `resource.Quantity{…}` of an amount that has not been printed yet. Upstream keeps the scale of the input; this
+/// uses the largest one in which the amount is an integer.
 pub(super) fn quantity(amount: Quantity) -> String {
     let text = amount.to_string();
     let format = if text.ends_with('i') {
@@ -93,8 +93,8 @@ pub(super) fn quantity(amount: Quantity) -> String {
     )
 }
 
-/// A strategy, `apps.NAME{Type:"…", RollingUpdate:…}`. Unlike upstream, which prints where the settings lie in memory:
-/// `…` stands for them.
+/// Formats a strategy, `apps.NAME{Type:"…", RollingUpdate:…}`. Upstream prints the memory address of the settings, which
+/// `…` replaces.
 pub(super) fn strategy(name: &str, rolling: &str, value: &Map<String, Value>) -> String {
     let type_ = value.get("type").map_or_else(|| "\"\"".to_owned(), text);
     let settings = match value.get("rollingUpdate") {

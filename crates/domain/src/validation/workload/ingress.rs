@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ingresses: what Kubernetes refuses of them.
+//! Validation of Ingresses.
 //!
 //! Deliberately absent: references to resources other than Services beyond their names.
 //!
@@ -18,7 +18,7 @@ use crate::validation::{Errors, meta};
 
 const CLASS_ANNOTATION: &str = "kubernetes.io/ingress.class";
 
-/// All violations of an Ingress, in upstream's order. `class`: that of the old annotation, of a new Ingress.
+/// Returns all violations of an Ingress, in upstream's order. `class`: value of the legacy annotation of a new Ingress.
 pub fn ingress(class: Option<&str>, fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let (path, null) = (Path::new("spec"), Value::Null);
@@ -54,7 +54,7 @@ pub fn ingress(class: Option<&str>, fields: &Map<String, Value>) -> Errors {
     errors
 }
 
-/// A DNS name, or one behind `*.`.
+/// Returns violations of a DNS name, which may begin with `*.`.
 fn host_name(host: &str) -> Vec<String> {
     match host.strip_prefix("*.") {
         Some(rest) if meta::dns_subdomain(rest).is_empty() => Vec::new(),
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_no_panic() {
+    fn malformed_objects_do_not_panic() {
         for spec in [json!(1), json!({"rules": [1, {"http": 1}], "defaultBackend": [], "tls": [null]})] {
             ingress(None, &Map::from_iter([("spec".to_owned(), spec)]));
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! LimitRanges: what Kubernetes refuses of them.
+//! Validation of LimitRanges.
 //!
-//! Unlike upstream, which takes the resources of an entry in random order, this sorts them by name.
+//! Unlike upstream, which checks the resources of an entry in random order, this sorts them by name.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/core/validation/validation.go (ValidateLimitRange) @ v1.31.
 
@@ -19,7 +19,7 @@ use crate::validation::{Errors, meta};
 const POD: &str = "Pod";
 const CLAIM: &str = "PersistentVolumeClaim";
 const TYPES: [&str; 3] = [POD, "Container", CLAIM];
-/// Resources that are named without a prefix. A name that ends with `-` is a prefix itself.
+/// Resource names without a domain prefix. A name that ends with `-` matches as a prefix.
 const STANDARD: [&str; 22] = [
     "configmaps",
     "cpu",
@@ -47,7 +47,7 @@ const STANDARD: [&str; 22] = [
 
 type Amounts = BTreeMap<String, Quantity>;
 
-/// All violations of a LimitRange, in upstream's order. An update is judged as a creation is.
+/// Returns all violations of a LimitRange, in upstream's order. Updates have the same rules.
 pub fn limit_range(fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let path = Path::new("spec").child("limits");
@@ -87,7 +87,7 @@ fn resource_name(errors: &mut Errors, kind: &str, name: &str, path: &Path) {
     }
 }
 
-/// The amounts of a field of an entry, whose names are judged.
+/// Returns the amounts in a field of an entry, and checks their names.
 fn amounts(errors: &mut Errors, limit: &Value, kind: &str, field: &str, path: &Path) -> Amounts {
     let mut found = Amounts::new();
     for (name, value) in limit.get(field).and_then(Value::as_object).into_iter().flatten() {
@@ -132,7 +132,7 @@ fn entry(errors: &mut Errors, limit: &Value, kind: &str, path: &Path) {
     }
 }
 
-/// What an entry says of one resource.
+/// Limits of one resource in an entry.
 struct Range<'a> {
     name: &'a str,
     min: Option<Quantity>,
@@ -145,7 +145,7 @@ impl Range<'_> {
     fn check(&self, errors: &mut Errors, path: &Path) {
         let (min, max) = ((self.min, "min value"), (self.max, "max value"));
         let (default, request) = (self.default, self.request);
-        // Field, amount that the message shows, and the two of which the first may not be above the second.
+        // Field, amount in the message, and two amounts of which the first must not exceed the second.
         let pairs = [
             ("min", self.min, min, max),
             ("defaultRequest", request, min, (request, "default request value")),
@@ -172,14 +172,14 @@ impl Range<'_> {
         #[expect(clippy::cast_precision_loss, reason = "as upstream computes it")]
         let (most, allowed) = (max.millis() as f64 / min.millis() as f64, ratio.millis() as f64 / 1000.0);
         if allowed > most {
-            // As Go prints what division by zero gives.
+            // Format in which Go prints the result of a division by zero.
             let most = if most.is_infinite() { "+Inf".to_owned() } else { format!("{most:.6}") };
             let detail = format!("ratio {ratio} is greater than max/min = {most}");
             errors.push(go::invalid(&at, &go::quantity(ratio), &detail));
         }
     }
 
-    /// A resource that cannot be overcommitted has the same `default` and `defaultRequest`.
+    /// Checks that `default` and `defaultRequest` are equal for a resource that cannot be overcommitted.
     fn check_overcommitment(&self, errors: &mut Errors, path: &Path) {
         let is_native = !self.name.contains('/') || self.name.contains("kubernetes.io/");
         let (Some(default), Some(request)) = (self.default, self.request) else { return };
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_types_and_names_that_nobody_knows() {
+    fn rejects_unknown_types_and_names() {
         check(
             json!([{"type": "Node"}, {"type": "Pod"}, {"type": "Pod"}]),
             &[
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_no_panic() {
+    fn malformed_objects_do_not_panic() {
         for limits in [json!(1), json!([1, null, {"type": 3, "max": [], "min": {"cpu": {}}}])] {
             limit_range(&Map::from_iter([("spec".to_owned(), json!({ "limits": limits }))]));
         }

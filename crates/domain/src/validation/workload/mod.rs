@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kinds of Kubernetes that people create: what Kubernetes refuses of them.
+//! Validation of the Kubernetes kinds that users create.
 //!
-//! The rules read trees that the schema has pruned, since nobody here knows all fields of a pod. Defaults of pod templates
-//! need not be filled: what is missing counts as its default.
+//! The rules read trees that the schema has pruned, since no type here has all fields of a pod. Defaults of pod templates
+//! need not be set: a missing field counts as its default.
 //!
 //! Deliberately absent: rules for profiles of seccomp and AppArmor, for the inner parts of probes beyond their numbers, and for
 //! volumes of storage outside of the cluster.
@@ -60,7 +60,7 @@ pub use self::storage_classes::{storage_class, storage_class_update};
 
 const MISMATCH: &str = "`selector` does not match template `labels`";
 
-/// A kind of group `apps`.
+/// A kind of API group `apps`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A Deployment.
@@ -74,7 +74,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of a resource, by its plural name.
+    /// Returns the kind of a resource by its plural name.
     pub fn of(plural: &str) -> Option<Self> {
         Some(match plural {
             "deployments" => Self::Deployment,
@@ -86,13 +86,13 @@ impl Kind {
     }
 }
 
-/// All violations of a new object's fields, in upstream's order. Its metadata is checked elsewhere, but for the name of
-/// a StatefulSet, which its pods carry.
+/// Returns all violations of a new object's fields, in upstream's order. Metadata is checked elsewhere, except the name
+/// of a StatefulSet, which is part of its pods' names.
 pub fn create(kind: Kind, name: &str, fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     if kind == Kind::StatefulSet && !name.is_empty() {
         let path = Path::new("metadata").child("name");
-        // That of a subdomain is checked elsewhere.
+        // The rule for a subdomain is checked elsewhere.
         if meta::dns_subdomain(name).is_empty() {
             meta::invalid_each(&mut errors, &path, name, meta::dns_label(name));
         }
@@ -101,7 +101,7 @@ pub fn create(kind: Kind, name: &str, fields: &Map<String, Value>) -> Errors {
     errors
 }
 
-/// All violations of a changed object's fields, in upstream's order.
+/// Returns all violations of a changed object's fields, in upstream's order.
 pub fn update(kind: Kind, fields: &Map<String, Value>, old: &Map<String, Value>) -> Errors {
     let mut errors = check(kind, fields);
     let (spec, old) = (spec(fields), spec(old));
@@ -261,7 +261,7 @@ fn stateful_set(errors: &mut Errors, spec: &Value, path: &Path) {
     non_negative(errors, spec, "replicas", path);
     non_negative(errors, spec, "minReadySeconds", path);
     if let Some(ordinals) = set(spec, "ordinals") {
-        // The path has no second part, as upstream's.
+        // The path is one element, as upstream's.
         meta::non_negative(errors, number(ordinals, "start").unwrap_or(0), &path.child("ordinals.start"));
     }
     let matching = selector(errors, spec, Some("statefulset"), path);
@@ -274,7 +274,7 @@ fn stateful_set(errors: &mut Errors, spec: &Value, path: &Path) {
         }
         Ok(matching) => {
             mismatch(errors, matching.as_ref(), template, &at);
-            // Upstream does not look at the rest of the pod either: its pods are refused one by one.
+            // Upstream does not check the rest of the pod either: its pods are refused one by one.
             pods::template_metadata(errors, template, &at);
         }
     }
@@ -285,7 +285,7 @@ fn daemon_set(errors: &mut Errors, spec: &Value, path: &Path) {
     let template = spec.get("template").unwrap_or(&Value::Null);
     let at = path.child("template");
     let empty = set(spec, "selector").filter(|selector| is_empty_selector(selector));
-    // That one is missing shows only in that it matches nothing.
+    // A missing selector has no error of its own; it only matches nothing.
     let mut of_selector = Errors::new();
     let matching = selector(&mut of_selector, spec, None, path);
     if set(spec, "selector").is_some() {
@@ -335,7 +335,7 @@ fn rolling_daemon_set(errors: &mut Errors, rolling: &Value, path: &Path) {
     }
 }
 
-/// What Deployments and ReplicaSets have alike.
+/// Checks the parts that Deployments and ReplicaSets share.
 fn selector_and_template(errors: &mut Errors, spec: &Value, word: &str, invalid: &str, path: &Path) {
     let matching = selector(errors, spec, Some(word), path);
     let Ok(matching) = matching else {
@@ -350,10 +350,11 @@ fn selector_and_template(errors: &mut Errors, spec: &Value, word: &str, invalid:
     restart_policy(errors, template, "ReplicaSet", &path);
 }
 
-/// Violations of `spec.selector`, and what it selects: `None` is nothing. `word`: what an empty one is invalid for.
+/// Adds violations of `spec.selector`, and returns the selected labels; `None`: nothing. `word`: kind in the message
+/// about an empty selector.
 ///
 /// # Errors
-/// It cannot be understood.
+/// The selector is invalid.
 fn selector(errors: &mut Errors, spec: &Value, word: Option<&str>, path: &Path) -> Result<Option<Labels>, ()> {
     let path = path.child("selector");
     let Some(selector) = set(spec, "selector") else {
@@ -373,7 +374,7 @@ fn is_empty_selector(selector: &Value) -> bool {
     texts(selector, "matchLabels").is_empty() && items(selector, "matchExpressions").is_empty()
 }
 
-/// That the pods of a template would not belong to the object.
+/// Adds an error if the object's selector does not match the labels of its template.
 fn mismatch(errors: &mut Errors, selector: Option<&Labels>, template: &Value, path: &Path) {
     let metadata = template.get("metadata").unwrap_or(&Value::Null);
     let labels: TextMap = texts(metadata, "labels");
@@ -383,7 +384,7 @@ fn mismatch(errors: &mut Errors, selector: Option<&Labels>, template: &Value, pa
     }
 }
 
-/// Pods of these kinds run for ever.
+/// Checks that pods of these kinds always restart.
 fn restart_policy(errors: &mut Errors, template: &Value, kind: &str, path: &Path) {
     let spec = template.get("spec").unwrap_or(&Value::Null);
     let path = path.child("spec");
@@ -397,7 +398,7 @@ fn restart_policy(errors: &mut Errors, template: &Value, kind: &str, path: &Path
     }
 }
 
-/// A number that is not negative, or a percentage.
+/// Checks a non-negative number or a percentage.
 fn int_or_percent(errors: &mut Errors, value: Option<&Value>, path: &Path) {
     match value {
         Some(Value::String(text)) if percent(text).is_none() => {
@@ -410,14 +411,14 @@ fn int_or_percent(errors: &mut Errors, value: Option<&Value>, path: &Path) {
     }
 }
 
-/// The number of a percentage; one that no number holds counts as the largest.
+/// Returns the number of a percentage; `i64::MAX` if it does not fit.
 fn percent(text: &str) -> Option<i64> {
     let digits = text.strip_suffix('%')?;
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| digits.parse().unwrap_or(i64::MAX))
 }
 
-/// The number, or that of the percentage.
+/// Returns the number, or that of the percentage.
 fn amount(value: Option<&Value>) -> i64 {
     match value {
         Some(Value::String(text)) => percent(text).or_else(|| text.parse().ok()).unwrap_or(0),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! NetworkPolicies: what Kubernetes refuses of them.
+//! Validation of NetworkPolicies.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/networking/validation/validation.go (ValidateNetworkPolicy) @ v1.31.
 
@@ -15,7 +15,7 @@ use crate::validation::{Errors, meta};
 const TYPES: [&str; 2] = ["Ingress", "Egress"];
 const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
 
-/// All violations of a NetworkPolicy, in upstream's order. An update is judged as a creation is.
+/// Returns all violations of a NetworkPolicy, in upstream's order. Updates have the same rules.
 pub fn network_policy(fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let (null, path) = (Value::Null, Path::new("spec"));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_peers_that_are_nobody_or_two() {
+    fn rejects_peers_without_or_with_two_fields() {
         let at = "spec.ingress[0].from[0]";
         check(from(json!({})), &[&format!("{at}: Required value: must specify a peer")]);
         check(
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_no_panic() {
+    fn malformed_objects_do_not_panic() {
         for spec in
             [json!(1), json!({"podSelector": 1, "ingress": [1, {"from": [null, {"ipBlock": 1}], "ports": [2]}]})]
         {

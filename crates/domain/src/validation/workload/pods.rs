@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pods and templates of pods.
+//! Validation of pods and pod templates.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/core/validation/validation.go @ v1.31 (ValidatePodSpec).
 
@@ -10,7 +10,7 @@ use super::tree::{dns_label, dns_subdomain, is_same, items, number, one_of, set,
 use super::{containers, scheduling, security, volumes};
 use crate::validation::{Errors, meta};
 
-/// All violations of a new pod's fields but metadata, in upstream's order.
+/// Returns all violations of a new pod's fields except metadata, in upstream's order.
 pub fn pod(fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let (of_pod, path) = (fields.get("spec").unwrap_or(&Value::Null), Path::new("spec"));
@@ -21,7 +21,8 @@ pub fn pod(fields: &Map<String, Value>) -> Errors {
     errors
 }
 
-/// All violations of an update of `pods/ephemeralcontainers`, in upstream's order. Unlike upstream, which adds what differs.
+/// Returns all violations of an update of `pods/ephemeralcontainers`, in upstream's order. Unlike upstream's, messages do
+/// not contain the differences.
 ///
 /// Source: ValidatePodEphemeralContainersUpdate.
 pub fn ephemeral_update(fields: &Map<String, Value>, old: &Map<String, Value>) -> Errors {
@@ -49,8 +50,8 @@ const MAY_CHANGE: &str = "pod updates may not change fields other than `spec.con
     `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),\
     `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 
-/// All violations of a changed pod, in upstream's order. `binds`: whether the change may also place the pod on a node, as
-/// the scheduler does. Unlike upstream, which adds what differs.
+/// Returns all violations of a changed pod, in upstream's order. `binds`: true if the change may also assign the pod to a
+/// node, as the scheduler does. Unlike upstream's, messages do not contain the differences.
 ///
 /// Source: ValidatePodUpdate.
 pub fn pod_update(fields: &Map<String, Value>, old: &Map<String, Value>, binds: bool) -> Errors {
@@ -119,7 +120,7 @@ pub fn pod_update(fields: &Map<String, Value>, old: &Map<String, Value>, binds: 
     errors
 }
 
-/// A template of pods.
+/// Checks a pod template.
 pub(super) fn template(errors: &mut Errors, template: &Value, path: &Path) {
     template_metadata(errors, template, path);
     let of_pod = template.get("spec").unwrap_or(&Value::Null);
@@ -130,7 +131,7 @@ pub(super) fn template(errors: &mut Errors, template: &Value, path: &Path) {
     }
 }
 
-/// Labels and annotations of a template; upstream's paths leave `metadata` out.
+/// Checks labels and annotations of a template; upstream's paths omit `metadata`.
 pub(super) fn template_metadata(errors: &mut Errors, template: &Value, path: &Path) {
     let metadata = template.get("metadata").unwrap_or(&Value::Null);
     meta::labels(errors, &texts(metadata, "labels"), &path.child("labels"));
@@ -150,7 +151,7 @@ fn spec(errors: &mut Errors, spec: &Value, path: &Path) {
     security::pod(errors, spec, path);
     for (index, secret) in items(spec, "imagePullSecrets").iter().enumerate() {
         if text(secret, "name").is_empty() {
-            // Upstream names the whole entry; it is warned of and taken since it does no harm.
+            // Upstream's path is that of the whole entry; the entry causes a warning and is accepted since it is harmless.
             continue;
         }
         dns_subdomain(errors, secret, "name", &path.child("imagePullSecrets").index(index));
@@ -174,7 +175,7 @@ fn spec(errors: &mut Errors, spec: &Value, path: &Path) {
     security::preemption(errors, spec, path);
 }
 
-/// Tolerations of a pod, or of a RuntimeClass.
+/// Checks the tolerations of a pod or of a RuntimeClass.
 pub(super) fn tolerations(errors: &mut Errors, of: &Value, path: &Path) {
     for (index, toleration) in items(of, "tolerations").iter().enumerate() {
         tolerates(errors, toleration, &path.child("tolerations").index(index));
@@ -200,7 +201,7 @@ fn tolerates(errors: &mut Errors, toleration: &Value, path: &Path) {
         "Equal" | "" => meta::invalid_each(errors, &path.child("operator"), value, meta::label_value(value)),
         "Exists" => {
             if !value.is_empty() {
-                // The field is upstream's.
+                // The field is the one of upstream's message.
                 let detail = "value must be empty when `operator` is 'Exists'";
                 let operator = path.child("operator");
                 errors.push(super::go::invalid(&operator, &toleration_value(toleration), detail));
@@ -211,7 +212,7 @@ fn tolerates(errors: &mut Errors, toleration: &Value, path: &Path) {
     one_of(errors, toleration, "effect", &["NoSchedule", "PreferNoSchedule", "NoExecute"], path);
 }
 
-/// Upstream prints where the seconds lie in memory: `…` stands for them.
+/// Formats a toleration; upstream prints the memory address of the seconds, which `…` replaces.
 fn toleration_value(toleration: &Value) -> String {
     let field = |name: &str| apimachinery::status::quote(text(toleration, name));
     let seconds = if set(toleration, "tolerationSeconds").is_some() { "(*int64)(…)" } else { "(*int64)(nil)" };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where a pod wants to run: affinities, constraints of spread, gates.
+//! Validation of a pod's scheduling: affinities, spread constraints, gates.
 //!
 //! Deliberately absent: `matchLabelKeys` and `mismatchLabelKeys`.
 //!
@@ -20,7 +20,7 @@ const NO_OPERATOR: &str = "not a valid selector operator";
 const NOT_POSITIVE: &str = "must be greater than zero";
 const MUST_SPREAD: &str = "DoNotSchedule";
 
-/// Violations of `affinity`.
+/// Adds violations of `affinity`.
 pub(super) fn affinity(errors: &mut Errors, spec: &Value, path: &Path) {
     let Some(affinity) = set(spec, "affinity") else { return };
     let path = path.child("affinity");
@@ -128,7 +128,7 @@ fn pod_term(errors: &mut Errors, term: &Value, path: &Path) {
         }
     }
     for namespace in items(term, "namespaces").iter().filter_map(Value::as_str) {
-        // The field is upstream's.
+        // The field is the one of upstream's message.
         meta::invalid_each(errors, &path.child("namespace"), namespace, meta::dns_label(namespace));
     }
     let (key, at) = (text(term, "topologyKey"), path.child("topologyKey"));
@@ -138,7 +138,7 @@ fn pod_term(errors: &mut Errors, term: &Value, path: &Path) {
     meta::invalid_each(errors, &at, key, meta::qualified_name(key));
 }
 
-/// Violations of `topologySpreadConstraints`.
+/// Adds violations of `topologySpreadConstraints`.
 pub(super) fn spread(errors: &mut Errors, spec: &Value, path: &Path) {
     let path = path.child("topologySpreadConstraints");
     let constraints = items(spec, "topologySpreadConstraints");
@@ -179,7 +179,7 @@ pub(super) fn spread(errors: &mut Errors, spec: &Value, path: &Path) {
     }
 }
 
-/// Violations of `readinessGates` and `schedulingGates`.
+/// Adds violations of `readinessGates` and `schedulingGates`.
 pub(super) fn gates(errors: &mut Errors, spec: &Value, path: &Path) {
     let at = path.child("readinessGates");
     for (index, gate) in items(spec, "readinessGates").iter().enumerate() {
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_no_panic() {
+    fn malformed_objects_do_not_panic() {
         for spec in [json!({"affinity": 1}), json!({"affinity": {"nodeAffinity": [], "podAffinity": {REQUIRED: [1]}}})]
         {
             affinity(&mut Errors::new(), &spec, &Path::new("spec"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! As whom a pod and its containers run, and which names they resolve.
+//! Validation of the security contexts of a pod and its containers, and of a pod's DNS settings.
 //!
 //! Deliberately absent: profiles (seccomp, AppArmor), options of SELinux and Windows, sysctls.
 //!
@@ -16,10 +16,10 @@ use crate::validation::{Errors, meta};
 
 const NO_ID: &str = "must be between 0 and 2147483647, inclusive";
 const NO_ADDRESS: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-/// Servers of names that a pod can have.
+/// Maximum number of a pod's name servers.
 const NAMESERVERS: usize = 3;
 
-/// Violations of a pod's `securityContext`.
+/// Adds violations of a pod's `securityContext`.
 pub(super) fn pod(errors: &mut Errors, spec: &Value, path: &Path) {
     let Some(context) = set(spec, "securityContext") else { return };
     let path = path.child("securityContext");
@@ -38,7 +38,7 @@ pub(super) fn pod(errors: &mut Errors, spec: &Value, path: &Path) {
     one_of(errors, context, "fsGroupChangePolicy", &["Always", "OnRootMismatch"], &path);
 }
 
-/// Violations of a container's `securityContext`.
+/// Adds violations of a container's `securityContext`.
 pub(super) fn container(errors: &mut Errors, container: &Value, path: &Path) {
     let Some(context) = set(container, "securityContext") else { return };
     let path = path.child("securityContext");
@@ -48,7 +48,7 @@ pub(super) fn container(errors: &mut Errors, container: &Value, path: &Path) {
     if context.get("allowPrivilegeEscalation") != Some(&Value::Bool(false)) {
         return;
     }
-    // Upstream prints where the context's parts lie in memory: `…` stands for them.
+    // Upstream prints memory addresses of the context's parts, which `…` replaces.
     let invalid = |detail: &str| meta::invalid_unquoted(&path, "core.SecurityContext{…}", detail);
     if context.get("privileged") == Some(&Value::Bool(true)) {
         errors.push(invalid("cannot set `allowPrivilegeEscalation` to false and `privileged` to true"));
@@ -71,7 +71,7 @@ fn address(errors: &mut Errors, address: &str, path: &Path) {
     }
 }
 
-/// Violations of `dnsConfig`.
+/// Adds violations of `dnsConfig`.
 pub(super) fn dns_config(errors: &mut Errors, spec: &Value, path: &Path) {
     let path = path.child("dnsConfig");
     let config = set(spec, "dnsConfig");
@@ -107,7 +107,7 @@ pub(super) fn dns_config(errors: &mut Errors, spec: &Value, path: &Path) {
     }
 }
 
-/// Violations of `hostAliases`.
+/// Adds violations of `hostAliases`.
 pub(super) fn host_aliases(errors: &mut Errors, spec: &Value, path: &Path) {
     let path = path.child("hostAliases");
     for (index, alias) in items(spec, "hostAliases").iter().enumerate() {
@@ -120,7 +120,7 @@ pub(super) fn host_aliases(errors: &mut Errors, spec: &Value, path: &Path) {
     }
 }
 
-/// Violations of `preemptionPolicy`.
+/// Adds violations of `preemptionPolicy`.
 pub(super) fn preemption(errors: &mut Errors, spec: &Value, path: &Path) {
     let allowed = ["PreemptLowerPriority", "Never"];
     if let Some(policy) = set(spec, "preemptionPolicy").and_then(Value::as_str).filter(|it| !allowed.contains(it)) {

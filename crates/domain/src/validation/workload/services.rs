@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Services: what Kubernetes refuses of them.
+//! Validation of Services.
 //!
 //! Deliberately absent: two IP families, rules for traffic policies, load balancers' addresses and classes.
 //!
@@ -18,10 +18,11 @@ use crate::validation::{Errors, meta};
 
 const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
-/// Text in place of the address of a Service that needs none.
+/// Value of the address of a Service without an address.
 const HEADLESS: &str = "None";
 
-/// All violations of a Service, in upstream's order; its metadata is checked elsewhere, but for its name, which is narrower.
+/// Returns all violations of a Service, in upstream's order; metadata is checked elsewhere, except the name, whose rule
+/// is stricter.
 pub fn service(name: &str, fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     if !name.is_empty() {
@@ -104,7 +105,7 @@ fn check_port<'a>(errors: &mut Errors, port: &'a Value, needs_name: bool, names:
     }
 }
 
-/// Violations of a changed Service that a new one could not have: its address stays, unless it becomes one without.
+/// Returns violations of a changed Service in addition to those of a new one: the address is immutable, unless it is removed.
 pub fn service_update(fields: &Map<String, Value>, old: &Map<String, Value>) -> Errors {
     let null = Value::Null;
     let (new, old) = (fields.get("spec").unwrap_or(&null), old.get("spec").unwrap_or(&null));

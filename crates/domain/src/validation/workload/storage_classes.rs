@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! StorageClasses: what Kubernetes refuses of them.
+//! Validation of StorageClasses.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/storage/validation/validation.go (ValidateStorageClass, ValidateStorageClassUpdate)
 //! @ v1.31.
@@ -16,7 +16,7 @@ const MOST_PARAMETERS: usize = 512;
 const MOST_BYTES: usize = 256 * 1024;
 const MODES: [&str; 2] = ["Immediate", "WaitForFirstConsumer"];
 
-/// All violations of a StorageClass, in upstream's order.
+/// Returns all violations of a StorageClass, in upstream's order.
 pub fn storage_class(fields: &Map<String, Value>) -> Errors {
     let mut errors = Errors::new();
     let tree = Value::Object(fields.clone());
@@ -60,10 +60,10 @@ fn parameters(errors: &mut Errors, class: &Value) {
 }
 
 fn topologies(errors: &mut Errors, terms: &[Value], path: &Path) {
-    // As upstream, the list of terms that were seen begins with an empty one for each term.
+    // Like upstream's, the list of seen terms begins with an empty one for each term.
     let mut seen = vec![BTreeMap::new(); terms.len()];
     for (index, term) in terms.iter().enumerate() {
-        // As upstream, the paths of a term's parts leave the index of the term out.
+        // Like upstream's, the paths of a term's parts omit the index of the term.
         let at = path.child("matchLabelExpressions");
         let expressions = items(term, "matchLabelExpressions");
         if expressions.is_empty() {
@@ -100,7 +100,7 @@ fn expression_values<'a>(errors: &mut Errors, expression: &'a Value, path: &Path
     found
 }
 
-/// All violations of an update of a StorageClass, in upstream's order.
+/// Returns all violations of an update of a StorageClass, in upstream's order.
 pub fn storage_class_update(fields: &Map<String, Value>, old: &Map<String, Value>) -> Errors {
     let mut errors = storage_class(fields);
     for field in ["parameters", "provisioner", "reclaimPolicy"] {
@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// A good class with changes.
+    /// Returns a valid class with changes.
     fn class(changes: Value) -> Map<String, Value> {
         let mut fields = json!({
             "provisioner": "ebs.csi.aws.com", "reclaimPolicy": "Delete", "volumeBindingMode": "WaitForFirstConsumer",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One row per rule: a change of a good object, and what is said of it.
+//! One row per rule: a change of a valid object, and the expected errors.
 
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ fn fields(tree: Value) -> Map<String, Value> {
     }
 }
 
-/// A good object with changes: a pointer below `spec` and what is there instead; null removes it.
+/// Returns a valid object with changes: a pointer below `spec` and its new value; null removes it.
 fn changed(kind: Kind, changes: &[(&str, Value)]) -> Map<String, Value> {
     let mut tree = good(kind);
     for (pointer, value) in changes {
@@ -366,7 +366,7 @@ fn of_a_pod_little_may_change() {
 }
 
 #[test]
-fn what_is_no_object_is_no_panic() {
+fn malformed_objects_do_not_panic() {
     for spec in [json!(null), json!(1), json!([]), json!({"selector": 1, "template": [1], "strategy": "x"})] {
         for kind in ALL {
             create(kind, "", &fields(json!({ "spec": spec })));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reading a tree that its schema has pruned: what is missing, null or of another type is empty.
+//! Access to a tree that its schema has pruned: missing fields, null and values of another type are empty.
 
 use apimachinery::field::{FieldError, Path};
 use apimachinery::meta::{LabelSelector, TextMap};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::validation::{Errors, meta};
 
-/// A field that is there and not null.
+/// Returns a field that exists and is not null.
 pub(super) fn set<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     value.get(name).filter(|value| !value.is_null())
 }
@@ -30,14 +30,14 @@ pub(super) fn texts(value: &Value, name: &str) -> TextMap {
     pairs.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned())).collect()
 }
 
-/// A number that must not be negative, where it is set.
+/// Checks that a number is not negative, if it is set.
 pub(super) fn non_negative(errors: &mut Errors, value: &Value, name: &str, path: &Path) {
     if let Some(number) = number(value, name) {
         meta::non_negative(errors, number, &path.child(name));
     }
 }
 
-/// One of some texts; a field that is missing has its default.
+/// Checks that a text is one of the allowed ones; a missing field has its default.
 pub(super) fn one_of(errors: &mut Errors, value: &Value, name: &str, allowed: &[&str], path: &Path) {
     let text = text(value, name);
     if !text.is_empty() && !allowed.contains(&text) {
@@ -45,7 +45,7 @@ pub(super) fn one_of(errors: &mut Errors, value: &Value, name: &str, allowed: &[
     }
 }
 
-/// A name that must be a DNS label, where it is set.
+/// Checks that a name is a DNS label, if it is set.
 pub(super) fn dns_label(errors: &mut Errors, value: &Value, name: &str, path: &Path) {
     let text = text(value, name);
     if !text.is_empty() {
@@ -53,7 +53,7 @@ pub(super) fn dns_label(errors: &mut Errors, value: &Value, name: &str, path: &P
     }
 }
 
-/// A name that must be a DNS subdomain, where it is set.
+/// Checks that a name is a DNS subdomain, if it is set.
 pub(super) fn dns_subdomain(errors: &mut Errors, value: &Value, name: &str, path: &Path) {
     let text = text(value, name);
     if !text.is_empty() {
@@ -61,7 +61,7 @@ pub(super) fn dns_subdomain(errors: &mut Errors, value: &Value, name: &str, path
     }
 }
 
-/// Whether two values say the same: what is missing, null and empty are one.
+/// True if two values are equivalent: missing, null and empty values are equal.
 pub(super) fn is_same(a: Option<&Value>, b: Option<&Value>) -> bool {
     match (a.filter(|it| !is_empty(it)), b.filter(|it| !is_empty(it))) {
         (None, None) => true,
@@ -73,7 +73,7 @@ pub(super) fn is_same(a: Option<&Value>, b: Option<&Value>) -> bool {
     }
 }
 
-/// [`is_same`] for the fields of two maps.
+/// Like [`is_same`], for the fields of two maps.
 pub(super) fn is_same_map(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {
     a.keys().chain(b.keys()).all(|name| is_same(a.get(name), b.get(name)))
 }
@@ -88,7 +88,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Fails unless a rule says exactly this of a specification.
+/// Asserts the errors of a rule for a specification.
 #[cfg(test)]
 #[track_caller]
 pub(super) fn check(rule: fn(&mut Errors, &Value, &Path), spec: Value, expected: &[&str]) {
@@ -97,7 +97,7 @@ pub(super) fn check(rule: fn(&mut Errors, &Value, &Path), spec: Value, expected:
     assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), expected, "{spec}");
 }
 
-/// A selector of labels, whose values are judged, too; one that cannot be read has been refused before.
+/// Checks a label selector and its values; one that cannot be parsed was refused before.
 pub(super) fn label_selector(errors: &mut Errors, selector: &Value, path: &Path) {
     let Ok(typed) = serde_json::from_value::<LabelSelector>(selector.clone()) else { return };
     meta::label_selector_with_values(errors, &typed, path);

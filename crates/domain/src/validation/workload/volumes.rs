@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Volumes of a pod: names, and one source each.
+//! Validation of a pod's volumes: names, and one source each.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/core/validation/validation.go @ v1.31 (ValidateVolumes).
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::tree::{items, number, one_of, set, text};
 use crate::validation::{Errors, meta};
 
-/// The sources, in the order in which upstream looks at them.
+/// The sources, in the order of upstream's checks.
 const SOURCES: [&str; 29] = [
     "emptyDir",
     "hostPath",
@@ -45,7 +45,7 @@ const SOURCES: [&str; 29] = [
     "image",
 ];
 
-/// What a source cannot be without.
+/// Sources and their required fields.
 const REQUIRED: [(&str, &str); 7] = [
     ("hostPath", "path"),
     ("secret", "secretName"),
@@ -55,13 +55,13 @@ const REQUIRED: [(&str, &str); 7] = [
     ("configMap", "name"),
     ("csi", "driver"),
 ];
-/// What may be at the path of a host; empty: nobody looks.
+/// Types of a `hostPath`; empty: not checked.
 const HOST_PATHS: [&str; 8] =
     ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
 const NO_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 const STEPS_BACK: &str = "must not contain '..'";
 
-/// Violations of the volumes; the names of those that can be mounted.
+/// Adds violations of the volumes; returns the names of those that can be mounted.
 pub(super) fn volumes<'a>(errors: &mut Errors, spec: &'a Value, path: &Path) -> BTreeSet<&'a str> {
     let mut names = BTreeSet::new();
     for (index, volume) in items(spec, "volumes").iter().enumerate() {
@@ -81,7 +81,7 @@ pub(super) fn volumes<'a>(errors: &mut Errors, spec: &'a Value, path: &Path) -> 
     names
 }
 
-/// A volume without a source is an empty directory.
+/// Checks the source of a volume; a volume without a source is an empty directory.
 fn source(errors: &mut Errors, volume: &Value, path: &Path) {
     let mut found = 0;
     for name in SOURCES {
@@ -100,7 +100,7 @@ fn source(errors: &mut Errors, volume: &Value, path: &Path) {
     }
 }
 
-/// What a source says beside that.
+/// Checks the further fields of a source.
 fn inner(errors: &mut Errors, name: &str, source: &Value, path: &Path) {
     match name {
         "emptyDir" => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! All small landscapes around a minor.
+//! Checks of all small landscapes around a minor.
 
 use domain::profile::Profile;
 use domain::skew::transition::{Step, check};
@@ -8,7 +8,7 @@ use domain::skew::{Component, Instance, Landscape, rules, violations};
 use super::restated::Minors;
 use super::{API, EXT, GCM, LET, OP, of_minors};
 
-/// N, and how far from it.
+/// The minor N, and the maximum distance from it.
 const MIDDLE: u64 = 37;
 const REACH: u64 = 3;
 
@@ -16,7 +16,7 @@ fn minors() -> impl Iterator<Item = u64> + Clone {
     MIDDLE - REACH..=MIDDLE + REACH
 }
 
-/// Every multiset of up to so many minors.
+/// Returns every multiset of up to `size` minors.
 fn multisets(size: usize) -> Vec<Vec<u64>> {
     let mut all = vec![Vec::new()];
     let mut last = all.clone();
@@ -32,10 +32,10 @@ fn multisets(size: usize) -> Vec<Vec<u64>> {
     all
 }
 
-/// What is done with each landscape.
+/// Function that is called for each landscape.
 type Each<'a> = dyn FnMut(&[(Component, u64)]) + 'a;
 
-/// Every landscape with up to so many instances of each component.
+/// Calls `each` for every landscape with up to the given number of instances of each component.
 fn every(sizes: &[(Component, usize)], chosen: &mut Vec<(Component, u64)>, each: &mut Each<'_>) {
     let Some(((component, size), rest)) = sizes.split_first() else { return each(chosen) };
     for set in multisets(*size) {

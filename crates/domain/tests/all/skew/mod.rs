@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Versions beside each other: every small landscape against the policy written down a second time, what holds for all
-//! legal steps, and plans against a blind search.
+//! Combinations of versions: every small landscape against a second implementation of the policy, properties of all legal
+//! steps, and plans against an exhaustive search.
 
 mod explorer;
 mod plans;
@@ -15,7 +15,7 @@ pub(crate) const LET: Component = Component::Gardenlet;
 pub(crate) const OP: Component = Component::Operator;
 pub(crate) const EXT: Component = Component::Extension;
 
-/// A landscape of minors of 1.x.
+/// Returns a landscape of minors of 1.x.
 pub(crate) fn of_minors(all: &[(Component, u64)]) -> Landscape {
     let one = |(component, minor): &(Component, u64)| Instance::owned(*component, "x", &format!("1.{minor}.0"));
     Landscape { instances: all.iter().map(one).collect(), ..Landscape::default() }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Plans against a search through all orders of legal steps.
+//! Comparison of plans with a search through all orders of legal steps.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -15,8 +15,8 @@ fn version(instance: &Instance) -> GardenerVersion {
     GardenerVersion::parse(&instance.version).expect("a version")
 }
 
-/// The minors that an instance may go to in one step, as somebody would try who knows the components and no rules: an
-/// operator one after the other, nothing that it rolls out above it.
+/// Returns the minors to which the search moves an instance in one step. It knows the components but no rules: operators
+/// are raised one minor at a time, and components that they roll out not above them.
 fn tries(landscape: &Landscape, instance: &Instance, target: u64) -> Vec<u64> {
     let at = version(instance).minor().1;
     let leading = landscape.instances.iter().filter(|one| one.component == OP).map(|one| version(one).minor().1).max();
@@ -28,7 +28,7 @@ fn tries(landscape: &Landscape, instance: &Instance, target: u64) -> Vec<u64> {
     (at + 1..=highest).collect()
 }
 
-/// The fewest steps to a landscape of which `is_wanted` holds, and that landscape.
+/// Returns the minimum number of steps to a landscape for which `is_wanted` is true; `None`: it cannot be reached.
 fn search(start: &Landscape, target: u64, profile: Profile, is_wanted: &dyn Fn(&Landscape) -> bool) -> Option<usize> {
     let key = |landscape: &Landscape| {
         let mut key: Vec<(Component, u64)> =
@@ -60,7 +60,8 @@ fn search(start: &Landscape, target: u64, profile: Profile, is_wanted: &dyn Fn(&
     None
 }
 
-/// A plan's steps, each seen to be legal, and the landscapes after its way back and after all of it.
+/// Executes a plan and asserts that each step is legal; returns the number of steps back, the number of all steps, and
+/// the landscape after the steps back.
 fn played(start: &Landscape, target: u64, profile: Profile) -> (usize, usize, Landscape) {
     let target = GardenerVersion::release(1, target, 0);
     let plan = plan(start, &target, profile).unwrap_or_else(|error| panic!("{start:?}: {error}"));
@@ -113,9 +114,9 @@ proptest! {
         }
     }
 
-    /// From a legal landscape nobody takes a step more than its own way needs, however many there are.
+    /// From a legal landscape a plan takes no unnecessary step, for any number of instances.
     #[test]
-    fn nobody_takes_a_step_more_than_needed(
+    fn plans_from_legal_landscapes_take_no_unnecessary_step(
         apiservers in prop::collection::vec(37_u64..39, 1..4),
         others in prop::collection::vec((prop::sample::select(&[GCM, Component::Scheduler, LET, OP, EXT][..]), 35_u64..39), 0..12),
         ahead in 0_u64..6,

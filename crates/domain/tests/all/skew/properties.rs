@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What holds for all landscapes and all legal steps.
+//! Properties of all landscapes and all legal steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,15 +17,15 @@ fn full(instance: &Instance) -> (u64, u64, u64) {
     GardenerVersion::parse(&instance.version).expect("a version").full()
 }
 
-/// The minors of a landscape, sorted: what a search tells landscapes apart by.
+/// Returns the minors of a landscape, sorted: the identity of a landscape in a search.
 fn key(landscape: &Landscape) -> Vec<(Component, (u64, u64, u64))> {
     let mut key: Vec<_> = landscape.instances.iter().map(|one| (one.component, full(one))).collect();
     key.sort_unstable();
     key
 }
 
-/// Every order of legal steps from a minor to the next one, walked as a graph: the components that a legal order has
-/// raised already, at each landscape that it may pass.
+/// Walks every order of legal steps from a minor to the next one as a graph: the components that a legal order has raised
+/// already, at each landscape that it may pass.
 #[test]
 fn every_legal_order_raises_apiservers_first_and_extensions_last() {
     for profile in PROFILES {
@@ -56,7 +56,7 @@ fn every_legal_order_raises_apiservers_first_and_extensions_last() {
     }
 }
 
-/// An instance around minor 37, with any suffix.
+/// Generates an instance around minor 37, with any suffix.
 fn instance(components: &'static [Component]) -> impl Strategy<Value = (Component, u64, u64, &'static str)> {
     let suffix = prop::sample::select(&["", "-dev", "-rc.1", "+abc", "~x", "-dev-afe3775a02"][..]);
     (prop::sample::select(components), 35_u64..40, 0_u64..4, suffix)
@@ -81,7 +81,7 @@ proptest! {
         for profile in PROFILES {
             let before = rules(&violations(&landscape, profile));
             let step = Step::Remove(landscape.instances[gone.index(all.len())].clone());
-            let after = check(&landscape, &step, profile).expect("nobody is kept from going");
+            let after = check(&landscape, &step, profile).expect("removals are legal");
             prop_assert!(rules(&violations(&after, profile)).iter().all(|rule| before.contains(rule)));
         }
         landscape.instances.clear();
@@ -89,7 +89,7 @@ proptest! {
     }
 
     #[test]
-    fn suffixes_and_patches_do_not_count_beside_each_other(all in prop::collection::vec(instance(ALL), 1..9)) {
+    fn suffixes_and_patches_do_not_affect_the_skew(all in prop::collection::vec(instance(ALL), 1..9)) {
         let plain: Vec<_> = all.iter().map(|(component, minor, _, _)| (*component, *minor, 0, "")).collect();
         let patched: Vec<_> = all.iter().map(|(component, minor, patch, _)| (*component, *minor, *patch, "")).collect();
         for profile in PROFILES {
@@ -104,8 +104,8 @@ proptest! {
     }
 
     #[test]
-    fn what_the_documents_allow_the_code_allows(all in prop::collection::vec(instance(ALL), 1..7)) {
-        // Patches count for upstream's gardenlet alone.
+    fn profile_upstream_allows_what_profile_documents_allows(all in prop::collection::vec(instance(ALL), 1..7)) {
+        // Patches count only for upstream's gardenlet.
         let all: Vec<_> = all.into_iter().map(|(component, minor, _, suffix)| (component, minor, 0, suffix)).collect();
         let is_legal = |profile| violations(&landscape(&all), profile).is_empty();
         prop_assert!(!is_legal(Profile::Documents) || is_legal(Profile::Upstream));
@@ -126,7 +126,7 @@ proptest! {
                     now = after;
                 }
                 for one in &now.instances {
-                    let highest = highest.get_mut(&one.owner).expect("nobody comes");
+                    let highest = highest.get_mut(&one.owner).expect("an instance of before");
                     prop_assert!(full(one) >= *highest, "{:?}", one);
                     *highest = full(one);
                 }
@@ -134,7 +134,7 @@ proptest! {
         }
     }
 
-    /// The prerequisites and actions of section Supported Component Upgrade Order, from every legal landscape at 1.37.
+    /// Prerequisites and actions of section Supported Component Upgrade Order, from every legal landscape at 1.37.
     #[test]
     fn steps_are_legal_where_the_documents_prerequisites_hold(
         apiservers in prop::collection::vec(37_u64..39, 1..4),
@@ -159,8 +159,8 @@ proptest! {
             };
             let oldest = if profile == Profile::Documents { 37 } else { 36 };
             let are = |all: &[u64], allowed: &[u64]| all.iter().all(|minor| allowed.contains(minor));
-            // gardener-apiserver: the others are at 1.37 or 1.38, its clients at 1.37 (gardenlet upstream: or 1.36). What is
-            // at 1.38 beside it already was not there when the first of them was raised.
+            // gardener-apiserver: the others are at 1.37 or 1.38, its clients at 1.37 (gardenlet upstream: or 1.36).
+            // Clients at 1.38 cannot have existed when the first gardener-apiserver was raised.
             if let Some(is_legal) = raises(API, 37) {
                 let prerequisites = are(&control_plane, &[37]) && gardenlets.iter().all(|minor| (oldest..=37).contains(minor));
                 prop_assert_eq!(is_legal, prerequisites || apiservers.contains(&38), "{:?} {:?}", all, profile);
@@ -178,7 +178,7 @@ proptest! {
         }
     }
 
-    /// gardener-operator: all of them are at 1.37, or at 1.38 already where there are several.
+    /// gardener-operator: all of them are at 1.37, or some at 1.38 if there are several.
     #[test]
     fn operators_are_raised_where_the_documents_prerequisites_hold(
         operators in prop::collection::vec(36_u64..39, 1..4),

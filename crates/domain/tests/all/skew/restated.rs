@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The policy once more, sentence by sentence, over minors as plain numbers; it shares nothing with the product.
+//! The policy implemented a second time, sentence by sentence, over minors as plain numbers, without code of the product.
 
 use domain::profile::Profile;
 use domain::skew::Component;
@@ -30,7 +30,7 @@ impl Minors {
         minors
     }
 
-    /// The sentences that do not hold.
+    /// Returns the names of the sentences that are violated.
     pub(crate) fn broken(&self, profile: Profile) -> Vec<&'static str> {
         let every = |left: &[i64], right: &[i64], holds: &dyn Fn(i64, i64) -> bool| {
             left.iter().all(|one| right.iter().all(|other| holds(*one, *other)))

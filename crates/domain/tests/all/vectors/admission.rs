@@ -83,19 +83,19 @@ pub(crate) fn rollout(vector: &Value) -> Verdict {
     Verdict::Actual(json!({ "allowed": allowed }))
 }
 
-/// A CloudProfile that offers images only.
+/// Returns a CloudProfile that offers images only.
 fn offering(list: &Value) -> CloudProfileSpec {
     CloudProfileSpec { machine_images: images(list), ..CloudProfileSpec::default() }
 }
 
-/// An error against {`type`, `value`, `detail`}.
+/// Compares an error with {`type`, `value`, `detail`}.
 fn one(error: &FieldError, expected: &Value) -> Result<(), String> {
     let value = expected["value"].as_str();
     let shown = value.is_none_or(|value| error.body.starts_with(&format!("Invalid value: {value:?}: ")));
     if shown { compare(std::slice::from_ref(error), &json!([expected])) } else { Err(error.to_string()) }
 }
 
-/// An error against {`type`, `value`, `supported`}.
+/// Compares an error with {`type`, `value`, `supported`}.
 fn listed(error: Option<&FieldError>, expected: &Value) -> Result<(), String> {
     let bodies: Vec<String> = expected
         .as_array()

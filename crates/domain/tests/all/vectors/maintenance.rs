@@ -54,7 +54,7 @@ fn maintain_image(input: &Value, now: DateTime<Utc>) -> Value {
     let profile = cloud_profile(&Value::Null, &json!([input["image"]]));
     let (worker, kubelet) = (worker(&input["worker"]), text(&input["kubelet"]));
     let auto_update = input["autoUpdate"] == true;
-    // What cannot be looked at is left alone, and nobody is told.
+    // An update that cannot be determined is omitted and not reported.
     let outcome = maintenance::machine_image_update(&worker, &kubelet, "local", &profile, auto_update, documented(now));
     update(outcome.ok().flatten().as_ref())
 }
@@ -180,7 +180,7 @@ fn gardenlet_infos(input: &Value, now: DateTime<Utc>) -> Value {
     let window = window::effective_window(&shoot);
     let next = window.next(now);
     let schedule = reconcile::schedule_of(&shoot, type_, &settings, now);
-    // From exactly its begin the rest of a window is the next one: what is done now tells them apart.
+    // Exactly at its begin the rest of a window equals the next one: only an immediate reconciliation distinguishes them.
     let enqueue = match schedule.enqueue {
         Enqueue::Now => "now",
         Enqueue::Within(span) if schedule.reconcile_now && span == window.rest_or_next(now) => "restOfThisWindow",

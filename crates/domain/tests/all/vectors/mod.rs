@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs recorded vectors through the product's own functions.
+//! Runs recorded vectors with the product's own functions.
 //!
-//! Reads every `maintenance-*.jsonl`, `rollout-*.jsonl` and `skew-*.jsonl` of `tests/all/vectors`, or of the directory
-//! that the environment variable `TERRARIUM_VECTORS` names. A vector of era `head` follows a later release and is left
-//! out. Every failing vector is printed with what was expected and what came; the last line counts.
+//! Reads every `maintenance-*.jsonl`, `rollout-*.jsonl` and `skew-*.jsonl` in `tests/all/vectors`, or in the directory of
+//! the environment variable `TERRARIUM_VECTORS`. Vectors of era `head` follow a later release and are skipped. Every
+//! failing vector is printed with the expected and the actual result; the last line contains the counts.
 
 mod admission;
 mod maintenance;
@@ -19,15 +19,15 @@ use serde_json::Value;
 
 use crate::world;
 
-/// What came of a vector.
+/// Result of a vector.
 pub(crate) enum Verdict {
-    /// What the product says, to be compared with the vector's expectation.
+    /// Result of the product, to be compared with the vector's expectation.
     Actual(Value),
-    /// The runner compared by itself: what differs, or nothing.
+    /// Result of a comparison by the runner: the difference, or nothing.
     Compared(Result<(), String>),
-    /// The product has no function for it.
+    /// The product has no function for the vector.
     Skipped,
-    /// The product has no function for this part of it.
+    /// The product has no function for this part of the vector.
     Missing(&'static str),
 }
 
@@ -59,7 +59,7 @@ fn run(family: &str, vector: &Value) -> Verdict {
     }
 }
 
-/// Which function a vector is about, as its family names it.
+/// Returns the name of the function that a vector tests, by the keys of its family.
 fn operation(vector: &Value) -> String {
     let name = |key| vector.get(key).and_then(Value::as_str);
     name("op").or_else(|| name("rule")).or_else(|| name("kind")).unwrap_or("?").to_owned()
@@ -93,7 +93,7 @@ fn vectors_agree_with_the_product() {
             }
             total += 1;
             let expected = vector.get("out").or_else(|| vector.get("expect")).cloned().unwrap_or_default();
-            // A vector that panics fails alone.
+            // A vector that panics does not stop the others.
             let verdict = std::panic::catch_unwind(|| run(family, &vector))
                 .unwrap_or_else(|_| Verdict::Compared(Err(format!("expected {expected}\n  actual   a panic"))));
             let difference = match verdict {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The objects that vectors describe in short.
+//! Objects that vectors describe in short form.
 
 use api::core::*;
 use apimachinery::meta::Time;
@@ -10,7 +10,7 @@ use domain::versions::Moment;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// An instant by the rules of the documents' release.
+/// Returns an instant with the rules of the documents' release.
 pub(crate) const fn documented(now: DateTime<Utc>) -> Moment {
     Moment::new(now, DOCUMENTED)
 }
@@ -23,12 +23,12 @@ pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// A typed value; `null` is its default.
+/// Deserializes a value; `null` is the default.
 pub(crate) fn typed<T: DeserializeOwned + Default>(value: &Value) -> T {
     if value.is_null() { T::default() } else { serde_json::from_value(value.clone()).expect("the wire form of a kind") }
 }
 
-/// A CloudProfile with these Kubernetes versions and machine images, defaulted as the API server does.
+/// Returns a CloudProfile with these Kubernetes versions and machine images, defaulted as by the API server.
 pub(crate) fn cloud_profile(versions: &Value, images: &Value) -> CloudProfileSpec {
     let mut profile = CloudProfile::default();
     profile.spec.kubernetes.versions = typed(versions);
@@ -37,7 +37,7 @@ pub(crate) fn cloud_profile(versions: &Value, images: &Value) -> CloudProfileSpe
     profile.spec
 }
 
-/// A worker pool of the form {`name`, `image`, `architecture`, `cri`, `updateStrategy`, `kubernetesVersion`}.
+/// Returns a worker pool of the form {`name`, `image`, `architecture`, `cri`, `updateStrategy`, `kubernetesVersion`}.
 pub(crate) fn worker(value: &Value) -> Worker {
     let own_version = value["kubernetesVersion"].as_str().map(str::to_owned);
     Worker {
@@ -54,7 +54,7 @@ pub(crate) fn worker(value: &Value) -> Worker {
     }
 }
 
-/// A Shoot of the form {`version`, `autoUpdate`, `workers`, `annotations`}, defaulted as the API server does.
+/// Returns a Shoot of the form {`version`, `autoUpdate`, `workers`, `annotations`}, defaulted as by the API server.
 pub(crate) fn shoot(value: &Value) -> Shoot {
     let auto_update = &value["autoUpdate"];
     let mut shoot = Shoot::default();
@@ -74,7 +74,7 @@ pub(crate) fn shoot(value: &Value) -> Shoot {
     shoot
 }
 
-/// A last operation in a state; none for `null`.
+/// Returns a last operation in a state; none for `null`.
 pub(crate) fn last_operation(state: &Value) -> Option<LastOperation> {
     let state = state.as_str()?.to_owned();
     Some(LastOperation {
@@ -85,7 +85,7 @@ pub(crate) fn last_operation(state: &Value) -> Option<LastOperation> {
     })
 }
 
-/// A Shoot with a maintenance time window as it is written.
+/// Returns a Shoot with a maintenance time window as given.
 pub(crate) fn with_window(input: &Value) -> Shoot {
     let mut shoot = Shoot::default();
     if input["always"] != json!(true) {

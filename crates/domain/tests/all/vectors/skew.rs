@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Vectors about versions of Gardener's components beside each other.
+//! Vectors about combinations of versions of Gardener's components.
 
 use domain::profile::Profile;
 use domain::skew::releases::{feature_gate, supports_kubernetes};
@@ -21,7 +21,7 @@ const COMPONENTS: [(&str, Component); 7] = [
     ("ext", Component::Extension),
 ];
 
-/// What a vector expects beside its story.
+/// Keys of a vector's expectations; all other keys are inputs.
 const EXPECTED: [&str; 8] = ["expect", "rules", "primary", "result", "refused_at", "exists", "default", "locked"];
 
 pub(crate) fn run(vector: &Value) -> Verdict {
@@ -35,7 +35,7 @@ pub(crate) fn run(vector: &Value) -> Verdict {
         let given = vector.as_object().expect("a vector is an object");
         let expected: Value =
             EXPECTED.iter().filter_map(|key| Some(((*key).to_owned(), given.get(*key)?.clone()))).collect();
-        // A vector that does not say something does not ask for it.
+        // A vector without a key does not compare it.
         let asked: Value = EXPECTED
             .iter()
             .filter(|key| given.contains_key(**key))

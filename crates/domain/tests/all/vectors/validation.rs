@@ -34,8 +34,8 @@ pub(crate) fn rollout(vector: &Value) -> Verdict {
     }
 }
 
-/// Errors against {`type`, `field`, `detail`}, or against details alone. Where a detail goes on with a parse error, the
-/// vector stops before it.
+/// Compares errors with {`type`, `field`, `detail`}, or with details only. If a detail contains a parse error, the vector
+/// ends before it.
 pub(crate) fn compare(errors: &[FieldError], expected: &Value) -> Result<(), String> {
     let expected = expected.as_array().expect("a list of errors");
     let agrees = |error: &FieldError, expected: &Value| {
@@ -82,7 +82,7 @@ fn pool(name: &str) -> Worker {
     }
 }
 
-/// A Shoot that is valid as it is once it is defaulted.
+/// Returns a Shoot that is valid once it is defaulted.
 fn valid_shoot(version: &str, workers: Vec<Worker>) -> Shoot {
     let mut shoot = Shoot::default();
     "s".clone_into(&mut shoot.metadata.name);
@@ -102,7 +102,7 @@ fn valid_shoot(version: &str, workers: Vec<Worker>) -> Shoot {
     });
     defaulting::shoot(&mut shoot, 0, domain::release::DOCUMENTED);
     let errors = validation::shoot::shoot(&shoot, GATES);
-    // What follows from the version itself is none of the Shoot's other fields.
+    // The version itself may cause errors, the Shoot's other fields must not.
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
     assert!(texts.iter().all(|text| text.contains("kubernetes.")), "the Shoot is valid: {texts:?}");
     shoot
@@ -115,7 +115,7 @@ fn time_window(input: &Value) -> Vec<FieldError> {
     validation::shoot::shoot(&shoot, GATES)
 }
 
-/// What only an update finds: of the control plane, or of a rolling pool, which may skip minors.
+/// Returns the errors that only an update has: of the control plane, or of a rolling pool, which may skip minors.
 fn kubernetes_update(input: &Value) -> Vec<FieldError> {
     let shoot = |version: &Value| {
         let version = text(version);
@@ -205,7 +205,7 @@ fn shoot_update(input: &Value, expected: &Value) -> Result<(), String> {
     compare(&first, &wanted)
 }
 
-/// Another valid value at a path: below pool `w1`, below `w2` with `workers[1].`, else below the Shoot.
+/// Changes the field at a path to another valid value: below pool `w1`, below `w2` with `workers[1].`, else below the Shoot.
 fn apply_change(shoot: &mut Shoot, change: &str) {
     let (index, path) = match change.strip_prefix("workers[1].") {
         Some(path) => (1, path),
@@ -233,7 +233,7 @@ fn apply_change(shoot: &mut Shoot, change: &str) {
     *worker = serde_json::from_value(tree).expect("a worker");
 }
 
-/// Other valid values of fields, by their paths below a pool or below `spec`.
+/// Returns other valid values of fields, by their paths below a pool or below `spec`.
 fn other_value(path: &str) -> Value {
     match path {
         "machine.type" => json!("large"),
@@ -288,7 +288,7 @@ fn set(tree: &mut Value, path: &str) {
     *field = other_value(path);
 }
 
-/// The fields that the vector asks for.
+/// Returns the fields that the vector expects.
 fn worker_defaults(input: &Value, expected: &Value) -> Value {
     let worker = Worker {
         update_strategy: typed(&input["updateStrategy"]),

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Updates in place in the world of values: labels of nodes, and their agents.
+//! Updates in place in the simulated world: labels of nodes, and their agents.
 
 use domain::rollout::deployment::{InPlace, Set, Step};
 use domain::rollout::in_place::{Outcome, Reason, Update};
 
 use super::{Physics, SimulatedDeployment, SimulatedMachine, SimulatedPod, WorldFaultKind, instant};
 
-/// The agent of a node.
+/// Agent of a node.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Agent {
-    /// The template that the node runs.
+    /// Template that the node runs.
     runs: u32,
-    /// Since when it works on another one, and which.
+    /// Start of the work on another template, and that template.
     since: Option<(i64, u32)>,
-    /// The template that it came back from.
+    /// Template that was rolled back.
     rolled_back: Option<u32>,
 }
 
 impl Agent {
-    /// The agent of a node that runs a template.
+    /// Returns the agent of a node that runs a template.
     pub(super) fn of(template: u32) -> Self {
         Self { runs: template, ..Self::default() }
     }
 }
 
 impl SimulatedDeployment {
-    /// What a pass knows of the machines of a set.
+    /// Returns the inputs of a pass for the machines of a set.
     pub(super) fn in_place(&self, set: &Set) -> InPlace {
         let of_set = || self.machines.iter().filter(|machine| machine.set == set.name);
         let update =
@@ -48,7 +48,7 @@ impl SimulatedDeployment {
         }
     }
 
-    /// A step of an update in place.
+    /// Executes a step of an update in place.
     pub(super) fn take_in_place(&mut self, step: Step) {
         let template = self.template;
         let new = self.sets.iter().find(|(of, _)| *of == template).map(|(_, set)| set.name.clone());
@@ -85,7 +85,7 @@ impl SimulatedDeployment {
                     let node = machine.node.as_mut().expect("a node");
                     let update = std::mem::take(&mut node.update);
                     node.update = Update { reason: update.reason, since: update.since, ..Update::default() };
-                    // New pods come.
+                    // New pods are scheduled.
                     machine.pod = SimulatedPod::Runs;
                 }
             }
@@ -95,7 +95,7 @@ impl SimulatedDeployment {
 }
 
 impl SimulatedMachine {
-    /// The agent's step. Says whether it did anything, and when it will.
+    /// Executes the agent's step. Returns whether it changed anything, and the instant of its next change.
     pub(super) fn update_step(&mut self, template: u32, physics: &Physics<'_>) -> (bool, Option<i64>) {
         let Some(node) = &mut self.node else { return (false, None) };
         let has_failed = node.update.outcome == Some(Outcome::Failed);

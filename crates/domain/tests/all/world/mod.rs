@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A world of MachineDeployments, MachineSets and Machines as plain values.
+//! A simulated world of MachineDeployments, MachineSets and Machines as plain values.
 
 mod agent;
 mod rules;
@@ -20,7 +20,7 @@ use domain::rollout::replicas::Situation;
 pub(crate) use self::rules::apply_rule;
 use self::simulated::{Physics, SimulatedMachine, SimulatedPod, node};
 
-/// State keys of the vectors.
+/// Keys of the vectors' states.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) old: i32,
@@ -37,14 +37,14 @@ pub(crate) struct Counts {
     pub(crate) update_failed: i32,
 }
 
-/// Something that goes wrong with machines of a MachineDeployment.
+/// A fault of machines of a MachineDeployment.
 #[derive(Clone, Debug)]
 pub(crate) struct WorldFault {
     pub(crate) md: String,
-    /// Ordinal of the machine; `None`: all.
+    /// Ordinal of the machine; `None`: all machines.
     pub(crate) machine: Option<i64>,
     pub(crate) kind: WorldFaultKind,
-    /// How often it hits; `None`: always.
+    /// Maximum number of hits; `None`: no limit.
     pub(crate) times: Option<u32>,
 }
 
@@ -71,24 +71,24 @@ struct SimulatedDeployment {
     machines: Vec<SimulatedMachine>,
     scale_down_disabled: bool,
     created: i64,
-    /// Least and most machines of the pool in its zone.
+    /// Minimum and maximum number of machines of the pool in its zone.
     bounds: (i32, i32),
 }
 
 pub(crate) struct World {
     pub(crate) now: i64,
-    /// Machines of even ordinal take this much longer in halves of the usual time.
+    /// Additional duration for machines of even ordinal, in halves of the usual time.
     pub(crate) uneven: i64,
     join: i64,
     drain: i64,
     delete: i64,
-    /// How long a node takes to be updated in place.
+    /// Duration of a node's update in place.
     pub(crate) in_place: i64,
     pub(crate) settings: Settings,
     pub(crate) faults: Vec<WorldFault>,
-    /// Whose pods were deleted without asking, and how long after the deletion.
+    /// Names of machines whose pods were deleted without eviction, and the seconds since the deletion.
     forced: Vec<(String, i64)>,
-    /// Machines that go are not drained first: they carry the label that forces it.
+    /// True if machines in deletion are not drained first: they carry the label that forces it.
     is_drain_forced: bool,
     deployments: BTreeMap<String, SimulatedDeployment>,
 }
@@ -114,12 +114,12 @@ impl World {
         }
     }
 
-    /// A MachineDeployment whose machines all run, and are replaced.
+    /// Adds a MachineDeployment whose machines all run, and are replaced.
     pub(crate) fn add(&mut self, name: &str, replicas: i32, max_surge: IntOrString, max_unavailable: IntOrString) {
         self.add_with(name, replicas, Strategy::Rolling(Limits { max_surge, max_unavailable }));
     }
 
-    /// A MachineDeployment whose machines all run.
+    /// Adds a MachineDeployment whose machines all run.
     pub(crate) fn add_with(&mut self, name: &str, replicas: i32, strategy: Strategy) {
         let deployment = Deployment { replicas, strategy, paused: false, deleting: false };
         let set = Set {
@@ -149,7 +149,7 @@ impl World {
         self.deployments.insert(name.to_owned(), simulated);
     }
 
-    /// A new template for every MachineDeployment.
+    /// Changes the template of every MachineDeployment.
     pub(crate) fn change_template(&mut self) {
         for simulated in self.deployments.values_mut() {
             simulated.template += 1;
@@ -166,7 +166,7 @@ impl World {
         self.deployments.get_mut(name).expect("the name is of this world").bounds = (minimum, maximum);
     }
 
-    /// The Shoot goes to sleep, or wakes up.
+    /// Hibernates the Shoot, or wakes it up.
     pub(crate) fn hibernate(&mut self, hibernated: bool) {
         self.is_drain_forced = hibernated;
         let all_existing_are_zero = self.deployments.values().all(|simulated| simulated.deployment.replicas == 0);
@@ -185,7 +185,7 @@ impl World {
         }
     }
 
-    /// Labels nodes, by the ordinals of their machines.
+    /// Labels nodes as selected, by the ordinals of their machines.
     pub(crate) fn select(&mut self, ordinals: &[i64]) {
         for simulated in self.deployments.values_mut() {
             let machines = simulated.machines.iter_mut().filter(|machine| ordinals.contains(&machine.ordinal));
@@ -193,13 +193,13 @@ impl World {
         }
     }
 
-    /// Phase and last operation of a machine.
+    /// Returns the machine of an ordinal.
     pub(crate) fn machine(&self, ordinal: i64) -> &Machine {
         let mut machines = self.deployments.values().flat_map(|simulated| &simulated.machines);
         &machines.find(|machine| machine.ordinal == ordinal).expect("there is such a machine").machine
     }
 
-    /// Names of all machines, in order.
+    /// Returns the names of all machines, in order.
     pub(crate) fn machine_names(&self) -> Vec<String> {
         let machines = self.deployments.values().flat_map(|simulated| &simulated.machines);
         machines.map(|simulated| simulated.machine.name.clone()).collect()
@@ -213,17 +213,17 @@ impl World {
         self.deployments.iter().map(|(name, simulated)| (name.clone(), simulated.counts())).collect()
     }
 
-    /// How many machines were ever made.
+    /// Returns the number of machines that were ever created.
     pub(crate) fn created(&self) -> i64 {
         self.deployments.values().map(|simulated| simulated.created).sum()
     }
 
-    /// Machines whose pod was deleted without asking.
+    /// Returns machines whose pod was deleted without eviction.
     pub(crate) fn forced(&self) -> &[(String, i64)] {
         &self.forced
     }
 
-    /// No old set is left, and the cluster-autoscaler may remove nodes.
+    /// True if no old set is left, and the cluster-autoscaler may remove nodes.
     pub(crate) fn is_clean(&self) -> bool {
         self.deployments.values().all(|simulated| simulated.sets.len() == 1 && !simulated.scale_down_disabled)
     }
@@ -232,7 +232,7 @@ impl World {
         self.settle_checked(|_| ())
     }
 
-    /// Passes until none changes anything, with a check after each; then the next instant at which something does.
+    /// Runs passes until none changes anything, with a check after each; returns the next instant of a change.
     pub(crate) fn settle_checked(&mut self, mut check: impl FnMut(&Counts)) -> Option<i64> {
         let mut next: Option<i64> = None;
         let names: Vec<String> = self.deployments.keys().cloned().collect();

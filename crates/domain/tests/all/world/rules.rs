@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rule vectors of roll-outs: input to functions of `domain`, and their answer in the vector's form.
+//! Rule vectors of roll-outs: passes their input to functions of `domain`, and converts the result to the vector's form.
 
 use api::core::{KubeletConfig, KubeletConfigEviction, KubeletConfigReserved, PendingWorkersRollout, Shoot};
 use apimachinery::meta::{IntOrString, RawExtension, Time};
@@ -12,8 +12,8 @@ use domain::worker_pool::hash::Inputs;
 use domain::worker_pool::{HashInputs, HashVersion};
 use serde_json::{Value, json};
 
-/// The answer to a rule vector, or `None` for a rule that is tested where it lives. `expect` says which parts of the
-/// answer the vector asks for.
+/// Returns the result of a rule vector, or `None` for a rule that has its own unit test. `expect` determines the parts of
+/// the result that the vector compares.
 pub(crate) fn apply_rule(rule: &str, input: &Value, expect: &Value) -> Option<Value> {
     let answer = match rule {
         "machineClassHashV1" => {
@@ -52,7 +52,7 @@ pub(crate) fn apply_rule(rule: &str, input: &Value, expect: &Value) -> Option<Va
         "machineDeletionOrder" => deletion_order(input),
         _ => return None,
     };
-    // A vector may ask for a part of the answer.
+    // A vector may compare a part of the result.
     Some(match (answer, expect.as_object()) {
         (Value::Object(answer), Some(asked)) => answer.into_iter().filter(|(key, _)| asked.contains_key(key)).collect(),
         (answer, _) => answer,
@@ -71,7 +71,7 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// A number; 0 if it is not set.
+/// Returns a number; 0 if it is not set.
 fn number(value: &Value) -> i32 {
     if value.is_null() { 0 } else { i32::try_from(value.as_i64().expect("a number")).expect("a small number") }
 }
@@ -84,7 +84,7 @@ fn time(value: &Value) -> Option<Time> {
     serde_json::from_value::<Option<Time>>(value.clone()).expect("a time")
 }
 
-/// The pool as a Shoot, so that the vector goes through the same door as everything else.
+/// Returns the hash inputs of a pool, computed from a Shoot as in the product.
 fn pool(input: &Value) -> HashInputs {
     let mut shoot = Shoot::default();
     shoot.spec.kubernetes.version = text(&input["kubernetesVersion"]).unwrap_or_default();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One machine of the world of values: its steps, its node, its pod, and the faults that hit it.
+//! One machine of the simulated world: its steps, its node, its pod, and its faults.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::rollout::Parameter;
@@ -14,26 +14,26 @@ pub(super) struct SimulatedMachine {
     pub(super) ordinal: i64,
     pub(super) machine: Machine,
     pub(super) node: Option<Node>,
-    /// The one pod of its node.
+    /// The only pod of its node.
     pub(super) pod: SimulatedPod,
     pub(super) drain: Option<Attempt>,
-    /// When the drain failed.
+    /// Instant at which the drain failed.
     pub(super) drain_failed: Option<DateTime<Utc>>,
-    /// It was handed over a moment ago.
+    /// True if it was just handed over.
     pub(super) arrived: bool,
     pub(super) agent: agent::Agent,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SimulatedPod {
-    /// None was there, or it has gone.
+    /// No pod existed, or it was deleted.
     Gone,
     Runs,
-    /// It was evicted, and is gone then.
+    /// It was evicted, and is deleted at this instant.
     EndsAt(i64),
 }
 
-/// What machines of a MachineDeployment are subject to.
+/// Durations and faults for machines of a MachineDeployment.
 pub(super) struct Physics<'a> {
     pub(super) now: i64,
     pub(super) join: i64,
@@ -86,7 +86,7 @@ impl Physics<'_> {
         }
     }
 
-    /// What the API server answers to who wants a pod to go.
+    /// Returns the API server's answer to a request to remove a pod.
     pub(super) fn answer(&self, ordinal: i64, request: Request) -> Answer {
         let found = self.hit(ordinal, |kind| matches!(kind, WorldFaultKind::Budget { .. }));
         match found.map(|found| &self.faults[found].kind) {
@@ -118,7 +118,7 @@ pub(super) fn node(created: i64, ready: bool) -> Node {
 }
 
 impl SimulatedMachine {
-    /// Faults that wait for no step.
+    /// Applies faults that do not depend on a step.
     pub(super) fn let_hit_now(&mut self, physics: &mut Physics<'_>) -> bool {
         if self.machine.phase != Phase::Running {
             return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Traces of roll-outs: a vector's story is played in the world, state by state.
+//! Traces of roll-outs: replays a vector in the simulated world, state by state.
 
 use apimachinery::meta::TextMap;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ fn number(value: &Value) -> i32 {
     i32::try_from(value.as_i64().expect("a number")).expect("a small number")
 }
 
-/// Fields of a pool whose change gives new MachineClasses.
+/// Fields of a pool whose change creates new MachineClasses.
 const CLASS_FIELDS: [&str; 9] = [
     "machine.type",
     "machine.image",
@@ -43,7 +43,7 @@ const CLASS_FIELDS: [&str; 9] = [
 const HIBERNATION: &str = "hibernation.enabled";
 const KUBERNETES_VERSION: &str = "kubernetes.version";
 
-/// What the product has no function for yet, of what a trace needs; `None` for a trace that can be played.
+/// Returns the part of a trace for which the product has no function yet; `None` for a trace that can be replayed.
 pub(crate) fn missing(vector: &Value) -> Option<&'static str> {
     let change = &vector["change"];
     if change["set"].is_null() && !change["fault"].is_null() {
@@ -65,7 +65,7 @@ pub(crate) fn missing(vector: &Value) -> Option<&'static str> {
     })
 }
 
-/// Plays a trace; what differs from the recorded states.
+/// Replays a trace; the error is the difference to the recorded states.
 pub(crate) fn play(vector: &Value) -> Result<(), String> {
     let timing = &vector["timing"];
     let seconds = |key: &str| timing[key].as_i64().expect("timing is in seconds");
@@ -111,7 +111,7 @@ pub(crate) fn play(vector: &Value) -> Result<(), String> {
                     let ordinals = action["machines"].as_array().into_iter().flatten();
                     world.select(&ordinals.filter_map(Value::as_i64).collect::<Vec<_>>());
                 }
-                // A pool that is being updated is not changed: what the API server refuses, vectors/validation tell.
+                // A pool that is being updated is not changed; refusals of the API server are tested in vectors/validation.
                 (Some("set"), _) if action["expect"].as_str().is_some_and(|text| text.starts_with("rejected")) => {}
                 (Some("set"), Some(HIBERNATION)) => world.hibernate(action["value"] != false),
                 (Some("set" | "annotateAndSet"), _) => world.change_template(),
@@ -150,7 +150,7 @@ pub(crate) fn play(vector: &Value) -> Result<(), String> {
     if end.is_null() { Ok(()) } else { same(asked_for(last, end), end.clone()) }
 }
 
-/// A roll-out that goes no further: phase and last operation of its first machine.
+/// Compares a halted roll-out: phase and last operation of its first machine.
 fn halted(world: &World, end: &Value) -> Result<(), String> {
     let machine = world.machine(1);
     let (expected, operation) = (&end["machine1"], &machine.operation);
@@ -162,7 +162,7 @@ fn halted(world: &World, end: &Value) -> Result<(), String> {
     same(operation.description.clone(), text(&told["description"]))
 }
 
-/// A fault of 7.3, as the vectors write it.
+/// Parses a fault of 7.3 in the form of the vectors.
 fn fault(fault: &Value) -> Result<WorldFault, String> {
     let text = |key: &str| fault[key].as_str().unwrap_or("Unknown").to_owned();
     let kind = match fault["fault"].as_str().unwrap_or_default() {
@@ -200,7 +200,7 @@ fn fault(fault: &Value) -> Result<WorldFault, String> {
     })
 }
 
-/// The change of the vector as an action at the start.
+/// Returns the change of the vector as an action at the start.
 fn first_action(vector: &Value, kubelets: Option<&Kubelets>) -> Value {
     if vector["change"]["set"].is_null() {
         return json!({"do": "nothing"});
@@ -213,18 +213,18 @@ fn first_action(vector: &Value, kubelets: Option<&Kubelets>) -> Value {
     json!({"do": if rolls { "set" } else { "nothing" }, "path": set})
 }
 
-/// Kubelets that change their version, each when its node agent looks.
+/// Kubelets that change their version, each at the delay of its node agent.
 struct Kubelets {
     before: Value,
     after: Value,
-    /// When each node has the new version, in the order of their names.
+    /// Instants at which each node has the new version, in the order of their names.
     done: Vec<(i64, String)>,
-    /// The versions differ in what a MachineClass is made of.
+    /// True if the versions differ in an input of the MachineClass.
     rolls: bool,
 }
 
 impl Kubelets {
-    /// Of a trace that tells of kubelets: from the versions of its first state to those of its last.
+    /// Reads a trace that contains kubelets: from the versions of its first state to those of its last.
     fn of(vector: &Value) -> Option<Self> {
         let states = vector["trace"].as_array()?;
         let (before, after) = (states.first()?.get("kubelet")?.clone(), states.last()?.get("kubelet")?.clone());
@@ -257,7 +257,7 @@ impl Kubelets {
     }
 }
 
-/// The part of a state that a vector tells.
+/// Returns the part of a state that a vector contains.
 fn asked_for(state: &Value, expected: &Value) -> Value {
     match (state, expected) {
         (Value::Object(state), Value::Object(asked)) => {
@@ -289,7 +289,7 @@ fn json(counts: &Counts) -> Value {
     })
 }
 
-/// What is remembered for invariants.
+/// State recorded for the invariants.
 #[derive(Default)]
 struct Watcher {
     names: Vec<String>,

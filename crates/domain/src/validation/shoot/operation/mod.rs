@@ -17,7 +17,7 @@ use crate::encryption;
 use crate::release::{Release, Releases};
 use crate::rotation::is_always_whole;
 
-/// Operations that a hibernated Shoot refuses, apart from those that name worker pools.
+/// Operations that a hibernated Shoot refuses, except those that name worker pools.
 pub(super) const FORBIDDEN_WHEN_HIBERNATED: [&str; 9] = [
     operation::ROTATE_CREDENTIALS_START,
     operation::ROTATE_CREDENTIALS_START_WITHOUT_WORKERS,
@@ -30,7 +30,7 @@ pub(super) const FORBIDDEN_WHEN_HIBERNATED: [&str; 9] = [
     operation::ROTATE_SERVICE_ACCOUNT_KEY_COMPLETE,
 ];
 
-/// Operations behind the gate `CredentialsRotationWithoutWorkersRollout`, beside `rotate-rollout-workers`.
+/// Operations behind the gate `CredentialsRotationWithoutWorkersRollout`, except `rotate-rollout-workers`.
 const WITHOUT_WORKERS_ROLLOUT: [&str; 3] = [
     operation::ROTATE_CREDENTIALS_START_WITHOUT_WORKERS,
     operation::ROTATE_CA_START_WITHOUT_WORKERS,
@@ -67,7 +67,7 @@ fn exists(operation: &str, release: Release) -> bool {
     Releases::since(since).contain(release)
 }
 
-/// Operations of the maintenance annotation, sorted.
+/// Returns the operations of the maintenance annotation, sorted.
 pub fn maintenance_operations(gates: Gates) -> Vec<&'static str> {
     let mut operations = MAINTENANCE.to_vec();
     operations.retain(|operation| exists(operation, gates.release));
@@ -79,7 +79,7 @@ pub fn maintenance_operations(gates: Gates) -> Vec<&'static str> {
     operations
 }
 
-/// Operations that are carried out at once, sorted.
+/// Returns the operations that are executed immediately, sorted.
 fn immediate_operations(gates: Gates) -> Vec<&'static str> {
     let mut operations = maintenance_operations(gates);
     operations.extend([operation::MAINTAIN, operation::RETRY]);
@@ -103,7 +103,7 @@ fn names_pools(operation: &str) -> bool {
     rolls_workers(operation) || replaces_nodes(operation)
 }
 
-/// Whether an operation begins what a change of the encrypted resources has under way already.
+/// True if an operation starts a re-encryption, which a change of the encrypted resources has already started.
 fn waits_for_encryption(operation: &str) -> bool {
     let waits = [
         operation::ROTATE_CREDENTIALS_START,
@@ -113,7 +113,7 @@ fn waits_for_encryption(operation: &str) -> bool {
     waits.contains(&operation)
 }
 
-/// True if other resources are to be encrypted than are.
+/// True if the encrypted resources are to change.
 fn encryption_changes(shoot: &Shoot) -> bool {
     encryption::wanted_resources(&shoot.spec) != encryption::encrypted_resources(&shoot.status)
 }
@@ -179,7 +179,7 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
             errors.push(FieldError::forbidden(&operation_path, &text));
         }
     }
-    // An operation that the release does not have has been refused as an unsupported value.
+    // An operation that the release does not have was refused as an unsupported value.
     if exists(operation, gates.release) {
         operation_context(errors, shoot, operation, &operation_path);
     }
@@ -188,7 +188,7 @@ pub(super) fn operations(errors: &mut Errors, shoot: &Shoot, gates: Gates) {
     }
 }
 
-/// For Shoots of Kubernetes 1.34 and later, the key that encrypts etcd is rotated by one operation only.
+/// Refuses the two phases of the rotation of etcd's encryption key for Shoots of Kubernetes 1.34 and later.
 fn halves_are_gone(errors: &mut Errors, shoot: &Shoot, gates: Gates, operation: &str, path: &Path) {
     let halves = [operation::ROTATE_ETCD_ENCRYPTION_KEY_START, operation::ROTATE_ETCD_ENCRYPTION_KEY_COMPLETE];
     if gates.etcd_encryption_key_rotates_as_a_whole() && halves.contains(&operation) && is_always_whole(&shoot.spec) {
@@ -200,7 +200,7 @@ fn halves_are_gone(errors: &mut Errors, shoot: &Shoot, gates: Gates, operation: 
     }
 }
 
-/// Whether a rotation of all credentials and another operation exclude each other in the two annotations.
+/// True if a rotation of all credentials and another operation exclude each other in the two annotations.
 fn covers(all: &str, one: &str) -> bool {
     match all {
         operation::ROTATE_CREDENTIALS_START | operation::ROTATE_CREDENTIALS_START_WITHOUT_WORKERS => [
@@ -222,7 +222,7 @@ fn covers(all: &str, one: &str) -> bool {
     }
 }
 
-/// Whether an operation may begin now, by what the status says of the credentials that it rotates.
+/// Checks that an operation may start now, by the status of the credentials that it rotates.
 pub fn operation_context(errors: &mut Errors, shoot: &Shoot, operation: &str, path: &Path) {
     let phases = rotation_phases(&shoot.status);
     let ca = ("certificateAuthorities", phases.certificate_authorities);
@@ -251,7 +251,7 @@ pub fn operation_context(errors: &mut Errors, shoot: &Shoot, operation: &str, pa
     };
     let mut forbidden = |text: &str| errors.push(FieldError::forbidden(path, text));
     if base.ends_with("-complete") {
-        // Of all credentials, the key that encrypts etcd completes itself there.
+        // In a rotation of all credentials, the key that encrypts etcd then completes automatically.
         let completes_itself = credentials.len() > 1 && is_always_whole(&shoot.spec);
         let asked = credentials.iter().filter(|(name, _)| !completes_itself || *name != etcd.0);
         for (name, _) in asked.filter(|(_, phase)| *phase != "Prepared") {
@@ -311,7 +311,7 @@ fn rotate_rollout_workers(errors: &mut Errors, shoot: &Shoot, operation: &str, p
     pool_names(errors, shoot, &pools, true, path);
 }
 
-/// Judges the pools whose nodes are to be replaced: a list of names, or `*` for all.
+/// Checks the pools whose nodes are to be replaced: a list of names, or `*` for all.
 fn rollout_workers(errors: &mut Errors, shoot: &Shoot, operation: &str, path: &Path) {
     let pools = operation.strip_prefix("rollout-workers=").unwrap_or(operation);
     let mut pools: Vec<&str> = pools.split(',').collect();
@@ -329,7 +329,7 @@ fn rollout_workers(errors: &mut Errors, shoot: &Shoot, operation: &str, path: &P
     pool_names(errors, shoot, &pools, false, path);
 }
 
-/// Names of pools are told once, and each is that of a pool.
+/// Checks that names of pools are unique and that each pool exists.
 fn pool_names(errors: &mut Errors, shoot: &Shoot, pools: &[&str], in_place_is_allowed: bool, path: &Path) {
     let mut seen = BTreeSet::new();
     for pool in pools {

@@ -19,7 +19,7 @@ use crate::validation::common::one_of;
 use crate::validation::shoot::facts::is_in_hibernation;
 use crate::validation::shoot::gates::Gates;
 
-/// Operations that are not begun beside the one that they are listed with.
+/// Operations, each with those that cannot be combined with it in one annotation.
 const INCOMPATIBLE: [(&str, &[&str]); 5] = [
     (
         operation::ROTATE_CREDENTIALS_START,

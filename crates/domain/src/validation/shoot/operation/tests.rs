@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When an operation is refused, as tables (garden-api 7.2).
+//! Refusal of operations, as tables (garden-api 7.2).
 
 use api::core::*;
 use apimachinery::meta::Time;
@@ -10,8 +10,8 @@ use crate::skew::GardenerVersion;
 const NOW: &str = "metadata.annotations[gardener.cloud/operation]";
 const LATER: &str = "metadata.annotations[maintenance.gardener.cloud/operation]";
 
-/// Shoot with pools a and b as words describe it: `TYPE/STATE` of the last operation, `CREDENTIAL=PHASE`, and what a
-/// word says.
+/// Returns a Shoot with pools a and b as described by words: `TYPE/STATE` of the last operation, `CREDENTIAL=PHASE`, or a
+/// word for a property.
 fn shoot(words: &str) -> Shoot {
     let mut shoot = Shoot::default();
     let pool = |name: &str| Worker { name: name.to_owned(), ..Worker::default() };
@@ -49,7 +49,7 @@ fn shoot(words: &str) -> Shoot {
     shoot
 }
 
-/// What is said of a Shoot with these two annotations; an empty one is not there.
+/// Returns the errors of a Shoot with these two annotations; an empty value leaves the annotation out.
 fn said(words: &str, now: &str, later: &str, gate: bool) -> Vec<String> {
     let mut shoot = shoot(words);
     for (key, value) in [("gardener.cloud/operation", now), ("maintenance.gardener.cloud/operation", later)] {
@@ -67,7 +67,7 @@ fn errors_of(shoot: &Shoot, gates: Gates) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
 
-/// What a release says of a Shoot of a Kubernetes version with these two annotations.
+/// Returns the errors of a release for a Shoot of a Kubernetes version with these two annotations.
 fn said_by(release: &str, kubernetes: &str, words: &str, [now, later]: [&str; 2]) -> Vec<String> {
     let mut shoot = shoot(words);
     kubernetes.clone_into(&mut shoot.spec.kubernetes.version);
@@ -77,7 +77,7 @@ fn said_by(release: &str, kubernetes: &str, words: &str, [now, later]: [&str; 2]
     errors_of(&shoot, Gates::of_release(&GardenerVersion::parse(release).expect("a version")))
 }
 
-/// Rows `Shoot | operation | body`, one row per body; the gate is on, the operation is given to both annotations in turn.
+/// Rows `Shoot | operation | message`, one row per message; the gate is on, the operation is set in both annotations in turn.
 #[track_caller]
 fn check(table: &str) {
     let rows: Vec<[&str; 3]> = table
@@ -101,7 +101,7 @@ fn check(table: &str) {
     }
 }
 
-/// A rotation starts when the Shoot can be reconciled and no rotation of the same credentials is under way.
+/// A rotation starts if the Shoot can be reconciled and no rotation of the same credentials is in progress.
 #[test]
 fn a_start_wants_a_shoot_that_was_created_and_no_rotation_under_way() {
     check("
@@ -134,7 +134,7 @@ Reconcile/Succeeded manual=b | rotate-etcd-encryption-key-start |
 ");
 }
 
-/// A rotation is completed when everything that it is about is prepared.
+/// A rotation is completed only once all its credentials are prepared.
 #[test]
 fn a_completion_wants_what_is_prepared() {
     check("
@@ -150,7 +150,7 @@ Reconcile/Succeeded ca=Prepared key=WaitingForWorkersRollout | rotate-credential
 ");
 }
 
-/// Pools are rolled by name, while they are waited for.
+/// Pools are rolled by name while the rotation waits for them.
 #[test]
 fn pools_are_rolled_while_a_rotation_waits_for_them() {
     check("
@@ -165,7 +165,8 @@ Reconcile/Succeeded ca=WaitingForWorkersRollout | rotate-rollout-workers | Inval
 ");
 }
 
-/// What needs the cluster's API server is refused while it is not there; authorities, SSH key pair and passwords rotate.
+/// Operations that need the cluster's API server are refused while it does not run; authorities, SSH key pair and
+/// passwords can be rotated.
 #[test]
 fn a_hibernated_shoot_refuses_what_needs_its_api_server() {
     let text = "Forbidden: operation is not permitted when shoot is hibernated or is waking up";
@@ -194,7 +195,7 @@ fn a_hibernated_shoot_refuses_what_needs_its_api_server() {
     }
 }
 
-/// The key that encrypts waits for what is being encrypted.
+/// The encryption key is not rotated while resources are being re-encrypted.
 #[test]
 fn a_change_of_what_is_encrypted_comes_first() {
     let text = "Forbidden: operation is not permitted because a previous encryption configuration change is currently being \
@@ -207,7 +208,7 @@ fn a_change_of_what_is_encrypted_comes_first() {
     }
 }
 
-/// Both annotations at once: not the same, and not a part of what the other one does.
+/// Both annotations at once: neither the same operation, nor a part of the other's.
 #[test]
 fn the_two_annotations_do_not_repeat_each_other() {
     let words = "Reconcile/Succeeded";
@@ -233,7 +234,7 @@ fn the_two_annotations_do_not_repeat_each_other() {
     }
 }
 
-/// What waits for a window that never comes for a Shoot that goes is not looked at any more.
+/// Operations for the next maintenance are not checked for a Shoot in deletion, which has no further maintenance.
 #[test]
 fn a_shoot_that_goes_is_not_judged_by_what_waits_for_its_window() {
     let text = "Forbidden: cannot complete CA rotation if .status.credentials.rotation.certificateAuthorities.phase is not \
@@ -242,7 +243,7 @@ fn a_shoot_that_goes_is_not_judged_by_what_waits_for_its_window() {
     assert_eq!(said("Delete/Processing leaving", "rotate-ca-complete", "", false), [format!("{NOW}: {text}")]);
 }
 
-/// Without the gate no operation is accepted that only gated ones can end; one that does not exist is not supported in any case.
+/// Without the gate, operations that only gated ones can complete are refused; an unknown operation is unsupported in any case.
 #[test]
 fn operations_behind_the_gate_and_unknown_ones_are_refused() {
     let words = "Reconcile/Succeeded ca=WaitingForWorkersRollout";
@@ -277,7 +278,7 @@ fn operations_behind_the_gate_and_unknown_ones_are_refused() {
     assert_eq!(said(words, "", "retry", false), [text]);
 }
 
-/// From 1.128 on there is one operation for the whole rotation of the key that encrypts etcd, and for Kubernetes 1.34 no other.
+/// Since 1.128 one operation rotates the key that encrypts etcd; for Kubernetes 1.34 it is the only one.
 #[test]
 fn the_key_of_etcd_is_rotated_by_one_operation() {
     let ready = "Reconcile/Succeeded";
@@ -308,9 +309,9 @@ fn the_key_of_etcd_is_rotated_by_one_operation() {
     assert_eq!(said("1.141.0", "1.34.0", preparing, whole), [format!("{NOW}: Forbidden: {text}")]);
 }
 
-/// From 1.133 on an annotation may hold several operations, as long as they do not contradict each other.
+/// Since 1.133 an annotation may contain several operations, as long as they do not conflict.
 #[test]
-fn several_operations_stand_beside_each_other() {
+fn several_compatible_operations_are_accepted() {
     let together = |operation: &str, others: &str, kind: &str| {
         format!("Forbidden: operation '{operation}' is not permitted to be run together with {others} {kind}operations")
     };
@@ -377,7 +378,7 @@ fn several_operations_stand_beside_each_other() {
     assert!(one[0].contains("Unsupported value: \"reconcile;rotate-ssh-keypair\""), "{one:?}");
 }
 
-/// An older release does not know a later operation: it refuses the operation as unsupported, not by a feature gate.
+/// An older release does not have a later operation: it refuses the operation as unsupported, not by a feature gate.
 #[test]
 fn an_operation_exists_from_its_release_on() {
     let words = "Reconcile/Succeeded";
@@ -396,7 +397,7 @@ fn an_operation_exists_from_its_release_on() {
     }
 }
 
-/// Nodes are replaced by name of pool or all of them, since 1.132, alone or, since 1.133, with other operations.
+/// Nodes of one pool or of all pools can be replaced since 1.132, alone or, since 1.133, together with other operations.
 #[test]
 fn nodes_of_pools_are_replaced_at_any_time() {
     let (ready, in_place) = ("Reconcile/Succeeded", "Reconcile/Succeeded in-place");
