@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects go when all their owners are gone; owners deleted in the foreground wait for what they block on.
+//! Deletes objects whose owners are all deleted; an owner deleted in the foreground waits for its blocking dependents.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/garbagecollector/garbagecollector.go.
 
@@ -54,7 +54,7 @@ fn waits_for_dependents(node: &Node) -> bool {
     node.is_being_deleted() && node.has_finalizer(FOREGROUND)
 }
 
-/// Which objects a change concerns.
+/// Returns the keys of the objects that have to be reconciled after a change.
 fn affected(graph: &Graph, resource: usize, change: &Change<Node>) -> Vec<ObjectKey> {
     let mut keys = Vec::new();
     match (&change.old, &change.new) {
@@ -82,7 +82,7 @@ fn affected(graph: &Graph, resource: usize, change: &Change<Node>) -> Vec<Object
     keys
 }
 
-/// The owners that are deleted in the foreground and so may have waited for a dependent that is gone.
+/// Returns the owners that are deleted in the foreground and may have waited for a deleted dependent.
 fn waiting_owners(graph: &Graph, dependent: &ObjectKey, owners: &[OwnerReference]) -> Vec<ObjectKey> {
     let waiting = owners.iter().filter_map(|owner| {
         let (resource, key) = graph.key_of_owner(dependent, owner)?;
@@ -92,7 +92,7 @@ fn waiting_owners(graph: &Graph, dependent: &ObjectKey, owners: &[OwnerReference
     waiting.collect()
 }
 
-/// Whether an owner is not known to be there for good.
+/// True if an owner is not in the store, has another uid, or waits for its dependents.
 fn has_doubtful_owner(graph: &Graph, key: &ObjectKey, node: &Node) -> bool {
     node.owner_references.iter().any(|owner| {
         let found =
@@ -117,7 +117,7 @@ async fn reconcile(graph: &Graph, found: &Found) -> Result<Requeue, Error> {
     Ok(Requeue::OnChange)
 }
 
-/// Takes the owner off its dependents, then the finalizer off the owner.
+/// Removes the owner from its dependents' references, then the finalizer from the owner.
 async fn orphan_dependents(graph: &Graph, owner: &Found) -> Result<(), Error> {
     for dependent in graph.dependents(&owner.key.cluster, &owner.node.uid) {
         keep_owners(graph, &dependent, |reference| reference.uid != owner.node.uid).await?;
@@ -125,7 +125,7 @@ async fn orphan_dependents(graph: &Graph, owner: &Found) -> Result<(), Error> {
     remove_finalizer(graph, owner, ORPHAN).await
 }
 
-/// Deletes what blocks the owner, and lets the owner go when nothing does any more.
+/// Deletes the dependents that block the owner; once none is left, removes the owner's finalizer.
 async fn delete_dependents(graph: &Graph, owner: &Found) -> Result<(), Error> {
     let dependents = graph.dependents(&owner.key.cluster, &owner.node.uid);
     let blocks = |dependent: &&Found| {
@@ -141,7 +141,7 @@ async fn delete_dependents(graph: &Graph, owner: &Found) -> Result<(), Error> {
     Ok(())
 }
 
-/// What became of an owner.
+/// State of an owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     Solid,
@@ -164,7 +164,8 @@ async fn delete_without_owners(graph: &Graph, found: &Found) -> Result<(), Error
     let Some(resource) = graph.resource(found.resource) else { return Ok(()) };
     let waited_for = owners.iter().any(|(owner, _)| *owner == Owner::Waiting);
     let policy = if waited_for && graph.has_dependents(&found.node.uid) {
-        // Cycles would wait for each other for ever: a dependent that is deleted in the foreground itself does not block.
+        // A dependent that is itself deleted in the foreground must not block, or cycles would wait for each other
+        // indefinitely.
         for dependent in graph.dependents(&found.key.cluster, &found.node.uid) {
             if waits_for_dependents(&dependent.node) {
                 unblock(graph, &dependent, &found.node.uid).await?;
@@ -182,18 +183,18 @@ async fn delete_without_owners(graph: &Graph, found: &Found) -> Result<(), Error
 }
 
 async fn classify(graph: &Graph, dependent: &ObjectKey, reference: &OwnerReference) -> Result<Owner, Error> {
-    // Of an unknown kind nobody can say that it is gone.
+    // An owner of an unknown kind counts as present.
     let of_owner = graph.key_of_owner(dependent, reference);
     let of_owner = of_owner.and_then(|(resource, key)| Some((graph.resource(resource)?, key)));
     let Some((resource, key)) = of_owner else { return Ok(Owner::Solid) };
     if resource.served.resource.namespaced && key.namespace.is_empty() {
-        // A cluster-scoped object cannot be owned from within a namespace: which one, nobody can say.
+        // A cluster-scoped object cannot have a namespaced owner: the reference does not name a namespace.
         return Ok(Owner::Solid);
     }
     let known = resource.store.get(&key).filter(|node| node.uid == reference.uid && !resource.is_gone());
     let owner = match known {
         Some(node) => Some(node),
-        // Not known here proves nothing: the store may be behind.
+        // The local store may lag behind: a missing owner is confirmed by a request.
         None => resource.within(&key).get_opt(&key.name).await?.filter(|node| node.uid == reference.uid).map(Arc::new),
     };
     Ok(match owner {
@@ -203,7 +204,7 @@ async fn classify(graph: &Graph, dependent: &ObjectKey, reference: &OwnerReferen
     })
 }
 
-/// Writes the owner references that `keep` keeps, if that is not all of them.
+/// Writes the owner references that `keep` accepts, if that drops any.
 async fn keep_owners(graph: &Graph, found: &Found, keep: impl Fn(&OwnerReference) -> bool) -> Result<(), Error> {
     let kept: Vec<&OwnerReference> = found.node.owner_references.iter().filter(|reference| keep(reference)).collect();
     if kept.len() == found.node.owner_references.len() {

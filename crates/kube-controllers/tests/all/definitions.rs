@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kinds that a cluster defines for itself are collected like all others while they are served. Cases of
-//! k8s.io/kubernetes test/e2e/apimachinery/garbage_collector.go (custom resources) and
-//! pkg/controller/garbagecollector/garbagecollector_test.go (resources that come and go).
+//! Garbage collection of kinds that a cluster defines for itself, while they are served. Cases of k8s.io/kubernetes
+//! test/e2e/apimachinery/garbage_collector.go (custom resources) and
+//! pkg/controller/garbagecollector/garbagecollector_test.go (resources that are added and removed).
 
 use api::kubernetes::core::ConfigMap;
 use api::kubernetes::tables;
@@ -112,7 +112,7 @@ fn widget() -> Widget {
         {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": OWNER}]}}))
 }
 
-/// A cluster with a definition, an owner and its Widget.
+/// Returns a cluster with a definition, an owner and its Widget.
 fn started() -> World {
     let mut world =
         world().with_in(CLUSTER, definition(DEFINITION)).with_in(CLUSTER, owner()).with_in(CLUSTER, widget());
@@ -160,7 +160,7 @@ fn a_kind_whose_definition_is_gone_is_followed_no_longer() {
     world.remove_in::<ConfigMap>(CLUSTER, "n", "owner");
     let pass = world.pass();
     assert!(pass.writes_of("widgets").is_empty(), "{:?}", pass.writes);
-    // Defined again, it is followed again.
+    // Once defined again, the kind is watched again.
     world.serve_in(CLUSTER, &WIDGETS);
     world.put_in(CLUSTER, &definition(DEFINITION));
     world.pass();

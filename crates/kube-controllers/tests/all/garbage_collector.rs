@@ -19,7 +19,7 @@ fn owner(metadata: &Value) -> ConfigMap {
     owner
 }
 
-/// An object that names an owner.
+/// Returns an object that names an owner.
 fn dependent<K: Resource>(name: &str, uid: &str) -> K {
     object(json!({"metadata": {"name": name, "namespace": "n", "ownerReferences": [
         {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid, "blockOwnerDeletion": true}]}}))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of k8s.io/kubernetes pkg/controller/resourcequota/resource_quota_controller_test.go: what a quota says is used. What
-//! an object uses is a table in `domain::resource_quota`.
+//! Cases of k8s.io/kubernetes pkg/controller/resourcequota/resource_quota_controller_test.go: status of quotas. The
+//! usage of an object is covered by a table in `domain::resource_quota`.
 
 use api::kubernetes::core::{ConfigMap, Pod, ResourceQuota};
 use apimachinery::Status;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of k8s.io/kubernetes pkg/controller/{deployment,replicaset,statefulset,disruption}: what becomes of objects. How
-//! many pods there are in each step of a roll-out is a table in `workload::sizes`.
+//! Cases of k8s.io/kubernetes pkg/controller/{deployment,replicaset,statefulset,disruption}: writes to objects. The
+//! number of pods in each step of a roll-out is covered by a table in `workload::sizes`.
 
 use api::kubernetes::apps::{Deployment, ReplicaSet, StatefulSet};
 use api::kubernetes::core::{Node, Pod};
