@@ -31,7 +31,7 @@ fn binding(name: &str, is_leaving: bool) -> SecretBinding {
     binding
 }
 
-/// What marks an object that bindings name.
+/// Returns the metadata of an object that bindings name.
 fn marks(labels: &Value) -> Value {
     json!({"name": "credentials", "namespace": "garden-dev", "labels": labels, "finalizers": ["gardener.cloud/gardener"]})
 }

@@ -23,7 +23,7 @@ fn infrastructure(name: &str, type_: &str) -> ControllerRegistration {
     registration(name, &json!([{"kind": "Infrastructure", "type": type_}]), &Value::Null)
 }
 
-/// A Shoot of provider `local` on a seed.
+/// Returns a Shoot of provider `local` on a seed.
 fn shoot(seed: &str) -> Shoot {
     object(json!({
         "metadata": {"name": "s", "namespace": "garden-dev", "generation": 1},
@@ -36,7 +36,7 @@ fn at_noon() -> World {
     world("2025-06-02T12:00:00Z")
 }
 
-/// Registrations that are installed, with their seeds.
+/// Returns the installed registrations, with their seeds.
 fn installed(world: &World) -> Vec<(String, String)> {
     let all: Vec<ControllerInstallation> = world.list_in("garden");
     let name =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of pkg/component/garden/projectrbac/projectrbac_test.go @ v1.120.0. Which roles there are is a table in
+//! Cases of pkg/component/garden/projectrbac/projectrbac_test.go @ v1.120.0. The roles themselves are a table in
 //! `domain::rbac::project`.
 
 use api::core::Project;
@@ -19,7 +19,7 @@ fn member(name: &str, role: &str) -> Value {
     json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name, "role": role})
 }
 
-/// Project `dev` with its namespace, when the Project controller has seen it.
+/// Returns Project `dev` with its namespace, after the Project controller has reconciled it.
 fn started(members: &[Value]) -> World {
     let project: Project = object(json!({
         "metadata": {"name": "dev", "uid": UID, "generation": 1},
@@ -44,7 +44,7 @@ fn change(world: &mut World, change: impl FnOnce(&mut Project)) {
     world.pass();
 }
 
-/// Whom a binding in the namespace gives its role.
+/// Returns the names of a role binding's subjects.
 fn given(world: &World, binding: &str) -> Option<Vec<String>> {
     let binding: Option<RoleBinding> = world.get(NAMESPACE, binding);
     binding.map(|binding| binding.subjects.into_iter().map(|subject| subject.name).collect())

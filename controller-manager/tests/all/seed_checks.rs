@@ -23,7 +23,7 @@ fn installation(name: &str, conditions: &[(&str, &str)]) -> ControllerInstallati
 const GOOD: [(&str, &str); 4] =
     [("Valid", "True"), ("Installed", "True"), ("Healthy", "True"), ("Progressing", "False")];
 
-/// Status and reason of a condition of the Seed.
+/// Returns status and reason of a condition of the Seed.
 fn condition(world: &World, type_: &str) -> Option<(String, String)> {
     let seed: Seed = world.get("", "a").expect("there");
     let found = seed.status.conditions.into_iter().find(|condition| condition.r#type == type_);

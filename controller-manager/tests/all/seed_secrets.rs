@@ -24,7 +24,7 @@ fn namespace(uid: &str) -> Namespace {
     object(json!({"metadata": {"name": "seed-a", "ownerReferences": [owner]}}))
 }
 
-/// Names of the Secrets of the Seed's namespace.
+/// Returns the names of the Secrets in the Seed's namespace.
 fn copies(world: &World) -> Vec<String> {
     let all: Vec<Secret> = world.list_in("garden");
     all.into_iter().filter(|one| one.metadata.namespace == "seed-a").map(|one| one.metadata.name).collect()

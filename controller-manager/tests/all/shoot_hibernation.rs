@@ -7,7 +7,7 @@ use testkit::{Pass, World, instant, object};
 
 use super::{only, world};
 
-/// A Shoot of the day before with schedules and the last time that one of them was followed.
+/// Returns a Shoot of the day before with schedules and the time of the last switch.
 fn shoot(schedules: &Value, last: &Value) -> Shoot {
     object(json!({
         "metadata": {"name": "s", "namespace": "garden-dev", "creationTimestamp": "2025-06-01T00:00:00Z"},

@@ -11,7 +11,7 @@ use testkit::{Pass, World, instant, object};
 
 use super::{ALL, only, world};
 
-/// A Shoot that is maintained between 22:00 and 23:00.
+/// Returns a Shoot that is maintained between 22:00 and 23:00.
 fn maintained() -> ShootBuilder {
     shoot("s").kubernetes("1.31.1").window("220000+0000", "230000+0000").auto_update(true, true)
 }
@@ -212,7 +212,8 @@ fn another_window_is_planned_for() {
     assert!(next <= instant("2025-06-03T02:45:00Z"), "{next}");
 }
 
-/// A Shoot with SecretBinding `mine` that is forced to Kubernetes 1.34, for gardener-controller-manager v1.127.0.
+/// Returns a Shoot with SecretBinding `mine` that is forced to Kubernetes 1.34, for gardener-controller-manager
+/// v1.127.0.
 fn before_1_34() -> World {
     let shoot = shoot("s").kubernetes("1.33.1").window("220000+0000", "230000+0000").auto_update(true, true);
     let shoot = shoot.with(|shoot| shoot.spec.secret_binding_name = Some("mine".to_owned()));
@@ -228,7 +229,7 @@ fn secret_binding() -> SecretBinding {
     }))
 }
 
-/// The names of both bindings, and the description of the maintenance.
+/// Returns the names of both bindings, and the description of the maintenance.
 fn bindings(world: &World) -> (Option<String>, Option<String>, String) {
     let shoot = stored(world);
     assert_eq!(shoot.spec.kubernetes.version, "1.34.0");

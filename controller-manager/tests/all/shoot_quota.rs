@@ -21,7 +21,7 @@ fn binding(quotas: &[&str]) -> SecretBinding {
     }))
 }
 
-/// A Shoot of 2025-06-01T10:00:00Z.
+/// Returns a Shoot that was created at 2025-06-01T10:00:00Z.
 fn shoot(annotations: &Value) -> Shoot {
     object(json!({
         "metadata": {"name": "s", "namespace": "garden-dev", "creationTimestamp": "2025-06-01T10:00:00Z",

@@ -7,7 +7,7 @@ use testkit::{World, instant, object};
 
 use super::{only, world};
 
-/// A Shoot whose last operation ended at 12:00 in a state, with a code of its error.
+/// Returns a Shoot whose last operation ended at 12:00 in a state, with a code of its error.
 fn shoot(state: &str, code: &str, generation: i64) -> Shoot {
     object(json!({
         "metadata": {"name": "s", "namespace": "garden-dev", "generation": generation},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of pkg/gardenlet/operation/botanist/secrets.go @ v1.120.0: what a flow leaves in the namespace of the Project.
+//! Cases of pkg/gardenlet/operation/botanist/secrets.go @ v1.120.0: objects of a flow in the namespace of the Project.
 
 use api::core::{InternalSecret, Shoot};
 use api::kubernetes::core::{ConfigMap, Secret};

@@ -10,7 +10,7 @@ use super::{start_gardenlet, world};
 const STARTED: &str = "2025-06-02T12:00:10Z";
 const FINALIZER: &str = "core.gardener.cloud/controllerinstallation";
 
-/// An installation of extension `x` on a seed.
+/// Returns an installation of extension `x` on a seed.
 fn installation(seed: &str) -> ControllerInstallation {
     object(json!({
         "metadata": {"name": "x-1", "uid": "1"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of pkg/gardenlet/controller/managedseed @ v1.120.0: a Shoot that becomes a Seed is given a gardenlet.
+//! Cases of pkg/gardenlet/controller/managedseed @ v1.120.0: deployment of a gardenlet for a Shoot that becomes a Seed.
 
 use api::core::{Seed, Shoot};
 use api::kubernetes::apps::Deployment;
@@ -14,7 +14,7 @@ use super::{start_gardenlet_with_pods, world};
 
 const SOON: &str = "2025-06-02T12:00:10Z";
 
-/// Shoot `garden/m` on a Seed, whose last operation is in a state.
+/// Returns Shoot `garden/m` on a Seed, whose last operation is in a state.
 fn shoot_on(seed: &str, state: &str) -> Shoot {
     object(json!({
         "metadata": {"name": "m", "namespace": "garden", "generation": 1, "finalizers": ["gardener"], "uid": "1",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where nothing runs pods, gardenlet makes the workload of components ready after a while, and no other workload.
+//! Where pods are not run, gardenlet makes the workload of components ready after some time, and no other workload.
 
 use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
 use api::kubernetes::core::Node;
@@ -12,7 +12,7 @@ use super::{SEED, TECHNICAL_ID, start_gardenlet, world};
 const SOON: &str = "2025-06-02T12:00:01Z";
 const LATER: &str = "2025-06-02T12:30:00Z";
 
-/// An object that stands for a component if it says so.
+/// Returns an object, which represents a component if `is_component`.
 fn workload<K: Resource>(namespace: &str, name: &str, is_component: bool, spec: &Value) -> K {
     let annotations = if is_component { json!({ "terrarium.dev/gardener-version": "v1.120.0" }) } else { json!({}) };
     let metadata =

@@ -7,7 +7,7 @@ use apimachinery::Status;
 
 use super::{start_gardenlet, world};
 
-/// Lets the time pass in which gardenlet waits for the namespace of its Seed.
+/// Instant after the time in which gardenlet waits for the namespace of its Seed.
 const STARTED: &str = "2025-06-02T12:00:10Z";
 
 #[test]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of extensions/pkg/controller/infrastructure and its neighbours @ v1.120.0: a start, a while, and an answer.
+//! Cases of extensions/pkg/controller/infrastructure and its neighbours @ v1.120.0: start, duration and result of an
+//! operation.
 
 use api::extensions::Infrastructure;
 use serde_json::json;
@@ -7,7 +8,7 @@ use testkit::{World, object};
 
 use super::{SEED, TECHNICAL_ID, start_provider};
 
-/// An Infrastructure that gardenlet asks for.
+/// Returns an Infrastructure with gardenlet's request.
 fn asked_for() -> Infrastructure {
     object(json!({
         "metadata": {"name": "s", "namespace": TECHNICAL_ID, "generation": 1,

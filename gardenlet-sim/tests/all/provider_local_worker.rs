@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of extensions/pkg/controller/worker/genericactuator @ v1.120.0: a Worker makes MachineClasses and
-//! MachineDeployments, and waits for their Machines.
+//! Cases of extensions/pkg/controller/worker/genericactuator @ v1.120.0: creation of MachineClasses and
+//! MachineDeployments for a Worker, and the wait for their Machines.
 
 use api::extensions::{Cluster, Worker};
 use api::kubernetes::core::Secret;
@@ -45,7 +45,7 @@ fn started(pools: &Value) -> World {
     world
 }
 
-/// gardenlet asks for other pools.
+/// Changes the Worker's pools, as gardenlet does.
 fn ask(world: &World, pools: &Value) {
     world.change_in::<Worker>(SEED, TECHNICAL_ID, "s", |stored| {
         let new = worker(pools);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of pkg/operator/controller/gardenlet @ v1.120.0: a gardenlet is deployed for the first time, and follows the version of
-//! the operator.
+//! Cases of pkg/operator/controller/gardenlet @ v1.120.0: first deployment of a gardenlet, and updates to the
+//! operator's version.
 
 use api::constants::{annotation, label, operation};
 use api::core::Seed;
@@ -29,7 +29,7 @@ fn seed() -> Seed {
     }))
 }
 
-/// Status, reason and message of condition `SeedRegistered`.
+/// Returns status, reason and message of condition `SeedRegistered`.
 fn registered(world: &World) -> Option<(String, String, String)> {
     let gardenlet: Gardenlet = world.get("garden", "b").expect("it is there");
     let found = gardenlet.status.conditions.into_iter().find(|condition| condition.r#type == "SeedRegistered");

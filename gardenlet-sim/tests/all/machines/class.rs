@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of machineclass_test.go of machine-controller-manager: a class stays while a Machine or MachineDeployment uses it.
+//! Cases of machineclass_test.go of machine-controller-manager: a class remains while a Machine or MachineDeployment
+//! uses it.
 
 use api::constants::finalizer;
 use api::machine::MachineClass;

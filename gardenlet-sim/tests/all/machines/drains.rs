@@ -25,7 +25,7 @@ fn named_pod(name: &str, node: &str, metadata: &Value) -> Pod {
     pod
 }
 
-/// A pool of one Machine whose Node has a pod; the Machine's name.
+/// Returns a pool of one Machine whose Node has a pod, and the Machine's name.
 fn with_pod(metadata: &Value) -> (World, String) {
     let mut world = running_pool(1);
     let name = machine(&world).metadata.name;
@@ -143,7 +143,7 @@ fn an_eviction_that_a_budget_refuses_is_tried_again_and_the_vm_stays_meanwhile()
     assert!(world.get_in::<Machine>(SEED, TECHNICAL_ID, &name).is_none());
 }
 
-/// As many evictions as anybody asks for are refused.
+/// Refuses all evictions.
 fn refuse_evictions(world: &World) {
     let budget = "Cannot evict pod as it would violate the pod's disruption budget.";
     for _ in 0..5000 {

@@ -15,7 +15,7 @@ use super::{
 
 const PRESERVE: &str = "node.machine.sapcloud.io/preserve";
 
-/// At 12:20, when all Machines of a pool run.
+/// Returns the world at 12:20, when all Machines of a pool run.
 fn running_by(version: &str, deployment: MachineDeployment) -> World {
     let replicas = usize::try_from(deployment.spec.replicas).expect("a number");
     let mut world = started_by(version, deployment);
@@ -51,7 +51,7 @@ fn condition(world: &World, name: &str) -> Option<NodeCondition> {
     node(world, name).status.conditions.into_iter().find(|condition| condition.r#type == "Preserved")
 }
 
-/// Status, reason and message of the condition of a Node.
+/// Returns status, reason and message of a Node's condition.
 fn told(world: &World, name: &str) -> String {
     condition(world, name).map_or_else(|| "-".to_owned(), |it| format!("{} {} {}", it.status, it.reason, it.message))
 }
@@ -147,7 +147,7 @@ fn a_machine_that_recovers_is_uncordoned_and_preserved_only_if_asked_for() {
         let name = machine(&world).metadata.name;
         annotate_node(&world, &name, Some(value));
         set_ready(&world, &name, "False");
-        // Machines of `now` and `auto-preserved` are looked at before they fail.
+        // Machines with `now` and `auto-preserved` are checked before they fail.
         if value == "auto-preserved" {
             world.advance_to("2025-06-02T12:29:00Z");
         }
@@ -186,7 +186,7 @@ fn failed_machines_are_preserved_up_to_the_maximum_and_the_others_replaced() {
     let status = sets(&world)[0].status.clone();
     assert_eq!((status.auto_preserve_failed_machine_count, status.preserved_failed_replicas), (1, 1));
 
-    // The maximum reaches the MachineSet, and the Machine is replaced.
+    // The changed maximum is copied to the MachineSet, and the Machine is replaced.
     let name = kept.metadata.name.clone();
     change_pool(&world, |pool| pool.spec.auto_preserve_failed_machine_max = 0);
     world.advance_to("2025-06-02T14:30:00Z");

@@ -69,7 +69,7 @@ fn a_machine_of_nobody_is_left_alone() {
     assert_eq!(machines(&world).len(), 2);
 }
 
-/// Puts as many more Machines into the pool's MachineSet, as a defect of a controller would.
+/// Adds surplus Machines to the pool's MachineSet, as a defect of a controller would.
 fn overshoot(world: &World, more: usize) {
     let set = sets(world)[0].metadata.name.clone();
     let one = machines(world)[0].clone();
@@ -84,7 +84,7 @@ fn overshoot(world: &World, more: usize) {
 
 #[test]
 fn a_machine_set_with_far_too_many_machines_is_frozen_until_there_are_fewer() {
-    // 1 replica, 1 for the surge and 2 beyond: 4 are too many.
+    // 1 replica, 1 for the surge and 2 more: 4 are too many.
     for (more, is_frozen) in [(2, false), (3, true)] {
         let mut world = running_pool(1);
         let set = sets(&world)[0].metadata.name.clone();
