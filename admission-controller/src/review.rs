@@ -27,12 +27,12 @@ pub(crate) struct Review {
 struct Wire {
     #[serde(default)]
     api_version: String,
-    request: Asked,
+    request: ReviewRequest,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Asked {
+struct ReviewRequest {
     uid: String,
     operation: String,
     resource: Gvr,

@@ -34,7 +34,7 @@ struct Reconciler {
     recorder: Recorder,
     restarters: Restarters,
     disable_nginx_ingress_in_shoot: bool,
-    /// The timer of each Shoot, which is all that a restart forgets.
+    /// Planned maintenance of each Shoot; the only state that a restart loses.
     planned: Mutex<BTreeMap<ObjectKey, DateTime<Utc>>>,
 }
 

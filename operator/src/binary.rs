@@ -53,8 +53,7 @@ pub struct Flags {
     pub profile: Profile,
     /// Settings that are passed to the components of the control plane.
     pub settings: Settings,
-    /// Enables the check at start that the versions of all components are compatible with the operator's
-    /// gardener-apiserver.
+    /// True if the check at start also covers components that the operator's gardener-apiserver would no longer support.
     pub looks_ahead: bool,
 }
 

@@ -125,7 +125,7 @@ struct Operator {
 /// Last write of this process to the Garden: the local copy may lag behind it.
 #[derive(Debug, Default)]
 struct Latest {
-    /// Versions that are older than the object.
+    /// Resource versions that are older than the object.
     passed: Vec<String>,
     object: Option<Garden>,
 }

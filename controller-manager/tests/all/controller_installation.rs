@@ -49,7 +49,7 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_a_shoot_needs_is_installed_on_its_seed_alone() {
+fn required_extensions_are_installed_only_on_the_shoots_seed() {
     let mut world = at_noon()
         .with(seed("a"))
         .with(seed("b"))
@@ -61,7 +61,7 @@ fn what_a_shoot_needs_is_installed_on_its_seed_alone() {
 }
 
 #[test]
-fn what_nothing_needs_any_more_goes() {
+fn unneeded_installations_are_deleted() {
     let mut world = at_noon().with(seed("a")).with(infrastructure("infra-local", "local")).with(shoot("a"));
     world.start(only("controllerregistration-seed"));
     world.remove::<Shoot>("garden-dev", "s");

@@ -176,7 +176,7 @@ fn a_namespace_that_is_kept_loses_the_projects_marks_and_stays() {
 }
 
 #[test]
-fn a_namespace_of_somebody_else_is_not_deleted() {
+fn a_foreign_namespace_is_not_deleted() {
     let (world, _) = started(at_noon().with(leaving("garden-dev")).with(namespace(&json!({}), &json!({}))));
     assert_eq!(world.get::<Project>("", "dev"), None);
     assert!(world.get::<Namespace>("", "garden-dev").is_some());

@@ -67,7 +67,7 @@ fn copies_follow_the_secrets_and_go_with_them() {
 }
 
 #[test]
-fn a_namespace_of_somebody_else_is_not_used() {
+fn a_foreign_namespace_is_not_used() {
     let mut world =
         at_noon().with(namespace("other")).with(secret("garden", "domain", &json!("default-domain"), "YQ=="));
     assert_eq!(world.start(only("seed-secrets")).writes, [""; 0]);

@@ -167,7 +167,7 @@ fn a_stale_object_or_a_server_in_trouble_is_no_refusal() {
 #[test]
 fn an_update_that_fails_after_the_trial_is_told_in_an_event() {
     let mut world = world(WITHIN).with(maintained().build()).with(profile().build());
-    world.refuse("update shoots garden-dev/s", Status::failure(403, "Forbidden", "somebody does not want it"));
+    world.refuse("update shoots garden-dev/s", Status::failure(403, "Forbidden", "a plug-in rejects it"));
     let pass = world.start(only("shoot-maintenance"));
     let told = pass.events.iter().filter(|event| event.starts_with("Warning MaintenanceFailed")).count();
     assert_eq!(told, 1, "{:?}", pass.events);

@@ -10,7 +10,7 @@ use controller::{Change, Controller, Error, ObjectKey, Patch, Requeue};
 use process::Context;
 use serde_json::{Value, json};
 
-use crate::graph::{Found, Graph, Node};
+use crate::graph::{Graph, GraphObject, Node};
 
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
@@ -42,12 +42,12 @@ fn pack(resource: usize, key: &ObjectKey) -> ObjectKey {
     key.sibling(&format!("{resource}/{}", key.name))
 }
 
-fn unpack(graph: &Graph, packed: &ObjectKey) -> Option<Found> {
+fn unpack(graph: &Graph, packed: &ObjectKey) -> Option<GraphObject> {
     let (resource, name) = packed.name.split_once('/')?;
     let resource: usize = resource.parse().ok()?;
     let key = packed.sibling(name);
     let node = graph.resource(resource)?.store.get(&key)?;
-    Some(Found { resource, key, node })
+    Some(GraphObject { resource, key, node })
 }
 
 fn waits_for_dependents(node: &Node) -> bool {
@@ -101,7 +101,7 @@ fn has_doubtful_owner(graph: &Graph, key: &ObjectKey, node: &Node) -> bool {
     })
 }
 
-async fn reconcile(graph: &Graph, found: &Found) -> Result<Requeue, Error> {
+async fn reconcile(graph: &Graph, found: &GraphObject) -> Result<Requeue, Error> {
     let node = &found.node;
     if node.is_being_deleted() {
         if node.has_finalizer(ORPHAN) {
@@ -118,7 +118,7 @@ async fn reconcile(graph: &Graph, found: &Found) -> Result<Requeue, Error> {
 }
 
 /// Removes the owner from its dependents' references, then the finalizer from the owner.
-async fn orphan_dependents(graph: &Graph, owner: &Found) -> Result<(), Error> {
+async fn orphan_dependents(graph: &Graph, owner: &GraphObject) -> Result<(), Error> {
     for dependent in graph.dependents(&owner.key.cluster, &owner.node.uid) {
         keep_owners(graph, &dependent, |reference| reference.uid != owner.node.uid).await?;
     }
@@ -126,9 +126,9 @@ async fn orphan_dependents(graph: &Graph, owner: &Found) -> Result<(), Error> {
 }
 
 /// Deletes the dependents that block the owner; once none is left, removes the owner's finalizer.
-async fn delete_dependents(graph: &Graph, owner: &Found) -> Result<(), Error> {
+async fn delete_dependents(graph: &Graph, owner: &GraphObject) -> Result<(), Error> {
     let dependents = graph.dependents(&owner.key.cluster, &owner.node.uid);
-    let blocks = |dependent: &&Found| {
+    let blocks = |dependent: &&GraphObject| {
         let references = &dependent.node.owner_references;
         references.iter().any(|it| it.uid == owner.node.uid && it.block_owner_deletion == Some(true))
     };
@@ -150,7 +150,7 @@ enum Owner {
 }
 
 /// Deletes an object none of whose owners keeps it; if one does, the other references are removed.
-async fn delete_without_owners(graph: &Graph, found: &Found) -> Result<(), Error> {
+async fn delete_without_owners(graph: &Graph, found: &GraphObject) -> Result<(), Error> {
     let mut owners = Vec::new();
     for reference in &found.node.owner_references {
         owners.push((classify(graph, &found.key, reference).await?, &reference.uid));
@@ -205,7 +205,7 @@ async fn classify(graph: &Graph, dependent: &ObjectKey, reference: &OwnerReferen
 }
 
 /// Writes the owner references that `keep` accepts, if that drops any.
-async fn keep_owners(graph: &Graph, found: &Found, keep: impl Fn(&OwnerReference) -> bool) -> Result<(), Error> {
+async fn keep_owners(graph: &Graph, found: &GraphObject, keep: impl Fn(&OwnerReference) -> bool) -> Result<(), Error> {
     let kept: Vec<&OwnerReference> = found.node.owner_references.iter().filter(|reference| keep(reference)).collect();
     if kept.len() == found.node.owner_references.len() {
         return Ok(());
@@ -214,7 +214,7 @@ async fn keep_owners(graph: &Graph, found: &Found, keep: impl Fn(&OwnerReference
     patch_metadata(graph, found, "ownerReferences", kept).await
 }
 
-async fn unblock(graph: &Graph, found: &Found, uid: &str) -> Result<(), Error> {
+async fn unblock(graph: &Graph, found: &GraphObject, uid: &str) -> Result<(), Error> {
     let mut references = found.node.owner_references.clone();
     for reference in references.iter_mut().filter(|reference| reference.uid == uid) {
         reference.block_owner_deletion = Some(false);
@@ -225,13 +225,13 @@ async fn unblock(graph: &Graph, found: &Found, uid: &str) -> Result<(), Error> {
     patch_metadata(graph, found, "ownerReferences", json!(references)).await
 }
 
-async fn remove_finalizer(graph: &Graph, found: &Found, finalizer: &str) -> Result<(), Error> {
+async fn remove_finalizer(graph: &Graph, found: &GraphObject, finalizer: &str) -> Result<(), Error> {
     let left: Vec<&String> = found.node.finalizers.iter().filter(|present| *present != finalizer).collect();
     let left = if left.is_empty() { Value::Null } else { json!(left) };
     patch_metadata(graph, found, "finalizers", left).await
 }
 
-async fn patch_metadata(graph: &Graph, found: &Found, field: &str, value: Value) -> Result<(), Error> {
+async fn patch_metadata(graph: &Graph, found: &GraphObject, field: &str, value: Value) -> Result<(), Error> {
     let mut metadata = json!({"resourceVersion": found.node.resource_version});
     metadata[field] = value;
     let patch = Patch::Merge(json!({ "metadata": metadata }));

@@ -171,7 +171,7 @@ impl fmt::Debug for Graph {
 
 /// An object and the index of its resource in the graph.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct GraphObject {
     pub(crate) resource: usize,
     pub(crate) key: ObjectKey,
     pub(crate) node: Arc<Node>,
@@ -256,14 +256,14 @@ impl Graph {
     }
 
     /// Returns the objects of a cluster that name `uid` as an owner, in order of resource and key.
-    pub(crate) fn dependents(&self, cluster: &str, uid: &str) -> Vec<Found> {
+    pub(crate) fn dependents(&self, cluster: &str, uid: &str) -> Vec<GraphObject> {
         let mut found = Vec::new();
         for (resource, entry) in self.read().iter().enumerate() {
             for key in entry.by_owner.keys(uid) {
                 if &*key.cluster == cluster
                     && let Some(node) = entry.store.get(&key)
                 {
-                    found.push(Found { resource, key, node });
+                    found.push(GraphObject { resource, key, node });
                 }
             }
         }

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_is_made_anew_with_each_version() {
+    fn each_version_is_copied_once() {
         let copies = Copies::default();
         let mut seed = Seed { metadata: ObjectMeta::named("", "local"), ..Seed::default() };
         seed.metadata.resource_version = "7".to_owned();

@@ -96,7 +96,7 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
         gardenlet.stores.shoots.store().synced().await;
         gardenlet.stores.faults.synced().await;
         gardenlet.stores.timing.synced().await;
-        gardenlet.stores.what_users_write_is_synced().await;
+        gardenlet.stores.user_objects_are_synced().await;
         let mut attempts = Attempts::of(&gardenlet.context);
         while let Err(error) = shoot::abort_stuck_operations(&gardenlet).await {
             if !error.is_passing() || !attempts.again().await {

@@ -344,7 +344,7 @@ impl Stores {
     }
 
     /// Resolves once the stores of user-written objects are synced: then a missing object does not exist.
-    pub(crate) async fn what_users_write_is_synced(&self) {
+    pub(crate) async fn user_objects_are_synced(&self) {
         self.config_maps.store().synced().await;
         self.secrets.store().synced().await;
         self.domain_secrets.synced().await;

@@ -66,7 +66,7 @@ fn nodes_have_a_key_pair_unless_the_shoot_has_no_access_by_ssh() {
 }
 
 #[test]
-fn a_gardenlet_that_starts_anew_makes_the_same_keys() {
+fn a_restarted_gardenlet_generates_the_same_keys() {
     let mut world = started(own());
     let before = authority(&world).data;
     world.kill();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where pods are not run, gardenlet makes the workload of components ready after some time, and no other workload.
+//! gardenlet makes the workload of components ready after some time where pods are not run, and no other workload.
 
 use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
 use api::kubernetes::core::Node;
@@ -43,7 +43,7 @@ fn a_component_becomes_ready_with_all_its_replicas_and_not_at_once() {
 }
 
 #[test]
-fn a_changed_generation_becomes_ready_anew() {
+fn a_changed_generation_becomes_ready_again() {
     let mut world = world().with_in(SEED, scheduler());
     start_gardenlet(&mut world);
     world.advance_to(LATER);

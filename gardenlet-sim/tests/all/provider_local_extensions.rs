@@ -37,7 +37,7 @@ fn is(type_: &str, state: &str) -> (String, String) {
 }
 
 #[test]
-fn what_is_asked_for_takes_a_while_and_is_answered() {
+fn a_requested_operation_takes_time_and_succeeds() {
     let mut world = started(asked_for());
     assert_eq!(state(&world), Some(is("Create", "Processing")));
     assert_eq!(stored(&world).metadata.finalizers.len(), 1);
@@ -74,7 +74,7 @@ fn another_request_is_a_reconciliation() {
 }
 
 #[test]
-fn what_is_deleted_goes_after_a_while() {
+fn a_deleted_object_is_removed_after_a_while() {
     let mut world = started(asked_for());
     world.advance_to("2025-06-02T12:10:00Z");
     world.change_in::<Infrastructure>(SEED, TECHNICAL_ID, "s", |infrastructure| {

@@ -50,7 +50,7 @@ fn image(world: &World) -> Option<String> {
 fn a_gardenlet_without_a_seed_is_deployed_once_the_garden_is_reconciled() {
     let mut world = world().with_in("runtime", garden()).with(gardenlet("charts/gardenlet:v1.119.2"));
     start(&mut world);
-    assert_eq!((image(&world), registered(&world)), (None, None), "before, nobody may answer for Gardenlets");
+    assert_eq!((image(&world), registered(&world)), (None, None), "nothing is deployed before");
     roll_out(&mut world);
     assert!(world.get_in::<Cluster>("runtime", "", "seed--b").is_some());
     assert!(image(&world).is_some_and(|image| image.ends_with(":v1.119.2")), "{:?}", image(&world));

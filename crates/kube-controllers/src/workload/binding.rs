@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_says_when_and_by_whom_a_volume_is_made() {
+    fn the_class_determines_when_a_volume_is_provisioned() {
         let named: &[(&str, Value)] = &[("/spec/storageClassName", json!("x"))];
         check(named, &view(&[]), "ProvisioningFailed: storageclass.storage.k8s.io \"x\" not found");
         let of = |provisioner: &str, mode: &str| View { class: Some(class("x", provisioner, mode)), ..view(&[]) };

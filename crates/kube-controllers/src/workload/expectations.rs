@@ -124,6 +124,6 @@ mod tests {
         assert_eq!(expectations.pending("owner", now), None);
 
         expectations.expect("owner", 1, &[], now);
-        assert_eq!(expectations.pending("owner", now + LIMIT), None, "not for ever");
+        assert_eq!(expectations.pending("owner", now + LIMIT), None, "expectations expire");
     }
 }

@@ -21,7 +21,7 @@ use domain::validation::network::Network;
 
 /// Settings from a pod's annotations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct PodSettings {
     /// Duration until it is ready.
     pub(crate) start: Option<TimeDelta>,
     /// Duration until it has ended.
@@ -33,9 +33,9 @@ pub(crate) struct Wanted {
 }
 
 /// Reads the annotations; an invalid duration counts as absent.
-pub(crate) fn annotations(metadata: &ObjectMeta) -> Wanted {
+pub(crate) fn annotations(metadata: &ObjectMeta) -> PodSettings {
     let duration = |name| metadata.annotation(name)?.parse::<Duration>().ok().map(Duration::to_chrono);
-    Wanted {
+    PodSettings {
         start: duration(annotation::POD_START),
         end: duration(annotation::POD_END),
         never_ends: metadata.annotation(annotation::POD_END) == Some("never"),
@@ -294,11 +294,11 @@ mod tests {
     #[test]
     fn annotations_are_read_or_left_alone() {
         let mut metadata = ObjectMeta::default();
-        assert_eq!(annotations(&metadata), Wanted::default());
+        assert_eq!(annotations(&metadata), PodSettings::default());
         metadata.annotations.insert("terrarium.dev/pod-start".to_owned(), "1m30s".to_owned());
         metadata.annotations.insert("terrarium.dev/pod-fault".to_owned(), "NotReady".to_owned());
         metadata.annotations.insert("terrarium.dev/pod-end".to_owned(), "7s".to_owned());
-        let wanted = Wanted {
+        let wanted = PodSettings {
             start: Some(TimeDelta::seconds(90)),
             end: Some(TimeDelta::seconds(7)),
             never_ends: false,

@@ -130,7 +130,7 @@ mod tests {
     /// nodes with fewer replicas. If the pods' creation times differ, the pod that was created more recently comes
     /// before the older pod."
     #[test]
-    fn what_is_worth_less_goes_first() {
+    fn less_valuable_pods_are_deleted_first() {
         let other = pod("a");
         let first = [
             changed(|pod| pod.spec.node_name.clear()),

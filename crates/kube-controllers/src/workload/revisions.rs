@@ -210,7 +210,7 @@ mod tests {
     /// history. The revision history consists of all revisions not represented by a currently applied StatefulSetSpec
     /// version. The default value is 10."
     #[test]
-    fn the_lowest_numbers_that_nobody_uses_go() {
+    fn the_lowest_unused_revisions_are_deleted() {
         let revision = |name: &str, revision| {
             let metadata = ObjectMeta::named("n", name);
             Arc::new(ControllerRevision { metadata, revision, data: Value::Null })

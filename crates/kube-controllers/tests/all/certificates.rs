@@ -191,13 +191,13 @@ fn each_signer_has_its_subjects_and_usages() {
 }
 
 #[test]
-fn a_signer_of_somebody_else_is_left_alone() {
+fn requests_for_foreign_signers_are_ignored() {
     let status = judged(request("example.org/signer", ALICE, &USAGES, &["Approved"]));
     assert!(!has_certificate(&status) && failure(&status).is_none(), "{status}");
 }
 
 #[test]
-fn what_is_no_request_fails_and_says_why() {
+fn an_invalid_request_fails_with_a_message() {
     let broken = "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n";
     for pem in [broken, ""] {
         let status = judged(request(CLIENT, pem, &USAGES, &["Approved"]));

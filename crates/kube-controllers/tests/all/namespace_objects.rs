@@ -32,7 +32,7 @@ fn namespace_default_has_the_service_of_the_api_server() {
 }
 
 #[test]
-fn what_is_deleted_or_changed_is_there_again() {
+fn deleted_and_changed_objects_are_restored() {
     let mut world = started("n");
     world.remove_in::<ServiceAccount>(CLUSTER, "n", "default");
     world.change_in::<ConfigMap>(CLUSTER, "n", "kube-root-ca.crt", |map| {

@@ -65,7 +65,7 @@ fn pods_that_have_ended_and_those_of_other_namespaces_and_clusters_do_not_count(
 }
 
 #[test]
-fn what_comes_and_goes_is_counted_anew() {
+fn created_deleted_and_changed_objects_are_recounted() {
     let (mut world, _) = started(world().with_in(CLUSTER, quota("n", &json!({"count/configmaps": "5", "pods": "5"}))));
     let used = |world: &World| status(world, "n")["used"].clone();
     world.put_in(CLUSTER, &map("a"));
@@ -95,7 +95,7 @@ fn a_changed_quota_says_so_and_an_unchanged_one_is_not_written() {
 }
 
 #[test]
-fn a_resource_that_nobody_serves_is_not_used() {
+fn an_unserved_resource_has_no_usage() {
     let (world, _) = started(world().with_in(CLUSTER, quota("n", &json!({"count/widgets.example.org": "3"}))));
     assert_eq!(status(&world, "n")["used"], json!({"count/widgets.example.org": "0"}));
 }

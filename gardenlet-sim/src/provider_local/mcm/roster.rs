@@ -84,9 +84,9 @@ pub(super) struct Entry {
     pub(super) member: Member,
     /// Ordinal in the order of creation; 0: none.
     pub(super) ordinal: i32,
-    /// What its Node says of its update in place; `None` if it has no Node.
+    /// State of its Node's in-place update; `None` if it has no Node.
     pub(super) update: Option<Update>,
-    /// Its last operation failed.
+    /// Summary of its failed last operation.
     pub(super) failure: Option<MachineSummary>,
 }
 

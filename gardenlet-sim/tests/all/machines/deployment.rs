@@ -61,7 +61,7 @@ fn a_paused_deployment_is_scaled_and_rolls_nothing_out() {
 }
 
 #[test]
-fn what_reaches_existing_machines_makes_no_new_machine_set() {
+fn node_template_changes_reach_existing_machines_without_a_new_set() {
     let mut world = running_pool(1);
     let (before, sets_before) = (names(&machines(&world)), names(&sets(&world)));
     change_pool(&world, |pool| {

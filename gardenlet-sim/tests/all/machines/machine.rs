@@ -197,5 +197,5 @@ fn labels_and_taints_of_the_node_template_are_kept_on_the_node() {
     world.pass();
     let node = &nodes(&world)[0];
     assert_eq!(node.metadata.label("worker.gardener.cloud/pool"), Some("a"), "of the template");
-    assert_eq!(node.metadata.label("mine"), Some("1"), "of somebody else");
+    assert_eq!(node.metadata.label("mine"), Some("1"), "the foreign label is kept");
 }

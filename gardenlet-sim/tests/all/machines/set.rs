@@ -59,7 +59,7 @@ fn creations_and_deletions_are_events_of_the_machine_set() {
 }
 
 #[test]
-fn a_machine_of_nobody_is_left_alone() {
+fn a_machine_without_an_owner_is_ignored() {
     let mut world = running_pool(1);
     let mut stray = machine(&world);
     stray.metadata = apimachinery::meta::ObjectMeta::named(TECHNICAL_ID, "pool-a-12345-stray");

@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(pod_index.all().count(), 3);
         assert_eq!(pod_index.wanting().count(), 1);
         pod_index.change(&b, "x", Count { present: 0, staying: -1 });
-        assert!(pod_index.has_wanting(), "who goes is still there");
+        assert!(pod_index.has_wanting(), "an ending pod is still counted");
         pod_index.change(&b, "x", Count { present: -1, staying: 0 });
         assert!(!pod_index.has_wanting());
         assert_eq!(pod_index.all().count(), 2);

@@ -352,7 +352,7 @@ mod tests {
             preferences(&spec(constraints, json!({})), &web(), by_name, &fit, &pod_index(pods))
         };
         let zones = json!([constraint(1, "zone", "ScheduleAnyway")]);
-        assert_eq!(scores(zones.clone(), &[]), [100, 100, 100, 0], "who has no zone comes last");
+        assert_eq!(scores(zones.clone(), &[]), [100, 100, 100, 0], "a node without a zone has the lowest score");
         let found = scores(zones, &[("a1", 2), ("b1", 1)]);
         assert!(found[0] == found[1] && found[0] < found[2] && found[3] == 0, "{found:?}");
         let hosts = scores(json!([constraint(1, "kubernetes.io/hostname", "ScheduleAnyway")]), &[("a1", 1)]);

@@ -120,7 +120,7 @@ fn the_first_of_pods_that_want_to_be_together_may_be_anywhere() {
 
 /// Anti-affinity holds both ways, but does not move pods that are already on nodes.
 #[test]
-fn who_is_there_keeps_others_away() {
+fn anti_affinity_of_placed_pods_keeps_others_away() {
     let shy = [("a1", pod("n", "db", "far zone web"))];
     check(&pod("n", "web", ""), &shy, "b1 b2 x");
     check(&pod("n", "other", ""), &shy, "a1 a2 b1 b2 x");
