@@ -3,7 +3,7 @@
 //!
 //! | path | validates | rejects |
 //! | --- | --- | --- |
-//! | `/webhooks/validate-namespace-deletion` | deletion of projects' namespaces | deletion while the Project is not being deleted or has Shoots |
+//! | `/webhooks/validate-namespace-deletion` | deletion of projects' namespaces | direct deletion, and deletion while there are Shoots |
 //! | `/webhooks/validate-kubeconfig-secrets` | Secrets of projects | kubeconfigs that run programs or read files |
 //! | `/webhooks/validate-shoot-kubeconfig-secret-ref` | changes of Secrets | removal of a kubeconfig that Shoots refer to |
 //! | `/webhooks/validate-resource-size` | resources that the configuration names | objects that exceed the configured size |

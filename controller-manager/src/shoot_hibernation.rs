@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Hibernates Shoots and wakes them up by their schedules.
+//! Hibernates Shoots and wakes them by their schedules.
 //!
 //! Source: pkg/controllermanager/controller/shoot/hibernation @ v1.120.0.
 

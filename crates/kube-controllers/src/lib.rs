@@ -45,7 +45,7 @@ pub struct Options {
     pub certificates: Option<certificates::Options>,
 }
 
-/// Runs the controllers until the component is asked to stop.
+/// Runs the controllers until the component is requested to stop.
 pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     Box::pin(async move {
         let Options { workload, namespace_objects, certificates } = options;

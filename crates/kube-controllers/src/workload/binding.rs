@@ -107,7 +107,7 @@ pub(crate) fn step(claim: &PersistentVolumeClaim, view: &View<'_>) -> Step {
     }
     let selected = claim.metadata.annotation(annotation::SELECTED_NODE);
     let waits = view.class.as_ref().is_some_and(|class| waits_for_consumer(class));
-    // A volume that is reserved for the claim is bound whatever nodes can reach it.
+    // A volume that is reserved for the claim is bound regardless of the nodes that can reach it.
     if let Some(kept) = view.free.iter().find(|volume| is_kept_for(volume, claim) && fits(volume, claim)) {
         return Step::Bind(kept.clone());
     }

@@ -14,7 +14,7 @@ struct Settled {
     generation: i64,
     /// Names of the eligible nodes.
     nodes: BTreeSet<String>,
-    /// Names of the nodes that the next pass has to look at.
+    /// Names of the nodes that the next pass has to examine.
     dirty: BTreeSet<String>,
 }
 

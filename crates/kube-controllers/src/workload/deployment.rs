@@ -338,7 +338,7 @@ impl Pass<'_> {
     }
 
     async fn scale_in_proportion(&mut self) -> Result<(), Error> {
-        // Indices into `old`; the new set comes after them.
+        // Indices into `old`; the new set has the last index.
         let new = self.old.len();
         let mut order: Vec<(usize, &ReplicaSet)> =
             self.all().enumerate().filter(|(_, set)| set.replicas() > 0).collect();

@@ -4,7 +4,7 @@
 //! ```text
 //! Ready False, Unknown ─► taints not-ready, unreachable (NoSchedule, NoExecute); pods are not Ready
 //!                     └─ after 5 min, or as long as a pod tolerates it ─► its pods are deleted; they end when their kubelet
-//!                        comes back, or are gone with their Node
+//!                        reports again, or with their Node
 //! ```
 //!
 //! Source: k8s.io/kubernetes pkg/controller/nodelifecycle, pkg/controller/tainteviction.

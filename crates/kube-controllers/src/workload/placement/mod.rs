@@ -4,12 +4,13 @@
 //! ```text
 //! filters, in this order       cordoned, taints, ready, node affinity, resources, volumes, spread, other pods
 //! of the nodes that fit        the highest score, if the pod or others near have preferences; then those without taints,
-//!                              then the fewest pods that are alike, as the scheduler's default constraints would have it, then
-//!                              the fewest pods
+//!                              then the fewest pods that are alike, as by the scheduler's default constraints, then the
+//!                              fewest pods
 //! ```
 //!
-//! Nodes are sorted by taints and number of pods, so that a choice without preferences examines no more nodes than do
-//! not fit, plus one. Other pods are examined only if the incoming pod, or one on a node, has affinity terms.
+//! Nodes are sorted by taints and number of pods, so that a choice without preferences examines only nodes that do not
+//! fit or have pods like the incoming one, and one more. Other pods are examined only if the incoming pod, or one on a
+//! node, has affinity terms.
 //!
 //! **Tour.** One module of stateless rules for each plug-in: [`node_affinity`], `resources`, `taints`, [`volumes`],
 //! `spread`, `pod_affinity`; `pod_index` pods by node; `verdict` the scheduler's message. [`Places`] holds the state.
