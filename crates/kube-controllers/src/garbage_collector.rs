@@ -37,7 +37,7 @@ pub(crate) async fn run(context: &Context, graph: Arc<Graph>) {
         .await;
 }
 
-/// The key of an object of any resource: the resource's number in front of the name, which holds no slash itself.
+/// Encodes a resource and a key as one key: the resource's index precedes the name, which contains no slash itself.
 fn pack(resource: usize, key: &ObjectKey) -> ObjectKey {
     key.sibling(&format!("{resource}/{}", key.name))
 }

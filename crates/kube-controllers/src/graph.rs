@@ -298,7 +298,7 @@ impl Graph {
         Some((resource, ObjectKey::new(&dependent.cluster, namespace, &owner.name)))
     }
 
-    /// Context of the component that watches the objects.
+    /// Returns the context of the component that watches the objects.
     pub(crate) fn context(&self) -> &Context {
         &self.context
     }

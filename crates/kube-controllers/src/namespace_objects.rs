@@ -109,7 +109,7 @@ impl Objects {
     }
 }
 
-/// Service of the API server, which sets the Service's address itself.
+/// Returns the API server's Service; the API server sets the address itself.
 fn kubernetes() -> Service {
     let mut metadata = ObjectMeta::named(DEFAULT_NAMESPACE, KUBERNETES);
     for (name, value) in [("component", "apiserver"), ("provider", KUBERNETES)] {

@@ -254,13 +254,13 @@ impl Findings {
     }
 }
 
-/// Number of failed machines of a Shoot that are preserved.
+/// Returns the number of failed machines of a Shoot that are preserved.
 fn preserved_failed_machines(gardenlet: &Gardenlet, shoot: &Shoot) -> i32 {
     let deployments = gardenlet.stores.machine_deployments.list_in(&gardenlet.seed_cluster, &shoot.status.technical_id);
     deployments.iter().map(|deployment| deployment.status.preserved_failed_replicas).sum()
 }
 
-/// Number of nodes of a Shoot whose machines are preserved although the nodes are not ready.
+/// Returns the number of nodes of a Shoot whose machines are preserved although the nodes are not ready.
 fn preserved_nodes(gardenlet: &Gardenlet, shoot: &Shoot) -> i32 {
     if !PRESERVED.contain(gardenlet.release()) || preserved_failed_machines(gardenlet, shoot) == 0 {
         return 0;

@@ -39,7 +39,7 @@ impl Oldest {
         });
     }
 
-    /// Version of provider-local: that of the oldest gardenlet.
+    /// Returns the version of provider-local: that of the oldest gardenlet.
     pub(crate) async fn version(&self, gardenlet: &Gardenlet) -> Result<String, Error> {
         self.leases.synced().await;
         let leases = self.leases.list();

@@ -85,7 +85,7 @@ fn missing_components_make_a_condition_progress_until_its_threshold_and_fail_the
     assert_eq!(status(&world).as_deref(), Some("False"));
 }
 
-/// The period ends within a second, while conditions have whole ones.
+/// The period ends within a second, but conditions have whole seconds.
 #[test]
 fn rotation_constraint_changes_right_after_its_period_without_a_loop() {
     let mut overdue = empty();

@@ -217,7 +217,7 @@ mod tests {
         PodSpec { containers: vec![container("a"), container("b")], ..PodSpec::default() }
     }
 
-    /// A node of a cluster whose pods are in the default network.
+    /// Returns a node of a cluster whose pods are in the default network.
     fn on(host: &str) -> At<'_> {
         At { host, network: None }
     }

@@ -39,7 +39,7 @@ pub(crate) fn fenceposts(surge: &IntOrString, unavailable: &IntOrString, replica
 }
 
 impl Wish {
-    /// Desired state for a rolling update; `None`: the default of 25%.
+    /// Returns the desired state for a rolling update; `None`: the default of 25%.
     pub(crate) fn rolling(replicas: i32, surge: Option<&IntOrString>, unavailable: Option<&IntOrString>) -> Self {
         let quarter = IntOrString::String("25%".to_owned());
         let (surge, unavailable) = fenceposts(surge.unwrap_or(&quarter), unavailable.unwrap_or(&quarter), replicas);
@@ -47,7 +47,7 @@ impl Wish {
         Self { replicas, surge, unavailable, is_rolling: true }
     }
 
-    /// Desired state for strategy Recreate.
+    /// Returns the desired state for strategy Recreate.
     pub(crate) fn recreate(replicas: i32) -> Self {
         Self { replicas, surge: 0, unavailable: 0, is_rolling: false }
     }
@@ -225,7 +225,8 @@ mod tests {
         assert_eq!(wish(15).proportional(&[set(8, 8), set(5, 0)], 13), [11, 7]);
     }
 
-    /// In every step of every small roll-out no more pods than allowed exist and no fewer are available, and it ends.
+    /// In every step of every small roll-out, no more pods than allowed exist and no fewer are available; and each
+    /// ends.
     #[test]
     fn every_small_rollout_keeps_its_promises_and_ends() {
         for replicas in 1..=5 {

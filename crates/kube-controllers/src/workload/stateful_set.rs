@@ -84,7 +84,7 @@ pub(crate) async fn run(workload: Arc<Workload>) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fact {
     is_updated: bool,
-    /// Available, and not being deleted.
+    /// True if available, and not being deleted.
     is_healthy: bool,
     is_terminating: bool,
     /// True if it has ended and can be replaced.
@@ -95,7 +95,7 @@ struct Fact {
 #[derive(Clone, Copy, Debug)]
 struct Wish {
     replicas: i32,
-    /// Policy Parallel: pods are created and deleted without waiting for each other.
+    /// True for policy Parallel: pods are created and deleted without waiting for each other.
     is_parallel: bool,
     /// Lowest ordinal that an update replaces; `None` for strategy OnDelete.
     partition: Option<i32>,

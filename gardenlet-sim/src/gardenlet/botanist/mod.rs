@@ -302,7 +302,7 @@ impl Botanist {
         format!("{} {}/{name}", K::KIND, self.technical_id)
     }
 
-    /// Default of the maximum time that a task waits for an object.
+    /// Returns the default of the maximum time that a task waits for an object.
     pub(crate) const fn timeout() -> TimeDelta {
         TimeDelta::minutes(5)
     }

@@ -78,47 +78,47 @@ pub fn tasks() -> impl Iterator<Item = TaskInfo> {
 /// Facts about a Shoot that the conditions of a flow's table read; determined once, at the start of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// The Shoot has no worker pools.
+    /// True if the Shoot has no worker pools.
     pub(crate) workerless: bool,
-    /// Hibernation is requested.
+    /// True if hibernation is requested.
     pub(crate) hibernated: bool,
-    /// Annotation `shoot.gardener.cloud/skip-readiness`.
+    /// True if annotation `shoot.gardener.cloud/skip-readiness` is set.
     pub(crate) skip_readiness: bool,
-    /// Backups are copied to another seed's bucket.
+    /// True if backups are copied to another seed's bucket.
     pub(crate) backup_copy: bool,
-    /// The seed stores backups.
+    /// True if the seed stores backups.
     pub(crate) seed_backup: bool,
-    /// The control plane is being restored.
+    /// True if the control plane is being restored.
     pub(crate) restoring: bool,
-    /// … and is highly available.
+    /// True if a highly available control plane is being restored.
     pub(crate) restoring_ha: bool,
-    /// Feature gate `NodeAgentAuthorizer`.
+    /// True if feature gate `NodeAgentAuthorizer` is on.
     pub(crate) node_agent_authorizer: bool,
-    /// kube-apiserver already runs with the authorizer.
+    /// True if kube-apiserver already runs with the authorizer.
     pub(crate) authorizer_ready: bool,
-    /// The ServiceAccount key is being rotated, first half.
+    /// True in the first half of a rotation of the ServiceAccount key.
     pub(crate) service_account_key_preparing: bool,
-    /// … second half.
+    /// True in the second half of a rotation of the ServiceAccount key.
     pub(crate) service_account_key_completing: bool,
-    /// The etcd encryption key is being rotated, first half.
+    /// True in the first half of a rotation of the etcd encryption key.
     pub(crate) etcd_key_preparing: bool,
-    /// … second half.
+    /// True in the second half of a rotation of the etcd encryption key.
     pub(crate) etcd_key_completing: bool,
-    /// The list of encrypted resources differs from the resources that are encrypted.
+    /// True if the list of encrypted resources differs from the resources that are encrypted.
     pub(crate) encryption_changed: bool,
-    /// The API server is published by an extension object instead of a DNS record.
+    /// True if an extension object publishes the API server instead of a DNS record.
     pub(crate) exposure: bool,
     /// `spec.provider.workersSettings.sshAccess.enabled`.
     pub(crate) ssh_access: bool,
-    /// kube-proxy is enabled.
+    /// True if kube-proxy is enabled.
     pub(crate) kube_proxy: bool,
-    /// The addon nginx-ingress is enabled.
+    /// True if the addon nginx-ingress is enabled.
     pub(crate) nginx_ingress: bool,
-    /// The issuer is managed by Gardener.
+    /// True if Gardener manages the issuer.
     pub(crate) managed_issuer: bool,
-    /// Task `restartControlPlanePods` is set.
+    /// True if task `restartControlPlanePods` is set.
     pub(crate) restart_control_plane_pods: bool,
-    /// The nodes' network is already known.
+    /// True if the nodes' network is already known.
     pub(crate) nodes_network_known: bool,
     /// Deletion: the control plane namespace is deleted or being deleted.
     pub(crate) namespace_gone: bool,

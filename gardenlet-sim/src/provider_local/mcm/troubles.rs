@@ -39,7 +39,7 @@ impl Family<'_> {
         !self.provider.fault_store.is_empty()
     }
 
-    /// The active faults of some kinds that hit a Machine, by name.
+    /// Returns the active faults of some kinds that hit a Machine, by name.
     pub(super) fn faults_of(&self, machine: &str, kinds: &[&str]) -> Vec<Arc<FaultObject>> {
         if !self.has_faults() {
             return Vec::new();
