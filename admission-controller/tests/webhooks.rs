@@ -67,7 +67,7 @@ fn a_namespace_of_a_project_stays_while_the_project_lives() {
 }
 
 #[test]
-fn a_namespace_of_a_project_that_goes_stays_while_it_has_shoots() {
+fn deleted_projects_keep_their_namespace_while_it_has_shoots() {
     let shoot: Shoot = object(json!({"metadata": {"name": "s", "namespace": "garden-dev"}}));
     let world = world().with(namespace()).with(project(true)).with(shoot);
     let refused = refusal(&world, NAMESPACE_DELETION, &deletion()).expect("it is refused");

@@ -182,7 +182,7 @@ fn a_binding_that_is_refused_is_said_and_tried_again() {
 }
 
 #[test]
-fn a_binding_that_comes_too_late_says_nothing() {
+fn a_conflicting_binding_reports_nothing() {
     let mut world = at_noon().with(seed("a")).with(shoot("s").build());
     world.refuse("update shoots/binding", Status::failure(409, "Conflict", "changed meanwhile"));
     assert_eq!(start(&mut world).events, [""; 0]);

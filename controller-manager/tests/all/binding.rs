@@ -72,7 +72,7 @@ fn a_secret_that_comes_later_is_marked_then() {
 }
 
 #[test]
-fn a_binding_that_goes_takes_its_marks_back() {
+fn a_deleted_binding_removes_its_labels_and_finalizers() {
     let labels =
         json!({"reference.gardener.cloud/secretbinding": "true", "provider.shoot.gardener.cloud/local": "true"});
     let marked: Secret = object(json!({"metadata": marks(&labels)}));

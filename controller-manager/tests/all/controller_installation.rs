@@ -87,7 +87,7 @@ fn an_installation_that_is_required_stays() {
 }
 
 #[test]
-fn the_policy_of_a_registration_decides_where_it_is_installed() {
+fn a_registrations_policy_determines_where_it_is_installed() {
     let deployment = |policy: &str| json!({"policy": policy, "deploymentRefs": []});
     let other =
         |policy: &str| registration(policy, &json!([{"kind": "Extension", "type": policy}]), &deployment(policy));

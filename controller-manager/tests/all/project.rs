@@ -104,7 +104,7 @@ fn a_project_that_is_ready_is_not_written_again() {
 }
 
 #[test]
-fn a_project_with_shoots_stays_until_the_last_one_is_gone() {
+fn a_project_remains_until_its_last_shoot_is_deleted() {
     let shoot: Shoot = object(json!({"metadata": {"name": "s", "namespace": "garden-dev"}}));
     let (mut world, pass) =
         started(at_noon().with(leaving("garden-dev")).with(namespace(&labels(), &json!({}))).with(shoot));
@@ -160,7 +160,7 @@ fn a_project_gets_the_quota_of_the_configuration_and_keeps_what_was_raised() {
 }
 
 #[test]
-fn a_project_goes_when_its_namespace_is_gone() {
+fn a_project_is_deleted_after_its_namespace() {
     let (world, pass) = started(at_noon().with(leaving("garden-dev")));
     assert_eq!(world.get::<Project>("", "dev"), None);
     assert_eq!(pass.events, [""; 0]);

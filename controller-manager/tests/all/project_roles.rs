@@ -81,7 +81,7 @@ fn a_role_that_was_changed_by_hand_is_put_right() {
 }
 
 #[test]
-fn a_role_of_an_extension_keeps_the_rules_that_others_fill_and_goes_with_its_last_member() {
+fn extension_roles_keep_aggregated_rules_while_they_have_members() {
     let mut world = started(&[member("ada", "admin"), member("leo", "extension:logs")]);
     assert_eq!(given(&world, OF_EXTENSION), Some(vec!["leo".to_owned()]));
     let rules = json!([{"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}]);
@@ -94,7 +94,7 @@ fn a_role_of_an_extension_keeps_the_rules_that_others_fill_and_goes_with_its_las
 }
 
 #[test]
-fn roles_go_with_their_project() {
+fn roles_are_deleted_with_their_project() {
     let mut world = started(&[member("ada", "admin"), member("leo", "extension:logs")]);
     world.delete_in::<Project>("garden", "", "dev");
     world.pass();

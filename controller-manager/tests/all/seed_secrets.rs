@@ -50,7 +50,7 @@ fn a_seed_gets_a_namespace_of_its_own_with_the_gardens_secrets() {
 }
 
 #[test]
-fn copies_follow_the_secrets_and_go_with_them() {
+fn copies_are_updated_and_deleted_with_their_secrets() {
     let mut world = at_noon().with(secret("garden", "domain", &json!("default-domain"), "YQ=="));
     world.start(only("seed-secrets"));
     world.put(&secret("garden", "domain", &json!("default-domain"), "Yg=="));

@@ -35,7 +35,7 @@ fn is_certificate(bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn the_authority_of_clients_is_an_internal_secret_and_its_key_is_nowhere_else() {
+fn the_client_authoritys_key_is_only_in_an_internal_secret() {
     let world = started(own());
     let client = authority(&world);
     assert!(is_certificate(&client.data["ca.crt"].0));

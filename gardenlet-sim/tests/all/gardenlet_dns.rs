@@ -44,7 +44,7 @@ fn record(world: &World, suffix: &str) -> Option<DNSRecord> {
 }
 
 #[test]
-fn every_shoot_has_a_record_below_the_internal_domain_with_the_credentials_of_it() {
+fn every_shoot_has_an_internal_record_with_the_domains_credentials() {
     let world = published(json!({}));
     let record = record(&world, "internal").expect("there is one");
     let spec = &record.spec;

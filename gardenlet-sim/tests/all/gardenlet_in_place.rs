@@ -88,7 +88,7 @@ fn a_worker_that_reaches_the_hash_later_ends_the_wait_then() {
 }
 
 #[test]
-fn the_permission_to_force_the_update_goes_with_the_last_pool() {
+fn the_force_operation_is_removed_with_the_last_pool() {
     let mut own = waiting(&["a"]);
     own.metadata.annotations.insert("gardener.cloud/operation".to_owned(), "force-in-place-update".to_owned());
     let worker = worker(&own, &["a"]);

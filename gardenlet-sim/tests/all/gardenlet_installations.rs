@@ -58,7 +58,7 @@ fn an_extension_of_another_seed_is_its_gardenlets_concern() {
 }
 
 #[test]
-fn a_deleted_installation_goes_when_gardenlet_has_seen_it() {
+fn a_deleted_installation_is_released_by_gardenlet() {
     let mut world = world().with(installation("local"));
     start_gardenlet(&mut world);
     world.advance_to(STARTED);

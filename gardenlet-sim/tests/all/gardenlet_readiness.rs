@@ -78,7 +78,7 @@ fn etcd_becomes_ready_as_a_stateful_set() {
 }
 
 #[test]
-fn a_daemon_set_of_a_shoot_runs_on_every_node_of_its_pool_and_version() {
+fn daemon_sets_cover_nodes_of_their_pool_and_version() {
     let node = |name: &str, pool: &str| -> Node {
         let labels = json!({"worker.gardener.cloud/pool": pool, "worker.gardener.cloud/kubernetes-version": "1.27.1"});
         object(json!({"metadata": {"name": name, "uid": name, "labels": labels}}))

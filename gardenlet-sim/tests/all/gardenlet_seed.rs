@@ -25,7 +25,7 @@ fn gardenlet_registers_its_seed_with_a_lease() {
 }
 
 #[test]
-fn the_seed_says_what_it_can_take_and_that_its_gardenlet_is_ready() {
+fn the_seed_reports_its_capacity_and_a_ready_gardenlet() {
     let mut world = world();
     start_gardenlet(&mut world);
     world.advance_to(STARTED);
@@ -39,7 +39,7 @@ fn the_seed_says_what_it_can_take_and_that_its_gardenlet_is_ready() {
 }
 
 #[test]
-fn a_seed_that_is_registered_keeps_its_own_labels_and_is_not_written_again() {
+fn a_registered_seed_keeps_its_labels_and_is_not_rewritten() {
     let mut world = world();
     start_gardenlet(&mut world);
     world.advance_to(STARTED);

@@ -48,7 +48,7 @@ fn a_new_shoot_is_claimed_and_its_creation_begins() {
 }
 
 #[test]
-fn the_infrastructure_is_asked_for_in_the_seed() {
+fn the_infrastructure_is_requested_in_the_seed() {
     let world = started(own());
     let infrastructure: Infrastructure = world.get_in(SEED, TECHNICAL_ID, "s").expect("it is asked for");
     assert_eq!((infrastructure.spec.r#type.as_str(), infrastructure.spec.region.as_str()), ("local", "local"));
@@ -62,7 +62,7 @@ fn shoots_of_other_seeds_are_left_alone() {
 }
 
 #[test]
-fn a_shoot_whose_operation_was_cut_off_is_aborted_and_begun_again_after_a_restart() {
+fn an_interrupted_operation_is_aborted_and_restarted() {
     let mut world = started(own());
     world.kill();
     start_gardenlet(&mut world);

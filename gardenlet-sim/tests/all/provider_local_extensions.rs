@@ -49,7 +49,7 @@ fn a_requested_operation_takes_time_and_succeeds() {
 }
 
 #[test]
-fn nothing_is_done_unless_it_is_asked_for() {
+fn without_a_request_nothing_is_done() {
     let mut idle = asked_for();
     idle.metadata.annotations.remove("gardener.cloud/operation");
     idle.status.observed_generation = 1;
@@ -87,7 +87,7 @@ fn a_deleted_object_is_removed_after_a_while() {
 }
 
 #[test]
-fn an_operation_that_a_crash_cut_off_is_ended_by_the_next_process() {
+fn the_next_process_completes_an_interrupted_operation() {
     let mut world = started(asked_for());
     world.kill();
     start_provider(&mut world);

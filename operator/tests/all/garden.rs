@@ -11,7 +11,7 @@ use testkit::object;
 use super::{deployments, garden, roll_out, start, stored, world};
 
 #[test]
-fn a_new_garden_gets_the_finalizer_and_says_that_it_is_worked_on() {
+fn a_new_garden_gets_the_finalizer_and_a_running_operation() {
     let mut world = world().with_in("runtime", garden());
     start(&mut world);
     let garden = stored(&world);
@@ -48,7 +48,7 @@ fn a_garden_that_is_done_is_not_written_again() {
 }
 
 #[test]
-fn an_operator_that_was_killed_goes_on_where_it_stopped() {
+fn a_killed_operator_continues_where_it_stopped() {
     let mut world = world().with_in("runtime", garden());
     start(&mut world);
     world.kill();
@@ -96,7 +96,7 @@ fn with_two_gardens_nothing_is_done() {
 }
 
 #[test]
-fn a_garden_that_goes_takes_its_control_plane_with_it() {
+fn a_deleted_garden_removes_its_control_plane() {
     let mut world = world().with_in("runtime", garden());
     start(&mut world);
     roll_out(&mut world);

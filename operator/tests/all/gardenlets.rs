@@ -62,7 +62,7 @@ fn a_gardenlet_without_a_seed_is_deployed_once_the_garden_is_reconciled() {
 }
 
 #[test]
-fn a_gardenlet_whose_seed_is_there_is_left_alone_until_its_deployment_is_asked_for() {
+fn a_registered_gardenlet_is_redeployed_only_on_request() {
     let mut world = world().with_in("runtime", garden()).with(seed()).with(gardenlet("charts/gardenlet:v1.119.2"));
     start(&mut world);
     roll_out(&mut world);

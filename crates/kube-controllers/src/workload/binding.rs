@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_volume_that_is_made_has_what_the_claim_asks_for() {
+    fn a_provisioned_volume_meets_its_claim() {
         let claim = claim(&[("/spec/storageClassName", json!("x"))]);
         let volume = provisioned(&claim, &class("x", "p", "Immediate"), Some("a"));
         assert_eq!(volume.metadata.name, "pvc-u");
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_volume_is_released_when_its_claim_is_gone() {
+    fn a_volume_is_released_after_its_claim_was_deleted() {
         let claim = claim(&[]);
         let phase = |claim_ref: Value, claim: Option<&PersistentVolumeClaim>| {
             Phase::of(&volume("v", "1Gi", claim_ref), claim).text()

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn counting_waits_until_all_that_was_asked_for_has_been_seen() {
+    fn counting_waits_until_all_requests_are_observed() {
         let now = DateTime::<Utc>::UNIX_EPOCH;
         let expectations = Expectations::default();
         assert_eq!(expectations.pending("owner", now), None);

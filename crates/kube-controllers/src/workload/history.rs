@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn history_keeps_as_many_old_sets_as_it_is_told_to() {
+    fn history_keeps_old_sets_up_to_the_limit() {
         let old = [set("c", 3, 0), set("a", 1, 0), set("b", 2, 1)];
         let names = |limit| surplus(&old, limit).iter().map(|set| set.metadata.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(10), [""; 0]);

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_show_as_what_they_are() {
+    fn faults_are_visible_in_the_status() {
         for (fault, phase, restarts, is_waiting) in [
             ("NotReady", "Running", 0, false),
             ("CrashLoopBackOff", "Running", 1, true),
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_that_ends_leaves_what_did_not_change() {
+    fn the_end_of_a_fault_keeps_unchanged_parts() {
         let mut pod = Pod { spec: spec(), ..Pod::default() };
         assert!(!says(&pod, None));
         pod.status = running(&pod.spec, on("h"), "x", None, instant(0));

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn ages_of_one_magnitude_are_told_apart_by_uid() {
+    fn ages_of_one_magnitude_are_ordered_by_uid() {
         let (old, young) = (pod("a"), changed(|pod| pod.metadata.creation_timestamp = Time(instant(-3500))));
         let (a, b) = (Ranked { pod: &old, rank: 1 }, Ranked { pod: &young, rank: 1 });
         assert_eq!(compare(&a, &b, instant(0)), Ordering::Less);

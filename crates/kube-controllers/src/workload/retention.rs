@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn owners_of_a_claim_change_with_what_it_goes_with() {
+    fn owner_references_of_a_claim_follow_its_fate() {
         let set = set(Value::Null).metadata;
         let pod = ObjectMeta { uid: "p".into(), ..ObjectMeta::named("n", "db-0") };
         let other = OwnerReference { kind: "Other".into(), uid: "o".into(), ..OwnerReference::default() };

@@ -186,7 +186,7 @@ mod tests {
 
     /// "the old ReplicaSet can be scaled down to 70% of desired Pods immediately when the rolling update starts."
     #[test]
-    fn old_sets_shrink_as_far_as_available_pods_allow_and_the_unhealthy_go_first() {
+    fn old_sets_shrink_within_limits_and_lose_unhealthy_pods_first() {
         let unavailable = |text| Wish::rolling(10, Some(&IntOrString::Int(0)), Some(&percent(text)));
         for (wish, new, old, expected) in [
             (unavailable("30%"), set(0, 0), vec![set(10, 10)], vec![7]),

@@ -367,7 +367,7 @@ mod tests {
     /// is applied to a Pod, all of its predecessors must be Running and Ready. … When Pods are being deleted, they are
     /// terminated in reverse order, from {N-1..0}."
     #[test]
-    fn pods_come_in_order_and_go_in_reverse_order() {
+    fn pods_are_created_in_order_and_deleted_in_reverse() {
         check(ordered(3), &[], &[0], &[]);
         check(ordered(3), &[STARTING], &[], &[]);
         check(ordered(3), &[NEW], &[1], &[]);
@@ -390,7 +390,7 @@ mod tests {
     /// Pod one at a time. … If a partition is specified, all Pods with an ordinal that is greater than or equal to the
     /// partition will be updated".
     #[test]
-    fn an_update_goes_from_the_last_pod_to_the_partition() {
+    fn an_update_replaces_pods_from_the_last_to_the_partition() {
         check(ordered(3), &[OLD, OLD, OLD], &[], &[2]);
         check(ordered(3), &[OLD, OLD, STARTING], &[], &[]);
         check(ordered(3), &[OLD, OLD, NEW], &[], &[1]);

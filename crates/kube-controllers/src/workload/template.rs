@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_made_of_safe_characters_and_depends_on_template_and_collisions() {
+    fn a_hash_of_safe_characters_depends_on_template_and_collisions() {
         assert_eq!(safe_encode("0123456789"), "456789bcdf");
         let all = [hash(&template("a"), None), hash(&template("b"), None), hash(&template("a"), Some(1))];
         assert_ne!(all[0], all[1]);

@@ -126,7 +126,7 @@ fn failure(status: &Value) -> Option<&str> {
 }
 
 #[test]
-fn only_what_was_approved_is_signed() {
+fn only_approved_requests_are_signed() {
     for (conditions, is_signed) in [
         (&["Approved"][..], true),
         (&[], false),

@@ -45,7 +45,7 @@ fn deleted_and_changed_objects_are_restored() {
 }
 
 #[test]
-fn a_namespace_that_goes_gets_nothing_new() {
+fn a_terminating_namespace_gets_no_new_objects() {
     let mut world = started("n");
     world.change_in::<Namespace>(CLUSTER, "", "n", |namespace| {
         namespace.metadata.deletion_timestamp = Some(testkit::instant("2025-06-02T12:00:00Z").into());

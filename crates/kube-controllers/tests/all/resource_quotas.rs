@@ -48,7 +48,7 @@ fn a_quota_without_objects_uses_nothing() {
 }
 
 #[test]
-fn pods_that_have_ended_and_those_of_other_namespaces_and_clusters_do_not_count() {
+fn ended_and_foreign_pods_do_not_count() {
     let hard = json!({"requests.cpu": "3", "requests.memory": "100Gi", "limits.cpu": "10", "pods": "5"});
     let (world, _) = started(
         world()
@@ -80,7 +80,7 @@ fn created_deleted_and_changed_objects_are_recounted() {
 }
 
 #[test]
-fn a_changed_quota_says_so_and_an_unchanged_one_is_not_written() {
+fn only_a_changed_quota_is_written() {
     let (mut world, _) = started(world().with_in(CLUSTER, quota("n", &json!({"configmaps": "5"}))));
     world.change_in::<ResourceQuota>(CLUSTER, "n", "q", |quota| {
         quota.spec = object::<ResourceQuota>(json!({"spec": {"hard": {"configmaps": "1", "services": "1"}}})).spec;

@@ -623,7 +623,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_patch_takes_out_what_goes() {
+    fn a_patch_sets_removed_fields_to_null() {
         let tree = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
         for (old, new, expected) in [
             ("null", r#"{"a":1}"#, r#"{"a":1}"#),

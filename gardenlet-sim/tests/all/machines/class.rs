@@ -29,7 +29,7 @@ fn an_unused_class_is_deleted_at_once() {
 }
 
 #[test]
-fn a_class_stays_until_its_last_machine_is_gone() {
+fn a_class_remains_until_its_last_machine_is_deleted() {
     let mut world = running_pool(1);
     delete(&mut world, "old");
     assert!(is_there(&world, "old"), "a MachineDeployment and a Machine use it");

@@ -129,7 +129,7 @@ fn pods_of_daemon_sets_and_mirror_pods_stay() {
 }
 
 #[test]
-fn an_eviction_that_a_budget_refuses_is_tried_again_and_the_vm_stays_meanwhile() {
+fn a_refused_eviction_is_retried_while_the_vm_remains() {
     let (mut world, name) = with_pod(&json!({}));
     let budget = "Cannot evict pod as it would violate the pod's disruption budget.";
     world.refuse(&format!("{TECHNICAL_ID}: post pods/eviction"), Status::failure(429, "TooManyRequests", budget));

@@ -77,7 +77,7 @@ fn configured(class: &str, version: &str) -> (Secret, MachineClass) {
 
 /// gardenlet writes the Secret before the class, but the watch delivers the class first.
 #[test]
-fn a_node_is_updated_to_the_configuration_that_the_watch_has_not_told_yet() {
+fn a_node_is_updated_to_a_configuration_not_yet_watched() {
     let mut pool = in_place("Auto");
     let labels = &mut pool.spec.template.spec.node_template.metadata.labels;
     labels

@@ -139,7 +139,7 @@ fn releases_before_147_replace_failed_machines() {
 }
 
 #[test]
-fn a_machine_that_recovers_is_uncordoned_and_preserved_only_if_asked_for() {
+fn a_recovered_machine_is_preserved_only_on_request() {
     for (value, is_preserved, left) in
         [("when-failed", false, Some("when-failed")), ("now", true, Some("now")), ("auto-preserved", false, None)]
     {
@@ -231,7 +231,7 @@ fn a_running_machine_is_preserved_until_its_annotation_is_removed() {
 }
 
 #[test]
-fn preserved_machines_go_last_and_deleted_ones_go() {
+fn scale_down_spares_preserved_machines_but_deletion_does_not() {
     let mut world = running_by("v1.149.0", preserving(3, 0));
     let all = names(&machines(&world));
     annotate_machine(&world, &all[0], "now");

@@ -30,7 +30,7 @@ fn machines_take_labels_class_and_owner_from_their_machine_set() {
 }
 
 #[test]
-fn the_machine_of_priority_one_goes_first() {
+fn the_machine_of_priority_one_is_deleted_first() {
     for position in 0..3 {
         let mut world = running_pool(3);
         let chosen = names(&machines(&world))[position].clone();
@@ -83,7 +83,7 @@ fn overshoot(world: &World, more: usize) {
 }
 
 #[test]
-fn a_machine_set_with_far_too_many_machines_is_frozen_until_there_are_fewer() {
+fn a_machine_set_with_far_too_many_machines_is_frozen() {
     // 1 replica, 1 for the surge and 2 more: 4 are too many.
     for (more, is_frozen) in [(2, false), (3, true)] {
         let mut world = running_pool(1);

@@ -312,7 +312,7 @@ mod tests {
     /// "minDomains … When the number of eligible domains with match topology keys is less than minDomains, Pod topology
     /// spread treats global minimum as 0".
     #[test]
-    fn which_parts_count() {
+    fn policies_and_minimum_domains_select_the_counted_parts() {
         let selector = json!({"nodeSelector": {"kubernetes.io/hostname": "a1"}});
         let mut zones = constraint(1, "zone", "DoNotSchedule");
         check(&spec(json!([zones]), selector.clone()), &[("a1", 3)], "a1 a2 b1");
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scheduler_says_what_is_missing() {
+    fn the_message_names_missing_resources() {
         let nodes = all_nodes();
         let by_name = |name: &str| nodes.iter().find(|node| node.metadata.name == name);
         let zones = spec(json!([constraint(1, "zone", "DoNotSchedule")]), json!({}));

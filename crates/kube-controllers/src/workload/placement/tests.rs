@@ -79,7 +79,7 @@ fn check(places: &Places, pod: &Pod, expected: &str) {
 /// "List of default constraints … defaultConstraints: maxSkew: 3, topologyKey: kubernetes.io/hostname, whenUnsatisfiable:
 /// ScheduleAnyway".
 #[test]
-fn pods_that_are_alike_are_spread_over_nodes_before_nodes_are_filled_evenly() {
+fn equal_pods_are_spread_before_nodes_are_filled_evenly() {
     let open = |node: &mut Node| {
         node.status.allocatable.insert("pods".into(), "20".parse().expect("a quantity"));
     };
@@ -105,7 +105,7 @@ fn pods_that_are_alike_are_spread_over_nodes_before_nodes_are_filled_evenly() {
 }
 
 #[test]
-fn a_pod_goes_to_the_fitting_node_with_the_fewest_pods() {
+fn the_fitting_node_with_the_fewest_pods_is_chosen() {
     let any = Pod::default();
     check(&Places::default(), &any, "NoNodes");
     let places = places(vec![node("a", |_| ()), node("b", |_| ())]);
@@ -202,7 +202,7 @@ fn pods_that_keep_apart_fill_the_nodes_and_then_wait() {
 }
 
 #[test]
-fn pods_that_keep_together_go_where_the_others_are() {
+fn pods_with_affinity_join_the_others() {
     let places = places(vec![node("a", |_| ()), node("b", |_| ())]);
     let near = || of_app("x", "", rule("podAffinity", "web"));
     check(&places, &near(), "0/2 nodes are available: 2 node(s) didn't match pod affinity rules.");
@@ -286,7 +286,7 @@ fn preferences_decide_among_the_nodes_that_fit() {
 
 /// Obstacles that other pods or other nodes cause do not count.
 #[test]
-fn a_node_may_take_a_pod_that_nothing_of_its_own_keeps_away() {
+fn a_nodes_own_properties_decide_whether_it_takes_a_pod() {
     let zone = |node: &mut Node| drop(node.metadata.labels.insert("zone".into(), "b".into()));
     let places = places(vec![
         node("a", |_| {}),

@@ -287,7 +287,7 @@ new at-once => pod has unbound immediate PersistentVolumeClaims
 ";
 
     #[test]
-    fn a_pod_runs_where_its_volumes_are_or_can_be() {
+    fn a_pod_runs_on_nodes_that_reach_its_volumes() {
         let table = table();
         let node = |zone: &str| {
             let mut node = Node { metadata: ObjectMeta::named("", zone), ..Node::default() };

@@ -89,7 +89,7 @@ fn check(come: &(PodTraits, Affinities), there: &[(&str, (PodTraits, Affinities)
 /// "this Pod should (or, in the case of anti-affinity, should not) run in an X if that X is already running one or more
 /// Pods that meet rule Y", where X is a topology domain.
 #[test]
-fn a_pod_is_put_near_to_what_it_demands_and_far_from_what_it_shuns() {
+fn required_affinity_and_anti_affinity_select_nodes() {
     let web = pod("n", "web", "");
     let there = [("a1", web.clone())];
     check(&pod("n", "x", "near zone web"), &there, "a1 a2");
@@ -111,7 +111,7 @@ fn a_pod_is_put_near_to_what_it_demands_and_far_from_what_it_shuns() {
 /// "the affinity rules of a group of Pods that have affinity to themselves: the first of them may be scheduled if no other
 /// Pod matches, and it matches its own terms."
 #[test]
-fn the_first_of_pods_that_want_to_be_together_may_be_anywhere() {
+fn the_first_of_a_group_with_self_affinity_fits_anywhere() {
     check(&pod("n", "web", "near zone web"), &[], "a1 a2 b1 b2");
     check(&pod("n", "web", "near zone web"), &[("b1", pod("n", "web", ""))], "b1 b2");
     check(&pod("n", "web", "near zone db"), &[], "");
@@ -157,7 +157,7 @@ fn the_first_that_fails_is_told() {
 /// "the scheduler … adds the value of the weight for that expression to a sum", for each pod; preferences of pods on
 /// nodes count as well, and their required affinity counts 1.
 #[test]
-fn wishes_of_both_sides_add_up() {
+fn preferences_of_both_pods_add_up() {
     let scores = |come: &(PodTraits, Affinities), there: &[(&str, (PodTraits, Affinities))]| {
         let survey = survey(come, there);
         NODES.map(|node| survey.preference(&node_labels(node)))
