@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! gardener-admission-controller as a binary.
 //!
-//! It serves webhooks on a port that its ready message names, and takes no part in landscape time: it has no timers, and
-//! the server that waits for its answer has a request under way. In the process of the host ([`Local`]), it is also
-//! called without a connection.
+//! It serves webhooks on a port that its ready message contains, and takes no part in landscape time: it has no timers,
+//! and the server that waits for its answer counts as busy. In the host's process ([`Local`]), it is also called
+//! without a connection.
 
 use api::cluster;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -24,10 +24,10 @@ use tokio::sync::oneshot;
 
 use crate::{Options, Webhooks};
 
-/// Wall time that answers in flight have when the component is asked to stop.
+/// Wall time for running requests after the component is requested to stop.
 const GRACE: TimeDelta = TimeDelta::milliseconds(500);
 
-/// The binary.
+/// The definition of the binary.
 pub const BINARY: Binary = Binary {
     program: Program::AdmissionController,
     build: env!("TERRARIUM_BUILD"),
@@ -39,7 +39,7 @@ pub const BINARY: Binary = Binary {
 /// Serves webhooks until `end` resolves; `local`: in the process of the host.
 ///
 /// # Errors
-/// The assignment or its configuration is wrong, or the clock cannot be read.
+/// Returns an error if the assignment or its configuration is invalid, or the clock cannot be read.
 pub async fn serve(
     context: Context,
     assignment: Assignment,
@@ -70,7 +70,7 @@ pub async fn serve(
     let answer = move |request| -> ResponseFuture {
         let (webhooks, context, told) = (webhooks.clone(), timed.clone(), told.clone());
         Box::pin(async move {
-            // Log lines have landscape time. While the clock cannot be asked, its last time counts.
+            // Log lines have landscape time. While the clock cannot be read, its last time is used.
             if let Some(told) = told
                 && let Ok(now) = landscape_time(&context).await
             {
@@ -83,7 +83,7 @@ pub async fn serve(
         (local.offer)(http::within(&tasks, &context.wall, GRACE, answer.clone()));
     }
     let serving = assignment.serving.as_ref().ok_or("the assignment has no certificate to serve with")?;
-    // Any client may ask: its answers say nothing that the question does not.
+    // Requests need no authentication: answers contain no more than their requests.
     let authenticator = FixedAuthenticator::default();
     let mut options = ServeOptions::new(serving.certificate.clone(), authenticator, Clock::wall(), Clock::wall());
     let paused = tasks.clone();
@@ -101,7 +101,7 @@ pub async fn serve(
     Ok(serving.until(end, &tasks).await)
 }
 
-/// Landscape time at the start, once the clock's object can be read.
+/// Returns landscape time at the start, once the clock's object can be read.
 async fn first_time(context: &Context) -> Result<DateTime<Utc>, String> {
     let mut attempts = Attempts::on(context.wall.clone());
     loop {
@@ -112,7 +112,7 @@ async fn first_time(context: &Context) -> Result<DateTime<Utc>, String> {
     }
 }
 
-/// Landscape time, as the clock's object says it.
+/// Returns landscape time from the clock's object.
 async fn landscape_time(context: &Context) -> Result<DateTime<Utc>, String> {
     let clocks = Api::<api::terrarium::Clock>::all(context, cluster::RUNTIME);
     let clock = clocks.get(CLOCK_NAME).await.map_err(|error| format!("cannot read the clock: {error}"))?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The configuration by which the garden's API servers ask gardener-admission-controller.
+//! The configuration by which the garden's API servers call gardener-admission-controller.
 
 use api::constants::{label, namespace, role};
 use domain::garden::components::Program;

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! gardener-admission-controller: webhooks that the garden's API servers ask about requests.
+//! gardener-admission-controller: webhooks that the garden's API servers call to validate requests.
 //!
-//! | path | asked about | refuses |
+//! | path | validates | rejects |
 //! | --- | --- | --- |
-//! | `/webhooks/validate-namespace-deletion` | deletion of projects' namespaces | while the Project lives or has Shoots |
+//! | `/webhooks/validate-namespace-deletion` | deletion of projects' namespaces | direct deletion, and deletion while there are Shoots |
 //! | `/webhooks/validate-kubeconfig-secrets` | Secrets of projects | kubeconfigs that run programs or read files |
-//! | `/webhooks/validate-shoot-kubeconfig-secret-ref` | changes of Secrets | removing a kubeconfig that Shoots refer to |
-//! | `/webhooks/validate-resource-size` | what the configuration names | what is larger than the configuration says |
+//! | `/webhooks/validate-shoot-kubeconfig-secret-ref` | changes of Secrets | removal of a kubeconfig that Shoots refer to |
+//! | `/webhooks/validate-resource-size` | resources that the configuration names | objects that exceed the configured size |
 //!
-//! It is a server and nothing else: [`Webhooks::call`] answers requests, over HTTPS in a landscape. What a decision rests
-//! on is read when it is asked for, so a process without requests costs nothing.
+//! It is only a server: [`Webhooks::call`] answers requests, over HTTPS in a landscape. The inputs of a decision are
+//! read per request, so a process without requests costs nothing.
 //!
-//! Unlike upstream: the other webhooks and the seed authorizer do not exist yet, and what this one reads is never old.
+//! Unlike upstream: the other webhooks and the seed authorizer do not exist yet, and inputs are never read from a
+//! cache.
 //!
 //! **Invariants.** The rules are `domain::admission::webhooks`. No state, no timers, no reconcile loops.
 //!
-//! **Tour.** [`Webhooks`] dispatch by path; [`Options`] configuration; [`review`] what goes in and out.
+//! **Tour.** [`Webhooks`] dispatch by path; [`Options`] configuration; [`review`] request and response format.
 //!
 //! Source: pkg/admissioncontroller @ v1.120.0.
 
@@ -41,7 +42,7 @@ use crate::review::Review;
 /// Cluster of Gardener's API.
 const CLUSTER: &str = "garden";
 
-/// What of `admissioncontroller.config.gardener.cloud/v1alpha1` has an effect here.
+/// The fields of `admissioncontroller.config.gardener.cloud/v1alpha1` that have an effect here.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// `server.resourceAdmissionConfiguration`
@@ -83,7 +84,7 @@ impl Webhook {
 }
 
 impl Webhooks {
-    /// The webhooks of a component. Says which there are.
+    /// Creates the webhooks of a component, and logs their paths.
     pub fn new(context: Context, options: Options) -> Self {
         for webhook in Webhook::ALL {
             tracing::info!(path = webhook.path(), "Registering webhook");
@@ -91,7 +92,7 @@ impl Webhooks {
         Self { context, options: Arc::new(options) }
     }
 
-    /// Answers a request: 404 for a path without a webhook, 400 for what is no review.
+    /// Answers a request: 404 for a path without a webhook, 400 for a body that is not an AdmissionReview.
     pub fn call(&self, request: Request) -> ResponseFuture {
         let webhooks = self.clone();
         Box::pin(async move { Ok(webhooks.answer(request).await) })

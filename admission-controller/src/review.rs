@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! AdmissionReviews, as far as the webhooks here look at them.
+//! AdmissionReviews, with the fields that the webhooks here read.
 
 use apimachinery::{Object as _, Resource, Status};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// A question.
+/// The request of an AdmissionReview.
 #[derive(Clone, Debug)]
 pub(crate) struct Review {
     api_version: String,
@@ -27,12 +27,12 @@ pub(crate) struct Review {
 struct Wire {
     #[serde(default)]
     api_version: String,
-    request: Asked,
+    request: ReviewRequest,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Asked {
+struct ReviewRequest {
     uid: String,
     operation: String,
     resource: Gvr,
@@ -64,7 +64,7 @@ struct UserInfo {
 
 impl Review {
     /// # Errors
-    /// What is wrong with the bytes.
+    /// Returns a message if the bytes are not an AdmissionReview.
     pub(crate) fn read(body: &[u8]) -> Result<Self, String> {
         let Wire { api_version, request } =
             serde_json::from_slice(body).map_err(|error| format!("the body is no AdmissionReview: {error}"))?;
@@ -84,21 +84,21 @@ impl Review {
         })
     }
 
-    /// Whether there is a new object.
+    /// True if there is a new object.
     pub(crate) fn is_written(&self) -> bool {
         matches!(self.operation.as_str(), "CREATE" | "UPDATE")
     }
 
-    /// The new object.
+    /// Returns the new object.
     ///
     /// # Errors
-    /// It is of another kind.
+    /// Returns an error if it is of another kind.
     pub(crate) fn object<K: Resource>(&self) -> Result<K, Status> {
         K::from_tree(self.object.clone()).map_err(|error| Status::bad_request(error.to_string()))
     }
 
-    /// Says what was decided: refusals at level info, the rest at level debug. Not why, since that may show what is in a
-    /// Secret.
+    /// Logs the decision: rejections at level info, all others at level debug. Omits the reason, since it may reveal
+    /// content of a Secret.
     pub(crate) fn log(&self, webhook: &str, decision: &Result<(), Status>) {
         let Self { operation, group, resource, namespace, name, user, .. } = self;
         match decision {
@@ -121,7 +121,7 @@ impl Review {
         }
     }
 
-    /// The answer.
+    /// Returns the AdmissionReview with the response.
     pub(crate) fn answer(&self, decision: Result<(), Status>) -> String {
         let mut response = json!({ "uid": self.uid, "allowed": decision.is_ok(), "status": { "code": 200 } });
         if let Err(status) = decision {

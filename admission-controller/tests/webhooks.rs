@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Cases of pkg/admissioncontroller/webhook/admission/{namespacedeletion,kubeconfigsecret,shootkubeconfigsecretref} @
-//! v1.120.0: objects in, one question, out: the answer.
+//! v1.120.0: they put objects, send a request, and compare the response.
 
 use admission_controller::{Options, Webhooks};
 use api::core::{Project, Shoot};
@@ -10,7 +10,7 @@ use process::transport::full;
 use serde_json::{Value, json};
 use testkit::{World, instant, object};
 
-/// Code and body of what a path answers.
+/// Returns status code and body of a path's answer.
 fn asked(world: &World, path: &str, body: String) -> (u16, String) {
     let webhooks = Webhooks::new(world.context(), Options::default());
     let mut request = process::Request::new(full(body));
@@ -23,7 +23,7 @@ fn asked(world: &World, path: &str, body: String) -> (u16, String) {
     })
 }
 
-/// The message of a refusal; `None`: allowed.
+/// Returns the message of a rejection; `None`: allowed.
 fn refusal(world: &World, webhook: &str, request: &Value) -> Option<String> {
     let mut question = json!({"uid": "1", "resource": {"version": "v1", "resource": "secrets"}, "operation": "UPDATE"});
     apimachinery::patch::merge_patch(&mut question, request);
@@ -67,7 +67,7 @@ fn a_namespace_of_a_project_stays_while_the_project_lives() {
 }
 
 #[test]
-fn a_namespace_of_a_project_that_goes_stays_while_it_has_shoots() {
+fn deleted_projects_keep_their_namespace_while_it_has_shoots() {
     let shoot: Shoot = object(json!({"metadata": {"name": "s", "namespace": "garden-dev"}}));
     let world = world().with(namespace()).with(project(true)).with(shoot);
     let refused = refusal(&world, NAMESPACE_DELETION, &deletion()).expect("it is refused");
@@ -132,7 +132,7 @@ fn unknown_paths_and_bodies_that_are_no_reviews_get_errors() {
     assert!(body.starts_with("the body is no AdmissionReview: "), "{body}");
 }
 
-/// Bytes as a Secret holds them.
+/// Encodes bytes as a Secret holds them.
 fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! gardener-controller-manager as a binary: its configuration file, and how it runs.
+//! gardener-controller-manager as a binary: its configuration file and start-up.
 
 use api::constants::condition;
 use api::operator::ProjectQuotaConfiguration;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{Config, Options, run};
 
-/// The binary.
+/// The definition of the binary.
 pub const BINARY: Binary = Binary {
     program: Program::ControllerManager,
     build: env!("TERRARIUM_BUILD"),
@@ -36,7 +36,7 @@ pub const BINARY: Binary = Binary {
 pub fn configuration(tree: &Value) -> Config {
     let mut config = Config::default();
     let (maintenance, check) = (&tree["controllers"]["shootMaintenance"], &tree["controllers"]["seedExtensionsCheck"]);
-    // One number for all controllers: it is that of the controller that works most.
+    // One number for all controllers: that of the controller with the most work.
     put(&mut config.concurrent_syncs, workers(&maintenance["concurrentSyncs"]));
     if let Some(thresholds) = thresholds(&check["conditionThresholds"]) {
         config.seed_threshold = thresholds.get(condition::SEED_EXTENSIONS_READY).copied().unwrap_or_default();
@@ -58,7 +58,7 @@ pub fn configuration(tree: &Value) -> Config {
 /// Reads the ResourceQuotas of the namespaces of Projects.
 ///
 /// # Errors
-/// An entry is not a ResourceQuota.
+/// Returns an error if an entry is not a ResourceQuota.
 fn project_quotas(tree: &Value) -> Result<Vec<ProjectQuotaConfiguration>, String> {
     let quotas = &tree["controllers"]["project"]["quotas"];
     if quotas.is_null() {

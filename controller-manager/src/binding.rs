@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! SecretBindings and CredentialsBindings: they stay while Shoots use them, and so do the credentials and the Quotas
+//! SecretBindings and CredentialsBindings: they remain while Shoots use them, and so do the credentials and the Quotas
 //! that they name.
 //!
 //! Source: pkg/controllermanager/controller/{secretbinding,credentialsbinding} @ v1.120.0.
@@ -24,7 +24,7 @@ pub const SECRET_BINDING: &str = "secretbinding";
 /// Name of the controller of CredentialsBindings.
 pub const CREDENTIALS_BINDING: &str = "credentialsbinding";
 
-/// What both kinds of bindings say.
+/// Fields that both kinds of bindings have.
 #[derive(Clone, Debug)]
 struct Binding {
     metadata: ObjectMeta,
@@ -85,7 +85,7 @@ trait Bind: Resource {
 
     fn binding(&self) -> Binding;
     fn store(stores: &Stores) -> &Store<Self>;
-    /// The name of the binding that a Shoot uses.
+    /// Returns the name of the binding that a Shoot uses.
     fn used_by(shoot: &Shoot) -> Option<&String>;
 }
 
@@ -185,7 +185,7 @@ async fn run<B: Bind>(context: Context, stores: Stores, config: Config) {
         .await;
 }
 
-/// Who uses a binding, as the Event says it; `None` if nobody does.
+/// Returns the Shoots that use a binding, as the Event lists them; `None` if there are none.
 fn users<B: Bind>(shoots: &[Arc<Shoot>], binding: &ObjectMeta) -> Option<String> {
     let key = garden_key(&binding.namespace, &binding.name);
     let users = shoots.iter().filter(|shoot| used::<B>(shoot).contains(&key));
@@ -196,7 +196,7 @@ fn users<B: Bind>(shoots: &[Arc<Shoot>], binding: &ObjectMeta) -> Option<String>
     })
 }
 
-/// Marks what bindings name, and takes the marks back.
+/// Sets and removes finalizers and labels on the objects that bindings name.
 #[derive(Clone)]
 struct Worker {
     stores: Stores,
@@ -215,7 +215,7 @@ impl Worker {
         }
     }
 
-    /// Keeps the credentials and labels them and the Quotas.
+    /// Adds the finalizer to the credentials, and labels to them and the Quotas.
     async fn mark(&self, binding: &Binding) -> Result<(), Error> {
         let marks = |metadata: &mut ObjectMeta| {
             if !metadata.has_finalizer(finalizer::EXTERNAL_GARDENER) {
@@ -239,7 +239,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Takes back what no other binding needs.
+    /// Removes finalizers and labels that no other binding needs.
     async fn release(&self, binding: &Binding) -> Result<(), Error> {
         let others = self.others(binding);
         if !others.iter().any(|other| other.credentials == binding.credentials) {
@@ -262,7 +262,7 @@ impl Worker {
         Ok(())
     }
 
-    /// The other bindings of the same kind.
+    /// Returns the other bindings of the same kind.
     fn others(&self, binding: &Binding) -> Vec<Binding> {
         let mut others: Vec<Binding> = if binding.label == label::REFERENCE_SECRET_BINDING {
             self.stores.secret_bindings.list().iter().map(|other| Binding::from(&**other)).collect()
@@ -274,7 +274,7 @@ impl Worker {
     }
 }
 
-/// Changes the metadata of an object; nothing happens if it is not there or nothing differs.
+/// Changes the metadata of an object; does nothing if the object does not exist or nothing differs.
 async fn change<K: Resource>(api: &Api<K>, key: &ObjectKey, change: impl Fn(&mut ObjectMeta)) -> Result<(), Error> {
     let api = api.within(GARDEN, &key.namespace);
     let Some(stored) = api.get_opt(&key.name).await? else { return Ok(()) };

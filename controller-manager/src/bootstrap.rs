@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Credentials that the garden needs from its first start: those of observability, which are copied to every Seed.
+//! Credentials that the garden needs from its first start: those for observability, which are copied to every Seed.
 //!
 //! Source: pkg/controllermanager/bootstrappers @ v1.120.0.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! CloudProfiles stay while they are referenced and show the states of their versions; NamespacedCloudProfiles show what they
-//! make of their parent.
+//! CloudProfiles remain while they are referenced, and show the states of their versions; NamespacedCloudProfiles show
+//! the result of merging them with their parent.
 //!
 //! Source: pkg/controllermanager/controller/{cloudprofile,namespacedcloudprofile} @ v1.120.0.
 
@@ -20,14 +20,14 @@ pub const CLOUD_PROFILE: &str = "cloudprofile";
 /// Name of the controller of NamespacedCloudProfiles.
 pub const NAMESPACED_CLOUD_PROFILE: &str = "namespacedcloudprofile";
 
-/// The CloudProfile that a Shoot refers to directly.
+/// Returns the CloudProfile that a Shoot refers to directly.
 fn profile_of(shoot: &Shoot) -> Vec<ObjectKey> {
     let reference =
         cloud_profile::reference(&shoot.spec).filter(|reference| reference.kind == cloud_profile::CLOUD_PROFILE);
     reference.map(|reference| garden_key("", &reference.name)).into_iter().collect()
 }
 
-/// The NamespacedCloudProfile that a Shoot refers to.
+/// Returns the NamespacedCloudProfile that a Shoot refers to.
 fn namespaced_profile_of(shoot: &Shoot) -> Vec<ObjectKey> {
     let reference = cloud_profile::reference(&shoot.spec);
     let reference = reference.filter(|reference| reference.kind == cloud_profile::NAMESPACED_CLOUD_PROFILE);
@@ -94,7 +94,7 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
         .await;
 }
 
-/// Writes the states of a profile's versions into its status, again when one of them changes.
+/// Writes the states of a profile's versions into its status, and again when one of them changes.
 async fn show_states(api: &Api<CloudProfile>, profile: &CloudProfile, at: Moment) -> Result<Requeue, Error> {
     let Some(status) = cloud_profile::status(&profile.spec, at) else { return Ok(Requeue::OnChange) };
     if status != profile.status {

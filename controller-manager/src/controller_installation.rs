@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Installs on each Seed the extensions that it needs, and removes the others.
+//! Installs the required extensions on each Seed, and removes the others.
 //!
 //! Source: pkg/controllermanager/controller/controllerregistration/seed @ v1.120.0.
 
@@ -52,7 +52,7 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
     });
     let all = stores.clone();
     controller.watch_store(&stores.seeds, move |change| {
-        // The oldest gardenlet decides for all.
+        // The version of the oldest gardenlet applies to all seeds.
         let version = |seed: &Seed| seed.status.gardener.as_ref().map(|gardener| gardener.version.clone());
         if change.differs(version) { all.seeds.keys() } else { Vec::new() }
     });
@@ -78,7 +78,7 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
         .await;
 }
 
-/// The seed of an object that came, went, or moved.
+/// Returns the seeds of an object that was created, deleted, or moved.
 fn seed_keys<K>(change: &Change<K>, seed: impl Fn(&K) -> Option<String>) -> Vec<ObjectKey> {
     if !change.differs(&seed) {
         return Vec::new();
@@ -88,7 +88,7 @@ fn seed_keys<K>(change: &Change<K>, seed: impl Fn(&K) -> Option<String>) -> Vec<
     seeds.iter().map(|name| garden_key("", name)).collect()
 }
 
-/// The seeds of a Shoot whose needs may have changed.
+/// Returns the seeds of a Shoot whose required extensions may have changed.
 fn seeds_of_shoot(change: &Change<Shoot>) -> Vec<ObjectKey> {
     if let (Some(old), Some(new)) = (&change.old, &change.new)
         && old.status.seed_name == new.status.seed_name
@@ -105,7 +105,7 @@ fn seeds_of_shoot(change: &Change<Shoot>) -> Vec<ObjectKey> {
     names.into_iter().map(|name| garden_key("", name)).collect()
 }
 
-/// The domain that a Secret of the garden holds credentials for, and its role.
+/// Returns the role and domain of a Secret in the garden.
 fn domain_of(secret: &Secret) -> Option<(&str, Domain)> {
     let role = secret
         .metadata
@@ -139,7 +139,8 @@ impl Reconciler {
         if !missing.is_empty() {
             tracing::debug!(seed = seed.metadata.name, ?missing, "no ControllerRegistration for needed extensions");
         }
-        // The local copy may lag behind an installation made a moment ago, and a second one would be made.
+        // The local copy may lag behind an installation that was created a moment ago, and a second one would be
+        // created.
         let is_complete = wanted.keys().all(|name| of_registration(&known, name).is_some());
         let known = if is_complete { known } else { self.read(&seed).await? };
 
@@ -172,7 +173,7 @@ impl Reconciler {
         Ok(Requeue::OnChange)
     }
 
-    /// What the Seed, its Shoots and its backups need, and whether it has Shoots.
+    /// Returns the extensions that the Seed, its Shoots and its backups require, and true if it has Shoots.
     fn needed(&self, seed: &Seed, registrations: &[&ControllerRegistration]) -> (BTreeSet<KindType>, bool) {
         let name = Some(&seed.metadata.name);
         let mut needed = required::for_seed(seed, registrations);
@@ -202,7 +203,8 @@ impl Reconciler {
         (needed, has_shoots)
     }
 
-    /// Says whether the extension's library is too new for a gardenlet; gardenlet says all else of an installation.
+    /// Sets the condition about an extension library that is too new for a gardenlet; gardenlet sets all other
+    /// conditions.
     async fn judge_library(&self, installation: &ControllerInstallation) -> Result<(), Error> {
         let named = installation.spec.deployment_ref.as_ref();
         let deployment = named.and_then(|named| self.stores.controller_deployments.find("", &named.name));
@@ -233,7 +235,7 @@ fn of_registration<'a>(known: &'a [ControllerInstallation], name: &str) -> Optio
     known.iter().find(|installation| installation.spec.registration_ref.name == name)
 }
 
-/// The registrations whose installation says that objects of its kinds still exist.
+/// Returns the registrations whose installation reports that objects of its kinds still exist.
 fn still_required(known: &[ControllerInstallation]) -> BTreeSet<String> {
     let is_required = |installation: &&ControllerInstallation| {
         let condition = domain::conditions::get(&installation.status.conditions, condition::INSTALLATION_REQUIRED);

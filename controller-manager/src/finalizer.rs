@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Finalizers: an object stays until everybody who put one on it has taken it off.
+//! Finalizers: an object is removed only after all of its finalizers are.
 
 use apimachinery::Resource;
 use controller::{Api, Error};
 
-/// Puts a finalizer on an object; no request if it has it.
+/// Adds a finalizer to an object; sends no request if it has it.
 pub(crate) async fn add<K: Resource>(api: &Api<K>, object: &K, finalizer: &str) -> Result<K, Error> {
     let mut new = object.clone();
     if !object.metadata().has_finalizer(finalizer) {
@@ -13,7 +13,7 @@ pub(crate) async fn add<K: Resource>(api: &Api<K>, object: &K, finalizer: &str) 
     api.update(object, &new).await
 }
 
-/// Takes a finalizer off an object; no request if it has none. The object may be gone then.
+/// Removes a finalizer from an object; sends no request if it lacks it. The object may be removed by this.
 pub(crate) async fn remove<K: Resource>(api: &Api<K>, object: &K, finalizer: &str) -> Result<(), Error> {
     let mut new = object.clone();
     new.metadata_mut().finalizers.retain(|present| present != finalizer);

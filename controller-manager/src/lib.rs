@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! gardener-controller-manager: the controllers that act on the garden cluster alone.
+//! gardener-controller-manager: the controllers that use only the garden cluster.
 //!
-//! Each controller reads objects, asks `domain`, and writes the result; all of them share one copy of the kinds they
-//! read. Seeds and shoot clusters are not reached from here.
+//! Each controller reads objects, applies the rules of `domain`, and writes the result; all of them share one local
+//! copy of each kind. Seeds and shoot clusters are not accessed.
 //!
-//! **Invariants.** No rule of Gardener is decided here. Nothing polls in landscape time: a pass runs because something
-//! changed, or because the instant came that an earlier pass named.
+//! **Invariants.** No rule of Gardener is implemented here. Nothing polls in landscape time: a pass runs because
+//! something changed, or at an instant that an earlier pass requested.
 //!
-//! **Tour.** [`shoot_maintenance`] the daily maintenance of Shoots, [`shoot_hibernation`] their sleep by schedule,
-//! [`shoot_quota`] the end of their life, [`shoot_retry`] another try; [`project`] namespaces of Projects and roles of
-//! their members, [`project_activity`] time of the last activity in them;
-//! [`cloud_profile`] CloudProfiles and what NamespacedCloudProfiles make of them; [`binding`] SecretBindings and
-//! CredentialsBindings; [`protection`] kinds that stay while they are referenced; [`controller_installation`] which
-//! extensions a Seed needs; [`seed_checks`] whether they work; [`seed_lifecycle`] whether its gardenlet lives;
-//! [`seed_secrets`] copies of the garden's Secrets for it, [`bootstrap`] the credentials of observability among them;
-//! [`shoot_status_label`] health of Shoots in one word.
+//! **Tour.** [`shoot_maintenance`] daily maintenance of Shoots, [`shoot_hibernation`] hibernation schedules,
+//! [`shoot_quota`] deletion of Shoots whose lifetime is over, [`shoot_retry`] retries of failed Shoots; [`project`]
+//! namespaces of Projects and roles of their members, [`project_activity`] time of the last activity in them;
+//! [`cloud_profile`] CloudProfiles and merged NamespacedCloudProfiles; [`binding`] SecretBindings and
+//! CredentialsBindings; [`protection`] finalizers of referenced objects; [`controller_installation`] extensions that a
+//! Seed requires; [`seed_checks`] health of these; [`seed_lifecycle`] liveness of gardenlets; [`seed_secrets`] copies
+//! of the garden's Secrets for seeds, [`bootstrap`] credentials for observability among them; [`shoot_status_label`]
+//! health of Shoots as a label.
 //!
 //! Source: pkg/controllermanager @ v1.120.0.
 
@@ -59,22 +59,22 @@ use process::{Context, Exit};
 
 use crate::stores::Stores;
 
-/// What the command line and the configuration say.
+/// Settings from the command line and the configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Documents or upstream.
+    /// Profile of the emulation: documented or upstream behaviour.
     pub profile: Profile,
     /// The configuration.
     pub config: Config,
-    /// Names of controllers that are left out, `shoot-maintenance`.
+    /// Names of controllers that are disabled, such as `shoot-maintenance`.
     pub disabled: BTreeSet<&'static str>,
     /// `controllers.project.quotas`: ResourceQuotas of the namespaces of Projects.
     pub project_quotas: Vec<ProjectQuotaConfiguration>,
-    /// Whether members of Projects are given roles: where nobody asks for roles, nobody needs them.
+    /// Enables the roles of Projects' members; they are not needed where requests are not authorized.
     pub project_roles: bool,
 }
 
-/// The present instant by the rules of the component's release.
+/// Returns the current instant under the rules of the component's release.
 fn moment(context: &Context) -> Moment {
     let version = GardenerVersion::parse(&context.identity.version);
     Moment::new(context.clock.now(), version.map_or(DOCUMENTED, |version| version.served_release()))
@@ -85,22 +85,23 @@ fn recorder(context: &Context, controller: &str) -> Recorder {
     Recorder::named(context, GARDEN, controller).with_actions(events::have_actions(&context.identity.version))
 }
 
-/// What the configuration file says (`ControllerManagerConfiguration`); the defaults are those of a landscape.
+/// Configuration file (`ControllerManagerConfiguration`); the defaults are those of a landscape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How many objects each controller works on at once.
+    /// Maximum number of objects that each controller reconciles concurrently.
     pub concurrent_syncs: usize,
     /// `controllers.shootMaintenance`
     pub shoot_maintenance: Restarters,
-    /// Feature gate `DisableNginxIngressInShoot`: maintenance turns the addon off.
+    /// Feature gate `DisableNginxIngressInShoot`: maintenance disables the addon.
     pub disable_nginx_ingress_in_shoot: bool,
-    /// `controllers.shootHibernation.triggerDeadlineDuration`: how long after its activation a schedule still counts.
+    /// `controllers.shootHibernation.triggerDeadlineDuration`: time for which a missed activation of a schedule is
+    /// still executed.
     pub shoot_hibernation_deadline: TimeDelta,
     /// `controllers.shootRetry`
     pub shoot_retry: RetryPeriods,
-    /// How long conditions `ExtensionsReady` and `BackupBucketsReady` are `Progressing` before they fail.
+    /// Time for which conditions `ExtensionsReady` and `BackupBucketsReady` are `Progressing` before they fail.
     pub seed_threshold: TimeDelta,
-    /// How long a gardenlet may be silent.
+    /// Periods after which a gardenlet without renewals counts as unknown.
     pub seed_periods: Periods,
 }
 
@@ -118,7 +119,7 @@ impl Default for Config {
     }
 }
 
-/// Runs the controllers until the component is asked to stop. Of several processes one may run them.
+/// Runs the controllers until the component is requested to stop. Only one of several processes may run them.
 pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     Box::pin(async move {
         start(&context, &options);

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-// The allocator of `terrarium`: JSON is many small, short-lived allocations.
+// The same allocator as in `terrarium`: JSON causes many small, short-lived allocations.
 use mimalloc as _;
 
 fn main() -> ExitCode {

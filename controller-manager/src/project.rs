@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Gives each Project its namespace and its members their roles, and takes them back.
+//! Creates each Project's namespace and its members' roles, and removes them.
 //!
 //! Source: pkg/controllermanager/controller/project/project @ v1.120.0.
 
@@ -32,7 +32,7 @@ struct Reconciler {
     projects: Api<Project>,
     namespaces: Api<Namespace>,
     recorder: Recorder,
-    /// Set where members are given roles.
+    /// Writer of the members' roles; `None` if roles are disabled.
     roles: Option<ProjectRoles>,
     context: Context,
     quotas: Vec<ProjectQuotaConfiguration>,
@@ -69,7 +69,7 @@ pub async fn run(context: Context, stores: Stores, options: Options) {
         .await;
 }
 
-/// The Projects that name a namespace whose marks changed or that is gone.
+/// Returns the Projects that name a namespace whose labels or annotations changed, or that was created or deleted.
 fn keys_of_namespace(projects: &Store<Project>, change: &Change<Namespace>) -> Vec<ObjectKey> {
     if !change.differs(|namespace| (namespace.metadata.labels.clone(), namespace.metadata.annotations.clone())) {
         return Vec::new();
@@ -79,7 +79,7 @@ fn keys_of_namespace(projects: &Store<Project>, change: &Change<Namespace>) -> V
     naming.map(|project| garden_key("", &project.metadata.name)).collect()
 }
 
-/// A Shoot that is gone may have been the last one of a Project that goes away.
+/// Returns the Projects being deleted that may have waited for a deleted Shoot.
 fn keys_of_shoot(projects: &Store<Project>, change: &Change<Shoot>) -> Vec<ObjectKey> {
     if change.new.is_some() {
         return Vec::new();
@@ -101,7 +101,7 @@ impl Reconciler {
         if current.status.phase.is_empty() {
             current = self.set_phase(&current, project::PENDING).await?;
         }
-        // What is observed already, and only looked at again, is no news.
+        // A further pass over an observed Project publishes no Event.
         let is_news =
             current.status.phase != project::READY || current.status.observed_generation != current.metadata.generation;
         let name = match self.reconcile_namespace(&current).await {
@@ -133,7 +133,7 @@ impl Reconciler {
         Ok(Requeue::OnChange)
     }
 
-    /// Makes or adopts the namespace; its name.
+    /// Creates or adopts the namespace; returns its name.
     async fn reconcile_namespace(&self, project: &Project) -> Result<String, Failure> {
         let name = project::namespace_name(project);
         let stored = match self.stores.namespaces.find("", &name) {
@@ -150,7 +150,7 @@ impl Reconciler {
         Ok(name)
     }
 
-    /// Gives the namespace its ResourceQuota, where one is configured for the Project.
+    /// Creates or updates the namespace's ResourceQuota, if one is configured for the Project.
     async fn reconcile_quota(&self, project: &Project) -> Result<(), Failure> {
         let config = project::quota_of(&self.quotas, project).map_err(Failure::Selector)?;
         let (Some(config), Some(namespace)) = (config, &project.spec.namespace) else { return Ok(()) };
@@ -209,7 +209,7 @@ impl Reconciler {
         Ok(Requeue::OnChange)
     }
 
-    /// Deletes the namespace or gives it free; whether nothing of it is left to wait for.
+    /// Deletes or releases the namespace; returns true if there is nothing left to wait for.
     async fn release_namespace(&self, project: &Project, name: &str) -> Result<bool, Error> {
         let Some(namespace) = self.namespaces.get_opt(name).await? else { return Ok(true) };
         if namespace.metadata.is_being_deleted() {
@@ -247,15 +247,15 @@ impl Reconciler {
     }
 }
 
-/// Why a namespace is not there, or its members have no roles.
+/// Reason why a Project cannot be reconciled.
 enum Failure {
     Namespace(project::NamespaceError),
     Request(Error),
-    /// Roles of members, with the namespace.
+    /// Error about the roles of members, with the namespace.
     Roles(String, Error),
-    /// The namespace's ResourceQuota.
+    /// Error about the namespace's ResourceQuota.
     Quota(Error),
-    /// A selector of the configuration cannot be read.
+    /// Error in a selector of the configuration.
     Selector(String),
 }
 

@@ -83,7 +83,7 @@ fn is_referenced<K: Resource>(change: &Change<K>) -> bool {
     [&change.old, &change.new].into_iter().flatten().any(|object| is_labelled(object.metadata()))
 }
 
-/// The Project of a namespace.
+/// Returns the Project of a namespace.
 fn key_of_namespace(projects: &Store<Project>, namespace: &str) -> Vec<ObjectKey> {
     let projects = projects.list();
     let mut owning = projects.iter().filter(|project| project.spec.namespace.as_deref() == Some(namespace));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Gives the members of each Project their roles.
+//! Creates the roles of each Project's members.
 //!
-//! Part of the Project controller: the roles come before the namespace is said to be ready. What they are is
-//! [`domain::rbac::project`]'s.
+//! This is a part of the Project controller: roles are created before the namespace is reported as ready. Their rules
+//! are in [`domain::rbac::project`].
 //!
 //! Source: pkg/component/garden/projectrbac/projectrbac.go @ v1.120.0.
 
@@ -26,7 +26,7 @@ impl ProjectRoles {
         Self { context: context.clone() }
     }
 
-    /// Writes what a Project has to have, and removes the roles of extensions that nobody is given any more.
+    /// Writes the roles and bindings of a Project, and removes unused roles of extensions.
     pub(crate) async fn deploy(&self, project: &Project) -> Result<(), Error> {
         let Some(namespace) = project.spec.namespace.as_deref() else { return Ok(()) };
         let roles = roles(project);
@@ -34,7 +34,7 @@ impl ProjectRoles {
             let api = self.all::<ClusterRole>();
             match api.get_opt(&role.metadata.name).await? {
                 Some(stored) => {
-                    // Its rules are others' matter where it is made of theirs.
+                    // The rules of an aggregated role are maintained by the aggregation controller.
                     let rules = if role.aggregation_rule.is_some() { stored.rules.clone() } else { role.rules.clone() };
                     let metadata = owned(&stored.metadata, &role.metadata);
                     let aggregation_rule = role.aggregation_rule.clone();
@@ -86,7 +86,7 @@ impl ProjectRoles {
         Ok(())
     }
 
-    /// Removes roles of extensions that are not among those.
+    /// Removes roles of extensions that are not in `wanted`.
     async fn delete_stale(&self, project: &Project, namespace: &str, wanted: &Roles) -> Result<(), Error> {
         let labels = extension_labels(&project.metadata.name);
         let selector = Labels::exact(labels.iter().map(|(key, value)| (key.as_str(), value.as_str())));
@@ -111,7 +111,7 @@ impl ProjectRoles {
     }
 }
 
-/// Metadata as stored, with the labels and owners that are wanted.
+/// Returns stored metadata with the desired labels and owners.
 fn owned(
     stored: &apimachinery::meta::ObjectMeta,
     wanted: &apimachinery::meta::ObjectMeta,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kinds that do nothing but stay while somebody refers to them: Quotas, ExposureClasses, ControllerRegistrations,
+//! Kinds with a finalizer that is kept while they are referenced: Quotas, ExposureClasses, ControllerRegistrations,
 //! ControllerDeployments and Seeds.
 //!
 //! Source: pkg/controllermanager/controller/{quota,exposureclass,controllerregistration,controllerdeployment}
@@ -30,16 +30,16 @@ pub const CONTROLLER_DEPLOYMENT: &str = "controllerdeployment";
 /// Name of the controller that keeps Seeds while extensions are installed there.
 pub const SEED: &str = "controllerregistration-seed-finalizer";
 
-/// Reason of Events about objects that cannot go away yet.
+/// Reason of Events about objects that cannot be deleted yet.
 pub(crate) const RESOURCE_REFERENCED: &str = "ResourceReferenced";
 
 /// Severity and action of Events about most kinds of objects that cannot be deleted yet.
 const EVENT: (EventType, Action) = (EventType::Normal, Action::Reconcile);
 
-/// What keeps an object, as the Event says it; `None` if nothing does.
+/// Returns the references that keep an object, as the Event lists them; `None` if there are none.
 type Kept<K> = Arc<dyn Fn(&K) -> Option<String> + Send + Sync>;
 
-/// One kind, and what keeps its objects.
+/// A kind with its check for references.
 #[derive(Clone)]
 pub(crate) struct Protection<K: Resource> {
     api: Api<K>,
@@ -47,7 +47,7 @@ pub(crate) struct Protection<K: Resource> {
     finalizer: &'static str,
     kept: Kept<K>,
     recorder: Recorder,
-    /// Severity and action of the Event about an object that stays.
+    /// Severity and action of the Event about an object that is kept.
     event: (EventType, Action),
 }
 
@@ -70,9 +70,9 @@ impl<K: Resource> Protection<K> {
         }
     }
 
-    /// Puts the finalizer on the object, or takes it off one that goes away and that nothing keeps.
+    /// Adds the finalizer to an object, or removes it from one that is being deleted and no longer referenced.
     ///
-    /// `Some` is the object, with its finalizer, that stays.
+    /// Returns the object with its finalizer; `None` if it is being deleted or does not exist.
     pub(crate) async fn pass(&self, key: &ObjectKey) -> Result<Option<K>, Error> {
         let Some(object) = self.objects.get(key) else { return Ok(None) };
         let api = self.api.in_namespace_of(&object);
@@ -94,7 +94,7 @@ impl<K: Resource> Protection<K> {
         Ok(None)
     }
 
-    /// Runs a controller that does only this.
+    /// Runs a controller that only protects objects.
     async fn run(self, controller: Controller, config: Config) {
         controller
             .run(config.concurrent_syncs, move |key| {
@@ -105,14 +105,14 @@ impl<K: Resource> Protection<K> {
     }
 }
 
-/// The key of an object that is new or whose deletion or finalizers changed.
+/// Returns the key of an object that is new, or whose deletion state or finalizers changed.
 pub(crate) fn own_key<K: Resource>(change: &Change<K>) -> Vec<ObjectKey> {
     let is_relevant = change.new.is_some()
         && change.differs(|object| (object.metadata().is_being_deleted(), object.metadata().finalizers.clone()));
     if is_relevant { vec![change.key.clone()] } else { Vec::new() }
 }
 
-/// The keys that a referring object named before and does not name now: what they name may be free.
+/// Returns the keys that a referring object named before and no longer names: these objects may be unreferenced.
 pub(crate) fn released_keys<K>(change: &Change<K>, named: impl Fn(&K) -> Vec<ObjectKey>) -> Vec<ObjectKey> {
     let now = change.new.as_deref().map(&named).unwrap_or_default();
     let mut released = change.old.as_deref().map(&named).unwrap_or_default();
@@ -120,7 +120,7 @@ pub(crate) fn released_keys<K>(change: &Change<K>, named: impl Fn(&K) -> Vec<Obj
     released
 }
 
-/// The key of an object of the garden.
+/// Returns the key of an object of the garden.
 pub(crate) fn garden_key(namespace: &str, name: &str) -> ObjectKey {
     ObjectKey::new(GARDEN, namespace, name)
 }
@@ -199,7 +199,7 @@ fn seed_of(installation: &ControllerInstallation) -> Vec<ObjectKey> {
     installation.spec.seed_ref.iter().map(|seed| garden_key("", &seed.name)).collect()
 }
 
-/// Runs the controller of ControllerRegistrations: they stay while they are installed somewhere.
+/// Runs the controller of ControllerRegistrations: they remain while they are installed on a Seed.
 pub async fn run_controller_registrations(context: Context, stores: Stores, config: Config) {
     let mut controller = Controller::new(CONTROLLER_REGISTRATION, &context);
     controller.watch_store(&stores.controller_registrations, own_key);
@@ -257,7 +257,7 @@ fn deployments_of(registration: &ControllerRegistration) -> Vec<ObjectKey> {
         .collect()
 }
 
-/// Runs the controller of ControllerDeployments: they stay while a ControllerRegistration names them.
+/// Runs the controller of ControllerDeployments: they remain while a ControllerRegistration names them.
 pub async fn run_controller_deployments(context: Context, stores: Stores, config: Config) {
     let mut controller = Controller::new(CONTROLLER_DEPLOYMENT, &context);
     controller.watch_store(&stores.controller_deployments, own_key);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Shows on each Seed whether its extensions and its backup buckets work.
+//! Sets the conditions of each Seed about its extensions and its backup buckets.
 //!
-//! Source: pkg/controllermanager/controller/seed/{extensionscheck,backupbucketscheck} @ v1.120.0. Unlike upstream
-//! nothing is looked at every 30 s: a check runs when what it looks at changes, and when its threshold has passed.
+//! Source: pkg/controllermanager/controller/seed/{extensionscheck,backupbucketscheck} @ v1.120.0. Unlike upstream,
+//! which checks every 30 s, a check runs when one of its inputs changes, and when its threshold has passed.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ pub const EXTENSIONS: &str = "seed-extensions-check";
 /// Name of the controller of condition `BackupBucketsReady`.
 pub const BACKUP_BUCKETS: &str = "seed-backupbuckets-check";
 
-/// Seeds whose condition was changed, also by gardenlet, which puts all conditions back to `Progressing` when it has
-/// reconciled its Seed.
+/// Returns Seeds whose condition was changed, including changes by gardenlet, which resets all conditions to
+/// `Progressing` when it has reconciled its Seed.
 fn changed(type_: &'static str) -> impl Fn(&Change<Seed>) -> Vec<ObjectKey> {
     move |change| {
         let status = |seed: &Seed| {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Says of Seeds whose gardenlet does not show any more that it lives, and then of their Shoots, that nobody knows.
+//! Sets the conditions of Seeds whose gardenlet no longer renews its Lease, and then of their Shoots, to `Unknown`.
 //!
-//! A Lease without a renewal is renewed all the time; its last renewal is stored when its gardenlet has gone.
+//! A Lease without a renewal time counts as renewed; its last renewal is stored when its gardenlet has stopped.
 //!
-//! Unlike upstream: nothing is looked at every 10 s, so a period ends when it ends, and not up to 10 s later.
+//! Unlike upstream, which checks every 10 s, a period ends exactly, and not up to 10 s later.
 //! Source: pkg/controllermanager/controller/seed/lifecycle @ v1.120.0.
 
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
     });
     let seeds = stores.seeds.clone();
     controller.watch_store(&stores.shoots, move |change| {
-        // While a gardenlet lives, its Shoots are its own affair.
+        // While a gardenlet is alive, it maintains the conditions of its Shoots.
         let seed = change.new.as_ref().and_then(|shoot| shoot.status.seed_name.as_deref());
         let key = seed.map(|seed| garden_key("", seed));
         key.filter(|key| seeds.get(key).is_some_and(|seed| is_unknown(&seed.status.conditions))).into_iter().collect()
@@ -50,12 +50,12 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
                 let Some(seed) = stores.seeds.get(&key) else { return Ok(Requeue::OnChange) };
                 let lease = stores.seed_leases.get(&garden_key(namespace::SEED_LEASE, &seed.metadata.name));
                 let renewed = match lease {
-                    // It lives.
+                    // The gardenlet is alive.
                     Some(lease) if lease.spec.renew_time.is_none() => return Ok(Requeue::OnChange),
                     Some(lease) => lease.spec.renew_time.map(|renewed| renewed.0),
                     None => None,
                 };
-                // A period ends within a second, while conditions have whole ones.
+                // The exact instant is used: a period may end within a second, while conditions have whole seconds.
                 let now = context.clock.now();
                 match judge(&seed, renewed, config.seed_periods, Time(now)) {
                     None => Ok(Requeue::OnChange),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Gives each Seed its namespace in the garden, with copies of the Secrets that all Seeds need.
+//! Creates each Seed's namespace in the garden, with copies of the Secrets that all Seeds need.
 //!
 //! Source: pkg/controllermanager/controller/seed/secrets @ v1.120.0.
 
@@ -20,7 +20,7 @@ use crate::{Config, GARDEN};
 /// Name of the controller.
 pub const NAME: &str = "seed-secrets";
 
-/// Roles of Secrets that controllers make; they stay where they are.
+/// Roles of Secrets that controllers create; these are not copied.
 const CONTROL_PLANE_ROLES: [&str; 3] = ["kubeconfig", "ssh-keypair", role::MONITORING];
 
 struct Reconciler {
@@ -55,7 +55,7 @@ fn is_copied(secret: &Secret) -> bool {
     secret.metadata.namespace == namespace::GARDEN && role.is_some_and(|role| !CONTROL_PLANE_ROLES.contains(&role))
 }
 
-/// A Secret without what belongs to one life of it.
+/// Returns a Secret without the fields that the server sets.
 fn content(secret: &Secret) -> Secret {
     Secret {
         metadata: ObjectMeta {
@@ -95,7 +95,7 @@ impl Reconciler {
         Ok(Requeue::OnChange)
     }
 
-    /// Makes the namespace; whether it is the Seed's.
+    /// Creates the namespace; returns true if it belongs to the Seed.
     async fn reconcile_namespace(&self, seed: &Seed, name: &str) -> Result<bool, Error> {
         let known = self.stores.namespaces.find("", name).map(|namespace| Namespace::clone(&namespace));
         let known = if known.is_some() { known } else { self.namespaces.get_opt(name).await? };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Hibernates Shoots and wakes them up by their schedules.
+//! Hibernates Shoots and wakes them by their schedules.
 //!
 //! Source: pkg/controllermanager/controller/shoot/hibernation @ v1.120.0.
 
@@ -51,7 +51,7 @@ fn schedules(shoot: &Shoot) -> &[HibernationSchedule] {
     shoot.spec.hibernation.as_ref().map_or(&[], |hibernation| &hibernation.schedules)
 }
 
-/// A Shoot with schedules that is new, or whose schedules changed.
+/// Returns the key of a Shoot with schedules that is new, or whose schedules changed.
 fn keys(change: &Change<Shoot>) -> Vec<ObjectKey> {
     let is_relevant = match (&change.old, &change.new) {
         (_, None) => false,
@@ -69,7 +69,7 @@ impl Reconciler {
             return Ok(Requeue::OnChange);
         };
         if let Some(switch) = decision.switch {
-            // The Event comes first, and also where the switch is refused.
+            // The Event is published first, even if the switch is rejected.
             let (reason, message) = switch.event();
             let about = ObjectRef::of(&*shoot);
             self.recorder.publish_action(&about, EventType::Normal, reason, Action::Reconcile, message).await?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Takes each Shoot through its maintenance once a day, in its time window.
+//! Maintains each Shoot once a day, in its time window.
 //!
 //! Source: pkg/controllermanager/controller/shoot/maintenance, v1.120.0 to v1.149.0.
 
@@ -34,7 +34,7 @@ struct Reconciler {
     recorder: Recorder,
     restarters: Restarters,
     disable_nginx_ingress_in_shoot: bool,
-    /// The timer of each Shoot, which is all that a restart forgets.
+    /// Planned maintenance of each Shoot; the only state that a restart loses.
     planned: Mutex<BTreeMap<ObjectKey, DateTime<Utc>>>,
 }
 
@@ -52,7 +52,7 @@ pub async fn run(context: Context, stores: Stores, options: Options) {
     let mut controller = Controller::new(NAME, &context);
     let watching = reconciler.clone();
     controller.watch_store(&stores.shoots, move |change| watching.keys(change));
-    // Profiles are only read: a change of what they offer waits for the window.
+    // Profiles are only read: changes of their offers take effect in the window.
     controller.watch_store(&stores.cloud_profiles, |_| Vec::new());
     controller.watch_store(&stores.namespaced_cloud_profiles, |_| Vec::new());
     controller
@@ -68,8 +68,8 @@ impl Reconciler {
         self.planned.lock()
     }
 
-    /// A Shoot that is new is looked at, and one whose maintenance is requested or for which another window counts; of one
-    /// that is gone the timer is forgotten.
+    /// Returns the key of a Shoot that is new, whose maintenance is requested, or whose window changed; also of a
+    /// deleted one, whose plan is removed.
     fn keys(&self, change: &Change<Shoot>) -> Vec<ObjectKey> {
         let is_looked_at = match (&change.old, &change.new) {
             (None, Some(_)) | (_, None) => true,
@@ -99,9 +99,9 @@ impl Reconciler {
         Ok(Requeue::At(turn.next))
     }
 
-    /// One run. What a user should know goes into `status.lastMaintenance` and Events; an error, after which the run is
-    /// tried again, is a CloudProfile that is not there, a version that does not parse, a stale object or a server that
-    /// does not answer.
+    /// Maintains a Shoot once. Results for users are written to `status.lastMaintenance` and Events. Errors, after
+    /// which the run is retried: a missing CloudProfile, a version that does not parse, a stale object, or an
+    /// unavailable server.
     async fn maintain(&self, shoot: &Shoot, now: DateTime<Utc>) -> Result<(), Error> {
         let profile = self.cloud_profile(shoot).await?;
         let (name, offered) = profile.as_ref().map(|one| (one.name(), one.spec().clone())).unwrap_or_default();
@@ -138,8 +138,8 @@ impl Reconciler {
         self.publish_all(&written, &plan).await
     }
 
-    /// Name of the CredentialsBinding that takes the place of a SecretBinding, or the failure that users are told of. It is
-    /// created if there is none.
+    /// Returns the name of the CredentialsBinding that replaces a SecretBinding, or an error message for users. Creates
+    /// the CredentialsBinding if there is none.
     async fn credentials_binding(&self, namespace: &str, secret_binding: &str) -> Result<String, String> {
         let secret_bindings = Api::<SecretBinding>::namespaced(&self.context, GARDEN, namespace);
         let secret_binding = secret_bindings
@@ -163,8 +163,8 @@ impl Reconciler {
         }
     }
 
-    /// The profile of a Shoot; `None` for a Shoot that refers to none. One that the stores do not have yet is read from
-    /// the server.
+    /// Returns the profile of a Shoot; `None` for a Shoot without one. A profile that the stores do not contain yet is
+    /// read from the server.
     async fn cloud_profile(&self, shoot: &Shoot) -> Result<Option<Resolved>, Error> {
         let missing = match cloud_profile::resolve(shoot, &mut &self.stores) {
             Ok(profile) => return Ok(Some(profile)),
@@ -197,15 +197,15 @@ impl Reconciler {
     }
 }
 
-/// The message of a server that looked at the object and does not want it. A stale object and a server that cannot
-/// answer now are none.
+/// Returns the message of a server that rejected the object. Errors about a stale object or an unavailable server are
+/// not rejections.
 fn refusal(error: &Error) -> Option<String> {
     let status = error.status()?;
     let is_final = (400..500).contains(&status.code) && !matches!(status.code, 409 | 429);
     is_final.then(|| error.to_string())
 }
 
-/// Writes `status.lastMaintenance`, and drops the request for maintenance by the same write if asked to.
+/// Writes `status.lastMaintenance`; `drops_request`: also removes the request for maintenance, by the same write.
 async fn write_result(
     shoots: &Api<Shoot>,
     shoot: &Shoot,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Deletes Shoots whose time is over by the Quotas of their binding.
+//! Deletes Shoots whose lifetime under the Quotas of their binding is over.
 //!
-//! Unlike upstream, which looks at every Shoot once an hour: a pass runs when the Shoot, its binding or a Quota changes,
-//! and when the time is over.
+//! Unlike upstream, which checks every Shoot once an hour, a pass runs when the Shoot, its binding or a Quota changes,
+//! and when the lifetime is over.
 //!
 //! Source: pkg/controllermanager/controller/shoot/quota @ v1.120.0.
 
@@ -66,7 +66,7 @@ fn key_of(shoot: &Shoot) -> ObjectKey {
     crate::protection::garden_key(&shoot.metadata.namespace, &shoot.metadata.name)
 }
 
-/// A Quota that gives another life concerns the few Shoots that refer to it, which the pass finds.
+/// Returns all Shoots if a Quota's lifetime changed; the pass determines which of them refer to it.
 fn all_shoots(shoots: &Store<Shoot>, change: &Change<Quota>) -> Vec<ObjectKey> {
     if !change.differs(|quota| quota.spec.cluster_lifetime_days) {
         return Vec::new();
@@ -142,7 +142,7 @@ impl Reconciler {
         }
     }
 
-    /// The Quotas that the Shoot's binding refers to; one that is gone says nothing.
+    /// Returns the Quotas that the Shoot's binding refers to; missing ones are skipped.
     fn quotas(&self, shoot: &Shoot) -> Vec<Arc<Quota>> {
         let namespace = &shoot.metadata.namespace;
         let references: Vec<ObjectReference> = if let Some(name) = &shoot.spec.secret_binding_name {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tries Shoots again that failed because of a provider's rate limits.
+//! Retries Shoots that failed because of a provider's rate limits.
 //!
 //! Source: pkg/controllermanager/controller/shoot/retry @ v1.120.0.
 
@@ -36,7 +36,7 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
                         _ => return Ok(Requeue::OnChange),
                     }
                 }
-                // The failure's second tells the draws of one Shoot apart.
+                // The second of the failure distinguishes the draws of one Shoot.
                 let draw = context.random.draw("shoot-retry", &key.to_string(), ends.timestamp().unsigned_abs());
                 Ok(Requeue::At(config.shoot_retry.next_try(ends, draw)))
             }
@@ -44,7 +44,7 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
         .await;
 }
 
-/// A Shoot that is new, or that has just failed.
+/// Returns the key of a Shoot that is new, or that has just failed.
 fn keys(change: &Change<Shoot>) -> Vec<ObjectKey> {
     let is_relevant = match (&change.old, &change.new) {
         (_, None) => false,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sums up the health of each Shoot in its label `shoot.gardener.cloud/status`.
+//! Summarizes the health of each Shoot in its label `shoot.gardener.cloud/status`.
 //!
 //! Source: pkg/controllermanager/controller/shoot/statuslabel @ v1.120.0.
 
@@ -41,7 +41,7 @@ pub async fn run(context: Context, stores: Stores, config: Config) {
         .await;
 }
 
-/// A Shoot whose health may have changed.
+/// Returns the key of a Shoot whose health may have changed.
 fn keys(change: &Change<Shoot>) -> Vec<ObjectKey> {
     let is_relevant = match (&change.old, &change.new) {
         (_, None) => false,

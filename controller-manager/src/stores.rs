@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The local copies that all controllers share.
+//! Local copies that all controllers share.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use process::Context;
 
 use crate::GARDEN;
 
-/// One copy of each kind that some controller reads.
+/// One local copy of each kind that a controller reads.
 #[derive(Clone, Debug)]
 pub struct Stores {
     pub(crate) backup_buckets: Store<BackupBucket>,
@@ -37,7 +37,7 @@ pub struct Stores {
     pub(crate) quotas: Store<Quota>,
     pub(crate) secret_bindings: Store<SecretBinding>,
     pub(crate) secrets: Store<Secret>,
-    /// Those in which gardenlets show that they live.
+    /// Leases that gardenlets renew.
     pub(crate) seed_leases: Store<Lease>,
     pub(crate) seeds: Store<Seed>,
     pub(crate) shoots: Store<Shoot>,
@@ -75,7 +75,7 @@ fn reflect<K: Resource>(context: &Context) -> Store<K> {
     Reflector::new(Api::all(context, GARDEN), ListOptions::default()).start()
 }
 
-/// `[namespace/name other/name]`, as Go prints a list of texts.
+/// Returns `[namespace/name other/name]`, as Go prints a list of strings.
 pub(crate) fn list_names<'a>(objects: impl IntoIterator<Item = &'a ObjectMeta>) -> String {
     let names: Vec<String> =
         objects.into_iter().map(|metadata| format!("{}/{}", metadata.namespace, metadata.name)).collect();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How long things take in this landscape: what its object `Timing` says, and jitter.
+//! Durations of simulated work in this landscape: those of its object `Timing`, and jitter.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use controller::Store;
 use domain::rollout::{Parameter, Timing};
 use parking_lot::Mutex;
 
-/// Durations as they are now. Cheap to clone.
+/// Current durations. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Durations {
     random: Random,
@@ -18,7 +18,8 @@ pub(crate) struct Durations {
 }
 
 impl Durations {
-    /// Those of the object in `store`, which the caller keeps; without one the defaults.
+    /// Creates durations that follow the object in `store`, which the caller keeps up to date; without an object, the
+    /// defaults.
     pub(crate) fn new(random: Random, store: &Store<terrarium::Timing>) -> Self {
         let timing: Arc<Mutex<Arc<Timing>>> = Arc::default();
         let told = timing.clone();
@@ -29,7 +30,8 @@ impl Durations {
         Self { random, timing }
     }
 
-    /// How long a stage of an object takes: always the same for the same object and attempt, unless the Timing changes.
+    /// Returns the duration of a stage of an object: always the same for the same object and attempt, unless the Timing
+    /// changes.
     pub(crate) fn of(&self, parameter: Parameter, uid: &str, attempt: u64) -> TimeDelta {
         let timing = self.timing.lock().clone();
         timing.duration(parameter, self.random.draw(parameter.name(), uid, attempt))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A store that has read its own writes.
+//! A store that includes its own writes.
 //!
-//! A watch tells of a write some time after the write was answered. A pass that looked at the store alone would create
-//! what it created a moment ago once more. The ledger remembers what was written until the store has caught up.
+//! A watch delivers a change some time after the write was answered. A pass that read the store alone would create an
+//! object a second time. The ledger holds written objects until the store has caught up.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use apimachinery::Resource;
 use controller::{Api, Error, ObjectKey, Store};
 use parking_lot::{Mutex, MutexGuard};
 
-/// A store and what was written since.
+/// A store with the objects that were written since.
 pub(crate) struct Ledger<K> {
     store: Store<K>,
     written: Arc<Mutex<BTreeMap<ObjectKey, Written<K>>>>,
@@ -20,7 +20,7 @@ pub(crate) struct Ledger<K> {
 
 enum Written<K> {
     Present(Arc<K>),
-    /// The object with this uid is gone.
+    /// The object with this uid was deleted.
     Gone(String),
 }
 
@@ -30,7 +30,7 @@ impl<K> Clone for Ledger<K> {
     }
 }
 
-/// Without the objects: Secrets are among them.
+/// Omits the objects, since Secrets are among them.
 impl<K> fmt::Debug for Ledger<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ledger").finish_non_exhaustive()
@@ -38,7 +38,7 @@ impl<K> fmt::Debug for Ledger<K> {
 }
 
 impl<K: Resource> Ledger<K> {
-    /// A ledger over a store. Nobody but the one who writes into it may create objects and take them away at once.
+    /// Creates a ledger over a store. Only the ledger's own writer may create objects and delete them at once.
     pub(crate) fn new(store: Store<K>) -> Self {
         let written: Arc<Mutex<BTreeMap<ObjectKey, Written<K>>>> = Arc::default();
         let ledger = Self { store: store.clone(), written: written.clone() };
@@ -57,12 +57,12 @@ impl<K: Resource> Ledger<K> {
         ledger
     }
 
-    /// What the watch has told.
+    /// Returns the store, without the writes that the watch has not delivered yet.
     pub(crate) fn store(&self) -> &Store<K> {
         &self.store
     }
 
-    /// An object, as it is after the last write.
+    /// Returns an object, as it is after the last write.
     pub(crate) fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
         let stored = self.store.get(key);
         match lock(&self.written).get(key) {
@@ -71,7 +71,7 @@ impl<K: Resource> Ledger<K> {
         }
     }
 
-    /// The objects of one cluster and namespace, in key order.
+    /// Returns the objects of one cluster and namespace, in key order.
     pub(crate) fn list_in(&self, cluster: &str, namespace: &str) -> Vec<Arc<K>> {
         let stored = self.store.list_in(cluster, namespace);
         let written = lock(&self.written);
@@ -100,7 +100,7 @@ impl<K: Resource> Ledger<K> {
 
     /// Writes what differs between `stored` and `new`, status last, and remembers the result.
     ///
-    /// An object that is being deleted and loses its last finalizer is gone; its status is not written any more.
+    /// An object that is being deleted and loses its last finalizer is removed; its status is not written any more.
     pub(crate) async fn save(&self, api: &Api<K>, cluster: &str, stored: &Arc<K>, new: &K) -> Result<Arc<K>, Error> {
         let written = api.update(stored, new).await?;
         let mut present = if is_same(&written, &**stored) { stored.clone() } else { Arc::new(written) };
@@ -109,7 +109,8 @@ impl<K: Resource> Ledger<K> {
             self.forget(cluster, new);
             return Ok(present);
         }
-        // What comes back when the status is the same must not look as old as what `new` was made from.
+        // `new` has the resource version that it was made from: with that, an unchanged status would return outdated
+        // metadata.
         let mut new = new.clone();
         *new.metadata_mut() = present.metadata().clone();
         let written = api.update_status(&present, &new).await?;
@@ -122,7 +123,7 @@ impl<K: Resource> Ledger<K> {
         Ok(present)
     }
 
-    /// Deletes an object. One with finalizers stays and is read again; one without is gone.
+    /// Deletes an object. One with finalizers is read again; one without is removed.
     pub(crate) async fn delete(&self, api: &Api<K>, cluster: &str, object: &K) -> Result<Option<Arc<K>>, Error> {
         api.delete_object(object, false, None).await?;
         if object.metadata().finalizers.is_empty() {
@@ -138,7 +139,7 @@ impl<K: Resource> Ledger<K> {
         Ok(Some(left))
     }
 
-    /// Takes over what a write was answered with.
+    /// Stores the object that a write returned.
     pub(crate) fn remember(&self, cluster: &str, object: &Arc<K>) {
         let key = key(cluster, &**object);
         if self.store.get(&key).is_some_and(|stored| version(&stored) >= version(object)) {
@@ -167,7 +168,7 @@ fn merge<K: Resource>(written: &Written<K>, stored: Option<Arc<K>>) -> Option<Ar
     }
 }
 
-/// Versions of one server are revisions of its log and can be compared.
+/// Returns the resource version as a number. Versions of one server are revisions of its log and can be compared.
 fn version<K: Resource>(object: &Arc<K>) -> u64 {
     object.metadata().resource_version.parse().unwrap_or_default()
 }
@@ -184,7 +185,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock()
 }
 
-/// An object under change: what is stored, and what it is to become.
+/// An object under change: its stored state and its new state.
 #[derive(Debug)]
 pub(crate) struct Draft<K> {
     stored: Arc<K>,
@@ -192,28 +193,28 @@ pub(crate) struct Draft<K> {
 }
 
 impl<K: Resource> Draft<K> {
-    /// A draft of a stored object.
+    /// Creates a draft of a stored object.
     pub(crate) fn new(stored: Arc<K>) -> Self {
         Self { stored, changed: None }
     }
 
-    /// The object as it is to become.
+    /// Returns the new state of the object.
     pub(crate) fn get(&self) -> &K {
         self.changed.as_deref().unwrap_or(&self.stored)
     }
 
-    /// The object, to change.
+    /// Returns the new state of the object for changes.
     pub(crate) fn edit(&mut self) -> &mut K {
         self.changed.get_or_insert_with(|| Box::new((*self.stored).clone()))
     }
 
-    /// Takes over what is stored now; drops what was not saved.
+    /// Replaces the stored state; drops unsaved changes.
     pub(crate) fn reset(&mut self, stored: Arc<K>) {
         self.stored = stored;
         self.changed = None;
     }
 
-    /// Writes what was changed.
+    /// Writes the changes.
     pub(crate) async fn save(&mut self, ledger: &Ledger<K>, api: &Api<K>, cluster: &str) -> Result<(), Error> {
         if let Some(changed) = self.changed.take() {
             self.stored = ledger.save(api, cluster, &self.stored, &changed).await?;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What runs on a seed: gardenlet, and the simulated provider with its machines.
+//! Components of a seed: gardenlet, and the simulated provider with its machines.
 //!
-//! Two components share this crate because they share a seed; neither calls the other. They meet in the extension
-//! objects of the seed cluster.
+//! Two components share this crate because they share a seed; neither calls the other. They communicate through the
+//! extension objects of the seed cluster.
 //!
 //! **Invariants.** Rules of Gardener are in `domain`, not here. No polling in landscape time. Neither
 //! component has code for an API server: both read and write through `controller`.
 //!
-//! **Tour.** [`gardenlet`] takes Shoots through their flows, watches their health, keeps the Seed; [`provider_local`]
-//! extension controllers, machine-controller-manager, node agents; `ledger` what both know of what they wrote;
-//! `durations` how long things take.
+//! **Tour.** [`gardenlet`] runs the flows of Shoots, watches their health, maintains the Seed; [`provider_local`]
+//! extension controllers, machine-controller-manager, node agents; `ledger` stores that include their own writes;
+//! `durations` durations of simulated work.
 
 mod durations;
 pub mod gardenlet;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the operator writes beside the Garden's status.
+//! Objects that the operator writes in addition to the Garden's status.
 
 use api::constants::namespace;
 use api::kubernetes::apps::Deployment;
@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 
 use crate::{GARDEN, RUNTIME};
 
-/// ConfigMap with what everybody may know of Gardener.
+/// Name of the ConfigMap with public information about Gardener.
 pub(crate) const GARDENER_INFO: &str = "gardener-info";
-/// Its key about gardener-apiserver.
+/// Key of the information about gardener-apiserver.
 const GARDENER_INFO_KEY: &str = "gardenerAPIServer";
 
-/// Writes a component's configuration and Deployment, as far as they are not there.
+/// Creates or updates a component's configuration and Deployment.
 pub(crate) async fn component(
     context: &Context,
     component: Component,
@@ -52,20 +52,20 @@ pub(crate) async fn destroy(context: &Context, component: Component, configurati
     Ok(())
 }
 
-/// Gives the virtual garden the Garden's Kubernetes version.
+/// Sets the virtual garden's Kubernetes version to the Garden's.
 pub(crate) async fn kubernetes_version(context: &Context, garden: &Garden) -> Result<(), Error> {
     let version = &garden.spec.virtual_cluster.kubernetes.version;
     let patch = Patch::Merge(json!({ "spec": { "kubernetesVersion": version } }));
     Api::<Cluster>::all(context, RUNTIME).patch(GARDEN, &patch).await.map(drop)
 }
 
-/// Creates the namespace for what everybody may know.
+/// Creates the namespace for public information.
 pub(crate) async fn system_resources(context: &Context) -> Result<(), Error> {
     let namespace = Namespace { metadata: ObjectMeta::named("", namespace::PUBLIC), ..Namespace::default() };
     Api::<Namespace>::all(context, GARDEN).create_unless_there(&namespace).await
 }
 
-/// What ConfigMap `gardener-info` says of gardener-apiserver.
+/// Returns the content of ConfigMap `gardener-info` about gardener-apiserver.
 pub(crate) fn gardener_info(garden: &Garden, version: &str) -> String {
     let domain = garden.spec.runtime_cluster.ingress.domains.first().map_or("", |domain| domain.name.as_str());
     format!(
@@ -73,12 +73,12 @@ pub(crate) fn gardener_info(garden: &Garden, version: &str) -> String {
     )
 }
 
-/// Whether the ConfigMap says so.
+/// True if the ConfigMap has this content.
 pub(crate) fn says(map: Option<&ConfigMap>, info: &str) -> bool {
     map.is_some_and(|map| map.data.get(GARDENER_INFO_KEY).is_some_and(|held| held == info))
 }
 
-/// Writes ConfigMap `gardener-info`; its other keys stay.
+/// Writes ConfigMap `gardener-info`; its other keys are kept.
 pub(crate) async fn write_gardener_info(context: &Context, is_there: bool, info: &str) -> Result<(), Error> {
     let api = Api::<ConfigMap>::namespaced(context, GARDEN, namespace::PUBLIC);
     if is_there {
@@ -90,10 +90,10 @@ pub(crate) async fn write_gardener_info(context: &Context, is_there: bool, info:
     api.create(&ConfigMap { metadata, data, ..ConfigMap::default() }).await.map(drop)
 }
 
-/// What the overrides of a component say; null if there are none.
+/// Returns the configuration overrides of a component; null if there are none.
 ///
 /// # Errors
-/// They are no YAML mapping.
+/// Returns an error if the overrides are not a YAML mapping.
 pub(crate) fn overrides(map: Option<&ConfigMap>) -> Result<Value, String> {
     let Some(map) = map else { return Ok(Value::Null) };
     let text = map.data.get(CONFIGURATION_KEY).cloned().unwrap_or_default();

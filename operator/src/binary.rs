@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! gardener-operator as a binary: its flags, and how it runs.
+//! gardener-operator as a binary: its flags and start-up.
 
 use component::controllers::{Registration, run_registered};
 use component::{Binary, Flag};
@@ -11,7 +11,7 @@ use process::logging::{self, Format};
 
 use crate::{Options, run};
 
-/// The binary.
+/// The definition of the binary.
 pub const BINARY: Binary = Binary {
     program: Program::Operator,
     build: env!("TERRARIUM_BUILD"),
@@ -49,11 +49,11 @@ pub const BINARY: Binary = Binary {
 /// Arguments of the container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flags {
-    /// Rules of the landscape.
+    /// Profile of the emulation.
     pub profile: Profile,
-    /// Settings that it hands on to the components of the control plane.
+    /// Settings that are passed to the components of the control plane.
     pub settings: Settings,
-    /// True if it checks, before it starts, whether its gardener-apiserver would leave components behind.
+    /// True if the check at start also covers components that the operator's gardener-apiserver would no longer support.
     pub looks_ahead: bool,
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Operator Extensions: a ControllerDeployment and a ControllerRegistration of their name in the virtual garden, once that
-//! is reconciled.
+//! Operator Extensions: a ControllerDeployment and a ControllerRegistration of the same name in the virtual garden,
+//! once the Garden is reconciled.
 //!
 //! Source: pkg/operator/controller/extension @ v1.120.0.
 
@@ -21,7 +21,7 @@ use crate::{GARDEN, RUNTIME};
 const CONCURRENCY: usize = 5;
 
 /// Runs the controller until the component stops. It begins when the Garden is reconciled for the first time: before,
-/// nobody may answer for the kinds that it looks at.
+/// the API of the kinds that it reads may not be served.
 pub(crate) async fn run(context: Context, gardens: Store<Garden>, mut reconciled: watch::Receiver<bool>) {
     if reconciled.wait_for(|reconciled| *reconciled).await.is_err() {
         return;
@@ -104,7 +104,7 @@ impl Installer {
             new.metadata.finalizers.retain(|name| name != finalizer::OPERATOR);
             api.update(&written, &new).await?;
         }
-        // A failed attempt is repeated even if nothing changes.
+        // The controller retries after an error even if nothing changes.
         failure.map_or(Ok(Requeue::OnChange), Err)
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Garden: its operations, and how healthy it is.
+//! The Garden: its operations and its health.
 //!
 //! Source: pkg/operator/controller/garden/{garden,care} @ v1.120.0.
 
@@ -28,13 +28,13 @@ use process::{Context, watch};
 use crate::apply::{self, GARDENER_INFO};
 use crate::{GARDEN, RUNTIME, gardenlets};
 
-/// The one key of the queue: there is one Garden.
+/// Returns the only key of the queue: there is one Garden.
 fn the_key() -> ObjectKey {
     ObjectKey { cluster: RUNTIME.into(), namespace: "".into(), name: GARDEN.into() }
 }
 
-/// Starts the controller, which ends with the component. Nothing is written before it `leads`; when the Garden is reconciled
-/// for the first time, that is `told`. The local copy of Gardens is returned.
+/// Starts the controller, which ends with the component. It writes nothing before `leads` is true; when the Garden is
+/// reconciled for the first time, it sends true to `told`. Returns the local copy of Gardens.
 pub(crate) fn start(
     context: &Context,
     settings: Settings,
@@ -106,7 +106,7 @@ pub(crate) fn start(
 struct Operator {
     context: Context,
     settings: Settings,
-    /// As `status.gardener` says it.
+    /// Content of `status.gardener`.
     identity: Gardener,
     gardens: Store<Garden>,
     deployments: Store<Deployment>,
@@ -115,17 +115,17 @@ struct Operator {
     infos: Store<ConfigMap>,
     namespaces: Store<Namespace>,
     clusters: Store<Cluster>,
-    /// Whether settings beside the Garden have changed since the last operation began.
+    /// True if configuration overrides have changed since the last operation began.
     asked: Arc<AtomicBool>,
     latest: Mutex<Latest>,
-    /// Hears when the Garden is reconciled.
+    /// Set to true when the Garden is reconciled.
     told: watch::Sender<bool>,
 }
 
-/// What this process wrote last of the Garden: the local copy may be behind it.
+/// Last write of this process to the Garden: the local copy may lag behind it.
 #[derive(Debug, Default)]
 struct Latest {
-    /// Versions that are older than the object.
+    /// Resource versions that are older than the object.
     passed: Vec<String>,
     object: Option<Garden>,
 }
@@ -139,7 +139,7 @@ impl Operator {
         Time::from_instant(self.context.clock.now())
     }
 
-    /// The Garden as it is by now; `None`: there is none, or more than one.
+    /// Returns the current Garden; `None`: there is none, or more than one.
     fn garden(&self) -> Option<Garden> {
         let gardens = self.gardens.list();
         let garden = match gardens.as_slice() {
@@ -162,7 +162,7 @@ impl Operator {
         Some(Garden::clone(garden))
     }
 
-    /// Remembers a write.
+    /// Stores a write.
     fn wrote(&self, old: &Garden, new: &Garden) {
         let mut latest = self.latest.lock();
         if old.metadata.resource_version != new.metadata.resource_version {
@@ -193,7 +193,7 @@ impl Operator {
         if is_deletion && !garden.metadata.has_finalizer(finalizer::OPERATOR) {
             return Ok(Requeue::OnChange);
         }
-        // Both are looked at: what was asked for is answered by the operation that begins.
+        // Both are evaluated: the operation that begins covers the changed overrides, too.
         let is_asked = self.asked.swap(false, Ordering::Relaxed);
         if status::begins(&garden, &self.identity) || is_asked {
             garden = self.begin(&garden).await?;
@@ -216,13 +216,13 @@ impl Operator {
         let since = garden.status.last_operation.as_ref().map(|operation| operation.last_update_time.0);
         let is_waiting = progress.failures.is_empty();
         Ok(match since.filter(|_| is_waiting) {
-            // No work: the clock must not jump to where a task is late.
+            // Not a work timer: the clock must not jump to the time at which a task is late.
             Some(since) => Requeue::At(since + status::TASK_TIMEOUT),
             None => Requeue::OnChange,
         })
     }
 
-    /// The start write: from now on an older operator does not start any more.
+    /// Writes the start of an operation: from then on an older operator refuses to start.
     async fn begin(&self, garden: &Garden) -> Result<Garden, Error> {
         let garden = self.write_status(garden, status::begun(garden, &self.identity, self.now())).await?;
         tracing::info!(garden = garden.metadata.name, "{} begins", status::flow_name(&garden));
@@ -234,7 +234,7 @@ impl Operator {
         if new == garden { Ok(garden) } else { self.write(&garden, &new).await }
     }
 
-    /// Says how far the flow is, and how healthy the garden.
+    /// Writes the progress of the flow and the health of the garden.
     async fn say(&self, garden: &Garden, progress: &Progress) -> Result<Garden, Error> {
         let mut status = status::in_progress(garden, progress, self.now());
         if status.last_operation != garden.status.last_operation
@@ -273,7 +273,7 @@ impl Operator {
         Ok(changes_at.map_or(Requeue::OnChange, Requeue::At))
     }
 
-    /// When somebody else's changes of the control plane are undone, if there are any.
+    /// Returns when changes of the control plane by others are reverted; `None` if there are none.
     fn repaired_at(&self, garden: &Garden) -> Option<DateTime<Utc>> {
         if garden.metadata.is_being_deleted() {
             return None;
@@ -282,7 +282,7 @@ impl Operator {
         is_changed.then(|| status::repaired_at(garden))?
     }
 
-    /// Looks after the conditions of a Garden that nobody works on, which is reconciled again at an instant or later.
+    /// Updates the conditions of a Garden without a running operation; `repaired_at`: time of the next reconciliation.
     async fn care(&self, garden: Garden, repaired_at: Option<DateTime<Utc>>) -> Result<Requeue, Error> {
         if garden.metadata.is_being_deleted() {
             return Ok(Requeue::OnChange);
@@ -300,7 +300,7 @@ impl Operator {
             .iter()
             .filter_map(|component| {
                 let deployment = self.deployment(*component)?;
-                // Its generation is left out: a Deployment that was just changed is no less healthy.
+                // The generation is omitted: a Deployment that was just changed is no less healthy.
                 Some(Workload {
                     name: component.name().to_owned(),
                     replicas: deployment.spec.replicas.unwrap_or(1),
@@ -327,7 +327,7 @@ impl Operator {
         self.infos.find(namespace::PUBLIC, GARDENER_INFO)
     }
 
-    /// How far a task is that may run.
+    /// Returns the state of a task whose predecessors are done.
     fn state(&self, garden: &Garden, act: Act) -> State {
         let done = |is_done: bool| if is_done { State::Done } else { State::Runs };
         match act {
@@ -353,7 +353,7 @@ impl Operator {
         }
     }
 
-    /// Whether a component's Deployment is what it is to be.
+    /// Returns `Done` if a component's configuration and Deployment are in the desired state.
     fn deployed(&self, garden: &Garden, component: Component) -> State {
         let wanted = match self.wanted(garden, component) {
             Ok(wanted) => wanted,
@@ -372,7 +372,7 @@ impl Operator {
         let pods = self.pods_of(component);
         let pods: Vec<&Pod> = pods.iter().map(|pod| &**pod).collect();
         let rollout = rollout::of(&deployment, &pods);
-        // A process ends in wall time: landscape time that passes meanwhile does not make it late.
+        // A process ends in wall time: landscape time that passes in the meantime does not make it late.
         let is_ending = pods.iter().any(|pod| pod.metadata.is_being_deleted());
         if is_ending && rollout == Rollout::Progresses {
             return State::Runs;
@@ -390,7 +390,7 @@ impl Operator {
         pods
     }
 
-    /// Does what a task is there for, as far as it is not done.
+    /// Executes the remaining work of a task.
     async fn act(&self, garden: &Garden, act: Act) -> Result<(), Error> {
         let context = &self.context;
         match act {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Gardenlets: those that follow the operator's version are given its chart after a Garden was reconciled, and one whose
+//! Gardenlets: after a Garden was reconciled, those that follow the operator's version get its chart; a gardenlet whose
 //! Seed does not exist yet is deployed for the first time.
 //!
-//! Unlike upstream: a gardenlet is always deployed into the cluster that is named for its Seed, and the operator does not
-//! look again every 30 s: it sees the Seed when it comes.
+//! Unlike upstream: a gardenlet is always deployed into the cluster that is named for its Seed, and the operator
+//! watches for the Seed instead of checking every 30 s.
 //!
 //! Source: pkg/operator/controller/{garden,gardenlet} @ v1.120.0.
 
@@ -30,7 +30,7 @@ use process::{Context, watch};
 
 use crate::{GARDEN, RUNTIME};
 
-/// Gives all of them the chart of a version.
+/// Sets the chart of all Gardenlets with automatic updates to a version.
 pub(crate) async fn update(context: &Context, version: &str) -> Result<(), Error> {
     let api = Api::<Gardenlet>::all(context, GARDEN);
     let (gardenlets, _) = api.list(&ListOptions::labelled(&format!("{}=true", label::AUTO_UPDATE_GARDENLET))).await?;
@@ -42,8 +42,8 @@ pub(crate) async fn update(context: &Context, version: &str) -> Result<(), Error
     Ok(())
 }
 
-/// Runs the deployer until the component stops. It begins when the Garden is reconciled for the first time: before, nobody
-/// may answer for Gardenlets and Seeds.
+/// Runs the deployer until the component stops. It begins when the Garden is reconciled for the first time: before, the
+/// API of Gardenlets and Seeds may not be served.
 pub(crate) async fn run(
     context: Context,
     settings: Settings,
@@ -109,7 +109,7 @@ impl Deployer {
         Ok(Requeue::OnChange)
     }
 
-    /// Deploys gardenlet, and what it needs; the inner error is the Gardenlet's own.
+    /// Deploys gardenlet with its cluster and configuration; the inner error is the Gardenlet's own.
     async fn deploy(&self, gardenlet: &Gardenlet) -> Result<Result<(), String>, Error> {
         let profile = &self.settings.profile;
         let made = version(gardenlet).and_then(|version| Ok((gardenlet::wanted(gardenlet, profile)?, version)));
@@ -133,7 +133,7 @@ impl Deployer {
         Ok(Ok(()))
     }
 
-    /// Takes back what a Gardenlet was asked for: its Seed is registered.
+    /// Removes the request of a Gardenlet whose Seed is registered.
     async fn settle(&self, api: &Api<Gardenlet>, gardenlet: Gardenlet) -> Result<(), Error> {
         let mut new = gardenlet.clone();
         new.metadata.annotations.remove(annotation::OPERATION);
@@ -145,7 +145,7 @@ impl Deployer {
     }
 }
 
-/// Creates what is not there of a Seed's cluster.
+/// Creates the missing objects of a Seed's cluster.
 async fn create(context: &Context, made: &SeedCluster) -> Result<(), Error> {
     let name = &made.cluster.metadata.name;
     Api::<Cluster>::all(context, RUNTIME).create_unless_there(&made.cluster).await?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! gardener-operator: makes Gardener's control plane what the Garden says, in the operator's own version.
+//! gardener-operator: reconciles Gardener's control plane with the Garden, in the operator's own version.
 //!
 //! ```text
 //! Garden ──► start write: status.gardener, observedGeneration ──► flow ──► Succeeded 100
@@ -9,21 +9,21 @@
 //!     ConfigMap gardener-info, then Gardenlets that follow ◄───────┘
 //! ```
 //!
-//! It looks at Gardens, Deployments and Pods of cluster `runtime`, and writes Deployments, ConfigMaps, the Garden's status
-//! and, in cluster `garden`, what tells others of the version. An operation is no long run: every pass asks `domain` how
-//! far the flow is, does what may be done now, and says so; so another process goes on where this one stopped, and what
-//! failed goes on when it is mended.
+//! It reads Gardens, Deployments and Pods of cluster `runtime`, and writes Deployments, ConfigMaps, the Garden's status
+//! and, in cluster `garden`, objects that depend on the version. An operation is not one long run: every pass
+//! determines the progress of the flow by `domain`, executes the tasks that are ready, and writes the progress. So
+//! another process continues where this one stopped, and a failed task continues once its cause is resolved.
 //!
-//! **Invariants.** No rule of Gardener is decided here. A wait is a watch. What says already what it should is not written.
-//! One process works, the one that holds the Lease ([`election`]); the version check comes before that, when a process
-//! registers.
+//! **Invariants.** No rule of Gardener is implemented here. A wait is a watch. An object that already has the desired
+//! state is not written. Only the process that holds the Lease ([`election`]) works; the version check is earlier, when
+//! a process registers.
 //!
-//! **Deliberately absent.** What the Garden has beside Gardener's control plane: etcds, DNS, ingress, observability; their
-//! tasks are done at once. A clock that reconciles: nothing is looked at again until something changes, so a Deployment of
-//! the control plane that was changed by hand stays so until the next operation.
+//! **Deliberately absent.** Parts of the Garden other than Gardener's control plane: etcds, DNS, ingress,
+//! observability; their tasks are done at once. Periodic reconciliation: a pass runs when something changes; a
+//! Deployment of the control plane that was changed by others is repaired an hour after the last operation.
 //!
-//! **Tour.** [`garden`] the reconciler, [`apply`] what it writes, [`gardenlets`] the Gardenlets that it deploys and
-//! updates, [`extension`] operator Extensions.
+//! **Tour.** [`garden`] the reconciler, [`apply`] its writes, [`gardenlets`] Gardenlets that it deploys and updates,
+//! [`extension`] operator Extensions.
 //!
 //! Source: pkg/operator @ v1.120.0.
 
@@ -41,18 +41,18 @@ use domain::garden::control_plane::Settings;
 use futures::future::BoxFuture;
 use process::{Context, Exit, watch};
 
-/// What the command line says.
+/// Settings from the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What it hands on to the components.
+    /// Settings that are passed to the components.
     pub settings: Settings,
 }
 
-/// Runs the operator until it is asked to stop, or does not lead any more.
+/// Runs the operator until it is requested to stop, or no longer leads.
 pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     Box::pin(async move {
         let (lead, leads) = watch::channel(false);
-        // It looks before it leads, so that a replica that takes over begins at once.
+        // The watches start before it leads, so that a replica that takes over begins at once.
         let (told, reconciled) = watch::channel(false);
         let gardens = garden::start(&context, options.settings.clone(), identity(&context), leads, told);
         context.tasks.spawn(extension::run(context.clone(), gardens.clone(), reconciled.clone()));
@@ -67,7 +67,7 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     })
 }
 
-/// Which of several operators works.
+/// Returns the leader election among several operators.
 fn election() -> Election {
     Election {
         cluster: RUNTIME.to_owned(),
@@ -79,7 +79,7 @@ fn election() -> Election {
     }
 }
 
-/// As `status.gardener` says it: the id is that of the process, so it changes with every start.
+/// Returns `status.gardener`: the id is that of the process, so it changes with every start.
 fn identity(context: &Context) -> Gardener {
     let started = u64::try_from(context.clock.now().timestamp()).unwrap_or_default();
     let instance = &context.identity.instance;

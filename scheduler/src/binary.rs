@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! gardener-scheduler as a binary: its configuration file, and how it runs.
+//! gardener-scheduler as a binary: its configuration file and start-up.
 
 use component::configuration::{put, workers};
 use component::{Binary, Flags, controllers};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{Config, Options, run};
 
-/// The binary.
+/// The definition of the binary.
 pub const BINARY: Binary = Binary {
     program: Program::Scheduler,
     build: env!("TERRARIUM_BUILD"),
@@ -25,7 +25,7 @@ pub const BINARY: Binary = Binary {
 /// Reads the fields of a SchedulerConfiguration that have an effect.
 ///
 /// # Errors
-/// A strategy that does not exist.
+/// Returns an error for a strategy that does not exist.
 pub fn configuration(tree: &Value) -> Result<Config, String> {
     let mut config = Config::default();
     let shoot = &tree["schedulers"]["shoot"];

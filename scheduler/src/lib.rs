@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! gardener-scheduler: finds a seed for each Shoot that has none, and binds it.
+//! gardener-scheduler: selects a seed for each Shoot that has none, and binds the Shoot to it.
 //!
-//! The rules are `domain::placement`; this is the controller around them. Unlike upstream: a Shoot that fits nowhere is
-//! not tried again by time but when a seed, a profile or the use of a seed changed, and its failure is reported again
-//! only when its text changed.
+//! The rules are in `domain::placement`; this is the controller around them. Unlike upstream: a Shoot that fits on no
+//! seed is not retried periodically but when a seed, a profile or the use of a seed changes, and its failure is
+//! reported again only if its text changed.
 //!
 //! **Invariants.** No timers but the back-off after a failed request. Reads Shoots, Seeds, CloudProfiles and the region
 //! ConfigMaps; writes the subresource `binding`, `status.lastOperation` and Events.
@@ -31,12 +31,12 @@ use futures::future::BoxFuture;
 use process::{Context, Exit};
 use serde_json::json;
 
-/// What of `scheduler.config.gardener.cloud/v1alpha1` has an effect here.
+/// The fields of `scheduler.config.gardener.cloud/v1alpha1` that have an effect here.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// `schedulers.shoot.candidateDeterminationStrategy`
     pub strategy: Strategy,
-    /// `schedulers.shoot.concurrentSyncs`
+    /// `schedulers.shoot.concurrentSyncs`: maximum number of Shoots that are reconciled concurrently.
     pub concurrent_syncs: usize,
 }
 
@@ -46,10 +46,10 @@ impl Default for Config {
     }
 }
 
-/// How to run.
+/// Options of the scheduler.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What the configuration file says.
+    /// Settings from the configuration file.
     pub config: Config,
 }
 
@@ -58,7 +58,7 @@ const REGION_CONFIG: &str = api::joined!(label::SCHEDULING_PURPOSE, "=region-con
 const DEFAULT_SCHEDULER: &str = "default-scheduler";
 const PENDING: &str = "pending";
 
-/// Runs the scheduler until the component is asked to stop. Of several processes one may run it.
+/// Runs the scheduler until the component is requested to stop. Only one of several processes may run it.
 pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     Box::pin(async move {
         let (controller, scheduler) = Scheduler::new(&context, options.config.strategy);
@@ -85,19 +85,19 @@ struct Scheduler {
     recorder: Recorder,
 }
 
-/// Whether a Shoot waits for this scheduler.
+/// True if a Shoot waits for this scheduler.
 fn is_pending(shoot: &Shoot) -> bool {
     let scheduler = shoot.spec.scheduler_name.as_deref().unwrap_or(DEFAULT_SCHEDULER);
     shoot.spec.seed_name.is_none() && shoot.metadata.deletion_timestamp.is_none() && scheduler == DEFAULT_SCHEDULER
 }
 
-/// The seeds that a Shoot counts for.
+/// Returns the seeds that count a Shoot as theirs.
 fn used_seeds(shoot: &Shoot) -> Vec<String> {
     let (wanted, actual) = (&shoot.spec.seed_name, &shoot.status.seed_name);
     wanted.iter().chain(actual.iter().filter(|actual| Some(*actual) != wanted.as_ref())).cloned().collect()
 }
 
-/// Everything of a seed that a placement depends on.
+/// Returns all properties of a seed that a placement depends on.
 fn placement_view(seed: &Seed) -> impl PartialEq + use<> {
     (
         placement::is_usable(seed),
@@ -119,7 +119,7 @@ impl Scheduler {
         let shoots_by_seed = shoots.index(used_seeds);
         let pending = shoots.index(|shoot| if is_pending(shoot) { vec![PENDING.to_owned()] } else { Vec::new() });
 
-        // A Shoot that leaves a seed makes room for those that wait.
+        // A Shoot that leaves a seed makes room for waiting ones.
         let waiting = pending.clone();
         controller.watch_store(&shoots, move |change| {
             let before = change.old.as_deref().map(used_seeds).unwrap_or_default();
@@ -177,7 +177,7 @@ impl Scheduler {
         let mut bound = Shoot::clone(&shoot);
         bound.spec.seed_name = Some(seed.clone());
         if let Err(error) = self.api.replace_subresource("binding", &bound).await {
-            // A Shoot that somebody else wrote meanwhile is looked at again; there is nothing to tell about that.
+            // A Shoot that was written in the meantime is reconciled again; this is not reported.
             if !matches!(error, Error::Transport(_)) && !error.is_conflict() {
                 self.report_failure(&shoot, &error.to_string()).await?;
             }
@@ -191,7 +191,7 @@ impl Scheduler {
         Ok(Requeue::OnChange)
     }
 
-    /// The seed for a Shoot, or why there is none.
+    /// Returns the seed for a Shoot, or the reason why there is none.
     fn determine_seed(&self, shoot: &Shoot) -> Result<String, String> {
         let profile = cloud_profile::resolve(shoot, &mut &*self).map_err(|error| error.to_string())?;
         let distances = self.distances(profile.name(), &shoot.spec.region)?;
@@ -203,7 +203,8 @@ impl Scheduler {
             .map_err(|error| error.to_string())
     }
 
-    /// The distances from a region that the first region ConfigMap of a CloudProfile states; empty if none does.
+    /// Returns the distances from a region, as the first region ConfigMap of a CloudProfile states them; empty if none
+    /// does.
     fn distances(&self, cloud_profile: &str, region: &str) -> Result<BTreeMap<String, i64>, String> {
         let configs = self.region_configs.list();
         let config = configs.iter().find(|config| {
@@ -222,7 +223,7 @@ impl Scheduler {
         })
     }
 
-    /// Says in an Event and in the status why a Shoot is not scheduled, unless the status says so already.
+    /// Reports in an Event and in the status why a Shoot is not scheduled, unless the status already does.
     async fn report_failure(&self, shoot: &Shoot, error: &str) -> Result<(), Error> {
         let description = format!("Failed to schedule Shoot: {error}");
         let last = shoot.status.last_operation.as_ref();
@@ -245,7 +246,7 @@ impl Scheduler {
             state: "Pending".to_owned(),
             r#type: operation_type::CREATE.to_owned(),
         };
-        // Without a precondition, as upstream: the report must not fail because somebody else wrote the Shoot.
+        // Without a precondition, as upstream: the report must not fail because the Shoot was written in the meantime.
         let patch = Patch::Merge(json!({"status": {"lastOperation": operation}}));
         self.api.in_namespace_of(shoot).patch_subresource(&shoot.metadata.name, "status", &patch).await.map(drop)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of pkg/scheduler/controller/shoot @ v1.120.0: objects in, one pass, out: writes, Events, and when it looks again.
-//! Which seed is the best is a table in `domain::placement`.
+//! Cases of pkg/scheduler/controller/shoot @ v1.120.0: they put objects, run a pass, and compare writes, Events and
+//! requeue times. The choice of the best seed is a table in `domain::placement`.
 
 use api::core::{NamespacedCloudProfile, Seed, Shoot};
 use api::kubernetes::core::ConfigMap;
@@ -11,7 +11,7 @@ use serde_json::json;
 use testkit::objects::{self, ShootBuilder, cloud_profile};
 use testkit::{Pass, World, instant, object};
 
-/// A seed of provider and region `local` that takes Shoots.
+/// Returns a seed of provider and region `local` that accepts Shoots.
 fn seed(name: &str) -> Seed {
     object(json!({
         "metadata": {"name": name},
@@ -30,7 +30,7 @@ fn seed(name: &str) -> Seed {
     }))
 }
 
-/// A Shoot with networks of its own.
+/// Returns a Shoot with networks of its own.
 fn shoot(name: &str) -> ShootBuilder {
     objects::shoot(name).with(|shoot| {
         let networking = shoot.spec.networking.as_mut().expect("the builder sets it");
@@ -90,7 +90,7 @@ fn a_shoot_that_fits_nowhere_says_why_once() {
     assert_eq!((&*operation.r#type, &*operation.state), ("Create", "Pending"));
     assert_eq!(format!("Warning SchedulingFailed {}", operation.description), pass.events[0]);
 
-    // A look that leads to the same text says nothing new.
+    // A pass with the same result reports nothing.
     let config: ConfigMap = object(json!({"metadata": {"name": "distances", "namespace": "garden",
         "labels": {"scheduling.gardener.cloud/purpose": "region-config"}}}));
     world.put(&config);
@@ -182,7 +182,7 @@ fn a_binding_that_is_refused_is_said_and_tried_again() {
 }
 
 #[test]
-fn a_binding_that_comes_too_late_says_nothing() {
+fn a_conflicting_binding_reports_nothing() {
     let mut world = at_noon().with(seed("a")).with(shoot("s").build());
     world.refuse("update shoots/binding", Status::failure(409, "Conflict", "changed meanwhile"));
     assert_eq!(start(&mut world).events, [""; 0]);

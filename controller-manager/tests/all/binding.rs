@@ -31,7 +31,7 @@ fn binding(name: &str, is_leaving: bool) -> SecretBinding {
     binding
 }
 
-/// What marks an object that bindings name.
+/// Returns the metadata of an object that bindings name.
 fn marks(labels: &Value) -> Value {
     json!({"name": "credentials", "namespace": "garden-dev", "labels": labels, "finalizers": ["gardener.cloud/gardener"]})
 }
@@ -72,7 +72,7 @@ fn a_secret_that_comes_later_is_marked_then() {
 }
 
 #[test]
-fn a_binding_that_goes_takes_its_marks_back() {
+fn a_deleted_binding_removes_its_labels_and_finalizers() {
     let labels =
         json!({"reference.gardener.cloud/secretbinding": "true", "provider.shoot.gardener.cloud/local": "true"});
     let marked: Secret = object(json!({"metadata": marks(&labels)}));

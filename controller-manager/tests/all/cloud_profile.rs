@@ -49,7 +49,7 @@ fn a_cloud_profile_gets_the_finalizer() {
 }
 
 #[test]
-fn a_cloud_profile_goes_when_nothing_refers_to_it() {
+fn a_cloud_profile_is_deleted_when_unreferenced() {
     let mut world = at_noon().with(profile(&leaving())).with(shoot("CloudProfile", "other"));
     world.start(only("cloudprofile"));
     assert_eq!(world.get::<CloudProfile>("", "local"), None);
@@ -77,7 +77,7 @@ fn a_cloud_profile_stays_while_namespaced_profiles_extend_it() {
 }
 
 #[test]
-fn a_shoot_of_a_namespaced_profile_of_the_same_name_does_not_count() {
+fn shoots_of_namespaced_profiles_of_equal_name_do_not_count() {
     let mut world = at_noon().with(profile(&leaving())).with(shoot("NamespacedCloudProfile", "local"));
     world.start(only("cloudprofile"));
     assert_eq!(world.get::<CloudProfile>("", "local"), None);

@@ -23,7 +23,7 @@ fn infrastructure(name: &str, type_: &str) -> ControllerRegistration {
     registration(name, &json!([{"kind": "Infrastructure", "type": type_}]), &Value::Null)
 }
 
-/// A Shoot of provider `local` on a seed.
+/// Returns a Shoot of provider `local` on a seed.
 fn shoot(seed: &str) -> Shoot {
     object(json!({
         "metadata": {"name": "s", "namespace": "garden-dev", "generation": 1},
@@ -36,7 +36,7 @@ fn at_noon() -> World {
     world("2025-06-02T12:00:00Z")
 }
 
-/// Registrations that are installed, with their seeds.
+/// Returns the installed registrations, with their seeds.
 fn installed(world: &World) -> Vec<(String, String)> {
     let all: Vec<ControllerInstallation> = world.list_in("garden");
     let name =
@@ -49,7 +49,7 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_a_shoot_needs_is_installed_on_its_seed_alone() {
+fn required_extensions_are_installed_only_on_the_shoots_seed() {
     let mut world = at_noon()
         .with(seed("a"))
         .with(seed("b"))
@@ -61,7 +61,7 @@ fn what_a_shoot_needs_is_installed_on_its_seed_alone() {
 }
 
 #[test]
-fn what_nothing_needs_any_more_goes() {
+fn unneeded_installations_are_deleted() {
     let mut world = at_noon().with(seed("a")).with(infrastructure("infra-local", "local")).with(shoot("a"));
     world.start(only("controllerregistration-seed"));
     world.remove::<Shoot>("garden-dev", "s");
@@ -87,7 +87,7 @@ fn an_installation_that_is_required_stays() {
 }
 
 #[test]
-fn the_policy_of_a_registration_decides_where_it_is_installed() {
+fn a_registrations_policy_determines_where_it_is_installed() {
     let deployment = |policy: &str| json!({"policy": policy, "deploymentRefs": []});
     let other =
         |policy: &str| registration(policy, &json!([{"kind": "Extension", "type": policy}]), &deployment(policy));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One file for each reconciler, named as the file that it tests: objects in, one pass, out: writes, Events, and when it
-//! looks again. What a rule decides is a table in `domain`; here is what a controller makes of it.
+//! Tests of each reconciler, in files named as those that they test: they put objects, run a pass, and compare writes,
+//! Events and requeue times. The rules are tables in `domain`; these tests cover the controllers.
 
 mod binding;
 mod bootstrap;
@@ -49,14 +49,14 @@ const ALL: [&str; 22] = [
     "shoot-statuslabel",
 ];
 
-/// gardener-controller-manager with one controller.
+/// Returns gardener-controller-manager with one controller.
 fn only(name: &'static str) -> impl FnOnce(Context) -> futures::future::BoxFuture<'static, Exit> {
     assert!(ALL.contains(&name), "there is a controller `{name}`");
     let disabled = ALL.into_iter().filter(|other| *other != name).collect();
     |context| controller_manager::run(context, Options { disabled, ..Options::default() })
 }
 
-/// A world at an instant, for gardener-controller-manager v1.120.0.
+/// Returns a world at an instant, for gardener-controller-manager v1.120.0.
 fn world(start: &str) -> World {
     World::at(start).component("gardener-controller-manager", "v1.120.0")
 }

@@ -18,7 +18,7 @@ fn project(namespace: &Value) -> Project {
     }))
 }
 
-/// A Project that is being deleted.
+/// Returns a Project that is being deleted.
 fn leaving(namespace: &str) -> Project {
     object(json!({
         "metadata": {"name": "dev", "uid": UID, "generation": 2, "finalizers": ["gardener"],
@@ -77,10 +77,10 @@ fn a_namespace_without_the_labels_is_not_taken() {
         started(at_noon().with(project(&json!("garden-dev"))).with(namespace(&json!({}), &json!({}))));
     let text = "Warning NamespaceReconcileFailed namespace cannot be used as it needs the project labels \
                 map[string]string{\"gardener.cloud/role\":\"project\", \"project.gardener.cloud/name\":\"dev\"}";
-    // The phase is news, and brings another pass.
+    // The changed phase triggers another pass.
     assert!(!pass.events.is_empty() && pass.events.iter().all(|event| event == text), "{:?}", pass.events);
     assert_eq!(world.get::<Project>("", "dev").expect("there").status.phase, "Failed");
-    // Who labels it mends the Project.
+    // With the label, the Project is reconciled.
     world.put(&namespace(&labels(), &json!({})));
     world.pass();
     assert_eq!(world.get::<Project>("", "dev").expect("there").status.phase, "Ready");
@@ -104,7 +104,7 @@ fn a_project_that_is_ready_is_not_written_again() {
 }
 
 #[test]
-fn a_project_with_shoots_stays_until_the_last_one_is_gone() {
+fn a_project_remains_until_its_last_shoot_is_deleted() {
     let shoot: Shoot = object(json!({"metadata": {"name": "s", "namespace": "garden-dev"}}));
     let (mut world, pass) =
         started(at_noon().with(leaving("garden-dev")).with(namespace(&labels(), &json!({}))).with(shoot));
@@ -122,7 +122,7 @@ fn a_project_with_shoots_stays_until_the_last_one_is_gone() {
     );
 }
 
-/// gardener-controller-manager with the controller of Projects, and a quota for those with label `a`.
+/// Runs gardener-controller-manager with the controller of Projects, and a quota for those with label `a`.
 fn with_quotas(context: process::Context) -> futures::future::BoxFuture<'static, process::Exit> {
     let quotas = json!([{
         "config": {"spec": {"hard": {"count/shoots.core.gardener.cloud": "5"}}}, "projectSelector": {"matchLabels": {"a": "b"}},
@@ -160,7 +160,7 @@ fn a_project_gets_the_quota_of_the_configuration_and_keeps_what_was_raised() {
 }
 
 #[test]
-fn a_project_goes_when_its_namespace_is_gone() {
+fn a_project_is_deleted_after_its_namespace() {
     let (world, pass) = started(at_noon().with(leaving("garden-dev")));
     assert_eq!(world.get::<Project>("", "dev"), None);
     assert_eq!(pass.events, [""; 0]);
@@ -176,7 +176,7 @@ fn a_namespace_that_is_kept_loses_the_projects_marks_and_stays() {
 }
 
 #[test]
-fn a_namespace_of_somebody_else_is_not_deleted() {
+fn a_foreign_namespace_is_not_deleted() {
     let (world, _) = started(at_noon().with(leaving("garden-dev")).with(namespace(&json!({}), &json!({}))));
     assert_eq!(world.get::<Project>("", "dev"), None);
     assert!(world.get::<Namespace>("", "garden-dev").is_some());

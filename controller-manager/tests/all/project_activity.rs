@@ -12,7 +12,7 @@ use super::{only, world};
 const STARTED: &str = "2025-06-02T12:00:00Z";
 const LATER: &str = "2025-06-02T13:00:00Z";
 
-/// Metadata of an object that was created in the Project's namespace at an instant.
+/// Returns the metadata of an object that was created in the Project's namespace at an instant.
 fn metadata(name: &str, created: &str, labels: &Value) -> Value {
     json!({"name": name, "namespace": "garden-dev", "creationTimestamp": created, "generation": 1, "labels": labels})
 }

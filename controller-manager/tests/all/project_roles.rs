@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of pkg/component/garden/projectrbac/projectrbac_test.go @ v1.120.0. Which roles there are is a table in
+//! Cases of pkg/component/garden/projectrbac/projectrbac_test.go @ v1.120.0. The roles themselves are a table in
 //! `domain::rbac::project`.
 
 use api::core::Project;
@@ -19,7 +19,7 @@ fn member(name: &str, role: &str) -> Value {
     json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name, "role": role})
 }
 
-/// Project `dev` with its namespace, when the Project controller has seen it.
+/// Returns Project `dev` with its namespace, after the Project controller has reconciled it.
 fn started(members: &[Value]) -> World {
     let project: Project = object(json!({
         "metadata": {"name": "dev", "uid": UID, "generation": 1},
@@ -44,7 +44,7 @@ fn change(world: &mut World, change: impl FnOnce(&mut Project)) {
     world.pass();
 }
 
-/// Whom a binding in the namespace gives its role.
+/// Returns the names of a role binding's subjects.
 fn given(world: &World, binding: &str) -> Option<Vec<String>> {
     let binding: Option<RoleBinding> = world.get(NAMESPACE, binding);
     binding.map(|binding| binding.subjects.into_iter().map(|subject| subject.name).collect())
@@ -81,7 +81,7 @@ fn a_role_that_was_changed_by_hand_is_put_right() {
 }
 
 #[test]
-fn a_role_of_an_extension_keeps_the_rules_that_others_fill_and_goes_with_its_last_member() {
+fn extension_roles_keep_aggregated_rules_while_they_have_members() {
     let mut world = started(&[member("ada", "admin"), member("leo", "extension:logs")]);
     assert_eq!(given(&world, OF_EXTENSION), Some(vec!["leo".to_owned()]));
     let rules = json!([{"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}]);
@@ -94,7 +94,7 @@ fn a_role_of_an_extension_keeps_the_rules_that_others_fill_and_goes_with_its_las
 }
 
 #[test]
-fn roles_go_with_their_project() {
+fn roles_are_deleted_with_their_project() {
     let mut world = started(&[member("ada", "admin"), member("leo", "extension:logs")]);
     world.delete_in::<Project>("garden", "", "dev");
     world.pass();

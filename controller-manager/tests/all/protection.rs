@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of pkg/controllermanager/controller/{quota,exposureclass,controllerdeployment,controllerregistration/…finalizer}
-//! @ v1.120.0: an object stays while others refer to it.
+//! Cases of
+//! pkg/controllermanager/controller/{quota,exposureclass,controllerdeployment,controllerregistration/…finalizer} @
+//! v1.120.0: an object remains while others refer to it.
 
 use api::core::{ControllerInstallation, ControllerRegistration, ExposureClass, Quota, SecretBinding, Seed, Shoot};
 use api::core_v1::ControllerDeployment;
@@ -14,7 +15,7 @@ fn at_noon() -> World {
     world("2025-06-02T12:00:00Z")
 }
 
-/// An object with a finalizer that is being deleted.
+/// Returns an object with a finalizer that is being deleted.
 fn leaving<K: Resource>(namespace: &str, name: &str, finalizer: &str) -> K {
     object(json!({"metadata": {"name": name, "namespace": namespace, "finalizers": [finalizer],
         "deletionTimestamp": "2025-06-02T11:00:00Z"}}))
@@ -24,8 +25,8 @@ fn plain<K: Resource>(namespace: &str, name: &str, spec: &Value) -> K {
     object(json!({"metadata": {"name": name, "namespace": namespace}, "spec": spec}))
 }
 
-/// A living object gets the finalizer; one that leaves stays while `reference` is there, with an Event if there is one
-/// to be written, and goes with it.
+/// Checks that an object gets the finalizer, remains after a deletion while `reference` exists, with the expected
+/// Event, and is removed after `reference`.
 #[track_caller]
 fn check<K: Resource, R: Resource>(
     controller: &'static str,

@@ -23,7 +23,7 @@ fn installation(name: &str, conditions: &[(&str, &str)]) -> ControllerInstallati
 const GOOD: [(&str, &str); 4] =
     [("Valid", "True"), ("Installed", "True"), ("Healthy", "True"), ("Progressing", "False")];
 
-/// Status and reason of a condition of the Seed.
+/// Returns status and reason of a condition of the Seed.
 fn condition(world: &World, type_: &str) -> Option<(String, String)> {
     let seed: Seed = world.get("", "a").expect("there");
     let found = seed.status.conditions.into_iter().find(|condition| condition.r#type == type_);
@@ -46,7 +46,7 @@ fn extensions_that_work_make_the_seeds_condition_true() {
 }
 
 #[test]
-fn an_extension_that_does_not_work_is_progressing_for_a_minute_and_then_false() {
+fn a_broken_extension_is_progressing_for_a_minute_then_false() {
     for (bad, reason) in [
         (("Valid", "False"), "NotAllExtensionsValid"),
         (("Installed", "False"), "NotAllExtensionsInstalled"),
@@ -84,7 +84,7 @@ fn bucket(name: &str, error: &Value) -> BackupBucket {
 }
 
 #[test]
-fn buckets_without_errors_make_the_condition_true_and_none_say_nothing() {
+fn only_existing_buckets_without_errors_make_the_condition_true() {
     let mut world = at_noon().with(seed(&json!([])));
     world.start(only("seed-backupbuckets-check"));
     assert_eq!(condition(&world, "BackupBucketsReady"), None);

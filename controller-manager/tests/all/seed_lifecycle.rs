@@ -46,7 +46,7 @@ fn statuses_of_shoot(world: &World) -> Vec<String> {
 const RENEWED: &str = "2025-06-02T12:00:00.000000Z";
 
 #[test]
-fn a_gardenlet_that_stopped_is_unknown_after_40_seconds_and_its_shoots_after_300_more() {
+fn seeds_are_unknown_after_40_seconds_and_shoots_300_later() {
     let mut world = world("2025-06-02T12:00:10Z")
         .with(seed("True", "2025-06-02T10:00:00Z"))
         .with(lease(&json!(RENEWED)))
@@ -76,7 +76,7 @@ fn a_gardenlet_that_lives_is_left_alone() {
 }
 
 #[test]
-fn a_seed_without_conditions_is_left_alone_and_one_without_a_lease_is_not() {
+fn only_seeds_with_conditions_become_unknown_without_a_lease() {
     let bare: Seed = object(json!({"metadata": {"name": "a"}}));
     let mut bare = world("2025-06-02T12:30:00Z").with(bare);
     assert_eq!(bare.start(only("seed-lifecycle")), testkit::Pass::default());

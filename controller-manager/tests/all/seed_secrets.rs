@@ -24,7 +24,7 @@ fn namespace(uid: &str) -> Namespace {
     object(json!({"metadata": {"name": "seed-a", "ownerReferences": [owner]}}))
 }
 
-/// Names of the Secrets of the Seed's namespace.
+/// Returns the names of the Secrets in the Seed's namespace.
 fn copies(world: &World) -> Vec<String> {
     let all: Vec<Secret> = world.list_in("garden");
     all.into_iter().filter(|one| one.metadata.namespace == "seed-a").map(|one| one.metadata.name).collect()
@@ -50,7 +50,7 @@ fn a_seed_gets_a_namespace_of_its_own_with_the_gardens_secrets() {
 }
 
 #[test]
-fn copies_follow_the_secrets_and_go_with_them() {
+fn copies_are_updated_and_deleted_with_their_secrets() {
     let mut world = at_noon().with(secret("garden", "domain", &json!("default-domain"), "YQ=="));
     world.start(only("seed-secrets"));
     world.put(&secret("garden", "domain", &json!("default-domain"), "Yg=="));
@@ -67,7 +67,7 @@ fn copies_follow_the_secrets_and_go_with_them() {
 }
 
 #[test]
-fn a_namespace_of_somebody_else_is_not_used() {
+fn a_foreign_namespace_is_not_used() {
     let mut world =
         at_noon().with(namespace("other")).with(secret("garden", "domain", &json!("default-domain"), "YQ=="));
     assert_eq!(world.start(only("seed-secrets")).writes, [""; 0]);

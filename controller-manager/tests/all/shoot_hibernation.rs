@@ -7,7 +7,7 @@ use testkit::{Pass, World, instant, object};
 
 use super::{only, world};
 
-/// A Shoot of the day before with schedules and the last time that one of them was followed.
+/// Returns a Shoot of the day before with schedules and the time of the last switch.
 fn shoot(schedules: &Value, last: &Value) -> Shoot {
     object(json!({
         "metadata": {"name": "s", "namespace": "garden-dev", "creationTimestamp": "2025-06-01T00:00:00Z"},
@@ -78,7 +78,7 @@ fn the_time_zone_of_a_schedule_counts() {
 }
 
 #[test]
-fn without_a_schedule_in_deletion_or_with_one_that_does_not_parse_nothing_is_planned() {
+fn nothing_is_planned_without_a_valid_schedule_or_in_deletion() {
     let (_, pass) = started("2025-06-02T20:30:00Z", shoot(&json!([]), &Value::Null));
     assert_eq!(pass, Pass::default());
     let (_, pass) = started("2025-06-02T20:30:00Z", shoot(&json!([{"start": "every evening"}]), &Value::Null));
@@ -115,7 +115,7 @@ fn schedules_that_change_are_looked_at_and_other_changes_are_not() {
 }
 
 #[test]
-fn a_switch_that_is_refused_is_tried_again_and_its_event_is_counted() {
+fn a_refused_switch_is_retried_and_its_event_counted() {
     let mut world = world("2025-06-02T20:30:00Z").with(shoot(&evening_and_morning(), &Value::Null));
     world.refuse("update shoots", apimachinery::Status::failure(403, "Forbidden", "no"));
     let pass = world.start(only("shoot-hibernation"));

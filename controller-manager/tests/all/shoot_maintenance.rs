@@ -11,7 +11,7 @@ use testkit::{Pass, World, instant, object};
 
 use super::{ALL, only, world};
 
-/// A Shoot that is maintained between 22:00 and 23:00.
+/// Returns a Shoot that is maintained between 22:00 and 23:00.
 fn maintained() -> ShootBuilder {
     shoot("s").kubernetes("1.31.1").window("220000+0000", "230000+0000").auto_update(true, true)
 }
@@ -44,7 +44,7 @@ fn outside_of_the_window_the_next_run_is_planned_within_it() {
 }
 
 #[test]
-fn within_the_window_the_patch_version_is_raised_and_told_in_status_and_events() {
+fn the_patch_update_in_the_window_is_reported() {
     let (mut world, _) = started(BEFORE, maintained(), profile());
     let pass = world.advance_to("2025-06-02T23:00:00Z");
     let shoot = stored(&world);
@@ -94,7 +94,7 @@ fn without_auto_update_a_version_stays_until_it_expires() {
 }
 
 #[test]
-fn an_expired_version_without_a_younger_patch_goes_to_the_next_minor() {
+fn an_expired_version_without_newer_patch_gets_the_next_minor() {
     let profile = cloud_profile("local").kubernetes("1.31.1!").kubernetes("1.32.0").kubernetes("1.33.0");
     let (world, _) = started(WITHIN, maintained(), profile);
     assert_eq!(stored(&world).spec.kubernetes.version, "1.32.0");
@@ -115,7 +115,7 @@ fn pools_follow_the_control_plane_and_images_are_raised() {
 }
 
 #[test]
-fn a_request_is_served_outside_of_the_window_and_goes_with_it() {
+fn a_maintenance_request_is_served_outside_the_window() {
     for (state, operation) in [("Succeeded", Some("reconcile")), ("Failed", None), ("Processing", Some("reconcile"))] {
         let (mut world, _) = started(BEFORE, maintained(), profile());
         world.change::<Shoot>("garden-dev", "s", |shoot| {
@@ -131,7 +131,7 @@ fn a_request_is_served_outside_of_the_window_and_goes_with_it() {
 }
 
 #[test]
-fn an_update_that_the_server_refuses_is_told_and_tried_in_the_next_window() {
+fn refused_updates_are_reported_and_retried_in_the_next_window() {
     let mut world = world(WITHIN).with(maintained().build()).with(profile().build());
     world.refuse("dry-run update shoots", Status::failure(422, "Invalid", "Shoot is invalid: because"));
     let pass = world.start(only("shoot-maintenance"));
@@ -165,9 +165,9 @@ fn a_stale_object_or_a_server_in_trouble_is_no_refusal() {
 }
 
 #[test]
-fn an_update_that_fails_after_the_trial_is_told_in_an_event() {
+fn an_update_that_fails_after_the_dry_run_is_reported() {
     let mut world = world(WITHIN).with(maintained().build()).with(profile().build());
-    world.refuse("update shoots garden-dev/s", Status::failure(403, "Forbidden", "somebody does not want it"));
+    world.refuse("update shoots garden-dev/s", Status::failure(403, "Forbidden", "a plug-in rejects it"));
     let pass = world.start(only("shoot-maintenance"));
     let told = pass.events.iter().filter(|event| event.starts_with("Warning MaintenanceFailed")).count();
     assert_eq!(told, 1, "{:?}", pass.events);
@@ -183,7 +183,7 @@ fn a_shoot_in_deletion_is_left_alone() {
 }
 
 #[test]
-fn a_namespaced_profile_offers_what_its_status_shows() {
+fn a_namespaced_profile_offers_the_versions_of_its_status() {
     let own = maintained().with(|shoot| {
         let reference = shoot.spec.cloud_profile.as_mut().expect("the builder sets it");
         (reference.kind, reference.name) = ("NamespacedCloudProfile".to_owned(), "mine".to_owned());
@@ -212,7 +212,8 @@ fn another_window_is_planned_for() {
     assert!(next <= instant("2025-06-03T02:45:00Z"), "{next}");
 }
 
-/// A Shoot with SecretBinding `mine` that is forced to Kubernetes 1.34, for gardener-controller-manager v1.127.0.
+/// Returns a Shoot with SecretBinding `mine` that is forced to Kubernetes 1.34, for gardener-controller-manager
+/// v1.127.0.
 fn before_1_34() -> World {
     let shoot = shoot("s").kubernetes("1.33.1").window("220000+0000", "230000+0000").auto_update(true, true);
     let shoot = shoot.with(|shoot| shoot.spec.secret_binding_name = Some("mine".to_owned()));
@@ -228,7 +229,7 @@ fn secret_binding() -> SecretBinding {
     }))
 }
 
-/// The names of both bindings, and the description of the maintenance.
+/// Returns the names of both bindings, and the description of the maintenance.
 fn bindings(world: &World) -> (Option<String>, Option<String>, String) {
     let shoot = stored(world);
     assert_eq!(shoot.spec.kubernetes.version, "1.34.0");

@@ -21,7 +21,7 @@ fn binding(quotas: &[&str]) -> SecretBinding {
     }))
 }
 
-/// A Shoot of 2025-06-01T10:00:00Z.
+/// Returns a Shoot that was created at 2025-06-01T10:00:00Z.
 fn shoot(annotations: &Value) -> Shoot {
     object(json!({
         "metadata": {"name": "s", "namespace": "garden-dev", "creationTimestamp": "2025-06-01T10:00:00Z",
@@ -70,7 +70,7 @@ fn an_expiration_that_is_there_counts_and_stays() {
 }
 
 #[test]
-fn without_a_lifetime_the_expiration_goes() {
+fn without_a_lifetime_the_expiration_is_removed() {
     let annotation = json!({"shoot.gardener.cloud/expiration-timestamp": "2025-06-20T10:00:00Z"});
     let mut world =
         world("2025-06-10T10:00:00Z").with(quota("q", &Value::Null)).with(binding(&["q"])).with(shoot(&annotation));
@@ -89,7 +89,7 @@ fn an_expiration_that_is_no_time_is_left_alone() {
 }
 
 #[test]
-fn the_quotas_of_a_credentials_binding_count_as_those_of_a_secret_binding() {
+fn quotas_of_credentials_bindings_count_like_those_of_secret_bindings() {
     let mut of_credentials = shoot(&json!({}));
     of_credentials.spec.secret_binding_name = None;
     of_credentials.spec.credentials_binding_name = Some("binding".to_owned());

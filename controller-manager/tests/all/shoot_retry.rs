@@ -7,7 +7,7 @@ use testkit::{World, instant, object};
 
 use super::{only, world};
 
-/// A Shoot whose last operation ended at 12:00 in a state, with a code of its error.
+/// Returns a Shoot whose last operation ended at 12:00 in a state, with a code of its error.
 fn shoot(state: &str, code: &str, generation: i64) -> Shoot {
     object(json!({
         "metadata": {"name": "s", "namespace": "garden-dev", "generation": generation},
@@ -29,13 +29,13 @@ fn started(at: &str, shoot: Shoot) -> (World, testkit::Pass) {
 }
 
 #[test]
-fn a_shoot_that_failed_by_rate_limits_is_tried_again_when_the_period_is_over() {
+fn rate_limited_shoots_are_retried_after_the_period() {
     let (_, pass) = started("2025-06-02T12:10:01Z", shoot("Failed", RATE_LIMITS, 1));
     assert_eq!((pass.writes, pass.next), (vec![RETRY.to_owned()], None));
 }
 
 #[test]
-fn it_waits_while_the_period_lasts_its_end_included_and_for_up_to_five_minutes_more() {
+fn the_retry_follows_the_period_by_up_to_five_minutes() {
     for at in ["2025-06-02T12:00:00Z", "2025-06-02T12:10:00Z"] {
         let (mut world, pass) = started(at, shoot("Failed", RATE_LIMITS, 1));
         assert_eq!(pass.writes, [""; 0], "at {at}");
@@ -59,7 +59,7 @@ fn other_shoots_are_left_alone() {
 }
 
 #[test]
-fn a_shoot_that_fails_later_is_seen_and_one_that_changes_otherwise_is_not() {
+fn only_a_new_failure_of_a_known_shoot_counts() {
     let (mut world, _) = started("2025-06-02T12:11:00Z", shoot("Processing", RATE_LIMITS, 1));
     world.put(&shoot("Failed", RATE_LIMITS, 1));
     assert_eq!(world.pass().writes, [RETRY]);
@@ -68,7 +68,7 @@ fn a_shoot_that_fails_later_is_seen_and_one_that_changes_otherwise_is_not() {
 }
 
 #[test]
-fn a_server_that_refuses_is_asked_again() {
+fn a_refused_request_is_retried() {
     let mut world = world("2025-06-02T12:11:00Z").with(shoot("Failed", RATE_LIMITS, 1));
     world.refuse("update shoots", apimachinery::Status::failure(500, "InternalError", "etcdserver: no leader"));
     let pass = world.start(only("shoot-retry"));

@@ -53,7 +53,7 @@ fn a_label_that_is_right_is_not_written_and_follows_the_status() {
 }
 
 #[test]
-fn a_shoot_that_is_gone_by_the_time_of_the_write_is_no_error() {
+fn a_shoot_deleted_before_the_write_causes_no_error() {
     let mut world = world("2025-06-02T12:00:00Z").with(shoot("Reconcile", "Succeeded", &["True"], 0));
     world.refuse("update shoots", apimachinery::Status::failure(404, "NotFound", "gone"));
     let pass = world.start(only("shoot-statuslabel"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! CertificateSigningRequests that were approved get their certificate, from the authority of their cluster.
+//! Signs approved CertificateSigningRequests with the certificate authority of their cluster.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/certificates/signer/signer.go.
 
@@ -20,13 +20,13 @@ use serde_json::{Map, Value, json};
 
 const CONCURRENCY: usize = 5;
 
-/// Finds the authority of a cluster's clients; `None`: nobody has it.
+/// Looks up the certificate authority for a cluster's clients; `None`: the cluster has none.
 pub type AuthorityOf = Arc<dyn Fn(String) -> BoxFuture<'static, Result<Option<Authority>, String>> + Send + Sync>;
 
-/// Who signs.
+/// Options of the signing controller.
 #[derive(Clone)]
 pub struct Options {
-    /// The authority of each cluster.
+    /// Lookup of each cluster's certificate authority.
     pub authority_of: AuthorityOf,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Debug for Options {
     }
 }
 
-/// A request as this controller sees it.
+/// The fields of a CertificateSigningRequest that this controller reads and writes.
 #[api_type(no_schema)]
 pub(crate) struct SigningRequest {
     metadata: ObjectMeta,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which resources clusters define for themselves: each is watched by the garbage collector while its
-//! CustomResourceDefinition is there.
+//! Resources that clusters define for themselves: the garbage collector watches each while its CustomResourceDefinition
+//! exists.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ async fn reconcile(context: &Context, graph: &Graph, key: &ObjectKey, is_there: 
         graph.forget(&key.cluster, &key.name);
         return Ok(Requeue::OnChange);
     }
-    // Its name says which resource it defines.
+    // The definition's name contains the resource that it defines.
     let Some((plural, group)) = key.name.split_once('.') else { return Ok(Requeue::OnChange) };
     let is_of_all = |resource: &crate::graph::Resource| {
         let known = &resource.served.resource;
@@ -43,7 +43,7 @@ async fn reconcile(context: &Context, graph: &Graph, key: &ObjectKey, is_there: 
     if graph.all().iter().any(|resource| is_of_all(resource)) {
         return Ok(Requeue::OnChange);
     }
-    // While it is not served, its status is going to change.
+    // A definition that is not served yet changes its status later, which triggers another pass.
     if let Some(served) = discovery::resource(context, &key.cluster, group, plural).await? {
         graph.follow(&key.cluster, served);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects go when all their owners are gone; owners deleted in the foreground wait for what they block on.
+//! Deletes objects whose owners are all deleted; an owner deleted in the foreground waits for its blocking dependents.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/garbagecollector/garbagecollector.go.
 
@@ -10,7 +10,7 @@ use controller::{Change, Controller, Error, ObjectKey, Patch, Requeue};
 use process::Context;
 use serde_json::{Value, json};
 
-use crate::graph::{Found, Graph, Node};
+use crate::graph::{Graph, GraphObject, Node};
 
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
@@ -37,24 +37,24 @@ pub(crate) async fn run(context: &Context, graph: Arc<Graph>) {
         .await;
 }
 
-/// The key of an object of any resource: the resource's number in front of the name, which holds no slash itself.
+/// Encodes a resource and a key as one key: the resource's index precedes the name, which contains no slash itself.
 fn pack(resource: usize, key: &ObjectKey) -> ObjectKey {
     key.sibling(&format!("{resource}/{}", key.name))
 }
 
-fn unpack(graph: &Graph, packed: &ObjectKey) -> Option<Found> {
+fn unpack(graph: &Graph, packed: &ObjectKey) -> Option<GraphObject> {
     let (resource, name) = packed.name.split_once('/')?;
     let resource: usize = resource.parse().ok()?;
     let key = packed.sibling(name);
     let node = graph.resource(resource)?.store.get(&key)?;
-    Some(Found { resource, key, node })
+    Some(GraphObject { resource, key, node })
 }
 
 fn waits_for_dependents(node: &Node) -> bool {
     node.is_being_deleted() && node.has_finalizer(FOREGROUND)
 }
 
-/// Which objects a change concerns.
+/// Returns the keys of the objects that have to be reconciled after a change.
 fn affected(graph: &Graph, resource: usize, change: &Change<Node>) -> Vec<ObjectKey> {
     let mut keys = Vec::new();
     match (&change.old, &change.new) {
@@ -82,7 +82,7 @@ fn affected(graph: &Graph, resource: usize, change: &Change<Node>) -> Vec<Object
     keys
 }
 
-/// The owners that are deleted in the foreground and so may have waited for a dependent that is gone.
+/// Returns the owners that are deleted in the foreground and may have waited for a deleted dependent.
 fn waiting_owners(graph: &Graph, dependent: &ObjectKey, owners: &[OwnerReference]) -> Vec<ObjectKey> {
     let waiting = owners.iter().filter_map(|owner| {
         let (resource, key) = graph.key_of_owner(dependent, owner)?;
@@ -92,7 +92,7 @@ fn waiting_owners(graph: &Graph, dependent: &ObjectKey, owners: &[OwnerReference
     waiting.collect()
 }
 
-/// Whether an owner is not known to be there for good.
+/// True if an owner is not in the store, has another uid, or waits for its dependents.
 fn has_doubtful_owner(graph: &Graph, key: &ObjectKey, node: &Node) -> bool {
     node.owner_references.iter().any(|owner| {
         let found =
@@ -101,7 +101,7 @@ fn has_doubtful_owner(graph: &Graph, key: &ObjectKey, node: &Node) -> bool {
     })
 }
 
-async fn reconcile(graph: &Graph, found: &Found) -> Result<Requeue, Error> {
+async fn reconcile(graph: &Graph, found: &GraphObject) -> Result<Requeue, Error> {
     let node = &found.node;
     if node.is_being_deleted() {
         if node.has_finalizer(ORPHAN) {
@@ -117,18 +117,18 @@ async fn reconcile(graph: &Graph, found: &Found) -> Result<Requeue, Error> {
     Ok(Requeue::OnChange)
 }
 
-/// Takes the owner off its dependents, then the finalizer off the owner.
-async fn orphan_dependents(graph: &Graph, owner: &Found) -> Result<(), Error> {
+/// Removes the owner from its dependents' references, then the finalizer from the owner.
+async fn orphan_dependents(graph: &Graph, owner: &GraphObject) -> Result<(), Error> {
     for dependent in graph.dependents(&owner.key.cluster, &owner.node.uid) {
         keep_owners(graph, &dependent, |reference| reference.uid != owner.node.uid).await?;
     }
     remove_finalizer(graph, owner, ORPHAN).await
 }
 
-/// Deletes what blocks the owner, and lets the owner go when nothing does any more.
-async fn delete_dependents(graph: &Graph, owner: &Found) -> Result<(), Error> {
+/// Deletes the dependents that block the owner; once none is left, removes the owner's finalizer.
+async fn delete_dependents(graph: &Graph, owner: &GraphObject) -> Result<(), Error> {
     let dependents = graph.dependents(&owner.key.cluster, &owner.node.uid);
-    let blocks = |dependent: &&Found| {
+    let blocks = |dependent: &&GraphObject| {
         let references = &dependent.node.owner_references;
         references.iter().any(|it| it.uid == owner.node.uid && it.block_owner_deletion == Some(true))
     };
@@ -141,7 +141,7 @@ async fn delete_dependents(graph: &Graph, owner: &Found) -> Result<(), Error> {
     Ok(())
 }
 
-/// What became of an owner.
+/// State of an owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     Solid,
@@ -150,7 +150,7 @@ enum Owner {
 }
 
 /// Deletes an object none of whose owners keeps it; if one does, the other references are removed.
-async fn delete_without_owners(graph: &Graph, found: &Found) -> Result<(), Error> {
+async fn delete_without_owners(graph: &Graph, found: &GraphObject) -> Result<(), Error> {
     let mut owners = Vec::new();
     for reference in &found.node.owner_references {
         owners.push((classify(graph, &found.key, reference).await?, &reference.uid));
@@ -164,7 +164,8 @@ async fn delete_without_owners(graph: &Graph, found: &Found) -> Result<(), Error
     let Some(resource) = graph.resource(found.resource) else { return Ok(()) };
     let waited_for = owners.iter().any(|(owner, _)| *owner == Owner::Waiting);
     let policy = if waited_for && graph.has_dependents(&found.node.uid) {
-        // Cycles would wait for each other for ever: a dependent that is deleted in the foreground itself does not block.
+        // A dependent that is itself deleted in the foreground must not block, or cycles would wait for each other
+        // indefinitely.
         for dependent in graph.dependents(&found.key.cluster, &found.node.uid) {
             if waits_for_dependents(&dependent.node) {
                 unblock(graph, &dependent, &found.node.uid).await?;
@@ -182,18 +183,18 @@ async fn delete_without_owners(graph: &Graph, found: &Found) -> Result<(), Error
 }
 
 async fn classify(graph: &Graph, dependent: &ObjectKey, reference: &OwnerReference) -> Result<Owner, Error> {
-    // Of an unknown kind nobody can say that it is gone.
+    // An owner of an unknown kind counts as present.
     let of_owner = graph.key_of_owner(dependent, reference);
     let of_owner = of_owner.and_then(|(resource, key)| Some((graph.resource(resource)?, key)));
     let Some((resource, key)) = of_owner else { return Ok(Owner::Solid) };
     if resource.served.resource.namespaced && key.namespace.is_empty() {
-        // A cluster-scoped object cannot be owned from within a namespace: which one, nobody can say.
+        // A cluster-scoped object cannot have a namespaced owner: the reference does not name a namespace.
         return Ok(Owner::Solid);
     }
     let known = resource.store.get(&key).filter(|node| node.uid == reference.uid && !resource.is_gone());
     let owner = match known {
         Some(node) => Some(node),
-        // Not known here proves nothing: the store may be behind.
+        // The local store may lag behind: a missing owner is confirmed by a request.
         None => resource.within(&key).get_opt(&key.name).await?.filter(|node| node.uid == reference.uid).map(Arc::new),
     };
     Ok(match owner {
@@ -203,8 +204,8 @@ async fn classify(graph: &Graph, dependent: &ObjectKey, reference: &OwnerReferen
     })
 }
 
-/// Writes the owner references that `keep` keeps, if that is not all of them.
-async fn keep_owners(graph: &Graph, found: &Found, keep: impl Fn(&OwnerReference) -> bool) -> Result<(), Error> {
+/// Writes the owner references that `keep` accepts, if that drops any.
+async fn keep_owners(graph: &Graph, found: &GraphObject, keep: impl Fn(&OwnerReference) -> bool) -> Result<(), Error> {
     let kept: Vec<&OwnerReference> = found.node.owner_references.iter().filter(|reference| keep(reference)).collect();
     if kept.len() == found.node.owner_references.len() {
         return Ok(());
@@ -213,7 +214,7 @@ async fn keep_owners(graph: &Graph, found: &Found, keep: impl Fn(&OwnerReference
     patch_metadata(graph, found, "ownerReferences", kept).await
 }
 
-async fn unblock(graph: &Graph, found: &Found, uid: &str) -> Result<(), Error> {
+async fn unblock(graph: &Graph, found: &GraphObject, uid: &str) -> Result<(), Error> {
     let mut references = found.node.owner_references.clone();
     for reference in references.iter_mut().filter(|reference| reference.uid == uid) {
         reference.block_owner_deletion = Some(false);
@@ -224,13 +225,13 @@ async fn unblock(graph: &Graph, found: &Found, uid: &str) -> Result<(), Error> {
     patch_metadata(graph, found, "ownerReferences", json!(references)).await
 }
 
-async fn remove_finalizer(graph: &Graph, found: &Found, finalizer: &str) -> Result<(), Error> {
+async fn remove_finalizer(graph: &Graph, found: &GraphObject, finalizer: &str) -> Result<(), Error> {
     let left: Vec<&String> = found.node.finalizers.iter().filter(|present| *present != finalizer).collect();
     let left = if left.is_empty() { Value::Null } else { json!(left) };
     patch_metadata(graph, found, "finalizers", left).await
 }
 
-async fn patch_metadata(graph: &Graph, found: &Found, field: &str, value: Value) -> Result<(), Error> {
+async fn patch_metadata(graph: &Graph, found: &GraphObject, field: &str, value: Value) -> Result<(), Error> {
     let mut metadata = json!({"resourceVersion": found.node.resource_version});
     metadata[field] = value;
     let patch = Patch::Merge(json!({ "metadata": metadata }));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is known of all objects of all clusters: who owns whom, who is going away.
+//! Owner references and deletion state of all objects of all clusters.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,14 +16,14 @@ use futures::future;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use process::Context;
 
-/// An object as far as its life and death go. Everything else is skipped when it is read, since every object of every
-/// cluster is kept here.
+/// Metadata that garbage collection needs of an object. All other fields are skipped when an object is read, since
+/// every object of every cluster is held in memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Node {
     metadata: ObjectMeta,
 }
 
-/// The part of an object that is read.
+/// The part of an object that is decoded.
 #[api_type(no_schema)]
 struct Part {
     metadata: PartOfMetadata,
@@ -115,9 +115,9 @@ pub(crate) struct Resource {
     pub(crate) api: Api<Node>,
     pub(crate) store: Store<Node>,
     by_owner: Index<Node>,
-    /// The cluster whose own it is.
+    /// The cluster that defines this resource for itself; `None`: all clusters serve it.
     cluster: Option<Arc<str>>,
-    /// Ends the reflector of a cluster's own resource; `None`: it has ended.
+    /// Stops the reflector of a resource that a cluster defines for itself; `None`: stopped.
     end: Mutex<Option<oneshot::Sender<()>>>,
 }
 
@@ -135,7 +135,7 @@ impl Resource {
         self.cluster.is_none()
     }
 
-    /// Whether the resource is defined no longer: what its store has is out of date.
+    /// True if the resource is no longer defined: its store is out of date.
     pub(crate) fn is_gone(&self) -> bool {
         self.cluster.is_some() && self.end.lock().is_none()
     }
@@ -150,12 +150,13 @@ impl Resource {
     }
 }
 
-/// All resources: first those of all clusters, which stay; then those that clusters define for themselves.
+/// All resources: first those that all clusters serve, which are permanent; then those that clusters define for
+/// themselves.
 pub(crate) struct Graph {
     context: Context,
-    /// A place is never given to another resource.
+    /// An index is never reused for another resource.
     resources: RwLock<Vec<Arc<Resource>>>,
-    /// Of those of all clusters.
+    /// Indices of the resources that all clusters serve, by API version and kind.
     by_kind: BTreeMap<(String, String), usize>,
     handlers: Mutex<Vec<Handler>>,
 }
@@ -168,9 +169,9 @@ impl fmt::Debug for Graph {
     }
 }
 
-/// An object and its place in the graph.
+/// An object and the index of its resource in the graph.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct GraphObject {
     pub(crate) resource: usize,
     pub(crate) key: ObjectKey,
     pub(crate) node: Arc<Node>,
@@ -178,7 +179,7 @@ pub(crate) struct Found {
 
 impl Graph {
     /// Watches every resource that can be watched and deleted, across all clusters. Events are left out, as upstream
-    /// does: they own nothing and are owned by nobody.
+    /// does: they neither own objects nor have owners.
     pub(crate) fn start(context: &Context, served: Vec<ServedResource>) -> Self {
         let (mut resources, mut by_kind) = (Vec::new(), BTreeMap::new());
         for served in served.into_iter().filter(|served| served.offers(&["list", "watch", "delete"])) {
@@ -199,12 +200,12 @@ impl Graph {
         self.resources.read()
     }
 
-    /// Those that are watched.
+    /// Returns all resources of the graph.
     pub(crate) fn all(&self) -> Vec<Arc<Resource>> {
         self.read().clone()
     }
 
-    /// A resource by its number.
+    /// Returns a resource by its index.
     pub(crate) fn resource(&self, number: usize) -> Option<Arc<Resource>> {
         self.read().get(number).cloned()
     }
@@ -232,7 +233,7 @@ impl Graph {
         });
     }
 
-    /// Watches it no more: it is not defined any longer, and its objects are gone.
+    /// Stops watching a resource that is no longer defined and reports its objects as deleted.
     pub(crate) fn forget(&self, cluster: &str, name: &str) {
         let Some((number, resource)) = self.own(cluster, name) else { return };
         resource.end.lock().take();
@@ -245,7 +246,7 @@ impl Graph {
         }
     }
 
-    /// A resource that a cluster has defined for itself, by its qualified name.
+    /// Returns a resource that a cluster has defined for itself, by its qualified name.
     fn own(&self, cluster: &str, name: &str) -> Option<(usize, Arc<Resource>)> {
         let resources = self.read();
         let mut numbered = resources.iter().enumerate().skip(self.by_kind.len());
@@ -254,27 +255,28 @@ impl Graph {
         Some((number, resource.clone()))
     }
 
-    /// The objects of a cluster that name `uid` as an owner, in order of resource and key.
-    pub(crate) fn dependents(&self, cluster: &str, uid: &str) -> Vec<Found> {
+    /// Returns the objects of a cluster that name `uid` as an owner, in order of resource and key.
+    pub(crate) fn dependents(&self, cluster: &str, uid: &str) -> Vec<GraphObject> {
         let mut found = Vec::new();
         for (resource, entry) in self.read().iter().enumerate() {
             for key in entry.by_owner.keys(uid) {
                 if &*key.cluster == cluster
                     && let Some(node) = entry.store.get(&key)
                 {
-                    found.push(Found { resource, key, node });
+                    found.push(GraphObject { resource, key, node });
                 }
             }
         }
         found
     }
 
-    /// Whether anything names `uid` as an owner.
+    /// True if any object names `uid` as an owner.
     pub(crate) fn has_dependents(&self, uid: &str) -> bool {
         self.read().iter().any(|resource| resource.by_owner.count(uid) > 0)
     }
 
-    /// The resource of an owner in a cluster. Another version of its group than the watched one counts, too.
+    /// Returns the index of an owner's resource in a cluster. Another version of its group than the watched one
+    /// matches, too.
     fn resource_of(&self, cluster: &str, owner: &OwnerReference) -> Option<usize> {
         let exact = self.by_kind.get(&(owner.api_version.clone(), owner.kind.clone()));
         exact.copied().or_else(|| {
@@ -287,7 +289,8 @@ impl Graph {
         })
     }
 
-    /// Where the owner of an object is, if its kind is known: beside the object, or outside of all namespaces.
+    /// Returns the resource and key of an owner, if its kind is known. A namespaced owner is in the dependent's
+    /// namespace.
     pub(crate) fn key_of_owner(&self, dependent: &ObjectKey, owner: &OwnerReference) -> Option<(usize, ObjectKey)> {
         let resource = self.resource_of(&dependent.cluster, owner)?;
         let namespaced = self.resource(resource)?.served.resource.namespaced;
@@ -295,7 +298,7 @@ impl Graph {
         Some((resource, ObjectKey::new(&dependent.cluster, namespace, &owner.name)))
     }
 
-    /// The component that follows the objects.
+    /// Returns the context of the component that watches the objects.
     pub(crate) fn context(&self) -> &Context {
         &self.context
     }

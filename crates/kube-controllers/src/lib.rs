@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What kube-controller-manager does, for every logical cluster at once: namespaces go away with their content, objects
-//! with their owners, quotas say what is used of them, and Deployments get their ReplicaSets and pods.
+//! Controllers of kube-controller-manager for all logical clusters at once: namespace deletion, garbage collection,
+//! resource quotas, and Deployments with their ReplicaSets and pods.
 //!
-//! One instance serves all clusters: it watches across them (`/clusters/*/…`) and acts in each by its own path, as a
-//! client like everybody, through admission.
+//! One instance serves all clusters: it watches across them (`/clusters/*/…`) and writes to each by its own path, as an
+//! ordinary client that is subject to admission.
 //!
-//! **Invariants.** No polling and no timers but back-off: an object is looked at again when it, its owner, or what is
-//! below it changed. But for workload, no kind is known by name except Namespace, ResourceQuota and
-//! CustomResourceDefinition; everything else comes from discovery.
+//! **Invariants.** No polling and no timers except back-off: an object is reconciled again when it, its owner, or one
+//! of its dependents changed. Except for workload, no kind is known by name but Namespace, ResourceQuota and
+//! CustomResourceDefinition; all other kinds are found by discovery.
 //!
-//! **Tour.** [`run`]; [`certificates`] which requests are signed; `graph` what is known of all objects;
-//! `garbage_collector` owners and dependents; `definitions`
-//! kinds that clusters define for themselves; `namespaces`; `resource_quotas` what is used of them;
-//! [`namespace_objects`] what every namespace has; [`workload`] Deployments, ReplicaSets and pods.
+//! **Tour.** [`run`]; [`certificates`] signing of certificate requests; `graph` metadata of all objects;
+//! `garbage_collector` owners and dependents; `definitions` kinds that clusters define for themselves; `namespaces`;
+//! `resource_quotas` their usage; [`namespace_objects`] default objects of every namespace; [`workload`] Deployments,
+//! ReplicaSets and pods.
 
 pub mod certificates;
 mod definitions;
@@ -34,18 +34,18 @@ use process::{Context, Exit};
 
 use crate::graph::Graph;
 
-/// How to run.
+/// Options of the controllers.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// How pods run; `None`: Deployments, ReplicaSets and pods are left alone.
+    /// Options of the workload controllers; `None`: Deployments, ReplicaSets and pods are left alone.
     pub workload: Option<workload::Options>,
-    /// What every namespace has; `None`: nothing.
+    /// Content of the default objects of every namespace; `None`: none are created.
     pub namespace_objects: Option<namespace_objects::Options>,
-    /// Who signs requests for certificates; `None`: nobody.
+    /// Signer of certificate requests; `None`: requests are not signed.
     pub certificates: Option<certificates::Options>,
 }
 
-/// Runs the controllers until the component is asked to stop.
+/// Runs the controllers until the component is requested to stop.
 pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     Box::pin(async move {
         let Options { workload, namespace_objects, certificates } = options;
@@ -74,8 +74,8 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     })
 }
 
-/// What all clusters serve. While no server answers, it is asked again: on wall time, or landscape time if that moves
-/// by itself.
+/// Returns the resources that all clusters serve. While no server answers, the request is repeated: on wall time, or on
+/// landscape time if that advances by itself.
 async fn resources(context: &Context) -> Vec<ServedResource> {
     loop {
         match discovery::preferred_resources(context, "*").await {

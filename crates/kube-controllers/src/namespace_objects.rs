@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What every namespace has: ServiceAccount `default`, ConfigMap `kube-root-ca.crt`, and in namespace `default` the Service
-//! by which pods find the API server. What somebody deletes or changes is there again at once.
+//! Default objects of every namespace: ServiceAccount `default`, ConfigMap `kube-root-ca.crt`, and in namespace
+//! `default` the Service by which pods find the API server. An object that is deleted or changed is restored at once.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/serviceaccount/serviceaccounts_controller.go,
 //! pkg/controller/certificates/rootcacertpublisher, pkg/controlplane/controller/kubernetesservice.
@@ -23,10 +23,10 @@ const KUBERNETES: &str = "kubernetes";
 /// The namespace of that Service.
 const DEFAULT_NAMESPACE: &str = "default";
 
-/// What the objects say.
+/// Content of the objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The authority of the API server's certificate, as PEM.
+    /// Certificate authority of the API server, as PEM.
     pub root_ca: String,
 }
 
@@ -47,7 +47,7 @@ pub(crate) async fn run(context: &Context, options: Options) {
         .await;
 }
 
-/// The objects of a name; a change of one is a matter of its namespace.
+/// Watches the objects of a name; a change of one triggers a pass over its namespace.
 fn watch<K: Resource>(controller: &mut Controller, context: &Context, name: &str) -> Store<K> {
     let of_name = ListOptions { field_selector: format!("metadata.name={name}"), ..ListOptions::default() };
     controller.watch(Api::<K>::all(context, "*"), of_name, |change| {
@@ -101,7 +101,7 @@ impl Objects {
 
     async fn create<K: Resource>(&self, key: &ObjectKey, object: &K) -> Result<(), Error> {
         match Api::<K>::namespaced(&self.context, &key.cluster, &key.name).create(object).await {
-            // Somebody was quicker, or the namespace or its cluster is gone, or on its way out.
+            // Another client created it first, or the namespace or its cluster is deleted or terminating.
             Err(error) if error.is_already_exists() || error.is_not_found() => Ok(()),
             Err(error) if error.status().is_some_and(|status| status.code == 403) => Ok(()),
             result => result.map(drop),
@@ -109,7 +109,7 @@ impl Objects {
     }
 }
 
-/// Service of the API server, which sets the Service's address itself.
+/// Returns the API server's Service; the API server sets the address itself.
 fn kubernetes() -> Service {
     let mut metadata = ObjectMeta::named(DEFAULT_NAMESPACE, KUBERNETES);
     for (name, value) in [("component", "apiserver"), ("provider", KUBERNETES)] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A namespace that is deleted goes away with everything in it.
+//! Deletes the content of namespaces that are being deleted, then the namespaces.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/namespace/deletion/{namespaced_resources_deleter,status_condition_utils}.go.
 
@@ -26,7 +26,7 @@ pub(crate) async fn run(context: &Context, graph: Arc<Graph>) {
         let is_terminating = change.new.as_ref().is_some_and(|namespace| namespace.metadata.is_being_deleted());
         if is_terminating { vec![change.key.clone()] } else { Vec::new() }
     });
-    // What leaves a namespace that is being deleted may have been the last that kept it.
+    // The object that was removed may have been the last one that kept its namespace.
     let (queue, known) = (controller.queue(), namespaces.clone());
     graph.subscribe(move |_, change| {
         if change.new.is_none() && !change.key.namespace.is_empty() {
@@ -51,14 +51,14 @@ struct Namespaces {
     store: Store<Namespace>,
 }
 
-/// What is left of a namespace's content.
+/// Remaining content of a namespace.
 #[derive(Debug, Default)]
 struct Remaining {
     /// Number of objects by qualified resource name.
     objects: BTreeMap<String, usize>,
     /// Number of objects by finalizer.
     finalizers: BTreeMap<String, usize>,
-    /// What could not be deleted.
+    /// Error messages of failed deletions.
     failures: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ impl Namespaces {
             return Ok(Requeue::OnChange);
         }
         let (resources, complete) = match discovery::preferred_resources(&self.context, &key.cluster).await {
-            // The cluster itself is gone, and its namespaces with it.
+            // The cluster was deleted, and its namespaces with it.
             Err(error) if error.is_not_found() => return Ok(Requeue::OnChange),
             result => result?,
         };
@@ -99,7 +99,7 @@ impl Namespaces {
         Ok(Requeue::OnChange)
     }
 
-    /// Deletes the objects of one resource, and notes those that stay for their finalizers.
+    /// Deletes the objects of one resource, and counts those that remain because of their finalizers.
     async fn delete_content(
         &self,
         key: &ObjectKey,
@@ -112,7 +112,7 @@ impl Namespaces {
         if api.is_empty(&all).await? {
             return Ok(());
         }
-        // An object that is being deleted already has been asked to go; asking again changes nothing.
+        // Objects that are already being deleted need no second request.
         let (objects, _) = api.list(&all).await?;
         if objects.iter().any(|object| !object.metadata.is_being_deleted()) {
             let options =
@@ -155,7 +155,7 @@ impl Namespaces {
 
 type Row = (&'static str, bool, &'static str, String);
 
-/// The conditions of a namespace that is being deleted, in upstream's words and order.
+/// Returns the conditions of a namespace that is being deleted, with upstream's texts and order.
 fn conditions(remaining: &Remaining, complete: bool) -> [Row; 5] {
     let failed = !remaining.failures.is_empty();
     let counts = |counts: &BTreeMap<String, usize>, between: &str| {

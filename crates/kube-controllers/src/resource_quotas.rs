@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What ResourceQuotas allow and what is used of it, in their status.
+//! Writes limits and usage of ResourceQuotas into their status.
 //!
-//! A quota is looked at again when it changes, and when an object that it counts comes, changes or goes.
+//! A quota is recounted when it changes, and when an object that it counts is created, changed or deleted.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/resourcequota/resource_quota_controller.go.
 
@@ -23,7 +23,7 @@ use crate::graph::Graph;
 
 const CONCURRENCY: usize = 5;
 
-/// An object as far as quotas count it.
+/// The fields of an object that quotas count.
 #[api_type(no_schema)]
 struct Part {
     metadata: ObjectMeta,
@@ -31,7 +31,7 @@ struct Part {
     status: Value,
 }
 
-/// [`Part`], to be read of any kind.
+/// [`Part`], decoded from any kind.
 #[derive(Clone, Debug, Default)]
 struct Counted {
     metadata: ObjectMeta,
@@ -84,7 +84,7 @@ pub(crate) async fn run(context: &Context, graph: Arc<Graph>) {
         .await;
 }
 
-/// The resources that a quota counts.
+/// Returns the resources that a quota counts.
 fn resources_of(quota: &ResourceQuota) -> BTreeSet<GroupResource> {
     quota.spec.hard.keys().filter_map(|name| counted_by(name)).collect()
 }
@@ -96,8 +96,8 @@ struct ResourceQuotas {
 }
 
 impl ResourceQuotas {
-    /// A resource as a cluster serves it. One whose server did not answer when this component began is followed from now
-    /// on, so that its changes are heard of.
+    /// Returns a resource as a cluster serves it. A resource whose server did not answer when this component started is
+    /// watched from now on, so that its changes are noticed.
     async fn served(&self, cluster: &str, resource: &GroupResource) -> Result<Option<ServedResource>, Error> {
         let known = self.graph.all().into_iter().find(|known| {
             let names = &known.served.resource;
@@ -125,7 +125,7 @@ impl ResourceQuotas {
         };
         let mut total = Amounts::new();
         for resource in resources_of(&quota) {
-            // What nobody serves is not used.
+            // A resource that is not served has no usage.
             let objects = match self.served(&key.cluster, &resource).await?.filter(|served| served.resource.namespaced)
             {
                 Some(served) => {

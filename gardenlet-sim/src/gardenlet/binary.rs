@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! gardenlet as a binary: its configuration file, and how it runs.
+//! gardenlet as a binary: its configuration file and start-up.
 
 use component::configuration::{duration, duration_text, put, quantities, thresholds, workers};
 use component::{Binary, Flags, controllers};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Configuration, Options, run};
 
-/// The binary.
+/// The definition of the binary.
 pub const BINARY: Binary = Binary {
     program: Program::Gardenlet,
     build: env!("TERRARIUM_BUILD"),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Shoot care: judges the health of a Shoot when something of it changes, at most every 30 seconds.
+//! Shoot care: checks the health of a Shoot when something of it changes, at most every 30 seconds.
 //!
-//! Unlike upstream: nothing is looked at again by the clock alone. A condition that is only pardoned until a threshold
-//! passes is judged again then.
+//! Unlike upstream: there are no periodic checks. A failing condition that is tolerated until a threshold passes is
+//! checked again at that time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use super::botanist::workload::Workload;
 use super::shared::Gardenlet;
 use super::shoot::responsible_seed;
 
-/// Whether a change of a Shoot can change its health.
+/// True if a change of a Shoot can change its health.
 pub(crate) fn inputs_differ(old: &Shoot, new: &Shoot) -> bool {
     let operation = |shoot: &Shoot| {
         let operation = shoot.status.last_operation.as_ref();
@@ -44,10 +44,10 @@ pub(crate) fn inputs_differ(old: &Shoot, new: &Shoot) -> bool {
         || old.status.in_place_updates != new.status.in_place_updates
 }
 
-/// When a Shoot was last judged otherwise than before, by technical ID.
+/// Time of the last check that changed a Shoot's health, by technical ID.
 type Judged = Arc<Mutex<BTreeMap<Arc<str>, DateTime<Utc>>>>;
 
-/// Runs care until the component stops. `controller` keeps the local copies of the whole gardenlet.
+/// Runs care until the component stops. `controller` maintains the local copies of the whole gardenlet.
 pub(crate) async fn run(gardenlet: Arc<Gardenlet>, controller: Controller, by_technical_id: Index<Shoot>) {
     let judged = Judged::default();
     controller
@@ -73,7 +73,7 @@ async fn pass(
     }
     let now = gardenlet.context.clock.now();
     {
-        // Only a judgement that changed something counts: a look that finds nothing new costs nobody anything.
+        // Only a check that changed the health counts: others do not delay the next one.
         let mut judged = judged.lock();
         let last = judged.get(&key.name).filter(|last| !has_succeeded_since(&shoot, **last));
         let earliest = last.map(|last| *last + gardenlet.options.config.care_period);
@@ -89,7 +89,7 @@ async fn pass(
     if new.status != shoot.status {
         let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
         match api.update_status(&shoot, &new).await {
-            // A conflict is tried again: what somebody wrote meanwhile need not be a change that is judged (a label).
+            // Retried after a conflict: the conflicting write may be one that does not trigger a check (a label).
             Err(error) if error.is_not_found() => {}
             result => {
                 gardenlet.remember(result?);
@@ -100,8 +100,8 @@ async fn pass(
     Ok(changes_at.map_or(Requeue::OnChange, Requeue::WorkAt))
 }
 
-/// Whether an operation succeeded after a judgement, or in its second. A success leaves conditions and constraints
-/// Progressing, and they are judged right then: nobody can hibernate a Shoot before.
+/// True if an operation succeeded after a check, or in the same second. A success leaves conditions and constraints
+/// Progressing, and they are checked at once: until then a user cannot hibernate the Shoot.
 ///
 /// Source: ShootPredicate in pkg/gardenlet/controller/shoot/care/add.go @ v1.120.0.
 fn has_succeeded_since(shoot: &Shoot, judged: DateTime<Utc>) -> bool {
@@ -109,14 +109,14 @@ fn has_succeeded_since(shoot: &Shoot, judged: DateTime<Utc>) -> bool {
     last.is_some_and(|operation| operation.last_update_time.0.timestamp() >= judged.timestamp())
 }
 
-/// Conditions and constraints.
+/// Conditions and constraints of a Shoot.
 struct Health {
     conditions: Vec<Condition>,
     constraints: Vec<Condition>,
 }
 
-/// Health of a Shoot, and the instant at which time alone changes it. Conditions have whole seconds, but rules are asked
-/// about the very instant: one that ends within a second would otherwise ask for the same instant again.
+/// Returns the health of a Shoot, and the instant at which time alone changes it. Conditions have whole seconds, but
+/// the rules get the exact instant: otherwise one that ends within a second would request the same instant again.
 fn health(gardenlet: &Gardenlet, shoot: &Shoot, instant: DateTime<Utc>) -> (Health, Option<DateTime<Utc>>) {
     let now = Time::from_instant(instant);
     let status = &shoot.status;
@@ -158,7 +158,7 @@ fn health(gardenlet: &Gardenlet, shoot: &Shoot, instant: DateTime<Utc>) -> (Heal
     (Health { conditions: judged, constraints }, changes_at)
 }
 
-/// What the checks found.
+/// Results of the health checks.
 struct Findings {
     api_server: Finding,
     control_plane: Finding,
@@ -207,7 +207,7 @@ impl Findings {
             &etcds,
         );
         if api_server.status != "True" {
-            // Nothing in the cluster can be asked.
+            // The cluster cannot be read.
             let unknown = conditions::not_running(shoot.status.last_operation.as_ref());
             return Self {
                 api_server,
@@ -226,7 +226,7 @@ impl Findings {
             .collect();
         let tunnel = system.iter().find(|each| each.name == "vpn-shoot").cloned();
         let sets = stores.daemon_sets.list_in(technical_id, "kube-system");
-        // Pods of DaemonSets on nodes that are preserved though not ready are not missed.
+        // Missing pods of DaemonSets on preserved nodes that are not ready are tolerated.
         let preserved = preserved_nodes(gardenlet, shoot);
         let state = |set: &DaemonSet| {
             let state = set.state();
@@ -254,13 +254,13 @@ impl Findings {
     }
 }
 
-/// Number of failed machines of a Shoot that are preserved.
+/// Returns the number of failed machines of a Shoot that are preserved.
 fn preserved_failed_machines(gardenlet: &Gardenlet, shoot: &Shoot) -> i32 {
     let deployments = gardenlet.stores.machine_deployments.list_in(&gardenlet.seed_cluster, &shoot.status.technical_id);
     deployments.iter().map(|deployment| deployment.status.preserved_failed_replicas).sum()
 }
 
-/// Number of nodes of a Shoot whose machines are preserved although the nodes are not ready.
+/// Returns the number of nodes of a Shoot whose machines are preserved although the nodes are not ready.
 fn preserved_nodes(gardenlet: &Gardenlet, shoot: &Shoot) -> i32 {
     if !PRESERVED.contain(gardenlet.release()) || preserved_failed_machines(gardenlet, shoot) == 0 {
         return 0;

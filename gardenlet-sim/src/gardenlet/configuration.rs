@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! gardenlet's configuration, as far as anything here depends on it.
+//! gardenlet's configuration: the fields that have an effect here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,26 +8,27 @@ use domain::care::Thresholds;
 use domain::skew::GardenerVersion;
 use domain::skew::releases::gate_is_on;
 
-/// What an operator sets; defaults are those of gardenlet's chart.
+/// Configuration of a gardenlet; the defaults are those of its chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Configuration {
-    /// `controllers.shoot.concurrentSyncs`: Shoots that are worked on at once.
+    /// `controllers.shoot.concurrentSyncs`: maximum number of Shoots that are reconciled concurrently.
     pub concurrent_syncs: usize,
-    /// `controllers.shoot.syncPeriod`: how often a Shoot is reconciled that is not confined to its window.
+    /// `controllers.shoot.syncPeriod`: period of reconciliation for a Shoot that is not confined to its maintenance
+    /// window.
     pub sync_period: TimeDelta,
-    /// `controllers.shoot.respectSyncPeriodOverwrite`: whether a Shoot may set its own period, or be ignored.
+    /// `controllers.shoot.respectSyncPeriodOverwrite`: allows a Shoot to set its own period, or to be ignored.
     pub respect_sync_period_overwrite: bool,
-    /// `controllers.shoot.reconcileInMaintenanceOnly`: whether Shoots are reconciled in their windows only.
+    /// `controllers.shoot.reconcileInMaintenanceOnly`: confines reconciliation to the Shoots' maintenance windows.
     pub reconcile_in_maintenance_only: bool,
-    /// `controllers.shoot.retryDuration`: how old a retry cycle gets before a Shoot is given up.
+    /// `controllers.shoot.retryDuration`: maximum duration of a retry cycle; then the Shoot is `Failed`.
     pub retry_duration: TimeDelta,
-    /// `controllers.shootCare.syncPeriod`: health is judged at most this often.
+    /// `controllers.shootCare.syncPeriod`: minimum time between two health checks of a Shoot.
     pub care_period: TimeDelta,
     /// `controllers.shootCare.conditionThresholds`
     pub thresholds: Thresholds,
-    /// `controllers.managedSeed.syncJitterPeriod`: how long at most a ManagedSeed waits that is acted upon later.
+    /// `controllers.managedSeed.syncJitterPeriod`: maximum random delay before a ManagedSeed is reconciled.
     pub managed_seed_jitter: TimeDelta,
-    /// `controllers.managedSeed.jitterUpdates`: whether changes of ManagedSeeds are acted upon later, too.
+    /// `controllers.managedSeed.jitterUpdates`: delays the reconciliation of changed ManagedSeeds, too.
     pub jitter_managed_seed_updates: bool,
     /// `featureGates`, where they differ from the version's defaults.
     pub feature_gates: BTreeMap<String, bool>,
@@ -57,7 +58,7 @@ impl Default for Configuration {
 }
 
 impl Configuration {
-    /// Whether a feature gate is on for an emulated version, `v1.120.0`.
+    /// True if a feature gate is on for an emulated version, such as `v1.120.0`.
     pub(crate) fn gate(&self, name: &str, version: &str) -> bool {
         let set = self.feature_gates.get(name).copied();
         match GardenerVersion::parse(version) {
@@ -66,17 +67,17 @@ impl Configuration {
         }
     }
 
-    /// Names that capacity and reservations speak of.
+    /// Returns the names of resources with a capacity or a reservation.
     pub(crate) fn resource_names(&self) -> BTreeSet<&str> {
         self.capacity.keys().chain(self.reserved.keys()).map(String::as_str).collect()
     }
 }
 
-/// Keys of operating system configurations hash everything that replaces a node.
+/// Feature gate: keys of operating system configurations include every input that replaces a node.
 pub(crate) const NEW_WORKER_POOL_HASH: &str = "NewWorkerPoolHash";
-/// Node agents are authorized by a webhook of gardener-resource-manager.
+/// Feature gate: a webhook of gardener-resource-manager authorizes node agents.
 pub(crate) const NODE_AGENT_AUTHORIZER: &str = "NodeAgentAuthorizer";
-/// Logs and metrics of a control plane go through a collector of its own.
+/// Feature gate: logs and metrics of a control plane are sent through a collector of its own.
 pub(crate) const OPEN_TELEMETRY_COLLECTOR: &str = "OpenTelemetryCollector";
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects of the garden as a Cluster object has them: CloudProfile and Seed change rarely and are copied twice in each
-//! reconciliation of each Shoot, so their texts are kept.
+//! Copies of garden objects for Cluster objects: CloudProfile and Seed change rarely and are copied twice in each
+//! reconciliation of each Shoot, so their serialized texts are cached.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use apimachinery::meta::RawExtension;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-/// Kind, namespace and name.
+/// Kind, namespace and name of an object.
 type Whose = (&'static str, String, String);
 
-/// The text of each object that was copied last, and the resource version that it is of.
+/// Cached copy of each object, with its resource version.
 #[derive(Debug, Default)]
 pub(crate) struct Copies(Mutex<BTreeMap<Whose, (String, RawExtension)>>);
 
 impl Copies {
-    /// The copy of an object.
+    /// Returns the copy of an object.
     pub(crate) fn of<K: Resource>(&self, object: &K) -> RawExtension {
         let meta = object.metadata();
         let whose = (K::KIND, meta.namespace.clone(), meta.name.clone());
@@ -34,7 +34,7 @@ impl Copies {
     }
 }
 
-/// An object as a tree without its managed fields, which nobody who reads a copy asks for.
+/// Returns an object as a tree without its managed fields, which no reader of a copy needs.
 pub(crate) fn copied_tree<K: Resource>(object: &K) -> Value {
     let mut tree = to_tree(object);
     if let Some(metadata) = tree.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_is_made_anew_with_each_version() {
+    fn each_version_is_copied_once() {
         let copies = Copies::default();
         let mut seed = Seed { metadata: ObjectMeta::named("", "local"), ..Seed::default() };
         seed.metadata.resource_version = "7".to_owned();

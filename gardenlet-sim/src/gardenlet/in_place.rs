@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pools that are updated in place by hand: those that are done leave the Shoot's status, whenever that is.
+//! Pools with manual in-place updates: once updated, they are removed from the Shoot's status.
 //!
 //! Source: pkg/gardenlet/controller/shoot/status @ v1.120.0.
 
@@ -53,14 +53,14 @@ async fn pass(gardenlet: &Gardenlet, shoots: &Index<Shoot>, key: &ObjectKey) -> 
     }
     let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
     match api.update_status(&shoot, &new).await {
-        // A conflict is tried again by the controller.
+        // The controller retries after a conflict.
         Err(error) if error.is_not_found() => {}
         result => settle_operation(gardenlet, result?).await?,
     }
     Ok(Requeue::OnChange)
 }
 
-/// The operation annotation after pools have left the status.
+/// Updates the operation annotation after pools were removed from the status.
 pub(crate) async fn settle_operation(gardenlet: &Gardenlet, shoot: Shoot) -> Result<(), Error> {
     let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
     let mut present = shoot;

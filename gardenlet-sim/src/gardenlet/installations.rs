@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ControllerInstallations of the seed: every extension is there at once and healthy.
+//! ControllerInstallations of the seed: every extension is installed at once and healthy.
 //!
 //! Source: pkg/gardenlet/controller/controllerinstallation @ v1.120.0.
 
@@ -73,7 +73,7 @@ async fn pass(gardenlet: &Gardenlet, store: &Store<ControllerInstallation>, key:
         api.update(&installation, &new).await?;
         return Ok(Requeue::OnChange);
     }
-    // gardener-controller-manager judges the library, since it reads all gardenlets; its condition stays.
+    // gardener-controller-manager checks the library, since it reads all gardenlets; its condition is left unchanged.
     let is_too_new = too_new(&installation).is_some();
     if is_too_new && gardenlet.options.profile.enforces_extensions() {
         return Ok(Requeue::OnChange);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reading and writing objects of which the gardenlet keeps a local copy.
+//! Reading and writing of objects of which the gardenlet has a local copy.
 //!
-//! A flow that finds everything as it should be asks no server for it. A copy may lag behind, so it is never the last
-//! word on a write: what is written names the version that it is made from, and if the server has a later version, the object is
-//! read and the write is made anew.
+//! A flow that needs no change sends no request. A local copy may lag behind, so a write names the version that it is
+//! made from; if the server has a later version, the object is read and the write is repeated.
 
 use std::sync::Arc;
 
@@ -18,19 +17,20 @@ use controller::{Api, Error, ObjectKey};
 
 use super::shared::{Gardenlet, Stores, garden_key};
 
-/// How often a write is tried again when somebody else wrote the object meanwhile.
+/// Maximum number of retries of a write after conflicts.
 pub(crate) const CONFLICTS: usize = 5;
 
-/// A kind of which the gardenlet keeps a local copy.
+/// A kind of which the gardenlet has a local copy.
 pub(crate) trait Kept: Resource {
-    /// The object as far as is known here.
+    /// Returns the object from the local copy.
     fn known(stores: &Stores, key: &ObjectKey) -> Option<Arc<Self>>;
 
-    /// Takes over the answer to a write.
+    /// Stores the object that a write returned.
     fn remember(_: &Stores, _cluster: &str, _object: &Arc<Self>) {}
 }
 
-/// Kinds whose copy is a store, or a ledger, which has its own writes before the watch sends them.
+/// Implements the trait for kinds whose local copy is a store, or a ledger, which includes its own writes before the
+/// watch delivers them.
 macro_rules! kept {
     (stores { $($kind:ty: $store:ident,)* } ledgers { $($own:ty: $ledger:ident,)* }) => {
         $(impl Kept for $kind {
@@ -70,12 +70,12 @@ kept! {
 }
 
 impl Gardenlet {
-    /// An object of a cluster as far as is known here.
+    /// Returns an object of a cluster from the local copy.
     pub(crate) fn known<K: Kept>(&self, cluster: &str, namespace: &str, name: &str) -> Option<Arc<K>> {
         K::known(&self.stores, &ObjectKey::new(cluster, namespace, name))
     }
 
-    /// An object of the garden that users write; from the server where `is_fresh`.
+    /// Returns an object of the garden that users write; from the server if `is_fresh`.
     pub(crate) async fn read<K: Kept>(
         &self,
         namespace: &str,
@@ -88,8 +88,7 @@ impl Gardenlet {
         Ok(K::known(&self.stores, &garden_key(namespace, name)))
     }
 
-    /// Creates or updates an object; tries again when somebody else writes it meanwhile. No request if what is known
-    /// here says what `object` says.
+    /// Creates or updates an object; retries after conflicts. Sends no request if the local copy equals `object`.
     pub(crate) async fn apply<K: Kept>(&self, api: &Api<K>, object: &K) -> Result<Arc<K>, Error> {
         let metadata = object.metadata();
         let key = ObjectKey::new(api.cluster(), &metadata.namespace, &metadata.name);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ManagedSeeds whose Shoots run on this gardenlet's Seed: each is given a gardenlet of its own, in this one's version.
+//! ManagedSeeds whose Shoots run on this gardenlet's Seed: each gets a gardenlet of its own, in this one's version.
 //!
-//! Unlike upstream: the Seed has a cluster of its own beside that of the Shoot, and nothing is looked at again every hour
-//! or, while a Shoot is awaited, every 15 s: a change says when.
+//! Unlike upstream: the Seed has a cluster of its own in addition to the Shoot's, and passes are triggered by changes,
+//! not every hour or, while a Shoot is awaited, every 15 s.
 //!
 //! Source: pkg/gardenlet/controller/managedseed @ v1.120.0.
 
@@ -34,7 +34,7 @@ use super::shared::{GARDEN, Gardenlet, RUNTIME, garden_key};
 use crate::provider_local;
 
 const CONCURRENCY: usize = 20;
-/// Time between two looks whether a Seed is gone, and whether its processes have ended.
+/// Interval of the checks that a Seed was deleted and its processes have ended.
 const LOOK: TimeDelta = TimeDelta::seconds(1);
 
 /// Runs the controller until the component stops.
@@ -70,7 +70,7 @@ struct Deployer {
     oldest: Oldest,
     seeds: Store<ManagedSeed>,
     recorder: Recorder,
-    /// Those that this process has seen, and until when one of them is left alone.
+    /// ManagedSeeds that this process has seen, with the time until which one is postponed.
     seen: Mutex<BTreeMap<ObjectKey, Option<DateTime<Utc>>>>,
 }
 
@@ -119,7 +119,7 @@ impl Deployer {
             conditions::merge(&mut new.status.conditions, [registered]);
         }
         self.api().update_status(&seed, &new).await?;
-        // A failed attempt is repeated even if nothing changes.
+        // The controller retries after an error even if nothing changes.
         deployed.map(|()| Requeue::OnChange)
     }
 
@@ -127,7 +127,7 @@ impl Deployer {
         self.gardenlet.garden(namespace::GARDEN)
     }
 
-    /// When one is looked at again that is not acted upon now; `None`: now is the time.
+    /// Returns when a ManagedSeed is reconciled if not now; `None`: now.
     fn later(&self, key: &ObjectKey, seed: &ManagedSeed) -> Option<Requeue> {
         let mut seen = self.seen.lock();
         let now = self.gardenlet.context.clock.now();
@@ -136,7 +136,7 @@ impl Deployer {
             Some(Some(until)) if *until > now => return Some(Requeue::At(*until)),
             Some(Some(_)) => false,
             known => match rules::delay(seed, known.is_none(), config.jitter_managed_seed_updates) {
-                // Its Shoot or its gardenlet may be what it waits for.
+                // It may still wait for its Shoot or its gardenlet.
                 Delay::Never => {
                     if is_true(seed, condition::SHOOT_RECONCILED) && is_true(seed, condition::SEED_REGISTERED) {
                         return Some(Requeue::OnChange);
@@ -215,7 +215,7 @@ impl Deployer {
         Ok(())
     }
 
-    /// This gardenlet's own configuration, as it stands in its cluster.
+    /// Returns this gardenlet's own configuration, as stored in its cluster.
     async fn configuration(&self) -> Result<Value, Error> {
         let own = self.gardenlet.seed::<Deployment>(namespace::GARDEN).get_opt(gardenlet_rules::NAME).await?;
         let volumes = own.iter().flat_map(|own| &own.spec.template.spec.volumes);
@@ -235,7 +235,7 @@ impl Deployer {
         }
         let name = &seed.metadata.name;
         let (context, seeds) = (&self.gardenlet.context, self.gardenlet.garden::<Seed>(""));
-        // This gardenlet follows its own Seed only.
+        // This gardenlet watches only its own Seed.
         if let Some(registered) = seeds.get_opt(name).await? {
             if !registered.metadata.is_being_deleted() {
                 let about = ObjectRef::of(seed);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! gardenlet: registers its Seed, takes the Shoots of that seed through their flows, and watches their health.
+//! gardenlet: registers its Seed, runs the flows of the seed's Shoots, and watches their health.
 //!
 //! A Shoot's operation is one long pass: start write, a flow of tasks that write objects and wait for others to act on
-//! them, result write. The flows are tables ([`flow`]); what a task does is one function ([`botanist`]); what it all
-//! means is `domain::last_operation`, `domain::reconcile` and `domain::care`.
+//! them, result write. The flows are tables ([`flow`]); each effect of a task is one function ([`botanist`]); the rules
+//! are in `domain::last_operation`, `domain::reconcile` and `domain::care`.
 //!
-//! **Invariants.** Progress is counted from the table, never written by hand. What a task waits for is watched; time
-//! limits are work timers. An object that says already what it should is not written.
+//! **Invariants.** Progress is computed from the table. Tasks wait by watches; time limits are work timers. An object
+//! that already has the desired state is not written.
 
 pub mod binary;
 mod botanist;
@@ -43,23 +43,23 @@ use self::oldest::Oldest;
 use self::shared::{Gardenlet, MadeCredentials, Signals, Stores};
 use crate::durations::Durations;
 
-/// What a gardenlet is started with.
+/// Start-up parameters of a gardenlet.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Name of the Seed.
     pub seed_name: String,
     /// Metadata and specification of the Seed, as in `seedConfig` of the configuration.
     pub seed_template: Seed,
-    /// Documents or upstream.
+    /// Profile of the emulation: documented or upstream behaviour.
     pub profile: Profile,
     /// The rest of the configuration.
     pub config: Configuration,
-    /// Whether somebody runs the pods of Deployments, StatefulSets and DaemonSets and says when they are ready, as a
-    /// kube-controller-manager and kubelets do; without them gardenlet plays their part.
+    /// True if pods of Deployments, StatefulSets and DaemonSets are run, and reported as ready, by a
+    /// kube-controller-manager and kubelets; otherwise gardenlet sets readiness itself.
     pub has_pods: bool,
 }
 
-/// Runs gardenlet until it is asked to stop.
+/// Runs gardenlet until it is requested to stop.
 pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     Box::pin(async move {
         let mut attempts = Attempts::of(&context);
@@ -96,7 +96,7 @@ pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
         gardenlet.stores.shoots.store().synced().await;
         gardenlet.stores.faults.synced().await;
         gardenlet.stores.timing.synced().await;
-        gardenlet.stores.what_users_write_is_synced().await;
+        gardenlet.stores.user_objects_are_synced().await;
         let mut attempts = Attempts::of(&gardenlet.context);
         while let Err(error) = shoot::abort_stuck_operations(&gardenlet).await {
             if !error.is_passing() || !attempts.again().await {
@@ -131,7 +131,7 @@ fn play_readiness(gardenlet: &Arc<Gardenlet>) {
     tasks.spawn(readiness::run::<DaemonSet>(gardenlet.clone(), "daemonset-readiness", nodes, true));
 }
 
-/// As `status.gardener` says it: the id is that of the process, so it changes with every start.
+/// Returns `status.gardener`: the id is that of the process, so it changes with every start.
 fn identity(context: &Context, options: &Options) -> Gardener {
     let started = u64::try_from(context.clock.now().timestamp()).unwrap_or_default();
     let part = |part| format!("{:016x}", context.random.draw("gardenlet-id", &options.seed_name, started * 4 + part));

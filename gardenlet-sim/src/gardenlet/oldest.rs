@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The oldest gardenlet of the landscape, whose version provider-local follows on every Seed (rule E1).
 //!
-//! The registry of instances has the running gardenlets; a Seed without one counts with the version that reconciled it last.
+//! The registry of instances lists the running gardenlets; a Seed without one counts with the version that reconciled
+//! it last.
 
 use api::constants::{annotation, label, namespace};
 use api::core::Seed;
@@ -15,7 +16,7 @@ use serde_json::json;
 use super::shared::{GARDEN, Gardenlet};
 use crate::provider_local;
 
-/// Gardenlets that are registered.
+/// Registered gardenlets.
 #[derive(Clone, Debug)]
 pub(crate) struct Oldest {
     leases: Store<Lease>,
@@ -38,7 +39,7 @@ impl Oldest {
         });
     }
 
-    /// Version of provider-local: that of the oldest gardenlet.
+    /// Returns the version of provider-local: that of the oldest gardenlet.
     pub(crate) async fn version(&self, gardenlet: &Gardenlet) -> Result<String, Error> {
         self.leases.synced().await;
         let leases = self.leases.list();

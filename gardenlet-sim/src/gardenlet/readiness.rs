@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Makes the Deployments, StatefulSets and DaemonSets that stand for components ready after a while, where nobody runs
-//! pods: in a simulation, which would pay for every pod of every Shoot.
+//! Makes the Deployments, StatefulSets and DaemonSets of components ready after some time, where pods are not run: in a
+//! simulation, which would otherwise have to run every pod of every Shoot.
 //!
-//! A changed generation, or another number of nodes under a DaemonSet, becomes ready by
-//! a work timer.
+//! A changed generation, or another number of nodes of a DaemonSet, becomes ready after a work timer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +22,7 @@ use super::shared::Gardenlet;
 
 /// A kind of workload.
 pub(crate) trait Component: Resource {
-    /// The status of a ready object, and whether the stored one says the same already.
+    /// Returns the status of a ready object, and true if the stored status equals it already.
     fn ready(&self, nodes: usize, now: DateTime<Utc>) -> (Value, bool);
 }
 
@@ -99,7 +98,7 @@ impl Component for DaemonSet {
     }
 }
 
-/// How long a component takes to become ready.
+/// Returns the parameter for the time until a component is ready.
 pub(crate) fn parameter(name: &str) -> Parameter {
     match name {
         "etcd-main" | "etcd-events" => Parameter::Etcd,
@@ -108,20 +107,20 @@ pub(crate) fn parameter(name: &str) -> Parameter {
     }
 }
 
-/// When objects that are not ready will be, with the generation that it is about.
+/// Time at which each pending object becomes ready, with the generation that it is for.
 type Due = Mutex<BTreeMap<ObjectKey, (i64, DateTime<Utc>)>>;
 
-/// Whether a key is of this seed's cluster or of a shoot.
+/// True if a key belongs to this seed's cluster or to a shoot.
 fn is_ours(key: &ObjectKey, seed_cluster: &str) -> bool {
     &*key.cluster == seed_cluster || cluster::is_technical_id(&key.cluster)
 }
 
-/// Whether an object stands for a component.
+/// True if an object represents a component.
 fn is_component<K: Resource>(object: &K) -> bool {
     object.metadata().annotations.contains_key(annotation::GARDENER_VERSION)
 }
 
-/// How many nodes a DaemonSet of a shoot is meant for: kube-proxy's is for one pool and version.
+/// Returns the number of eligible nodes of a shoot's DaemonSet: kube-proxy's is for one pool and version.
 pub(crate) fn nodes_of(gardenlet: &Gardenlet, set: &DaemonSet, cluster: &str) -> usize {
     let nodes = gardenlet.stores.nodes.list_in_cluster(cluster);
     let name = set.metadata.name.as_str();
@@ -136,9 +135,9 @@ pub(crate) fn nodes_of(gardenlet: &Gardenlet, set: &DaemonSet, cluster: &str) ->
         .count()
 }
 
-/// A kind of workload of which the gardenlet keeps a local copy.
+/// A kind of workload of which the gardenlet has a local copy.
 pub(crate) trait Kept: Component {
-    /// The copy.
+    /// Returns the local copy.
     fn store(gardenlet: &Gardenlet) -> &Store<Self>;
 }
 
@@ -162,7 +161,7 @@ impl Kept for DaemonSet {
 
 /// Runs the controller of one kind until the component stops.
 ///
-/// `nodes_of` says how many nodes a DaemonSet is meant for.
+/// `nodes_of`: returns the number of eligible nodes of a DaemonSet.
 pub(crate) async fn run<K: Kept>(
     gardenlet: Arc<Gardenlet>,
     name: &'static str,
@@ -189,7 +188,7 @@ pub(crate) async fn run<K: Kept>(
             sets.map(|set| ObjectKey::new(cluster, "kube-system", &set.metadata().name)).collect()
         });
     }
-    // When an object that is not ready will be: remembered, so that other changes do not put it off.
+    // Kept across passes, so that other changes do not postpone readiness.
     let due = Arc::<Due>::default();
     controller
         .run(5, move |key| {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The Seed: its registration at the start, and its status.
 //!
-//! Unlike upstream: the Seed is reconciled when something about it changed and not by the clock, and its heartbeat is
-//! not written: the Lease is made once, without a renewal, and reads as renewed while this process is connected.
+//! Unlike upstream: the Seed is reconciled when something about it changed instead of periodically, and its heartbeat
+//! is not written: the Lease is created once, without renewals, and reads as renewed while this process is connected.
 //! Source: cmd/gardenlet/app/app.go, pkg/gardenlet/controller/seed @ v1.120.0.
 
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ use super::Options;
 use super::shared::{GARDEN, Gardenlet, RUNTIME, garden_key};
 use super::shoot::responsible_seed;
 
-/// How long a gardenlet waits for the namespace of its Seed.
+/// Maximum time to wait for the namespace of the Seed.
 const NAMESPACE_TIMEOUT: TimeDelta = TimeDelta::seconds(5);
 /// `leaseResyncSeconds`
 const LEASE_SECONDS: i32 = 2;
@@ -47,7 +47,7 @@ pub(crate) async fn register(context: &Context, options: &Options) -> Result<(),
     ensure_lease(context, &stored).await
 }
 
-/// Waits until the namespace of the Seed exists in the garden, but not for ever: nothing here lies in it.
+/// Waits until the namespace of the Seed exists in the garden, for a limited time: gardenlet stores nothing in it.
 async fn await_namespace(context: &Context, name: &str) {
     let options = ListOptions { field_selector: format!("metadata.name={name}"), ..ListOptions::default() };
     let (there, mut is_there) = process::watch::channel(false);
@@ -65,7 +65,7 @@ async fn await_namespace(context: &Context, name: &str) {
     }
 }
 
-/// The Lease exists from the start; its renewals are derived when it is read.
+/// Creates the Lease; its renewals are derived when it is read.
 async fn ensure_lease(context: &Context, seed: &Seed) -> Result<(), Error> {
     let leases = Api::<Lease>::namespaced(context, GARDEN, namespace::SEED_LEASE);
     let namespace = Namespace { metadata: ObjectMeta::named("", namespace::SEED_LEASE), ..Namespace::default() };
@@ -86,7 +86,7 @@ async fn ensure_lease(context: &Context, seed: &Seed) -> Result<(), Error> {
         spec: LeaseSpec {
             holder_identity: Some(seed.metadata.name.clone()),
             lease_duration_seconds: Some(LEASE_SECONDS),
-            // As long as this process runs, the host shows it as renewed.
+            // While this process runs, the host shows the Lease as renewed.
             renew_time: None,
             ..LeaseSpec::default()
         },
@@ -101,10 +101,10 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
     controller.watch_store(&gardenlet.stores.seeds, |change| vec![change.key.clone()]);
     let key = garden_key("", &gardenlet.options.seed_name);
     controller.watch_store(gardenlet.stores.shoots.store(), move |change| {
-        // A Seed that is to go waits for the last of its Shoots.
+        // A Seed that is being deleted waits for the last of its Shoots.
         if change.new.is_none() { vec![key.clone()] } else { Vec::new() }
     });
-    // A fault may keep this gardenlet from its seed for a while.
+    // A fault may disconnect this gardenlet from its seed for a while.
     let (queue, key) = (controller.queue(), garden_key("", &gardenlet.options.seed_name));
     gardenlet.stores.faults.subscribe(move |_| queue.add(key.clone()));
     controller
@@ -144,7 +144,7 @@ fn operation(type_: &str, state: &str, progress: i32, description: &str, now: Ti
     }
 }
 
-/// One reconciliation: start write, success write.
+/// Runs one reconciliation: start write, success write.
 async fn reconcile(gardenlet: &Gardenlet, seed: &Seed) -> Result<Seed, Error> {
     let api = gardenlet.garden::<Seed>("");
     let now = Time::from_instant(gardenlet.context.clock.now());
@@ -178,7 +178,7 @@ async fn reconcile(gardenlet: &Gardenlet, seed: &Seed) -> Result<Seed, Error> {
     api.update_status(&started, &new).await
 }
 
-/// What to wait for while a fault keeps gardenlet from its seed: it does not say that it is ready then.
+/// Returns when a fault that disconnects gardenlet from its seed ends; until then, gardenlet does not report ready.
 fn unreachable(gardenlet: &Gardenlet) -> Option<Requeue> {
     let now = gardenlet.context.clock.now();
     let itself = Process {
@@ -191,7 +191,7 @@ fn unreachable(gardenlet: &Gardenlet) -> Option<Requeue> {
     Some(fault.spec.until.map_or(Requeue::OnChange, |until| Requeue::At(until.0)))
 }
 
-/// Capacity and what of it is not reserved.
+/// Returns the capacity, and the part of it that is not reserved.
 fn resources(gardenlet: &Gardenlet) -> (BTreeMap<String, Quantity>, BTreeMap<String, Quantity>) {
     let config = &gardenlet.options.config;
     let quantity = |count: u32| count.to_string().parse::<Quantity>().unwrap_or_default();
@@ -226,7 +226,7 @@ async fn care(gardenlet: &Gardenlet, seed: &Seed) -> Result<(), Error> {
     Ok(())
 }
 
-/// A Seed goes when nothing refers to it any more.
+/// Removes the Seed's finalizer once no Shoot refers to it.
 async fn delete(gardenlet: &Gardenlet, seed: &Seed) -> Result<Requeue, Error> {
     if !seed.metadata.has_finalizer(finalizer::GARDENER) {
         return Ok(Requeue::OnChange);

@@ -43,7 +43,7 @@ struct Deployed {
 }
 
 impl Deployed {
-    /// First sync of the deployment that is not before an instant.
+    /// Returns the first sync of the deployment that is not before an instant.
     fn next_look(self, now: DateTime<Utc>) -> DateTime<Utc> {
         let period = SYNC_PERIOD.num_milliseconds();
         let passed = (now - self.at).num_milliseconds().max(1);
@@ -164,7 +164,7 @@ impl Deployer {
         Ok(Requeue::OnChange)
     }
 
-    /// Next pass for an object whose generation was deployed; `None` if it has to be deployed now.
+    /// Returns the next pass for an object whose generation was deployed; `None` if it has to be deployed now.
     fn later(&self, object: &GardenletObject, wanted: Option<&Wanted>, now: DateTime<Utc>) -> Option<Requeue> {
         let deployed = (*self.deployed.lock()).filter(|it| it.generation == object.metadata.generation)?;
         let held = self.deployments.list().into_iter().next();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What all controllers of one gardenlet share: identity, local copies of what they read, and waiting.
+//! State that all controllers of one gardenlet share: identity, local copies, and change signals.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,33 +39,33 @@ use super::copies::Copies;
 use crate::durations::Durations;
 use crate::ledger::Ledger;
 
-/// One gardenlet.
+/// A gardenlet process.
 #[derive(Debug)]
 pub(crate) struct Gardenlet {
     pub(crate) context: Context,
     pub(crate) options: Options,
-    /// As `status.gardener` of Seed and Shoots says it.
+    /// Content of `status.gardener` of Seed and Shoots.
     pub(crate) identity: Gardener,
     /// Name of the seed's cluster.
     pub(crate) seed_cluster: String,
     pub(crate) stores: Stores,
     pub(crate) signals: Signals,
     pub(crate) durations: Durations,
-    /// Credentials of Shoots that were made in this process.
+    /// Credentials of Shoots that this process has generated.
     pub(crate) credentials: MadeCredentials,
-    /// Events in the garden.
+    /// Recorder of Events in the garden.
     pub(crate) recorder: Recorder,
-    /// What Cluster objects have of CloudProfiles and the Seed.
+    /// Copies of CloudProfiles and the Seed for Cluster objects.
     pub(crate) copies: Copies,
 }
 
 impl Gardenlet {
-    /// Its own version; `None` if it is none of Gardener's.
+    /// Returns the gardenlet's version; `None` if it is not a Gardener version.
     pub(crate) fn version(&self) -> Option<GardenerVersion> {
         GardenerVersion::parse(&self.identity.version)
     }
 
-    /// Release of the gardenlet; the newest known one for a version that is not Gardener's.
+    /// Returns the gardenlet's release; the newest known one for a version that is not Gardener's.
     pub(crate) fn release(&self) -> Release {
         self.version().map_or(NEWEST, |version| version.served_release())
     }
@@ -75,12 +75,13 @@ impl Gardenlet {
         recorder(&self.context, controller)
     }
 
-    /// Whether its version deploys something that came or went with a release.
+    /// True if the gardenlet's version deploys a component that was added or removed with a release.
     pub(crate) fn has_component(&self, what: &str) -> bool {
         self.version().is_none_or(|version| has_component(what, &version))
     }
 
-    /// Why the extension for a kind and type does not work here, if its library is too new for a gardenlet.
+    /// Returns the reason why the extension of a kind and type does not work here: its library is too new for the
+    /// gardenlet.
     pub(crate) fn extension_is_too_new(&self, kind: &str, type_: &str) -> Option<String> {
         if !self.options.profile.enforces_extensions() {
             return None;
@@ -92,28 +93,28 @@ impl Gardenlet {
         too_new_for(kind, type_, seed, registrations.map(AsRef::as_ref), installations.map(AsRef::as_ref))
     }
 
-    /// Objects of the garden; `namespace` empty for all.
+    /// Returns a client for objects of the garden; empty `namespace`: all namespaces.
     pub(crate) fn garden<K: Resource>(&self, namespace: &str) -> Api<K> {
         scoped(&self.context, GARDEN, namespace)
     }
 
-    /// Objects of the seed.
+    /// Returns a client for objects of the seed.
     pub(crate) fn seed<K: Resource>(&self, namespace: &str) -> Api<K> {
         scoped(&self.context, &self.seed_cluster, namespace)
     }
 
-    /// Objects of a shoot.
+    /// Returns a client for objects of a shoot.
     pub(crate) fn shoot<K: Resource>(&self, technical_id: &str, namespace: &str) -> Api<K> {
         scoped(&self.context, technical_id, namespace)
     }
 
-    /// The key of an object of the seed.
+    /// Returns the key of an object of the seed.
     pub(crate) fn seed_key(&self, namespace: &str, name: &str) -> ObjectKey {
         ObjectKey { cluster: self.seed_cluster.as_str().into(), namespace: namespace.into(), name: name.into() }
     }
 
-    /// Waits until `ready` has an answer; it is asked now and whenever something about the Shoot changes. `None` when
-    /// `timeout` passes first.
+    /// Waits until `ready` returns a value; it is called at once and whenever something about the Shoot changes. `None`
+    /// if `timeout` passes first.
     pub(crate) async fn wait<T>(
         &self,
         technical_id: &str,
@@ -148,12 +149,12 @@ fn scoped<K: Resource>(context: &Context, cluster: &str, namespace: &str) -> Api
     if namespace.is_empty() { Api::all(context, cluster) } else { Api::namespaced(context, cluster, namespace) }
 }
 
-/// Key of an object of the garden.
+/// Returns the key of an object of the garden.
 pub(crate) fn garden_key(namespace: &str, name: &str) -> ObjectKey {
     ObjectKey { cluster: GARDEN.into(), namespace: namespace.into(), name: name.into() }
 }
 
-/// Credentials by technical ID: what can be made again, kept because making it takes long.
+/// Credentials by technical ID. They are reproducible, and cached because generating them takes long.
 #[derive(Debug, Default)]
 pub(crate) struct MadeCredentials(Mutex<BTreeMap<String, Arc<Credentials>>>);
 
@@ -174,7 +175,7 @@ impl MadeCredentials {
     }
 }
 
-/// Wakes those who wait for a change of a Shoot's objects, by technical ID.
+/// Change signals for the objects of a Shoot, by technical ID.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signals(Arc<Mutex<BTreeMap<Arc<str>, watch::Sender<u64>>>>);
 
@@ -184,7 +185,7 @@ impl Signals {
         senders.entry(technical_id.into()).or_insert_with(|| watch::channel(0).0).subscribe()
     }
 
-    /// Something about a Shoot changed.
+    /// Signals a change of a Shoot's objects.
     pub(crate) fn raise(&self, technical_id: &str) {
         let mut senders = self.0.lock();
         let Some(sender) = senders.get(technical_id) else { return };
@@ -206,7 +207,7 @@ impl Profiles for &Stores {
     }
 }
 
-/// Local copies.
+/// Local copies of objects.
 #[derive(Clone, Debug)]
 pub(crate) struct Stores {
     pub(crate) shoots: Ledger<Shoot>,
@@ -231,9 +232,9 @@ pub(crate) struct Stores {
     pub(crate) stateful_sets: Store<StatefulSet>,
     pub(crate) daemon_sets: Store<DaemonSet>,
     pub(crate) nodes: Store<Node>,
-    /// What goes wrong on purpose.
+    /// Faults that are injected.
     pub(crate) faults: Store<Fault>,
-    /// How long things take.
+    /// Durations of simulated work.
     pub(crate) timing: Store<terrarium::Timing>,
     /// Copies of Shoots and what they refer to, for extensions.
     pub(crate) clusters: Ledger<Cluster>,
@@ -249,7 +250,7 @@ pub(crate) struct Stores {
     pub(crate) credentials_bindings: Store<CredentialsBinding>,
 }
 
-/// The Shoot that an object of a seed or of a shoot belongs to, as its technical ID.
+/// Returns the technical ID of the Shoot that an object of a seed or of a shoot belongs to.
 fn technical_id<K>(change: &Change<K>) -> Option<Arc<str>> {
     let key = &change.key;
     if cluster::is_technical_id(&key.cluster) {
@@ -263,16 +264,16 @@ fn technical_id<K>(change: &Change<K>) -> Option<Arc<str>> {
     }
 }
 
-/// The key under which care looks after a Shoot: its technical ID.
+/// Returns the key by which care queues a Shoot: its technical ID.
 pub(crate) fn care_key(technical_id: &Arc<str>) -> ObjectKey {
     ObjectKey { cluster: GARDEN.into(), namespace: "".into(), name: technical_id.clone() }
 }
 
 impl Stores {
-    /// Local copies kept by `care`, which judges a Shoot whenever something of it changes.
+    /// Creates the local copies, watched by `care`, which checks a Shoot's health whenever one of its objects changes.
     pub(crate) fn new(context: &Context, options: &Options, care: &mut Controller, signals: &Signals) -> Self {
         let seed_cluster = cluster::of_seed(&options.seed_name);
-        /// A store of what belongs to Shoots: a change wakes its flow and its care.
+        /// Creates a store of objects that belong to Shoots: a change signals the Shoot's flow and queues its care.
         fn owned<K: Resource>(care: &mut Controller, signals: &Signals, api: Api<K>, is_health: bool) -> Store<K> {
             let signals = signals.clone();
             care.watch(api, ListOptions::default(), move |change| {
@@ -342,8 +343,8 @@ impl Stores {
         }
     }
 
-    /// Resolves when a missing object means that nobody has written it.
-    pub(crate) async fn what_users_write_is_synced(&self) {
+    /// Resolves once the stores of user-written objects are synced: then a missing object does not exist.
+    pub(crate) async fn user_objects_are_synced(&self) {
         self.config_maps.store().synced().await;
         self.secrets.store().synced().await;
         self.domain_secrets.synced().await;

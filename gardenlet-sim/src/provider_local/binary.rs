@@ -6,7 +6,7 @@ use domain::garden::components::{Program, seed_of};
 
 use super::{Options, run};
 
-/// The binary.
+/// The definition of the binary.
 pub const BINARY: Binary = Binary {
     program: Program::ProviderLocal,
     build: env!("TERRARIUM_BUILD"),

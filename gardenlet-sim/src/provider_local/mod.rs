@@ -8,11 +8,11 @@
 //! MachineDeployment ──► MachineSets ──► Machines ──► Nodes in the shoot's cluster             [`mcm`]
 //! ```
 //!
-//! It reads and writes API objects and nothing else: gardenlet asks by writing extension objects with an operation
-//! annotation, and reads the answer in their status.
+//! It reads and writes API objects only: gardenlet requests operations by an annotation on extension objects, and reads
+//! the result in their status.
 //!
-//! **Invariants.** Whether anything rolls, and how, is decided in `domain`. Every wait is a work timer on an instant
-//! that follows from recorded times, so a restarted controller goes on where the last one stopped.
+//! **Invariants.** Decisions about roll-outs are made in `domain`. Every wait is a work timer for an instant that is
+//! derived from recorded times, so a restarted controller continues where the last one stopped.
 
 pub mod binary;
 mod extensions;
@@ -27,19 +27,19 @@ use process::{Context, Exit};
 
 use self::provider::Provider;
 
-/// Name of its Deployment, and of its process.
+/// Name of its Deployment and of its process.
 pub const DEPLOYMENT: &str = Program::ProviderLocal.name();
 
-/// How a simulated provider is run.
+/// Options of a simulated provider.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Name of the seed that it serves.
     pub seed_name: String,
-    /// Documents or upstream.
+    /// Profile of the emulation: documented or upstream behaviour.
     pub profile: Profile,
 }
 
-/// Runs all controllers until the component is asked to stop.
+/// Runs all controllers until the component is requested to stop.
 pub fn run(context: Context, options: Options) -> BoxFuture<'static, Exit> {
     Box::pin(async move {
         let shutdown = context.tasks.shutdown();

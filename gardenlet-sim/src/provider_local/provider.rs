@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What all controllers of one simulated provider share.
+//! State that all controllers of one simulated provider share.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,16 +33,16 @@ const OPERATING_SYSTEM_CONFIGS: &str = api::joined!(label::ROLE, "=", role::OPER
 /// Shoots by technical ID, with the version of the Cluster that each was read from.
 type Shoots = BTreeMap<String, (u64, Arc<Shoot>)>;
 
-/// One simulated provider.
+/// A simulated provider.
 pub(super) struct Provider {
     pub(super) context: Context,
-    /// What each machine-controller-manager is started with.
+    /// Arguments of each machine-controller-manager.
     pub(super) arguments: Arguments,
-    /// Release of the extension library by whose rules it works.
+    /// Release of the extension library that is emulated.
     pub(super) release: Release,
     /// Name of the seed's cluster.
     pub(super) seed: Arc<str>,
-    /// Events in the seed's cluster.
+    /// Recorder of Events in the seed's cluster.
     pub(super) recorder: Recorder,
     pub(super) clusters: Store<Cluster>,
     pub(super) deployment_store: Store<MachineDeployment>,
@@ -56,16 +56,16 @@ pub(super) struct Provider {
     pub(super) machines: Ledger<Machine>,
     pub(super) classes: Ledger<MachineClass>,
     pub(super) nodes: Ledger<Node>,
-    /// What goes wrong on purpose.
+    /// Faults that are injected.
     pub(super) faults: Ledger<Fault>,
     pub(super) fault_store: Store<Fault>,
     pub(super) timing_store: Store<terrarium::Timing>,
     durations: Durations,
     pub(super) pod_store: Store<Pod>,
     pub(super) claim_store: Store<PersistentVolumeClaim>,
-    /// By cluster and name of the node.
+    /// Pods by cluster and name of the node.
     pub(super) pods_by_node: Index<Pod>,
-    /// By cluster and address.
+    /// Nodes by cluster and address.
     nodes_by_address: Index<Node>,
     shoots: Arc<Mutex<Shoots>>,
     reflectors: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
@@ -142,7 +142,7 @@ impl Provider {
         })
     }
 
-    /// Starts the shared reflectors. Controllers subscribe before, so that they miss nothing.
+    /// Starts the shared reflectors. Controllers subscribe before, so that they miss no change.
     pub(super) fn start_stores(&self) {
         let reflectors = std::mem::take(&mut *self.reflectors.lock());
         for start in reflectors {
@@ -155,7 +155,7 @@ impl Provider {
         PRESERVED.contain(self.release)
     }
 
-    /// Requests for a kind in a namespace of the seed.
+    /// Returns a client for a kind in a namespace of the seed; empty: all namespaces.
     pub(super) fn seed_api<K: Resource>(&self, namespace: &str) -> Api<K> {
         if namespace.is_empty() {
             Api::all(&self.context, &self.seed)
@@ -164,12 +164,12 @@ impl Provider {
         }
     }
 
-    /// Key of an object of the seed.
+    /// Returns the key of an object of the seed.
     pub(super) fn seed_key(&self, namespace: &str, name: &str) -> ObjectKey {
         ObjectKey { cluster: self.seed.clone(), namespace: namespace.into(), name: name.into() }
     }
 
-    /// The Shoot in the Cluster of a technical ID, as gardenlet wrote it last.
+    /// Returns the Shoot from the Cluster of a technical ID, as gardenlet wrote it last.
     pub(super) fn shoot(&self, technical_id: &str) -> Option<Arc<Shoot>> {
         let stored = self.clusters.get(&self.seed_key("", technical_id));
         let mut shoots = self.shoots.lock();
@@ -184,8 +184,8 @@ impl Provider {
         }
     }
 
-    /// Reads the Cluster anew. An order may overtake the news of the Cluster that it is about, since different kinds
-    /// are watched apart from one another.
+    /// Reads the Cluster from the server. A request may arrive before the change of the Cluster that it is about, since
+    /// kinds are watched independently.
     pub(super) async fn refresh_shoot(&self, technical_id: &str) -> Result<(), Error> {
         let Some(cluster) = self.seed_api::<Cluster>("").get_shared(technical_id).await? else { return Ok(()) };
         let mut shoots = self.shoots.lock();
@@ -197,23 +197,23 @@ impl Provider {
         Ok(())
     }
 
-    /// Whether a Node of a cluster has an address.
+    /// True if a Node of a cluster has an address.
     pub(super) fn is_address_taken(&self, cluster: &str, address: &str) -> bool {
         self.nodes_by_address.count(&place(cluster, address)) > 0
     }
 
-    /// How long a stage of an object takes: always the same for the same object and attempt.
+    /// Returns the duration of a stage of an object: always the same for the same object and attempt.
     pub(super) fn duration(&self, parameter: Parameter, uid: &str, attempt: u64) -> TimeDelta {
         self.durations.of(parameter, uid, attempt)
     }
 }
 
-/// What is somewhere in a cluster: a key of indices.
+/// Returns an index key for a name in a cluster.
 pub(super) fn place(cluster: &str, name: &str) -> String {
     format!("{cluster}/{name}")
 }
 
-/// Versions of one server are revisions of its log and can be compared.
+/// Returns the resource version as a number. Versions of one server are revisions of its log and can be compared.
 fn version(cluster: &Cluster) -> u64 {
     cluster.metadata.resource_version.parse().unwrap_or_default()
 }

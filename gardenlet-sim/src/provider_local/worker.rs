@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Worker: the MachineDeployments and MachineClasses of a shoot's pools, and the wait for their machines.
+//! The Worker controller: creates MachineDeployments and MachineClasses for a shoot's pools, and waits for their
+//! machines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use super::extensions::{self, Extension, has_work};
 use super::provider::Provider;
 use crate::ledger::{Draft, Ledger};
 
-/// What a Worker controller remembers between passes.
+/// State of the Worker controller between passes.
 #[derive(Debug, Default)]
 struct Memory {
     /// Start of the operation for which the MachineDeployments of a Worker were listed in its status, by uid.
@@ -46,7 +47,7 @@ pub(super) fn start(provider: &Arc<Provider>) {
     };
     let of = workers.clone();
     controller.watch_store(&provider.deployment_store, move |change| {
-        // Machines that replace deleted ones finish a manual update as well as selected nodes do.
+        // Machines that replace deleted ones complete a manual update, as selected nodes do.
         let workers = of.list_in(&change.key.cluster, &change.key.namespace);
         let concerned = workers.iter().filter(|worker| has_work(&***worker) || has_manual_pools(worker));
         concerned.map(|worker| ObjectKey::of(&change.key.cluster, &**worker)).collect()
@@ -59,7 +60,7 @@ pub(super) fn start(provider: &Arc<Provider>) {
         if change.new.is_none() {
             return busy(&of, seed, namespace);
         }
-        // Somebody selected its Node.
+        // The Machine's Node was selected for an update.
         let is_selected = change.old.is_some() && change.differs(update_reason);
         let workers = if is_selected { of.list_in(seed, namespace) } else { Vec::new() };
         workers.iter().filter(|worker| has_manual_pools(worker)).map(|worker| ObjectKey::of(seed, &**worker)).collect()
@@ -146,8 +147,8 @@ async fn reconcile(
     Ok(Requeue::OnChange)
 }
 
-/// True if the copies of the MachineDeployments have the roll-outs by name that the Shoot tells of: different kinds are watched
-/// apart from one another.
+/// True if the local copies of the MachineDeployments show the manual roll-outs that the Shoot records: kinds are
+/// watched independently.
 fn has_begun_rollout(provider: &Provider, namespace: &str, wanted: &[Wanted<'_>], shoot: &Shoot) -> bool {
     let deployments = provider.deployments.list_in(&provider.seed, namespace);
     wanted.iter().all(|wanted| {
@@ -156,7 +157,7 @@ fn has_begun_rollout(provider: &Provider, namespace: &str, wanted: &[Wanted<'_>]
     })
 }
 
-/// MachineClasses and their Secrets.
+/// Deploys MachineClasses and their Secrets.
 async fn deploy_classes(provider: &Provider, wanted: &[Wanted<'_>]) -> Result<(), Error> {
     for wanted in wanted {
         let class = wanted.machine_class();
@@ -213,7 +214,7 @@ async fn deploy_machine_deployments(
     Ok(())
 }
 
-/// Lists the MachineDeployments in the Worker's status, once an operation; the time is always later than the last.
+/// Lists the MachineDeployments in the Worker's status, once per operation; the time is always later than the last.
 fn list_machine_deployments(memory: &Memory, draft: &mut Draft<Worker>, wanted: &[Wanted<'_>], now: DateTime<Utc>) {
     let worker = draft.get();
     let Some(started) = worker.status.last_operation.as_ref().map(|operation| operation.last_update_time) else {
@@ -269,13 +270,13 @@ fn has_manual_pools(worker: &Worker) -> bool {
     worker.spec.pools.iter().any(is_manual)
 }
 
-/// How far the update in place of a Machine's Node is.
+/// Returns the progress of the in-place update of a Machine's Node.
 fn update_reason(machine: &Machine) -> Option<Reason> {
     let condition = machine.status.conditions.iter().find(|condition| condition.r#type == in_place::CONDITION);
     condition.and_then(|condition| Reason::of(&condition.reason))
 }
 
-/// How many Machines of old MachineSets of a pool somebody has selected, those whose update failed too.
+/// Returns the number of Machines of a pool's old MachineSets that were selected for an update, including failed ones.
 fn selected_machines(provider: &Provider, pool: &WorkerPool, old: &[&MachineSet]) -> usize {
     if !is_manual(pool) || old.is_empty() {
         return 0;
@@ -291,8 +292,8 @@ fn selected_machines(provider: &Provider, pool: &WorkerPool, old: &[&MachineSet]
     machines.iter().filter(|machine| is_selected(machine)).count()
 }
 
-/// Somebody selected nodes of a pool, and they are being updated: the Worker waits for them, and remembers the pool's hash
-/// with the last one. A node that failed is reported once.
+/// True if selected nodes of manual pools are being updated: the Worker waits for them, and records the pool's hash
+/// after the last one. A failed node is reported once.
 fn is_updated_by_hand(provider: &Provider, worker: &Worker) -> bool {
     let namespace = &worker.metadata.namespace;
     has_manual_pools(worker)
@@ -303,10 +304,11 @@ fn is_updated_by_hand(provider: &Provider, worker: &Worker) -> bool {
             .any(|machine| update_reason(machine).is_some_and(Reason::is_under_way))
 }
 
-/// True if the machines of a manual pool are those that its Worker asks for, and the Worker has not recorded the pool's hash:
-/// without a selected node, since new machines replaced those that were deleted by hand.
+/// True if the machines of a manual pool are in the desired state, and the Worker has not recorded the pool's hash: no
+/// node was selected, but new machines replaced deleted ones.
 ///
-/// Unlike upstream, where each new Machine of such a pool starts a reconciliation, it starts with the last one that is needed.
+/// Unlike upstream, where each new Machine of such a pool starts a reconciliation, only the last one that is needed
+/// does.
 /// Source: `MachineConditionChangedPredicate` in extensions/pkg/controller/worker/controller.go @ v1.149.0.
 fn has_unrecorded_update(provider: &Provider, worker: &Worker) -> bool {
     if !has_manual_pools(worker) {
@@ -331,7 +333,8 @@ fn has_unrecorded_update(provider: &Provider, worker: &Worker) -> bool {
     })
 }
 
-/// Deletes MachineDeployments and MachineClasses that are not wanted any more; says whether the former are gone.
+/// Deletes MachineDeployments and MachineClasses that are no longer needed; returns true if no such MachineDeployment
+/// is left.
 async fn clean_up(provider: &Provider, namespace: &str, wanted: &[Wanted<'_>]) -> Result<bool, Error> {
     let names: BTreeSet<&str> = wanted.iter().map(|wanted| wanted.name.as_str()).collect();
     let classes: BTreeSet<&str> = wanted.iter().map(|wanted| wanted.class_name.as_str()).collect();
@@ -366,7 +369,7 @@ async fn delete_class(provider: &Provider, class: &Arc<MachineClass>) -> Result<
     }
 }
 
-/// Deletes everything of a Worker; says whether all of it is gone.
+/// Deletes all machine objects of a Worker; returns true if none is left.
 async fn delete_machines(provider: &Provider, namespace: &str) -> Result<bool, Error> {
     let deployments = provider.deployments.list_in(&provider.seed, namespace);
     let classes = provider.classes.list_in(&provider.seed, namespace);
@@ -384,7 +387,7 @@ async fn delete_machines(provider: &Provider, namespace: &str) -> Result<bool, E
     Ok(false)
 }
 
-/// Marks all Machines so that they are drained by force.
+/// Marks all Machines for a forced drain.
 async fn force_deletion(provider: &Provider, namespace: &str) -> Result<(), Error> {
     let api = provider.seed_api::<Machine>(namespace);
     for machine in provider.machines.list_in(&provider.seed, namespace) {
@@ -395,7 +398,7 @@ async fn force_deletion(provider: &Provider, namespace: &str) -> Result<(), Erro
     Ok(())
 }
 
-/// Records the hash of in-place pools whose machines are updated.
+/// Records the hashes of in-place pools whose machines are updated.
 fn record_in_place_hashes(provider: &Provider, draft: &mut Draft<Worker>, shoot: &Shoot) {
     let worker = draft.get();
     let old = worker.status.in_place_updates.clone().unwrap_or_default().worker_pool_to_hash_map;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of pkg/gardenlet/controller/shoot/care @ v1.120.0: when health is judged, and what it says of a Shoot whose
-//! cluster is not there. What each check finds is a table in `domain::care`.
+//! Cases of pkg/gardenlet/controller/shoot/care @ v1.120.0: times of the health checks, and the health of a Shoot
+//! without a cluster. The checks themselves are tables in `domain::care`.
 
 use api::core::Shoot;
 use serde_json::json;
@@ -8,7 +8,7 @@ use testkit::{World, object};
 
 use super::{TECHNICAL_ID, project, shoot, start_gardenlet, world};
 
-/// A Shoot whose creation succeeded, with one pool, of which nothing is there.
+/// Returns a Shoot whose creation succeeded, with one pool, and none of its objects.
 fn empty() -> Shoot {
     object(json!({
         "metadata": {"name": "s", "namespace": "garden-dev", "generation": 1, "finalizers": ["gardener"], "uid": "1",
@@ -85,7 +85,7 @@ fn missing_components_make_a_condition_progress_until_its_threshold_and_fail_the
     assert_eq!(status(&world).as_deref(), Some("False"));
 }
 
-/// The period ends within a second, while conditions have whole ones.
+/// The period ends within a second, but conditions have whole seconds.
 #[test]
 fn rotation_constraint_changes_right_after_its_period_without_a_loop() {
     let mut overdue = empty();
@@ -99,7 +99,7 @@ fn rotation_constraint_changes_right_after_its_period_without_a_loop() {
         "autoRotation": {"credentials": {"etcdEncryptionKey": {"rotationPeriod": "672h"}}},
     }))
     .expect("a maintenance");
-    // A constraint that holds is not in the status: this one does not, since the window is within hibernation.
+    // A constraint that holds is not in the status: this one is violated, since the window is within hibernation.
     overdue.spec.hibernation =
         serde_json::from_value(json!({ "schedules": [{"start": "0 20 * * *", "end": "0 6 * * *"}] }))
             .expect("a hibernation");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of pkg/gardenlet/operation/botanist/secrets.go @ v1.120.0: what a flow leaves in the namespace of the Project.
+//! Cases of pkg/gardenlet/operation/botanist/secrets.go @ v1.120.0: objects of a flow in the namespace of the Project.
 
 use api::core::{InternalSecret, Shoot};
 use api::kubernetes::core::{ConfigMap, Secret};
@@ -35,7 +35,7 @@ fn is_certificate(bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn the_authority_of_clients_is_an_internal_secret_and_its_key_is_nowhere_else() {
+fn the_client_authoritys_key_is_only_in_an_internal_secret() {
     let world = started(own());
     let client = authority(&world);
     assert!(is_certificate(&client.data["ca.crt"].0));
@@ -66,7 +66,7 @@ fn nodes_have_a_key_pair_unless_the_shoot_has_no_access_by_ssh() {
 }
 
 #[test]
-fn a_gardenlet_that_starts_anew_makes_the_same_keys() {
+fn a_restarted_gardenlet_generates_the_same_keys() {
     let mut world = started(own());
     let before = authority(&world).data;
     world.kill();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of pkg/gardenlet/operation/botanist/dns.go @ v1.120.0: under which names the API server of a Shoot is published.
+//! Cases of pkg/gardenlet/operation/botanist/dns.go @ v1.120.0: names under which the API server of a Shoot is
+//! published.
 
 use api::core::Shoot;
 use api::extensions::DNSRecord;
@@ -10,7 +11,7 @@ use testkit::{World, object};
 
 use super::{SEED, TECHNICAL_ID, project, start_gardenlet, world};
 
-/// A domain of the landscape.
+/// Returns the Secret of a domain of the landscape.
 fn domain(role: &str, name: &str) -> Secret {
     object(json!({
         "metadata": {"name": format!("{role}-{name}"), "namespace": "garden", "labels": {"gardener.cloud/role": role},
@@ -20,7 +21,7 @@ fn domain(role: &str, name: &str) -> Secret {
     }))
 }
 
-/// What the flow of a Shoot without pools publishes, which waits for no infrastructure.
+/// Runs the flow of a Shoot without pools, which needs no infrastructure.
 fn published(dns: Value) -> World {
     let shoot: Shoot = new_shoot("s")
         .seed("local")
@@ -43,7 +44,7 @@ fn record(world: &World, suffix: &str) -> Option<DNSRecord> {
 }
 
 #[test]
-fn every_shoot_has_a_record_below_the_internal_domain_with_the_credentials_of_it() {
+fn every_shoot_has_an_internal_record_with_the_domains_credentials() {
     let world = published(json!({}));
     let record = record(&world, "internal").expect("there is one");
     let spec = &record.spec;
@@ -57,7 +58,7 @@ fn every_shoot_has_a_record_below_the_internal_domain_with_the_credentials_of_it
     assert_eq!(secret.data["key"].0, b"value");
 }
 
-/// `spec.dns` of a Shoot; name and type of its external record.
+/// `spec.dns` of a Shoot, with name and type of its external record.
 fn external() -> [(Value, Option<(&'static str, &'static str)>); 4] {
     let with = |provider: Value| json!({"domain": "s.dev.example.com", "providers": [provider]});
     [

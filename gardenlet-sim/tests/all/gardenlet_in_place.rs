@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of pkg/gardenlet/controller/shoot/status @ v1.120.0: pools that are updated in place by hand leave the Shoot's
-//! status when their Worker has reached their hash.
+//! Cases of pkg/gardenlet/controller/shoot/status @ v1.120.0: pools with manual in-place updates are removed from the
+//! Shoot's status once their Worker has reached their hash.
 
 use api::core::Shoot;
 use api::extensions::Worker;
@@ -10,7 +10,7 @@ use testkit::{World, object};
 
 use super::{SEED, TECHNICAL_ID, project, shoot, start_gardenlet, world};
 
-/// A Shoot that is reconciled, with pools that wait for an update by hand.
+/// Returns a reconciled Shoot with pools that wait for a manual update.
 fn waiting(pools: &[&str]) -> Shoot {
     let workers: Vec<Value> = pools
         .iter()
@@ -39,7 +39,7 @@ fn waiting(pools: &[&str]) -> Shoot {
     }))
 }
 
-/// A Worker that has reached the hashes of some pools of a Shoot.
+/// Returns a Worker that has reached the hashes of some pools of a Shoot.
 fn worker(shoot: &Shoot, reached: &[&str]) -> Worker {
     let mut hashes = json!({});
     for pool in &shoot.spec.provider.workers {
@@ -57,7 +57,7 @@ fn pending(world: &World) -> Vec<String> {
     updates.map(|pending| pending.manual_in_place_update).unwrap_or_default()
 }
 
-/// Pools of the Shoot, those whose hash the Worker has reached, and those that wait then.
+/// Pools of the Shoot, pools whose hash the Worker has reached, pools that then still wait.
 const CASES: &[(&[&str], &[&str], &[&str])] =
     &[(&["a"], &["a"], &[]), (&["a"], &[], &["a"]), (&["a", "b"], &["a"], &["b"]), (&["a", "b"], &["a", "b"], &[])];
 
@@ -88,7 +88,7 @@ fn a_worker_that_reaches_the_hash_later_ends_the_wait_then() {
 }
 
 #[test]
-fn the_permission_to_force_the_update_goes_with_the_last_pool() {
+fn the_force_operation_is_removed_with_the_last_pool() {
     let mut own = waiting(&["a"]);
     own.metadata.annotations.insert("gardener.cloud/operation".to_owned(), "force-in-place-update".to_owned());
     let worker = worker(&own, &["a"]);

@@ -10,7 +10,7 @@ use super::{start_gardenlet, world};
 const STARTED: &str = "2025-06-02T12:00:10Z";
 const FINALIZER: &str = "core.gardener.cloud/controllerinstallation";
 
-/// An installation of extension `x` on a seed.
+/// Returns an installation of extension `x` on a seed.
 fn installation(seed: &str) -> ControllerInstallation {
     object(json!({
         "metadata": {"name": "x-1", "uid": "1"},
@@ -58,7 +58,7 @@ fn an_extension_of_another_seed_is_its_gardenlets_concern() {
 }
 
 #[test]
-fn a_deleted_installation_goes_when_gardenlet_has_seen_it() {
+fn a_deleted_installation_is_released_by_gardenlet() {
     let mut world = world().with(installation("local"));
     start_gardenlet(&mut world);
     world.advance_to(STARTED);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of pkg/gardenlet/controller/managedseed @ v1.120.0: a Shoot that becomes a Seed is given a gardenlet.
+//! Cases of pkg/gardenlet/controller/managedseed @ v1.120.0: deployment of a gardenlet for a Shoot that becomes a Seed.
 
 use api::core::{Seed, Shoot};
 use api::kubernetes::apps::Deployment;
@@ -14,7 +14,7 @@ use super::{start_gardenlet_with_pods, world};
 
 const SOON: &str = "2025-06-02T12:00:10Z";
 
-/// Shoot `garden/m` on a Seed, whose last operation is in a state.
+/// Returns Shoot `garden/m` on a Seed, whose last operation is in a state.
 fn shoot_on(seed: &str, state: &str) -> Shoot {
     object(json!({
         "metadata": {"name": "m", "namespace": "garden", "generation": 1, "finalizers": ["gardener"], "uid": "1",
@@ -55,7 +55,7 @@ fn condition(type_: &str, status: &str) -> (String, String) {
 }
 
 #[test]
-fn a_reconciled_shoot_is_given_a_gardenlet_in_the_version_of_this_one() {
+fn a_reconciled_shoot_gets_a_gardenlet_of_the_same_version() {
     let mut world = world().with(shoot_on("local", "Succeeded")).with(managed_seed());
     start_gardenlet_with_pods(&mut world);
     world.advance_to(SOON);
@@ -105,7 +105,7 @@ fn a_shoot_on_another_seed_is_its_gardenlets_concern() {
 }
 
 #[test]
-fn a_deleted_managed_seed_takes_seed_gardenlet_and_cluster_with_it_in_this_order() {
+fn deletion_removes_seed_then_gardenlet_then_cluster() {
     let mut world = world().with(shoot_on("local", "Succeeded")).with(managed_seed());
     start_gardenlet_with_pods(&mut world);
     world.advance_to(SOON);
@@ -140,7 +140,7 @@ fn a_deleted_managed_seed_takes_seed_gardenlet_and_cluster_with_it_in_this_order
 }
 
 #[test]
-fn a_deleted_managed_seed_that_never_registered_just_goes() {
+fn an_unregistered_managed_seed_is_deleted_at_once() {
     let mut world = world().with(shoot_on("local", "Processing")).with(managed_seed());
     start_gardenlet_with_pods(&mut world);
     world.advance_to(SOON);

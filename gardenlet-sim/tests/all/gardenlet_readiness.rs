@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where nothing runs pods, gardenlet makes the workload of components ready after a while, and no other workload.
+//! gardenlet makes the workload of components ready after some time where pods are not run, and no other workload.
 
 use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
 use api::kubernetes::core::Node;
@@ -12,7 +12,7 @@ use super::{SEED, TECHNICAL_ID, start_gardenlet, world};
 const SOON: &str = "2025-06-02T12:00:01Z";
 const LATER: &str = "2025-06-02T12:30:00Z";
 
-/// An object that stands for a component if it says so.
+/// Returns an object, which represents a component if `is_component`.
 fn workload<K: Resource>(namespace: &str, name: &str, is_component: bool, spec: &Value) -> K {
     let annotations = if is_component { json!({ "terrarium.dev/gardener-version": "v1.120.0" }) } else { json!({}) };
     let metadata =
@@ -43,7 +43,7 @@ fn a_component_becomes_ready_with_all_its_replicas_and_not_at_once() {
 }
 
 #[test]
-fn a_changed_generation_becomes_ready_anew() {
+fn a_changed_generation_becomes_ready_again() {
     let mut world = world().with_in(SEED, scheduler());
     start_gardenlet(&mut world);
     world.advance_to(LATER);
@@ -78,7 +78,7 @@ fn etcd_becomes_ready_as_a_stateful_set() {
 }
 
 #[test]
-fn a_daemon_set_of_a_shoot_runs_on_every_node_of_its_pool_and_version() {
+fn daemon_sets_cover_nodes_of_their_pool_and_version() {
     let node = |name: &str, pool: &str| -> Node {
         let labels = json!({"worker.gardener.cloud/pool": pool, "worker.gardener.cloud/kubernetes-version": "1.27.1"});
         object(json!({"metadata": {"name": name, "uid": name, "labels": labels}}))

@@ -7,7 +7,7 @@ use apimachinery::Status;
 
 use super::{start_gardenlet, world};
 
-/// Lets the time pass in which gardenlet waits for the namespace of its Seed.
+/// Instant after the time in which gardenlet waits for the namespace of its Seed.
 const STARTED: &str = "2025-06-02T12:00:10Z";
 
 #[test]
@@ -25,7 +25,7 @@ fn gardenlet_registers_its_seed_with_a_lease() {
 }
 
 #[test]
-fn the_seed_says_what_it_can_take_and_that_its_gardenlet_is_ready() {
+fn the_seed_reports_its_capacity_and_a_ready_gardenlet() {
     let mut world = world();
     start_gardenlet(&mut world);
     world.advance_to(STARTED);
@@ -39,7 +39,7 @@ fn the_seed_says_what_it_can_take_and_that_its_gardenlet_is_ready() {
 }
 
 #[test]
-fn a_seed_that_is_registered_keeps_its_own_labels_and_is_not_written_again() {
+fn a_registered_seed_keeps_its_labels_and_is_not_rewritten() {
     let mut world = world();
     start_gardenlet(&mut world);
     world.advance_to(STARTED);

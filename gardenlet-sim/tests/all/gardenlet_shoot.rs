@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of pkg/gardenlet/controller/shoot/shoot @ v1.120.0: how an operation begins, and begins again.
+//! Cases of pkg/gardenlet/controller/shoot/shoot @ v1.120.0: start and restart of an operation.
 
 use api::core::{Condition, Seed, Shoot};
 use api::extensions::Infrastructure;
@@ -10,7 +10,7 @@ use testkit::objects::{cloud_profile, shoot as new_shoot};
 
 use super::{SEED, TECHNICAL_ID, project, shoot, start_gardenlet, world};
 
-/// A gardenlet of a version with a Shoot whose creation has begun.
+/// Returns a gardenlet of a version with a Shoot whose creation has begun.
 fn started_as(version: &str) -> World {
     started_in(World::at("2025-06-02T12:00:00Z").component("gardenlet", version), own())
 }
@@ -48,7 +48,7 @@ fn a_new_shoot_is_claimed_and_its_creation_begins() {
 }
 
 #[test]
-fn the_infrastructure_is_asked_for_in_the_seed() {
+fn the_infrastructure_is_requested_in_the_seed() {
     let world = started(own());
     let infrastructure: Infrastructure = world.get_in(SEED, TECHNICAL_ID, "s").expect("it is asked for");
     assert_eq!((infrastructure.spec.r#type.as_str(), infrastructure.spec.region.as_str()), ("local", "local"));
@@ -62,7 +62,7 @@ fn shoots_of_other_seeds_are_left_alone() {
 }
 
 #[test]
-fn a_shoot_whose_operation_was_cut_off_is_aborted_and_begun_again_after_a_restart() {
+fn an_interrupted_operation_is_aborted_and_restarted() {
     let mut world = started(own());
     world.kill();
     start_gardenlet(&mut world);
@@ -84,7 +84,7 @@ fn set_stop(world: &World, is_set: bool) {
     });
 }
 
-/// Status of the condition that tells of the stop.
+/// Returns the status of the condition about the stop.
 fn told(world: &World) -> Option<String> {
     let seed: Seed = world.get("", "local").expect("it is registered");
     let told = |condition: &&Condition| condition.r#type == "EmergencyStopShootReconciliations";
@@ -95,7 +95,7 @@ fn last_operation(world: &World) -> Option<(String, String)> {
     shoot(world).status.last_operation.map(|operation| (operation.r#type, operation.state))
 }
 
-/// A gardenlet of a version with a stopped Seed and a Shoot that was made after the stop.
+/// Returns a gardenlet of a version with a stopped Seed and a Shoot that was created after the stop.
 fn stopped(version: &str) -> World {
     let mut world = World::at("2025-06-02T12:00:00Z")
         .component("gardenlet", version)
@@ -155,8 +155,8 @@ fn releases_before_126_do_not_know_the_emergency_stop() {
     assert_eq!(last_operation(&world), Some(("Create".to_owned(), "Processing".to_owned())));
 }
 
-/// A run that ends in the second of the one before it, while the watch tells of neither: its copy of the Shoot says what the run is
-/// about to write.
+/// A run ends in the second of the previous one, and the watch has delivered neither: the local copy of the Shoot
+/// already equals what the run is about to write.
 #[test]
 fn a_run_writes_its_success_though_the_watch_lags() {
     let workerless = new_shoot("s").seed("local").label("name.seed.gardener.cloud/local", "true").build();

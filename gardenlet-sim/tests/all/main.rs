@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One file for each of the reconcilers of gardenlet and provider-local that act alone: objects in, passes, out: writes,
-//! Events, and when it looks again. What they make of a Shoot together is seen in `landscape`.
+//! Tests of gardenlet's and provider-local's reconcilers, one file each: they put objects, run passes, and compare
+//! writes, Events and requeue times. `landscape` tests both together.
 
 mod gardenlet_care;
 mod gardenlet_credentials;
@@ -21,7 +21,7 @@ use gardenlet_sim::{gardenlet, provider_local};
 use serde_json::json;
 use testkit::{Pass, World, object};
 
-/// The cluster of the seed.
+/// Name of the seed's cluster.
 const SEED: &str = "seed--local";
 /// Technical ID of Shoot `garden-dev/s`: its namespace in the seed, and its cluster.
 const TECHNICAL_ID: &str = "shoot--dev--s";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of extensions/pkg/controller/infrastructure and its neighbours @ v1.120.0: a start, a while, and an answer.
+//! Cases of extensions/pkg/controller/infrastructure and its neighbours @ v1.120.0: start, duration and result of an
+//! operation.
 
 use api::extensions::Infrastructure;
 use serde_json::json;
@@ -7,7 +8,7 @@ use testkit::{World, object};
 
 use super::{SEED, TECHNICAL_ID, start_provider};
 
-/// An Infrastructure that gardenlet asks for.
+/// Returns an Infrastructure with gardenlet's request.
 fn asked_for() -> Infrastructure {
     object(json!({
         "metadata": {"name": "s", "namespace": TECHNICAL_ID, "generation": 1,
@@ -36,7 +37,7 @@ fn is(type_: &str, state: &str) -> (String, String) {
 }
 
 #[test]
-fn what_is_asked_for_takes_a_while_and_is_answered() {
+fn a_requested_operation_takes_time_and_succeeds() {
     let mut world = started(asked_for());
     assert_eq!(state(&world), Some(is("Create", "Processing")));
     assert_eq!(stored(&world).metadata.finalizers.len(), 1);
@@ -48,7 +49,7 @@ fn what_is_asked_for_takes_a_while_and_is_answered() {
 }
 
 #[test]
-fn nothing_is_done_unless_it_is_asked_for() {
+fn without_a_request_nothing_is_done() {
     let mut idle = asked_for();
     idle.metadata.annotations.remove("gardener.cloud/operation");
     idle.status.observed_generation = 1;
@@ -73,7 +74,7 @@ fn another_request_is_a_reconciliation() {
 }
 
 #[test]
-fn what_is_deleted_goes_after_a_while() {
+fn a_deleted_object_is_removed_after_a_while() {
     let mut world = started(asked_for());
     world.advance_to("2025-06-02T12:10:00Z");
     world.change_in::<Infrastructure>(SEED, TECHNICAL_ID, "s", |infrastructure| {
@@ -86,7 +87,7 @@ fn what_is_deleted_goes_after_a_while() {
 }
 
 #[test]
-fn an_operation_that_a_crash_cut_off_is_ended_by_the_next_process() {
+fn the_next_process_completes_an_interrupted_operation() {
     let mut world = started(asked_for());
     world.kill();
     start_provider(&mut world);

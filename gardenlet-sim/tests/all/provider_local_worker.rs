@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of extensions/pkg/controller/worker/genericactuator @ v1.120.0: a Worker makes MachineClasses and
-//! MachineDeployments, and waits for their Machines.
+//! Cases of extensions/pkg/controller/worker/genericactuator @ v1.120.0: creation of MachineClasses and
+//! MachineDeployments for a Worker, and the wait for their Machines.
 
 use api::extensions::{Cluster, Worker};
 use api::kubernetes::core::Secret;
@@ -45,7 +45,7 @@ fn started(pools: &Value) -> World {
     world
 }
 
-/// gardenlet asks for other pools.
+/// Changes the Worker's pools, as gardenlet does.
 fn ask(world: &World, pools: &Value) {
     world.change_in::<Worker>(SEED, TECHNICAL_ID, "s", |stored| {
         let new = worker(pools);
@@ -113,7 +113,7 @@ fn zones_divide_a_pool() {
 }
 
 #[test]
-fn another_machine_type_is_another_class_and_the_old_one_goes_in_the_end() {
+fn a_new_machine_type_replaces_the_class_in_the_end() {
     let mut world = started(&json!([pool("a", "local")]));
     world.advance_to("2025-06-02T12:20:00Z");
     let (before, old) = (classes(&world), machines(&world));
@@ -127,7 +127,7 @@ fn another_machine_type_is_another_class_and_the_old_one_goes_in_the_end() {
 }
 
 #[test]
-fn a_pool_that_is_left_out_goes_with_its_machines() {
+fn a_removed_pool_is_deleted_with_its_machines() {
     let mut world = started(&json!([pool("a", "local"), pool("b", "local")]));
     world.advance_to("2025-06-02T12:20:00Z");
     assert_eq!(deployments(&world).len(), 2);
@@ -166,7 +166,7 @@ fn hibernation_takes_all_machines_and_waking_up_brings_them_back() {
 }
 
 #[test]
-fn a_deleted_worker_goes_after_machines_that_are_drained_by_force() {
+fn a_worker_is_deleted_after_its_forcibly_drained_machines() {
     let mut world = started(&json!([pool("a", "local")]));
     world.advance_to("2025-06-02T12:20:00Z");
     world.change_in::<Worker>(SEED, TECHNICAL_ID, "s", |worker| {

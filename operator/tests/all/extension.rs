@@ -45,7 +45,7 @@ fn an_extension_waits_for_the_garden_and_is_registered_then() {
 }
 
 #[test]
-fn an_extension_that_goes_takes_its_registration_with_it() {
+fn a_deleted_extension_removes_its_registration() {
     let mut world = world().with_in("runtime", garden()).with_in("runtime", extension());
     start(&mut world);
     roll_out(&mut world);
@@ -59,7 +59,7 @@ fn an_extension_that_goes_takes_its_registration_with_it() {
 }
 
 #[test]
-fn what_a_registration_says_follows_the_extension() {
+fn a_registration_follows_its_extension() {
     let mut world = world().with_in("runtime", garden()).with_in("runtime", extension());
     start(&mut world);
     roll_out(&mut world);

@@ -11,7 +11,7 @@ use testkit::object;
 use super::{deployments, garden, roll_out, start, stored, world};
 
 #[test]
-fn a_new_garden_gets_the_finalizer_and_says_that_it_is_worked_on() {
+fn a_new_garden_gets_the_finalizer_and_a_running_operation() {
     let mut world = world().with_in("runtime", garden());
     start(&mut world);
     let garden = stored(&world);
@@ -19,7 +19,7 @@ fn a_new_garden_gets_the_finalizer_and_says_that_it_is_worked_on() {
     let operation = garden.status.last_operation.expect("it is said");
     assert_eq!((&*operation.r#type, &*operation.state), ("Reconcile", "Processing"));
     assert_eq!(garden.status.observed_generation, 1);
-    assert_eq!(garden.status.gardener.expect("who works").version, "v1.120.0");
+    assert_eq!(garden.status.gardener.expect("the operator has written it").version, "v1.120.0");
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn the_apiserver_comes_first_and_the_others_when_it_is_ready() {
     );
     let operation = stored(&world).status.last_operation.expect("it is said");
     assert_eq!((&*operation.state, operation.progress), ("Succeeded", 100));
-    let info: ConfigMap = world.get("gardener-system-public", "gardener-info").expect("what everybody may know");
+    let info: ConfigMap = world.get("gardener-system-public", "gardener-info").expect("it is public");
     assert!(info.data["gardenerAPIServer"].starts_with("version: v1.120.0\n"), "{:?}", info.data);
 }
 
@@ -48,7 +48,7 @@ fn a_garden_that_is_done_is_not_written_again() {
 }
 
 #[test]
-fn an_operator_that_was_killed_goes_on_where_it_stopped() {
+fn a_killed_operator_continues_where_it_stopped() {
     let mut world = world().with_in("runtime", garden());
     start(&mut world);
     world.kill();
@@ -72,7 +72,7 @@ fn a_change_of_the_spec_or_a_request_begins_a_new_operation() {
 }
 
 #[test]
-fn a_deployment_that_somebody_else_changed_is_repaired_within_the_hour() {
+fn a_changed_deployment_is_repaired_after_the_sync_period() {
     let mut world = world().with_in("runtime", garden());
     start(&mut world);
     roll_out(&mut world);
@@ -96,7 +96,7 @@ fn with_two_gardens_nothing_is_done() {
 }
 
 #[test]
-fn a_garden_that_goes_takes_its_control_plane_with_it() {
+fn a_deleted_garden_removes_its_control_plane() {
     let mut world = world().with_in("runtime", garden());
     start(&mut world);
     roll_out(&mut world);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of pkg/operator/controller/gardenlet @ v1.120.0: a gardenlet is deployed for the first time, and follows the version of
-//! the operator.
+//! Cases of pkg/operator/controller/gardenlet @ v1.120.0: first deployment of a gardenlet, and updates to the
+//! operator's version.
 
 use api::constants::{annotation, label, operation};
 use api::core::Seed;
@@ -29,7 +29,7 @@ fn seed() -> Seed {
     }))
 }
 
-/// Status, reason and message of condition `SeedRegistered`.
+/// Returns status, reason and message of condition `SeedRegistered`.
 fn registered(world: &World) -> Option<(String, String, String)> {
     let gardenlet: Gardenlet = world.get("garden", "b").expect("it is there");
     let found = gardenlet.status.conditions.into_iter().find(|condition| condition.r#type == "SeedRegistered");
@@ -50,7 +50,7 @@ fn image(world: &World) -> Option<String> {
 fn a_gardenlet_without_a_seed_is_deployed_once_the_garden_is_reconciled() {
     let mut world = world().with_in("runtime", garden()).with(gardenlet("charts/gardenlet:v1.119.2"));
     start(&mut world);
-    assert_eq!((image(&world), registered(&world)), (None, None), "before, nobody may answer for Gardenlets");
+    assert_eq!((image(&world), registered(&world)), (None, None), "nothing is deployed before");
     roll_out(&mut world);
     assert!(world.get_in::<Cluster>("runtime", "", "seed--b").is_some());
     assert!(image(&world).is_some_and(|image| image.ends_with(":v1.119.2")), "{:?}", image(&world));
@@ -62,7 +62,7 @@ fn a_gardenlet_without_a_seed_is_deployed_once_the_garden_is_reconciled() {
 }
 
 #[test]
-fn a_gardenlet_whose_seed_is_there_is_left_alone_until_its_deployment_is_asked_for() {
+fn a_registered_gardenlet_is_redeployed_only_on_request() {
     let mut world = world().with_in("runtime", garden()).with(seed()).with(gardenlet("charts/gardenlet:v1.119.2"));
     start(&mut world);
     roll_out(&mut world);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One file for each reconciler, named as the file that it tests: objects in, passes, out: writes, Events, and when it
-//! looks again.
+//! Tests of each reconciler, in files named as those that they test: they put objects, run passes, and compare writes,
+//! Events and requeue times.
 
 mod extension;
 mod garden;
@@ -12,7 +12,7 @@ use operator::{Options, run};
 use serde_json::json;
 use testkit::{Pass, World, object};
 
-/// A Garden without any status.
+/// Returns a Garden without any status.
 fn garden() -> Garden {
     object(json!({
         "metadata": {"name": "garden", "generation": 1},
@@ -39,12 +39,12 @@ fn stored(world: &World) -> Garden {
     world.get_in("runtime", "", "garden").expect("the Garden is there")
 }
 
-/// Names of the Deployments of the control plane.
+/// Returns the names of the control plane's Deployments.
 fn deployments(world: &World) -> Vec<String> {
     world.list_in::<Deployment>("runtime").into_iter().map(|deployment| deployment.metadata.name).collect()
 }
 
-/// Makes every Deployment ready, as kube-controller-manager and a kubelet do, until nothing new comes.
+/// Makes every Deployment ready, as kube-controller-manager and a kubelet do, until no new one is created.
 fn roll_out(world: &mut World) {
     for _ in 0..20 {
         for deployment in world.list_in::<Deployment>("runtime") {

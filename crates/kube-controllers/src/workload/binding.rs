@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which volume a claim gets, whether one is made for it, and what becomes of a volume whose claim is gone.
+//! Selection and provisioning of a claim's volume, and the state of volumes whose claim was deleted.
 //!
 //! ```text
 //! claim Pending ─┬─ no class, nothing fits           waits: FailedBinding
@@ -9,7 +9,7 @@
 //! volume  Available ─► Bound ─ claim gone ─► Released ─ policy Delete ─► gone
 //! ```
 //!
-//! Volumes that are made can be reached from all nodes of a zone, as disks of clouds can.
+//! Provisioned volumes can be reached from all nodes of a zone, as cloud disks can.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/volume/persistentvolume/{pv_controller,index}.go,
 //! sigs.k8s.io/sig-storage-lib-external-provisioner controller/controller.go.
@@ -29,7 +29,7 @@ use apimachinery::selector::Labels;
 
 use super::placement::volumes::{NO_PROVISIONER, is_bound, is_reachable, waits_for_consumer};
 
-/// What is told about a claim.
+/// Event about a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Notice {
     pub(crate) is_warning: bool,
@@ -37,39 +37,39 @@ pub(crate) struct Notice {
     pub(crate) message: String,
 }
 
-/// What is to be done with a claim.
+/// Next step for a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
-    /// It has what it wants.
+    /// Nothing is left to do.
     Settled,
-    /// It gets the class of this name.
+    /// The claim gets the default class, whose name this is.
     Assign(String),
-    /// It is bound to a volume that is there.
+    /// The claim is bound to an existing volume.
     Bind(Arc<PersistentVolume>),
-    /// A volume of the class is made for it.
+    /// A volume of the class is provisioned for the claim.
     Provision(Arc<StorageClass>),
-    /// The node that was chosen for its pod is gone: another one has to be.
+    /// The node that was chosen for the claim's pod was deleted: another one has to be chosen.
     ChooseAgain,
-    /// Its volume is gone.
+    /// The claim's volume was deleted.
     Lose,
-    /// It waits.
+    /// The claim waits.
     Wait(Option<Notice>),
 }
 
-/// What a claim is decided by.
+/// Inputs of the decision about a claim.
 #[derive(Debug)]
 pub(crate) struct View<'a> {
-    /// Class of the claim, if it names one that is there.
+    /// Class of the claim, if the claim names one that exists.
     pub(crate) class: Option<Arc<StorageClass>>,
     /// Class of claims that name none.
     pub(crate) default_class: Option<&'a str>,
     /// Volume that the claim names.
     pub(crate) volume: Option<Arc<PersistentVolume>>,
-    /// Volumes that have no claim, or are kept for this one.
+    /// Volumes that have no claim, or are reserved for this one.
     pub(crate) free: &'a [Arc<PersistentVolume>],
-    /// The node that was chosen for the claim's pod: `None` if it is gone.
+    /// The node that was chosen for the claim's pod; `None` if it was deleted.
     pub(crate) node: Option<&'a Node>,
-    /// Whether the cluster has nodes.
+    /// True if the cluster has nodes.
     pub(crate) has_nodes: bool,
 }
 
@@ -81,7 +81,7 @@ fn notice(reason: &'static str, message: &str) -> Step {
     Step::Wait(Some(Notice { is_warning: false, reason, message: message.to_owned() }))
 }
 
-/// What is to be done with a claim that is not being deleted.
+/// Returns the next step for a claim that is not being deleted.
 pub(crate) fn step(claim: &PersistentVolumeClaim, view: &View<'_>) -> Step {
     let name = &claim.spec.volume_name;
     if !name.is_empty() {
@@ -107,7 +107,7 @@ pub(crate) fn step(claim: &PersistentVolumeClaim, view: &View<'_>) -> Step {
     }
     let selected = claim.metadata.annotation(annotation::SELECTED_NODE);
     let waits = view.class.as_ref().is_some_and(|class| waits_for_consumer(class));
-    // A volume that somebody keeps for the claim is no question of nodes.
+    // A volume that is reserved for the claim is bound regardless of the nodes that can reach it.
     if let Some(kept) = view.free.iter().find(|volume| is_kept_for(volume, claim) && fits(volume, claim)) {
         return Step::Bind(kept.clone());
     }
@@ -145,12 +145,12 @@ fn size(spec: &PersistentVolumeSpec) -> Option<&Quantity> {
     spec.capacity.get("storage")
 }
 
-/// Whether a volume is bound to a claim.
+/// True if a volume is bound to a claim.
 pub(crate) fn is_taken_by(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
     volume.spec.claim_ref.as_ref().is_some_and(|it| !it.uid.is_empty() && it.uid == claim.metadata.uid)
 }
 
-/// Whether a volume is bound to a claim, or kept for one of its name.
+/// True if a volume is bound to a claim, or reserved for one of its name.
 fn is_kept_for(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
     volume.spec.claim_ref.as_ref().is_some_and(|it| {
         let is_name = it.namespace == claim.metadata.namespace && it.name == claim.metadata.name;
@@ -158,7 +158,7 @@ fn is_kept_for(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool
     })
 }
 
-/// Whether a volume is what a claim asks for.
+/// True if a volume meets a claim's requirements.
 pub(crate) fn fits(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
     let (have, want) = (&volume.spec, &claim.spec);
     let mode = |mode: &Option<String>| mode.clone().unwrap_or_else(|| "Filesystem".to_owned());
@@ -172,13 +172,13 @@ pub(crate) fn fits(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> 
         && selector.is_none_or(|it| it.is_ok_and(|selector| selector.matches(&volume.metadata.labels)))
 }
 
-/// The zone of a volume for which no node was chosen: claims of different names are spread.
+/// Returns the zone of a volume for which no node was chosen: claims of different names are spread.
 pub(crate) fn zone_for<'a>(claim: &str, zones: &[&'a str]) -> Option<&'a str> {
     let count = u32::try_from(zones.len()).ok().filter(|count| *count > 0)?;
     zones.get(usize::try_from(fnv32(claim.bytes()) % count).unwrap_or(0)).copied()
 }
 
-/// A volume that is made for a claim.
+/// Returns the volume that is provisioned for a claim.
 pub(crate) fn provisioned(claim: &PersistentVolumeClaim, class: &StorageClass, zone: Option<&str>) -> PersistentVolume {
     let name = format!("pvc-{}", claim.metadata.uid);
     let mut metadata = ObjectMeta::named("", &name);
@@ -210,7 +210,7 @@ pub(crate) fn provisioned(claim: &PersistentVolumeClaim, class: &StorageClass, z
     PersistentVolume { metadata, spec, ..PersistentVolume::default() }
 }
 
-/// A reference of a volume to its claim.
+/// Returns a volume's reference to its claim.
 pub(crate) fn reference(claim: &PersistentVolumeClaim) -> ObjectReference {
     let metadata = &claim.metadata;
     ObjectReference {
@@ -224,7 +224,7 @@ pub(crate) fn reference(claim: &PersistentVolumeClaim) -> ObjectReference {
     }
 }
 
-/// A claim that has its volume. `provisioner`: who made it.
+/// Returns the claim as bound to its volume. `provisioner`: name of the provisioner that made the volume.
 pub(crate) fn bound(
     claim: &PersistentVolumeClaim,
     volume: &PersistentVolume,
@@ -249,7 +249,7 @@ pub(crate) fn bound(
     new
 }
 
-/// What is to be done with a volume.
+/// Phase of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Available,
@@ -258,7 +258,7 @@ pub(crate) enum Phase {
 }
 
 impl Phase {
-    /// The phase of a volume. `claim`: the one that it names, if it is there.
+    /// Returns the phase of a volume. `claim`: the claim that it names, if that exists.
     pub(crate) fn of(volume: &PersistentVolume, claim: Option<&PersistentVolumeClaim>) -> Self {
         let Some(reference) = &volume.spec.claim_ref else { return Self::Available };
         match claim {
@@ -268,7 +268,7 @@ impl Phase {
         }
     }
 
-    /// As the status says it.
+    /// Returns the text of `status.phase`.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Available => "Available",
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_says_when_and_by_whom_a_volume_is_made() {
+    fn the_class_determines_when_a_volume_is_provisioned() {
         let named: &[(&str, Value)] = &[("/spec/storageClassName", json!("x"))];
         check(named, &view(&[]), "ProvisioningFailed: storageclass.storage.k8s.io \"x\" not found");
         let of = |provisioner: &str, mode: &str| View { class: Some(class("x", provisioner, mode)), ..view(&[]) };
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_volume_that_is_made_has_what_the_claim_asks_for() {
+    fn a_provisioned_volume_meets_its_claim() {
         let claim = claim(&[("/spec/storageClassName", json!("x"))]);
         let volume = provisioned(&claim, &class("x", "p", "Immediate"), Some("a"));
         assert_eq!(volume.metadata.name, "pvc-u");
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_volume_is_released_when_its_claim_is_gone() {
+    fn a_volume_is_released_after_its_claim_was_deleted() {
         let claim = claim(&[]);
         let phase = |claim_ref: Value, claim: Option<&PersistentVolumeClaim>| {
             Phase::of(&volume("v", "1Gi", claim_ref), claim).text()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which objects belong to a controller: its own that its selector still selects, and orphans that it selects.
+//! Adoption and release of objects by a controller: it owns those that its selector selects, and adopts orphans that it
+//! selects.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/controller_ref_manager.go.
 
@@ -12,12 +13,12 @@ use controller::{Api, Error};
 
 use super::objects::controller_uid;
 
-/// A selector; `None` if it is missing, wrong or selects everything: then the object is left alone.
+/// Returns the parsed selector; `None` if it is missing, invalid or selects everything: then the object is left alone.
 pub(crate) fn selector(selector: Option<&LabelSelector>) -> Option<Labels> {
     Labels::from_selector(selector?).ok().filter(|labels| !labels.is_empty())
 }
 
-/// A reference that makes `owner` the managing controller.
+/// Returns a reference that makes `owner` the managing controller.
 pub(crate) fn reference<O: Resource>(owner: &O) -> OwnerReference {
     OwnerReference {
         api_version: O::api_version(),
@@ -29,7 +30,7 @@ pub(crate) fn reference<O: Resource>(owner: &O) -> OwnerReference {
     }
 }
 
-/// What is done with an object of the owner's namespace.
+/// Decision about an object of the owner's namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Claim {
     Keep,
@@ -50,8 +51,8 @@ fn decide(owner: &ObjectMeta, selector: &Labels, object: &ObjectMeta) -> Claim {
     }
 }
 
-/// The candidates that belong to `owner`, after references were written where they changed. `owners` is where the owner
-/// is read again before it adopts anything, since its local copy may be of the past.
+/// Adopts and releases candidates, and returns those that belong to `owner`. Before the first adoption the owner is
+/// read again through `owners`, since its local copy may be out of date.
 pub(crate) async fn claim<O: Resource, K: Resource>(
     owners: &Api<O>,
     owner: &O,

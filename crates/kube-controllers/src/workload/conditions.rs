@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the status of a Deployment says: counts, and the conditions with upstream's reasons and messages.
+//! Status of a Deployment: counts, and the conditions with upstream's reasons and messages.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/deployment/progress.go, deployment/util/deployment_util.go.
 
@@ -18,13 +18,13 @@ const NEW_SET_AVAILABLE: &str = "NewReplicaSetAvailable";
 const TIMED_OUT: &str = "ProgressDeadlineExceeded";
 const PAUSED: &str = "DeploymentPaused";
 
-/// The condition of a type.
+/// Returns the condition of a type.
 pub(crate) fn find<'a>(status: &'a DeploymentStatus, type_: &str) -> Option<&'a DeploymentCondition> {
     status.conditions.iter().find(|condition| condition.r#type == type_)
 }
 
-/// Sets a condition. One with the same status and reason stays as it is; the time of the transition moves with the
-/// status only.
+/// Sets a condition. A condition with the same status and reason is left unchanged; the transition time changes only
+/// with the status.
 pub(crate) fn set(status: &mut DeploymentStatus, type_: &str, value: &str, reason: &str, message: &str, now: Time) {
     let old = find(status, type_);
     if old.is_some_and(|old| old.status == value && old.reason == reason) {
@@ -42,7 +42,7 @@ pub(crate) fn set(status: &mut DeploymentStatus, type_: &str, value: &str, reaso
     });
 }
 
-/// What the condition Progressing says while a Deployment is paused, and after.
+/// Sets the condition Progressing when a Deployment is paused or resumed.
 pub(crate) fn pause(deployment: &Deployment, status: &mut DeploymentStatus, now: Time) {
     if deployment.progress_deadline().is_none() {
         return;
@@ -59,7 +59,7 @@ pub(crate) fn pause(deployment: &Deployment, status: &mut DeploymentStatus, now:
     }
 }
 
-/// Counts of all sets, and the condition Available.
+/// Sets the counts of all sets, and the condition Available.
 pub(crate) fn count(
     deployment: &Deployment,
     wish: Wish,
@@ -85,7 +85,7 @@ pub(crate) fn count(
     }
 }
 
-/// Whether the roll-out is done.
+/// True if the roll-out is complete.
 pub(crate) fn is_complete(deployment: &Deployment, status: &DeploymentStatus) -> bool {
     let replicas = deployment.replicas();
     status.updated_replicas == replicas
@@ -101,8 +101,8 @@ fn has_progressed(old: &DeploymentStatus, new: &DeploymentStatus) -> bool {
         || new.available_replicas > old.available_replicas
 }
 
-/// When the Deployment will have failed to make progress; `None`: it is done, it has failed already, or it may take as
-/// long as it wants.
+/// Returns the time at which the progress deadline expires; `None`: the Deployment is complete, has already failed, or
+/// has no deadline.
 pub(crate) fn deadline(deployment: &Deployment, status: &DeploymentStatus) -> Option<DateTime<Utc>> {
     let condition = find(status, PROGRESSING)?;
     if matches!(condition.reason.as_str(), NEW_SET_AVAILABLE | TIMED_OUT | PAUSED) {
@@ -111,7 +111,7 @@ pub(crate) fn deadline(deployment: &Deployment, status: &DeploymentStatus) -> Op
     Some(condition.last_update_time.0 + deployment.progress_deadline()? + TimeDelta::seconds(1))
 }
 
-/// The condition Progressing, after [`count`]. `old` is the status as it is stored.
+/// Sets the condition Progressing, after [`count`]. `old` is the status as it is stored.
 pub(crate) fn progress(
     deployment: &Deployment,
     old: &DeploymentStatus,
@@ -149,7 +149,7 @@ pub(crate) fn progress(
     }
 }
 
-/// The condition ReplicaFailure, copied from the sets: the new one's first.
+/// Sets the condition ReplicaFailure, copied from the sets: the new one's first.
 pub(crate) fn failure(new: Option<&ReplicaSet>, old: &[ReplicaSet], status: &mut DeploymentStatus, now: Time) {
     let failed = new.into_iter().chain(old).find_map(|set| {
         set.status.conditions.iter().find(|condition| condition.r#type == REPLICA_FAILURE && condition.status == "True")
@@ -185,7 +185,7 @@ mod tests {
         deployment
     }
 
-    /// One pass over the sets; the conditions as `type=status reason: message (update, transition)`.
+    /// Runs one pass over the sets; returns the conditions as `type=status reason: message (update, transition)`.
     fn step(deployment: &mut Deployment, new: &ReplicaSet, old: &[ReplicaSet], seconds: i64) -> Vec<String> {
         let before = deployment.status.clone();
         let mut status = before.clone();

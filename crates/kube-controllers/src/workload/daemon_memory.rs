@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is remembered of DaemonSets that have a pod of their present template on every node they are meant for: then a pass
-//! looks at the nodes that changed, or whose pods did, and at no others.
+//! Memory of DaemonSets that have a pod of their current template on every eligible node: for these, a pass looks only
+//! at the nodes that changed, or whose pods did.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-/// A DaemonSet.
+/// State of a DaemonSet.
 #[derive(Debug, Default)]
 struct Settled {
-    /// Generation at which it had reached its goal; -1 before.
+    /// Generation at which it was complete; -1: not yet.
     generation: i64,
-    /// The nodes that it is meant for.
+    /// Names of the eligible nodes.
     nodes: BTreeSet<String>,
-    /// The nodes that a pass has to look at.
+    /// Names of the nodes that the next pass has to examine.
     dirty: BTreeSet<String>,
 }
 
-/// By uid. Clones are one.
+/// DaemonSets by uid. Clones share one map.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DaemonMemory(Arc<Mutex<BTreeMap<String, Settled>>>);
 
@@ -27,33 +27,35 @@ impl DaemonMemory {
         self.0.lock()
     }
 
-    /// A node changed, or what of a DaemonSet is on it.
+    /// Marks a node that changed, or whose pod of the DaemonSet did.
     pub(crate) fn mark(&self, uid: &str, node: &str) {
         if let Some(settled) = self.lock().get_mut(uid) {
             settled.dirty.insert(node.to_owned());
         }
     }
 
-    /// The nodes to look at, and how many it is meant for; marks go on being taken. `None` for another generation.
+    /// Takes the marked nodes and returns them with the number of eligible nodes; later marks are kept. `None` for
+    /// another generation.
     pub(crate) fn take(&self, uid: &str, generation: i64) -> Option<(BTreeSet<String>, usize)> {
         let mut all = self.lock();
         let known = all.get_mut(uid).filter(|settled| settled.generation == generation)?;
         Some((std::mem::take(&mut known.dirty), known.nodes.len()))
     }
 
-    /// A DaemonSet is about to be looked at as a whole: marks are taken from here on.
+    /// Starts recording marks, before a full pass over a DaemonSet.
     pub(crate) fn begin(&self, uid: &str) {
         self.lock().insert(uid.to_owned(), Settled { generation: -1, ..Settled::default() });
     }
 
-    /// It was looked at, and has a pod on each of these nodes, but for those that were marked meanwhile.
+    /// Stores that the full pass found a pod on each of these nodes; nodes that were marked in the meantime stay
+    /// marked.
     pub(crate) fn settle(&self, uid: &str, generation: i64, nodes: BTreeSet<String>) {
         if let Some(known) = self.lock().get_mut(uid) {
             (known.generation, known.nodes) = (generation, nodes);
         }
     }
 
-    /// It is meant for a node, or is not any more; how many there are.
+    /// Adds or removes an eligible node; returns the number of eligible nodes.
     pub(crate) fn change(&self, uid: &str, node: &str, is_wanted: bool) -> usize {
         let mut all = self.lock();
         let Some(known) = all.get_mut(uid) else { return 0 };
@@ -65,7 +67,7 @@ impl DaemonMemory {
         known.nodes.len()
     }
 
-    /// A DaemonSet is looked at as a whole.
+    /// Requires a full pass over a DaemonSet.
     pub(crate) fn forget(&self, uid: &str) {
         self.lock().remove(uid);
     }
@@ -76,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_remembered_is_marked() {
+    fn only_remembered_sets_are_marked() {
         let memory = DaemonMemory::default();
         memory.mark("a", "n");
         assert_eq!(memory.take("a", 1), None);

@@ -57,7 +57,7 @@ pub(crate) async fn run(workload: Arc<Workload>) {
         for pod in [&change.old, &change.new].into_iter().flatten() {
             match controller_uid(&pod.metadata) {
                 Some(uid) => known.daemons.mark(uid, &pod.spec.node_name),
-                // Whose an orphan is, a look at everything shows.
+                // The owner of an orphan is determined by a full pass.
                 None => {
                     let keys = Workload::owners_of(&known.daemon_sets, change);
                     let sets = keys.iter().filter_map(|key| known.daemon_sets.get(key));
@@ -70,7 +70,7 @@ pub(crate) async fn run(workload: Arc<Workload>) {
     controller.watch_store(&workload.revisions, Workload::revised::<DaemonSet>);
     let known = workload.clone();
     controller.watch_store(&workload.nodes, move |change| {
-        // Which sets select the node, a pass finds out; a heartbeat concerns none.
+        // The pass determines which sets select the node; a heartbeat affects none.
         if !change.differs(|node| (node.metadata.labels.clone(), node.metadata.is_being_deleted())) {
             return Vec::new();
         }
@@ -89,7 +89,7 @@ pub(crate) async fn run(workload: Arc<Workload>) {
         .await;
 }
 
-/// A pod of a set.
+/// State of one pod of a set.
 #[derive(Clone, Copy, Debug)]
 struct Fact<'a> {
     node: &'a str,
@@ -97,17 +97,17 @@ struct Fact<'a> {
     is_available: bool,
 }
 
-/// What is to be done.
+/// Creations and deletions of one pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Plan {
     /// Nodes that get a pod.
     create: Vec<String>,
-    /// Positions of the pods that go.
+    /// Indices of the pods to delete.
     delete: Vec<usize>,
 }
 
-/// One pod on each node, the first that is there; of those of an old template, as many go as may be missing, and those
-/// that are not available anyway. `max_unavailable`: `None` for strategy OnDelete.
+/// Keeps the first pod on each node; deletes the pods of an old template that are not available, and as many others as
+/// may be missing. `max_unavailable`: `None` for strategy OnDelete.
 fn plan(nodes: &[String], pods: &[Fact<'_>], max_unavailable: Option<usize>) -> Plan {
     let mut plan = Plan::default();
     let mut by_node: BTreeMap<&str, usize> = BTreeMap::new();
@@ -135,7 +135,7 @@ fn plan(nodes: &[String], pods: &[Fact<'_>], max_unavailable: Option<usize>) -> 
 }
 
 impl Workload {
-    /// The nodes that a DaemonSet is meant for.
+    /// Returns the names of a DaemonSet's eligible nodes.
     fn nodes_for(&self, cluster: &str, spec: &PodSpec) -> Vec<String> {
         let nodes = self.nodes.list_in_cluster(cluster);
         if nodes.is_empty() {
@@ -234,14 +234,15 @@ impl Workload {
         Ok(next_available(&pods, min_ready, now))
     }
 
-    /// The nodes that changed since a set reached its goal, and how many it is meant for; `None`: all are looked at.
+    /// Takes the nodes that changed since a set was complete, with the number of eligible nodes; `None`: a full pass is
+    /// required.
     fn changed_nodes(&self, set: &DaemonSet) -> Option<(BTreeSet<String>, usize)> {
         let uid = &set.metadata.uid;
         let is_usual = self.tallies.get(uid).is_some() && !set.metadata.is_being_deleted();
         is_usual.then(|| self.daemons.take(uid, set.metadata.generation))?
     }
 
-    /// A pass over the nodes that changed, or whose pods of the set did.
+    /// Reconciles only the nodes that changed, or whose pods of the set did.
     async fn reconcile_changed_nodes(
         &self,
         key: &ObjectKey,
@@ -284,7 +285,7 @@ impl Workload {
                 }
                 if drafts.is_empty() { Ok(0) } else { self.create_pods(set, drafts, now).await }
             };
-            // What was not done is found by a look at everything.
+            // After an error, a full pass finds what was not done.
             result.await.inspect_err(|_| self.daemons.forget(uid))?;
             return Ok(Requeue::OnChange);
         }
@@ -304,12 +305,13 @@ impl Workload {
     }
 }
 
-/// Whether a set's pods are meant for a node.
+/// True if a node is eligible for a set's pods.
 fn is_meant(node: &Node, spec: &PodSpec) -> bool {
     !node.metadata.is_being_deleted() && node_affinity::is_selected(spec, node)
 }
 
-/// How many pods may be missing during an update, at least one; `None`: pods are replaced only by who deletes them.
+/// Returns how many pods may be missing during an update, at least one; `None` for strategy OnDelete: pods are replaced
+/// only after a user deletes them.
 fn max_unavailable(set: &DaemonSet, nodes: usize) -> Option<usize> {
     let strategy = &set.spec.update_strategy;
     if strategy.r#type == "OnDelete" {

@@ -2,7 +2,7 @@
 //! The Deployment controller.
 //!
 //! One pass scales ReplicaSets one step further and writes the status once. Unlike upstream, the condition and the
-//! revision that a pass sets travel with its status instead of in writes of their own.
+//! revision that a pass sets are part of that write instead of separate writes.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/deployment/{deployment_controller,sync,rolling,recreate,progress}.go.
 
@@ -44,7 +44,7 @@ pub(crate) async fn run(workload: Arc<Workload>) {
 }
 
 impl Workload {
-    /// Which Deployments a change of a ReplicaSet concerns: its owners, or those that may adopt an orphan.
+    /// Returns the Deployments that a change of a ReplicaSet concerns: its owners, or those that may adopt an orphan.
     fn deployments_of(&self, change: &Change<ReplicaSet>) -> Vec<ObjectKey> {
         let states = [&change.old, &change.new].into_iter().flatten();
         let mut keys: Vec<ObjectKey> =
@@ -106,11 +106,11 @@ struct Pass<'a> {
     deployment: &'a Deployment,
     wish: Wish,
     now: Time,
-    /// The Deployment with the annotations and status that it gets.
+    /// The Deployment with its new annotations and status.
     changed: Deployment,
-    /// The ReplicaSet of the present template.
+    /// The ReplicaSet of the current template.
     new: Option<ReplicaSet>,
-    /// All others, in the order of their creation.
+    /// All other ReplicaSets, in the order of their creation.
     old: Vec<ReplicaSet>,
 }
 
@@ -139,7 +139,7 @@ impl Pass<'_> {
         self.finish(true).await
     }
 
-    /// Whether the Deployment was scaled since its sets were: then they grow or shrink before anything rolls.
+    /// True if the Deployment was scaled since its sets were: then the sets are resized before the roll-out continues.
     fn is_scaled(&self) -> bool {
         self.all().filter(|set| set.replicas() > 0).any(|set| {
             let desired = parsed_annotation(&set.metadata, annotation::DEPLOYMENT_DESIRED_REPLICAS);
@@ -190,7 +190,7 @@ impl Pass<'_> {
         Ok(if self.resize_new(self.wish.replicas).await? { Step::Scaled } else { Step::Done })
     }
 
-    /// Brings annotations and `minReadySeconds` of the new set up to date, if it is there, and takes over its revision.
+    /// Updates annotations and `minReadySeconds` of the new set, if it exists, and adopts its revision.
     async fn update_new(&mut self) -> Result<(), Error> {
         let Some(new) = &self.new else { return Ok(()) };
         let mut changed = new.clone();
@@ -222,7 +222,7 @@ impl Pass<'_> {
         }
     }
 
-    /// As [`Pass::update_new`], and creates the set if it is not there.
+    /// Does the same as [`Pass::update_new`], and creates the set if it does not exist.
     async fn need_new(&mut self) -> Result<Step, Error> {
         if self.new.is_some() {
             self.update_new().await?;
@@ -241,10 +241,10 @@ impl Pass<'_> {
                 let known = api.get(&set.metadata.name).await?;
                 let is_ours = controller_uid(&known.metadata) == Some(metadata.uid.as_str());
                 if !is_ours || !template::is_equal(&known.spec.template, &self.deployment.spec.template) {
-                    // Another template with this hash: the next attempt has another one.
+                    // Another template has the same hash: the next attempt gets a different one.
                     return Ok(Step::Collision);
                 }
-                // The local copy was behind: what is to be done with the set, the next pass knows.
+                // The local copy was out of date: the next pass handles the set.
                 self.new = Some(placed(known, cluster));
                 self.take_revision();
                 return Ok(Step::Scaled);
@@ -272,8 +272,9 @@ impl Pass<'_> {
         Ok(Step::Scaled)
     }
 
-    /// True if the Deployment exists on the server. The watch of ReplicaSets may be ahead of that of Deployments: the garbage
-    /// collector has deleted the sets of a Deployment that the local copy still has, and pods of a new set would start.
+    /// True if the Deployment exists on the server. The watch of ReplicaSets may be ahead of that of Deployments: the
+    /// garbage collector may have deleted the sets of a Deployment that is still in the local copy, and a new set would
+    /// start pods.
     async fn is_there(&self) -> Result<bool, Error> {
         let metadata = &self.deployment.metadata;
         let api = self.workload.api::<Deployment>().within(cluster_of(self.deployment), &metadata.namespace);
@@ -303,7 +304,7 @@ impl Pass<'_> {
         set
     }
 
-    /// Follows a change of `spec.replicas`, or keeps the sizes of a paused Deployment right.
+    /// Applies a change of `spec.replicas`, or corrects the sizes of a paused Deployment.
     async fn scale(&mut self) -> Result<(), Error> {
         let active = self.all().filter(|set| set.replicas() > 0).count();
         let new_is_only = active == 0 || self.old.iter().all(|set| set.replicas() == 0);
@@ -337,7 +338,7 @@ impl Pass<'_> {
     }
 
     async fn scale_in_proportion(&mut self) -> Result<(), Error> {
-        // Positions in `old`; the new set stands behind them.
+        // Indices into `old`; the new set has the last index.
         let new = self.old.len();
         let mut order: Vec<(usize, &ReplicaSet)> =
             self.all().enumerate().filter(|(_, set)| set.replicas() > 0).collect();
@@ -370,7 +371,7 @@ impl Pass<'_> {
         Ok(resized)
     }
 
-    /// Gives every old set its size. A set that has none and gets none is left as it is.
+    /// Resizes every old set. A set whose old and new size are 0 is left unchanged.
     async fn resize_old(&mut self, sizes: &[i32]) -> Result<bool, Error> {
         let mut any = false;
         for (position, size) in sizes.iter().enumerate() {
@@ -387,7 +388,7 @@ impl Pass<'_> {
         Ok(any)
     }
 
-    /// Writes size and annotations of a set if they differ; whether the size did.
+    /// Writes size and annotations of a set if they differ; returns true if the size did, and the written set.
     async fn resize(&self, set: &ReplicaSet, size: i32) -> Result<(bool, Option<ReplicaSet>), Error> {
         let mut changed = set.clone();
         changed.spec.replicas = Some(size);
@@ -415,8 +416,8 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Writes what the pass found, if that is anything new. `rollout`: whether this was a step of a roll-out, of whose
-    /// progress there is something to say.
+    /// Writes the pass's results, if they differ from the stored ones. `rollout`: true if this was a step of a
+    /// roll-out, whose progress is reported.
     async fn finish(&mut self, rollout: bool) -> Result<Requeue, Error> {
         let status = &mut self.changed.status;
         conditions::count(self.deployment, self.wish, self.new.as_ref(), &self.old, status, self.now);
@@ -434,13 +435,13 @@ impl Pass<'_> {
     }
 }
 
-/// What a part of a pass did.
+/// Outcome of a part of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// Nothing is left to do in this pass.
     Done,
-    /// A set was created or resized: what comes next depends on its pods.
+    /// A set was created or resized: the next step depends on its pods.
     Scaled,
-    /// The name of the new set is taken by another template.
+    /// The name of the new set belongs to another template.
     Collision,
 }

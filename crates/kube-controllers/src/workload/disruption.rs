@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The disruption controller: what PodDisruptionBudgets allow.
+//! The disruption controller: computes the disruptions that PodDisruptionBudgets allow.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/disruption/disruption.go.
 
@@ -67,22 +67,22 @@ pub(crate) async fn run(workload: Arc<Workload>) {
         .await;
 }
 
-/// What a budget sees of a pod.
+/// Returns the properties of a pod that its budgets depend on.
 fn counts_as(pod: &Pod) -> (apimachinery::meta::TextMap, bool, Option<String>) {
     (pod.metadata.labels.clone(), is_healthy(pod), controller_uid(&pod.metadata).map(str::to_owned))
 }
 
-/// A budget without a selector selects nothing, one with an empty selector everything.
+/// Returns a budget's selector. A budget without a selector selects no pod, one with an empty selector all.
 fn selector(budget: &PodDisruptionBudget) -> Option<Labels> {
     Labels::from_selector(budget.spec.selector.as_ref()?).ok()
 }
 
-/// Ready, and not on its way out.
+/// True if the pod is ready and not being deleted.
 fn is_healthy(pod: &Pod) -> bool {
     !pod.metadata.is_being_deleted() && pods::ready_since(pod).is_some()
 }
 
-/// What the pods of a budget come to.
+/// Pod counts of a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counts {
     expected: i32,
@@ -91,8 +91,8 @@ struct Counts {
 }
 
 impl Counts {
-    /// How many pods there should be, how many have to be healthy, and how many are. `scale`: how many pods their
-    /// controllers want, all together.
+    /// Computes the number of expected pods, of required healthy pods and of healthy pods. `scale`: sum of the replicas
+    /// that the pods' controllers request.
     fn of(spec: &PodDisruptionBudgetSpec, pods: i32, healthy: i32, scale: i32) -> Self {
         let (expected, desired) = match (&spec.max_unavailable, &spec.min_available) {
             (Some(missing), _) => {
@@ -144,7 +144,7 @@ impl Workload {
             message: String::new(),
         }];
         if new.status != budget.status {
-            // All of it: numbers that are 0 are told, too.
+            // The patch includes counts that are 0.
             let status = serde_json::to_value(&new.status).map_err(|error| Error::Failed(error.to_string()))?;
             let patch = json!({
                 "metadata": { "resourceVersion": budget.metadata.resource_version }, "status": status,
@@ -158,7 +158,8 @@ impl Workload {
         Ok(Requeue::OnChange)
     }
 
-    /// How many pods the controllers of some pods want. Pods without one, or with one of another kind, do not count.
+    /// Returns the sum of the replicas of some pods' controllers. Pods without a controller, or with one of another
+    /// kind, do not count.
     fn scale_of(&self, key: &ObjectKey, selected: &[&Arc<Pod>]) -> i32 {
         let mut seen = BTreeSet::new();
         let mut scale = 0_i32;

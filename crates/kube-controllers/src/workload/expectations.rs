@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a controller has asked for and its local copy does not show yet: until then counting pods would be wrong.
+//! Requests of a controller that its local copy does not show yet: until it does, the pods must not be counted.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/controller_utils.go (UIDTrackingControllerExpectations).
 
@@ -13,7 +13,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::objects::controller_uid;
 
-/// After this time what was expected is no longer waited for.
+/// Time after which expectations expire.
 const LIMIT: TimeDelta = TimeDelta::minutes(5);
 
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ struct Expected {
     deletions: BTreeSet<String>,
 }
 
-/// Expectations by uid of the owner. Clones are one.
+/// Expectations by uid of the owner. Clones share one map.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Expectations(Arc<Mutex<BTreeMap<String, Expected>>>);
 
@@ -32,7 +32,7 @@ impl Expectations {
         self.0.lock()
     }
 
-    /// Until when nothing can be said of the owner's pods; `None`: everything has been seen.
+    /// Returns the time until which the owner's pods must not be counted; `None`: nothing is outstanding.
     pub(crate) fn pending(&self, owner: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let mut all = self.lock();
         let until = all.get(owner)?.since + LIMIT;
@@ -43,7 +43,7 @@ impl Expectations {
         None
     }
 
-    /// Must be called before the requests are sent.
+    /// Stores expected changes. Must be called before the requests are sent.
     pub(crate) fn expect(&self, owner: &str, creations: usize, deletions: &[&str], now: DateTime<Utc>) {
         let deletions: BTreeSet<String> = deletions.iter().map(|uid| (*uid).to_owned()).collect();
         if creations > 0 || !deletions.is_empty() {
@@ -51,22 +51,22 @@ impl Expectations {
         }
     }
 
-    /// Creations that will not come.
+    /// Removes expected creations that failed.
     pub(crate) fn forget_creations(&self, owner: &str, count: usize) {
         self.change(owner, |expected| expected.creations = expected.creations.saturating_sub(count));
     }
 
-    /// A deletion that will not come.
+    /// Removes an expected deletion that failed.
     pub(crate) fn forget_deletion(&self, owner: &str, uid: &str) {
         self.change(owner, |expected| expected.deletions.retain(|known| known != uid));
     }
 
-    /// The owner is gone.
+    /// Removes the expectations of a deleted owner.
     pub(crate) fn forget(&self, owner: &str) {
         self.lock().remove(owner);
     }
 
-    /// A pod changed.
+    /// Fulfils expectations by a change of a pod.
     pub(crate) fn observe(&self, change: &Change<Pod>) {
         let Some(pod) = change.object() else { return };
         let Some(owner) = controller_uid(&pod.metadata) else { return };
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn counting_waits_until_all_that_was_asked_for_has_been_seen() {
+    fn counting_waits_until_all_requests_are_observed() {
         let now = DateTime::<Utc>::UNIX_EPOCH;
         let expectations = Expectations::default();
         assert_eq!(expectations.pending("owner", now), None);
@@ -124,6 +124,6 @@ mod tests {
         assert_eq!(expectations.pending("owner", now), None);
 
         expectations.expect("owner", 1, &[], now);
-        assert_eq!(expectations.pending("owner", now + LIMIT), None, "not for ever");
+        assert_eq!(expectations.pending("owner", now + LIMIT), None, "expectations expire");
     }
 }

@@ -11,7 +11,7 @@ use apimachinery::meta::ObjectMeta;
 
 use super::objects::ReplicaSet;
 
-/// Annotations of a Deployment that its ReplicaSets do not take over.
+/// Annotations of a Deployment that are not copied to its ReplicaSets.
 const OWN: [&str; 7] = [
     annotation::KUBECTL_LAST_APPLIED,
     annotation::DEPLOYMENT_REVISION,
@@ -22,19 +22,19 @@ const OWN: [&str; 7] = [
     annotation::CLUSTER,
 ];
 
-/// The next revision, after those of the old sets.
+/// Returns the next revision, after those of the old sets.
 pub(crate) fn next_revision(old: &[ReplicaSet]) -> i64 {
     old.iter().map(|set| deployment_revision(&set.metadata)).max().unwrap_or(0).saturating_add(1)
 }
 
-/// Older first; of one instant, by name.
+/// Orders sets by creation time, oldest first; ties are broken by name.
 pub(crate) fn by_creation(a: &ReplicaSet, b: &ReplicaSet) -> Ordering {
     let created = |set: &ReplicaSet| set.metadata.creation_timestamp.0;
     created(a).cmp(&created(b)).then_with(|| a.metadata.name.cmp(&b.metadata.name))
 }
 
-/// What the new set's annotations become: the Deployment's and, unless it has a higher one, the next revision. A set
-/// that is rolled back to remembers the revision that it had.
+/// Sets the new set's annotations: the Deployment's and, unless the set has a higher one, the next revision. A set that
+/// is the target of a rollback records the revision that it had.
 pub(crate) fn annotate_new(deployment: &ObjectMeta, set: &mut ObjectMeta, next: i64) {
     for (key, value) in deployment.annotations.iter().filter(|(key, _)| !OWN.contains(&key.as_str())) {
         set.annotations.insert(key.clone(), value.clone());
@@ -55,13 +55,14 @@ pub(crate) fn annotate_new(deployment: &ObjectMeta, set: &mut ObjectMeta, next: 
     }
 }
 
-/// Notes in a set how many replicas its Deployment wants, and allows at most.
+/// Stores in a set's annotations the desired and the maximum number of replicas of its Deployment.
 pub(crate) fn annotate_size(set: &mut ObjectMeta, desired: i32, max: i32) {
     set.annotations.insert(annotation::DEPLOYMENT_DESIRED_REPLICAS.to_owned(), desired.to_string());
     set.annotations.insert(annotation::DEPLOYMENT_MAX_REPLICAS.to_owned(), max.to_string());
 }
 
-/// Old sets beyond the limit that can be forgotten: lowest revision first, only what is scaled down and seen to be so.
+/// Returns the old sets beyond the limit that can be deleted: lowest revision first, only those that are observed to be
+/// scaled down.
 pub(crate) fn surplus(old: &[ReplicaSet], limit: i32) -> Vec<&ReplicaSet> {
     let mut alive: Vec<&ReplicaSet> = old.iter().filter(|set| !set.metadata.is_being_deleted()).collect();
     let count = alive.len().saturating_sub(usize::try_from(limit).unwrap_or(0));
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn history_keeps_as_many_old_sets_as_it_is_told_to() {
+    fn history_keeps_old_sets_up_to_the_limit() {
         let old = [set("c", 3, 0), set("a", 1, 0), set("b", 2, 1)];
         let names = |limit| surplus(&old, limit).iter().map(|set| set.metadata.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(10), [""; 0]);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The simulated kubelet: pods that nobody runs as a process run here, as a status and nothing else.
+//! The simulated kubelet: runs the pods that no process kubelet runs, by writing their status only.
 //!
-//! A pod without a node gets one first; a pod whose node is gone is deleted. A pod costs one write of its status (none
-//! if it was created running), and one
-//! more for each change of what is wrong with it.
+//! A pod without a node is scheduled first; a pod whose node was deleted is deleted. A pod costs one write of its
+//! status (none if it was created running), and one more for each change of its fault.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +29,8 @@ pub(crate) async fn run(workload: Arc<Workload>) {
         let is_placed = |pod: &Option<Arc<Pod>>| {
             pod.as_ref().is_some_and(|pod| pods::is_active(pod) && !pod.spec.node_name.is_empty())
         };
-        // Who leaves a node makes room for those that wait; so does who keeps others away and is gone, or looks different.
+        // A pod that leaves its node makes room for waiting pods; so does one with anti-affinity that ends or changes
+        // its labels.
         let cluster = &change.key.cluster;
         if (is_placed(&change.old) && !is_placed(&change.new)) || is_rid_of(change) {
             keys.extend(known.pods_by_place.keys(&place(cluster, "")));
@@ -74,10 +74,10 @@ pub(crate) async fn run(workload: Arc<Workload>) {
     });
     let known = workload.clone();
     controller.watch_store(&workload.nodes, move |change| {
-        // Pods that wait for a node, or whose node is gone, is lost or came back.
+        // Affected are pods that wait for a node, or whose node was deleted, was lost or is back.
         let cluster = &change.key.cluster;
         let mut keys = match &change.new {
-            // Zones may be gone with it.
+            // The last node of a zone may be deleted.
             None => known.waiting_for_pods.keys(cluster),
             Some(_) if change.differs(placement_facts) => known.waiting_for_node(cluster, &change.key.name),
             Some(_) => Vec::new(),
@@ -95,19 +95,19 @@ pub(crate) async fn run(workload: Arc<Workload>) {
         .await;
 }
 
-/// What of a pod on a node decides whether others may be near to it; `None`: it is not there.
+/// Returns the properties by which a pod on a node affects the placement of others; `None`: it is not on a node.
 fn of_interest(pod: &Pod) -> Option<(String, TextMap)> {
     let is_present = !pods::is_terminal(pod) && !pod.spec.node_name.is_empty();
     is_present.then(|| (pod.spec.node_name.clone(), pod.metadata.labels.clone()))
 }
 
-/// Whether a pod that wants something of others is not on its node any more.
+/// True if a pod with affinity terms is no longer on its node.
 fn is_rid_of(change: &Change<Pod>) -> bool {
     let is_there = |pod: &Option<Arc<Pod>>| pod.as_ref().is_some_and(|pod| of_interest(pod).is_some());
     change.old.as_ref().is_some_and(|pod| wants_others(&pod.spec)) && is_there(&change.old) && !is_there(&change.new)
 }
 
-/// What decides whether pods fit on a node, but for the pods that are there.
+/// Returns the properties of a node that decide whether pods fit, other than the pods on it.
 fn placement_facts(node: &Node) -> (bool, NodeSpec, TextMap, BTreeMap<String, Quantity>) {
     let ready = node.status.conditions.iter().find(|condition| condition.r#type == "Ready");
     let is_ready = ready.is_some_and(|ready| ready.status == "True");
@@ -115,8 +115,8 @@ fn placement_facts(node: &Node) -> (bool, NodeSpec, TextMap, BTreeMap<String, Qu
 }
 
 impl Workload {
-    /// The pods that may find their place because this node came or changed: those that it may take, those whose place
-    /// depends on the nodes of others, and those that nobody has looked at yet, as there was no node at all.
+    /// Returns the waiting pods that may fit because this node was created or changed: those that it may take, those
+    /// whose placement depends on the nodes of others, and those not considered yet because the cluster had no node.
     fn waiting_for_node(&self, cluster: &str, node: &str) -> Vec<ObjectKey> {
         let mut keys = self.pods_by_place.keys(&place(cluster, ""));
         keys.retain(|key| {
@@ -138,7 +138,7 @@ impl Workload {
             return self.end(key, &pod).await;
         }
         if !pod.spec.node_name.is_empty() && !self.has_node(&key.cluster, &pod.spec.node_name) {
-            // What ran there is gone with the node; what never did waits for a node of that name.
+            // A pod that ran is deleted with its node; one that never ran waits for a node of that name.
             let has_run = !pod.status.container_statuses.is_empty();
             return if has_run { self.remove(key, &pod).await } else { Ok(Requeue::OnChange) };
         }
@@ -171,8 +171,8 @@ impl Workload {
         Ok(Requeue::OnChange)
     }
 
-    /// A pod that was asked to end does so after its time, at the latest when its grace period is over. The kubelet of a
-    /// node that is lost does nothing.
+    /// Removes a pod that is being deleted after its end duration, at the latest when its grace period is over. On a
+    /// lost node, nothing is done.
     async fn end(&self, key: &ObjectKey, pod: &Pod) -> Result<Requeue, Error> {
         let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or(0);
         if grace == 0 {
@@ -201,13 +201,13 @@ impl Workload {
         self.remove(key, pod).await
     }
 
-    /// Whether the kubelet of a pod's node is silent.
+    /// True if the kubelet of a pod's node no longer reports.
     fn is_lost(&self, key: &ObjectKey, pod: &Pod) -> bool {
         let node = self.nodes.get(&ObjectKey::new(&key.cluster, "", &pod.spec.node_name));
         node.is_some_and(|node| nodes::lost_since(&node).is_some())
     }
 
-    /// Deletes a pod that has nothing to stop.
+    /// Deletes a pod without a grace period.
     async fn remove(&self, key: &ObjectKey, pod: &Pod) -> Result<Requeue, Error> {
         let options = DeleteOptions {
             grace_period_seconds: Some(0),
@@ -220,7 +220,7 @@ impl Workload {
         }
     }
 
-    /// Says on which node the pod of these claims would run. It does when they have their volumes.
+    /// Writes the selected node to a pod's claims. The pod gets this node once the claims are bound.
     async fn select_node(&self, key: &ObjectKey, node: &str, claims: &[String]) -> Result<Requeue, Error> {
         for name in claims {
             let Some(claim) = self.storage.claims.get(&key.sibling(name)) else { continue };
@@ -231,11 +231,11 @@ impl Workload {
         Ok(Requeue::OnChange)
     }
 
-    /// Puts the pod on a node, or says why it waits for one: in its condition, and in an Event when that changes.
+    /// Assigns a node to the pod, or reports why it waits for one: in its condition, and in an Event when that changes.
     async fn schedule(&self, key: &ObjectKey, pod: &Pod) -> Result<Requeue, Error> {
         let mut new = pod.clone();
         let labels = &pod.metadata.labels;
-        // It may have been kept a place while its claims had no volumes.
+        // A node may have been reserved for it while its claims had no volumes.
         self.places.forget(&pod.metadata.uid);
         let message = match self.choose_node(&key.cluster, &key.namespace, labels, &pod.spec) {
             Choice::Node(node) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Deployments, ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets and pods, their budgets and nodes, in every
-//! cluster at once.
+//! Controllers for Deployments, ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets, pods, disruption budgets
+//! and nodes, in every cluster at once.
 //!
 //! ```text
 //! Deployment ──sizes──► ReplicaSets ──create, delete──► pods ──run by──► a kubelet that starts processes,
@@ -11,10 +11,10 @@
 //!
 //! Claims get volumes, and pods wait for both (`storage`).
 //!
-//! **Invariants.** Controllers are thin: how many, which and in what words is decided by functions without I/O
-//! (`sizes`, `pods`, `conditions`, `template`, `pod_status`, `binding`, `retention`, the modules of `placement`).
-//! Everything that is known is in objects, so that a
-//! new process goes on where the last one ended. A workload that has reached its goal has no timer and gets no write.
+//! **Invariants.** Controllers are thin: numbers, choices and messages are computed by functions without I/O (`sizes`,
+//! `pods`, `conditions`, `template`, `pod_status`, `binding`, `retention`, the modules of `placement`). All state that
+//! matters is in objects, so that a new process continues where the last one ended. A workload that has reached its
+//! goal has no timer and gets no write.
 
 mod binding;
 mod claim;
@@ -74,20 +74,20 @@ type EndOf = Arc<dyn Fn(&str) -> TimeDelta + Send + Sync>;
 pub type NetworkOf = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 type NodeOf = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// How pods run.
+/// Options of the workload controllers.
 #[derive(Clone)]
 pub struct Options {
     /// True if a process kubelet runs pods of a cluster with these labels and this image. All others are simulated.
     pub is_process: IsProcess,
-    /// How long a simulated pod takes from its creation until it is ready, in landscape time (work). A pod that
-    /// replaces one that was available is ready at once.
+    /// Duration from a simulated pod's creation until it is ready, in landscape time (work). A pod that replaces one
+    /// that was available is ready at once.
     pub pod_start: TimeDelta,
-    /// How long the simulated pods of a cluster take to end once they are asked to, in landscape time (work); their grace
-    /// period is the most. Where they take any time, nothing replaces a pod at once either.
+    /// Duration from the deletion request until a simulated pod of a cluster has ended, in landscape time (work); at
+    /// most the pod's grace period. With a duration above zero, no replacement is ready at once either.
     pub pod_end_of: EndOf,
-    /// Name of the node that the pods of a cluster without Node objects run on; `None`: they wait for a Node.
+    /// Name of the node that pods run on in a cluster without Node objects; `None`: they wait for a Node.
     pub node_of: NodeOf,
-    /// Network of a cluster's pods, in CIDR form; `None`: one that Shoots have by default.
+    /// Network of a cluster's pods, in CIDR form; `None`: the default network of Shoots.
     pub pod_network_of: NetworkOf,
 }
 
@@ -121,7 +121,7 @@ pub(crate) async fn run(context: &Context, options: Options) {
     future::join4(deployments, others, around, kubelet::run(workload)).await;
 }
 
-/// What the controllers share: local copies, and the way to tell users.
+/// State that the controllers share: local copies, indexes and the event recorder.
 struct Workload {
     context: Context,
     options: Options,
@@ -133,16 +133,16 @@ struct Workload {
     revisions: Store<ControllerRevision>,
     pods: Store<Pod>,
     nodes: Store<Node>,
-    /// What is on the nodes.
+    /// Pods and resources of each node.
     places: Places,
-    /// How many pods each owner has.
+    /// Number of pods of each owner.
     tallies: Tallies,
     daemons: DaemonMemory,
     storage: Storage,
     budgets: Store<PodDisruptionBudget>,
-    /// By uid of the controller.
+    /// ReplicaSets by uid of their controller.
     sets_by_owner: Index<ReplicaSet>,
-    /// By uid of the controller.
+    /// Pods by uid of their controller.
     pods_by_owner: Index<Pod>,
     /// Active pods by [`place`].
     pods_by_place: Index<Pod>,
@@ -150,7 +150,7 @@ struct Workload {
     pods_by_node: Index<Pod>,
     /// All pods by [`claim_text`] of their claims.
     pods_by_claim: Index<Pod>,
-    /// Pods that wait for a node and whose place depends on other pods, by cluster.
+    /// Pods that wait for a node and whose placement depends on other pods, by cluster.
     waiting_for_pods: Index<Pod>,
     /// Pods that wait for a node and have claims, by cluster.
     waiting_with_claims: Index<Pod>,
@@ -159,29 +159,29 @@ struct Workload {
     recorders: Mutex<BTreeMap<(Arc<str>, &'static str), Recorder>>,
 }
 
-/// Cluster and node of a pod; the node is empty while it has none.
+/// Returns cluster and node of a pod as one text; the node is empty while the pod has none.
 fn place(cluster: &str, node: &str) -> String {
     format!("{cluster}/{node}")
 }
 
-/// The cluster that an object of the wildcard path is of.
+/// Returns the cluster of an object that was read through the wildcard path.
 fn cluster_of<K: Resource>(object: &K) -> &str {
     object.metadata().annotation(annotation::CLUSTER).unwrap_or_default()
 }
 
-/// Whether a request was refused because its namespace is going away: then there is no point in asking again.
+/// True if a request was refused because its namespace is being deleted: then a retry is useless.
 fn is_terminating(error: &Error) -> bool {
     let details = error.status().and_then(|status| status.details.as_ref());
     details.is_some_and(|details| details.causes.iter().any(|cause| cause.reason == "NamespaceTerminating"))
 }
 
-/// An answer of a cluster's own path as the wildcard path would show it.
+/// Returns an object that was read through a cluster's own path as the wildcard path would return it.
 fn placed<K: Resource>(mut object: K, cluster: &str) -> K {
     object.metadata_mut().annotations.insert(annotation::CLUSTER.to_owned(), cluster.to_owned());
     object
 }
 
-/// Whether a pod waits for a node.
+/// True if a pod waits for a node.
 fn is_waiting(pod: &Pod) -> bool {
     pod.spec.node_name.is_empty() && pods::is_active(pod)
 }
@@ -262,12 +262,12 @@ impl Workload {
         }
     }
 
-    /// A kind in all clusters.
+    /// Returns a client for a kind in all clusters.
     fn api<K: Resource>(&self) -> Api<K> {
         Api::all(&self.context, "*")
     }
 
-    /// Writes an Event. That one is lost is no reason to fail.
+    /// Writes an Event. Failure to write is ignored.
     async fn event<K: Resource>(&self, source: &'static str, about: &K, type_: EventType, reason: &str, message: &str) {
         let cluster: Arc<str> = cluster_of(about).into();
         let recorder = {
@@ -280,13 +280,13 @@ impl Workload {
         }
     }
 
-    /// The key of the managing controller, if it is of kind `K`.
+    /// Returns the key of the managing controller, if it is of kind `K`.
     fn owner_key<O: Resource, K: Resource>(key: &ObjectKey, object: &K) -> Option<ObjectKey> {
         let owner = object.metadata().owner_references.iter().find(|owner| owner.controller == Some(true))?;
         (owner.kind == O::KIND && owner.api_version == O::api_version()).then(|| key.sibling(&owner.name))
     }
 
-    /// Where a pod runs: a node that fits, or what stands for nodes in a cluster that has none.
+    /// Chooses a node for a pod: one that fits, or the substitute in a cluster without Node objects.
     fn choose_node(&self, cluster: &str, namespace: &str, labels: &TextMap, spec: &PodSpec) -> Choice {
         let has_nodes = self.places.has_node(cluster, "").is_some();
         let only_node = if has_nodes { None } else { (self.options.node_of)(cluster) };
@@ -316,7 +316,7 @@ impl Workload {
         }
     }
 
-    /// Whether a node is there that pods can run on.
+    /// True if pods can run on a node of this name.
     fn has_node(&self, cluster: &str, name: &str) -> bool {
         let known = self.places.has_node(cluster, name);
         known.unwrap_or_else(|| (self.options.node_of)(cluster).is_some_and(|node| node == name))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The node life cycle: what becomes of a Node that is not Ready any more, and of its pods.
+//! The node life cycle: taints on a Node that is no longer Ready, and eviction of its pods.
 //!
 //! ```text
 //! Ready False, Unknown ─► taints not-ready, unreachable (NoSchedule, NoExecute); pods are not Ready
 //!                     └─ after 5 min, or as long as a pod tolerates it ─► its pods are deleted; they end when their kubelet
-//!                        comes back, or are gone with their Node
+//!                        reports again, or with their Node
 //! ```
 //!
 //! Source: k8s.io/kubernetes pkg/controller/nodelifecycle, pkg/controller/tainteviction.
@@ -20,7 +20,7 @@ use controller::{Controller, Error, ObjectKey, Requeue};
 use super::{Workload, place, pods};
 
 const CONCURRENCY: usize = 5;
-/// How long a pod that says nothing tolerates a Node that is lost.
+/// Duration for which a pod without a toleration stays on a lost Node.
 const PATIENCE: TimeDelta = TimeDelta::seconds(300);
 
 /// Runs the controller until the component stops.
@@ -39,20 +39,20 @@ pub(crate) async fn run(workload: Arc<Workload>) {
         .await;
 }
 
-/// Status of condition Ready, and since when.
+/// Returns the status of condition Ready and the time of its last transition.
 fn ready(node: &Node) -> Option<(&str, DateTime<Utc>)> {
     let ready = node.status.conditions.iter().find(|condition| condition.r#type == "Ready")?;
     Some((ready.status.as_str(), ready.last_transition_time.0))
 }
 
-/// Since when a Node is lost: it was Ready once, and is not any more.
+/// Returns the time since which a Node is lost: it was Ready, and no longer is.
 pub(crate) fn lost_since(node: &Node) -> Option<DateTime<Utc>> {
-    // Who registers is not Ready either.
+    // A Node that is still registering is not Ready either.
     let is_new = node.spec.taints.iter().any(|taint| taint.key == taint::UNINITIALIZED);
     ready(node).filter(|(status, _)| *status != "True" && !is_new).map(|(_, since)| since)
 }
 
-/// The taints of a Node by its condition Ready.
+/// Returns the taints that follow from a Node's condition Ready.
 fn wanted_taints(node: &Node) -> Vec<Taint> {
     let key = match ready(node) {
         _ if lost_since(node).is_none() => return Vec::new(),
@@ -69,11 +69,11 @@ fn wanted_taints(node: &Node) -> Vec<Taint> {
     vec![taint("NoSchedule", since), taint("NoExecute", since)]
 }
 
-/// How long a pod stays on a Node with these taints; `None`: for ever.
+/// Returns the duration for which a pod stays on a Node with these taints; `None`: indefinitely.
 ///
 /// Source: pkg/controller/tainteviction (`getMinTolerationTime`); plugin/pkg/admission/defaulttolerationseconds.
 fn patience(pod: &Pod, taints: &[Taint]) -> Option<TimeDelta> {
-    // Their controller adds the tolerations; those of an earlier release have none.
+    // DaemonSet pods tolerate the taints. The controller adds the tolerations; pods of an earlier release lack them.
     if pod.metadata.owner_references.iter().any(|owner| owner.controller == Some(true) && owner.kind == "DaemonSet") {
         return None;
     }
@@ -81,7 +81,7 @@ fn patience(pod: &Pod, taints: &[Taint]) -> Option<TimeDelta> {
         let found: Vec<&Toleration> =
             pod.spec.tolerations.iter().filter(|toleration| tolerates(toleration, taint)).collect();
         match found[..] {
-            // Admission adds it; pods of an earlier release have none.
+            // Admission adds a toleration of this duration; pods of an earlier release lack it.
             [] => Some(PATIENCE),
             _ => {
                 let seconds = found.iter().map(|toleration| toleration.toleration_seconds);
@@ -93,7 +93,7 @@ fn patience(pod: &Pod, taints: &[Taint]) -> Option<TimeDelta> {
     taints.iter().filter(|taint| taint.effect == "NoExecute").filter_map(of).min()
 }
 
-/// Whether a toleration is one of a taint.
+/// True if a toleration matches a taint.
 pub(crate) fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
     (toleration.effect.is_empty() || toleration.effect == taint.effect)
         && (toleration.key.is_empty() || toleration.key == taint.key)
@@ -132,7 +132,7 @@ impl Workload {
         Ok(next)
     }
 
-    /// A pod whose kubelet is silent counts as not ready.
+    /// Sets a pod on a lost Node to not ready.
     async fn tell_lost(&self, pod: &Pod) -> Result<(), Error> {
         if pods::ready_since(pod).is_none() {
             return Ok(());

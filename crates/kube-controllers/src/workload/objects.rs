@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kinds as these controllers see them: the pod template is kept as it came, so that a pod gets all of it, whatever
-//! this version knows of it.
+//! Kinds with the fields that these controllers need. The pod template is kept as raw JSON, so that a pod gets all of
+//! its fields, including those that this version does not know.
 
 use api::kubernetes::apps::{
     DaemonSetStatus, DaemonSetUpdateStrategy, DeploymentStatus, DeploymentStrategy, ReplicaSetStatus,
@@ -54,7 +54,7 @@ pub(crate) struct ReplicaSetSpec {
     pub(crate) template: Value,
 }
 
-/// A ReplicationController: what it says of its pods is what a ReplicaSet says.
+/// A ReplicationController; its status has the fields of a ReplicaSet's.
 #[api_type(no_schema)]
 pub(crate) struct ReplicationController {
     pub(crate) metadata: ObjectMeta,
@@ -110,14 +110,14 @@ pub(crate) struct StatefulSetSpec {
     pub(crate) persistent_volume_claim_retention_policy: Option<RetentionPolicy>,
 }
 
-/// What becomes of the claims of a StatefulSet: `Retain` or `Delete`.
+/// Retention of a StatefulSet's claims: `Retain` or `Delete`.
 #[api_type(no_schema)]
 pub(crate) struct RetentionPolicy {
     pub(crate) when_deleted: String,
     pub(crate) when_scaled: String,
 }
 
-/// What the template of a StatefulSet or a DaemonSet was.
+/// A former or current template of a StatefulSet or a DaemonSet.
 #[api_type(no_schema)]
 pub(crate) struct ControllerRevision {
     pub(crate) metadata: ObjectMeta,
@@ -185,7 +185,7 @@ impl Deployment {
         self.spec.strategy.r#type != "Recreate"
     }
 
-    /// `spec.progressDeadlineSeconds`; `None`: without end, which is written as the largest number.
+    /// `spec.progressDeadlineSeconds`; `None`: no deadline, which is written as the largest number.
     pub(crate) fn progress_deadline(&self) -> Option<chrono::TimeDelta> {
         let seconds = self.spec.progress_deadline_seconds.unwrap_or(600);
         (seconds != i32::MAX).then(|| chrono::TimeDelta::seconds(i64::from(seconds)))
@@ -204,7 +204,7 @@ impl ReplicationController {
     }
 }
 
-/// The uid of the object's controller.
+/// Returns the uid of the object's managing controller.
 pub(crate) fn controller_uid(metadata: &ObjectMeta) -> Option<&str> {
     metadata.owner_references.iter().find(|owner| owner.controller == Some(true)).map(|owner| owner.uid.as_str())
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What all controllers of pods do alike: make a pod of a template, create and delete, find out whom a pod concerns.
+//! Operations shared by all controllers of pods: build a pod from a template, create and delete pods, find a pod's
+//! owners.
 
 use std::sync::Arc;
 
@@ -19,66 +20,66 @@ use super::{Workload, claim, cluster_of, is_terminating, place, pod_status, pods
 
 /// A kind whose objects own pods.
 pub(crate) trait Owner: Resource {
-    /// Who its Events come from.
+    /// Source component of its Events.
     const SOURCE: &'static str;
-    /// Label of its ControllerRevisions that has the hash of their template; unused where the kind has none.
+    /// Label of the ControllerRevisions that has the hash of their template; unused by kinds without revisions.
     const REVISION_LABEL: &'static str = label::CONTROLLER_REVISION_HASH;
-    /// Its selector; `None` if it selects nothing that can be told, or everything: then the object is left alone.
+    /// Returns the selector; `None` if it is missing, invalid or selects everything: then the object is left alone.
     fn selector(&self) -> Option<Labels>;
-    /// Its pod template.
+    /// Returns the pod template.
     fn template(&self) -> &Value;
-    /// Generation of the specification that was acted on last.
+    /// Returns the generation of the specification that was reconciled last.
     fn observed_generation(&self) -> i64;
-    /// Text of the Event about a pod that was created, or deleted.
+    /// Returns the text of the Event about a pod that was created, or deleted.
     fn message(&self, created: bool, pod: &str) -> String {
         format!("{} pod: {pod}", if created { "Created" } else { "Deleted" })
     }
 }
 
-/// What a new pod is to be.
+/// Properties of a new pod.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Draft {
-    /// Its name; without one the server makes one of the owner's.
+    /// Name; `None`: the server generates one from the owner's name.
     pub(crate) name: Option<String>,
-    /// Its node; without one a node is chosen.
+    /// Node; `None`: a node is chosen.
     pub(crate) node: Option<String>,
-    /// Its template, where that is not the owner's.
+    /// Template; `None`: the owner's.
     pub(crate) template: Option<Value>,
-    /// Labels beside the template's.
+    /// Labels in addition to the template's.
     pub(crate) labels: Vec<(&'static str, String)>,
-    /// Volumes beside the template's; one of the template with such a name gives way.
+    /// Volumes in addition to the template's; they replace volumes of the same name.
     pub(crate) volumes: Vec<Value>,
-    /// Whether it runs at once, if it is simulated: it takes the place of one that was available.
+    /// True if a simulated pod is running at once: it replaces one that was available.
     pub(crate) at_once: bool,
 }
 
-/// What a pass has created that no local copy shows yet.
+/// Pods that a pass has created and that the local copy does not show yet.
 #[derive(Debug)]
 struct CreationPass {
     now: DateTime<Utc>,
     created: usize,
 }
 
-/// When counts of `pods` change by time alone: the next of them has been ready for long enough.
+/// Returns when counts of `pods` change by time alone: when the next pod has been ready for long enough.
 pub(crate) fn next_available(pods: &[Arc<Pod>], min_ready: TimeDelta, now: DateTime<Utc>) -> Requeue {
     let available = pods.iter().filter_map(|pod| pods::available_at(pod, min_ready));
     available.filter(|at| *at > now).min().map_or(Requeue::OnChange, Requeue::WorkAt)
 }
 
-/// How many pods count, as a status says it.
+/// Counts pods, in the integer type of a status.
 pub(crate) fn count(pods: &[Arc<Pod>], counts: impl Fn(&Pod) -> bool) -> i32 {
     i32::try_from(pods.iter().filter(|pod| counts(pod)).count()).unwrap_or(i32::MAX)
 }
 
-/// What is wrong with an owner whose template makes pods that its selector does not select: each would be released as
-/// soon as it is there, and another one created. The API refuses such objects; one may have been stored before it did.
+/// Returns an error text if the template makes pods that the owner's selector does not select: each would be released
+/// as soon as it exists, and another one created. The API rejects such objects; one may have been stored before it did.
 pub(crate) fn mismatch<O: Owner>(owner: &O, selector: &Labels) -> Option<&'static str> {
     let labels = template::texts(owner.template(), "labels");
     (!selector.matches(&labels)).then_some("the selector does not match the labels of the pod template")
 }
 
 impl Workload {
-    /// Tells of a [`mismatch`], once for each generation of the owner.
+    /// Reports a [`mismatch`] as an Event, once for each generation of the owner.
     pub(crate) async fn tell_mismatch<O: Owner>(&self, owner: &O, text: &str) {
         if owner.observed_generation() != owner.metadata().generation {
             let message = format!("Error creating: {text}");
@@ -86,7 +87,7 @@ impl Workload {
         }
     }
 
-    /// Which owners a change of a pod concerns: those that it has or had, or those that may adopt an orphan.
+    /// Returns the owners that a change of a pod concerns: those that it has or had, or those that may adopt an orphan.
     pub(crate) fn owners_of<O: Owner>(store: &Store<O>, change: &Change<Pod>) -> Vec<ObjectKey> {
         let states = [&change.old, &change.new].into_iter().flatten();
         let mut keys: Vec<ObjectKey> = states.filter_map(|pod| Self::owner_key::<O, _>(&change.key, &**pod)).collect();
@@ -103,7 +104,7 @@ impl Workload {
         keys
     }
 
-    /// A pod of the owner's template.
+    /// Returns a pod of the owner's template.
     fn make_pod<O: Owner>(&self, owner: &O, draft: Draft, pass: &CreationPass) -> NewPod {
         let cluster = cluster_of(owner);
         let (from, template) = (owner.metadata(), draft.template.as_ref().unwrap_or_else(|| owner.template()));
@@ -134,7 +135,7 @@ impl Workload {
             (Some(node), _) => Some(node),
             (None, "") => match self.choose_node(cluster, &from.namespace, &metadata.labels, &known) {
                 Choice::Node(node) => Some(node),
-                // The scheduler says why, when it looks at the pod, and has its claims bound.
+                // The scheduler reports the reason when it handles the pod, and has its claims bound.
                 Choice::Bind(..) | Choice::Nowhere(_) | Choice::NoNodes => None,
             },
             (None, name) => Some(name.to_owned()),
@@ -159,8 +160,8 @@ impl Workload {
         NewPod { metadata, spec, status }
     }
 
-    /// Creates pods, until one fails; how many were created (none counts in a namespace that is going away). Until they
-    /// are seen, nothing is said of the owner's pods.
+    /// Creates pods until a creation fails; returns how many were created (0 in a namespace that is being deleted).
+    /// Until the local copy shows them, the owner's pods are not counted.
     pub(crate) async fn create_pods<O: Owner>(
         &self,
         owner: &O,
@@ -181,7 +182,7 @@ impl Workload {
                     self.assume(cluster_of(owner), &pod);
                     let message = owner.message(true, &pod.metadata.name);
                     self.event(O::SOURCE, owner, EventType::Normal, "SuccessfulCreate", &message).await;
-                    // Somebody changed its labels on its way: more of them would be lost alike.
+                    // Admission changed its labels: further pods would be lost in the same way.
                     if selector.as_ref().is_some_and(|selector| !selector.matches(&pod.metadata.labels)) {
                         self.expectations.forget_creations(uid, count - done - 1);
                         let name = &pod.metadata.name;
@@ -203,7 +204,7 @@ impl Workload {
         Ok(count)
     }
 
-    /// A pod that was just created counts on its node until it is seen.
+    /// Counts a created pod on its node until the local copy shows it.
     fn assume(&self, cluster: &str, pod: &NewPod) {
         let key = ObjectKey::new(cluster, &pod.metadata.namespace, &pod.metadata.name);
         let spec: PodSpec = apimachinery::wire::from_tree(pod.spec.clone()).unwrap_or_default();
@@ -211,7 +212,7 @@ impl Workload {
         self.places.assume(&key, &pod.metadata.uid, &pod.metadata.labels, &spec, is_known);
     }
 
-    /// Deletes pods; how many. Until they are seen to go, nothing is said of the owner's pods.
+    /// Deletes pods; returns how many. Until the local copy shows the deletions, the owner's pods are not counted.
     pub(crate) async fn delete_pods<O: Owner>(
         &self,
         owner: &O,
@@ -225,7 +226,7 @@ impl Workload {
         let mut result = Ok(pods.len());
         for pod in pods {
             let ObjectMeta { name, uid, .. } = &pod.metadata;
-            // Where nothing has to stop for a simulated pod, it goes at once.
+            // Where simulated pods take no time to end, they are deleted without a grace period.
             let takes_time = (self.options.pod_end_of)(cluster_of(owner)) > TimeDelta::zero();
             let simulated = !takes_time && !self.is_process(cluster_of(owner), &pod.metadata.labels, &pod.spec);
             let options = DeleteOptions {
@@ -250,7 +251,7 @@ impl Workload {
         result
     }
 
-    /// The address of a node: its own, or one made of its name.
+    /// Returns the address of a node: its own, or one generated from its name.
     pub(crate) fn host_address(&self, cluster: &str, node: &str) -> String {
         let known = self.nodes.get(&ObjectKey::new(cluster, "", node));
         let internal = known.and_then(|node| {

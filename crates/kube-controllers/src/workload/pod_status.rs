@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The status of a simulated pod, as a kubelet and a container runtime would report it.
 //!
-//! Three annotations of a pod (usually set in its template) change what becomes of it:
+//! Three annotations of a pod (usually set in its template) control its simulation:
 //!
 //! | annotation | value |
 //! | --- | --- |
-//! | `terrarium.dev/pod-start` | a duration such as `30s`: how long it takes to become ready |
-//! | `terrarium.dev/pod-end` | a duration: how long it takes to end once it is asked to, its grace period being the most; `never`: it does not end by itself |
+//! | `terrarium.dev/pod-start` | a duration such as `30s`: time until it is ready |
+//! | `terrarium.dev/pod-end` | a duration: time from the deletion request until it has ended, at most its grace period; `never`: it does not end by itself |
 //! | `terrarium.dev/pod-fault` | `Pending`: it never starts; `NotReady`: it runs and is not ready; any other text: the reason why its containers wait, such as `CrashLoopBackOff` or `ImagePullBackOff` |
 
 use api::constants::annotation;
@@ -19,23 +19,23 @@ use apimachinery::meta::{Duration, ObjectMeta, Time};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::validation::network::Network;
 
-/// What a pod's annotations ask for.
+/// Settings from a pod's annotations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    /// How long it takes to become ready.
+pub(crate) struct PodSettings {
+    /// Duration until it is ready.
     pub(crate) start: Option<TimeDelta>,
-    /// How long it takes to end.
+    /// Duration until it has ended.
     pub(crate) end: Option<TimeDelta>,
-    /// It does not end by itself.
+    /// True if it does not end by itself.
     pub(crate) never_ends: bool,
-    /// What is wrong with it.
+    /// Fault, as in the annotation.
     pub(crate) fault: Option<String>,
 }
 
-/// Reads the annotations; a duration that is none counts as absent.
-pub(crate) fn annotations(metadata: &ObjectMeta) -> Wanted {
+/// Reads the annotations; an invalid duration counts as absent.
+pub(crate) fn annotations(metadata: &ObjectMeta) -> PodSettings {
     let duration = |name| metadata.annotation(name)?.parse::<Duration>().ok().map(Duration::to_chrono);
-    Wanted {
+    PodSettings {
         start: duration(annotation::POD_START),
         end: duration(annotation::POD_END),
         never_ends: metadata.annotation(annotation::POD_END) == Some("never"),
@@ -43,34 +43,34 @@ pub(crate) fn annotations(metadata: &ObjectMeta) -> Wanted {
     }
 }
 
-/// The images of a pod.
+/// Returns the images of a pod.
 pub(crate) fn images(spec: &PodSpec) -> impl Iterator<Item = &str> {
     spec.init_containers.iter().chain(&spec.containers).map(|container| container.image.as_str())
 }
 
-/// An IPv4 address below a prefix of two bytes, made of a text. Equal texts have equal addresses; different ones mostly
-/// have different ones.
+/// Returns an IPv4 address below a prefix of two bytes, derived from a text. Equal texts have equal addresses;
+/// different texts rarely share one.
 pub(crate) fn address(prefix: &str, text: &str) -> String {
     let hash = fnv64(text.bytes());
     format!("{prefix}.{}.{}", (hash >> 8) & 0xff, hash % 254 + 1)
 }
 
-/// Where a pod runs.
+/// Location of a pod.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct At<'a> {
     /// Address of the node.
     pub(crate) host: &'a str,
-    /// Network of the cluster's pods, in CIDR form; `None`: one that Shoots have by default.
+    /// Network of the cluster's pods, in CIDR form; `None`: the default network of Shoots.
     pub(crate) network: Option<&'a str>,
 }
 
-/// 64 hexadecimal digits made of a text.
+/// Returns 64 hexadecimal digits derived from a text.
 fn digest(text: &str) -> String {
     let [a, b, c, d] = [0, 1, 2, 3].map(|part| fnv64(format!("{part}/{text}").bytes()));
     format!("{a:016x}{b:016x}{c:016x}{d:016x}")
 }
 
-/// The quality of service class.
+/// Returns the quality of service class.
 ///
 /// Source: pkg/apis/core/v1/helper/qos/qos.go.
 fn qos_class(spec: &PodSpec) -> &'static str {
@@ -95,13 +95,13 @@ fn qos_class(spec: &PodSpec) -> &'static str {
     }
 }
 
-/// The status of a pod whose containers have started at `now`; with a fault, what they do instead. `seed` tells pods
-/// apart: addresses and container ids are made of it.
+/// Returns the status of a pod whose containers have started at `now`, or are in the state that the fault prescribes.
+/// `seed` distinguishes pods: addresses and container ids are derived from it.
 pub(crate) fn running(spec: &PodSpec, at: At<'_>, seed: &str, fault: Option<&str>, now: DateTime<Utc>) -> PodStatus {
     let now = Time::from_instant(now);
     let is_ready = fault.is_none();
     let waiting = fault.filter(|fault| *fault != "NotReady");
-    // What has never had its image has never run.
+    // Without its image, a container has never run.
     let has_run = !waiting.is_some_and(|reason| reason.contains("Image"));
     let ip = if spec.host_network {
         at.host.to_owned()
@@ -167,7 +167,7 @@ pub(crate) fn running(spec: &PodSpec, at: At<'_>, seed: &str, fault: Option<&str
     }
 }
 
-/// The status after a change of what is wrong with the pod: what has not changed keeps its times and counts.
+/// Returns the status after a change of the pod's fault: unchanged parts keep their times and counts.
 pub(crate) fn changed(pod: &Pod, at: At<'_>, seed: &str, fault: Option<&str>, now: DateTime<Utc>) -> PodStatus {
     let mut new = running(&pod.spec, at, seed, fault, now);
     let old = &pod.status;
@@ -196,7 +196,7 @@ pub(crate) fn changed(pod: &Pod, at: At<'_>, seed: &str, fault: Option<&str>, no
     new
 }
 
-/// Whether the stored status says what [`changed`] would say, times aside.
+/// True if the stored status equals the result of [`changed`], times aside.
 pub(crate) fn says(pod: &Pod, fault: Option<&str>) -> bool {
     let ready = pod.status.conditions.iter().any(|it| it.r#type == "Ready" && it.status == "True");
     let waiting = fault.filter(|fault| *fault != "NotReady");
@@ -217,7 +217,7 @@ mod tests {
         PodSpec { containers: vec![container("a"), container("b")], ..PodSpec::default() }
     }
 
-    /// On a node of a cluster whose pods are in any network.
+    /// Returns a node of a cluster whose pods are in the default network.
     fn on(host: &str) -> At<'_> {
         At { host, network: None }
     }
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_show_as_what_they_are() {
+    fn faults_are_visible_in_the_status() {
         for (fault, phase, restarts, is_waiting) in [
             ("NotReady", "Running", 0, false),
             ("CrashLoopBackOff", "Running", 1, true),
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_that_ends_leaves_what_did_not_change() {
+    fn the_end_of_a_fault_keeps_unchanged_parts() {
         let mut pod = Pod { spec: spec(), ..Pod::default() };
         assert!(!says(&pod, None));
         pod.status = running(&pod.spec, on("h"), "x", None, instant(0));
@@ -294,11 +294,11 @@ mod tests {
     #[test]
     fn annotations_are_read_or_left_alone() {
         let mut metadata = ObjectMeta::default();
-        assert_eq!(annotations(&metadata), Wanted::default());
+        assert_eq!(annotations(&metadata), PodSettings::default());
         metadata.annotations.insert("terrarium.dev/pod-start".to_owned(), "1m30s".to_owned());
         metadata.annotations.insert("terrarium.dev/pod-fault".to_owned(), "NotReady".to_owned());
         metadata.annotations.insert("terrarium.dev/pod-end".to_owned(), "7s".to_owned());
-        let wanted = Wanted {
+        let wanted = PodSettings {
             start: Some(TimeDelta::seconds(90)),
             end: Some(TimeDelta::seconds(7)),
             never_ends: false,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a pod's status says, and which pods of a ReplicaSet go first.
+//! Facts derived from a pod's status, and the order in which pods of a ReplicaSet are deleted.
 //!
 //! Source: k8s.io/kubernetes pkg/api/v1/pod/util.go, pkg/controller/controller_utils.go (ActivePodsWithRanks).
 
@@ -10,12 +10,12 @@ use api::kubernetes::core::{Pod, PodCondition};
 use api::kubernetes::parsed_annotation;
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// Whether the pod counts: it has not ended and is not being deleted.
+/// True if the pod counts as active: it has not ended and is not being deleted.
 pub(crate) fn is_active(pod: &Pod) -> bool {
     !is_terminal(pod) && !pod.metadata.is_being_deleted()
 }
 
-/// Whether all containers have ended for good.
+/// True if all containers have ended and will not be restarted.
 pub(crate) fn is_terminal(pod: &Pod) -> bool {
     matches!(pod.status.phase.as_str(), "Succeeded" | "Failed")
 }
@@ -24,34 +24,34 @@ pub(crate) fn condition<'a>(pod: &'a Pod, type_: &str) -> Option<&'a PodConditio
     pod.status.conditions.iter().find(|condition| condition.r#type == type_)
 }
 
-/// Since when the pod is ready.
+/// Returns the time since which the pod is ready.
 pub(crate) fn ready_since(pod: &Pod) -> Option<DateTime<Utc>> {
     let ready = condition(pod, "Ready").filter(|ready| ready.status == "True")?;
     Some(ready.last_transition_time.0)
 }
 
-/// When the pod counts as available: it has been ready for `min_ready`. `None`: it is not ready.
+/// Returns the time at which the pod is available: it has been ready for `min_ready` then. `None`: it is not ready.
 pub(crate) fn available_at(pod: &Pod, min_ready: TimeDelta) -> Option<DateTime<Utc>> {
     ready_since(pod).map(|since| since + min_ready)
 }
 
-/// A pod, and how many active pods of its owner's owner are on its node.
+/// A pod with the number of active pods of its owner's owner on its node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranked<'a> {
     pub(crate) pod: &'a Pod,
     pub(crate) rank: usize,
 }
 
-/// Puts the pods that go first to the front: without node before with, pending before running, not ready before ready,
-/// lower deletion cost, more pods on the node, ready for a shorter time, more restarts, younger. Times are compared by
-/// their magnitude (power of two of nanoseconds), then the uid decides, so that not always the youngest goes.
+/// Orders pods for deletion: without node before with, pending before running, not ready before ready, lower deletion
+/// cost, more pods on the node, ready for a shorter time, more restarts, younger. Times are compared by their magnitude
+/// (power of two of nanoseconds), then the uid decides, so that the youngest is not always deleted.
 pub(crate) fn compare(a: &Ranked<'_>, b: &Ranked<'_>, now: DateTime<Utc>) -> Ordering {
     let (left, right) = (a.pod, b.pod);
     let phase = |pod: &Pod| match pod.status.phase.as_str() {
         "Pending" => 0,
         "Unknown" => 1,
         "Running" => 2,
-        // As a missing key of upstream's table.
+        // The value of a missing key in upstream's table.
         _ => 0,
     };
     let cost = |pod: &Pod| parsed_annotation::<i32>(&pod.metadata, annotation::POD_DELETION_COST).unwrap_or(0);
@@ -81,7 +81,7 @@ pub(crate) fn compare(a: &Ranked<'_>, b: &Ranked<'_>, now: DateTime<Utc>) -> Ord
         .then_with(|| left.metadata.name.cmp(&right.metadata.name))
 }
 
-/// Power of two of an age in nanoseconds; -1: none.
+/// Returns the power of two of an age in nanoseconds; -1: the age is not positive.
 fn magnitude(age: TimeDelta) -> i64 {
     match age.num_nanoseconds() {
         Some(nanoseconds) if nanoseconds <= 0 => -1,
@@ -101,7 +101,7 @@ mod tests {
         DateTime::from_timestamp(1_690_488_000 + seconds, 0).expect("a valid instant")
     }
 
-    /// A pod that has been running and ready on a node for an hour.
+    /// Returns a pod that has been running and ready on a node for an hour.
     fn pod(name: &str) -> Pod {
         let mut pod = Pod { metadata: ObjectMeta::named("n", name), ..Pod::default() };
         pod.metadata.uid = name.to_owned();
@@ -130,7 +130,7 @@ mod tests {
     /// nodes with fewer replicas. If the pods' creation times differ, the pod that was created more recently comes
     /// before the older pod."
     #[test]
-    fn what_is_worth_less_goes_first() {
+    fn less_valuable_pods_are_deleted_first() {
         let other = pod("a");
         let first = [
             changed(|pod| pod.spec.node_name.clear()),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn ages_of_one_magnitude_are_told_apart_by_uid() {
+    fn ages_of_one_magnitude_are_ordered_by_uid() {
         let (old, young) = (pod("a"), changed(|pod| pod.metadata.creation_timestamp = Time(instant(-3500))));
         let (a, b) = (Ranked { pod: &old, rank: 1 }, Ranked { pod: &young, rank: 1 });
         assert_eq!(compare(&a, &b, instant(0)), Ordering::Less);

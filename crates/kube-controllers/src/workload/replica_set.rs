@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The ReplicaSet controller, which looks after ReplicationControllers too: their pods are all alike, and none has a name of
-//! its own.
+//! The controller for ReplicaSets and ReplicationControllers, whose pods are interchangeable and have generated names.
 //!
-//! Unlike upstream, a pass that creates or deletes pods does not write the status as well: their changes bring the next
-//! pass, which counts them. A pod that is lost and replaced at once costs no write of the status.
+//! Unlike upstream, a pass that creates or deletes pods does not write the status as well: their changes trigger the
+//! next pass, which counts them. A pod that is lost and replaced at once costs no write of the status.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/{replicaset/{replica_set,replica_set_utils},replication/conversion}.go.
 
@@ -27,22 +26,22 @@ use super::tallies::Tally;
 use super::{Workload, claim, template};
 
 const CONCURRENCY: usize = 5;
-/// How many pods one pass creates or deletes at most.
+/// Maximum number of pods that one pass creates or deletes.
 const BURST: usize = 500;
 
-/// A kind that has so many pods of one template.
+/// A kind with a number of pods of one template.
 pub(crate) trait Replicated: Owner {
     /// Name of the controller.
     const CONTROLLER: &'static str;
-    /// Where its objects are known.
+    /// Returns the local copy of its objects.
     fn store(workload: &Workload) -> &Store<Self>;
-    /// How many pods there are to be.
+    /// Returns the desired number of pods.
     fn replicas(&self) -> i32;
-    /// How long a pod must be ready until it is available, in seconds.
+    /// Returns the time for which a pod must be ready until it is available, in seconds.
     fn min_ready_seconds(&self) -> i32;
-    /// What was told last.
+    /// Returns the stored status.
     fn status(&self) -> &ReplicaSetStatus;
-    /// What is told.
+    /// Returns the status for changes.
     fn status_mut(&mut self) -> &mut ReplicaSetStatus;
 }
 
@@ -118,14 +117,14 @@ pub(crate) async fn run<S: Replicated>(workload: Arc<Workload>) {
     let known = workload.clone();
     controller.watch_store(&workload.pods, move |change| {
         let keys = Workload::owners_of(S::store(&known), change);
-        // Which of them an orphan belongs to, a look at it shows.
+        // A full pass determines which set an orphan belongs to.
         if change.new.as_ref().is_some_and(|pod| controller_uid(&pod.metadata).is_none()) {
             let sets = keys.iter().filter_map(|key| S::store(&known).get(key));
             sets.for_each(|set| known.tallies.doubt(&set.metadata().uid));
         }
         keys
     });
-    // Only read, to choose a node.
+    // Nodes are only read, to choose one.
     controller.watch_store(&workload.nodes, |_| Vec::new());
     let queue = controller.queue();
     controller
@@ -136,7 +135,7 @@ pub(crate) async fn run<S: Replicated>(workload: Arc<Workload>) {
         .await;
 }
 
-/// What is wrong with creating or deleting pods: reason and message.
+/// Error of creating or deleting pods: reason and message.
 type Failure = Option<(&'static str, String)>;
 
 impl Workload {
@@ -152,7 +151,7 @@ impl Workload {
         }
         let near = self.pods.list_in(&key.cluster, &key.namespace);
         let active = near.into_iter().filter(|pod| pods::is_active(pod)).collect();
-        // What changes from here on is looked at in another pass.
+        // Changes from here on trigger another pass.
         self.tallies.trust(&set.metadata().uid);
         let claimed = claim::claim(&self.api(), &*set, &selector, &self.api(), active).await;
         let mut pods = claimed.inspect_err(|_| self.tallies.doubt(&set.metadata().uid))?;
@@ -196,8 +195,8 @@ impl Workload {
         Ok(next_available(&pods, min_ready, now))
     }
 
-    /// Counts of the pods of a Deployment's set, from which follows what there is to do; `None`: the pods themselves have
-    /// to be looked at.
+    /// Returns the pod counts of a Deployment's set, if the pass can be decided by them; `None`: the pods themselves
+    /// have to be examined.
     fn tally_of<S: Replicated>(&self, set: &S) -> Option<Tally> {
         let known = set.status();
         let is_usual = controller_uid(set.metadata()).is_some()
@@ -209,7 +208,7 @@ impl Workload {
         self.tallies.get(&set.metadata().uid).filter(|_| is_usual)
     }
 
-    /// A pass that knows counts only: missing pods are created, otherwise the counts are told.
+    /// Runs a pass that needs counts only: creates missing pods, otherwise writes the counts.
     async fn reconcile_counts<S: Replicated>(
         &self,
         set: &S,
@@ -219,7 +218,7 @@ impl Workload {
     ) -> Result<Requeue, Error> {
         let missing = usize::try_from(set.replicas() - tally.active).unwrap_or(0);
         if missing > 0 && mismatch(set, selector).is_none() {
-            // What fails is told by a pass that looks at everything.
+            // After an error, a full pass reports it.
             let created = self.create_missing(set, missing, now).await;
             created.inspect_err(|_| self.tallies.doubt(&set.metadata().uid))?;
             return Ok(Requeue::OnChange);
@@ -236,7 +235,8 @@ impl Workload {
         Ok(Requeue::OnChange)
     }
 
-    /// The pods that are available by wall time; for the next one, the owner is looked at again then.
+    /// Returns the pods that are available by wall time, and schedules another pass for the time when the next one will
+    /// be.
     fn wait_on_wall_time(
         &self,
         key: &ObjectKey,
@@ -260,14 +260,14 @@ impl Workload {
         passed
     }
 
-    /// Creates pods; how many. Those that take the place of pods that were available run at once.
+    /// Creates pods; returns how many. Those that replace pods that were available run at once.
     async fn create_missing<S: Replicated>(&self, set: &S, count: usize, now: DateTime<Utc>) -> Result<usize, Error> {
         let at_once = set.status().available_replicas >= set.replicas();
         let draft = Draft { at_once, ..Draft::default() };
         self.create_pods(set, vec![draft; count.min(BURST)], now).await
     }
 
-    /// Deletes the pods that go first; how many.
+    /// Deletes surplus pods in the order of [`pods::compare`]; returns how many.
     async fn delete_surplus<S: Replicated>(
         &self,
         set: &S,
@@ -286,7 +286,7 @@ impl Workload {
         self.delete_pods(set, &first, now).await
     }
 
-    /// How many active pods of the sets of the same owner are on each node.
+    /// Returns the number of active pods on each node, of all sets of the same owner.
     fn crowds<S: Replicated>(&self, set: &S) -> BTreeMap<String, usize> {
         let sets = match controller_uid(set.metadata()) {
             Some(owner) => self.sets_by_owner.get(owner).iter().map(|set| set.metadata.uid.clone()).collect(),
@@ -302,7 +302,7 @@ impl Workload {
     }
 }
 
-/// Counts and the condition ReplicaFailure.
+/// Returns the status: counts and the condition ReplicaFailure.
 fn status<S: Replicated>(
     set: &S,
     pods: &[Arc<Pod>],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The claims of a StatefulSet's pods: their names, what they are made of, and what they go with.
+//! The claims of a StatefulSet's pods: their names, templates and owners.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/statefulset/stateful_set_utils.go (`claimOwnerMatchesSetAndPod`,
 //! `updateClaimOwnerRefForSetAndPod`, `getPersistentVolumeClaims`).
@@ -11,18 +11,19 @@ use serde_json::{Value, json};
 use super::objects::{NewClaim, RetentionPolicy, StatefulSet};
 use super::template;
 
-/// What a claim goes with.
+/// Owner with which a claim is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// With nobody: it stays.
+    /// None: the claim is retained.
     Stays,
-    /// With its StatefulSet.
+    /// Its StatefulSet.
     WithSet,
-    /// With its pod, which is one too many.
+    /// Its surplus pod.
     WithPod,
 }
 
-/// What the claims of a pod go with. `is_surplus`: the set has been made smaller, and the pod goes.
+/// Returns the owner with which the claims of a pod are deleted. `is_surplus`: the set was scaled down, and the pod is
+/// removed.
 pub(crate) fn fate(policy: Option<&RetentionPolicy>, is_surplus: bool) -> Fate {
     let is_deleted = |when: fn(&RetentionPolicy) -> &String| policy.is_some_and(|policy| when(policy) == "Delete");
     if is_surplus && is_deleted(|policy| &policy.when_scaled) {
@@ -34,13 +35,13 @@ pub(crate) fn fate(policy: Option<&RetentionPolicy>, is_surplus: bool) -> Fate {
     }
 }
 
-/// Names of the templates, and of the claims made of them for a pod: `TEMPLATE-POD`.
+/// Returns the names of the claim templates, with the names of a pod's claims: `TEMPLATE-POD`.
 pub(crate) fn names<'a>(templates: &'a [Value], pod: &'a str) -> impl Iterator<Item = (&'a str, String)> {
     let names = templates.iter().filter_map(|template| template["metadata"]["name"].as_str());
     names.map(move |name| (name, format!("{name}-{pod}")))
 }
 
-/// The volumes that a pod has for its claims.
+/// Returns the volumes by which a pod refers to its claims.
 pub(crate) fn volumes(templates: &[Value], pod: &str) -> Vec<Value> {
     let volume = |(name, claim): (&str, String)| {
         let claim = json!({ "claimName": claim });
@@ -49,7 +50,7 @@ pub(crate) fn volumes(templates: &[Value], pod: &str) -> Vec<Value> {
     names(templates, pod).map(volume).collect()
 }
 
-/// The claims of a pod as they are made.
+/// Returns the claims to create for a pod.
 pub(crate) fn new_claims(set: &StatefulSet, pod: &str) -> Vec<NewClaim> {
     let selector = set.spec.selector.as_ref().map(|selector| selector.match_labels.clone()).unwrap_or_default();
     let of = |template: &Value| {
@@ -76,7 +77,7 @@ fn reference<O: Resource>(owner: &ObjectMeta) -> OwnerReference {
     }
 }
 
-/// The owners that a claim is to have: those that it has, but for set and pod, and what it goes with.
+/// Returns the owner references that a claim should have: the present ones except set and pod, and the one of its fate.
 pub(crate) fn owners<P: Resource>(
     present: &[OwnerReference],
     fate: Fate,
@@ -100,7 +101,7 @@ pub(crate) fn owners<P: Resource>(
     owners
 }
 
-/// Whether a claim has the name of one of a set's.
+/// True if a name is that of a claim of the set.
 pub(crate) fn is_of(set: &StatefulSet, claim: &str) -> bool {
     let templates = set.spec.volume_claim_templates.iter().filter_map(|it| it["metadata"]["name"].as_str());
     let mut rests = templates.filter_map(|name| claim.strip_prefix(name)?.strip_prefix('-'));
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn owners_of_a_claim_change_with_what_it_goes_with() {
+    fn owner_references_of_a_claim_follow_its_fate() {
         let set = set(Value::Null).metadata;
         let pod = ObjectMeta { uid: "p".into(), ..ObjectMeta::named("n", "db-0") };
         let other = OwnerReference { kind: "Other".into(), uid: "o".into(), ..OwnerReference::default() };

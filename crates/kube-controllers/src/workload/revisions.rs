@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ControllerRevisions: the templates that a StatefulSet or a DaemonSet had, for `kubectl rollout history` and `undo`.
+//! ControllerRevisions: current and former templates of a StatefulSet or a DaemonSet, for `kubectl rollout history` and
+//! `undo`.
 //!
-//! A revision has the name of its owner and of the hash of its template. The newest has the highest number: a template that
-//! comes back gets a new number, and no second revision.
+//! A revision's name consists of its owner's name and the hash of its template. The newest has the highest number: a
+//! template that is restored gets a new number instead of a second revision.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/history/controller_history.go, pkg/controller/statefulset
 //! (getStatefulSetRevisions, truncateHistory), pkg/controller/daemon/update.go (constructHistory, cleanupHistory).
@@ -20,38 +21,38 @@ use super::objects::ControllerRevision;
 use super::pod_control::Owner;
 use super::{Workload, claim, cluster_of, is_terminating, placed, template};
 
-/// Revisions that are kept, beside those in use, where nobody says.
+/// Default number of revisions that are kept in addition to those in use.
 const LIMIT: i32 = 10;
 
-/// What became of recording a template.
+/// Outcome of recording a template.
 pub(crate) enum Recorded {
-    /// It is there: all revisions of the owner.
+    /// The revision exists: all revisions of the owner.
     Done(Vec<Arc<ControllerRevision>>),
-    /// It is there, and its revision was not seen yet: a pass comes when it is.
+    /// The revision was written and is not in the local copy yet: its change triggers a pass.
     Unseen,
-    /// Its name is that of another template.
+    /// Another template's revision has this name.
     Collision,
 }
 
-/// The name of a revision: `web-5d9c7b`.
+/// Returns the name of a revision: `web-5d9c7b`.
 pub(crate) fn name(owner: &str, hash: &str) -> String {
     format!("{owner}-{hash}")
 }
 
-/// What a revision says: a patch that brings its template back, as `kubectl rollout undo` sends it.
+/// Returns a revision's data: a patch that restores its template, as `kubectl rollout undo` sends it.
 fn data(template: &Value) -> Value {
     let mut template = template.clone();
     if template.is_object() {
         template["$patch"] = json!("replace");
         if template["metadata"].is_object() {
-            // As Go writes it: kubectl compares texts to see whether there is anything to undo.
+            // Written as Go does: kubectl compares texts to detect whether there is anything to undo.
             template["metadata"]["creationTimestamp"] = Value::Null;
         }
     }
     json!({ "spec": { "template": template } })
 }
 
-/// The template that a revision brings back.
+/// Returns the template that a revision restores.
 pub(crate) fn template_of(revision: &ControllerRevision) -> Value {
     let mut template = revision.data["spec"]["template"].clone();
     if let Some(fields) = template.as_object_mut() {
@@ -60,17 +61,17 @@ pub(crate) fn template_of(revision: &ControllerRevision) -> Value {
     template
 }
 
-/// What is to be done so that a template's revision is the newest.
+/// Write that makes a template's revision the newest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Nothing,
-    /// It gets this number.
+    /// The revision gets this number.
     Renumber(i64),
-    /// It is created with this number.
+    /// The revision is created with this number.
     Create(i64),
 }
 
-/// `known`: names and numbers of the revisions that are there.
+/// Returns the required write. `known`: names and numbers of the existing revisions.
 fn step<'a>(known: impl Iterator<Item = (&'a str, i64)> + Clone, name: &str) -> Step {
     let newest = known.clone().map(|(_, number)| number).max().unwrap_or(0);
     let others = known.clone().filter(|(other, _)| *other != name).map(|(_, number)| number).max().unwrap_or(0);
@@ -81,7 +82,7 @@ fn step<'a>(known: impl Iterator<Item = (&'a str, i64)> + Clone, name: &str) -> 
     }
 }
 
-/// The revisions beyond the limit that can be forgotten: the lowest numbers, and none that is in use.
+/// Returns the revisions beyond the limit that can be deleted: the lowest numbers that are not in use.
 fn surplus<'a>(
     known: &'a [Arc<ControllerRevision>],
     in_use: &BTreeSet<String>,
@@ -96,14 +97,14 @@ fn surplus<'a>(
 }
 
 impl Workload {
-    /// Which owner a change of a revision concerns: one comes that was waited for, or goes that may be needed.
+    /// Returns the owner of a revision that was created or deleted; other changes concern none.
     pub(crate) fn revised<O: Owner>(change: &Change<ControllerRevision>) -> Vec<ObjectKey> {
         let is_changed = change.old.is_some() && change.new.is_some();
         let state = change.new.as_ref().or(change.old.as_ref()).filter(|_| !is_changed);
         state.and_then(|state| Self::owner_key::<O, _>(&change.key, &**state)).into_iter().collect()
     }
 
-    /// Records the owner's template; `hash` is the template's.
+    /// Records the owner's template; `hash`: hash of the template.
     pub(crate) async fn record_revision<O: Owner>(
         &self,
         key: &ObjectKey,
@@ -127,7 +128,7 @@ impl Workload {
             }
             Step::Create(number) => {
                 if let Some(other) = self.revisions.get(&key.sibling(&name)) {
-                    // One of an owner that is gone goes, too, and a pass comes then.
+                    // A revision of a deleted owner will be deleted as well, which triggers a pass.
                     let is_same = template::is_equal(&template_of(&other), owner.template());
                     return Ok(if is_same { Recorded::Done(known) } else { Recorded::Collision });
                 }
@@ -144,7 +145,7 @@ impl Workload {
         Ok(Recorded::Done(known))
     }
 
-    /// Deletes revisions beyond the limit. `in_use`: names of those that pods have, or are to have.
+    /// Deletes revisions beyond the limit. `in_use`: names of those that pods have, or are going to have.
     pub(crate) async fn forget_revisions(
         &self,
         known: &[Arc<ControllerRevision>],
@@ -209,7 +210,7 @@ mod tests {
     /// history. The revision history consists of all revisions not represented by a currently applied StatefulSetSpec
     /// version. The default value is 10."
     #[test]
-    fn the_lowest_numbers_that_nobody_uses_go() {
+    fn the_lowest_unused_revisions_are_deleted() {
         let revision = |name: &str, revision| {
             let metadata = ObjectMeta::named("n", name);
             Arc::new(ControllerRevision { metadata, revision, data: Value::Null })

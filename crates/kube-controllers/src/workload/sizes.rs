@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How many pods each ReplicaSet of a Deployment gets in this pass. Numbers in, numbers out.
+//! Computes the size of each ReplicaSet of a Deployment in one pass, from numbers only.
 //!
-//! Source: k8s.io/kubernetes pkg/controller/deployment/{rolling,sync}.go, deployment/util/deployment_util.go; the words
-//! of the tests are those of the concept page on Deployments.
+//! Source: k8s.io/kubernetes pkg/controller/deployment/{rolling,sync}.go, deployment/util/deployment_util.go; the tests
+//! quote the concept page on Deployments.
 
 use apimachinery::meta::IntOrString;
 
-/// A Deployment's wish.
+/// Desired state of a Deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wish {
     /// `spec.replicas`
@@ -15,23 +15,23 @@ pub(crate) struct Wish {
     pub(crate) surge: i32,
     /// Pods allowed to be missing; 0 for strategy Recreate.
     pub(crate) unavailable: i32,
-    /// Whether the strategy is RollingUpdate.
+    /// True if the strategy is RollingUpdate.
     pub(crate) is_rolling: bool,
 }
 
-/// A ReplicaSet.
+/// Numbers of one ReplicaSet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Set {
     /// `spec.replicas`
     pub(crate) replicas: i32,
     /// `status.availableReplicas`
     pub(crate) available: i32,
-    /// What the Deployment allowed at most when it last scaled this set (replicas and surge); from an annotation.
+    /// Maximum number of pods (replicas and surge) when the Deployment last scaled this set; from an annotation.
     pub(crate) max_replicas: Option<i32>,
 }
 
-/// `maxSurge` rounded up and `maxUnavailable` rounded down, both of `replicas`. Both 0 would never get on: then one pod
-/// may be missing. A text that is no percentage counts as 0.
+/// Returns `maxSurge` rounded up and `maxUnavailable` rounded down, both of `replicas`. If both are 0, one pod may be
+/// missing, or the roll-out could not proceed. A text that is not a percentage counts as 0.
 pub(crate) fn fenceposts(surge: &IntOrString, unavailable: &IntOrString, replicas: i32) -> (i32, i32) {
     let surge = surge.scaled(replicas, true).unwrap_or(0).max(0);
     let unavailable = unavailable.scaled(replicas, false).unwrap_or(0).max(0);
@@ -39,7 +39,7 @@ pub(crate) fn fenceposts(surge: &IntOrString, unavailable: &IntOrString, replica
 }
 
 impl Wish {
-    /// A rolling update's wish; `None`: the default of 25%.
+    /// Returns the desired state for a rolling update; `None`: the default of 25%.
     pub(crate) fn rolling(replicas: i32, surge: Option<&IntOrString>, unavailable: Option<&IntOrString>) -> Self {
         let quarter = IntOrString::String("25%".to_owned());
         let (surge, unavailable) = fenceposts(surge.unwrap_or(&quarter), unavailable.unwrap_or(&quarter), replicas);
@@ -47,12 +47,12 @@ impl Wish {
         Self { replicas, surge, unavailable, is_rolling: true }
     }
 
-    /// The wish under strategy Recreate.
+    /// Returns the desired state for strategy Recreate.
     pub(crate) fn recreate(replicas: i32) -> Self {
         Self { replicas, surge: 0, unavailable: 0, is_rolling: false }
     }
 
-    /// The size of the new set, which has `current` of the `total` replicas of all sets.
+    /// Returns the size of the new set, which has `current` of the `total` replicas of all sets.
     pub(crate) fn new_set(self, current: i32, total: i32) -> i32 {
         if !self.is_rolling || current > self.replicas {
             return self.replicas;
@@ -61,8 +61,8 @@ impl Wish {
         if room <= 0 { current } else { current + room.min(self.replicas - current) }
     }
 
-    /// The sizes of the old sets, which stand in the order of their creation: first what is not available goes, then
-    /// as many as the available pods of all sets leave room for.
+    /// Returns the sizes of the old sets, which are in the order of their creation: unavailable pods are removed first,
+    /// then as many as the available pods of all sets allow.
     pub(crate) fn old_sets(self, new: Set, old: &[Set]) -> Vec<i32> {
         let mut sizes: Vec<i32> = old.iter().map(|set| set.replicas).collect();
         let total = sizes.iter().sum::<i32>() + new.replicas;
@@ -87,11 +87,10 @@ impl Wish {
         sizes
     }
 
-    /// The sizes of several sets that have pods when the Deployment is scaled in the midst of an update: in proportion.
+    /// Returns the sizes of several non-empty sets when the Deployment is scaled during an update: in proportion.
     ///
-    /// `sets` stand largest first (of equal ones the newer first when there is something to add, the older otherwise);
-    /// what rounding leaves over goes to the first. `status_replicas` stands in for a set without
-    /// [`Set::max_replicas`].
+    /// `sets` are sorted largest first (of equal ones the newer first for scaling up, the older first otherwise); the
+    /// remainder of rounding is added to the first. `status_replicas` replaces a missing [`Set::max_replicas`].
     pub(crate) fn proportional(self, sets: &[Set], status_replicas: i32) -> Vec<i32> {
         let total: i32 = sets.iter().map(|set| set.replicas).sum();
         let to_add = self.to_add(total);
@@ -113,7 +112,7 @@ impl Wish {
         sizes
     }
 
-    /// How many pods are missing, or (negative) too many, of what the Deployment allows at most.
+    /// Returns how many pods may be added up to the Deployment's maximum; negative: how many are too many.
     pub(crate) fn to_add(self, total: i32) -> i32 {
         let most = if self.replicas > 0 { self.replicas.saturating_add(self.surge) } else { 0 };
         most - total
@@ -187,24 +186,24 @@ mod tests {
 
     /// "the old ReplicaSet can be scaled down to 70% of desired Pods immediately when the rolling update starts."
     #[test]
-    fn old_sets_shrink_as_far_as_available_pods_allow_and_the_unhealthy_go_first() {
+    fn old_sets_shrink_within_limits_and_lose_unhealthy_pods_first() {
         let unavailable = |text| Wish::rolling(10, Some(&IntOrString::Int(0)), Some(&percent(text)));
         for (wish, new, old, expected) in [
             (unavailable("30%"), set(0, 0), vec![set(10, 10)], vec![7]),
-            // New pods that are not available yet leave no room.
+            // New pods that are not available yet allow no removal.
             (unavailable("30%"), set(3, 0), vec![set(7, 7)], vec![7]),
             (unavailable("30%"), set(3, 2), vec![set(7, 7)], vec![5]),
-            // None may be missing: one goes for each that is there.
+            // No pod may be missing: one is removed for each available new pod.
             (
                 Wish::rolling(10, Some(&IntOrString::Int(3)), Some(&IntOrString::Int(0))),
                 set(3, 2),
                 vec![set(10, 10)],
                 vec![8],
             ),
-            // What does not work is no loss.
+            // Unavailable pods are removed without a loss.
             (unavailable("20%"), set(0, 0), vec![set(8, 0), set(2, 2)], vec![6, 2]),
             (unavailable("20%"), set(0, 0), vec![set(4, 2), set(6, 6)], vec![2, 6]),
-            // The oldest first.
+            // The oldest sets shrink first.
             (unavailable("50%"), set(5, 5), vec![set(3, 3), set(5, 5)], vec![0, 0]),
             (unavailable("50%"), set(0, 0), vec![set(4, 4), set(6, 6)], vec![0, 5]),
         ] {
@@ -222,11 +221,12 @@ mod tests {
         assert_eq!(wish(5).proportional(&[of(8), of(5)], 13), [5, 3]);
         assert_eq!(wish(0).proportional(&[of(8), of(5)], 13), [0, 0]);
         assert_eq!(wish(10).proportional(&[of(8), of(5)], 13), [8, 5]);
-        // Without the annotation the status says how many there were.
+        // Without the annotation, the status provides the former number.
         assert_eq!(wish(15).proportional(&[set(8, 8), set(5, 0)], 13), [11, 7]);
     }
 
-    /// In every step of every small roll-out no more pods than allowed exist and no fewer are available, and it ends.
+    /// In every step of every small roll-out, no more pods than allowed exist and no fewer are available; and each
+    /// ends.
     #[test]
     fn every_small_rollout_keeps_its_promises_and_ends() {
         for replicas in 1..=5 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The StatefulSet controller: pods with ordinals, one after the other.
 //!
-//! Its claims are there before its pods. A pod below the update's partition that is lost comes back with the template of the
-//! current revision.
+//! A pod's claims are created before it. A lost pod below the update's partition is created again with the template of
+//! the current revision.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/statefulset/{stateful_set_control,stateful_set_utils}.go.
 
@@ -61,7 +61,7 @@ pub(crate) async fn run(workload: Arc<Workload>) {
     controller.watch_store(&workload.pods, move |change| Workload::owners_of(&known.stateful_sets, change));
     let known = workload.clone();
     controller.watch_store(&workload.storage.claims, move |change: &Change<PersistentVolumeClaim>| {
-        // A set waits for its claims to come, and for those that are in the way to go.
+        // A set waits for its claims to exist, and for claims being deleted to disappear.
         if change.old.is_some() && change.new.is_some() {
             return Vec::new();
         }
@@ -70,7 +70,7 @@ pub(crate) async fn run(workload: Arc<Workload>) {
         own.map(|set| change.key.sibling(&set.metadata.name)).collect()
     });
     controller.watch_store(&workload.revisions, Workload::revised::<StatefulSet>);
-    // Only read, to choose a node.
+    // Nodes are only read, to choose one.
     controller.watch_store(&workload.nodes, |_| Vec::new());
     controller
         .run(CONCURRENCY, move |key| {
@@ -80,35 +80,35 @@ pub(crate) async fn run(workload: Arc<Workload>) {
         .await;
 }
 
-/// A pod of a set.
+/// State of one pod of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fact {
     is_updated: bool,
-    /// Available, and not being deleted.
+    /// True if available, and not being deleted.
     is_healthy: bool,
     is_terminating: bool,
-    /// It has ended for good and makes room for its successor.
+    /// True if it has ended and can be replaced.
     is_terminal: bool,
 }
 
-/// What a set wishes for.
+/// Desired state of a set.
 #[derive(Clone, Copy, Debug)]
 struct Wish {
     replicas: i32,
-    /// Policy Parallel: nobody waits for anybody when pods come and go.
+    /// True for policy Parallel: pods are created and deleted without waiting for each other.
     is_parallel: bool,
-    /// The lowest ordinal that an update reaches; `None` for strategy OnDelete.
+    /// Lowest ordinal that an update replaces; `None` for strategy OnDelete.
     partition: Option<i32>,
 }
 
-/// What is to be done: ordinals.
+/// Ordinals to create and delete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Plan {
     create: Vec<i32>,
     delete: Vec<i32>,
 }
 
-/// Pods come in the order of their ordinals, go and are updated in the reverse order, one at a time.
+/// Creates pods in the order of their ordinals, deletes and updates them in the reverse order, one at a time.
 fn plan(wish: Wish, pods: &BTreeMap<i32, Fact>) -> Plan {
     let mut plan = Plan::default();
     let ended = pods.iter().filter(|(_, pod)| pod.is_terminal && !pod.is_terminating).map(|(ordinal, _)| *ordinal);
@@ -153,7 +153,7 @@ fn plan(wish: Wish, pods: &BTreeMap<i32, Fact>) -> Plan {
     plan
 }
 
-/// The ordinal in the name of a pod.
+/// Returns the ordinal in the name of a pod.
 fn ordinal(set: &str, pod: &str) -> Option<i32> {
     let digits = pod.strip_prefix(set)?.strip_prefix('-')?;
     digits.parse().ok().filter(|ordinal: &i32| *ordinal >= 0 && ordinal.to_string() == digits)
@@ -175,7 +175,7 @@ impl Workload {
             return Ok(Requeue::OnChange);
         }
         let replicas = set.spec.replicas.unwrap_or(1);
-        // None and no collisions are the same: otherwise the first status would begin an update.
+        // A missing count and 0 are the same: otherwise the first status would begin an update.
         let collisions = set.status.collision_count.unwrap_or(0);
         let hash = template::hash(&set.spec.template, Some(collisions));
         let revision = revisions::name(name, &hash);
@@ -224,7 +224,7 @@ impl Workload {
             let current = known.iter().find(|it| it.metadata.name == set.status.current_revision);
             let draft = |ordinal: i32| {
                 let pod = format!("{name}-{ordinal}");
-                // An update does not reach it.
+                // Pods below the partition are not updated.
                 let older = current.filter(|_| wish.partition.is_some_and(|partition| ordinal < partition));
                 let revision = older.map_or(&revision, |older| &older.metadata.name);
                 let labels = vec![
@@ -267,8 +267,8 @@ impl Workload {
         Ok(next_available(&active, min_ready, now))
     }
 
-    /// Claims of pods that are there go with what the policy says; those of pods that come are made. Whether pods may come
-    /// and go: their claims have been seen, and none of them is on its way out.
+    /// Sets the owners of existing pods' claims by the retention policy, and creates the claims of pods to be created.
+    /// Returns true if the plan may proceed: the claims exist, and none of them is being deleted.
     async fn prepare_claims(
         &self,
         key: &ObjectKey,
@@ -367,7 +367,7 @@ mod tests {
     /// is applied to a Pod, all of its predecessors must be Running and Ready. … When Pods are being deleted, they are
     /// terminated in reverse order, from {N-1..0}."
     #[test]
-    fn pods_come_in_order_and_go_in_reverse_order() {
+    fn pods_are_created_in_order_and_deleted_in_reverse() {
         check(ordered(3), &[], &[0], &[]);
         check(ordered(3), &[STARTING], &[], &[]);
         check(ordered(3), &[NEW], &[1], &[]);
@@ -390,7 +390,7 @@ mod tests {
     /// Pod one at a time. … If a partition is specified, all Pods with an ordinal that is greater than or equal to the
     /// partition will be updated".
     #[test]
-    fn an_update_goes_from_the_last_pod_to_the_partition() {
+    fn an_update_replaces_pods_from_the_last_to_the_partition() {
         check(ordered(3), &[OLD, OLD, OLD], &[], &[2]);
         check(ordered(3), &[OLD, OLD, STARTING], &[], &[]);
         check(ordered(3), &[OLD, OLD, NEW], &[], &[1]);

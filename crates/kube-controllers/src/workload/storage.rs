@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Claims and volumes: who gets which, and when one may go.
+//! Claims and volumes: binding, provisioning and protection from deletion.
 //!
-//! Volumes are made at once, and nothing is stored in them.
+//! Volumes are provisioned at once, and store no data.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/volume/{persistentvolume,pvcprotection,pvprotection}.
 
@@ -22,12 +22,12 @@ use super::placement::volumes::{self, Shelf};
 use super::{Workload, cluster_of, pods};
 
 const CONCURRENCY: usize = 5;
-/// Who tells of claims and volumes.
+/// Source component of Events about claims and volumes.
 const SOURCE: &str = "persistentvolume-controller";
-/// Who tells of volumes that are made.
+/// Source component of Events about provisioned volumes.
 const PROVISIONER: &str = "external-provisioner";
 
-/// Local copies.
+/// Local copies and indexes.
 pub(crate) struct Storage {
     pub(crate) claims: Store<PersistentVolumeClaim>,
     pub(crate) volumes: Store<PersistentVolume>,
@@ -35,15 +35,15 @@ pub(crate) struct Storage {
     pub(crate) namespaces: Store<Namespace>,
     /// Claims without a volume, by cluster.
     unbound: Index<PersistentVolumeClaim>,
-    /// Volumes by the claim that they name.
+    /// Volumes by the claim that they refer to.
     by_claim: Index<PersistentVolume>,
-    /// Volumes that no claim has, by cluster.
+    /// Volumes without a claim, by cluster.
     free: Index<PersistentVolume>,
-    /// What was told of claims last, by uid.
+    /// Last Event text of each claim, by uid.
     told: Mutex<BTreeMap<String, String>>,
 }
 
-/// Cluster, namespace and name of a claim as one text.
+/// Returns cluster, namespace and name of a claim as one text.
 pub(crate) fn claim_text(cluster: &str, namespace: &str, name: &str) -> String {
     format!("{cluster}/{namespace}/{name}")
 }
@@ -83,7 +83,7 @@ impl Storage {
         self.classes.get(&ObjectKey::new(cluster, "", name))
     }
 
-    /// Whether something is told of a claim for the first time, or something else than before.
+    /// Stores the Event text of a claim; true if it differs from the last one.
     fn is_news(&self, uid: &str, text: &str) -> bool {
         let mut told = self.told.lock();
         told.insert(uid.to_owned(), text.to_owned()).as_deref() != Some(text)
@@ -94,7 +94,7 @@ impl Storage {
     }
 }
 
-/// What the claims of a pod are looked up in.
+/// Source of a pod's claims, volumes and classes: the local copies.
 pub(crate) struct StoredShelf<'a> {
     pub(crate) storage: &'a Storage,
     pub(crate) cluster: &'a str,
@@ -144,7 +144,7 @@ async fn run_claims(workload: Arc<Workload>) {
             .map(|claim| ObjectKey::new(cluster, &claim.namespace, &claim.name))
             .collect();
         keys.dedup();
-        // One that is free may be what others wait for, or what they name.
+        // A free or deleted volume may be one that unbound claims wait for, or name.
         let is_free = |volume: &Arc<PersistentVolume>| volume.spec.claim_ref.is_none();
         if change.new.as_ref().is_some_and(is_free) || change.new.is_none() {
             keys.extend(known.storage.unbound.keys(cluster));
@@ -155,7 +155,7 @@ async fn run_claims(workload: Arc<Workload>) {
     controller.watch_store(&workload.storage.classes, move |change| known.storage.unbound.keys(&change.key.cluster));
     let known = workload.clone();
     controller.watch_store(&workload.pods, move |change: &Change<Pod>| {
-        // A claim that is to go does so when its last pod is gone.
+        // A claim that is being deleted is removed once its last pod has ended.
         let used = |pod: &Option<Arc<Pod>>| pod.as_ref().is_some_and(|pod| uses_claims(pod));
         let Some(pod) = change.old.as_ref().filter(|_| used(&change.old) && !used(&change.new)) else {
             return Vec::new();
@@ -164,7 +164,7 @@ async fn run_claims(workload: Arc<Workload>) {
         let is_going = |key: &ObjectKey| known.storage.claims.get(key).is_some_and(|it| it.metadata.is_being_deleted());
         keys.filter(is_going).collect()
     });
-    // Only read, to choose a zone.
+    // Nodes are only read, to choose a zone.
     controller.watch_store(&workload.nodes, |_| Vec::new());
     controller
         .run(CONCURRENCY, move |key| {
@@ -193,7 +193,7 @@ async fn run_volumes(workload: Arc<Workload>) {
         .await;
 }
 
-/// Whether a pod keeps its claims: it has a node and has not ended.
+/// True if a pod keeps its claims from deletion: it has a node and has not ended.
 fn uses_claims(pod: &Pod) -> bool {
     !pod.spec.node_name.is_empty() && !pods::is_terminal(pod) && volumes::claims(&pod.spec).next().is_some()
 }
@@ -214,7 +214,7 @@ impl Workload {
         let class = claim.spec.storage_class_name.as_deref().filter(|name| !name.is_empty());
         let node = claim.metadata.annotation(annotation::SELECTED_NODE);
         let node: Option<Arc<Node>> = node.and_then(|name| self.nodes.get(&ObjectKey::new(cluster, "", name)));
-        // Those that are made for it name it from the beginning.
+        // Volumes that were provisioned for the claim refer to it from the beginning.
         let mut free = storage.by_claim.get(&claim_text(cluster, &key.namespace, &key.name));
         free.extend(storage.free.get(cluster));
         let view = View {
@@ -258,7 +258,7 @@ impl Workload {
         Ok(Requeue::OnChange)
     }
 
-    /// Makes a volume for a claim. Its change brings the next pass, which binds it.
+    /// Provisions a volume for a claim. Its creation triggers the next pass, which binds it.
     async fn provision(
         &self,
         key: &ObjectKey,
@@ -283,13 +283,13 @@ impl Workload {
                 self.event(PROVISIONER, claim, EventType::Normal, "ProvisioningSucceeded", &text).await;
                 Ok(())
             }
-            // It is there already, and will be seen.
+            // It exists already, and the local copy will show it.
             Err(error) if error.is_already_exists() => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Volume and claim name each other, and say so.
+    /// Makes volume and claim refer to each other, and sets their status.
     async fn bind(&self, claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> Result<(), Error> {
         if !binding::is_taken_by(volume, claim) {
             let mut new = volume.clone();
@@ -314,7 +314,7 @@ impl Workload {
         let claim = reference.map(|it| ObjectKey::new(&key.cluster, &it.namespace, &it.name));
         let mut claim = claim.as_ref().and_then(|key| self.storage.claims.get(key));
         if let (None, Some(reference)) = (&claim, reference.filter(|it| !it.uid.is_empty())) {
-            // The copy may be of the past, and this is about the loss of data.
+            // The local copy may be out of date, and a wrong decision loses data.
             let claims = self.api::<PersistentVolumeClaim>().within(&key.cluster, &reference.namespace);
             claim = claims.get_opt(&reference.name).await?.map(Arc::new);
         }
@@ -345,7 +345,7 @@ impl Workload {
         Ok(Requeue::OnChange)
     }
 
-    /// Takes a finalizer away.
+    /// Removes a finalizer.
     async fn unprotect<K: Resource>(&self, object: &K, finalizer: &str) -> Result<(), Error> {
         let mut new = object.clone();
         new.metadata_mut().finalizers.retain(|present| present != finalizer);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How many pods each owner has, counted as they change, so that a pass need not look at all of them.
+//! Number of pods of each owner, updated with each change, so that a pass need not list them.
 //!
-//! A pass that finds its owner's pods to be as many as wanted writes the counts and is done. A controller that needs to know which
-//! pods they are looks at them: when there are too many, or when a pod came, changed or lost its labels or its owner.
+//! If an owner has as many pods as desired, a pass writes the counts and is done. The pods themselves are examined when
+//! there are too many, or when a pod was orphaned, or its labels or owner changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,20 +17,20 @@ use super::pods;
 /// Counts of an owner's pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
-    /// Those that count: neither ended nor on their way out.
+    /// Number of active pods: neither ended nor being deleted.
     pub(crate) active: i32,
-    /// Those of them that are ready.
+    /// Number of active pods that are ready.
     pub(crate) ready: i32,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
     tallies: BTreeMap<String, Tally>,
-    /// Owners whose pods have to be looked at.
+    /// Owners whose pods have to be examined.
     unsure: BTreeSet<String>,
 }
 
-/// Counts by uid of the owner. Clones are one.
+/// Counts by uid of the owner. Clones share one map.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tallies(Arc<Mutex<Inner>>);
 
@@ -45,7 +45,7 @@ impl Tallies {
         self.0.lock()
     }
 
-    /// A pod changed.
+    /// Updates the counts by a change of a pod.
     pub(crate) fn observe(&self, change: &Change<Pod>) {
         let (old, new) = (part(change.old.as_ref()), part(change.new.as_ref()));
         let mut inner = self.lock();
@@ -75,17 +75,17 @@ impl Tallies {
         }
     }
 
-    /// An owner's pods have to be looked at: an orphan may be its own.
+    /// Requires the next pass to examine an owner's pods: an orphan may belong to it.
     pub(crate) fn doubt(&self, owner: &str) {
         self.lock().unsure.insert(owner.to_owned());
     }
 
-    /// An owner's pods were looked at.
+    /// Marks an owner's pods as examined.
     pub(crate) fn trust(&self, owner: &str) {
         self.lock().unsure.remove(owner);
     }
 
-    /// The counts of an owner's pods, unless they have to be looked at.
+    /// Returns the counts of an owner's pods; `None` if they have to be examined.
     pub(crate) fn get(&self, owner: &str) -> Option<Tally> {
         let inner = self.lock();
         (!inner.unsure.contains(owner)).then(|| inner.tallies.get(owner).copied().unwrap_or_default())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pod templates: when two are the same, and the hash that tells ReplicaSets of one Deployment apart.
+//! Comparison of pod templates, and the hash that distinguishes the ReplicaSets of one Deployment.
 //!
 //! Source: k8s.io/kubernetes pkg/controller/controller_utils.go (ComputeHash), deployment/util (EqualIgnoreHash).
 
@@ -9,11 +9,11 @@ use apimachinery::meta::TextMap;
 use api::constants::label;
 use serde_json::{Value, json};
 
-/// Characters of a hash: no vowels and nothing that looks like one.
+/// Characters of a hash: no vowels and no digits that resemble them.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
-/// The hash of a template: FNV-1a of 32 bits over its canonical JSON and the collision count (8 bytes, little endian),
-/// in decimal, each digit replaced by a safe character. At most 10 characters.
+/// Returns the hash of a template: FNV-1a of 32 bits over its canonical JSON and the collision count (8 bytes, little
+/// endian), in decimal, each digit replaced by a safe character. At most 10 characters.
 ///
 /// Unlike upstream the bytes that are hashed are JSON, so the values differ.
 pub(crate) fn hash(template: &Value, collisions: Option<i32>) -> String {
@@ -23,20 +23,20 @@ pub(crate) fn hash(template: &Value, collisions: Option<i32>) -> String {
     safe_encode(&fnv32(bytes).to_string())
 }
 
-/// Replaces every byte by one of the 27 safe characters.
+/// Replaces each byte by one of the 27 safe characters.
 fn safe_encode(text: &str) -> String {
     text.bytes().map(|byte| char::from(ALPHABET[usize::from(byte) % ALPHABET.len()])).collect()
 }
 
-/// Whether two templates make the same pods but for [`label::POD_TEMPLATE_HASH`].
+/// True if two templates make the same pods, apart from [`label::POD_TEMPLATE_HASH`].
 pub(crate) fn is_equal(a: &Value, b: &Value) -> bool {
     without_hash(a) == without_hash(b)
 }
 
-/// The template without the label, and without what an absent value means as well.
+/// Returns the template without the label, and without values that equal the default of an absent field.
 fn without_hash(template: &Value) -> Value {
     let mut template = template.clone();
-    // One that was stored before servers filled it in makes the same pods.
+    // A template that was stored before servers applied defaults makes the same pods.
     domain::defaulting::workload::template(&mut template);
     if let Some(Value::Object(metadata)) = template.get_mut("metadata") {
         metadata.remove("creationTimestamp");
@@ -55,7 +55,7 @@ fn without_hash(template: &Value) -> Value {
     template
 }
 
-/// The template with the label.
+/// Returns the template with the label.
 pub(crate) fn with_hash(template: &Value, hash: &str) -> Value {
     let mut template = template.clone();
     if !template.is_object() {
@@ -71,7 +71,7 @@ pub(crate) fn with_hash(template: &Value, hash: &str) -> Value {
     template
 }
 
-/// Texts of `metadata.<field>` of a template.
+/// Returns the texts of `metadata.<field>` of a template.
 pub(crate) fn texts(template: &Value, field: &str) -> TextMap {
     let map = template["metadata"][field].as_object();
     let texts = map.into_iter().flatten().filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_made_of_safe_characters_and_depends_on_template_and_collisions() {
+    fn a_hash_of_safe_characters_depends_on_template_and_collisions() {
         assert_eq!(safe_encode("0123456789"), "456789bcdf");
         let all = [hash(&template("a"), None), hash(&template("b"), None), hash(&template("a"), Some(1))];
         assert_ne!(all[0], all[1]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `minReadySeconds` on wall time: they end when either clock has passed them, or a roll-out whose pods are processes
-//! would stand still with landscape time.
+//! `minReadySeconds` on wall time: the wait ends when either clock has passed it. Otherwise a roll-out whose pods are
+//! processes would stand still with landscape time.
 //!
-//! What is known here is lost with the process; then wall time counts from its start.
+//! The state is lost with the process; then wall time counts from the next start.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use super::pods;
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// Since when on wall time a pod has been seen ready, by uid.
+    /// Wall time since which a pod has been seen ready, by uid.
     since: BTreeMap<String, DateTime<Utc>>,
-    /// For whom somebody sleeps.
+    /// Owners for which a sleep is in progress.
     sleeps: BTreeSet<ObjectKey>,
 }
 
-/// Clones are one.
+/// Waits of all pods. Clones share one state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WallWaits(Arc<Mutex<Inner>>);
 
@@ -31,7 +31,7 @@ impl WallWaits {
         self.0.lock()
     }
 
-    /// The uids of the ready pods that wall time makes available, and when it will make the next one so.
+    /// Returns the uids of the ready pods that are available by wall time, and the time when the next one will be.
     pub(crate) fn passed(
         &self,
         pods: &[Arc<Pod>],
@@ -52,17 +52,17 @@ impl WallWaits {
         (passed, next)
     }
 
-    /// A pod that is gone, or not ready any more, starts anew.
+    /// Restarts the wait of a pod that was deleted or is no longer ready.
     pub(crate) fn forget(&self, uid: &str) {
         self.lock().since.remove(uid);
     }
 
-    /// Whether somebody must go to sleep for this owner, who does so now.
+    /// Registers a sleep for this owner; true if the caller has to start it.
     pub(crate) fn begin(&self, key: &ObjectKey) -> bool {
         self.lock().sleeps.insert(key.clone())
     }
 
-    /// The sleep for this owner is over.
+    /// Unregisters the finished sleep for this owner.
     pub(crate) fn end(&self, key: &ObjectKey) {
         self.lock().sleeps.remove(key);
     }

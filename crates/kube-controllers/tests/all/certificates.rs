@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of k8s.io/kubernetes pkg/controller/certificates/signer/signer_test.go: which requests get a certificate. What is
-//! refused of them, and for how long they are signed, is a table in `domain::certificates`.
+//! Cases of k8s.io/kubernetes pkg/controller/certificates/signer/signer_test.go: signing of requests. Rejections and
+//! validity periods are covered by a table in `domain::certificates`.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use testkit::{World, instant};
 
 use super::{CLUSTER, start, world};
 
-/// Of user `alice` in group `dev`.
+/// Request of user `alice` in group `dev`.
 const ALICE: &str = "\
 -----BEGIN CERTIFICATE REQUEST-----\n\
 MIHZMIGAAgEAMB4xDDAKBgNVBAoMA2RldjEOMAwGA1UEAwwFYWxpY2UwWTATBgcq\n\
@@ -26,7 +26,7 @@ AwIDSAAwRQIgcIMbYfwnyxDPyxmfwmTdNi+SPZ5gEHKMeHelvR9OIFcCIQDjsLS2\n\
 Lai+yBJkd4iiOp6fT0mqBnYp2BBZzyXvlicOag==\n\
 -----END CERTIFICATE REQUEST-----\n\
 ";
-/// Of user `system:node:n1` in group `system:nodes`.
+/// Request of user `system:node:n1` in group `system:nodes`.
 const KUBELET: &str = "\
 -----BEGIN CERTIFICATE REQUEST-----\n\
 MIHrMIGSAgEAMDAxFTATBgNVBAoMDHN5c3RlbTpub2RlczEXMBUGA1UEAwwOc3lz\n\
@@ -36,7 +36,7 @@ fOSjtNHRoAAwCgYIKoZIzj0EAwIDSAAwRQIhAMS4i1PKORxqP7yW5ts4iNxMgXx/\n\
 qCrJc5jaXDMp1SpVAiAN6XJlAUbn4G20rfWtonDubvGZzyJPLXN+xNnBL8Ec7A==\n\
 -----END CERTIFICATE REQUEST-----\n\
 ";
-/// Of user `root` in group `system:masters`.
+/// Request of user `root` in group `system:masters`.
 const MASTER: &str = "\
 -----BEGIN CERTIFICATE REQUEST-----\n\
 MIHjMIGKAgEAMCgxFzAVBgNVBAoMDnN5c3RlbTptYXN0ZXJzMQ0wCwYDVQQDDARy\n\
@@ -95,7 +95,7 @@ fn authority() -> Authority {
         .expect("it is made")
 }
 
-/// The controller, where cluster [`CLUSTER`] alone has an authority.
+/// Starts the controller; only cluster [`CLUSTER`] has an authority.
 fn begin(world: &mut World) {
     let authority_of: certificates::AuthorityOf =
         Arc::new(|cluster| Box::pin(async move { Ok((cluster == CLUSTER).then(authority)) }));
@@ -117,7 +117,7 @@ fn has_certificate(status: &Value) -> bool {
     pem.0.starts_with(b"-----BEGIN CERTIFICATE-----")
 }
 
-/// Message of condition `Failed`.
+/// Returns the message of condition `Failed`.
 fn failure(status: &Value) -> Option<&str> {
     let conditions = status["conditions"].as_array()?;
     let failed = conditions.iter().find(|condition| condition["type"] == "Failed")?;
@@ -126,7 +126,7 @@ fn failure(status: &Value) -> Option<&str> {
 }
 
 #[test]
-fn only_what_was_approved_is_signed() {
+fn only_approved_requests_are_signed() {
     for (conditions, is_signed) in [
         (&["Approved"][..], true),
         (&[], false),
@@ -191,13 +191,13 @@ fn each_signer_has_its_subjects_and_usages() {
 }
 
 #[test]
-fn a_signer_of_somebody_else_is_left_alone() {
+fn requests_for_foreign_signers_are_ignored() {
     let status = judged(request("example.org/signer", ALICE, &USAGES, &["Approved"]));
     assert!(!has_certificate(&status) && failure(&status).is_none(), "{status}");
 }
 
 #[test]
-fn what_is_no_request_fails_and_says_why() {
+fn an_invalid_request_fails_with_a_message() {
     let broken = "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n";
     for pem in [broken, ""] {
         let status = judged(request(CLIENT, pem, &USAGES, &["Approved"]));

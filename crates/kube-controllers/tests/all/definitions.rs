@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kinds that a cluster defines for itself are collected like all others while they are served. Cases of
-//! k8s.io/kubernetes test/e2e/apimachinery/garbage_collector.go (custom resources) and
-//! pkg/controller/garbagecollector/garbagecollector_test.go (resources that come and go).
+//! Garbage collection of kinds that a cluster defines for itself, while they are served. Cases of k8s.io/kubernetes
+//! test/e2e/apimachinery/garbage_collector.go (custom resources) and
+//! pkg/controller/garbagecollector/garbagecollector_test.go (resources that are added and removed).
 
 use api::kubernetes::core::ConfigMap;
 use api::kubernetes::tables;
@@ -112,7 +112,7 @@ fn widget() -> Widget {
         {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": OWNER}]}}))
 }
 
-/// A cluster with a definition, an owner and its Widget.
+/// Returns a cluster with a definition, an owner and its Widget.
 fn started() -> World {
     let mut world =
         world().with_in(CLUSTER, definition(DEFINITION)).with_in(CLUSTER, owner()).with_in(CLUSTER, widget());
@@ -126,7 +126,7 @@ fn is_there(world: &World) -> bool {
 }
 
 #[test]
-fn objects_of_a_defined_kind_go_with_their_owner() {
+fn objects_of_a_defined_kind_are_deleted_with_their_owner() {
     let mut world = started();
     assert!(is_there(&world), "the owner lives");
     world.remove_in::<ConfigMap>(CLUSTER, "n", "owner");
@@ -152,7 +152,7 @@ fn a_kind_that_is_defined_later_is_followed_once_it_is_served() {
 }
 
 #[test]
-fn a_kind_whose_definition_is_gone_is_followed_no_longer() {
+fn a_kind_without_its_definition_is_no_longer_watched() {
     let mut world = started();
     world.remove_in::<CustomResourceDefinition>(CLUSTER, "", DEFINITION);
     world.stop_serving_in(CLUSTER, &WIDGETS);
@@ -160,7 +160,7 @@ fn a_kind_whose_definition_is_gone_is_followed_no_longer() {
     world.remove_in::<ConfigMap>(CLUSTER, "n", "owner");
     let pass = world.pass();
     assert!(pass.writes_of("widgets").is_empty(), "{:?}", pass.writes);
-    // Defined again, it is followed again.
+    // Once defined again, the kind is watched again.
     world.serve_in(CLUSTER, &WIDGETS);
     world.put_in(CLUSTER, &definition(DEFINITION));
     world.pass();
@@ -168,7 +168,7 @@ fn a_kind_whose_definition_is_gone_is_followed_no_longer() {
 }
 
 #[test]
-fn the_definition_of_one_cluster_says_nothing_about_another() {
+fn a_definition_applies_to_its_own_cluster_only() {
     let mut world =
         world().with_in(CLUSTER, definition(DEFINITION)).with_in("seed--b", owner()).with_in("seed--b", widget());
     world.serve_in(CLUSTER, &WIDGETS);

@@ -19,14 +19,14 @@ fn owner(metadata: &Value) -> ConfigMap {
     owner
 }
 
-/// An object that names an owner.
+/// Returns an object that names an owner.
 fn dependent<K: Resource>(name: &str, uid: &str) -> K {
     object(json!({"metadata": {"name": name, "namespace": "n", "ownerReferences": [
         {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid, "blockOwnerDeletion": true}]}}))
 }
 
 #[test]
-fn dependents_go_with_their_owner_in_the_background() {
+fn dependents_are_deleted_in_the_background_after_their_owner() {
     let mut world = world().with_in(CLUSTER, owner(&json!({}))).with_in(CLUSTER, dependent::<Secret>("s", OWNER));
     start(&mut world, Options::default());
     assert!(world.get_in::<Secret>(CLUSTER, "n", "s").is_some(), "the owner lives");
@@ -54,7 +54,7 @@ fn one_of_two_owners_is_enough_to_stay() {
 }
 
 #[test]
-fn in_the_foreground_the_owner_goes_last() {
+fn in_the_foreground_the_owner_is_deleted_last() {
     let leaving = json!({"finalizers": ["foregroundDeletion"], "deletionTimestamp": "2025-06-02T11:00:00Z"});
     let mut kept: Secret = dependent("s", OWNER);
     kept.metadata.finalizers.push("example.org/mine".to_owned());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One file for each controller: objects in, passes, out: objects, writes, and when it looks again.
+//! Tests of each controller in a file of its own: they put objects, run passes, and compare objects, writes and requeue
+//! times.
 
 mod certificates;
 mod definitions;
@@ -12,7 +13,7 @@ mod workload;
 use kube_controllers::{Options, run};
 use testkit::{Pass, World};
 
-/// A cluster beside others.
+/// Name of a second cluster.
 const CLUSTER: &str = "seed--a";
 
 fn world() -> World {

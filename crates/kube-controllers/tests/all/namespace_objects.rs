@@ -32,7 +32,7 @@ fn namespace_default_has_the_service_of_the_api_server() {
 }
 
 #[test]
-fn what_is_deleted_or_changed_is_there_again() {
+fn deleted_and_changed_objects_are_restored() {
     let mut world = started("n");
     world.remove_in::<ServiceAccount>(CLUSTER, "n", "default");
     world.change_in::<ConfigMap>(CLUSTER, "n", "kube-root-ca.crt", |map| {
@@ -45,7 +45,7 @@ fn what_is_deleted_or_changed_is_there_again() {
 }
 
 #[test]
-fn a_namespace_that_goes_gets_nothing_new() {
+fn a_terminating_namespace_gets_no_new_objects() {
     let mut world = started("n");
     world.change_in::<Namespace>(CLUSTER, "", "n", |namespace| {
         namespace.metadata.deletion_timestamp = Some(testkit::instant("2025-06-02T12:00:00Z").into());

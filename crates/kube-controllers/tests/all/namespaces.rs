@@ -28,7 +28,7 @@ fn remaining(world: &World) -> Option<String> {
 }
 
 #[test]
-fn a_namespace_goes_with_its_content_and_other_namespaces_keep_theirs() {
+fn a_namespace_is_deleted_with_its_own_content_only() {
     let mut world = world()
         .with_in(CLUSTER, leaving())
         .with_in(CLUSTER, map("n", &json!([])))
@@ -42,7 +42,7 @@ fn a_namespace_goes_with_its_content_and_other_namespaces_keep_theirs() {
 }
 
 #[test]
-fn content_with_finalizers_keeps_a_namespace_and_is_told_in_its_conditions() {
+fn content_with_finalizers_keeps_a_namespace_and_is_reported() {
     let mut world = world().with_in(CLUSTER, leaving()).with_in(CLUSTER, map("n", &json!(["example.org/mine"])));
     start(&mut world, Options::default());
     assert_eq!(remaining(&world).as_deref(), Some("True"));

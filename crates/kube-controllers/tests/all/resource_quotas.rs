@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of k8s.io/kubernetes pkg/controller/resourcequota/resource_quota_controller_test.go: what a quota says is used. What
-//! an object uses is a table in `domain::resource_quota`.
+//! Cases of k8s.io/kubernetes pkg/controller/resourcequota/resource_quota_controller_test.go: status of quotas. The
+//! usage of an object is covered by a table in `domain::resource_quota`.
 
 use api::kubernetes::core::{ConfigMap, Pod, ResourceQuota};
 use apimachinery::Status;
@@ -48,7 +48,7 @@ fn a_quota_without_objects_uses_nothing() {
 }
 
 #[test]
-fn pods_that_have_ended_and_those_of_other_namespaces_and_clusters_do_not_count() {
+fn ended_and_foreign_pods_do_not_count() {
     let hard = json!({"requests.cpu": "3", "requests.memory": "100Gi", "limits.cpu": "10", "pods": "5"});
     let (world, _) = started(
         world()
@@ -65,7 +65,7 @@ fn pods_that_have_ended_and_those_of_other_namespaces_and_clusters_do_not_count(
 }
 
 #[test]
-fn what_comes_and_goes_is_counted_anew() {
+fn created_deleted_and_changed_objects_are_recounted() {
     let (mut world, _) = started(world().with_in(CLUSTER, quota("n", &json!({"count/configmaps": "5", "pods": "5"}))));
     let used = |world: &World| status(world, "n")["used"].clone();
     world.put_in(CLUSTER, &map("a"));
@@ -80,7 +80,7 @@ fn what_comes_and_goes_is_counted_anew() {
 }
 
 #[test]
-fn a_changed_quota_says_so_and_an_unchanged_one_is_not_written() {
+fn only_a_changed_quota_is_written() {
     let (mut world, _) = started(world().with_in(CLUSTER, quota("n", &json!({"configmaps": "5"}))));
     world.change_in::<ResourceQuota>(CLUSTER, "n", "q", |quota| {
         quota.spec = object::<ResourceQuota>(json!({"spec": {"hard": {"configmaps": "1", "services": "1"}}})).spec;
@@ -95,7 +95,7 @@ fn a_changed_quota_says_so_and_an_unchanged_one_is_not_written() {
 }
 
 #[test]
-fn a_resource_that_nobody_serves_is_not_used() {
+fn an_unserved_resource_has_no_usage() {
     let (world, _) = started(world().with_in(CLUSTER, quota("n", &json!({"count/widgets.example.org": "3"}))));
     assert_eq!(status(&world, "n")["used"], json!({"count/widgets.example.org": "0"}));
 }

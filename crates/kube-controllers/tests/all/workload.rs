@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of k8s.io/kubernetes pkg/controller/{deployment,replicaset,statefulset,disruption}: what becomes of objects. How
-//! many pods there are in each step of a roll-out is a table in `workload::sizes`.
+//! Cases of k8s.io/kubernetes pkg/controller/{deployment,replicaset,statefulset,disruption}: writes to objects. The
+//! number of pods in each step of a roll-out is covered by a table in `workload::sizes`.
 
 use api::kubernetes::apps::{Deployment, ReplicaSet, StatefulSet};
 use api::kubernetes::core::{Node, Pod};
@@ -69,7 +69,7 @@ fn a_new_template_is_rolled_out_within_surge_and_without_unavailable_pods() {
 }
 
 #[test]
-fn a_pod_that_is_lost_is_replaced_and_one_too_many_goes() {
+fn lost_pods_are_replaced_and_surplus_pods_deleted() {
     let mut world = started(world().with_in(CLUSTER, deployment(2, "web:v1")));
     world.advance_to("2025-06-02T12:01:00Z");
     let name = pods(&world)[0].metadata.name.clone();
@@ -85,7 +85,7 @@ fn a_pod_that_is_lost_is_replaced_and_one_too_many_goes() {
 }
 
 #[test]
-fn a_workload_that_has_reached_its_goal_has_no_timer_and_gets_no_write() {
+fn a_complete_workload_has_no_timer_and_gets_no_write() {
     let mut world = started(world().with_in(CLUSTER, deployment(2, "web:v1")));
     world.advance_to("2025-06-02T12:01:00Z");
     let pass = world.advance_to("2025-06-03T12:00:00Z");
@@ -107,7 +107,7 @@ fn a_stateful_set_makes_its_pods_one_after_the_other() {
 }
 
 #[test]
-fn a_pod_without_a_node_that_takes_it_waits_and_says_why() {
+fn a_pod_that_fits_no_node_waits_and_reports_why() {
     let node: Node = object(json!({"metadata": {"name": "node"}, "spec": {"unschedulable": true,
         "taints": [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]}}));
     let world = started(world().with_in(CLUSTER, node).with_in(CLUSTER, deployment(1, "web:v1")));

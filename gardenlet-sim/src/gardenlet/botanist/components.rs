@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Deployments, StatefulSets and DaemonSets that stand for components.
+//! The Deployments, StatefulSets and DaemonSets that represent components.
 
 use apimachinery::meta::TextMap;
 
@@ -23,7 +23,7 @@ use super::super::readiness;
 use super::workload::Workload;
 use super::{Botanist, Failure, delete, typed};
 
-/// In which cluster a component's object is, and of which kind.
+/// Cluster and kind of a component's object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// A Deployment of the control plane namespace.
@@ -37,7 +37,7 @@ enum Kind {
 }
 
 impl Component {
-    /// Name of the object.
+    /// Returns the name of the object.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::ApiserverProxy => "apiserver-proxy",
@@ -77,17 +77,17 @@ impl Component {
         }
     }
 
-    /// Whether its object is in the shoot cluster, not in the control plane namespace.
+    /// True if the component's object is in the shoot cluster, not in the control plane namespace.
     const fn is_in_shoot(self) -> bool {
         matches!(self.kind(), Kind::System | Kind::EveryNode)
     }
 
-    /// Whether its image has the version of the cluster.
+    /// True if the image has the version of the cluster.
     const fn is_of_kubernetes(self) -> bool {
         matches!(self, Self::KubeApiserver | Self::KubeControllerManager | Self::KubeScheduler)
     }
 
-    /// Whether its pods want the restart that maintenance may ask for.
+    /// True if the pods are labelled for the restart that maintenance may request.
     const fn wants_restarts(self) -> bool {
         matches!(
             self,
@@ -99,7 +99,7 @@ impl Component {
     }
 }
 
-/// Deployments that `ControlPlaneHealthy` requires.
+/// Returns the Deployments that `ControlPlaneHealthy` requires.
 pub(crate) fn required_deployments(shoot: &api::core::Shoot) -> Vec<&'static str> {
     let mut required = vec!["gardener-resource-manager", "kube-apiserver", "kube-controller-manager"];
     let pools = &shoot.spec.provider.workers;
@@ -120,7 +120,7 @@ fn has_vertical_pod_autoscaler(shoot: &api::core::Shoot) -> bool {
 }
 
 impl Botanist {
-    /// Whether the spec asks for a component at all.
+    /// True if the spec requires a component.
     fn is_wanted(&self, component: Component) -> bool {
         let spec = &self.shoot.spec;
         match component {
@@ -141,7 +141,7 @@ impl Botanist {
         }
     }
 
-    /// What of the spec changes a component's pods.
+    /// Returns the parts of the spec that change a component's pods.
     fn configuration_of(&self, component: Component) -> Value {
         let kubernetes = &self.shoot.spec.kubernetes;
         match component {
@@ -202,7 +202,8 @@ impl Botanist {
         format!("{name}:{version}")
     }
 
-    /// machine-controller-manager has one more for the provider's machines, which the provider's webhook adds upstream.
+    /// Returns the containers of a component. machine-controller-manager has an additional one for the provider's
+    /// machines, which the provider's webhook adds upstream.
     fn containers(&self, component: Component, name: &str, image: &str) -> Value {
         if component != Component::MachineControllerManager {
             return json!([{ "name": name, "image": image }]);
@@ -219,7 +220,7 @@ impl Botanist {
         ])
     }
 
-    /// Metadata, selector and pod template of a component's object.
+    /// Returns metadata, selector and pod template of a component's object.
     fn workload(&self, component: Component, name: &str, image: &str, pods: &TextMap) -> Value {
         let kind = component.kind();
         let namespace = match kind {
@@ -243,7 +244,8 @@ impl Botanist {
             let checksum = digest(&[configuration.to_string()]);
             annotations.insert(format!("checksum/configmap-{}", component.name()), checksum[..8].to_owned());
         }
-        // Where there are pods, they take as long as the component: drawn by name, so that it is no reason to roll.
+        // If pods are run, they start as slowly as the component: drawn by name, so that the value does not cause a
+        // roll-out.
         let key = format!("{}/{name}", self.technical_id);
         let start = self.gardenlet.durations.of(readiness::parameter(name), &key, 0);
         let start = Duration { nanoseconds: start.num_milliseconds() * 1_000_000 };
@@ -263,7 +265,7 @@ impl Botanist {
         })
     }
 
-    /// Writes a component's object. `replicas` instead of the usual number.
+    /// Writes a component's object. `replicas`: number to use instead of the default.
     async fn write_component(
         &self,
         component: Component,
@@ -298,7 +300,7 @@ impl Botanist {
         }
     }
 
-    /// Writes an object, unless the local copy says the same already, and remembers its generation.
+    /// Writes an object, unless the local copy equals it, and stores its generation.
     async fn write<K: Workload>(
         &self,
         api: &controller::Api<K>,
@@ -333,7 +335,7 @@ impl Botanist {
         }
     }
 
-    /// Replicas of control plane Deployments while the Shoot is hibernated from its creation on.
+    /// Returns the replicas of a control plane component while the Shoot is hibernated; `None`: not hibernated.
     fn hibernated_replicas(&self, component: Component) -> Option<i32> {
         let is_hibernated = self.facts.hibernated && component.kind() != Kind::EveryNode;
         if !is_hibernated {
@@ -341,7 +343,7 @@ impl Botanist {
         }
         let key = self.gardenlet.seed_key(&self.technical_id, component.name());
         let stores = &self.gardenlet.stores;
-        // What runs keeps running until task `Hibernating control plane`; what does not run is not woken.
+        // Running components keep running until task `Hibernating control plane`; others are not started.
         let present = match component.kind() {
             Kind::Etcd => stores.stateful_sets.get(&key).and_then(|set| set.spec.replicas),
             _ => stores.deployments.get(&key).and_then(|deployment| deployment.spec.replicas),
@@ -353,8 +355,8 @@ impl Botanist {
     pub(crate) async fn deploy_components(&self, components: &[Component]) -> Result<(), Failure> {
         for component in components {
             if self.facts.hibernated && component.is_in_shoot() {
-                // gardener-resource-manager, which brings it into the cluster, has no pods; of a Shoot that was created
-                // in hibernation there is no cluster yet.
+                // gardener-resource-manager, which creates it in the cluster, has no pods; a Shoot that was created in
+                // hibernation has no cluster yet.
                 continue;
             }
             if self.is_wanted(*component) {
@@ -378,7 +380,7 @@ impl Botanist {
         let component = Component::KubeApiserver;
         self.write_component(component, self.hibernated_replicas(component), &pods).await?;
         if self.facts.skip_readiness {
-            // Nobody will wait for it: the cluster is what it is from now on.
+            // No task waits for the API server: the cluster gets its version now.
             self.ensure_cluster().await?;
         }
         Ok(())
@@ -466,7 +468,7 @@ impl Botanist {
         Ok(())
     }
 
-    /// Scales everything in the control plane namespace to nothing, kube-apiserver last of the Deployments.
+    /// Scales everything in the control plane namespace to 0 replicas, kube-apiserver last of the Deployments.
     pub(crate) async fn hibernate_control_plane(&self) -> Result<(), Failure> {
         let stores = &self.gardenlet.stores;
         let down = Patch::Merge(json!({ "spec": { "replicas": 0 } }));
@@ -485,7 +487,7 @@ impl Botanist {
         Ok(())
     }
 
-    /// Deletes the pods of the control plane that say that they want a restart.
+    /// Deletes the control plane pods that are labelled for a restart.
     pub(crate) async fn restart_control_plane_pods(&self) -> Result<(), Failure> {
         let options = ListOptions {
             label_selector: joined!(label::MAINTENANCE_RESTART, "=true").to_owned(),
@@ -530,7 +532,7 @@ impl Botanist {
         Ok(())
     }
 
-    /// Deletes DaemonSets of kube-proxy: those that neither the spec nor a Node asks for, or all.
+    /// Deletes DaemonSets of kube-proxy: those that neither the spec nor a Node requires, or all.
     pub(crate) async fn destroy_kube_proxy(&self, only_stale: bool) -> Result<(), Failure> {
         let wanted = self.kube_proxy_names();
         let api = self.gardenlet.shoot::<DaemonSet>(&self.technical_id, "kube-system");
@@ -545,7 +547,7 @@ impl Botanist {
         Ok(())
     }
 
-    /// How long a run waits for the cluster's API server.
+    /// Returns the maximum time that a run waits for the cluster's API server.
     pub(crate) const fn connection_timeout() -> TimeDelta {
         TimeDelta::minutes(1)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What opens a Shoot's cluster and its nodes: certificate authorities and the SSH key pair.
+//! Credentials for a Shoot's cluster and its nodes: certificate authorities and the SSH key pair.
 //!
 //! | object in the project namespace | holds | read by |
 //! | --- | --- | --- |
@@ -8,14 +8,14 @@
 //! | ConfigMap `NAME.ca-kubelet` | `ca.crt`, the bundle | users |
 //! | Secret `NAME.ssh-keypair`, after a rotation `NAME.ssh-keypair.old`, too | `id_rsa`, `id_rsa.pub` | users |
 //!
-//! The bundle of the clients' authority goes into the Cluster object, by which its API server judges certificates.
+//! The bundle of the client authorities is copied to the Cluster object, by which its API server verifies certificates.
 //!
-//! Every key follows the landscape's seed, the object and the start of its last rotation, and every certificate begins
-//! with that or with the Shoot: so all is made again, byte for byte, whenever it is needed, and nothing needs a store of
-//! its own. While a rotation is under way a bundle holds the new authority before the old one.
+//! Every key is derived from the landscape's seed, the object and the start of its last rotation, and every certificate
+//! is valid from that start or from the Shoot's creation: so all can be regenerated, byte for byte, and need no store
+//! of their own. During a rotation a bundle holds the new authority before the old one.
 //!
-//! Unlike upstream: keys are Ed25519 instead of RSA, those of SSH, too, whatever their file is called; authorities that
-//! nobody outside of the control plane sees (etcd, front proxy, VPN) do not exist.
+//! Unlike upstream: keys are Ed25519 instead of RSA, including those in SSH files named `id_rsa`; authorities that are
+//! used only within the control plane (etcd, front proxy, VPN) do not exist.
 //!
 //! Source: pkg/gardenlet/operation/botanist/secrets.go @ v1.120.0.
 
@@ -31,13 +31,13 @@ use process::pki::{Authority, Key, Pair, PkiError, SshKeyPair, Validity};
 
 use super::{Botanist, Failure, delete};
 
-/// For how long an authority is valid.
+/// Validity of a certificate authority.
 const LIFETIME: TimeDelta = TimeDelta::days(3650);
-/// How much earlier it is valid, since clocks differ.
+/// Time by which validity begins earlier, since clocks differ.
 const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(1);
 const OPAQUE: &str = "Opaque";
 
-/// What one Shoot has between two rotations.
+/// Credentials of one Shoot between two rotations.
 #[derive(Debug)]
 pub(crate) struct Credentials {
     /// Uid of the Shoot, and starts of the rotations of authorities and SSH key pair.
@@ -53,23 +53,23 @@ impl Botanist {
         self.shoot.status.credentials.as_ref()?.rotation.as_ref()
     }
 
-    /// When the authorities were rotated last.
+    /// Returns the start of the last rotation of the certificate authorities.
     fn rotated(&self) -> Option<Time> {
         self.rotation()?.certificate_authorities.as_ref()?.last_initiation_time
     }
 
-    /// Whether the last rotation has come so far that its predecessor is not trusted any more.
+    /// True if the last rotation has reached the phase in which the old authority is no longer trusted.
     fn old_is_dropped(&self) -> bool {
         let phase = self.rotation().and_then(|rotation| Some(&rotation.certificate_authorities.as_ref()?.phase));
         phase.is_some_and(|phase| phase.starts_with("Complet"))
     }
 
-    /// When the SSH key pair was rotated last.
+    /// Returns the start of the last rotation of the SSH key pair.
     fn ssh_rotated(&self) -> Option<Time> {
         self.rotation()?.ssh_keypair.as_ref()?.last_initiation_time
     }
 
-    /// The credentials; made once in the life of this process, as signing takes more time than all other tasks.
+    /// Returns the credentials; generated once per process, as signing takes more time than all other tasks.
     fn credentials(&self) -> Result<Arc<Credentials>, Failure> {
         let rotated = self.rotated();
         let of = (self.shoot.metadata.uid.clone(), ordinal(rotated), ordinal(self.ssh_rotated()));
@@ -147,7 +147,7 @@ impl Botanist {
         Ok(())
     }
 
-    /// The authorities of the cluster's users, given those that its API server has by now.
+    /// Returns the client authorities, given the bundle that the API server has now.
     pub(super) fn client_bundle(&self, stored: &str) -> Result<String, Failure> {
         let credentials = self.credentials()?;
         if self.rotated().is_none() {
@@ -184,7 +184,7 @@ impl Botanist {
         Ok(())
     }
 
-    /// They go with the Shoot.
+    /// Deletes the credentials, when the Shoot is deleted.
     pub(super) async fn destroy_credentials(&self) -> Result<(), Failure> {
         self.gardenlet.credentials.forget(&self.technical_id);
         let namespace = &self.shoot.metadata.namespace;
@@ -197,7 +197,7 @@ impl Botanist {
         delete(&self.gardenlet.garden::<InternalSecret>(namespace), &self.project_name("ca-client")).await
     }
 
-    /// Name in the project namespace.
+    /// Returns a name in the project namespace.
     fn project_name(&self, suffix: &str) -> String {
         format!("{}.{suffix}", self.shoot.metadata.name)
     }
@@ -211,7 +211,7 @@ impl Botanist {
     }
 }
 
-/// Tells keys before and after a rotation apart.
+/// Returns a number that distinguishes keys before and after a rotation.
 fn ordinal(rotated: Option<Time>) -> u64 {
     rotated.map_or(0, |time| u64::try_from(time.0.timestamp()).unwrap_or_default())
 }
@@ -220,7 +220,7 @@ fn data<const N: usize>(entries: [(&str, &String); N]) -> BTreeMap<String, ByteS
     entries.into_iter().map(|(key, value)| (key.to_owned(), ByteString(value.as_bytes().to_vec()))).collect()
 }
 
-/// The bundle after a rotation: the new authority, and until the rotation is completed the one before.
+/// Returns the bundle after a rotation: the new authority, and until the rotation is completed the previous one.
 fn bundle(stored: &str, new: &str, drop_old: bool) -> String {
     const END: &str = "-----END CERTIFICATE-----\n";
     if drop_old {
@@ -237,7 +237,7 @@ fn bundle(stored: &str, new: &str, drop_old: bool) -> String {
 mod tests {
     use super::*;
 
-    /// Stored bundle, new authority, whether the old one is dropped, the bundle then.
+    /// Columns: stored bundle, new authority, whether the old one is dropped, expected bundle.
     #[test]
     fn a_bundle_holds_two_authorities_while_they_are_rotated() {
         let pem = |letters: &str| -> String {

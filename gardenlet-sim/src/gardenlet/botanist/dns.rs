@@ -16,7 +16,7 @@ use super::super::flow::effect::Dns;
 use super::super::shared::{GARDEN, Gardenlet, domain_secrets};
 use super::{Botanist, Failure, delete};
 
-/// The provider of a domain whose records somebody else than Gardener writes.
+/// Provider of a domain whose records Gardener does not write.
 const UNMANAGED: &str = "unmanaged";
 
 /// A domain of the landscape, from a Secret in namespace `garden`.
@@ -38,17 +38,17 @@ impl Domain {
     }
 }
 
-/// The domains that a Shoot is published under.
+/// Domains under which a Shoot is published.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Domains {
-    /// The landscape's own.
+    /// The landscape's internal domain.
     pub(crate) internal: Option<Domain>,
-    /// That of `spec.dns`, if Gardener manages it.
+    /// Domain of `spec.dns`, if Gardener manages it.
     pub(crate) external: Option<Domain>,
 }
 
 impl Domains {
-    /// Reads the landscape's domains and picks the Shoot's.
+    /// Reads the landscape's domains and selects the Shoot's.
     pub(crate) async fn read(gardenlet: &Gardenlet, shoot: &Shoot, is_fresh: bool) -> Result<Self, Error> {
         let secrets: Vec<Arc<Secret>> = if is_fresh {
             let (secrets, _) = gardenlet.garden::<Secret>("garden").list(&domain_secrets()).await?;
@@ -75,7 +75,8 @@ impl Domains {
         Ok(Self { internal, external: external.filter(Domain::is_managed) })
     }
 
-    /// Whether the API server of the Shoot is published by both of its DNS records, the internal one and the external one.
+    /// True if the API server of the Shoot is published by both of its DNS records, the internal one and the external
+    /// one.
     ///
     /// Source: `ShootUsesDNS` of pkg/gardenlet/operation/botanist/kubeapiserverexposure.go @ v1.120.0.
     pub(crate) fn publish_api_server(&self) -> bool {
@@ -93,7 +94,7 @@ fn domain(secret: &Secret) -> Option<Domain> {
 }
 
 impl Botanist {
-    /// Host of the API server below the landscape's own domain.
+    /// Returns the host of the API server below the landscape's internal domain.
     pub(crate) fn internal_api_host(&self) -> Option<String> {
         let domain = &self.domains.internal.as_ref()?.name;
         let prefix = format!("api.{}.{}", self.shoot.metadata.name, self.project.metadata.name);
@@ -104,7 +105,7 @@ impl Botanist {
         })
     }
 
-    /// Address of the load balancer before the API servers of the seed, of the block set aside for documentation.
+    /// Returns the address of the load balancer of the seed's API servers, from the block reserved for documentation.
     pub(crate) fn load_balancer_address(&self) -> String {
         let key = format!("{GARDEN}/{}", self.seed.metadata.name);
         let last = 1 + self.gardenlet.context.random.below(254, "load-balancer", &key, 0);
@@ -193,7 +194,7 @@ impl Botanist {
             },
             ..DNSRecord::default()
         };
-        // Outside of the window a record acts only on what it publishes.
+        // Outside of the maintenance window, the extension acts only on changes of what the record publishes.
         let is_changed = present.is_some_and(|present| {
             let (present, wanted) = (&present.spec, &wanted.spec);
             present.secret_ref.name != wanted.secret_ref.name

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One run of a flow over one Shoot: what the tasks do.
+//! One run of a flow for one Shoot: implementation of the tasks' effects.
 //!
 //! **Tour.** [`Botanist`] the run and the dispatch of effects; [`extensions`] writing, awaiting and deleting extension
-//! objects; [`components`] the objects that stand for components, [`workload`] how far they are; [`dns`],
-//! [`operating_system`], [`worker`],
-//! [`secrets`], [`credentials`] what these tasks write.
+//! objects; [`components`] the objects that represent components, [`workload`] their progress; [`dns`],
+//! [`operating_system`], [`worker`], [`secrets`], [`credentials`] the objects of these tasks.
 
 pub(crate) mod components;
 pub(crate) mod credentials;
@@ -39,12 +38,12 @@ use super::kept::Kept;
 use super::shared::{Gardenlet, RUNTIME};
 use dns::Domains;
 
-/// One run over one Shoot.
+/// One run for one Shoot.
 #[derive(Debug)]
 pub(crate) struct Botanist {
     pub(crate) gardenlet: Arc<Gardenlet>,
     pub(crate) operation: OperationType,
-    /// As it was when the run began, after the start write.
+    /// The Shoot at the start of the run, after the start write.
     pub(crate) shoot: Arc<Shoot>,
     pub(crate) project: Arc<Project>,
     pub(crate) cloud_profile: Arc<CloudProfileSpec>,
@@ -54,14 +53,15 @@ pub(crate) struct Botanist {
     pub(crate) garden_identity: String,
     pub(crate) technical_id: String,
     pub(crate) facts: Facts,
-    /// Whether somebody has changed the Shoot a moment ago, and perhaps what it refers to: local copies may lag behind.
+    /// True if the Shoot, and perhaps an object that it refers to, was changed a moment ago: local copies may lag
+    /// behind.
     pub(crate) follows_change: bool,
-    /// When the run began.
+    /// Start of the run.
     pub(crate) started: Time,
     run: Mutex<Run>,
 }
 
-/// What the tasks of a run tell one another.
+/// State that the tasks of a run share.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
     /// Generation of each component's object after its last write, by namespace and name.
@@ -70,18 +70,18 @@ pub(crate) struct Run {
     pub(crate) written: BTreeMap<(&'static str, String), extensions::Written>,
     /// Keys of the pools' operating system configurations.
     pub(crate) osc_keys: BTreeMap<String, OscKeys>,
-    /// `machineDeploymentsLastUpdateTime` before the Worker was written, Go's zero time for none; absent if the Worker
-    /// was not written.
+    /// `machineDeploymentsLastUpdateTime` before the Worker was written, Go's zero time if it was not set; absent if
+    /// the Worker was not written.
     pub(crate) machine_deployments_before: Option<Time>,
-    /// When a ControlPlane that was written is ready at the earliest.
+    /// Earliest time at which a written ControlPlane is ready.
     pub(crate) control_plane_ready: Option<DateTime<Utc>>,
-    /// Tasks of the annotation that are done already.
+    /// Tasks of the annotation that are already done.
     pub(crate) finished_tasks: Vec<&'static str>,
-    /// How many of them the status of the Shoot lists.
+    /// Number of finished tasks that [`Botanist::write_finished_tasks`] has already handled.
     pub(crate) finished_tasks_written: usize,
 }
 
-/// What the run is made from.
+/// Inputs of a run.
 #[derive(Debug)]
 pub(crate) struct Inputs {
     pub(crate) operation: OperationType,
@@ -96,7 +96,7 @@ pub(crate) struct Inputs {
 }
 
 impl Botanist {
-    /// A run.
+    /// Creates a run.
     pub(crate) fn new(gardenlet: Arc<Gardenlet>, inputs: Inputs) -> Self {
         let Inputs { operation, shoot, project, cloud_profile, seed, domains, garden_identity, facts, follows_change } =
             inputs;
@@ -123,12 +123,12 @@ impl Botanist {
         self.run.lock()
     }
 
-    /// Does a task's work, unless a fault is to keep it from it.
+    /// Executes a task, unless a fault prevents it.
     pub(crate) fn perform<'a>(&'a self, task: &'static Task) -> BoxFuture<'a, Result<(), TaskFailure>> {
         let name = task.name(&self.facts);
         let faults = self.faults_of(task);
         match task.effect {
-            // Nothing to wait for: no need for a future that does more than say so.
+            // Without an effect or a fault, the future is ready at once.
             Effect::Unseen(_) if faults.is_empty() => Box::pin(async { Ok(()) }),
             effect => Box::pin(async move {
                 for fault in faults {
@@ -139,12 +139,12 @@ impl Botanist {
         }
     }
 
-    /// Type of the provider.
+    /// Returns the type of the provider.
     fn provider(&self) -> &str {
         &self.shoot.spec.provider.r#type
     }
 
-    /// Names of the faults that hit a task now.
+    /// Returns the names of the faults that currently hit a task.
     fn faults_of(&self, task: &Task) -> Vec<String> {
         let faults = self.gardenlet.stores.faults.list();
         let hits = |fault: &&Arc<Fault>| self.is_hit(fault, task);
@@ -156,7 +156,7 @@ impl Botanist {
         fault::fails_task(fault, &self.shoot, &names, self.gardenlet.context.clock.now())
     }
 
-    /// Counts a hit of a fault, and fails as it says; nothing if it hits no more.
+    /// Counts a hit of a fault, and fails as the fault prescribes; does nothing if it no longer hits.
     async fn apply_fault(&self, name: &str, task: &Task) -> Result<(), TaskFailure> {
         let task_name = task.name(&self.facts);
         let failed = |error: Error| TaskFailure::new(task_name, format!("fault {name}: {error}"));
@@ -169,7 +169,7 @@ impl Botanist {
             let now = Time::from_instant(self.gardenlet.context.clock.now());
             let new = Fault { status: fault::hit(&present, &self.shoot, now), ..present.clone() };
             match api.update_status(&present, &new).await {
-                // Another Shoot was hit meanwhile.
+                // Another Shoot was hit in the meantime.
                 Err(error) if error.is_conflict() => {}
                 Err(error) if error.is_not_found() => return Ok(()),
                 Err(error) => return Err(failed(error)),
@@ -178,8 +178,8 @@ impl Botanist {
         }
     }
 
-    /// Each effect in a box of its own: a future for all of them would be as large as the largest, and is moved when it is
-    /// made.
+    /// Returns the future of an effect, each in a box of its own: a future for all of them would be as large as the
+    /// largest, and is moved after its creation.
     fn effect(&self, effect: Effect) -> BoxFuture<'_, Result<(), Failure>> {
         match effect {
             Effect::Unseen(_) => Box::pin(async { Ok(()) }),
@@ -233,7 +233,7 @@ impl Botanist {
         }
     }
 
-    /// The control plane namespace, with upstream's labels.
+    /// Deploys the control plane namespace, with upstream's labels.
     async fn deploy_namespace(&self) -> Result<(), Failure> {
         let spec = &self.shoot.spec;
         let seed_provider = &self.seed.spec.provider.r#type;
@@ -262,7 +262,7 @@ impl Botanist {
             .annotations
             .insert(annotation::FAILURE_TOLERANCE_TYPE.to_owned(), failure_tolerance.unwrap_or_default());
         let known = self.gardenlet.known::<Namespace>(&self.gardenlet.seed_cluster, "", &self.technical_id);
-        // Who must agree before the namespace goes is the server's business.
+        // The server maintains `spec.finalizers`.
         let spec = known.map(|known| known.spec.clone()).unwrap_or_default();
         let namespace = Namespace { metadata, spec, ..Namespace::default() };
         self.apply(&self.gardenlet.seed(""), &namespace).await?;
@@ -282,33 +282,33 @@ impl Botanist {
         }
     }
 
-    /// Creates or updates an object, unless it says already what it should.
+    /// Creates or updates an object, unless it already has the desired state.
     pub(crate) async fn apply<K: Kept>(&self, api: &Api<K>, object: &K) -> Result<Arc<K>, Failure> {
         Ok(self.gardenlet.apply(api, object).await?)
     }
 
-    /// An object of the garden that users write.
+    /// Returns an object of the garden that users write.
     pub(crate) async fn read<K: Kept>(&self, namespace: &str, name: &str) -> Result<Option<Arc<K>>, Failure> {
         Ok(self.gardenlet.read(namespace, name, self.follows_change).await?)
     }
 
-    /// Whether the Shoot carries a task in `shoot.gardener.cloud/tasks`.
+    /// True if the Shoot has a task in `shoot.gardener.cloud/tasks`.
     pub(crate) fn has_task(&self, task: &str) -> bool {
         domain::annotations::has_task(&self.shoot.metadata.annotations, task)
     }
 
-    /// A component's failure as the kind's name says it.
+    /// Returns kind, namespace and name of an object for error messages.
     pub(crate) fn object_name<K: apimachinery::Resource>(&self, name: &str) -> String {
         format!("{} {}/{name}", K::KIND, self.technical_id)
     }
 
-    /// How long a task waits for an object, unless it has a limit of its own.
+    /// Returns the default of the maximum time that a task waits for an object.
     pub(crate) const fn timeout() -> TimeDelta {
         TimeDelta::minutes(5)
     }
 }
 
-/// Deletes an object that may be gone.
+/// Deletes an object that may not exist.
 pub(crate) async fn delete<K: apimachinery::Resource>(api: &Api<K>, name: &str) -> Result<(), Failure> {
     match api.delete(name, &DeleteOptions::default()).await {
         Err(error) if !error.is_not_found() => Err(error.into()),
@@ -316,12 +316,12 @@ pub(crate) async fn delete<K: apimachinery::Resource>(api: &Api<K>, name: &str) 
     }
 }
 
-/// Why a task failed.
+/// Reason why a task failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// A request of gardenlet's own failed.
+    /// A request of gardenlet failed.
     Request(Error),
-    /// In words.
+    /// Another error, as text.
     Text(String),
 }
 
@@ -330,7 +330,8 @@ impl Failure {
         Self::Text(text.into())
     }
 
-    /// Converts the error into the failure of a task: errors of an extension have the codes of its provider, requests none.
+    /// Converts the error into the failure of a task: errors of an extension get the codes of its provider, requests
+    /// none.
     fn of_task(&self, task: &str, provider: &str) -> TaskFailure {
         match self {
             Self::Request(error) => TaskFailure::new(task, error.to_string()),
@@ -354,9 +355,9 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// A typed object of Kubernetes from its fields.
+/// Returns a typed object of Kubernetes from its fields.
 pub(crate) fn typed<K: apimachinery::Resource>(fields: serde_json::Value) -> K {
-    // Only literals of this crate come here.
+    // The fields are literals of this crate.
     <K as apimachinery::Object>::from_tree(fields)
         .unwrap_or_else(|error| panic!("a {} of ours is malformed: {error}", K::KIND))
 }

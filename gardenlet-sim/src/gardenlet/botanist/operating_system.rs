@@ -19,7 +19,7 @@ use domain::worker_pool::{self, HashInputs, HashVersion, OscKeys, StoredKeys, Up
 use super::super::configuration::NEW_WORKER_POOL_HASH;
 use super::{Botanist, Failure, delete};
 
-/// Which of a pool's two configurations.
+/// Purposes of a pool's two configurations, with the suffixes of their names.
 const PURPOSES: [(&str, &str); 2] = [("provision", "init"), ("reconcile", "original")];
 
 impl Botanist {
@@ -29,12 +29,12 @@ impl Botanist {
         if is_new { HashVersion::V2 } else { HashVersion::V1 }
     }
 
-    /// The form of a pool's key that counts in this run.
+    /// Returns the version of a pool's key that this run uses.
     pub(crate) fn hash_version(&self, pool: &str) -> HashVersion {
         self.run().osc_keys.get(pool).map_or_else(|| self.latest_hash_version(), |keys| keys.current)
     }
 
-    /// Reads the remembered forms, moves them where a key changed, and remembers them.
+    /// Reads the stored key versions, updates those of changed keys, and stores them.
     async fn settle_hash_versions(&self) -> Result<(), Failure> {
         let api = self.gardenlet.seed::<Secret>(&self.technical_id);
         let stored =
@@ -58,7 +58,7 @@ impl Botanist {
         }
         self.run().osc_keys = keys;
         if !FIRST_FORM.contain(release) {
-            // Unlike upstream, where gardenlet deletes those of all Shoots when it starts.
+            // Unlike upstream, where gardenlet deletes the Secrets of all Shoots when it starts.
             if stored.is_some() {
                 delete(&api, StoredKeys::SECRET).await?;
             }
@@ -88,7 +88,7 @@ impl Botanist {
         )
     }
 
-    /// Names of the configurations that the spec asks for.
+    /// Returns the names of the configurations that the spec requires.
     pub(crate) fn wanted_operating_system_configs(&self) -> Vec<String> {
         let pools = &self.shoot.spec.provider.workers;
         pools.iter().flat_map(|pool| PURPOSES.map(|(_, suffix)| self.configuration_name(pool, suffix))).collect()
@@ -168,7 +168,7 @@ impl Botanist {
         OperatingSystemConfig { metadata, spec, ..OperatingSystemConfig::default() }
     }
 
-    /// What nodes of a pool are updated to in place.
+    /// Returns the state to which nodes of a pool are updated in place.
     fn in_place_updates(&self, pool: &Pool) -> InPlaceUpdates {
         let inputs = HashInputs::of_shoot(&self.shoot, pool);
         let (authorities, key) = (inputs.ca_rotation, inputs.service_account_key_rotation);
@@ -182,7 +182,8 @@ impl Botanist {
         }
     }
 
-    /// The Secret with the user data of new machines: what the extension says, or the name that it will give it.
+    /// Returns the name of the Secret with the user data of new machines: as the extension reports it, or as it will
+    /// name it.
     pub(crate) fn user_data_secret(&self, inputs: &HashInputs, version: HashVersion) -> String {
         let name = inputs.osc_name(version, "init", self.gardenlet.release());
         let key = self.gardenlet.seed_key(&self.technical_id, &name);
@@ -192,7 +193,8 @@ impl Botanist {
             .unwrap_or_else(|| format!("osc-result-{name}"))
     }
 
-    /// What the node agents of each pool apply: a Secret in the cluster, its checksum in an annotation.
+    /// Deploys the configurations that node agents apply: for each pool a Secret in the cluster, with its checksum in
+    /// an annotation.
     pub(crate) async fn deploy_node_agent_secrets(&self) -> Result<(), Failure> {
         let api = self.gardenlet.shoot::<Secret>(&self.technical_id, "kube-system");
         let mut names = Vec::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Credentials: of the provider, of monitoring, of what the spec refers to; and backups.
+//! Credentials of the provider, of monitoring and of referenced resources; and backups.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::super::shared::GARDEN;
 use super::{Botanist, Failure, delete};
 
 impl Botanist {
-    /// Secret `cloudprovider`: a copy of the credentials that the Shoot is bound to.
+    /// Deploys Secret `cloudprovider`: a copy of the credentials that the Shoot is bound to.
     pub(crate) async fn deploy_cloud_provider_secret(&self) -> Result<(), Failure> {
         let spec = &self.shoot.spec;
         let own = &self.shoot.metadata.namespace;
@@ -59,8 +59,8 @@ impl Botanist {
         }
     }
 
-    /// What users find in the project namespace: the cluster's authorities, the nodes' SSH key pair,
-    /// `<shoot>.monitoring`.
+    /// Deploys the users' objects in the project namespace: the cluster's certificate authorities, the nodes' SSH key
+    /// pair, `<shoot>.monitoring`.
     pub(crate) async fn deploy_project_secrets(&self) -> Result<(), Failure> {
         self.deploy_certificate_authorities().await?;
         self.deploy_ssh_key_pair().await?;
@@ -91,7 +91,7 @@ impl Botanist {
         Ok(())
     }
 
-    /// Copies of the Secrets and ConfigMaps that `spec.resources` names, as `ref-<name>`.
+    /// Deploys copies of the Secrets and ConfigMaps that `spec.resources` names, as `ref-<name>`.
     pub(crate) async fn deploy_referenced_resources(&self) -> Result<(), Failure> {
         for resource in &self.shoot.spec.resources {
             let reference = &resource.resource_ref;
@@ -115,12 +115,12 @@ impl Botanist {
         Ok(())
     }
 
-    /// What `spec.resources` names; an error if it is not there.
+    /// Returns an object that `spec.resources` names.
     async fn referenced<K: Kept>(&self, name: &str) -> Result<Arc<K>, Failure> {
         let namespace = &self.shoot.metadata.namespace;
         match self.read(namespace, name).await? {
             Some(object) => Ok(object),
-            // The server says that it is missing.
+            // Requests the object, for the server's error that it is missing.
             None => Ok(Arc::new(self.gardenlet.garden::<K>(namespace).get(name).await?)),
         }
     }
@@ -188,7 +188,7 @@ impl Botanist {
         delete(&api, name).await
     }
 
-    /// What gardenlet wrote into the project namespace goes with the Shoot.
+    /// Deletes gardenlet's objects in the project namespace, when the Shoot is deleted.
     pub(crate) async fn destroy_project_secrets(&self) -> Result<(), Failure> {
         let namespace = &self.shoot.metadata.namespace;
         let name = &self.shoot.metadata.name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The logical cluster that the Shoot's API server serves, and what lies in it besides components.
+//! The logical cluster that the Shoot's API server serves, and its objects other than components.
 
 use apimachinery::meta::TextMap;
 
@@ -13,7 +13,7 @@ use domain::skew::releases::judge_cluster;
 use super::super::shared::{Gardenlet, RUNTIME};
 use super::{Botanist, Failure, delete};
 
-/// How long the first connection to a Shoot is tried.
+/// Maximum duration of the first connection to a Shoot.
 const DISCOVERY_TIMEOUT: chrono::TimeDelta = chrono::TimeDelta::minutes(2);
 
 impl Botanist {
@@ -21,7 +21,7 @@ impl Botanist {
         Api::all(&self.gardenlet.context, RUNTIME)
     }
 
-    /// The cluster exists from here on, with the version of its API server and the authorities of its users.
+    /// Creates or updates the cluster, with the version of its API server and the certificate authorities of its users.
     pub(crate) async fn ensure_cluster(&self) -> Result<(), Failure> {
         let stored = self.gardenlet.known::<Cluster>(RUNTIME, "", &self.technical_id);
         let client_ca = self.client_bundle(stored.as_ref().map_or("", |cluster| &cluster.spec.client_ca))?;
@@ -39,7 +39,7 @@ impl Botanist {
         Ok(())
     }
 
-    /// The API server must answer before anything can be deployed into the cluster.
+    /// Waits until the API server answers, before anything is deployed into the cluster.
     pub(crate) async fn connect_to_shoot(&self) -> Result<(), Failure> {
         if self.facts.hibernated && self.gardenlet.known::<Cluster>(RUNTIME, "", &self.technical_id).is_none() {
             return Ok(());
@@ -52,7 +52,7 @@ impl Botanist {
             match namespaces.get("kube-system").await {
                 Ok(_) => return Ok(()),
                 Err(error) if self.gardenlet.context.clock.now() >= end => return Err(error.into()),
-                // The cluster was announced a moment ago; its API server answers as soon as it has read that.
+                // The cluster was created a moment ago; its API server answers once it has read the object.
                 Err(_) => {
                     let pause = chrono::TimeDelta::milliseconds(100);
                     self.gardenlet.context.clock.sleep(pause, clock::TimerClass::Work).await;
@@ -61,7 +61,7 @@ impl Botanist {
         }
     }
 
-    /// A version that this gardenlet does not know is met again at every try, until no time is left.
+    /// Returns an error, after all retries, for a Kubernetes version that this gardenlet does not support.
     async fn discover_version(&self) -> Result<(), Failure> {
         let Gardenlet { context, options, identity, .. } = &*self.gardenlet;
         let Some(own) = GardenerVersion::parse(&identity.version) else { return Ok(()) };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a run writes to the Shoot itself: identity, addresses, networks, finished tasks.
+//! A run's writes to the Shoot itself: identity, addresses, networks, finished tasks.
 
 use api::constants::annotation;
 use api::core::{NetworkingStatus, Shoot, ShootAdvertisedAddress};
@@ -39,7 +39,7 @@ impl Botanist {
         self.patch_status(json!({ "advertisedAddresses": addresses })).await
     }
 
-    /// In upstream's order, only those that apply.
+    /// Returns the addresses that apply, in upstream's order.
     fn advertised_addresses(&self) -> Vec<ShootAdvertisedAddress> {
         let of_url = |name: &str, url: String| ShootAdvertisedAddress {
             name: name.to_owned(),
@@ -74,7 +74,7 @@ impl Botanist {
         addresses
     }
 
-    /// `status.networking`, from what the infrastructure reports and else from the spec.
+    /// Writes `status.networking`, as the infrastructure reports it, or else from the spec.
     pub(crate) async fn update_networking(
         &self,
         infrastructure: &api::extensions::InfrastructureStatus,
@@ -96,7 +96,7 @@ impl Botanist {
         self.patch_status(json!({ "networking": networking })).await
     }
 
-    /// Writes which resources are encrypted, in the fields of the gardenlet's release.
+    /// Writes the encrypted resources, in the fields of the gardenlet's release.
     pub(crate) async fn update_encrypted_resources(&self) -> Result<(), Failure> {
         match domain::encryption::status_patch(&self.shoot, self.gardenlet.release()) {
             Some(patch) => self.patch_status(patch).await,
@@ -104,19 +104,19 @@ impl Botanist {
         }
     }
 
-    /// Notes that a task of `shoot.gardener.cloud/tasks` is done; [`Botanist::write_finished_tasks`] takes it out.
+    /// Records that a task of `shoot.gardener.cloud/tasks` is done; [`Botanist::write_finished_tasks`] removes it.
     pub(crate) fn finish_task(&self, task: &'static str) {
         if self.has_task(task) {
             self.run().finished_tasks.push(task);
         }
     }
 
-    /// Takes the tasks that are done out of `shoot.gardener.cloud/tasks`, those of one instant in one write, unless the
+    /// Removes the finished tasks from `shoot.gardener.cloud/tasks`, those of one instant in one write, unless the
     /// Shoot was changed since the run began.
     pub(crate) async fn write_finished_tasks(&self) -> Result<(), controller::Error> {
         let key = super::super::shared::garden_key(&self.shoot.metadata.namespace, &self.shoot.metadata.name);
         let present = self.gardenlet.stores.shoots.get(&key);
-        // What somebody has added meanwhile stays for the next run.
+        // Tasks that were added in the meantime remain for the next run.
         let mut annotations = present.as_ref().unwrap_or(&self.shoot).metadata.annotations.clone();
         let count = {
             let run = self.run();

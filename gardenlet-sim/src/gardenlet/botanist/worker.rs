@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Worker object, and the waits that concern nodes.
+//! The Worker object, and the tasks that wait for nodes.
 
 use api::constants::{annotation, label, operation};
 use api::core::{MachineType, Shoot, Worker as Pool};
@@ -37,8 +37,8 @@ impl Botanist {
             },
             ..Worker::default()
         };
-        // Neither hibernation nor the times of rotations are part of the Worker: the extension reads them from the Cluster,
-        // so it must be told.
+        // Neither hibernation nor the times of rotations are part of the Worker: the extension reads them from the
+        // Cluster, so a change forces it to act.
         let status = &self.shoot.status;
         let is_forced = self.facts.hibernated != status.hibernated || rotation::may_roll_nodes(status);
         let before = present.as_ref().and_then(|worker| worker.status.machine_deployments_last_update_time);
@@ -64,7 +64,7 @@ impl Botanist {
             }
             _ => machine_type.map(node_template),
         };
-        // Like every default of a pool, the API server has set it.
+        // The API server has set this default, like all defaults of a pool.
         let architecture = pool.machine.architecture.clone().unwrap_or_default();
         WorkerPool {
             name: pool.name.clone(),
@@ -121,7 +121,7 @@ impl Botanist {
         }
     }
 
-    /// Labels of a pool's Nodes: the user's, overridden by Gardener's own.
+    /// Returns the labels of a pool's Nodes: the user's, overridden by Gardener's own.
     fn node_labels(&self, pool: &Pool, key: &str, architecture: &str) -> TextMap {
         let mut labels = pool.labels.clone();
         let mut label = |key: &str, value: &str| labels.insert(key.to_owned(), value.to_owned());
@@ -150,7 +150,7 @@ impl Botanist {
         labels
     }
 
-    /// Waits until the Worker lists its MachineDeployments anew, if it was written.
+    /// Waits until the Worker lists its updated MachineDeployments, if it was written.
     pub(crate) async fn await_machine_deployments(&self) -> Result<(), Failure> {
         let Some(before) = self.run().machine_deployments_before else { return Ok(()) };
         let name = &self.shoot.metadata.name;
@@ -165,7 +165,7 @@ impl Botanist {
                 return None;
             }
             let updated = worker.status.machine_deployments_last_update_time?;
-            // Times have whole seconds: two deployments within one second are told apart by the one that follows.
+            // Times have whole seconds: two deployments within one second are distinguished by readiness.
             let is_ready = worker.status.observed_generation == worker.metadata.generation
                 && !worker.metadata.annotations.contains_key(annotation::OPERATION);
             (updated > before || is_ready).then_some(())
@@ -180,8 +180,8 @@ impl Botanist {
         }
     }
 
-    /// The Worker is ready: pools that are updated in place by themselves are done; where nothing is pending any more,
-    /// nothing needs to be forced.
+    /// Records that the Worker is ready: pools with automatic in-place updates are done; if nothing is pending, the
+    /// force operation is removed.
     pub(crate) async fn finish_in_place_updates(&self) -> Result<(), Failure> {
         let is_forced = self.shoot.metadata.annotation(annotation::OPERATION) == Some(operation::FORCE_IN_PLACE_UPDATE);
         if self.shoot.status.in_place_updates.is_none() && !is_forced {
@@ -204,7 +204,7 @@ impl Botanist {
         }
     }
 
-    /// Waits until every Node that stays runs the Kubernetes version of its pool.
+    /// Waits until every remaining Node runs the Kubernetes version of its pool.
     pub(crate) async fn await_nodes_updated(&self) -> Result<(), Failure> {
         let nodes = &self.gardenlet.stores.nodes;
         let outdated = || {

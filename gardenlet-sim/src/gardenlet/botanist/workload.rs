@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Deployments, StatefulSets and DaemonSets of gardenlet: whether one says what is wanted, and how far it is.
+//! Comparison and progress of gardenlet's Deployments, StatefulSets and DaemonSets.
 
 use api::constants::annotation;
 use api::kubernetes::apps::{DaemonSet, Deployment, StatefulSet};
@@ -10,24 +10,24 @@ use domain::care::components;
 
 use super::super::kept::Kept;
 
-/// What is compared and awaited of Deployments, StatefulSets and DaemonSets.
+/// Comparison and state of Deployments, StatefulSets and DaemonSets.
 pub(crate) trait Workload: Kept {
-    /// Whether the stored object says what `wanted` says.
+    /// True if the stored object has the desired state `wanted`.
     fn says(&self, wanted: &Self) -> bool;
-    /// How far it is.
+    /// Returns the progress of the object.
     fn state(&self) -> components::Workload;
 }
 
-/// Whether labels and annotations of `wanted` are there.
+/// True if the object has all labels and annotations of `wanted`.
 fn has_metadata<K: Resource>(present: &K, wanted: &K) -> bool {
     let has = |present: &TextMap, wanted: &TextMap| wanted.iter().all(|(key, value)| present.get(key) == Some(value));
     has(&present.metadata().labels, &wanted.metadata().labels)
         && has(&present.metadata().annotations, &wanted.metadata().annotations)
 }
 
-/// Whether the parts of a pod template that gardenlet writes are the same: servers fill in defaults elsewhere.
+/// True if the fields of a pod template that gardenlet writes are equal: servers add defaults to others.
 fn has_template(present: &PodTemplateSpec, wanted: &PodTemplateSpec) -> bool {
-    // How long pods take to start is no reason to make others.
+    // A changed start duration does not replace pods.
     let annotations = |template: &PodTemplateSpec| -> Vec<(String, String)> {
         let all = template.metadata.annotations.iter();
         all.filter(|(key, _)| *key != annotation::POD_START).map(|(key, value)| (key.clone(), value.clone())).collect()
@@ -45,7 +45,7 @@ fn has_template(present: &PodTemplateSpec, wanted: &PodTemplateSpec) -> bool {
         && stored.iter().zip(asked).all(is_same)
 }
 
-/// How far an object is whose numbers these are: wanted, updated and available replicas.
+/// Returns the state of an object with these numbers of desired, updated and available replicas.
 fn state<K: Resource>(
     object: &K,
     observed_generation: i64,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the tasks of a flow do.
+//! Effects of the tasks of a flow.
 
-/// What a task does, or waits for.
 use api::constants::task;
 
+/// Effect of a task: what it writes, deletes or waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Nothing that anybody could observe; why.
+    /// No observable effect; the reason.
     Unseen(&'static str),
     /// The control plane namespace.
     Namespace,
@@ -14,11 +14,11 @@ pub(crate) enum Effect {
     ClusterIdentity,
     /// Secret `cloudprovider`.
     CloudProviderSecret,
-    /// CAs and keys, as far as users see them in the project namespace.
+    /// CAs and keys, as far as they are visible in the project namespace.
     SecretsManagement,
-    /// Copies of what `spec.resources` names.
+    /// Copies of the objects that `spec.resources` names.
     ReferencedResources,
-    /// The copies go.
+    /// Deletes the copies.
     DestroyReferencedResources,
     /// `status.advertisedAddresses`.
     AdvertisedAddresses,
@@ -26,35 +26,35 @@ pub(crate) enum Effect {
     InternalDnsRecord,
     /// DNSRecord `<shoot>-external`, and waits for it.
     ExternalDnsRecord,
-    /// DNSRecord `<shoot>-ingress`, and waits for it; goes when the addon is off.
+    /// DNSRecord `<shoot>-ingress`, and waits for it; deletes it when the addon is off.
     IngressDnsRecord,
-    /// A DNSRecord goes, and waits until it is gone.
+    /// Deletes a DNSRecord, and waits until it is removed.
     DestroyDnsRecord(Dns),
     /// The BackupEntry of the project namespace.
     BackupEntry,
     /// Waits until the BackupEntry is reconciled.
     AwaitBackupEntry,
-    /// Deployments and their like.
+    /// Objects of components.
     DeployComponents(&'static [Component]),
-    /// Waits until they are rolled out.
+    /// Waits until the components are rolled out.
     AwaitComponents(&'static [Component]),
-    /// They go.
+    /// Deletes the objects of components.
     DestroyComponents(&'static [Component]),
-    /// To no replicas.
+    /// Scales a component to no replicas.
     ScaleDown(Component),
     /// kube-apiserver, and the cluster that it serves.
     DeployKubeApiserver,
-    /// The same with the authorizer for node agents.
+    /// kube-apiserver and its cluster, with the authorizer for node agents.
     DeployKubeApiserverWithAuthorizer,
-    /// Waits until kube-apiserver is rolled out; from then on the cluster has its version.
+    /// Waits until kube-apiserver is rolled out; then the cluster gets its version.
     AwaitKubeApiserver,
     /// coredns, restarted if the task is set.
     DeployCoreDns,
-    /// kube-proxy, a DaemonSet a pool and version.
+    /// kube-proxy, one DaemonSet for each pool and version.
     DeployKubeProxy,
-    /// DaemonSets of pools and versions that are gone.
+    /// Deletes the DaemonSets of former pools and versions.
     StaleKubeProxy,
-    /// All of kube-proxy goes.
+    /// Deletes all DaemonSets of kube-proxy.
     DestroyKubeProxy,
     /// Writes extension objects whose inputs changed.
     Deploy(Resource),
@@ -62,19 +62,19 @@ pub(crate) enum Effect {
     Await(Resource),
     /// Deletes extension objects.
     Destroy(Resource),
-    /// Waits until they are gone.
+    /// Waits until extension objects are removed.
     AwaitDestroyed(Resource),
-    /// Deletes extension objects that the spec no longer asks for.
+    /// Deletes extension objects that the spec no longer requires.
     DestroyStale(Resource),
-    /// Waits until they are gone.
+    /// Waits until those are removed.
     AwaitDestroyedStale(Resource),
-    /// Extension objects of one lifecycle.
+    /// Writes Extension objects of one lifecycle.
     DeployExtensions(Lifecycle),
-    /// Waits for them.
+    /// Waits for Extension objects of one lifecycle.
     AwaitExtensions(Lifecycle),
-    /// Deletes those of one lifecycle.
+    /// Deletes Extension objects of one lifecycle.
     DestroyExtensions(Lifecycle),
-    /// Waits until they are gone.
+    /// Waits until Extension objects of one lifecycle are removed.
     AwaitExtensionsDestroyed(Lifecycle),
     /// The first request to the cluster.
     ConnectToShoot,
@@ -86,25 +86,25 @@ pub(crate) enum Effect {
     ShootInfo,
     /// Secrets of the node agents in `kube-system`.
     NodeAgentSecrets,
-    /// Waits until the Worker lists its MachineDeployments anew.
+    /// Waits until the Worker lists its updated MachineDeployments.
     AwaitMachineDeployments,
-    /// Waits until every Node runs what its pool asks for.
+    /// Waits until every Node runs the version of its pool.
     AwaitNodesUpdated,
-    /// Everything in the control plane namespace to no replicas.
+    /// Scales everything in the control plane namespace to no replicas.
     HibernateControlPlane,
-    /// Deletes the pods that say that they want a restart.
+    /// Deletes the pods that are labelled for a restart in maintenance.
     RestartControlPlanePods,
-    /// The logical cluster goes.
+    /// Deletes the logical cluster.
     DestroyCluster,
-    /// The control plane namespace goes.
+    /// Deletes the control plane namespace.
     DestroyNamespace,
-    /// Waits until it is gone.
+    /// Waits until the control plane namespace is removed.
     AwaitNamespaceDestroyed,
-    /// The ShootState goes.
+    /// Deletes the ShootState.
     DestroyShootState,
 }
 
-/// An object that stands for a component.
+/// A component of a Shoot, represented by one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Component {
     ApiserverProxy,
@@ -130,7 +130,7 @@ pub(crate) enum Component {
     VpnShoot,
 }
 
-/// Extension objects that a task is about.
+/// Extension objects that a task handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resource {
     ContainerRuntimes,
@@ -143,7 +143,7 @@ pub(crate) enum Resource {
     Worker,
 }
 
-/// When Extension objects are acted upon, by their registration.
+/// Time at which Extension objects are reconciled or deleted, by their registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lifecycle {
     AfterKubeApiserver,
@@ -151,7 +151,7 @@ pub(crate) enum Lifecycle {
     BeforeKubeApiserver,
 }
 
-/// Which DNSRecord.
+/// DNSRecord of a Shoot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dns {
     External,
@@ -160,7 +160,7 @@ pub(crate) enum Dns {
 }
 
 impl Dns {
-    /// Suffix of the record's name.
+    /// Returns the suffix of the record's name.
     pub(crate) const fn suffix(self) -> &'static str {
         match self {
             Self::External => "external",
@@ -169,7 +169,7 @@ impl Dns {
         }
     }
 
-    /// The task of `shoot.gardener.cloud/tasks` that asks for it.
+    /// Returns the task of `shoot.gardener.cloud/tasks` that requests the record.
     pub(crate) const fn task(self) -> &'static str {
         match self {
             Self::External => task::DEPLOY_DNS_RECORD_EXTERNAL,
@@ -179,7 +179,7 @@ impl Dns {
     }
 }
 
-/// Why tasks leave nothing that anybody could observe.
+/// Reasons why tasks have no observable effect.
 pub(crate) mod unseen {
     use super::Effect::{self, Unseen};
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The flows as tables of tasks, and how a flow runs.
+//! The flows as tables of tasks, and the state of a run.
 //!
-//! A task starts when all its predecessors are done; one that is skipped is done as soon as they are. When a task fails, its
-//! dependents never start; everything else goes on, and the flow fails when nothing is left to run. Progress is
-//! counted: finished tasks of those that are not skipped.
+//! A task starts when all its predecessors are done; a skipped one is done as soon as they are. When a task fails, its
+//! dependents never start; all others continue, and the flow fails when nothing is left to run. Progress is the share
+//! of finished tasks among those that are not skipped.
 //! Source: pkg/utils/flow/flow.go @ v1.120.0.
 
 pub(crate) mod delete;
@@ -20,18 +20,18 @@ pub(crate) struct Task {
     pub(crate) number: u8,
     /// Name; shown in `lastOperation.description`, and the ID of its error.
     pub(crate) name: &'static str,
-    /// Name while the Shoot is hibernated, where that differs.
+    /// Name while the Shoot is hibernated, if it differs.
     pub(crate) while_hibernating: Option<&'static str>,
     /// Numbers of the tasks that must be done before.
     pub(crate) after: &'static [u8],
-    /// Whether the task is left out of a run.
+    /// Returns true if the task is skipped in a run.
     pub(crate) skip: fn(&Facts) -> bool,
-    /// What it does.
+    /// Effect of the task.
     pub(crate) effect: Effect,
 }
 
 impl Task {
-    /// The name under these facts.
+    /// Returns the name under these facts.
     pub(crate) fn name(&self, facts: &Facts) -> &'static str {
         match self.while_hibernating {
             Some(name) if facts.hibernated => name,
@@ -40,24 +40,24 @@ impl Task {
     }
 }
 
-/// A task, for people who ask what it is.
+/// Description of a task, for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskInfo {
-    /// What becomes of the Shoot: `reconciled` or `deleted`.
+    /// Flow of the task: `reconciled` or `deleted`.
     pub flow: &'static str,
     /// Number in the flow, from 1.
     pub number: u8,
-    /// Tasks of the flow.
+    /// Number of tasks in the flow.
     pub of: usize,
-    /// Name of the task: upstream's.
+    /// Name of the task, as upstream.
     pub name: &'static str,
-    /// Name while the Shoot is hibernated, where that differs.
+    /// Name while the Shoot is hibernated, if it differs.
     pub while_hibernating: Option<&'static str>,
     /// Names of the tasks that must be done before.
     pub after: Vec<&'static str>,
 }
 
-/// The tasks of both flows, in order.
+/// Returns the tasks of both flows, in order.
 pub fn tasks() -> impl Iterator<Item = TaskInfo> {
     let flows: [(&'static str, &'static [Task]); 2] = [("reconciled", &reconcile::TASKS), ("deleted", &delete::TASKS)];
     flows.into_iter().flat_map(|(flow, tasks)| {
@@ -75,54 +75,54 @@ pub fn tasks() -> impl Iterator<Item = TaskInfo> {
     })
 }
 
-/// What the conditions of a flow's table ask about a Shoot; read once, at the start of a run.
+/// Facts about a Shoot that the conditions of a flow's table read; determined once, at the start of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// No worker pools.
+    /// True if the Shoot has no worker pools.
     pub(crate) workerless: bool,
-    /// Hibernation is requested.
+    /// True if hibernation is requested.
     pub(crate) hibernated: bool,
-    /// Annotation `shoot.gardener.cloud/skip-readiness`.
+    /// True if annotation `shoot.gardener.cloud/skip-readiness` is set.
     pub(crate) skip_readiness: bool,
-    /// Backups move to another seed's bucket.
+    /// True if backups are copied to another seed's bucket.
     pub(crate) backup_copy: bool,
-    /// The seed keeps backups.
+    /// True if the seed stores backups.
     pub(crate) seed_backup: bool,
-    /// The control plane is being restored.
+    /// True if the control plane is being restored.
     pub(crate) restoring: bool,
-    /// … and is highly available.
+    /// True if a highly available control plane is being restored.
     pub(crate) restoring_ha: bool,
-    /// Feature gate `NodeAgentAuthorizer`.
+    /// True if feature gate `NodeAgentAuthorizer` is on.
     pub(crate) node_agent_authorizer: bool,
-    /// kube-apiserver already runs with it.
+    /// True if kube-apiserver already runs with the authorizer.
     pub(crate) authorizer_ready: bool,
-    /// The ServiceAccount key is being rotated, first half.
+    /// True in the first half of a rotation of the ServiceAccount key.
     pub(crate) service_account_key_preparing: bool,
-    /// … second half.
+    /// True in the second half of a rotation of the ServiceAccount key.
     pub(crate) service_account_key_completing: bool,
-    /// The etcd encryption key is being rotated, first half.
+    /// True in the first half of a rotation of the etcd encryption key.
     pub(crate) etcd_key_preparing: bool,
-    /// … second half.
+    /// True in the second half of a rotation of the etcd encryption key.
     pub(crate) etcd_key_completing: bool,
-    /// The list of encrypted resources differs from what is encrypted.
+    /// True if the list of encrypted resources differs from the resources that are encrypted.
     pub(crate) encryption_changed: bool,
-    /// No DNS record publishes the API server, but an extension object.
+    /// True if an extension object publishes the API server instead of a DNS record.
     pub(crate) exposure: bool,
     /// `spec.provider.workersSettings.sshAccess.enabled`.
     pub(crate) ssh_access: bool,
-    /// kube-proxy is wanted.
+    /// True if kube-proxy is enabled.
     pub(crate) kube_proxy: bool,
-    /// The addon nginx-ingress is wanted.
+    /// True if the addon nginx-ingress is enabled.
     pub(crate) nginx_ingress: bool,
-    /// The issuer is managed by Gardener.
+    /// True if Gardener manages the issuer.
     pub(crate) managed_issuer: bool,
-    /// Task `restartControlPlanePods` is set.
+    /// True if task `restartControlPlanePods` is set.
     pub(crate) restart_control_plane_pods: bool,
-    /// Where nodes get their addresses is known already.
+    /// True if the nodes' network is already known.
     pub(crate) nodes_network_known: bool,
-    /// Deletion: the control plane namespace is gone or goes.
+    /// Deletion: the control plane namespace is deleted or being deleted.
     pub(crate) namespace_gone: bool,
-    /// Deletion: there is no cluster in which anything could be cleaned up.
+    /// Deletion: there is no cluster to clean up.
     pub(crate) no_cleanup: bool,
     /// Deletion: the ControlPlane must be written once more.
     pub(crate) control_plane_deployment_needed: bool,
@@ -139,7 +139,7 @@ pub(crate) struct Facts {
 pub(crate) enum State {
     /// Waits for its predecessors.
     Waiting,
-    /// At work.
+    /// The task is running.
     Running,
     /// Done, or skipped after its predecessors were done.
     Done,
@@ -147,11 +147,11 @@ pub(crate) enum State {
     Failed,
 }
 
-/// A run of a flow: which tasks take part, and how far they are.
+/// A run of a flow: its tasks and their states.
 #[derive(Debug)]
 pub(crate) struct Plan {
     tasks: &'static [Task],
-    /// In table order: task 1 is the first.
+    /// States in table order, beginning with task 1.
     states: Vec<State>,
     facts: Facts,
     total: usize,
@@ -159,7 +159,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// A run that has not begun.
+    /// Creates a run that has not begun.
     pub(crate) fn new(tasks: &'static [Task], facts: Facts) -> Self {
         let states = vec![State::Waiting; tasks.len()];
         let total = tasks.iter().filter(|task| !(task.skip)(&facts)).count();
@@ -168,7 +168,7 @@ impl Plan {
 
     /// Marks every task that can start as running and returns them in table order.
     ///
-    /// A skipped task takes no time, but it passes on that its predecessors are done only when they are.
+    /// A skipped task takes no time, but counts as done only when its predecessors are.
     pub(crate) fn start_ready(&mut self) -> Vec<&'static Task> {
         let mut ready = Vec::new();
         loop {
@@ -192,7 +192,7 @@ impl Plan {
         }
     }
 
-    /// State of the task with this number: the place in the table, from 1.
+    /// Returns the state of the task with this number (position in the table, from 1).
     fn state(&self, number: u8) -> State {
         self.states[usize::from(number) - 1]
     }
@@ -203,36 +203,36 @@ impl Plan {
 
     fn may_start(&self, task: &Task) -> bool {
         task.after.iter().all(|before| {
-            // Monitoring and the API server's Service wait for the infrastructure only to learn the nodes' network.
+            // Monitoring and the API server's Service wait for the infrastructure only to obtain the nodes' network.
             let is_void = *before == 9 && self.facts.nodes_network_known && NETWORK_DEPENDENTS.contains(&task.name);
             is_void || self.state(*before) == State::Done
         })
     }
 
-    /// A task ended.
+    /// Records the end of a task.
     pub(crate) fn finish(&mut self, number: u8, is_success: bool) {
         let state = if is_success { State::Done } else { State::Failed };
         *self.state_mut(number) = state;
         self.succeeded += usize::from(is_success);
     }
 
-    /// Finished tasks of those that take part, in percent.
+    /// Returns the share of finished tasks among those that take part, in percent.
     pub(crate) fn progress(&self) -> i32 {
         domain::last_operation::progress(self.succeeded, self.total)
     }
 
-    /// Names of the running tasks, in table order.
+    /// Returns the names of the running tasks, in table order.
     pub(crate) fn running(&self) -> impl Iterator<Item = &'static str> {
         self.tasks.iter().filter(|task| self.state(task.number) == State::Running).map(|task| task.name(&self.facts))
     }
 
-    /// How many tasks take part.
+    /// Returns the number of tasks that take part.
     #[cfg(test)]
     pub(crate) fn total(&self) -> usize {
         self.total
     }
 
-    /// The facts of the run.
+    /// Returns the facts of the run.
     pub(crate) fn facts(&self) -> &Facts {
         &self.facts
     }
@@ -307,7 +307,7 @@ mod tests {
         walk(&delete::TASKS, Facts { no_cleanup: true, namespace_gone: true, ..ordinary() });
     }
 
-    /// What is skipped depends on the Shoot; the number of tasks decides every percentage.
+    /// The number of tasks, and so every percentage, depends on the skipped ones, and these on the Shoot.
     #[test]
     fn totals_follow_from_the_skip_conditions() {
         #[track_caller]
@@ -322,7 +322,7 @@ mod tests {
         check(Facts { skip_readiness: true, ..ordinary() }, 70);
     }
 
-    /// While nodes roll, everything that does not need them is done.
+    /// While nodes are replaced, all tasks that do not need them are done.
     #[test]
     fn the_wait_for_nodes_is_the_last_obstacle() {
         let mut plan = Plan::new(&reconcile::TASKS, Facts { authorizer_ready: true, ..ordinary() });

@@ -17,7 +17,7 @@ const fn task(number: u8, name: &'static str, after: &'static [u8], skip: fn(&Fa
     Task { number, name, while_hibernating: None, after, skip, effect }
 }
 
-/// Number, name, predecessors, when it is skipped, what it does.
+/// Number, name, predecessors, skip condition, effect.
 #[rustfmt::skip]
 pub(crate) static TASKS: [Task; 119] = [
     task(1, "Deploying Shoot namespace in Seed", &[], |_| false, Namespace),

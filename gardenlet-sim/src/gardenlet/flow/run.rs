@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Running a flow: tasks side by side, progress reported when an instant is over.
+//! Runs a flow: tasks concurrently, with a report of progress at the end of each instant.
 
 use std::future::Future;
 
@@ -11,10 +11,10 @@ use futures::stream::{FuturesUnordered, StreamExt as _};
 
 use super::{Plan, Task};
 
-/// How long a report of progress is held back, so that everything that happens at one instant is one report.
+/// Delay of a progress report, so that all changes of one instant are in one report.
 const END_OF_INSTANT: TimeDelta = TimeDelta::milliseconds(1);
 
-/// How far a flow is.
+/// Progress of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Progress {
     /// In percent.
@@ -25,17 +25,17 @@ pub(crate) struct Progress {
     pub(crate) succeeded: Vec<&'static str>,
 }
 
-/// How a flow ended.
+/// Result of a flow.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// Failed tasks, in the order in which they failed; empty for a success.
+    /// Failed tasks, in the order in which they failed; empty if the flow succeeded.
     pub(crate) failures: Vec<TaskFailure>,
     /// In percent.
     pub(crate) percent: i32,
 }
 
-/// Runs all tasks of a plan. `perform` does a task's work; `report` is called with the progress, at most once an instant, while
-/// the flow waits for time or for the world.
+/// Runs all tasks of a plan. `perform` executes a task; `report` is called with the progress, at most once per instant,
+/// while the flow waits for time or for other components.
 pub(crate) async fn run<'a, R, RFut>(
     mut plan: Plan,
     clock: &Clock,
@@ -60,7 +60,7 @@ where
         if running.is_empty() {
             break;
         }
-        // Made only when it is awaited: a timer that nobody waits for would stop a simulated clock for nothing.
+        // Created only when awaited: an unused timer would stop a simulated clock needlessly.
         let end_of_instant = async {
             if is_news {
                 clock.sleep(END_OF_INSTANT, TimerClass::Work).await;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Shoot controller: when a Shoot is worked on, and what is written before and after its flow.
+//! The Shoot controller: decides when a Shoot is reconciled, and writes its status before and after its flow.
 //!
 //! Source: pkg/gardenlet/controller/shoot/shoot/{add,reconciler}.go @ v1.120.0.
 
@@ -21,10 +21,10 @@ use serde_json::json;
 
 use super::shared::{GARDEN, Gardenlet, garden_key};
 
-/// How long a Shoot is put back while its Seed is not ready for this gardenlet.
+/// Delay of a Shoot whose Seed is not ready.
 const SEED_NOT_READY: TimeDelta = TimeDelta::seconds(15);
 
-/// The seed that is responsible for a Shoot.
+/// Returns the name of the seed that is responsible for a Shoot.
 pub(crate) fn responsible_seed(shoot: &Shoot) -> Option<&str> {
     let wanted = shoot.spec.seed_name.as_deref()?;
     Some(shoot.status.seed_name.as_deref().unwrap_or(wanted))
@@ -46,7 +46,8 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
             if change.old.as_ref().is_some_and(is_deleted_now) {
                 queue.forget(&change.key);
             }
-            // Status, labels and annotations wake nobody: only a new Shoot, a new generation, a deletion do.
+            // Changes of status, labels and annotations trigger no pass: only a new Shoot, a new generation, a deletion
+            // do.
             let is_news = change.old.as_ref().is_none_or(|old| {
                 old.metadata.generation != new.metadata.generation
                     || old.metadata.is_being_deleted() != new.metadata.is_being_deleted()
@@ -69,14 +70,14 @@ pub(crate) async fn run(gardenlet: Arc<Gardenlet>) {
 }
 
 impl Gardenlet {
-    /// Takes over a Shoot as a write was answered: a run that reads its copy must not see the Shoot as it was before.
+    /// Stores a Shoot as a write returned it: a run that reads the local copy must not see the earlier state.
     pub(crate) fn remember(&self, written: Shoot) -> Arc<Shoot> {
         let written = Arc::new(written);
         self.stores.shoots.remember(GARDEN, &written);
         written
     }
 
-    /// Returns the settings for schedules of Shoots, with what the Seed says at this instant.
+    /// Returns the settings for schedules of Shoots, with the current state of the Seed.
     pub(crate) fn settings(&self) -> GardenletSettings {
         let config = &self.options.config;
         let seed = self.stores.seeds.get(&garden_key("", &self.options.seed_name));
@@ -118,7 +119,7 @@ async fn pass(gardenlet: Arc<Gardenlet>, key: ObjectKey, is_first: bool) -> Resu
     }
     match reconcile::operation_type(&shoot) {
         OperationType::Delete => operation::delete(gardenlet, shoot, &key).await,
-        // The control plane migration between seeds has flows of its own, which are not here yet.
+        // The flows of control plane migration between seeds are not implemented yet.
         OperationType::Migrate | OperationType::Restore => Ok(Requeue::OnChange),
         operation => {
             ensure_finalizer(&gardenlet, &shoot).await?;
@@ -142,7 +143,7 @@ async fn skip(gardenlet: &Gardenlet, shoot: &Shoot, key: &ObjectKey, requeue: Ne
     Ok(gardenlet.requeue(requeue, key))
 }
 
-/// Operations that a gardenlet left unfinished when it ended are marked as such by the one that comes after.
+/// Marks operations that an earlier gardenlet process left unfinished as aborted.
 pub(crate) async fn abort_stuck_operations(gardenlet: &Gardenlet) -> Result<(), Error> {
     for shoot in gardenlet.stores.shoots.store().list() {
         let is_ours = responsible_seed(&shoot) == Some(gardenlet.options.seed_name.as_str());
@@ -175,7 +176,7 @@ async fn ensure_finalizer(gardenlet: &Gardenlet, shoot: &Shoot) -> Result<(), Er
     Ok(())
 }
 
-/// An instant in the status's whole seconds.
+/// Returns the current instant in whole seconds, as the status has it.
 fn now(gardenlet: &Gardenlet) -> Time {
     Time::from_instant(gardenlet.context.clock.now())
 }

@@ -34,17 +34,17 @@ use super::super::kept::Kept;
 use super::super::shared::{GARDEN, Gardenlet, garden_key};
 use super::{SEED_NOT_READY, now};
 
-/// What a run reads besides the Shoot.
+/// Objects that a run reads in addition to the Shoot.
 struct Surroundings {
     project: Arc<Project>,
     cloud_profile: Arc<CloudProfileSpec>,
-    /// CloudProfile and Seed, as the Cluster object has them.
+    /// CloudProfile and Seed, as included in the Cluster object.
     copies: (RawExtension, RawExtension),
     seed: Arc<Seed>,
 }
 
 impl Surroundings {
-    /// Reads them; an error only makes the pass back off, nothing is written.
+    /// Reads the objects; after an error the pass is retried with back-off, and nothing is written.
     fn read(gardenlet: &Gardenlet, shoot: &Shoot) -> Result<Self, Error> {
         let namespace = &shoot.metadata.namespace;
         let project = gardenlet
@@ -70,7 +70,7 @@ impl Surroundings {
     }
 }
 
-/// What the result of a run is.
+/// Result of a run.
 enum Outcome {
     Success,
     Failure { description: String, errors: Vec<TaskFailure> },
@@ -104,7 +104,7 @@ pub(crate) async fn delete(gardenlet: Arc<Gardenlet>, shoot: Arc<Shoot>, key: &O
     run(&gardenlet, &shoot, key, OperationType::Delete, &flow::delete::TASKS).await
 }
 
-/// Action of the Events about an operation.
+/// Returns the action of the Events about an operation.
 const fn action(operation: OperationType) -> Action {
     match operation {
         OperationType::Create | OperationType::Reconcile | OperationType::Restore => Action::Reconcile,
@@ -113,7 +113,7 @@ const fn action(operation: OperationType) -> Action {
     }
 }
 
-/// The last steps of a deletion: the Cluster copy and the finalizer go.
+/// Runs the last steps of a deletion: removes the Cluster copy and the finalizer.
 async fn finalize(gardenlet: &Gardenlet, shoot: &Shoot) -> Result<Requeue, Error> {
     if !shoot.status.technical_id.is_empty() {
         let clusters = gardenlet.seed::<Cluster>("");
@@ -201,7 +201,7 @@ async fn run(
     }
 }
 
-/// The start write; the Shoot as it is afterwards.
+/// Writes the start of an operation; returns the written Shoot.
 async fn start(
     gardenlet: &Gardenlet,
     shoot: &Shoot,
@@ -266,7 +266,7 @@ async fn start(
     let begun: Vec<&str> =
         annotations::operations(asked).into_iter().filter(|operation| rotation::is_begun_by_run(operation)).collect();
     if !begun.is_empty() {
-        // A local copy may lag behind an operation that has begun already: none begins twice.
+        // A local copy may lag behind an operation that has already begun: the version prevents a second start.
         patch["metadata"] = json!({ "resourceVersion": shoot.metadata.resource_version });
     }
     let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
@@ -278,7 +278,7 @@ async fn start(
     remove_operations(gardenlet, started, asked, &begun).await
 }
 
-/// MachineDeployments of a pool of a Shoot.
+/// Returns the MachineDeployments of a Shoot's pool.
 fn machine_deployments(gardenlet: &Gardenlet, shoot: &Shoot, pool: &str) -> Vec<Arc<MachineDeployment>> {
     let namespace = &shoot.status.technical_id;
     let mut found = gardenlet.stores.machine_deployments.list_in(&gardenlet.seed_cluster, namespace);
@@ -286,7 +286,7 @@ fn machine_deployments(gardenlet: &Gardenlet, shoot: &Shoot, pool: &str) -> Vec<
     found
 }
 
-/// Refuses to begin with the roll-out of pools that it cannot carry out; nothing is written then.
+/// Returns an error if the roll-out of pools cannot be carried out; nothing is written then.
 fn check_rollout(gardenlet: &Gardenlet, shoot: &Shoot, asked: &str) -> Result<(), Error> {
     for pool in manual_rollout::pools(asked, &shoot.spec) {
         let count = machine_deployments(gardenlet, shoot, pool).len();
@@ -297,7 +297,8 @@ fn check_rollout(gardenlet: &Gardenlet, shoot: &Shoot, asked: &str) -> Result<()
 
 /// Marks the MachineDeployments of the pools that an operation names, so that their machines are replaced.
 ///
-/// Unlike upstream, after the status and not before it: only a write of the status tells if the operation has begun already.
+/// Unlike upstream, after the status and not before it: only the write of the status shows whether the operation has
+/// already begun.
 async fn roll_out(gardenlet: &Gardenlet, shoot: &Shoot, asked: &str, now: Time) -> Result<(), Error> {
     let api = gardenlet.seed::<MachineDeployment>(&shoot.status.technical_id);
     let annotations = json!({ manual_rollout::ANNOTATION: manual_rollout::annotation_value(now) });
@@ -310,7 +311,7 @@ async fn roll_out(gardenlet: &Gardenlet, shoot: &Shoot, asked: &str, now: Time) 
     Ok(())
 }
 
-/// Takes operations that have begun off the Shoot, unless somebody asks for others by now.
+/// Removes operations that have begun from the Shoot's annotation, unless the annotation was changed.
 async fn remove_operations(gardenlet: &Gardenlet, shoot: Shoot, asked: &str, begun: &[&str]) -> Result<Shoot, Error> {
     let mut left = annotations::operations(asked);
     left.retain(|operation| !begun.contains(operation));
@@ -330,7 +331,7 @@ async fn remove_operations(gardenlet: &Gardenlet, shoot: Shoot, asked: &str, beg
     }
 }
 
-/// A merge patch that makes one value of another: `null` where something goes.
+/// Returns a merge patch from one value to another: `null` for removed fields.
 fn difference(old: &Value, new: Value) -> Value {
     match (old, new) {
         (Value::Object(old), Value::Object(mut new)) => {
@@ -344,7 +345,7 @@ fn difference(old: &Value, new: Value) -> Value {
     }
 }
 
-/// Everything that the flow needs, and the Cluster copy that extensions read.
+/// Builds the run with everything that the flow needs, and writes the Cluster copy that extensions read.
 async fn prepare(
     gardenlet: &Arc<Gardenlet>,
     shoot: &Arc<Shoot>,
@@ -373,7 +374,7 @@ async fn prepare(
     ))
 }
 
-/// What the conditions of the flow's table ask.
+/// Determines the facts that the conditions of the flow's table read.
 fn facts(gardenlet: &Gardenlet, shoot: &Shoot, seed: &Seed, domains: &Domains) -> Facts {
     let spec = &shoot.spec;
     let stores = &gardenlet.stores;
@@ -438,7 +439,7 @@ fn facts(gardenlet: &Gardenlet, shoot: &Shoot, seed: &Seed, domains: &Domains) -
     }
 }
 
-/// Runs the flow; progress goes to the Shoot's status.
+/// Runs the flow; writes progress to the Shoot's status.
 async fn run_flow(
     gardenlet: &Arc<Gardenlet>,
     botanist: &Botanist,
@@ -468,7 +469,7 @@ async fn run_flow(
                 write_status(gardenlet, shoot, status).await
             };
             if let Err(error) = written.await {
-                // The next report says it again; the flow goes on.
+                // The next report repeats the progress; the flow continues.
                 tracing::warn!(%error, namespace = shoot.metadata.namespace, name = shoot.metadata.name, "progress");
             }
         }
@@ -476,7 +477,7 @@ async fn run_flow(
     flow::run::run(plan, &gardenlet.context.clock, |task| botanist.perform(task), report).await
 }
 
-/// Takes the errors of tasks that have succeeded out of a list.
+/// Removes the errors of tasks that have succeeded from a list.
 fn forget(errors: &mut Vec<LastError>, succeeded: &[&str]) {
     errors.retain(|error| error.task_id.as_deref().is_none_or(|task| !succeeded.contains(&task)));
 }
@@ -488,7 +489,7 @@ pub(super) async fn write_status(gardenlet: &Gardenlet, shoot: &Shoot, status: V
     Ok(())
 }
 
-/// The result write of a success; the Shoot as it is afterwards.
+/// Writes the success of an operation; returns the written Shoot.
 async fn succeed(
     gardenlet: &Gardenlet,
     shoot: &Shoot,
@@ -498,8 +499,8 @@ async fn succeed(
     let api = gardenlet.garden::<Shoot>(&shoot.metadata.namespace);
     let mut known = gardenlet.stores.shoots.get(&garden_key(&shoot.metadata.namespace, &shoot.metadata.name));
     loop {
-        // The local copy may lag behind writes of others: then its version is refused. It has the run's own writes, or nothing
-        // would be written where the Shoot has succeeded before.
+        // The local copy may lag behind writes of others: then the server rejects its version. It includes the run's
+        // own writes, or nothing would be written if the Shoot has succeeded before.
         let present = match known.take() {
             Some(known) => (*known).clone(),
             None => api.get(&shoot.metadata.name).await?,
@@ -532,14 +533,14 @@ async fn succeed(
     }
 }
 
-/// A run that failed.
+/// Failure of a run.
 struct Failed {
     description: String,
     errors: Vec<TaskFailure>,
     percent: i32,
 }
 
-/// The result write of a failure, of a flow or before it, and when to come back.
+/// Writes the failure of an operation, in or before its flow; returns when to retry.
 async fn fail(
     gardenlet: &Gardenlet,
     shoot: &Shoot,
@@ -555,8 +556,8 @@ async fn fail(
         gardenlet.recorder.publish_action(&about, type_, reason, action(operation), &description).await?;
     }
     let now = now(gardenlet);
-    // A flow lists what failed in it: an older error of a task that was not reached may not be there any more. Where
-    // there was no flow, nothing is known of the older errors.
+    // A flow reports all its failures, so older errors are dropped, even those of tasks that it did not reach. Without
+    // a flow, older errors may still apply.
     let mut items = if has_flow { Vec::new() } else { shoot.status.last_errors.clone() };
     items.extend(errors.iter().map(|error| error.to_last_error(now)));
     let codes: Vec<&str> = items.iter().flat_map(|error| error.codes.iter().map(String::as_str)).collect();
@@ -578,7 +579,7 @@ async fn fail(
     Err(Error::Failed(format!("{key}: {description}")))
 }
 
-/// Refreshes the Cluster copy of a Shoot that is not worked on now.
+/// Refreshes the Cluster copy of a Shoot that is not being reconciled.
 pub(crate) async fn sync_cluster(gardenlet: &Gardenlet, shoot: &Shoot) -> Result<(), Error> {
     if shoot.status.technical_id.is_empty() {
         return Ok(());
@@ -587,8 +588,8 @@ pub(crate) async fn sync_cluster(gardenlet: &Gardenlet, shoot: &Shoot) -> Result
     write_cluster(gardenlet, shoot, &surroundings).await
 }
 
-/// The Cluster object: what extensions know of CloudProfile, Seed and Shoot. All three are long, and mostly a few words of
-/// the Shoot differ: their texts are compared, and written as a whole, so that neither side takes them apart.
+/// Writes the Cluster object, by which extensions read CloudProfile, Seed and Shoot. All three are long, and mostly a
+/// few words of the Shoot differ: their texts are compared and written as a whole, without parsing them on either side.
 async fn write_cluster(gardenlet: &Gardenlet, shoot: &Shoot, surroundings: &Surroundings) -> Result<(), Error> {
     let name = &shoot.status.technical_id;
     let clusters = gardenlet.seed::<Cluster>("");
@@ -622,7 +623,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_patch_takes_out_what_goes() {
+    fn a_patch_sets_removed_fields_to_null() {
         let tree = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
         for (old, new, expected) in [
             ("null", r#"{"a":1}"#, r#"{"a":1}"#),

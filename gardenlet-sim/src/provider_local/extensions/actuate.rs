@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What extension kinds leave behind besides their last operation.
+//! Effects of the extension kinds in addition to their last operation.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::super::provider::Provider;
 
-/// Node network of a shoot that leaves it to the infrastructure.
+/// Default node network, for a shoot that does not specify one.
 const NODES_CIDR: &str = "10.250.0.0/16";
 
 pub(super) async fn infrastructure(infrastructure: &mut Infrastructure, provider: &Provider) -> Result<(), Error> {
@@ -39,7 +39,7 @@ pub(super) async fn infrastructure(infrastructure: &mut Infrastructure, provider
     Ok(())
 }
 
-/// The shoot's cluster has a class for claims that name none.
+/// Deploys the default StorageClass into the shoot's cluster.
 ///
 /// Source: pkg/provider-local/charts/shoot-storageclasses @ v1.120.0.
 pub(super) async fn control_plane(control_plane: &mut ControlPlane, provider: &Provider) -> Result<(), Error> {
@@ -58,18 +58,19 @@ pub(super) async fn control_plane(control_plane: &mut ControlPlane, provider: &P
     }
     let classes = Api::<StorageClass>::all(&provider.context, &control_plane.metadata.namespace);
     match classes.create_or_update(&class).await {
-        // A shoot that is hibernated may have no cluster yet.
+        // A hibernated shoot may have no cluster yet.
         Err(error) if error.is_not_found() => Ok(()),
         other => other.map(drop),
     }
 }
 
-/// The user data of a purpose `provision` is in a Secret; the files and units of `reconcile` are the ones asked for.
+/// Reports the user data of purpose `provision` as a Secret; the files and units of `reconcile` are those of the
+/// specification.
 pub(super) async fn operating_system_config(
     config: &mut OperatingSystemConfig,
     provider: &Provider,
 ) -> Result<(), Error> {
-    // A node that is updated in place rewrites what it says of its operating system.
+    // A node that is updated in place rewrites the version of its operating system.
     config.status.in_place_updates = config.spec.in_place_updates.as_ref().map(|updates| {
         let version = &updates.operating_system_version;
         let script = format!("s/^PRETTY_NAME=.*/PRETTY_NAME=\"Machine Image Version {version}\"/");
@@ -105,7 +106,7 @@ pub(super) async fn network(network: &mut Network, _: &Provider) -> Result<(), E
 }
 
 pub(super) async fn dns_record(record: &mut DNSRecord, _: &Provider) -> Result<(), Error> {
-    // Without a zone the provider looks for the one with the longest common suffix; here it is the parent domain.
+    // Without a zone, the provider selects the one with the longest common suffix; here it is the parent domain.
     let parent = record.spec.name.split_once('.').map(|(_, parent)| parent.to_owned());
     record.status.zone = record.spec.zone.clone().or(parent);
     Ok(())

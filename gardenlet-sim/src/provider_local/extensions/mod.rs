@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The extension kinds whose work nobody sees but by its result: a start, a while, and an answer in the status.
+//! Extension kinds without simulated objects of their own: an operation starts, takes some time, and succeeds in the
+//! status.
 
 mod actuate;
 
@@ -21,14 +22,14 @@ use domain::rollout::Parameter;
 use super::provider::Provider;
 use crate::ledger::{Draft, Ledger};
 
-/// What the extension kinds have in common.
+/// Common interface of the extension kinds.
 pub(super) trait Extension: Resource {
-    /// How long the work takes.
+    /// Duration of an operation.
     const DURATION: Parameter = Parameter::ExtensionReconcile;
-    /// The kind in the description of operations.
+    /// Name of the kind in the description of operations.
     const NOUN: &'static str;
 
-    /// The finalizer of the kind's controller.
+    /// Returns the finalizer of the kind's controller.
     fn finalizer(&self) -> String;
     /// `status.lastOperation`
     fn last_operation(&self) -> Option<&LastOperation>;
@@ -36,10 +37,10 @@ pub(super) trait Extension: Resource {
     fn observed_generation(&self) -> i64;
     /// Starts an operation.
     fn start(&mut self, operation: LastOperation);
-    /// Ends it.
+    /// Ends an operation.
     fn finish(&mut self, operation: LastOperation, error: Option<LastError>);
 
-    /// What the kind leaves behind besides its last operation.
+    /// Applies effects of the kind in addition to its last operation.
     fn actuate(&mut self, provider: &Provider) -> impl Future<Output = Result<(), Error>> + Send {
         let _ = provider;
         async { Ok(()) }
@@ -105,7 +106,7 @@ extension!(BackupBucket, "BackupBucket", |_| fixed("backupbucket"););
 extension!(BackupEntry, "BackupEntry", |_| fixed("backupentry"););
 extension!(Worker, "Worker", |_| fixed("worker"););
 
-/// Starts a controller for each kind but Worker.
+/// Starts a controller for each kind except Worker.
 pub(super) fn start(provider: &Arc<Provider>) {
     start_kind::<Infrastructure>(provider, "infrastructure");
     start_kind::<ControlPlane>(provider, "controlplane");
@@ -126,7 +127,7 @@ fn start_kind<K: Extension>(provider: &Arc<Provider>, name: &'static str) {
     };
     let store = controller.watch(provider.seed_api::<K>(""), ListOptions::default(), needs_work);
     controller.watch_store(&provider.clusters, |_| Vec::new());
-    // How long things take is known before anything begins.
+    // Watched so that durations are known before an operation begins.
     controller.watch_store(&provider.timing_store, |_| Vec::new());
     let ledger = Ledger::new(store);
     let provider = provider.clone();
@@ -134,7 +135,7 @@ fn start_kind<K: Extension>(provider: &Arc<Provider>, name: &'static str) {
     tasks.spawn(controller.run(5, move |key| reconcile(provider.clone(), ledger.clone(), key)));
 }
 
-/// Whether a controller has anything to do: it was asked to, it did not finish, or the object is to go.
+/// True if the controller has to act: an operation is requested or unfinished, or the object is being deleted.
 pub(super) fn has_work<K: Extension>(object: &K) -> bool {
     let metadata = object.metadata();
     if metadata.is_being_deleted() {
@@ -152,7 +153,7 @@ async fn reconcile<K: Extension>(provider: Arc<Provider>, ledger: Ledger<K>, key
     let api = provider.seed_api::<K>(&key.namespace);
     let now = provider.context.clock.now();
     let is_deletion = stored.metadata().is_being_deleted();
-    // Asked again although nothing is new: the answer takes no time.
+    // A request without changes is answered without delay.
     let is_idle = !is_deletion
         && stored.observed_generation() == stored.metadata().generation
         && stored.last_operation().is_some_and(|operation| operation.state == "Succeeded");
@@ -179,10 +180,11 @@ async fn reconcile<K: Extension>(provider: Arc<Provider>, ledger: Ledger<K>, key
     Ok(Requeue::OnChange)
 }
 
-/// Takes the order: unless it goes on from before, the operation starts; then the annotation goes and the finalizer comes.
+/// Accepts a request: starts the operation unless one is being continued, then removes the annotation and adds the
+/// finalizer.
 ///
-/// In this order, as two writes: without the annotation an operation that has succeeded is an answer, and within one
-/// second nothing else tells the last operation from the one that was ordered.
+/// The two writes are in this order: without the annotation, an operation that has succeeded reads as an answer, and
+/// within one second nothing else distinguishes the last operation from the requested one.
 pub(super) async fn begin<K: Extension>(
     draft: &mut Draft<K>,
     ledger: &Ledger<K>,
@@ -217,7 +219,7 @@ pub(super) async fn begin<K: Extension>(
     draft.save(ledger, api, cluster).await
 }
 
-/// Ends a reconciliation well.
+/// Ends a reconciliation successfully.
 pub(super) fn succeed<K: Extension>(draft: &mut Draft<K>, now: DateTime<Utc>) {
     let object = draft.edit();
     let type_ = object.last_operation().map_or("Reconcile", |operation| &operation.r#type).to_owned();
@@ -225,7 +227,7 @@ pub(super) fn succeed<K: Extension>(draft: &mut Draft<K>, now: DateTime<Utc>) {
     object.finish(operation(&type_, "Succeeded", 100, description, now), None);
 }
 
-/// Ends a reconciliation with an error, which is retried when the world changes.
+/// Ends a reconciliation with an error; it is retried when related objects change.
 pub(super) fn fail<K: Extension>(draft: &mut Draft<K>, error: &str, now: DateTime<Utc>) {
     let type_ = draft.get().last_operation().map_or("Reconcile", |operation| &operation.r#type).to_owned();
     let description = format!("Error reconciling {}: {error}", K::NOUN);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! MachineClasses stay while a Machine or a MachineDeployment uses them.
+//! Deletion of MachineClasses: they remain while a Machine or a MachineDeployment uses them.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Attempts to drain Nodes: they live in memory, and begin anew after a restart.
+//! Attempts to drain Nodes: they are held in memory, and begin again after a restart.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use serde_json::json;
 use super::super::provider::place;
 use super::family::Family;
 
-/// How long a forced drain may take: upstream's time-out, which nothing here comes near.
+/// Maximum duration of a forced drain: upstream's time-out, which is never reached here.
 const FORCED: TimeDelta = TimeDelta::minutes(1);
 
 /// Current attempts by cluster and Node; `None` while a pass has taken the attempt.
@@ -30,7 +30,7 @@ pub(super) struct Drains(Mutex<BTreeMap<(String, String), Option<Running>>>);
 #[derive(Debug)]
 struct Running {
     attempt: Attempt,
-    /// When it failed.
+    /// Time of the failure.
     failed: Option<DateTime<Utc>>,
     /// True if the Machine is being deleted; false if its Node is updated in place.
     is_deletion: bool,
@@ -46,20 +46,20 @@ impl Drains {
         self.lock().insert(key.clone(), None).flatten()
     }
 
-    /// Whether a Node is being drained: then its pods are of interest.
+    /// True if a Node is being drained: then changes of its pods trigger passes.
     pub(super) fn is_running(&self, cluster: &str, node: &str) -> bool {
         let all = self.lock();
         !all.is_empty() && all.contains_key(&(cluster.to_owned(), node.to_owned()))
     }
 
-    /// The Machine is gone, or its drain is over.
+    /// Removes the attempt after a drain, or when the Machine is deleted.
     pub(super) fn forget(&self, cluster: &str, node: &str) {
         self.lock().remove(&(cluster.to_owned(), node.to_owned()));
     }
 }
 
 impl Family<'_> {
-    /// Goes on with the drain of a Machine's Node, or begins it. What follows from how it stands.
+    /// Begins or continues the drain of a Machine's Node, and returns the next step.
     pub(super) async fn drain(&mut self, machine: &machine::Machine, forced: bool, uid: &str) -> Result<Step, Error> {
         let key = (self.namespace.clone(), machine.name.clone());
         if !self.is_cordon_seen(&machine.name) {
@@ -125,20 +125,20 @@ impl Family<'_> {
         !has_node || seen.is_some_and(|node| node.spec.unschedulable)
     }
 
-    /// Pods of a Node that have to be evicted.
+    /// Returns the pods of a Node that have to be evicted.
     fn pods_of(&self, node: &str) -> Vec<Pod> {
         let pods = self.provider.pods_by_node.get(&place(&self.namespace, node));
         pods.into_iter().filter_map(|pod| Some(Pod::of(&pod)?.with_volumes(self.volumes(&pod)))).collect()
     }
 
-    /// The volumes of those of a pod's claims that are there.
+    /// Returns the volumes of a pod's claims that exist.
     fn volumes(&self, pod: &PodObject) -> Vec<String> {
         let key = |claim: &str| ObjectKey::new(&self.namespace, &pod.metadata.namespace, claim);
         let claims = Pod::claims(pod).filter_map(|claim| self.provider.claim_store.get(&key(claim)));
         claims.map(|claim| claim.spec.volume_name.clone()).collect()
     }
 
-    /// Asks the API server to let a pod go.
+    /// Sends the request to evict or delete a pod.
     async fn ask(&self, node: &str, pod: &Pod, request: Request) -> Result<Answer, Error> {
         let pods = Api::<PodObject>::namespaced(&self.provider.context, &self.namespace, &pod.namespace);
         let asked = match request {
@@ -171,7 +171,7 @@ impl Family<'_> {
             }
         };
         let Err(error) = asked else { return Ok(Answer::Accepted) };
-        // Another pod of this name is a conflict: the one that is meant is gone.
+        // Another pod of this name causes a conflict: the requested pod was deleted.
         if error.is_not_found() || error.is_conflict() {
             return Ok(Answer::Gone);
         }
@@ -185,7 +185,7 @@ impl Family<'_> {
         })
     }
 
-    /// What a fault answers in the place of a PodDisruptionBudget.
+    /// Returns the answer of a fault that replaces a PodDisruptionBudget.
     async fn refusal(&self, node: &str, pod: &Pod) -> Result<Option<Answer>, Error> {
         let Some(fault) = self.faults_of(node, &[fault::DRAIN_BLOCKED_BY_PDB]).into_iter().next() else {
             return Ok(None);
@@ -199,7 +199,7 @@ impl Family<'_> {
         }))
     }
 
-    /// The budget of a pod, if all its pods are healthy and none of them may go.
+    /// Returns a pod's budget if all of the budget's pods are healthy and none of them may be evicted.
     ///
     /// Source: `isMisconfiguredPdb`.
     async fn misconfigured_budget(&self, pod: &Pod) -> Result<Option<String>, Error> {

@@ -23,7 +23,7 @@ use super::nodes::Agents;
 use super::roster::{Marks, Roster};
 use crate::ledger::Draft;
 
-/// The objects of one pass: the MachineDeployment, its MachineSets, and the Machines that the pass has to do with.
+/// Objects of one pass: the MachineDeployment, its MachineSets, and the Machines that the pass examines.
 pub(super) struct Family<'a> {
     pub(super) provider: &'a Provider,
     pub(super) agents: &'a Agents,
@@ -32,25 +32,25 @@ pub(super) struct Family<'a> {
     pub(super) namespace: String,
     pub(super) deployment: Draft<MachineDeployment>,
     pub(super) sets: Vec<Draft<MachineSet>>,
-    /// What is known of all Machines.
+    /// State of all Machines.
     pub(super) roster: Roster,
-    /// Those that were loaded, by creation, then name.
+    /// Loaded Machines, by creation, then name.
     pub(super) machines: BTreeMap<Position, Individual>,
-    /// Those that are still to be looked at.
+    /// Machines that still have to be examined.
     pub(super) todo: BTreeSet<Position>,
-    /// Where those that were loaded are.
+    /// Positions of the loaded Machines, by name.
     positions: BTreeMap<String, Position>,
-    /// What failed in this pass, or was found to have failed: it is reported, also if its Machine is gone at the end.
+    /// Failed Machines of this pass, by name: they are reported even if the Machine was deleted at its end.
     failures: BTreeMap<String, (String, MachineSummary)>,
     progress: Progress,
     is_complete: bool,
 }
 
-/// Machines come in the order of their creation, then of their names.
+/// Sort key of Machines: time of creation, then name.
 pub(super) type Position = (Time, String);
 
 impl<'a> Family<'a> {
-    /// Everything of a MachineDeployment that a pass has to do with; `None` if it is gone.
+    /// Reads the objects that a pass needs; `None` if the MachineDeployment was deleted.
     pub(super) fn read(
         provider: &'a Provider,
         (agents, drains): (&'a Agents, &'a Drains),
@@ -101,7 +101,7 @@ impl<'a> Family<'a> {
         Some(family)
     }
 
-    /// Takes up a Machine with its Node, or takes note that it is gone.
+    /// Loads a Machine with its Node, or removes it from the roster if it was deleted.
     pub(super) fn load(&mut self, name: &str) -> Option<&mut Individual> {
         if let Some(position) = self.positions.get(name) {
             return self.machines.get_mut(position);
@@ -120,19 +120,19 @@ impl<'a> Family<'a> {
         self.machines.get_mut(&position)
     }
 
-    /// Where a Machine that was loaded is.
+    /// Returns the position of a loaded Machine.
     pub(super) fn position_of(&self, name: &str) -> Option<&Position> {
         self.positions.get(name)
     }
 
-    /// Takes up all Machines of a MachineSet, or of all.
+    /// Loads all Machines of a MachineSet; `None`: of all MachineSets.
     pub(super) fn load_all(&mut self, set: Option<&str>) {
         for name in self.roster.names(set) {
             self.load(&name);
         }
     }
 
-    /// Takes up a Machine; where it is.
+    /// Adds a loaded Machine; returns its position.
     pub(super) fn keep(&mut self, individual: Individual) -> Position {
         let metadata = &individual.machine.get().metadata;
         let position = (metadata.creation_timestamp, metadata.name.clone());
@@ -142,7 +142,7 @@ impl<'a> Family<'a> {
         position
     }
 
-    /// Takes note of a Machine as it is now.
+    /// Stores the current state of a Machine in the roster.
     pub(super) fn note(&mut self, position: &Position) {
         let Some(individual) = self.machines.get(position) else { return };
         let entry = individual.entry(self.provider, self.now);
@@ -154,7 +154,7 @@ impl<'a> Family<'a> {
         self.roster.set(&position.1, entry);
     }
 
-    /// A Machine is gone.
+    /// Removes a deleted Machine.
     pub(super) fn drop_machine(&mut self, position: &Position) {
         self.machines.remove(position);
         self.positions.remove(&position.1);
@@ -162,12 +162,12 @@ impl<'a> Family<'a> {
         self.roster.remove(&position.1);
     }
 
-    /// The loaded Machines of a MachineSet.
+    /// Returns the loaded Machines of a MachineSet.
     pub(super) fn of_set<'s>(&'s mut self, set: &'s str) -> impl Iterator<Item = &'s mut Individual> {
         self.machines.values_mut().filter(move |individual| individual.set == set)
     }
 
-    /// One pass of the MachineDeployment. Says whether anything changed that a further pass has to look at.
+    /// Runs one pass of the MachineDeployment. Returns true if anything changed that requires another round.
     pub(super) async fn deployment_pass(&mut self) -> Result<bool, Error> {
         let metadata = &self.deployment.get().metadata;
         let (is_deleting, is_held) =
@@ -246,7 +246,8 @@ impl<'a> Family<'a> {
         }
     }
 
-    /// Keeps the cluster-autoscaler from all Nodes, or lets it at them: from those that changed if it is so already.
+    /// Disables or enables scale-down by the cluster-autoscaler: on all Nodes, or only on the loaded ones if the rest
+    /// is already in that state.
     fn forbid_scale_down(&mut self, is_forbidden: bool) {
         if self.roster.scale_down_disabled != Some(is_forbidden) {
             self.load_all(None);
@@ -256,8 +257,8 @@ impl<'a> Family<'a> {
         self.machines.values_mut().for_each(change);
     }
 
-    /// Brings what reaches existing machines from the MachineDeployment's template to its set, and marks the set as the
-    /// newest.
+    /// Copies fields of the MachineDeployment's template that apply to existing machines to its set, and marks the set
+    /// as the newest.
     fn refresh_new_set(&mut self) -> bool {
         let Some(index) = self.new_set() else { return false };
         let template = self.deployment.get().spec.template.clone();
@@ -317,7 +318,7 @@ impl<'a> Family<'a> {
         oldest.map(|(index, _)| index)
     }
 
-    /// The MachineDeployment, its new set and the old ones, as the rules look at them.
+    /// Returns the MachineDeployment, its new set and the old ones, as inputs of the rules.
     fn observed(&self) -> (Deployment, Option<Set>, Vec<Set>) {
         let new = self.new_set();
         let mut old = Vec::new();
@@ -369,7 +370,7 @@ impl<'a> Family<'a> {
                 self.sets.push(Draft::new(created));
                 self.progress = Progress::Created(name.clone());
             }
-            // Another template with the same short hash: count, and take another name.
+            // Another template with the same short hash: increments the collision count, and retries with another name.
             Err(error) if error.is_already_exists() => {
                 collisions += 1;
                 self.deployment.edit().status.collision_count = Some(collisions);
@@ -420,7 +421,7 @@ impl<'a> Family<'a> {
         Ok(true)
     }
 
-    /// Brings the status of sets and MachineDeployment up to date.
+    /// Updates the status of MachineSets and MachineDeployment.
     pub(super) fn observe(&mut self) {
         for index in 0..self.sets.len() {
             let status = self.set_status(self.sets[index].get());
@@ -451,8 +452,8 @@ impl<'a> Family<'a> {
         }
     }
 
-    /// Machines that failed are reported in the pass in which they do; with older machine-controller-managers until all are
-    /// ready.
+    /// Returns the status of a MachineSet. Failed Machines are reported in the pass in which they fail; with older
+    /// machine-controller-managers until all are ready.
     ///
     /// Source: pkg/controller/machineset_status.go of machine-controller-manager v0.58.0, v0.60.0, v0.62.1.
     fn set_status(&self, set: &MachineSet) -> api::machine::MachineSetStatus {
@@ -474,7 +475,7 @@ impl<'a> Family<'a> {
         }
     }
 
-    /// Writes everything that changed: Nodes, Machines, MachineSets, MachineDeployment.
+    /// Writes all changed objects: Nodes, Machines, MachineSets, MachineDeployment.
     pub(super) async fn save(&mut self) -> Result<(), Error> {
         let provider = self.provider;
         for individual in self.machines.values_mut() {
@@ -485,7 +486,7 @@ impl<'a> Family<'a> {
         self.deployment.save(&provider.deployments, &api, &provider.seed).await
     }
 
-    /// Writes MachineSets that changed.
+    /// Writes changed MachineSets.
     pub(super) async fn save_sets(&mut self) -> Result<(), Error> {
         let provider = self.provider;
         let api = provider.seed_api::<MachineSet>(&self.namespace);
@@ -496,7 +497,7 @@ impl<'a> Family<'a> {
     }
 }
 
-/// The MachineDeployment as the rules look at it.
+/// Returns the MachineDeployment as input of the rules.
 pub(super) fn desired(deployment: &MachineDeployment) -> Deployment {
     let strategy = &deployment.spec.strategy;
     let strategy = match (&strategy.in_place_update, &strategy.rolling_update) {
@@ -531,7 +532,7 @@ fn set_replica_annotations(metadata: &mut ObjectMeta, desired: &Deployment) {
     metadata.annotations.insert(annotation::DEPLOYMENT_MAX_REPLICAS.to_owned(), max.to_string());
 }
 
-/// A reference from an owned object to its controller.
+/// Returns a reference from an owned object to its controller.
 pub(super) fn owner<K: Resource>(owner: &K) -> OwnerReference {
     OwnerReference {
         api_version: K::api_version(),

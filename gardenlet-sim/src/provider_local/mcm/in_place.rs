@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Updates of nodes in place: labels of MachineSets, Machines and Nodes, the hand-over from MachineSet to MachineSet, and
-//! gardener-node-agent, which updates a node.
+//! In-place updates of nodes: labels of MachineSets, Machines and Nodes, the transfer of Machines to the new
+//! MachineSet, and gardener-node-agent, which updates a node.
 
 use std::sync::Arc;
 
@@ -26,18 +26,18 @@ use super::nodes::set_kubelet_version;
 use super::roster::Entry;
 use crate::ledger::Draft;
 
-/// What a node's agent did.
+/// Result of a node agent's step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Looked {
-    /// It changed the Node.
+    /// True if the agent changed the Node.
     pub(super) changed: bool,
-    /// When it looks again.
+    /// Time of the agent's next step.
     pub(super) again: Option<DateTime<Utc>>,
 }
 
 /// Configuration that a node has to apply in place.
 pub(super) struct Pending {
-    /// The Secret that holds it.
+    /// Secret with the configuration.
     secret: Arc<Secret>,
     wanted: Configuration,
     work: Work,
@@ -85,7 +85,7 @@ impl Individual {
     }
 }
 
-/// Version of the operating system that a Node runs.
+/// Returns the version of the operating system that a Node runs.
 fn operating_system(node: &Node) -> &str {
     node.status.node_info.os_image.rsplit(' ').next().unwrap_or_default()
 }
@@ -100,7 +100,7 @@ impl Family<'_> {
         self.deployment.get().spec.strategy.in_place_update.is_some()
     }
 
-    /// What the pass has read of a MachineSet's machines beside their numbers.
+    /// Returns facts about a MachineSet's machines for in-place updates.
     pub(super) fn in_place(&self, set: &MachineSet) -> InPlace {
         let mut entries: Vec<&Entry> = self.roster.entries(&set.metadata.name).collect();
         entries.sort_by(|a, b| (a.member.created, &a.member.name).cmp(&(b.member.created, &b.member.name)));
@@ -142,10 +142,10 @@ impl Family<'_> {
         self.look_again(&[machine.to_owned()]);
     }
 
-    /// Hands Machines over to the new MachineSet: they are its own from now on, and pods may come to their Nodes.
+    /// Transfers Machines to the new MachineSet, and allows pods on their Nodes again.
     ///
-    /// The label says that they come from elsewhere, until the MachineSets' replicas have been written, too. All of it is
-    /// written at once: whose owner is gone is deleted.
+    /// A label marks them as transferred until the MachineSets' replicas have been written, too. Each Machine is saved
+    /// in one write: without an owner it would be deleted.
     pub(super) async fn hand_over(
         &mut self,
         from: &str,
@@ -173,13 +173,13 @@ impl Family<'_> {
         self.look_again(machines);
         let count = i32::try_from(machines.len()).unwrap_or(i32::MAX);
         let left = self.set(from).get().spec.replicas - count;
-        // The old set first: together they never want more machines than there are.
+        // The old set is scaled first: together the sets never request more machines than there are.
         self.scale(from, left, desired).await?;
         self.scale(&new.metadata.name, new.spec.replicas + count, desired).await?;
         Ok(())
     }
 
-    /// Machines that were handed over count as all others from now on.
+    /// Removes the label of transferred Machines: from now on they count like all others.
     pub(super) fn settle(&mut self, set: &str) {
         let arrived: Vec<String> = self
             .roster
@@ -202,7 +202,7 @@ impl Family<'_> {
         self.look_again(&[machine.to_owned()]);
     }
 
-    /// Takes note of Machines that were changed, and has their steps taken.
+    /// Stores the new state of changed Machines, and schedules their steps.
     fn look_again(&mut self, machines: &[String]) {
         for name in machines {
             let Some(position) = self.position_of(name).cloned() else { continue };
@@ -211,11 +211,11 @@ impl Family<'_> {
         }
     }
 
-    /// The configuration that a node of an in-place pool has to apply; `None` if there is nothing to do, unless the node is ready
-    /// for an update: then that is done at once.
+    /// Returns the configuration that a node of an in-place pool has to apply; `None` if nothing changed, unless the
+    /// node is ready for an update: then the update completes at once.
     ///
-    /// gardenlet writes the configuration before the MachineClass, but the local copy may lag behind: a node that is ready and has
-    /// nothing to do by the copy asks the server.
+    /// gardenlet writes the configuration before the MachineClass, but the local copy may lag behind: if it shows no
+    /// change for a node that is ready, the Secret is read from the server.
     pub(super) async fn pending_update(&self, node: &Node) -> Result<Option<Pending>, Error> {
         let known = if self.is_updated_in_place() { self.node_agent_secret(&node.metadata) } else { None };
         let Some(known) = known else { return Ok(None) };
@@ -236,9 +236,10 @@ impl Family<'_> {
         }
     }
 
-    /// gardener-node-agent updates a node that is ready for it, or tries again. Until then it changes nothing at all.
+    /// Updates a node that is ready for it, as gardener-node-agent does, or retries. Until then the node is not
+    /// changed.
     ///
-    /// What is under way follows from the condition of the Node; only of repeated attempts the begin is in memory.
+    /// The progress is derived from the Node's condition; only the start of repeated attempts is held in memory.
     pub(super) async fn update_node(&mut self, position: &Position, pending: &Pending) -> Result<Looked, Error> {
         let (wanted, work) = (&pending.wanted, pending.work);
         let Some(individual) = self.machines.get(position) else { return Ok(Looked::NOTHING) };
@@ -322,7 +323,7 @@ impl Family<'_> {
                 if !failure.is_final() {
                     annotations.remove(annotation::UPDATING_OPERATING_SYSTEM);
                 }
-                // A kubelet that is not healthy leaves its Node as it is.
+                // An unhealthy kubelet does not update its Node.
                 if *failure != Failure::Kubelet {
                     node::recover(&mut node.status.conditions, node::READY, now);
                 }
@@ -336,7 +337,7 @@ impl Family<'_> {
         self.delete_pods(name).await?;
         let facts = self.configured_class(position).map(|class| ClassFacts::of(&class)).unwrap_or_default();
         let random = &self.provider.context.random;
-        // Each start of a machine has an id of its own.
+        // Each boot of a machine has its own id.
         let start = self.now.timestamp_millis().cast_unsigned();
         let boot_id = random.uid(&format!("{}/node/{name}/boot", self.namespace), start);
         let now = Time::from(self.now);
@@ -370,7 +371,7 @@ impl Family<'_> {
         recorder.publish(node, EventType::Normal, "OSCApplied", message).await
     }
 
-    /// What the drain left goes: pods of DaemonSets, which come again.
+    /// Deletes the pods that the drain left: those of DaemonSets, which are created again.
     async fn delete_pods(&self, node: &str) -> Result<(), Error> {
         for pod in self.provider.pods_by_node.get(&place(&self.namespace, node)) {
             let api = Api::<Pod>::namespaced(&self.provider.context, &self.namespace, &pod.metadata.namespace);

@@ -37,13 +37,13 @@ impl Individual {
         Self { set, machine: Draft::new(machine), node: node.map(Draft::new) }
     }
 
-    /// Preservation of the Machine as the objects say it, if machine-controller-manager has it.
+    /// Returns the preservation of the Machine, if machine-controller-manager supports it.
     fn preservation(&self, provider: &Provider) -> Option<Preservation> {
         let node = self.node.as_ref().map(Draft::get);
         provider.preserves().then(|| Preservation::of(self.machine.get(), node))
     }
 
-    /// As the MachineSet's rules look at it.
+    /// Returns the Machine as input of the MachineSet's rules.
     fn member(&self, provider: &Provider, now: DateTime<Utc>) -> Member {
         let machine = self.machine.get();
         let phase = Phase::of(&machine.status.current_status.phase);
@@ -60,13 +60,13 @@ impl Individual {
         }
     }
 
-    /// Where it stands among the Machines of its MachineDeployment.
+    /// Returns the position among the Machines of its MachineDeployment.
     pub(super) fn position(&self) -> Position {
         let metadata = &self.machine.get().metadata;
         (metadata.creation_timestamp, metadata.name.clone())
     }
 
-    /// What is remembered of it.
+    /// Returns the state that the roster stores.
     pub(super) fn entry(&self, provider: &Provider, now: DateTime<Utc>) -> Entry {
         let machine = self.machine.get();
         let member = self.member(provider, now);
@@ -87,12 +87,12 @@ impl Individual {
         }
     }
 
-    /// Its number in the order of creation.
+    /// Returns the ordinal in the order of creation.
     pub(super) fn ordinal(&self) -> Option<i32> {
         parsed_annotation(&self.machine.get().metadata, annotation::MACHINE_ORDINAL)
     }
 
-    /// Takes over from the set's template what reaches existing machines.
+    /// Copies the fields of the set's template that apply to existing machines.
     pub(super) fn follow_template(&mut self, set: &MachineSet) {
         let machine = self.machine.get();
         if machine.metadata.is_being_deleted() {
@@ -109,7 +109,7 @@ impl Individual {
         }
     }
 
-    /// Its Node was there once.
+    /// True if the Machine has had a Node.
     fn has_joined(&self) -> bool {
         !self.machine.get().status.conditions.is_empty()
     }
@@ -165,7 +165,7 @@ impl Individual {
         }
     }
 
-    /// As the rules of its life look at it.
+    /// Returns Machine and Node as inputs of the rules of its life cycle.
     fn observe(&self, provider: &Provider, others_are_replaced: bool, trouble: Trouble) -> Observed {
         let arguments = &provider.arguments;
         let machine = self.machine.get();
@@ -224,7 +224,7 @@ impl Individual {
     }
 }
 
-/// A Machine and its Node, as the rules look at them.
+/// A Machine and its Node, as inputs of the rules.
 struct Observed {
     machine: machine::Machine,
     node: Option<machine::Node>,
@@ -256,8 +256,8 @@ fn observe_node(node: &Node, unhealthy_if: &[&str]) -> machine::Node {
 }
 
 impl Family<'_> {
-    /// The steps that are due of the Machines that changed, and of their Nodes. Says whether anything changed that a
-    /// further pass has to look at.
+    /// Executes the due steps of the changed Machines, and of their Nodes. Returns true if anything changed that
+    /// requires another round.
     pub(super) async fn machine_steps(&mut self) -> Result<bool, Error> {
         let mut changed = false;
         let mut again = BTreeSet::new();
@@ -293,7 +293,8 @@ impl Family<'_> {
         Ok(changed)
     }
 
-    /// One step of a Machine. Says whether it did anything, and when it changes by itself.
+    /// Executes one step of a Machine. Returns true if it did anything, and the instant at which the Machine changes by
+    /// itself.
     async fn machine_step(&mut self, position: &Position) -> Result<(bool, Option<DateTime<Utc>>), Error> {
         let Some(individual) = self.machines.get(position) else { return Ok((false, None)) };
         let provider = self.provider;
@@ -354,7 +355,7 @@ impl Family<'_> {
             }
             Action::SetStatus { phase, operation, timeout_active } => {
                 individual.set_status(phase, operation, timeout_active, now);
-                // It is replaced in this very pass. That it failed is told before.
+                // The Machine is replaced in the same pass; its failure is reported first.
                 if phase == Phase::Failed {
                     individual.save(provider, &self.namespace).await?;
                 }
@@ -369,8 +370,8 @@ impl Family<'_> {
             Action::MarkNodeReady => {
                 if let Some(node) = &mut individual.node {
                     node::become_ready(&mut node.edit().status.conditions, now);
-                    // The taints of registration go after it, in a second write: a Node that is neither Ready nor new has
-                    // been lost, and kube-controller-manager taints it.
+                    // The taints of registration are removed afterwards, in a second write: a Node that is neither
+                    // Ready nor new is lost, and kube-controller-manager taints it.
                     node.save(&provider.nodes, &Api::all(&provider.context, &self.namespace), &self.namespace).await?;
                 }
             }
@@ -437,7 +438,7 @@ impl Family<'_> {
                     .finalizers
                     .retain(|finalizer| finalizer != finalizer::MACHINE_CONTROLLER_MANAGER);
                 individual.save_machine(provider, &self.namespace).await?;
-                // The family drops those without a set.
+                // Machines without a set are dropped from the family.
                 individual.set.clear();
                 self.drains.forget(&self.namespace, &position.1);
             }
@@ -445,7 +446,8 @@ impl Family<'_> {
         Ok(())
     }
 
-    /// The class that says what a machine is to run: the newest one of machines that are updated in place.
+    /// Returns the class that determines the software of a machine: the newest one for machines that are updated in
+    /// place.
     pub(super) fn configured_class(&self, position: &Position) -> Option<Arc<MachineClass>> {
         if !self.is_updated_in_place() {
             return self.class_of(position);
@@ -461,8 +463,8 @@ impl Family<'_> {
 }
 
 impl Individual {
-    /// Copies the Node's conditions into the Machine, and brings the Node to the Machine's template. A Node that is Ready
-    /// counts as initialized.
+    /// Copies the Node's conditions into the Machine, and applies the Machine's template to the Node. A Node that is
+    /// Ready counts as initialized.
     fn mirror_node(&mut self) {
         let machine = self.machine.get();
         let Some(draft) = &mut self.node else { return };

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! machine-controller-manager, and what happens on the machines that it makes.
+//! machine-controller-manager, and the simulation of its machines.
 //!
-//! One pass takes a MachineDeployment with all its MachineSets, Machines and Nodes as far as it gets at this instant:
-//! MachineDeployment, MachineSets, Machines, node agents, and again until nothing changes. Then it writes what changed,
-//! an object once. Changes that others must observe before the next step are written immediately: a MachineSet's replicas
-//! before its Machines are created or deleted, a Machine's VM before its Node, a cordon before pods are evicted.
+//! One pass processes a MachineDeployment with all its MachineSets, Machines and Nodes as far as possible at this
+//! instant: MachineDeployment, MachineSets, Machines, node agents, repeated until nothing changes. Then it writes each
+//! changed object once. Changes that others must observe before the next step are written immediately: a MachineSet's
+//! replicas before its Machines are created or deleted, a Machine's VM before its Node, a cordon before pods are
+//! evicted.
 //!
-//! A pass looks at the Machines that changed and at those whose instant has come; of all others it has counts.
+//! A pass examines Machines that changed and those whose instant has been reached; of all others it has counts.
 //!
-//! **Tour.** [`family`] the objects of one MachineDeployment and their steps; [`roster`] what is remembered between
-//! passes; [`machines`] Machines and VMs; [`drains`] pods that have to go; [`in_place`] updates in
-//! place; [`safety`] MachineSets that are frozen; [`troubles`] faults; [`nodes`] Nodes and their
-//! agents; [`tokens`] what kubelets join with; [`classes`] MachineClasses.
+//! **Tour.** [`family`] the objects of one MachineDeployment and their steps; [`roster`] state between passes;
+//! [`machines`] Machines and VMs; [`drains`] eviction of pods; [`in_place`] in-place updates; [`safety`] freezing of
+//! MachineSets; [`troubles`] faults; [`nodes`] Nodes and their agents; [`tokens`] bootstrap tokens; [`classes`]
+//! MachineClasses.
 
 mod classes;
 mod drains;
@@ -61,7 +62,7 @@ pub(super) fn start(provider: &Arc<Provider>) {
     });
     let (marks, of) = (memory.clone(), seed.clone());
     controller.watch_store(&provider.node_store, move |change| {
-        // A heartbeat is no change.
+        // A heartbeat does not count as a change.
         let differs = change.differs(|node| {
             let conditions = node.status.conditions.iter();
             let conditions = conditions.map(|it| (it.r#type.clone(), it.status.clone(), it.last_transition_time));
@@ -77,10 +78,10 @@ pub(super) fn start(provider: &Arc<Provider>) {
         owner.map(|owner| marks.mark(key(owner.into()), &change.key.name)).into_iter().collect()
     });
     let (marks, of) = (memory.clone(), seed.clone());
-    // Only read, by drains.
+    // Claims are only read, by drains.
     controller.watch_store(&provider.claim_store, |_| Vec::new());
     controller.watch_store(&provider.pod_store, move |change| {
-        // Only who is drained waits for pods.
+        // Only a drain waits for pods.
         let node = change.object().map(|pod| pod.spec.node_name.clone()).unwrap_or_default();
         let is_awaited = change.new.is_none() && marks.drains.is_running(&change.key.cluster, &node);
         let owner = names::deployment_of_machine(&node).filter(|_| is_awaited);
@@ -94,7 +95,7 @@ pub(super) fn start(provider: &Arc<Provider>) {
     });
     let (marks, deployments) = (memory.clone(), provider.deployment_store.clone());
     controller.watch_store(&provider.fault_store, move |change| {
-        // What it has done is no reason to look at anybody.
+        // Changes of a fault's status trigger no pass.
         let is_of_machines = change.object().is_some_and(|fault| {
             fault::kind(&fault.spec.kind).is_some_and(|kind| kind.target == fault::Target::Machine)
         });
@@ -115,7 +116,7 @@ pub(super) fn start(provider: &Arc<Provider>) {
     }));
 }
 
-/// What is remembered between passes.
+/// State between passes.
 #[derive(Default)]
 struct Memory {
     agents: Agents,
@@ -124,20 +125,20 @@ struct Memory {
 }
 
 impl Memory {
-    /// A pass of the MachineDeployment has to look at a Machine.
+    /// Marks a Machine for the next pass of its MachineDeployment.
     fn mark(&self, deployment: ObjectKey, machine: &str) -> ObjectKey {
         self.rosters.mark(&deployment, machine);
         deployment
     }
 
-    /// A pass of the MachineDeployment has to look at all Machines.
+    /// Marks all Machines for the next pass of the MachineDeployment.
     fn mark_all(&self, deployment: ObjectKey) -> ObjectKey {
         self.rosters.mark_all(&deployment);
         deployment
     }
 }
 
-/// More rounds than any chain of steps at one instant has.
+/// Maximum number of rounds in one pass; more than any chain of steps at one instant needs.
 const ROUNDS: usize = 64;
 
 async fn reconcile(provider: &Provider, memory: &Memory, key: &ObjectKey) -> Result<Requeue, Error> {

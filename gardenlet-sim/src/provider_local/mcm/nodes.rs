@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Nodes as their kubelets register them, and the node agents that change them while they run.
+//! Nodes as their kubelets register them, and the node agents that update them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -22,10 +22,11 @@ use super::family::{Family, Position};
 use super::in_place::Looked;
 use crate::ledger::Draft;
 
-/// Node network of a shoot that leaves it to the infrastructure.
+/// Default node network, for a shoot that does not specify one.
 const NODES_CIDR: &str = "10.250.0.0/16";
 
-/// What the node agents of a seed remember: since when they know of a configuration that they have not applied.
+/// State of a seed's node agents: time since which each knows of a configuration that it has not applied, by cluster
+/// and node.
 #[derive(Debug, Default)]
 pub(super) struct Agents {
     pending: Mutex<BTreeMap<(String, String), DateTime<Utc>>>,
@@ -51,7 +52,7 @@ pub(super) fn provider_id(machine: &Machine, class: Option<&MachineClass>) -> St
     format!("{}:///{}/{}/{name}", class.provider, template.region, template.zone)
 }
 
-/// Another kubelet runs on a node.
+/// Sets the version of a node's kubelet.
 pub(super) fn set_kubelet_version(node: &mut Node, version: &str) {
     node.metadata.labels.insert(label::WORKER_KUBERNETES_VERSION.to_owned(), version.to_owned());
     node.status.node_info.kubelet_version = format!("v{version}");
@@ -59,7 +60,7 @@ pub(super) fn set_kubelet_version(node: &mut Node, version: &str) {
 }
 
 impl Family<'_> {
-    /// The kubelet of a booted machine registers its Node.
+    /// Registers the Node of a booted machine, as its kubelet does.
     pub(super) async fn register_node(
         &mut self,
         position: &Position,
@@ -147,14 +148,14 @@ impl Family<'_> {
         }
     }
 
-    /// An address of the shoot's node network that no other Node has, and the host name.
+    /// Returns an unused address of the shoot's node network, and the host name.
     fn addresses(&self, name: &str) -> Vec<NodeAddress> {
         let address = |type_: &str, address: String| NodeAddress { r#type: type_.to_owned(), address };
         let hostname = address("Hostname", name.to_owned());
         let shoot = self.provider.shoot(&self.namespace);
         let nodes = shoot.as_ref().and_then(|shoot| shoot.spec.networking.as_ref()?.nodes.clone());
         let Some((base, size)) = network(nodes.as_deref().unwrap_or(NODES_CIDR)) else { return vec![hostname] };
-        // Those that were registered a moment ago are no part of the index yet.
+        // Nodes that were registered in this pass are not in the index yet.
         let fresh: BTreeSet<&str> = self
             .machines
             .values()
@@ -166,7 +167,7 @@ impl Family<'_> {
         let key = format!("{}/node/{name}", self.namespace);
         let random = &self.provider.context.random;
         for ordinal in 0..64 {
-            // The first ten addresses belong to the network's own services, the last one is for broadcasts.
+            // The first ten addresses are reserved for the network's own services, the last one is for broadcasts.
             let offset = 10 + random.below(u64::from(size.saturating_sub(11)), "node-address", &key, ordinal);
             let candidate = Ipv4Addr::from(base.wrapping_add(u32::try_from(offset).unwrap_or_default())).to_string();
             if !is_taken(&candidate) {
@@ -176,13 +177,13 @@ impl Family<'_> {
         vec![hostname]
     }
 
-    /// What the agent of a Node reads.
+    /// Returns the Secret with the configuration of a Node's agent.
     pub(super) fn node_agent_secret(&self, node: &ObjectMeta) -> Option<std::sync::Arc<Secret>> {
         let name = node.label(label::NODE_AGENT_SECRET_NAME)?;
         self.provider.node_agent_secrets.get(&ObjectKey::new(&self.namespace, "kube-system", name))
     }
 
-    /// How long a node's agent waits before it applies what changed: the nodes of a cluster take turns.
+    /// Returns the delay until a node's agent applies a change: the delays of a cluster's nodes are spread.
     pub(super) fn agent_delay(&self, node: &str) -> TimeDelta {
         let nodes = self.provider.nodes.list_in(&self.namespace, "");
         let rank = nodes.iter().position(|other| other.metadata.name == node).unwrap_or_default();
@@ -192,7 +193,7 @@ impl Family<'_> {
     }
 
     /// Applies a changed configuration to a running node after the delay of its agent, once, with the kubelet that the
-    /// configuration installs. A pending update in place holds up everything else.
+    /// configuration installs. A pending in-place update is handled first.
     pub(super) async fn node_agent_step(&mut self, position: &Position) -> Result<Looked, Error> {
         let provider = self.provider;
         let Some(individual) = self.machines.get(position) else { return Ok(Looked::NOTHING) };
@@ -238,7 +239,7 @@ impl Family<'_> {
     }
 }
 
-/// First address and size of an IPv4 network.
+/// Returns the first address and the size of an IPv4 network.
 fn network(cidr: &str) -> Option<(u32, u32)> {
     let (address, length) = cidr.split_once('/')?;
     let length: u32 = length.parse().ok().filter(|length| (1..=30).contains(length))?;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is remembered of the Machines of each MachineDeployment between passes: counts and instants, so that a pass looks
-//! at the Machines that changed or whose instant has come, and at no others.
+//! State of the Machines of each MachineDeployment between passes: counts and instants, so that a pass only examines
+//! Machines that changed or whose instant has been reached.
 //!
-//! All of it follows from objects. A pass that fails discards it; the next one looks at everything.
+//! All of it is derived from objects. A pass that fails discards it; the next one examines all Machines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -14,7 +14,7 @@ use domain::rollout::in_place::Update;
 use domain::rollout::machine_set::{Counts, Member};
 use parking_lot::{Mutex, MutexGuard};
 
-/// The rosters of all MachineDeployments, and what changed since their last passes.
+/// The rosters of all MachineDeployments, with the changes since their last passes.
 #[derive(Default)]
 pub(super) struct Rosters(Mutex<BTreeMap<ObjectKey, Kept>>);
 
@@ -24,12 +24,12 @@ struct Kept {
     marks: Marks,
 }
 
-/// The Machines that a pass has to look at.
+/// Machines that a pass has to examine.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
-    /// All of them.
+    /// True if all Machines have to be examined.
     pub(super) all: bool,
-    /// Names of some.
+    /// Names of individual Machines.
     pub(super) machines: BTreeSet<String>,
 }
 
@@ -38,7 +38,7 @@ impl Rosters {
         self.0.lock()
     }
 
-    /// A Machine changed, or its Node, or a pod that it waits for.
+    /// Marks a Machine after a change of it, of its Node, or of a pod that it waits for.
     pub(super) fn mark(&self, deployment: &ObjectKey, machine: &str) {
         let mut all = self.lock();
         match all.get_mut(deployment) {
@@ -47,12 +47,13 @@ impl Rosters {
         }
     }
 
-    /// Something changed that concerns every Machine.
+    /// Marks all Machines of a MachineDeployment.
     pub(super) fn mark_all(&self, deployment: &ObjectKey) {
         self.lock().entry(deployment.clone()).or_default().marks.all = true;
     }
 
-    /// The roster for a pass, which gives it back; a new one has everything to look at.
+    /// Takes the roster for a pass, which returns it by [`Rosters::give_back`]; with a new one, all Machines are
+    /// marked.
     pub(super) fn take(&self, deployment: &ObjectKey) -> (Roster, Marks) {
         let mut all = self.lock();
         let kept = all.entry(deployment.clone()).or_default();
@@ -64,28 +65,28 @@ impl Rosters {
         (roster, marks)
     }
 
-    /// A pass is done.
+    /// Stores the roster after a pass.
     pub(super) fn give_back(&self, deployment: &ObjectKey, roster: Roster) {
         self.lock().entry(deployment.clone()).or_default().roster = Some(roster);
     }
 
-    /// The MachineDeployment is gone.
+    /// Removes the roster of a deleted MachineDeployment.
     pub(super) fn forget(&self, deployment: &ObjectKey) {
         self.lock().remove(deployment);
     }
 }
 
-/// What is remembered of a Machine.
+/// State of a Machine.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    /// Its MachineSet.
+    /// Name of its MachineSet.
     pub(super) set: String,
     pub(super) member: Member,
-    /// Its number in the order of creation; 0 for none.
+    /// Ordinal in the order of creation; 0: none.
     pub(super) ordinal: i32,
-    /// What its Node says of its update in place; `None` if it has no Node.
+    /// State of its Node's in-place update; `None` if it has no Node.
     pub(super) update: Option<Update>,
-    /// Its last operation failed.
+    /// Summary of its failed last operation.
     pub(super) failure: Option<MachineSummary>,
 }
 
@@ -97,20 +98,20 @@ pub(super) struct Roster {
     timers: BTreeMap<String, DateTime<Utc>>,
     by_time: BTreeSet<(DateTime<Utc>, String)>,
     failures: BTreeSet<String>,
-    /// Machines that wait for others of the MachineDeployment.
+    /// Names of Machines that wait for others of the MachineDeployment.
     pub(super) held: BTreeSet<String>,
-    /// Whether the cluster-autoscaler was kept from all Nodes, or let at them.
+    /// True if scale-down by the cluster-autoscaler is disabled on all Nodes; `None`: not known.
     pub(super) scale_down_disabled: Option<bool>,
-    /// Machines are to be counted for [`super::safety`] whatever the instant.
+    /// True if the Machines have to be counted for [`super::safety`] in the next pass.
     pub(super) is_count_due: bool,
-    /// When they are counted next, if a count would change anything.
+    /// Time of the next count, if a count would change anything.
     pub(super) next_count: Option<DateTime<Utc>>,
-    /// What all Machines of a MachineSet have taken over from its template.
+    /// Template specification that has been copied to all Machines of a MachineSet.
     pub(super) followed: BTreeMap<String, MachineSpec>,
 }
 
 impl Roster {
-    /// Takes note of a Machine as it is now.
+    /// Stores the current state of a Machine.
     pub(super) fn set(&mut self, name: &str, entry: Entry) {
         self.uncount(name);
         self.counts.entry(entry.set.clone()).or_default().add(&entry.member);
@@ -120,7 +121,7 @@ impl Roster {
         self.entries.insert(name.to_owned(), entry);
     }
 
-    /// A Machine is gone.
+    /// Removes a deleted Machine.
     pub(super) fn remove(&mut self, name: &str) {
         self.uncount(name);
         self.entries.remove(name);
@@ -139,7 +140,7 @@ impl Roster {
         }
     }
 
-    /// When a Machine changes by itself.
+    /// Sets the instant at which a Machine changes by itself.
     pub(super) fn set_timer(&mut self, name: &str, at: Option<DateTime<Utc>>) {
         let old = match at {
             Some(at) => {
@@ -153,50 +154,50 @@ impl Roster {
         }
     }
 
-    /// The Machines whose instant has come.
+    /// Returns the names of the Machines whose instant has been reached.
     pub(super) fn due(&self, now: DateTime<Utc>) -> Vec<String> {
         self.by_time.iter().take_while(|(at, _)| *at <= now).map(|(_, name)| name.clone()).collect()
     }
 
-    /// The next instant at which one changes by itself.
+    /// Returns the next instant at which a pass has to run.
     pub(super) fn next(&self) -> Option<DateTime<Utc>> {
         let machine = self.by_time.first().map(|(at, _)| *at);
         machine.into_iter().chain(self.next_count).min()
     }
 
-    /// Counts of a MachineSet.
+    /// Returns the counts of a MachineSet.
     pub(super) fn counts(&self, set: &str) -> Counts {
         self.counts.get(set).copied().unwrap_or_default()
     }
 
-    /// How many Machines are being replaced, as [`Counts::in_replacement`] counts.
+    /// Returns the number of Machines that are being replaced, as [`Counts::in_replacement`] counts.
     pub(super) fn in_replacement(&self) -> i32 {
         self.counts.values().map(Counts::in_replacement).sum()
     }
 
-    /// What is remembered of the Machines of a MachineSet.
+    /// Returns the states of the Machines of a MachineSet.
     pub(super) fn entries<'a>(&'a self, set: &'a str) -> impl Iterator<Item = &'a Entry> {
         self.entries.values().filter(move |entry| entry.set == set)
     }
 
-    /// The Machines of a MachineSet.
+    /// Returns the Machines of a MachineSet.
     pub(super) fn members<'a>(&'a self, set: &'a str) -> impl Iterator<Item = &'a Member> {
         self.entries(set).map(|entry| &entry.member)
     }
 
-    /// Names of all Machines, or of those of a MachineSet.
+    /// Returns the names of all Machines, or of those of a MachineSet.
     pub(super) fn names(&self, set: Option<&str>) -> Vec<String> {
         let of_set = self.entries.iter().filter(|(_, entry)| set.is_none_or(|set| entry.set == set));
         of_set.map(|(name, _)| name.clone()).collect()
     }
 
-    /// The Machines whose last operation failed, with their MachineSets.
+    /// Returns the Machines whose last operation failed, with their MachineSets.
     pub(super) fn failures(&self) -> impl Iterator<Item = (&str, &MachineSummary)> {
         let entries = self.failures.iter().filter_map(|name| self.entries.get(name));
         entries.filter_map(|entry| Some((entry.set.as_str(), entry.failure.as_ref()?)))
     }
 
-    /// The greatest number that a Machine has in the order of their creation.
+    /// Returns the highest ordinal of a Machine.
     pub(super) fn most_ordinal(&self) -> i32 {
         self.entries.values().map(|entry| entry.ordinal).max().unwrap_or_default()
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! MachineSets with far too many Machines are frozen.
+//! Freezes MachineSets with far too many Machines.
 
 use api::constants::annotation;
 use apimachinery::meta::Time;
@@ -9,7 +9,7 @@ use domain::rollout::safety::{self, Verdict};
 use super::family::{Family, desired};
 
 impl Family<'_> {
-    /// Counts the Machines of each MachineSet if it is time to. Says whether anything changed.
+    /// Counts the Machines of each MachineSet if a count is due. Returns true if anything changed.
     pub(super) async fn safety_pass(&mut self) -> Result<bool, Error> {
         let deployment = self.deployment.get();
         let (replicas, limits) = (deployment.spec.replicas, desired(deployment).strategy.limits().clone());

@@ -14,7 +14,7 @@ use super::family::{Family, owner};
 use super::machines::Individual;
 
 impl Family<'_> {
-    /// One pass of each MachineSet, by creation. Says whether anything changed.
+    /// Runs one pass of each MachineSet, by creation. Returns true if anything changed.
     pub(super) async fn set_passes(&mut self) -> Result<bool, Error> {
         let mut names: Vec<_> = self
             .sets
@@ -62,7 +62,7 @@ impl Family<'_> {
         Ok(changed)
     }
 
-    /// Says on a Machine that it is preserved without a user's request, or says so no longer.
+    /// Adds or removes the annotation by which a Machine is preserved without a user's request.
     fn mark_preserved(&mut self, name: &str, is_preserved: bool) {
         let Some(individual) = self.load(name) else { return };
         let annotations = &mut individual.machine.edit().metadata.annotations;
@@ -76,7 +76,8 @@ impl Family<'_> {
         self.todo.insert(position);
     }
 
-    /// Machines take over what reaches them from their set's template: all of them if it changed, else those that did.
+    /// Copies fields of the set's template that apply to existing Machines: to all if the template changed, otherwise
+    /// to the loaded ones.
     fn follow_template(&mut self, set: &MachineSet) {
         let name = &set.metadata.name;
         if self.roster.followed.get(name) != Some(&set.spec.template.spec) {
@@ -101,7 +102,7 @@ impl Family<'_> {
         let api = self.provider.seed_api::<Machine>(&self.namespace);
         let set_name = &set.metadata.name;
         let key = format!("{}/{}/{set_name}", self.provider.seed, self.namespace);
-        // The instant and the position in it tell creations of one set apart, also after a restart.
+        // Instant and index distinguish the creations of one set, also after a restart.
         let instant = self.now.timestamp_millis().cast_unsigned().wrapping_mul(1000);
         let draw = instant.wrapping_add(u64::from(index.unsigned_abs()));
         let suffix = self.provider.context.random.suffix(5, "machine-name", &key, draw);

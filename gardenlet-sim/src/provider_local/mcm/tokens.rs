@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bootstrap tokens: with one each, the kubelets of new machines join their cluster.
+//! Bootstrap tokens, by which the kubelets of new machines join their cluster.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ fn name(machine: &Machine) -> String {
     format!("bootstrap-token-{}", bootstrap_token_id(&machine.metadata.name))
 }
 
-/// Creates the token of a machine, unless it is there already.
+/// Creates the token of a machine, unless it exists.
 pub(super) async fn create(
     provider: &Provider,
     cluster: &str,

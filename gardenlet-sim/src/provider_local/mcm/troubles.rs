@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What goes wrong on purpose with Machines and their Nodes: faults are looked up, counted, and remembered.
+//! Faults of Machines and their Nodes: lookup, counting, and recording of lasting ones.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use domain::rollout::node;
 use super::family::{Family, Position};
 use super::machines::Individual;
 
-/// The kinds of faults that a step meets.
+/// Returns the kinds of faults that a step is subject to.
 fn kinds(fault: Fault) -> &'static [&'static str] {
     match fault {
         Fault::CreateError => &[fault::CREATE_ERROR, fault::QUOTA_EXCEEDED, fault::PROVIDER_OUTAGE],
@@ -30,16 +30,16 @@ fn kinds(fault: Fault) -> &'static [&'static str] {
     }
 }
 
-/// What stays with a Machine once it has hit.
+/// Faults that are permanent for a Machine once they have hit it.
 const FOR_GOOD: [Fault; 3] = [Fault::NeverJoins, Fault::JoinsNotReady, Fault::CriticalComponentsStuck];
 
 impl Family<'_> {
-    /// Whether there is anything to look for.
+    /// True if there are any faults.
     fn has_faults(&self) -> bool {
         !self.provider.fault_store.is_empty()
     }
 
-    /// The active faults of some kinds that hit a Machine, by name.
+    /// Returns the active faults of some kinds that hit a Machine, by name.
     pub(super) fn faults_of(&self, machine: &str, kinds: &[&str]) -> Vec<Arc<FaultObject>> {
         if !self.has_faults() {
             return Vec::new();
@@ -63,7 +63,7 @@ impl Family<'_> {
         fault::hits_machine(fault, kind, MachineFacts { shoot, pool, zone, ordinal, name: machine }, self.now)
     }
 
-    /// What would go wrong with a Machine now.
+    /// Returns the faults that currently apply to a Machine.
     pub(super) fn trouble(&self, individual: &Individual) -> Trouble {
         let metadata = &individual.machine.get().metadata;
         let lasting: Vec<Fault> = match metadata.annotation(annotation::FAULTS) {
@@ -94,7 +94,8 @@ impl Family<'_> {
         }
     }
 
-    /// A quota is exceeded only while there are so many VMs: of the Shoot that the fault names, or of all.
+    /// True unless the fault is a quota that is not reached: it applies from a number of VMs, of the Shoot that the
+    /// fault names, or of all.
     fn is_reached(&self, fault: &FaultObject) -> bool {
         if fault.spec.kind != fault::QUOTA_EXCEEDED {
             return true;
@@ -115,7 +116,7 @@ impl Family<'_> {
         others + fresh.count() >= max
     }
 
-    /// Lets a fault hit: counts it, and remembers it if it stays. `false`: there is none any more.
+    /// Applies a fault: counts a hit, and records it if it is permanent. `false`: no fault applies any more.
     pub(super) async fn let_hit(&mut self, position: &Position, fault: Fault) -> Result<bool, Error> {
         for known in self.faults_of(&position.1, kinds(fault)) {
             if !self.is_reached(&known) || !self.count(&known, &position.1).await? {
@@ -131,12 +132,12 @@ impl Family<'_> {
         Ok(false)
     }
 
-    /// Notes that a lasting fault acts on a Machine.
+    /// Records that a lasting fault affects a Machine.
     pub(super) async fn note_fault(&self, known: &FaultObject, machine: &str) -> Result<(), Error> {
         let Some(status) = fault::note_machine(known, machine, self.now) else { return Ok(()) };
         let api = Api::<FaultObject>::all(&self.provider.context, cluster::RUNTIME);
         match api.update_status(known, &FaultObject { status, ..known.clone() }).await {
-            // Noted for another Machine meanwhile, or cleared.
+            // The fault was recorded for another Machine in the meantime, or deleted.
             Err(error) if error.is_conflict() || error.is_not_found() => Ok(()),
             Err(error) => Err(error),
             Ok(written) => {
@@ -146,7 +147,7 @@ impl Family<'_> {
         }
     }
 
-    /// True if a lasting fault of a kind acts on a Machine, which is noted.
+    /// True if a lasting fault of a kind affects a Machine; this is recorded.
     pub(super) async fn acts(&self, machine: &str, kind: &str) -> Result<bool, Error> {
         let faults = self.faults_of(machine, &[kind]);
         for known in &faults {
@@ -155,7 +156,7 @@ impl Family<'_> {
         Ok(!faults.is_empty())
     }
 
-    /// Counts a hit, unless the fault hits no more. What lasts until it is cleared is noted and not counted.
+    /// Counts a hit; false if the fault no longer hits. A fault that lasts until it is cleared is recorded instead.
     pub(super) async fn count(&self, known: &Arc<FaultObject>, machine: &str) -> Result<bool, Error> {
         let lasts = fault::kind(&known.spec.kind).is_some_and(|kind| kind.lasts);
         if lasts {
@@ -173,7 +174,7 @@ impl Family<'_> {
             let status = fault::hit_machine(&present, machine, Time::from_instant(self.now));
             let new = FaultObject { status, ..present.clone() };
             match api.update_status(&present, &new).await {
-                // Somebody else was hit meanwhile.
+                // Another object was hit in the meantime.
                 Err(error) if error.is_conflict() => {}
                 Err(error) if error.is_not_found() => return Ok(false),
                 Err(error) => return Err(error),
@@ -185,7 +186,8 @@ impl Family<'_> {
         }
     }
 
-    /// Faults that wait for no step: Nodes that vanish, and conditions of Nodes. Says whether anything changed.
+    /// Applies faults that do not depend on a step: deletion of Nodes, and conditions of Nodes. Returns true if
+    /// anything changed.
     pub(super) async fn let_hit_now(&mut self, position: &Position) -> Result<bool, Error> {
         let name = position.1.clone();
         let is_marked = |node: &Node| node.metadata.annotations.contains_key(annotation::FAULTS);
@@ -217,7 +219,7 @@ impl Family<'_> {
                 node::recover(&mut node.status.conditions, type_, now);
             }
         }
-        // A Node that was never Ready cannot stop being so.
+        // A Node that was never Ready cannot become unready.
         let was_ready = !node.spec.taints.iter().any(|taint| taint.key == api::constants::taint::UNINITIALIZED);
         let mut types = BTreeSet::new();
         for (type_, status) in wanted {
@@ -243,7 +245,7 @@ impl Family<'_> {
         Ok(true)
     }
 
-    /// When a fault ends by time: then its Machines are looked at again.
+    /// Returns the next instant at which a fault ends: then its Machines are examined again.
     pub(super) fn next_trouble(&self) -> Option<DateTime<Utc>> {
         if !self.has_faults() {
             return None;
@@ -253,7 +255,7 @@ impl Family<'_> {
         ends.filter(|until| *until > self.now).min()
     }
 
-    /// A Machine that was loaded.
+    /// Returns a loaded Machine.
     pub(super) fn individual(&self, name: &str) -> Option<&Individual> {
         self.machines.get(self.position_of(name)?)
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of machineclass_test.go of machine-controller-manager: a class stays while a Machine or MachineDeployment uses it.
+//! Cases of machineclass_test.go of machine-controller-manager: a class remains while a Machine or MachineDeployment
+//! uses it.
 
 use api::constants::finalizer;
 use api::machine::MachineClass;
@@ -21,14 +22,14 @@ fn is_there(world: &World, name: &str) -> bool {
 }
 
 #[test]
-fn a_class_that_nobody_uses_goes_at_once() {
+fn an_unused_class_is_deleted_at_once() {
     let mut world = running_pool(1);
     delete(&mut world, "new");
     assert!(!is_there(&world, "new"));
 }
 
 #[test]
-fn a_class_stays_until_its_last_machine_is_gone() {
+fn a_class_remains_until_its_last_machine_is_deleted() {
     let mut world = running_pool(1);
     delete(&mut world, "old");
     assert!(is_there(&world, "old"), "a MachineDeployment and a Machine use it");
@@ -40,7 +41,7 @@ fn a_class_stays_until_its_last_machine_is_gone() {
 }
 
 #[test]
-fn a_class_with_a_finalizer_of_somebody_else_keeps_that() {
+fn a_foreign_finalizer_keeps_a_class() {
     let mut world = running_pool(1);
     world.change_in::<MachineClass>(SEED, TECHNICAL_ID, "new", |class| {
         class.metadata.finalizers =

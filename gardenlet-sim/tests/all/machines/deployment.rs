@@ -61,7 +61,7 @@ fn a_paused_deployment_is_scaled_and_rolls_nothing_out() {
 }
 
 #[test]
-fn what_reaches_existing_machines_makes_no_new_machine_set() {
+fn node_template_changes_reach_existing_machines_without_a_new_set() {
     let mut world = running_pool(1);
     let (before, sets_before) = (names(&machines(&world)), names(&sets(&world)));
     change_pool(&world, |pool| {
@@ -74,7 +74,7 @@ fn what_reaches_existing_machines_makes_no_new_machine_set() {
 }
 
 #[test]
-fn going_back_takes_the_machine_set_of_that_template_as_the_newest_revision() {
+fn a_rollback_makes_the_old_machine_set_the_newest_revision() {
     let mut world = running_pool(1);
     let first = sets(&world)[0].clone();
     assert_eq!(first.metadata.annotation(annotation::DEPLOYMENT_REVISION), Some("1"));
@@ -119,7 +119,7 @@ fn the_status_counts_machines() {
 }
 
 #[test]
-fn a_deleted_deployment_goes_after_all_that_it_has() {
+fn a_deployment_is_deleted_after_its_sets_and_machines() {
     let mut world = running_pool(2);
     assert_eq!(pool(&world).metadata.finalizers, [finalizer::MACHINE_CONTROLLER_MANAGER]);
     world.delete_in::<MachineDeployment>(SEED, TECHNICAL_ID, "pool-a");

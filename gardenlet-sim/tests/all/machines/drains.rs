@@ -25,7 +25,7 @@ fn named_pod(name: &str, node: &str, metadata: &Value) -> Pod {
     pod
 }
 
-/// A pool of one Machine whose Node has a pod; the Machine's name.
+/// Returns a pool of one Machine whose Node has a pod, and the Machine's name.
 fn with_pod(metadata: &Value) -> (World, String) {
     let mut world = running_pool(1);
     let name = machine(&world).metadata.name;
@@ -129,7 +129,7 @@ fn pods_of_daemon_sets_and_mirror_pods_stay() {
 }
 
 #[test]
-fn an_eviction_that_a_budget_refuses_is_tried_again_and_the_vm_stays_meanwhile() {
+fn a_refused_eviction_is_retried_while_the_vm_remains() {
     let (mut world, name) = with_pod(&json!({}));
     let budget = "Cannot evict pod as it would violate the pod's disruption budget.";
     world.refuse(&format!("{TECHNICAL_ID}: post pods/eviction"), Status::failure(429, "TooManyRequests", budget));
@@ -143,7 +143,7 @@ fn an_eviction_that_a_budget_refuses_is_tried_again_and_the_vm_stays_meanwhile()
     assert!(world.get_in::<Machine>(SEED, TECHNICAL_ID, &name).is_none());
 }
 
-/// As many evictions as anybody asks for are refused.
+/// Refuses all evictions.
 fn refuse_evictions(world: &World) {
     let budget = "Cannot evict pod as it would violate the pod's disruption budget.";
     for _ in 0..5000 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cases of pkg/controller/deployment_inplace_test.go of machine-controller-manager: Machines stay, and their Nodes say how
-//! far they are. The whole way is seen in `landscape`.
+//! Cases of pkg/controller/deployment_inplace_test.go of machine-controller-manager: Machines remain, and their Nodes
+//! report the progress. `landscape` tests a whole update.
 
 use api::constants::annotation;
 use api::kubernetes::core::{Node, Secret};
@@ -64,7 +64,7 @@ fn by_hand_nothing_is_selected_until_the_user_does() {
     assert_eq!(names(&machines(&world)), before, "Machines stay");
 }
 
-/// A Secret of gardener-node-agent and a MachineClass of an operating system.
+/// Returns a Secret of gardener-node-agent and a MachineClass of an operating system.
 fn configured(class: &str, version: &str) -> (Secret, MachineClass) {
     let configuration = json!({"operatingSystem": version}).to_string();
     let secret = object(json!({"metadata": {"name": "gardener-node-agent-a", "namespace": "kube-system",
@@ -75,9 +75,9 @@ fn configured(class: &str, version: &str) -> (Secret, MachineClass) {
     (secret, class)
 }
 
-/// gardenlet writes the Secret before the class, but the watch tells of the class first.
+/// gardenlet writes the Secret before the class, but the watch delivers the class first.
 #[test]
-fn a_node_is_updated_to_the_configuration_that_the_watch_has_not_told_yet() {
+fn a_node_is_updated_to_a_configuration_not_yet_watched() {
     let mut pool = in_place("Auto");
     let labels = &mut pool.spec.template.spec.node_template.metadata.labels;
     labels

@@ -82,7 +82,7 @@ fn a_creation_that_the_server_refuses_once_is_tried_again() {
 }
 
 #[test]
-fn a_node_that_is_not_ready_makes_its_machine_unknown_until_it_is_again() {
+fn an_unready_node_makes_its_machine_unknown_until_it_recovers() {
     let mut world = running_pool(1);
     let name = machine(&world).metadata.name;
     set_ready(&world, &name, "False");
@@ -157,7 +157,7 @@ fn a_node_object_that_is_deleted_is_missed() {
 }
 
 #[test]
-fn a_deleted_machine_goes_after_its_vm_and_its_node() {
+fn a_machine_is_deleted_after_its_vm_and_node() {
     let mut world = running_pool(1);
     let name = machine(&world).metadata.name;
     world.delete_in::<Machine>(SEED, TECHNICAL_ID, &name);
@@ -176,7 +176,7 @@ fn a_deleted_machine_goes_after_its_vm_and_its_node() {
 }
 
 #[test]
-fn a_machine_that_never_had_a_vm_goes_at_once() {
+fn a_machine_without_a_vm_is_deleted_at_once() {
     let mut world = started(deployment(1, "old"));
     let name = machine(&world).metadata.name;
     world.delete_in::<Machine>(SEED, TECHNICAL_ID, &name);
@@ -197,5 +197,5 @@ fn labels_and_taints_of_the_node_template_are_kept_on_the_node() {
     world.pass();
     let node = &nodes(&world)[0];
     assert_eq!(node.metadata.label("worker.gardener.cloud/pool"), Some("a"), "of the template");
-    assert_eq!(node.metadata.label("mine"), Some("1"), "of somebody else");
+    assert_eq!(node.metadata.label("mine"), Some("1"), "the foreign label is kept");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! machine-controller-manager, one file for each kind that it looks after. How many Machines there may be, and which step a
-//! Machine takes, are tables in `domain::rollout`.
+//! Tests of machine-controller-manager, one file for each kind. The permitted number of Machines, and the steps of a
+//! Machine, are tables in `domain::rollout`.
 
 mod class;
 mod deployment;
@@ -19,7 +19,7 @@ use testkit::{World, object};
 
 use super::{SEED, TECHNICAL_ID, start_provider};
 
-/// A Cluster object, as gardenlet writes it for extensions.
+/// Returns a Cluster object, as gardenlet writes it for extensions.
 fn cluster() -> api::extensions::Cluster {
     let shoot: Value = json!({
         "apiVersion": "core.gardener.cloud/v1beta1",
@@ -50,12 +50,12 @@ fn deployment(replicas: i32, class: &str) -> MachineDeployment {
     }))
 }
 
-/// At 12:00, with classes `old` and `new`.
+/// Returns the world at 12:00, with classes `old` and `new`.
 fn started(deployment: MachineDeployment) -> World {
     started_by("v1.120.0", deployment)
 }
 
-/// The same with a provider of a version of Gardener.
+/// Returns the same world with a provider of a version of Gardener.
 fn started_by(version: &str, deployment: MachineDeployment) -> World {
     let mut world = World::at("2025-06-02T12:00:00Z")
         .component("provider-local", version)
@@ -67,7 +67,7 @@ fn started_by(version: &str, deployment: MachineDeployment) -> World {
     world
 }
 
-/// At 12:20, when all Machines run.
+/// Returns the world at 12:20, when all Machines run.
 fn running_pool(replicas: i32) -> World {
     let mut world = started(deployment(replicas, "old"));
     world.advance_to("2025-06-02T12:20:00Z");
@@ -75,7 +75,7 @@ fn running_pool(replicas: i32) -> World {
     world
 }
 
-/// The user of the MachineDeployment changes it.
+/// Changes the MachineDeployment, as a user does.
 fn change_pool(world: &World, change: impl FnOnce(&mut MachineDeployment)) {
     world.change_in::<MachineDeployment>(SEED, TECHNICAL_ID, "pool-a", |pool| {
         change(pool);
@@ -99,7 +99,7 @@ fn names<K: Resource>(objects: &[K]) -> Vec<String> {
     objects.iter().map(|object| object.metadata().name.clone()).collect()
 }
 
-/// The only Machine.
+/// Returns the only Machine.
 fn machine(world: &World) -> Machine {
     let [machine] = <[Machine; 1]>::try_from(machines(world)).expect("there is one Machine");
     machine
@@ -117,7 +117,7 @@ fn nodes(world: &World) -> Vec<Node> {
     world.list_in(TECHNICAL_ID)
 }
 
-/// The status of condition Ready changes, as when the kubelet stops or starts again.
+/// Sets the status of condition Ready, as when the kubelet stops or starts again.
 fn set_ready(world: &World, node: &str, status: &str) {
     let now = "2025-06-02T12:20:00Z";
     world.change_in::<Node>(TECHNICAL_ID, "", node, |node| {

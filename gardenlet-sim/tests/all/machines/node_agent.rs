@@ -20,7 +20,7 @@ fn secret(checksum: &str) -> Secret {
         "annotations": {"checksum/data-script": checksum}}}))
 }
 
-/// A configuration that installs a kubelet; its checksum is the version.
+/// Returns a configuration that installs a kubelet; its checksum is the version.
 fn secret_with_kubelet(version: &str) -> Secret {
     let mut secret = secret(version);
     let image = format!("imageRef: {{image: 'kubelet:v{version}', filePathInImage: /kubelet}}");

@@ -15,7 +15,7 @@ use super::{
 
 const PRESERVE: &str = "node.machine.sapcloud.io/preserve";
 
-/// At 12:20, when all Machines of a pool run.
+/// Returns the world at 12:20, when all Machines of a pool run.
 fn running_by(version: &str, deployment: MachineDeployment) -> World {
     let replicas = usize::try_from(deployment.spec.replicas).expect("a number");
     let mut world = started_by(version, deployment);
@@ -51,7 +51,7 @@ fn condition(world: &World, name: &str) -> Option<NodeCondition> {
     node(world, name).status.conditions.into_iter().find(|condition| condition.r#type == "Preserved")
 }
 
-/// Status, reason and message of the condition of a Node.
+/// Returns status, reason and message of a Node's condition.
 fn told(world: &World, name: &str) -> String {
     condition(world, name).map_or_else(|| "-".to_owned(), |it| format!("{} {} {}", it.status, it.reason, it.message))
 }
@@ -139,7 +139,7 @@ fn releases_before_147_replace_failed_machines() {
 }
 
 #[test]
-fn a_machine_that_recovers_is_uncordoned_and_preserved_only_if_asked_for() {
+fn a_recovered_machine_is_preserved_only_on_request() {
     for (value, is_preserved, left) in
         [("when-failed", false, Some("when-failed")), ("now", true, Some("now")), ("auto-preserved", false, None)]
     {
@@ -147,7 +147,7 @@ fn a_machine_that_recovers_is_uncordoned_and_preserved_only_if_asked_for() {
         let name = machine(&world).metadata.name;
         annotate_node(&world, &name, Some(value));
         set_ready(&world, &name, "False");
-        // Machines of `now` and `auto-preserved` are looked at before they fail.
+        // Machines with `now` and `auto-preserved` are checked before they fail.
         if value == "auto-preserved" {
             world.advance_to("2025-06-02T12:29:00Z");
         }
@@ -186,7 +186,7 @@ fn failed_machines_are_preserved_up_to_the_maximum_and_the_others_replaced() {
     let status = sets(&world)[0].status.clone();
     assert_eq!((status.auto_preserve_failed_machine_count, status.preserved_failed_replicas), (1, 1));
 
-    // The maximum reaches the MachineSet, and the Machine is replaced.
+    // The changed maximum is copied to the MachineSet, and the Machine is replaced.
     let name = kept.metadata.name.clone();
     change_pool(&world, |pool| pool.spec.auto_preserve_failed_machine_max = 0);
     world.advance_to("2025-06-02T14:30:00Z");
@@ -231,7 +231,7 @@ fn a_running_machine_is_preserved_until_its_annotation_is_removed() {
 }
 
 #[test]
-fn preserved_machines_go_last_and_deleted_ones_go() {
+fn scale_down_spares_preserved_machines_but_deletion_does_not() {
     let mut world = running_by("v1.149.0", preserving(3, 0));
     let all = names(&machines(&world));
     annotate_machine(&world, &all[0], "now");

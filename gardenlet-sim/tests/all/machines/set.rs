@@ -30,7 +30,7 @@ fn machines_take_labels_class_and_owner_from_their_machine_set() {
 }
 
 #[test]
-fn the_machine_of_priority_one_goes_first() {
+fn the_machine_of_priority_one_is_deleted_first() {
     for position in 0..3 {
         let mut world = running_pool(3);
         let chosen = names(&machines(&world))[position].clone();
@@ -59,7 +59,7 @@ fn creations_and_deletions_are_events_of_the_machine_set() {
 }
 
 #[test]
-fn a_machine_of_nobody_is_left_alone() {
+fn a_machine_without_an_owner_is_ignored() {
     let mut world = running_pool(1);
     let mut stray = machine(&world);
     stray.metadata = apimachinery::meta::ObjectMeta::named(TECHNICAL_ID, "pool-a-12345-stray");
@@ -69,7 +69,7 @@ fn a_machine_of_nobody_is_left_alone() {
     assert_eq!(machines(&world).len(), 2);
 }
 
-/// Puts as many more Machines into the pool's MachineSet, as a defect of a controller would.
+/// Adds surplus Machines to the pool's MachineSet, as a defect of a controller would.
 fn overshoot(world: &World, more: usize) {
     let set = sets(world)[0].metadata.name.clone();
     let one = machines(world)[0].clone();
@@ -83,8 +83,8 @@ fn overshoot(world: &World, more: usize) {
 }
 
 #[test]
-fn a_machine_set_with_far_too_many_machines_is_frozen_until_there_are_fewer() {
-    // 1 replica, 1 for the surge and 2 beyond: 4 are too many.
+fn a_machine_set_with_far_too_many_machines_is_frozen() {
+    // 1 replica, 1 for the surge and 2 more: 4 are too many.
     for (more, is_frozen) in [(2, false), (3, true)] {
         let mut world = running_pool(1);
         let set = sets(&world)[0].metadata.name.clone();

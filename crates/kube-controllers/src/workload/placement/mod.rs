@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where pods run: which nodes fit, and which of them is taken.
+//! Placement of pods: filters decide which nodes fit, scores which of them is chosen.
 //!
 //! ```text
 //! filters, in this order       cordoned, taints, ready, node affinity, resources, volumes, spread, other pods
 //! of the nodes that fit        the highest score, if the pod or others near have preferences; then those without taints,
-//!                              then the fewest pods that are alike, as the scheduler's default constraints would have it, then
-//!                              the fewest pods
+//!                              then the fewest pods that are alike, as by the scheduler's default constraints, then the
+//!                              fewest pods
 //! ```
 //!
-//! Nodes are kept sorted by taints and pods, so that a choice without preferences looks at as many nodes as do not fit and
-//! no more; other pods are looked at only if the pod that comes, or one that is there, wants something of others.
+//! Nodes are sorted by taints and number of pods, so that a choice without preferences examines only nodes that do not
+//! fit or have pods like the incoming one, and one more. Other pods are examined only if the incoming pod, or one on a
+//! node, has affinity terms.
 //!
-//! **Tour.** A module for each plug-in, with rules and no memory: [`node_affinity`], `resources`, `taints`, [`volumes`],
-//! `spread`, `pod_affinity`; `pod_index` which pods are where; `verdict` the scheduler's message. [`Places`] is the memory.
+//! **Tour.** One module of stateless rules for each plug-in: [`node_affinity`], `resources`, `taints`, [`volumes`],
+//! `spread`, `pod_affinity`; `pod_index` pods by node; `verdict` the scheduler's message. [`Places`] holds the state.
 //!
 //! Source: kube-scheduler's plugins NodeUnschedulable, TaintToleration, NodeAffinity, NodeResourcesFit, VolumeBinding,
 //! PodTopologySpread, InterPodAffinity, their order and weights (pkg/scheduler/apis/config/v1/default_plugins.go).
@@ -43,7 +44,7 @@ use self::verdict::Obstacle;
 use self::volumes::Volumes;
 use super::pods;
 
-/// A pod that is to get a node.
+/// A pod that is to be placed on a node.
 #[derive(Debug)]
 pub(crate) struct Incoming<'a> {
     spec: &'a PodSpec,
@@ -53,7 +54,7 @@ pub(crate) struct Incoming<'a> {
 }
 
 impl<'a> Incoming<'a> {
-    /// A pod with these labels, in this namespace.
+    /// Returns a pod with these labels, in this namespace.
     pub(crate) fn new(namespace: &str, labels: &TextMap, spec: &'a PodSpec, volumes: Volumes) -> Self {
         Self { spec, traits: PodTraits::of(namespace, labels, spec), requests: Resources::of_pod(spec), volumes }
     }
@@ -71,25 +72,25 @@ impl<'a> Incoming<'a> {
     }
 }
 
-/// Whether where a pod fits depends on where other pods are.
+/// True if the placement of a pod depends on the nodes of other pods.
 pub(crate) fn depends_on_pods(spec: &PodSpec) -> bool {
     !spec.topology_spread_constraints.is_empty() || wants_others(spec)
 }
 
-/// Whether a pod wants to be near to other pods, or far from them.
+/// True if a pod has affinity or anti-affinity to other pods.
 pub(crate) fn wants_others(spec: &PodSpec) -> bool {
     spec.affinity.as_ref().is_some_and(|it| it.pod_affinity.is_some() || it.pod_anti_affinity.is_some())
 }
 
-/// What the other pods mean for one that comes.
+/// Effects of the pods on nodes on an incoming pod.
 #[derive(Debug)]
 struct Others<'a> {
-    /// `None`: nobody wants anything of others.
+    /// Effects of affinity terms; `None`: neither the incoming pod nor one on a node has any.
     survey: Option<Survey>,
     demands: Demands<'a>,
 }
 
-/// Why a node does not fit.
+/// Reason why a node does not fit.
 #[derive(Debug)]
 enum Reason<'a> {
     Cordoned,
@@ -102,7 +103,7 @@ enum Reason<'a> {
     Pods(pod_affinity::Obstacle),
 }
 
-/// A node, and what is on it.
+/// A node with the resources that its pods request.
 #[derive(Debug)]
 struct Place {
     node: Arc<Node>,
@@ -111,7 +112,8 @@ struct Place {
 }
 
 impl Place {
-    /// Where it stands in the order of choice: first those without taints, last those that few pods tolerate.
+    /// Returns the node's position in the order of choice: first nodes without taints, last those whose taints repel
+    /// most pods.
     fn rank(&self) -> Rank {
         let class = |taint: &Taint| match taint.effect.as_str() {
             "NoSchedule" | "NoExecute" => 2,
@@ -120,7 +122,7 @@ impl Place {
         (self.node.spec.taints.iter().map(class).max().unwrap_or(0), self.used.pods)
     }
 
-    /// Whether any pod may be put there: those that may not are no part of the order.
+    /// True if any pod may be placed on the node: others are not part of the order.
     fn is_open(&self) -> bool {
         let is_ready = |it: &NodeCondition| it.r#type == "Ready" && it.status == "True";
         !self.node.spec.unschedulable
@@ -128,7 +130,7 @@ impl Place {
             && self.node.status.conditions.iter().any(is_ready)
     }
 
-    /// The first reason of the node's own, whatever is on others, why a pod cannot run there.
+    /// Returns the first reason why a pod cannot run on the node that does not depend on other nodes.
     fn own_reason(&self, spec: &PodSpec, requests: Resources) -> Option<Reason<'_>> {
         let node = &*self.node;
         if node.spec.unschedulable {
@@ -146,7 +148,7 @@ impl Place {
         (!requests.fits(self.used, self.allocatable)).then_some(Reason::Resources)
     }
 
-    /// The first reason why a pod cannot run there.
+    /// Returns the first reason why a pod cannot run on the node.
     fn reason(&self, pod: &Incoming<'_>, others: &Others<'_>) -> Option<Reason<'_>> {
         let (node, labels) = (&*self.node, &self.node.metadata.labels);
         let of_volumes = || pod.volumes.obstacle(node).map(Reason::Volumes);
@@ -159,7 +161,7 @@ impl Place {
         self.reason(pod, others).is_none()
     }
 
-    /// Why a pod cannot run there, in the scheduler's words.
+    /// Returns why a pod cannot run on the node, in the scheduler's words.
     fn obstacle(&self, pod: &Incoming<'_>, others: &Others<'_>) -> Option<Obstacle> {
         Some(match self.reason(pod, others)? {
             Reason::Cordoned => Obstacle::lasting("node(s) were unschedulable"),
@@ -178,10 +180,10 @@ impl Place {
     }
 }
 
-/// Class by taints, pods.
+/// Class by taints, and number of pods.
 type Rank = (u8, i64);
 
-/// Scores from 0 to 100: the highest number becomes 100.
+/// Scales scores to 0 to 100: the highest number becomes 100.
 fn normal(mut scores: Vec<i64>) -> Vec<i64> {
     let most = scores.iter().copied().max().unwrap_or(0);
     if most > 0 {
@@ -192,7 +194,7 @@ fn normal(mut scores: Vec<i64>) -> Vec<i64> {
     scores
 }
 
-/// Scores from 0 to 100: the lowest number becomes 0, the highest 100.
+/// Scales scores to 0 to 100: the lowest number becomes 0, the highest 100.
 fn stretched(mut scores: Vec<i64>) -> Vec<i64> {
     let (least, most) = (scores.iter().copied().min().unwrap_or(0), scores.iter().copied().max().unwrap_or(0));
     let of = |score: i64| if most > least { 100 * (score - least) / (most - least) } else { 0 };
@@ -205,16 +207,16 @@ fn stretched(mut scores: Vec<i64>) -> Vec<i64> {
 #[derive(Debug, Default)]
 struct Cluster {
     nodes: BTreeMap<String, Place>,
-    /// Those that take pods, by rank, then name.
+    /// Nodes that accept pods, by rank, then name.
     order: BTreeSet<(Rank, String)>,
-    /// What is on nodes that are not known.
+    /// Requested resources on nodes that are not known.
     elsewhere: BTreeMap<String, Resources>,
-    /// The pods that are on nodes.
+    /// Pods on nodes.
     pod_index: PodIndex,
 }
 
 impl Cluster {
-    /// A pod comes to a node, or leaves it.
+    /// Counts a pod on a node (`sign` 1), or removes it (-1).
     fn change(&mut self, placed: &PlacedPod, sign: i64) {
         let count = Count { present: sign, staying: if placed.resources.is_some() { sign } else { 0 } };
         self.pod_index.change(&placed.traits, &placed.node, count);
@@ -275,10 +277,10 @@ impl Cluster {
         Others { survey: matters.then(survey), demands }
     }
 
-    /// The node that a pod runs on.
+    /// Returns the node that a pod runs on.
     ///
     /// # Errors
-    /// None fits: the scheduler's message.
+    /// The scheduler's message if no node fits.
     fn choose(&self, pod: &Incoming<'_>, namespaces: Namespaces<'_>) -> Result<String, String> {
         let others = self.others(pod, namespaces);
         let fit = self.order.iter().filter(|(_, name)| self.nodes[name].fits(pod, &others));
@@ -292,8 +294,8 @@ impl Cluster {
         Err(verdict::message(self.nodes.len(), &obstacles.collect::<Vec<_>>()))
     }
 
-    /// Of the nodes with the least taints the first one without a pod that is like the one that comes, or else one with the fewest
-    /// of them: no more nodes are looked at than have such pods, or do not fit.
+    /// Returns, of the nodes with the least taints, the first one without a pod like the incoming one, or else one with
+    /// the fewest such pods. It examines no more nodes than have such pods, or do not fit.
     fn most_even<'c>(
         &self,
         pod: &Incoming<'_>,
@@ -314,7 +316,7 @@ impl Cluster {
         found.map(|(_, place)| place)
     }
 
-    /// The node with the highest score; of several the first in order.
+    /// Returns the node with the highest score; of several, the first in order.
     fn best<'c>(
         &'c self,
         pod: &Incoming<'_>,
@@ -340,7 +342,7 @@ impl Cluster {
 struct PlacedPod {
     node: String,
     traits: PodTraits,
-    /// What is set aside for it; `None`: it is on its way out, and counts for other pods only.
+    /// Requested resources; `None`: the pod is ending, and only counts for other pods.
     resources: Option<Resources>,
 }
 
@@ -362,7 +364,7 @@ impl PlacedPod {
 #[derive(Debug, Default)]
 struct Inner {
     clusters: BTreeMap<Arc<str>, Cluster>,
-    /// Pods that were created and have not been seen, by uid.
+    /// Pods that were created and are not in the local copy yet, by uid.
     assumed: BTreeMap<String, (Arc<str>, PlacedPod)>,
 }
 
@@ -374,20 +376,20 @@ impl Inner {
     }
 }
 
-/// Where a pod may run.
+/// Result of a placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// On this node.
+    /// The pod runs on this node.
     Node(String),
-    /// On this node, when these claims have their volumes.
+    /// The pod runs on this node once these claims have their volumes.
     Bind(String, Vec<String>),
-    /// Nowhere: the scheduler's message.
+    /// No node fits: the scheduler's message.
     Nowhere(String),
     /// The cluster has no nodes.
     NoNodes,
 }
 
-/// The nodes of all clusters and what is on them. Clones are one.
+/// The nodes of all clusters with their pods. Clones share one state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places(Arc<Mutex<Inner>>);
 
@@ -396,14 +398,14 @@ impl Places {
         self.0.lock()
     }
 
-    /// A node changed.
+    /// Applies a change of a node.
     pub(crate) fn observe_node(&self, change: &Change<Node>) {
         let mut inner = self.lock();
         let cluster = inner.clusters.entry(change.key.cluster.clone()).or_default();
         cluster.set(&change.key.name, change.new.as_ref());
     }
 
-    /// A pod changed.
+    /// Applies a change of a pod.
     pub(crate) fn observe_pod(&self, change: &Change<Pod>) {
         let placed = |pod: &Option<Arc<Pod>>| PlacedPod::of(pod.as_ref()?);
         let (old, new) = (placed(&change.old), placed(&change.new));
@@ -422,7 +424,7 @@ impl Places {
         }
     }
 
-    /// A pod was created on a node; it counts until it is seen. `is_known` says whether it was seen already.
+    /// Counts a created pod on its node until the local copy shows it. `is_known`: returns true if it already does.
     pub(crate) fn assume(
         &self,
         key: &ObjectKey,
@@ -440,12 +442,12 @@ impl Places {
         inner.assumed.insert(uid.to_owned(), (key.cluster.clone(), placed));
     }
 
-    /// A pod that counts did not get there after all.
+    /// Removes an assumed pod that was not placed.
     pub(crate) fn forget(&self, uid: &str) {
         self.lock().forget(uid);
     }
 
-    /// Where a pod runs.
+    /// Chooses a node for a pod.
     pub(crate) fn choose(&self, cluster: &str, pod: &Incoming<'_>, namespaces: Namespaces<'_>) -> Choice {
         let inner = self.lock();
         let Some(cluster) = inner.clusters.get(cluster).filter(|cluster| !cluster.nodes.is_empty()) else {
@@ -457,8 +459,8 @@ impl Places {
         }
     }
 
-    /// Whether a node has nothing of its own against a pod: a pod that waits is looked at again when such a node comes
-    /// or changes, and not when any other does.
+    /// True if a node's own properties allow a pod: a waiting pod is reconsidered when such a node is created or
+    /// changed, and not for other nodes.
     ///
     /// Source: k8s.io/kubernetes pkg/scheduler/eventhandlers.go (`preCheckForNode`).
     pub(crate) fn may_take(&self, cluster: &str, node: &str, spec: &PodSpec) -> bool {
@@ -467,13 +469,13 @@ impl Places {
         place.is_some_and(|place| place.own_reason(spec, Resources::of_pod(spec)).is_none())
     }
 
-    /// The message about a pod that no node would do for. A cluster without nodes has one that is made up.
+    /// Returns the message about a pod that fits no node. A cluster without nodes counts as having one.
     pub(crate) fn refusal(&self, cluster: &str, text: &str) -> String {
         let inner = self.lock();
         verdict::message_for_all(inner.clusters.get(cluster).map_or(1, |cluster| cluster.nodes.len().max(1)), text)
     }
 
-    /// Whether a cluster has a node of this name; `None`: it has none at all.
+    /// True if a cluster has a node of this name; `None`: it has no nodes.
     pub(crate) fn has_node(&self, cluster: &str, name: &str) -> Option<bool> {
         let inner = self.lock();
         let cluster = inner.clusters.get(cluster).filter(|cluster| !cluster.nodes.is_empty())?;

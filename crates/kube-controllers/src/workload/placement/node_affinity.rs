@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which nodes a pod selects, and which it prefers.
+//! Node affinity: the nodes that a pod requires, and those that it prefers.
 //!
 //! Source: k8s.io/kubernetes pkg/scheduler/framework/plugins/nodeaffinity, k8s.io/component-helpers
 //! scheduling/corev1/nodeaffinity.
 
 use api::kubernetes::core::{Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodSpec};
 
-/// Whether a pod may be put on a node by its `nodeSelector` and its required node affinity: both have to hold.
+/// True if a pod may be placed on a node by its `nodeSelector` and its required node affinity: both have to hold.
 pub(crate) fn is_selected(spec: &PodSpec, node: &Node) -> bool {
     let mut labels = spec.node_selector.iter();
     labels.all(|(key, value)| node.metadata.label(key) == Some(value))
         && required(spec).is_none_or(|selector| selects(selector, node))
 }
 
-/// What a pod demands beside its `nodeSelector`.
+/// Returns a pod's required node affinity, without its `nodeSelector`.
 fn required(spec: &PodSpec) -> Option<&NodeSelector> {
     let affinity = spec.affinity.as_ref()?.node_affinity.as_ref()?;
     affinity.required_during_scheduling_ignored_during_execution.as_ref()
 }
 
-/// How much a pod prefers a node: the weights of the terms that select it.
+/// Returns a pod's preference for a node: the sum of the weights of the terms that select it.
 pub(crate) fn preference(spec: &PodSpec, node: &Node) -> i64 {
     let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
     let terms = affinity.map_or(&[][..], |it| &it.preferred_during_scheduling_ignored_during_execution);
     terms.iter().filter(|term| fulfils(&term.preference, node)).map(|term| i64::from(term.weight)).sum()
 }
 
-/// Whether any of a selector's terms selects a node.
+/// True if any of a selector's terms selects a node.
 pub(crate) fn selects(selector: &NodeSelector, node: &Node) -> bool {
     selector.node_selector_terms.iter().any(|term| fulfils(term, node))
 }
 
-/// Whether a node fulfils all requirements of a term; none fulfils one that is empty.
+/// True if a node fulfils all requirements of a term; an empty term selects no node.
 fn fulfils(term: &NodeSelectorTerm, node: &Node) -> bool {
     let is_empty = term.match_expressions.is_empty() && term.match_fields.is_empty();
     !is_empty
@@ -39,7 +39,7 @@ fn fulfils(term: &NodeSelectorTerm, node: &Node) -> bool {
         && term.match_fields.iter().all(|it| holds_of_field(it, node))
 }
 
-/// Whether a requirement holds of a label's value.
+/// True if a label's value fulfils a requirement.
 fn holds(requirement: &NodeSelectorRequirement, value: Option<&str>) -> bool {
     let is_in = || value.is_some_and(|value| requirement.values.iter().any(|known| known == value));
     let compare = |is_right: fn(i64, i64) -> bool| {
@@ -60,7 +60,7 @@ fn holds(requirement: &NodeSelectorRequirement, value: Option<&str>) -> bool {
     }
 }
 
-/// Whether a requirement holds of a field: only `metadata.name` with one value can be asked for.
+/// True if a node fulfils a field requirement: only `metadata.name` with one value is supported.
 fn holds_of_field(requirement: &NodeSelectorRequirement, node: &Node) -> bool {
     let [value] = &requirement.values[..] else { return false };
     let is_it = node.metadata.name == *value;
@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
 
-    /// Node `n`: label `disk` is `ssd`, `zone` is `a`, `cores` is `8`.
+    /// Returns node `n`: label `disk` is `ssd`, `zone` is `a`, `cores` is `8`.
     fn node() -> Node {
         let mut node = Node { metadata: ObjectMeta::named("", "n"), ..Node::default() };
         for (key, value) in [("disk", "ssd"), ("zone", "a"), ("cores", "8")] {
@@ -96,7 +96,7 @@ mod tests {
         spec(json!({"affinity": {"nodeAffinity": required}}))
     }
 
-    /// `KEY OPERATOR VALUES`, several with ` & `.
+    /// Parses `KEY OPERATOR VALUES`, several separated by ` & `.
     fn term(text: &str) -> Value {
         let requirement = |text: &str| {
             let mut words = text.split(' ');

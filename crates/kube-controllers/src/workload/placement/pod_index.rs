@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The pods that are on a cluster's nodes, by what rules about other pods read of them.
+//! Index of the pods on a cluster's nodes, by the properties that rules about other pods read.
 //!
-//! Pods of one Deployment are alike, so a rule about other pods is asked once for all of them, not once for each.
+//! Pods of one Deployment have the same properties, so such a rule is evaluated once for all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,19 +10,19 @@ use apimachinery::meta::TextMap;
 
 use super::pod_affinity::Affinities;
 
-/// What rules about other pods read of a pod.
+/// The properties of a pod that rules about other pods read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PodTraits {
-    /// Their namespace.
+    /// Namespace of the pods.
     pub(crate) namespace: String,
-    /// Their labels.
+    /// Labels of the pods.
     pub(crate) labels: TextMap,
-    /// Affinity and anti-affinity to pods, as JSON; `None`: they have none.
+    /// Affinity and anti-affinity to pods, as JSON; `None`: the pods have none.
     affinity: Option<String>,
 }
 
 impl PodTraits {
-    /// Reads them from a pod.
+    /// Extracts the properties from a pod.
     pub(crate) fn of(namespace: &str, labels: &TextMap, spec: &PodSpec) -> Self {
         let of_pods = spec.affinity.as_ref().filter(|it| it.pod_affinity.is_some() || it.pod_anti_affinity.is_some());
         let affinity = of_pods.and_then(|it| {
@@ -32,41 +32,41 @@ impl PodTraits {
         Self { namespace: namespace.to_owned(), labels: labels.clone(), affinity }
     }
 
-    /// What such pods want of others.
+    /// Returns the affinity terms of such pods.
     fn affinities(&self) -> Option<Affinities> {
         let affinity: Affinity = serde_json::from_str(self.affinity.as_ref()?).ok()?;
         Some(Affinities::of(&affinity, &self.namespace, &self.labels))
     }
 }
 
-/// How many pods there are.
+/// Number of pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
-    /// All of them.
+    /// All pods.
     pub(crate) present: i64,
-    /// Those of them that are not on their way out.
+    /// Pods that are not ending.
     pub(crate) staying: i64,
 }
 
-/// Pods that are alike.
+/// Pods with the same properties.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
-    /// What they want of others.
+    /// Affinity terms of the pods.
     pub(crate) affinities: Option<Affinities>,
-    /// How many are on each node.
+    /// Number of pods on each node.
     pub(crate) nodes: BTreeMap<String, Count>,
 }
 
-/// All pods of a cluster that are on nodes.
+/// All pods on a cluster's nodes.
 #[derive(Debug, Default)]
 pub(crate) struct PodIndex {
     groups: BTreeMap<PodTraits, Group>,
-    /// Those that want something of others.
+    /// Groups whose pods have affinity terms.
     wanting: BTreeSet<PodTraits>,
 }
 
 impl PodIndex {
-    /// Changes the number of pods of such traits on a node.
+    /// Changes the number of pods with these properties on a node.
     pub(crate) fn change(&mut self, traits: &PodTraits, node: &str, by: Count) {
         if !self.groups.contains_key(traits) {
             let affinities = traits.affinities();
@@ -88,30 +88,31 @@ impl PodIndex {
         }
     }
 
-    /// The pods of a namespace.
+    /// Returns the pods of a namespace.
     pub(crate) fn of_namespace(&self, namespace: &str) -> impl Iterator<Item = (&PodTraits, &Group)> {
         let first = PodTraits { namespace: namespace.to_owned(), ..PodTraits::default() };
         let namespace = first.namespace.clone();
         self.groups.range(first..).take_while(move |(traits, _)| traits.namespace == namespace)
     }
 
-    /// How many pods of such traits stay on a node. Who has no labels is like nobody.
+    /// Returns a function that counts the pods with these properties on a node, without ending ones; `None` if there
+    /// are none, or the pods have no labels.
     pub(crate) fn alike<'i>(&'i self, traits: &PodTraits) -> Option<impl Fn(&str) -> i64 + use<'i>> {
         let group = self.groups.get(traits).filter(|_| !traits.labels.is_empty())?;
         Some(|node: &str| group.nodes.get(node).map_or(0, |count| count.staying))
     }
 
-    /// All pods.
+    /// Returns all pods.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&PodTraits, &Group)> {
         self.groups.iter()
     }
 
-    /// The pods that want something of others.
+    /// Returns the pods with affinity terms.
     pub(crate) fn wanting(&self) -> impl Iterator<Item = (&PodTraits, &Group)> {
         self.wanting.iter().filter_map(|traits| self.groups.get_key_value(traits))
     }
 
-    /// Whether any pod wants something of others.
+    /// True if any pod has affinity terms.
     pub(crate) fn has_wanting(&self) -> bool {
         !self.wanting.is_empty()
     }
@@ -148,7 +149,7 @@ mod tests {
         assert_eq!(pod_index.all().count(), 3);
         assert_eq!(pod_index.wanting().count(), 1);
         pod_index.change(&b, "x", Count { present: 0, staying: -1 });
-        assert!(pod_index.has_wanting(), "who goes is still there");
+        assert!(pod_index.has_wanting(), "an ending pod is still counted");
         pod_index.change(&b, "x", Count { present: -1, staying: 0 });
         assert!(!pod_index.has_wanting());
         assert_eq!(pod_index.all().count(), 2);

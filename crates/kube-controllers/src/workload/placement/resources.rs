@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What pods set aside on nodes.
+//! Resources that pods request of nodes.
 //!
 //! Source: k8s.io/kubernetes pkg/scheduler/framework/plugins/noderesources.
 
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use api::kubernetes::core::{Container, PodSpec};
 use apimachinery::meta::Quantity;
 
-/// What is set aside on a node: thousandths of processors, bytes, pods.
+/// Amounts of a node's resources: thousandths of processors, bytes, pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Resources {
     pub(super) cpu: i64,
@@ -29,7 +29,7 @@ impl Resources {
         self.plus(Self { cpu: -other.cpu, memory: -other.memory, pods: -other.pods })
     }
 
-    /// What a node has; what it does not say is without limit.
+    /// Returns a node's allocatable resources; a missing one counts as unlimited.
     pub(super) fn of_node(allocatable: &BTreeMap<String, Quantity>) -> Self {
         let get = |name: &str, of: fn(&Quantity) -> i64| allocatable.get(name).map_or(i64::MAX, of);
         Self {
@@ -39,7 +39,8 @@ impl Resources {
         }
     }
 
-    /// What a pod asks for: all its containers together, or its greatest init container.
+    /// Returns a pod's requests: the sum of its containers, or its greatest init container. Limits replace missing
+    /// requests.
     pub(super) fn of_pod(spec: &PodSpec) -> Self {
         let of = |container: &Container| {
             let resources = &container.resources;
@@ -54,7 +55,7 @@ impl Resources {
         Self { pods: 1, ..most }
     }
 
-    /// What is missing where `self` is asked for beside `used`, in the scheduler's words.
+    /// Returns the missing resources, in the scheduler's words, if `self` is requested in addition to `used`.
     pub(super) fn shortages(self, used: Self, allocatable: Self) -> Vec<&'static str> {
         let Self { cpu, memory, pods } = used.plus(self);
         let short = [
@@ -65,7 +66,7 @@ impl Resources {
         short.into_iter().filter(|(is_short, _)| *is_short).map(|(_, text)| text).collect()
     }
 
-    /// Whether nothing is missing.
+    /// True if no resource is missing.
     pub(super) fn fits(self, used: Self, allocatable: Self) -> bool {
         let Self { cpu, memory, pods } = used.plus(self);
         pods <= allocatable.pods

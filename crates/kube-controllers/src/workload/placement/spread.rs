@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How evenly pods are spread over the parts of a cluster: the values of a label of its nodes.
+//! Spread of pods over the parts of a cluster: nodes with the same value of a label form a part.
 //!
 //! Source: k8s.io/kubernetes pkg/scheduler/framework/plugins/podtopologyspread.
 
@@ -15,20 +15,20 @@ use super::pod_affinity::narrowed;
 use super::pod_index::{PodIndex, PodTraits};
 use super::taints::is_hindered;
 
-/// The best score of a plug-in.
+/// Highest score of a plug-in.
 const MOST: i64 = 100;
 
-/// Why a node is none for a pod.
+/// Reason why a node does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// It belongs to no part.
+    /// The node belongs to no part.
     NoLabel,
-    /// Its part would have too many pods.
+    /// The node's part would have too many pods.
     Skew,
 }
 
 impl Obstacle {
-    /// In the scheduler's words.
+    /// Returns the reason in the scheduler's words.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::NoLabel => "node(s) didn't match pod topology spread constraints (missing required label)",
@@ -37,13 +37,13 @@ impl Obstacle {
     }
 }
 
-/// A constraint of a pod.
+/// A spread constraint of a pod.
 #[derive(Debug)]
 struct Constraint<'a> {
     of: &'a TopologySpreadConstraint,
-    /// The pods that are counted; `None`: none.
+    /// Selector of the pods that are counted; `None`: none are.
     selector: Option<Labels>,
-    /// How many pods of each part are counted.
+    /// Number of counted pods in each part.
     counts: BTreeMap<String, i64>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Constraint<'a> {
         Self { of, selector, counts: BTreeMap::new() }
     }
 
-    /// Whether the pods of a node count.
+    /// True if the pods of a node count.
     fn includes(&self, spec: &PodSpec, node: &Node) -> bool {
         let honors_affinity = self.of.node_affinity_policy.as_deref() != Some("Ignore");
         let honors_taints = self.of.node_taints_policy.as_deref() == Some("Honor");
@@ -61,7 +61,7 @@ impl<'a> Constraint<'a> {
             && (!honors_taints || !node.spec.taints.iter().any(|taint| is_hindered(spec, taint)))
     }
 
-    /// How many counted pods are on each node.
+    /// Returns the number of counted pods on each node.
     fn on_nodes<'c>(&'c self, traits: &PodTraits, pod_index: &'c PodIndex) -> impl Iterator<Item = (&'c str, i64)> {
         let selects =
             |other: &PodTraits| self.selector.as_ref().is_some_and(|selector| selector.matches(&other.labels));
@@ -79,12 +79,12 @@ fn constraints<'a>(spec: &'a PodSpec, traits: &PodTraits, unsatisfiable: &str) -
     all.filter(|it| it.when_unsatisfiable == unsatisfiable).map(|it| Constraint::of(it, traits)).collect()
 }
 
-/// Whether a node has the labels of all constraints.
+/// True if a node has the labels of all constraints.
 fn has_labels(constraints: &[Constraint<'_>], labels: &TextMap) -> bool {
     constraints.iter().all(|it| labels.contains_key(&it.of.topology_key))
 }
 
-/// The constraints of a pod that have to hold (`DoNotSchedule`).
+/// The mandatory constraints of a pod (`DoNotSchedule`).
 #[derive(Debug)]
 pub(crate) struct Demands<'a> {
     constraints: Vec<Constraint<'a>>,
@@ -92,7 +92,7 @@ pub(crate) struct Demands<'a> {
 }
 
 impl<'a> Demands<'a> {
-    /// Counts the pods of all parts. `nodes`: those of the cluster, by name.
+    /// Counts the pods of all parts. `nodes`: nodes of the cluster, by name.
     pub(crate) fn of<'n>(
         spec: &'a PodSpec,
         traits: &PodTraits,
@@ -126,7 +126,7 @@ impl<'a> Demands<'a> {
         Self { constraints, own_labels: traits.labels.clone() }
     }
 
-    /// Why a node with these labels is none for the pod.
+    /// Returns why a node with these labels does not fit the pod.
     pub(crate) fn obstacle(&self, labels: &TextMap) -> Option<Obstacle> {
         for constraint in &self.constraints {
             let Some(value) = labels.get(&constraint.of.topology_key) else { return Some(Obstacle::NoLabel) };
@@ -145,8 +145,8 @@ impl<'a> Demands<'a> {
     }
 }
 
-/// Scores of nodes that fit, 0 to 100 each, by the constraints of a pod that would be good to hold (`ScheduleAnyway`); in
-/// the order of the nodes.
+/// Returns scores of nodes that fit, 0 to 100 each, by the optional constraints of a pod (`ScheduleAnyway`); in the
+/// order of the nodes.
 pub(crate) fn preferences<'n>(
     spec: &PodSpec,
     traits: &PodTraits,
@@ -201,7 +201,7 @@ pub(crate) fn preferences<'n>(
     raw.into_iter().map(normal).collect()
 }
 
-/// The more parts, the less each counts: what is uneven among many is worse.
+/// Returns the weight of a constraint, which grows with the number of parts: over many parts, unevenness counts more.
 fn weight(parts: usize) -> f64 {
     as_float(i64::try_from(parts).unwrap_or(i64::MAX) + 2).ln()
 }
@@ -224,7 +224,7 @@ mod tests {
     use super::super::pod_index::Count;
     use super::*;
 
-    /// Nodes `a1`, `a2` of zone `a`, `b1` of zone `b`, `x` of none; all but `x` have label `pool: p`.
+    /// Returns nodes `a1`, `a2` of zone `a`, `b1` of zone `b`, `x` without zone; all but `x` have label `pool: p`.
     fn all_nodes() -> Vec<Node> {
         let node = |name: &str| {
             let mut node = Node { metadata: ObjectMeta::named("", name), ..Node::default() };
@@ -250,14 +250,14 @@ mod tests {
         for (node, count) in pods {
             pod_index.change(&web(), node, Count { present: *count, staying: *count });
         }
-        // Others, and those of another namespace, do not count.
+        // Pods with other labels, or of another namespace, do not count.
         for other in [
             PodTraits::of("o", &web().labels, &PodSpec::default()),
             PodTraits::of("n", &TextMap::new(), &PodSpec::default()),
         ] {
             pod_index.change(&other, "b1", Count { present: 9, staying: 9 });
         }
-        // Nor do those that go.
+        // Ending pods do not count either.
         pod_index.change(&web(), "b1", Count { present: 1, staying: 0 });
         pod_index
     }
@@ -312,7 +312,7 @@ mod tests {
     /// "minDomains … When the number of eligible domains with match topology keys is less than minDomains, Pod topology
     /// spread treats global minimum as 0".
     #[test]
-    fn which_parts_count() {
+    fn policies_and_minimum_domains_select_the_counted_parts() {
         let selector = json!({"nodeSelector": {"kubernetes.io/hostname": "a1"}});
         let mut zones = constraint(1, "zone", "DoNotSchedule");
         check(&spec(json!([zones]), selector.clone()), &[("a1", 3)], "a1 a2 b1");
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scheduler_says_what_is_missing() {
+    fn the_message_names_missing_resources() {
         let nodes = all_nodes();
         let by_name = |name: &str| nodes.iter().find(|node| node.metadata.name == name);
         let zones = spec(json!([constraint(1, "zone", "DoNotSchedule")]), json!({}));
@@ -352,7 +352,7 @@ mod tests {
             preferences(&spec(constraints, json!({})), &web(), by_name, &fit, &pod_index(pods))
         };
         let zones = json!([constraint(1, "zone", "ScheduleAnyway")]);
-        assert_eq!(scores(zones.clone(), &[]), [100, 100, 100, 0], "who has no zone comes last");
+        assert_eq!(scores(zones.clone(), &[]), [100, 100, 100, 0], "a node without a zone has the lowest score");
         let found = scores(zones, &[("a1", 2), ("b1", 1)]);
         assert!(found[0] == found[1] && found[0] < found[2] && found[3] == 0, "{found:?}");
         let hosts = scores(json!([constraint(1, "kubernetes.io/hostname", "ScheduleAnyway")]), &[("a1", 1)]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which taints keep a pod away from a node, and which only make it less welcome.
+//! Taints that keep a pod away from a node, and those that lower the node's score.
 //!
 //! Source: k8s.io/kubernetes pkg/scheduler/framework/plugins/tainttoleration.
 
@@ -7,12 +7,12 @@ use api::kubernetes::core::{Node, PodSpec, Taint};
 
 use super::super::nodes::tolerates;
 
-/// Whether a taint keeps a pod away.
+/// True if a taint keeps a pod away.
 pub(super) fn is_hindered(spec: &PodSpec, taint: &Taint) -> bool {
     matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute") && !is_tolerated(spec, taint)
 }
 
-/// How many taints of a node would rather not have a pod.
+/// Returns the number of a node's `PreferNoSchedule` taints that a pod does not tolerate.
 pub(super) fn reluctance(spec: &PodSpec, node: &Node) -> i64 {
     let taints = node.spec.taints.iter();
     let unwelcome = taints.filter(|taint| taint.effect == "PreferNoSchedule" && !is_tolerated(spec, taint));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! All filters and scores together, with nodes and pods that come and go.
+//! Tests of all filters and scores together, while nodes and pods are created and deleted.
 
 use api::kubernetes::core::Container;
 use apimachinery::meta::{ObjectMeta, Quantity};
@@ -33,7 +33,7 @@ fn pod(name: &str, node: &str, cpu: &str) -> Pod {
     pod
 }
 
-/// A pod with label `app` and a specification.
+/// Returns a pod with label `app` and a specification.
 fn of_app(app: &str, node: &str, spec: Value) -> Pod {
     let mut pod = Pod { metadata: ObjectMeta::named("n", &format!("{app}-{node}")), ..Pod::default() };
     pod.metadata.uid.clone_from(&pod.metadata.name);
@@ -71,7 +71,7 @@ fn check(places: &Places, pod: &Pod, expected: &str) {
         Choice::Node(name) | Choice::Nowhere(name) => name,
         other => format!("{other:?}"),
     };
-    // What is told of preemption has tests of its own.
+    // The texts about preemption have tests of their own.
     let text = text.split(" preemption: ").next().unwrap_or_default();
     assert_eq!(text, expected);
 }
@@ -79,7 +79,7 @@ fn check(places: &Places, pod: &Pod, expected: &str) {
 /// "List of default constraints … defaultConstraints: maxSkew: 3, topologyKey: kubernetes.io/hostname, whenUnsatisfiable:
 /// ScheduleAnyway".
 #[test]
-fn pods_that_are_alike_are_spread_over_nodes_before_nodes_are_filled_evenly() {
+fn equal_pods_are_spread_before_nodes_are_filled_evenly() {
     let open = |node: &mut Node| {
         node.status.allocatable.insert("pods".into(), "20".parse().expect("a quantity"));
     };
@@ -95,17 +95,17 @@ fn pods_that_are_alike_are_spread_over_nodes_before_nodes_are_filled_evenly() {
     places.observe_pod(&appears(&web("b")));
     check(&places, &web(""), "c");
     places.observe_pod(&appears(&web("c")));
-    // All have one: the node with the fewest pods is next.
+    // Every node has one: the node with the fewest pods is next.
     check(&places, &web(""), "a");
     places.observe_pod(&goes(&web("b")));
     check(&places, &web(""), "b");
     check(&places, &of_app("api", "", json!({})), "b");
-    // Who has no labels is like nobody.
+    // A pod without labels is like no other.
     check(&places, &pod("bare", "", "1m"), "b");
 }
 
 #[test]
-fn a_pod_goes_to_the_fitting_node_with_the_fewest_pods() {
+fn the_fitting_node_with_the_fewest_pods_is_chosen() {
     let any = Pod::default();
     check(&Places::default(), &any, "NoNodes");
     let places = places(vec![node("a", |_| ()), node("b", |_| ())]);
@@ -166,7 +166,7 @@ fn taints_selectors_and_resources_keep_pods_away() {
     check(&one, &pod("x", "", "0"), "0/1 nodes are available: 1 Too many pods.");
 }
 
-/// A rule about pods of an app, `far` (or `near`) by host.
+/// Returns a rule about pods of an app on the same host; `kind`: affinity or anti-affinity.
 fn rule(kind: &str, app: &str) -> Value {
     let term = json!({"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": app}}});
     json!({"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}})
@@ -182,7 +182,7 @@ fn pods_that_keep_apart_fill_the_nodes_and_then_wait() {
     places.observe_pod(&appears(&of_app("web", "b", far.clone())));
     let full = "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules.";
     check(&places, &of_app("web", "", far.clone()), full);
-    // Who is there keeps others away, too; the filters come in the scheduler's order.
+    // Pods on nodes keep others away, too; the filters apply in the scheduler's order.
     let repelled = "0/2 nodes are available: 2 node(s) didn't satisfy existing pods anti-affinity rules.";
     check(&places, &of_app("web", "", json!({})), repelled);
     let picky = of_app("web", "", json!({"nodeSelector": {"disk": "ssd"}}));
@@ -190,7 +190,7 @@ fn pods_that_keep_apart_fill_the_nodes_and_then_wait() {
     check(&places, &of_app("other", "", json!({})), "a");
     places.observe_node(&node("c", |_| ()));
     check(&places, &of_app("web", "", far.clone()), "c");
-    // One that ends is still there.
+    // An ending pod is still on its node.
     let mut ending = of_app("web", "a", far.clone());
     ending.metadata.deletion_timestamp = Some(apimachinery::meta::Time::default());
     let there = Arc::new(of_app("web", "a", far.clone()));
@@ -202,7 +202,7 @@ fn pods_that_keep_apart_fill_the_nodes_and_then_wait() {
 }
 
 #[test]
-fn pods_that_keep_together_go_where_the_others_are() {
+fn pods_with_affinity_join_the_others() {
     let places = places(vec![node("a", |_| ()), node("b", |_| ())]);
     let near = || of_app("x", "", rule("podAffinity", "web"));
     check(&places, &near(), "0/2 nodes are available: 2 node(s) didn't match pod affinity rules.");
@@ -284,9 +284,9 @@ fn preferences_decide_among_the_nodes_that_fit() {
     check(&places, &of_app("new", "", json!({})), "a");
 }
 
-/// What is against a pod on other nodes, or on none, does not count.
+/// Obstacles that other pods or other nodes cause do not count.
 #[test]
-fn a_node_may_take_a_pod_that_nothing_of_its_own_keeps_away() {
+fn a_nodes_own_properties_decide_whether_it_takes_a_pod() {
     let zone = |node: &mut Node| drop(node.metadata.labels.insert("zone".into(), "b".into()));
     let places = places(vec![
         node("a", |_| {}),

@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a pod fits on no node, as the scheduler says it.
+//! The scheduler's message about a pod that fits on no node.
 //!
 //! Source: k8s.io/kubernetes pkg/scheduler/framework/types.go (FitError), pkg/scheduler/framework/preemption.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What is told of a node on which other pods could make room.
+/// Text about nodes on which other pods could make room.
 const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
-/// What is told of the others.
+/// Text about all other nodes.
 const NO_HELP: &str = "Preemption is not helpful for scheduling";
 
-/// Why one node does not fit.
+/// Obstacles of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Obstacle {
-    /// The reasons.
+    /// Reasons in the scheduler's words.
     pub(super) texts: Vec<Cow<'static, str>>,
-    /// Whether it would fit if other pods went. Nobody is ever sent away.
+    /// True if the pod would fit without the other pods. Pods are never preempted.
     pub(super) is_crowded: bool,
 }
 
 impl Obstacle {
-    /// Nothing but the node itself could change that.
+    /// Returns an obstacle that only a change of the node could remove.
     pub(super) fn lasting(text: impl Into<Cow<'static, str>>) -> Self {
         Self { texts: vec![text.into()], is_crowded: false }
     }
 
-    /// Other pods are in the way.
+    /// Returns an obstacle that other pods cause.
     pub(super) fn crowded(texts: impl IntoIterator<Item = &'static str>) -> Self {
         Self { texts: texts.into_iter().map(Cow::Borrowed).collect(), is_crowded: true }
     }
 }
 
-/// The message about a pod that fits on none of `nodes`.
+/// Returns the message about a pod that fits on none of `nodes`.
 pub(super) fn message(nodes: usize, obstacles: &[Obstacle]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for text in obstacles.iter().flat_map(|obstacle| &obstacle.texts) {
@@ -42,7 +42,7 @@ pub(super) fn message(nodes: usize, obstacles: &[Obstacle]) -> String {
     with_preemption(nodes, &joined(&counts), crowded)
 }
 
-/// The message about a pod that would fit on no node whatever.
+/// Returns the message about a pod for which all nodes have the same obstacle.
 pub(super) fn message_for_all(nodes: usize, text: &str) -> String {
     with_preemption(nodes, text, 0)
 }
@@ -53,7 +53,7 @@ fn with_preemption(nodes: usize, reasons: &str, crowded: usize) -> String {
     format!("0/{nodes} nodes are available: {reasons}. preemption: 0/{nodes} nodes are available: {preemption}.")
 }
 
-/// Numbers and texts, sorted as texts.
+/// Joins counts and texts, sorted as texts.
 fn joined(counts: &BTreeMap<&str, usize>) -> String {
     let mut texts: Vec<String> = counts.iter().map(|(text, count)| format!("{count} {text}")).collect();
     texts.sort();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the claims of a pod mean for where it can run.
+//! Effects of a pod's claims on its placement.
 //!
 //! Source: k8s.io/kubernetes pkg/scheduler/framework/plugins/volumebinding.
 
@@ -12,22 +12,22 @@ use api::kubernetes::storage::{PersistentVolume, PersistentVolumeClaim, StorageC
 
 use super::node_affinity;
 
-/// Provisioner of classes whose volumes people make.
+/// Provisioner of classes whose volumes users create.
 pub(crate) const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 
-/// Why a node is none for a pod.
+/// Reason why a node does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// A volume cannot be reached from there.
+    /// A volume cannot be reached from the node.
     Conflict,
-    /// There is no volume for a claim, and none can be made.
+    /// A claim has no volume, and none can be provisioned.
     NoVolume,
-    /// A volume is gone.
+    /// A volume was deleted.
     Gone,
 }
 
 impl Obstacle {
-    /// In the scheduler's words.
+    /// Returns the reason in the scheduler's words.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Conflict => "node(s) had volume node affinity conflict",
@@ -37,25 +37,25 @@ impl Obstacle {
     }
 }
 
-/// Where claims, volumes and classes are looked up.
+/// Lookup of claims, volumes and classes.
 pub(crate) trait Shelf {
-    /// A claim of the pod's namespace.
+    /// Returns a claim of the pod's namespace.
     fn claim(&self, name: &str) -> Option<Arc<PersistentVolumeClaim>>;
-    /// A volume.
+    /// Returns a volume.
     fn volume(&self, name: &str) -> Option<Arc<PersistentVolume>>;
-    /// A class.
+    /// Returns a class.
     fn class(&self, name: &str) -> Option<Arc<StorageClass>>;
-    /// Volumes that a claim may have.
+    /// Returns the volumes that may be bound to a claim.
     fn available(&self, claim: &PersistentVolumeClaim) -> Vec<Arc<PersistentVolume>>;
 }
 
-/// A claim that is bound when its pod has a node.
+/// A claim that is bound once its pod has a node.
 #[derive(Clone, Debug)]
 struct Waiting {
     claim: Arc<PersistentVolumeClaim>,
-    /// Volumes that would do.
+    /// Volumes that match the claim.
     available: Vec<Arc<PersistentVolume>>,
-    /// For which nodes one can be made; `None`: for none.
+    /// Topologies for which a volume can be provisioned; empty: all. `None`: no volume can be.
     topologies: Option<Vec<TopologySelectorTerm>>,
 }
 
@@ -73,17 +73,17 @@ pub(crate) fn claims(spec: &PodSpec) -> impl Iterator<Item = &str> {
     sources.map(|source| source.claim_name.as_str())
 }
 
-/// Whether a claim has its volume.
+/// True if a claim has its volume.
 pub(crate) fn is_bound(claim: &PersistentVolumeClaim) -> bool {
     !claim.spec.volume_name.is_empty() && claim.metadata.annotations.contains_key(annotation::BIND_COMPLETED)
 }
 
-/// Whether claims of a class wait for a pod.
+/// True if claims of a class wait for a pod.
 pub(crate) fn waits_for_consumer(class: &StorageClass) -> bool {
     class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer")
 }
 
-/// Whether a volume can be reached from a node.
+/// True if a volume can be reached from a node.
 pub(crate) fn is_reachable(volume: &PersistentVolume, node: &Node) -> bool {
     let required = volume.spec.node_affinity.as_ref().and_then(|affinity| affinity.required.as_ref());
     required.is_none_or(|selector| node_affinity::selects(selector, node))
@@ -101,7 +101,7 @@ impl Volumes {
     /// Looks up the claims of a pod.
     ///
     /// # Errors
-    /// Why no node will do, in the scheduler's words.
+    /// The scheduler's message if no node can fit.
     pub(crate) fn of(spec: &PodSpec, shelf: &impl Shelf) -> Result<Self, String> {
         let mut volumes = Self::default();
         let mut has_unbound = false;
@@ -126,7 +126,7 @@ impl Volumes {
             let class = claim.spec.storage_class_name.as_deref().filter(|name| !name.is_empty());
             let class = class.and_then(|name| shelf.class(name)).filter(|class| waits_for_consumer(class));
             match class {
-                // One that somebody has given a volume by name is bound to it at once.
+                // A claim that names its volume is bound at once.
                 Some(class) if claim.spec.volume_name.is_empty() => {
                     let can_be_made = class.provisioner != NO_PROVISIONER && claim.spec.selector.is_none();
                     let topologies = can_be_made.then(|| class.allowed_topologies.clone());
@@ -142,7 +142,7 @@ impl Volumes {
         Ok(volumes)
     }
 
-    /// Why a node is none for the pod.
+    /// Returns why a node does not fit the pod.
     pub(crate) fn obstacle(&self, node: &Node) -> Option<Obstacle> {
         if self.is_gone {
             return Some(Obstacle::Gone);
@@ -157,7 +157,7 @@ impl Volumes {
         (!self.waiting.iter().all(finds)).then_some(Obstacle::NoVolume)
     }
 
-    /// The claims that are bound when the pod has a node.
+    /// Returns the claims that are bound once the pod has a node.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = &Arc<PersistentVolumeClaim>> {
         self.waiting.iter().map(|waiting| &waiting.claim)
     }
@@ -171,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// Claims, volumes and classes of a table.
+    /// Claims, volumes and classes of a test.
     #[derive(Default)]
     struct Table {
         claims: Vec<Arc<PersistentVolumeClaim>>,
@@ -209,7 +209,7 @@ mod tests {
         Arc::new(object)
     }
 
-    /// Volume of a zone; of no zone if that is empty.
+    /// Returns a volume of a zone; an empty zone: none.
     fn volume(name: &str, zone: &str, class: &str) -> Arc<PersistentVolume> {
         let expression = json!({"key": "zone", "operator": "In", "values": [zone]});
         let required = json!({"nodeSelectorTerms": [{"matchExpressions": [expression]}]});
@@ -217,7 +217,7 @@ mod tests {
         typed(name, json!({"spec": {"nodeAffinity": affinity, "storageClassName": class}}))
     }
 
-    /// Claim of a class, with its volume if that is not empty.
+    /// Returns a claim of a class, with its volume if that is not empty.
     fn claim(name: &str, class: Value, volume: &str) -> Arc<PersistentVolumeClaim> {
         let is_bound = !volume.is_empty();
         let annotations = if is_bound { json!({"pv.kubernetes.io/bind-completed": "yes"}) } else { json!({}) };
@@ -265,7 +265,7 @@ mod tests {
         }
     }
 
-    /// Claims of a pod, and what is told of it, or of a node in zone `a` and one in zone `b`.
+    /// Claims of a pod, with the message about it, or about a node in zone `a` and one in zone `b`.
     const PODS: &str = "
 => fits | fits
 anywhere => fits | fits
@@ -287,7 +287,7 @@ new at-once => pod has unbound immediate PersistentVolumeClaims
 ";
 
     #[test]
-    fn a_pod_runs_where_its_volumes_are_or_can_be() {
+    fn a_pod_runs_on_nodes_that_reach_its_volumes() {
         let table = table();
         let node = |zone: &str| {
             let mut node = Node { metadata: ObjectMeta::named("", zone), ..Node::default() };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an extension object says of the handshake: whether its extension has acted on what was asked, and with which result.
+//! Handshake state of an extension object: whether its extension has acted on the last request, and with which result.
 
 use api::constants::{annotation, operation_state};
 use api::core::{LastError, LastOperation};
@@ -10,11 +10,11 @@ use apimachinery::Resource as Kind;
 use apimachinery::meta::Time;
 use chrono::{DateTime, Utc};
 
-/// What the extension kinds have in common.
+/// Common interface of the extension kinds.
 pub(crate) trait ExtensionObject: Kind {
     /// `spec.type`
     fn type_(&self) -> &str;
-    /// Whether both ask for the same.
+    /// True if both have the same specification.
     fn asks_the_same(&self, other: &Self) -> bool;
     /// `status.lastOperation`
     fn last_operation(&self) -> Option<&LastOperation>;
@@ -61,23 +61,23 @@ extension_object!(
     Worker,
 );
 
-/// What a run wrote of an extension object.
+/// Record of a run's write to an extension object.
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
     /// Generation after the write.
     pub(crate) generation: i64,
-    /// The timestamp that came with it; absent if the extension was not asked to act.
+    /// Timestamp annotation of the write; absent if the extension was not requested to act.
     pub(crate) timestamp: Option<String>,
 }
 
-/// Whether an awaited object is ready.
+/// Readiness of an awaited object.
 pub(super) enum Readiness {
     Ready,
     Waiting,
     Error(String),
 }
 
-/// Whether the extension failed to act on what was asked, by what the object says itself.
+/// True if the extension failed to act on the last request, judged by the object alone.
 pub(super) fn needs_another_try<K: ExtensionObject>(object: &K) -> bool {
     let Some(operation) = object.last_operation() else { return false };
     if operation.state != operation_state::SUCCEEDED {
@@ -90,7 +90,7 @@ pub(super) fn needs_another_try<K: ExtensionObject>(object: &K) -> bool {
     }
 }
 
-/// Whether an object is ready, as far as what this run wrote of it has been acted upon.
+/// Returns the readiness of an object; it is waiting until the extension has acted on this run's write.
 pub(super) fn readiness<K: ExtensionObject>(object: &K, written: Option<&Written>) -> Readiness {
     let metadata = object.metadata();
     if let Some(written) = written {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writing extension objects, waiting for the extensions to act ([`handshake`]), deleting them.
+//! Writing and deletion of extension objects, and waiting for the extensions to act ([`handshake`]).
 //!
 //! The handshake: gardenlet writes the object with annotations `gardener.cloud/operation` and
-//! `gardener.cloud/timestamp`; the extension takes the operation away, works, and reports in its status. An object
-//! whose inputs did not change is not touched.
+//! `gardener.cloud/timestamp`; the extension removes the operation, acts, and reports in its status. An object whose
+//! inputs did not change is not written.
 //!
 //! Source: pkg/extensions/customresources.go, docs/extensions/reconcile-trigger.md @ v1.120.0.
 
@@ -31,7 +31,8 @@ use super::{Botanist, Failure, delete};
 pub(crate) use self::handshake::{ExtensionObject, Written};
 
 impl Botanist {
-    /// Writes an extension object if what it asks for changed, if the extension must act again, or if it is `forced`.
+    /// Writes an extension object if its specification changed, if the extension must act again, or if it is forced.
+    /// Returns true if the object was written.
     ///
     /// `is_lazy`: a changed specification alone does not make the extension act (Infrastructure, DNSRecord), unless
     /// the object is new.
@@ -85,7 +86,7 @@ impl Botanist {
         Err(Failure::text(format!("{} is changed too often", self.object_name::<K>(&name))))
     }
 
-    /// Waits until the extension has acted on what was written last.
+    /// Waits until the extension has acted on the last write.
     pub(crate) async fn await_extension<K: ExtensionObject>(
         &self,
         store: &Store<K>,
@@ -117,7 +118,7 @@ impl Botanist {
         match answer {
             Some(None) => Ok(()),
             Some(Some(_)) => {
-                // An error counts when it stays: an extension that tries again by itself may get over it.
+                // An error is reported only if it persists: an extension that retries by itself may recover.
                 let recovered = self
                     .gardenlet
                     .wait(&self.technical_id, SEVERE, || matches!(look(), Readiness::Ready).then_some(()))
@@ -135,7 +136,7 @@ impl Botanist {
         }
     }
 
-    /// Waits until an object is gone.
+    /// Waits until an object is removed.
     pub(crate) async fn await_extension_gone<K: ExtensionObject>(
         &self,
         store: &Store<K>,
@@ -155,7 +156,7 @@ impl Botanist {
         }
     }
 
-    /// Deletes an object. Extensions act on a deletion only when they are asked to.
+    /// Deletes an object. Extensions act on a deletion only if it is confirmed by an annotation.
     async fn delete_extension<K: ExtensionObject>(&self, store: &Store<K>, name: &str) -> Result<(), Failure> {
         let key = self.gardenlet.seed_key(&self.technical_id, name);
         let Some(object) = store.get(&key) else { return Ok(()) };
@@ -175,7 +176,7 @@ impl Botanist {
         delete(&api, name).await
     }
 
-    /// Names of the stored objects of a kind, all or those that are no longer wanted.
+    /// Returns the names of the stored objects of a kind: all, or those that are not in `wanted`.
     fn stored_names<K: ExtensionObject>(&self, store: &Store<K>, wanted: Option<&[String]>) -> Vec<String> {
         store
             .list_in(&self.gardenlet.seed_cluster, &self.technical_id)
@@ -216,7 +217,7 @@ impl Botanist {
         ObjectMeta::named(&self.technical_id, name)
     }
 
-    /// `status.providerStatus` of the Infrastructure, which other extensions are told.
+    /// `status.providerStatus` of the Infrastructure, which is passed to other extensions.
     pub(crate) fn infrastructure_status(&self) -> Option<apimachinery::meta::RawExtension> {
         let key = self.gardenlet.seed_key(&self.technical_id, &self.shoot.metadata.name);
         self.gardenlet.stores.infrastructures.get(&key)?.status.provider_status.clone()
@@ -248,7 +249,7 @@ impl Botanist {
         }
     }
 
-    /// ContainerRuntimes that the pools ask for.
+    /// Returns the ContainerRuntimes that the pools require.
     fn wanted_container_runtimes(&self) -> Vec<ContainerRuntime> {
         let pools = &self.shoot.spec.provider.workers;
         let mut runtimes = Vec::new();
@@ -272,7 +273,7 @@ impl Botanist {
         runtimes
     }
 
-    /// Extension objects that the spec asks for and that registrations enable for every Shoot.
+    /// Returns the Extension objects that the spec requires and those that registrations enable for every Shoot.
     pub(crate) fn wanted_extensions(&self) -> Vec<Extension> {
         let spec = &self.shoot.spec;
         let mut types = std::collections::BTreeMap::new();
@@ -301,7 +302,7 @@ impl Botanist {
             .collect()
     }
 
-    /// When an Extension is reconciled and deleted, by its registration.
+    /// Returns when an Extension is reconciled or deleted, by its registration.
     fn lifecycle(&self, type_: &str, is_deletion: bool) -> Lifecycle {
         let lifecycle = self
             .registrations
@@ -472,7 +473,7 @@ impl Botanist {
         }
     }
 
-    /// The names that the spec asks for, if only the stale ones are to go.
+    /// Returns the names of the objects to keep, if only stale ones are deleted.
     fn kept(&self, resource: Resource, only_stale: bool) -> Option<Vec<String>> {
         let names = |names: Vec<String>| only_stale.then_some(names);
         match resource {
@@ -507,7 +508,7 @@ impl Botanist {
         }
     }
 
-    /// Waits until the extension objects of a task are gone.
+    /// Waits until the extension objects of a task are removed.
     pub(crate) async fn await_destroyed(&self, resource: Resource, only_stale: bool) -> Result<(), Failure> {
         let stores = &self.gardenlet.stores;
         let name = &self.shoot.metadata.name;

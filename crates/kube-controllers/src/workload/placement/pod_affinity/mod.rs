@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which pods a pod wants to be near to, and which it wants to be far from.
+//! Affinity and anti-affinity of a pod to other pods.
 //!
-//! A node is near to a pod by a label (`topologyKey`) if the pod's node has the same value of it. What a pod demands counts
-//! when it comes; that it wants to be far from others holds for those that come later, too.
+//! A node is near to a pod by a label (`topologyKey`) if the pod's node has the same value of it. A pod's required
+//! affinity applies only when it is placed; its required anti-affinity also keeps away pods that are placed later.
 //!
 //! Source: k8s.io/kubernetes pkg/scheduler/framework/plugins/interpodaffinity, pkg/registry/core/pod/strategy.go
 //! (`matchLabelKeys`).
@@ -15,24 +15,25 @@ use apimachinery::selector::Labels;
 
 use super::pod_index::{Count, Group, PodIndex, PodTraits};
 
-/// How much it counts that a pod on a node demands to be near to pods such as the one that comes.
+/// Score of a pod on a node whose required affinity selects the incoming pod.
 const DEMAND: i64 = 1;
 
-/// Pods, and what is near to them.
+/// A label of nodes and a selector of pods.
 #[derive(Clone, Debug)]
 struct Term {
     key: String,
-    /// `None`: no pods.
+    /// Selector of the pods; `None`: no pods.
     selector: Option<Labels>,
     namespaces: BTreeSet<String>,
-    /// More namespaces, by their labels.
+    /// Selector of further namespaces by their labels.
     namespace_selector: Option<Labels>,
 }
 
-/// The labels of namespaces.
+/// Returns the labels of a namespace.
 pub(crate) type Namespaces<'a> = &'a dyn Fn(&str) -> TextMap;
 
-/// A selector, narrowed down to pods that have some labels in common with one, and others with another value.
+/// Returns the selector, narrowed down to pods that share the labels `same` with `labels`, and differ in the labels
+/// `other`.
 pub(super) fn narrowed(
     selector: Option<&LabelSelector>,
     labels: &TextMap,
@@ -53,7 +54,7 @@ pub(super) fn narrowed(
 }
 
 impl Term {
-    /// A term of a pod.
+    /// Returns the term of a pod.
     fn of(term: &PodAffinityTerm, namespace: &str, labels: &TextMap) -> Self {
         let selector =
             narrowed(term.label_selector.as_ref(), labels, &term.match_label_keys, &term.mismatch_label_keys);
@@ -73,19 +74,19 @@ impl Term {
     }
 }
 
-/// What a pod wants of others.
+/// Affinity terms of a pod.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Affinities {
-    /// Demands to be near to pods of each of them.
+    /// Required affinity; it counts where pods match all terms.
     near: Vec<Term>,
-    /// Demands to be far from them.
+    /// Required anti-affinity.
     far: Vec<Term>,
-    /// Wishes to be near to them, or with a negative weight far from them.
+    /// Preferred affinity with its weight; negative: anti-affinity.
     wishes: Vec<(i64, Term)>,
 }
 
 impl Affinities {
-    /// What a pod with these labels wants.
+    /// Returns the terms of a pod with these labels.
     pub(crate) fn of(affinity: &Affinity, namespace: &str, labels: &TextMap) -> Self {
         let term = |term: &PodAffinityTerm| Term::of(term, namespace, labels);
         let mut all = Self::default();
@@ -107,7 +108,7 @@ impl Affinities {
         self.near.iter().chain(&self.far).chain(self.wishes.iter().map(|(_, term)| term))
     }
 
-    /// The namespaces that the terms are about; `None`: any.
+    /// Returns the namespaces that the terms select; `None`: they may select any.
     fn namespaces(&self) -> Option<BTreeSet<&String>> {
         let is_open = self.terms().any(|term| term.namespace_selector.is_some());
         (!is_open).then(|| self.terms().flat_map(|term| &term.namespaces).collect())
@@ -117,23 +118,23 @@ impl Affinities {
 /// Values of a label.
 type Values = BTreeSet<String>;
 
-/// What the pods on a cluster's nodes mean to one that comes.
+/// Effects of the affinity terms of an incoming pod and of the pods on a cluster's nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
-    /// For each demand to be near: the label, and the values where it is fulfilled.
+    /// For each required affinity term: the label, and the values at which it is fulfilled.
     near: Vec<(String, Values)>,
-    /// The pod may be the first of those that want to be near to each other.
+    /// True if the pod may be the first of a group that has affinity to itself.
     is_first: bool,
-    /// For each demand to be far: the label, and the values where it is not fulfilled.
+    /// For each required anti-affinity term: the label, and the values at which it is violated.
     far: Vec<(String, Values)>,
-    /// Where pods are that demand to be far from such a pod.
+    /// Values of labels at which pods have required anti-affinity to the incoming pod.
     repelled: BTreeMap<String, Values>,
-    /// How much is for or against each value of each label.
+    /// Sum of weights for each value of each label.
     wishes: BTreeMap<String, BTreeMap<String, i64>>,
 }
 
 impl Survey {
-    /// Looks at all pods that may matter. `label`: the value of a node's label.
+    /// Evaluates all pods that may matter. `label`: returns the value of a node's label.
     pub(crate) fn of<'a>(
         traits: &PodTraits,
         own: &Affinities,
@@ -190,7 +191,7 @@ impl Survey {
         survey
     }
 
-    /// Why a node with these labels is none for the pod.
+    /// Returns why a node with these labels does not fit the pod.
     pub(crate) fn obstacle(&self, labels: &TextMap) -> Option<Obstacle> {
         let is_in = |key: &String, values: &Values| labels.get(key).is_some_and(|value| values.contains(value));
         let has_keys = self.near.iter().all(|(key, _)| labels.contains_key(key));
@@ -206,12 +207,12 @@ impl Survey {
         }
     }
 
-    /// Whether anything is for or against some node.
+    /// True if any preference applies to a node.
     pub(crate) fn has_wishes(&self) -> bool {
         !self.wishes.is_empty()
     }
 
-    /// How much is for a node with these labels.
+    /// Returns the sum of the preferences for a node with these labels.
     pub(crate) fn preference(&self, labels: &TextMap) -> i64 {
         let of = |(key, values): (&String, &BTreeMap<String, i64>)| {
             labels.get(key).and_then(|value| values.get(value)).copied().unwrap_or_default()
@@ -235,19 +236,19 @@ fn survey_wish<'a>(
     }
 }
 
-/// Why a node is none for a pod.
+/// Reason why a node does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// The pods that it wants to be near to are elsewhere.
+    /// The pods of the required affinity are elsewhere.
     NotNear,
-    /// Pods are near that it wants to be far from.
+    /// Pods of the required anti-affinity are near.
     NotFar,
-    /// Pods are near that want to be far from it.
+    /// Pods with required anti-affinity to the incoming pod are near.
     Repelled,
 }
 
 impl Obstacle {
-    /// In the scheduler's words.
+    /// Returns the reason in the scheduler's words.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::NotNear => "node(s) didn't match pod affinity rules",

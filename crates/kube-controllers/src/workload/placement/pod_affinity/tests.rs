@@ -17,8 +17,8 @@ fn node_labels(node: &str) -> TextMap {
     labels
 }
 
-/// A pod with label `app` and what it wants: `near zone web`, `far host db`, `like zone web 5`, `shun host db 5`; several
-/// with commas.
+/// Returns a pod with label `app` and its terms: `near zone web`, `far host db`, `like zone web 5`, `shun host db 5`;
+/// several separated by commas.
 fn pod(namespace: &str, app: &str, wants: &str) -> (PodTraits, Affinities) {
     let mut lists = [(); 4].map(|()| Vec::<Value>::new());
     for want in wants.split(", ").filter(|want| !want.is_empty()) {
@@ -78,7 +78,7 @@ fn survey(come: &(PodTraits, Affinities), there: &[(&str, (PodTraits, Affinities
     Survey::of(&come.0, &come.1, &pod_index, label, &namespaces)
 }
 
-/// Which of the nodes fit.
+/// Checks which of the nodes fit.
 #[track_caller]
 fn check(come: &(PodTraits, Affinities), there: &[(&str, (PodTraits, Affinities))], expected: &str) {
     let survey = survey(come, there);
@@ -89,7 +89,7 @@ fn check(come: &(PodTraits, Affinities), there: &[(&str, (PodTraits, Affinities)
 /// "this Pod should (or, in the case of anti-affinity, should not) run in an X if that X is already running one or more
 /// Pods that meet rule Y", where X is a topology domain.
 #[test]
-fn a_pod_is_put_near_to_what_it_demands_and_far_from_what_it_shuns() {
+fn required_affinity_and_anti_affinity_select_nodes() {
     let web = pod("n", "web", "");
     let there = [("a1", web.clone())];
     check(&pod("n", "x", "near zone web"), &there, "a1 a2");
@@ -100,10 +100,10 @@ fn a_pod_is_put_near_to_what_it_demands_and_far_from_what_it_shuns() {
     check(&pod("n", "x", "near zone web, far host web"), &there, "a2");
     check(&pod("n", "x", ""), &there, "a1 a2 b1 b2 x");
     let both = [("a1", web.clone()), ("b2", pod("n", "db", ""))];
-    // One pod has to be what all demands are about.
+    // One pod has to match all terms.
     check(&pod("n", "x", "near zone web, near zone db"), &both, "");
     check(&pod("n", "x", "far host web, far host db"), &both, "a2 b1 x");
-    // A pod on a node without the label is near to nobody by it.
+    // A node without the label is near to no pod by it.
     check(&pod("n", "x", "near zone web"), &[("x", web.clone())], "");
     check(&pod("n", "x", "far zone web"), &[("x", web)], "a1 a2 b1 b2 x");
 }
@@ -111,22 +111,22 @@ fn a_pod_is_put_near_to_what_it_demands_and_far_from_what_it_shuns() {
 /// "the affinity rules of a group of Pods that have affinity to themselves: the first of them may be scheduled if no other
 /// Pod matches, and it matches its own terms."
 #[test]
-fn the_first_of_pods_that_want_to_be_together_may_be_anywhere() {
+fn the_first_of_a_group_with_self_affinity_fits_anywhere() {
     check(&pod("n", "web", "near zone web"), &[], "a1 a2 b1 b2");
     check(&pod("n", "web", "near zone web"), &[("b1", pod("n", "web", ""))], "b1 b2");
     check(&pod("n", "web", "near zone db"), &[], "");
     check(&pod("n", "web", "near zone web in other"), &[], "");
 }
 
-/// Anti-affinity holds both ways: who is there already is left alone.
+/// Anti-affinity holds both ways, but does not move pods that are already on nodes.
 #[test]
-fn who_is_there_keeps_others_away() {
+fn anti_affinity_of_placed_pods_keeps_others_away() {
     let shy = [("a1", pod("n", "db", "far zone web"))];
     check(&pod("n", "web", ""), &shy, "b1 b2 x");
     check(&pod("n", "other", ""), &shy, "a1 a2 b1 b2 x");
     check(&pod("o", "web", ""), &shy, "a1 a2 b1 b2 x");
     check(&pod("o", "web", ""), &[("a1", pod("n", "db", "far host web everywhere"))], "a2 b1 b2 x");
-    // Demands of affinity do not.
+    // Required affinity has no such effect.
     check(&pod("n", "web", ""), &[("a1", pod("n", "db", "near zone web"))], "a1 a2 b1 b2 x");
 }
 
@@ -154,10 +154,10 @@ fn the_first_that_fails_is_told() {
     assert_eq!(text("far host db, like host db 5", &[]), None);
 }
 
-/// "the scheduler … adds the value of the weight for that expression to a sum", for each pod, and those of pods that are
-/// there count as well; that one demands to be near counts 1.
+/// "the scheduler … adds the value of the weight for that expression to a sum", for each pod; preferences of pods on
+/// nodes count as well, and their required affinity counts 1.
 #[test]
-fn wishes_of_both_sides_add_up() {
+fn preferences_of_both_pods_add_up() {
     let scores = |come: &(PodTraits, Affinities), there: &[(&str, (PodTraits, Affinities))]| {
         let survey = survey(come, there);
         NODES.map(|node| survey.preference(&node_labels(node)))
