@@ -25,7 +25,7 @@ pub use wall::WallClock;
 /// An instant of landscape time.
 pub type Instant = DateTime<Utc>;
 
-/// What a timer is for: the mode `eager` jumps to work timers and waits for calendar timers.
+/// Purpose of a timer: the mode `eager` jumps to work timers and waits for calendar timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TimerClass {
     /// A machine boots, a task runs, a drain waits, a retry backs off.
@@ -34,11 +34,11 @@ pub enum TimerClass {
     Calendar,
 }
 
-/// A future of a timer. Once it is over it stays ready, however often it is polled again: who watches several things at
-/// once need not remember which of them are over.
+/// A timer's future. After it has resolved it stays ready, however often it is polled: a caller that watches several
+/// futures at once need not track which of them have resolved.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What a clock must be able to do.
+/// Operations of a clock.
 pub trait TimeSource: Send + Sync + fmt::Debug {
     /// The present instant.
     fn now(&self) -> Instant;

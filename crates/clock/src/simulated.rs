@@ -18,7 +18,7 @@ use crate::{Instant, Random, Sleep, TimeSource, TimerClass};
 #[derive(Clone, Debug)]
 pub struct SimulatedClock(Arc<Mutex<State>>);
 
-/// Where a timer stands in the order: due time, place among those of one instant, number of its creation.
+/// Sort key of a timer: due time, place among those of one instant, number of its creation.
 type Place = (Instant, u64, u64);
 
 #[derive(Debug)]
@@ -98,22 +98,22 @@ impl SimulatedClock {
         state.now = state.now.max(to);
     }
 
-    /// How many timers fired so far.
+    /// Number of timers that have fired so far.
     pub fn fired(&self) -> u64 {
         self.state().fired
     }
 
-    /// How many of the timers that fired so far were calendar timers.
+    /// Number of calendar timers that have fired so far.
     pub fn fired_calendar(&self) -> u64 {
         self.state().fired_calendar
     }
 
-    /// How many timers wait.
+    /// Number of pending timers.
     pub fn pending(&self) -> usize {
         self.state().timers.len()
     }
 
-    /// How many work timers wait.
+    /// Number of pending work timers.
     pub fn pending_work(&self) -> usize {
         self.state().pending_work
     }

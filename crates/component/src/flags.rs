@@ -36,7 +36,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// The flags beside `--config`.
+    /// Flags in addition to `--config`.
     pub const KNOWN: &'static [Flag] = &[PROFILE];
 
     /// Returns text at the top of the configuration; empty if it is not set.

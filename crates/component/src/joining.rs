@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A component that the host did not start: in a container of its own, or on another machine.
 //!
-//! It asks the host for its assignment, as the administrator whose kubeconfig it was given, and is from then on as the
-//! processes of the host are ([`process::child`]). It ends when it is asked to (SIGTERM, SIGINT), and removes its Lease
-//! before, so that it gets no more requests; when its Lease is removed, or taken by another process of its name; and
-//! when the host was started anew, which does not accept its certificate any more: then it is started again, and joins again.
+//! It requests its assignment from the host, as the administrator of its kubeconfig, and from then on behaves like a
+//! process that the host started ([`process::child`]). It ends on SIGTERM or SIGINT, and removes its Lease before, so
+//! that it gets no more requests; when its Lease is removed, or taken by another process of its name; and when the
+//! host was restarted, which does not accept its certificate any more: then it is started again, and joins again.
 //!
-//! A line that is cut ends nothing: the process answers 503 until the host can be reached.
+//! A broken connection ends nothing: the process answers 503 until the host can be reached.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -238,7 +238,7 @@ async fn ask(transport: &Transport, request: process::Request) -> Result<(http::
     Ok((status, body.to_vec()))
 }
 
-/// What the thread that watches for the end shares with the component.
+/// State that the thread that watches for the end shares with the component.
 #[derive(Clone, Default)]
 struct Watched(Arc<Shared>);
 
@@ -246,7 +246,7 @@ struct Watched(Arc<Shared>);
 struct Shared {
     /// Once the landscape has taken the process in.
     assignment: OnceLock<Assignment>,
-    /// How the process is to end.
+    /// Exit of the process; `None`: it goes on.
     exit: Mutex<Option<Exit>>,
 }
 
@@ -315,7 +315,7 @@ impl Watched {
                 Ok(Some(last_line)) => return Exit { code: 0, last_line },
                 Ok(None) => {}
                 Err(error) if error.status().is_some_and(|status| status.code == 401) => {
-                    let last_line = "error: the host was started anew, and does not know this process".to_owned();
+                    let last_line = "error: the host was restarted, and does not know this process".to_owned();
                     return Exit { code: 1, last_line };
                 }
                 Err(_) => wall.sleep(AGAIN, TimerClass::Work).await,

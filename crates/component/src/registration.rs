@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Registration of a process before it is ready: it is judged beside the processes that run.
+//! Registration of a process before it is ready: it is judged against the running processes.
 //!
 //! | found | it |
 //! | --- | --- |
-//! | its version may run beside those that do | creates its Lease (`domain::skew::registration`) and goes on |
-//! | it may not | says so in an Event and as its last line, and ends with exit code 3; where that is not enforced ([`Policy`]), it says so and goes on |
+//! | its version may run alongside the others | creates its Lease (`domain::skew::registration`) and goes on |
+//! | it may not | reports that in an Event and as its last line, and ends with exit code 3; where that is not enforced ([`Policy`]), it reports it and goes on |
 //! | no gardener-apiserver, which it needs | waits for one, at most [`TIMEOUT`]; then exit code 1 |
 //! | another writer, or no answer | tries again, with pauses, about as long; then exit code 1 |
 //!
@@ -35,13 +35,15 @@ use crate::skew_event::{self, About};
 
 /// Wall time for which a process waits for a gardener-apiserver.
 pub const TIMEOUT: TimeDelta = TimeDelta::seconds(30);
-/// How often a process looks again that was refused by the host and not by what it has seen.
+/// Maximum number of further attempts of a process that the host refused although its own check passed.
 const ATTEMPTS: u32 = 5;
-/// Exit code of a process that must not run beside those that do.
+/// Exit code of a process that must not run alongside the running ones.
 const REFUSED: u8 = 3;
 
-/// Registers a process; `now` is landscape time. What the rules are enforced with is returned; an error is how the process
-/// is to end.
+/// Registers a process; `now` is landscape time. Returns the enforcement of the rules.
+///
+/// # Errors
+/// The exit of the process.
 pub async fn register(
     context: &Context,
     me: &Registered<'_>,
@@ -51,8 +53,9 @@ pub async fn register(
     enter(context, me, profile, None, now).await
 }
 
-/// As [`register`], of gardener-operator: its version is compared with the one that last operated the Garden, on every
-/// replica, before any of them leads. `looks_ahead`: also with components that its gardener-apiserver would leave behind.
+/// Registers gardener-operator, like [`register`]: its version is compared with the one that last operated the
+/// Garden, on every replica, before any of them leads. `looks_ahead`: also with components that its
+/// gardener-apiserver would leave behind.
 pub async fn register_operator(
     context: &Context,
     me: &Registered<'_>,
@@ -163,7 +166,7 @@ fn namespaces(context: &Context) -> Api<Namespace> {
     Api::all(context, cluster::GARDEN)
 }
 
-/// How the rules are kept. A component that may not read that is judged by the host, which does.
+/// Reads the policy of the rules. A component that may not read it gets the default; the host judges it, which does.
 async fn policy(context: &Context, profile: Profile) -> Policy {
     let namespace = namespaces(context).get(namespace::INSTANCES).await.unwrap_or_default();
     registration::policy(&namespace.metadata, profile)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Event about a version that must not run beside the others: one about each Lease and rule, whose count goes up.
+//! The Event about a version that must not run alongside the others: one about each Lease and rule, whose count goes
+//! up.
 
 use api::cluster;
 use api::constants::namespace;
@@ -14,7 +15,7 @@ use process::Context;
 /// Its reason; also that of a pod's condition, without `Violation`.
 const REASON: &str = "VersionSkewViolation";
 
-/// Whose version it is.
+/// The process whose version is refused.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
     lease: String,

@@ -47,7 +47,7 @@ struct Own {
     lease: String,
     instance: Instance,
     profile: Profile,
-    /// Whether it waits while it is illegal.
+    /// True if the component waits while its version is illegal.
     waits: bool,
     time: Clock,
 }
@@ -77,7 +77,7 @@ impl Own {
     async fn act(&self, found: Option<&Refused>) {
         let component = self.instance.component.name();
         let Some(refused) = found else {
-            tracing::info!(component, "its version may run beside the others again");
+            tracing::info!(component, "its version may run alongside the others again");
             if self.waits {
                 self.context.output.state(Said::Unready(None));
                 self.context.tasks.pause(false);
@@ -87,11 +87,11 @@ impl Own {
         let Refused { rule, text, .. } = refused;
         if self.waits {
             self.context.tasks.pause(true);
-            tracing::warn!(component, %rule, "its version must not run beside the others any more, it waits: {text}");
+            tracing::warn!(component, %rule, "its version must not run alongside the others any more, it waits: {text}");
             let unready = Unready { reason: REASON.to_owned(), message: text.clone() };
             self.context.output.state(Said::Unready(Some(unready)));
         } else {
-            tracing::warn!(component, %rule, "its version must not run beside the others any more: {text}");
+            tracing::warn!(component, %rule, "its version must not run alongside the others any more: {text}");
         }
         skew_event::publish(&self.context, &self.about, refused, "Run", self.time.now()).await;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How annotations that steer a Shoot's life are read and written: booleans, operations and tasks.
+//! Annotations that steer a Shoot's life: booleans, operations and tasks, read and written.
 //!
 //! Source: pkg/apis/core/v1beta1/constants/types_constants.go @ v1.120.0.
 
@@ -16,7 +16,7 @@ pub fn parse_bool(text: &str) -> Option<bool> {
     }
 }
 
-/// Whether an annotation parses as true.
+/// Returns true if an annotation parses as true.
 pub fn is_true(annotations: &TextMap, key: &str) -> bool {
     annotations.get(key).and_then(|value| parse_bool(value)) == Some(true)
 }
@@ -53,7 +53,7 @@ pub fn tasks(annotations: &TextMap) -> Vec<&str> {
         .map_or_else(Vec::new, |value| value.split(',').filter(|task| !task.is_empty()).collect())
 }
 
-/// Whether the annotation has a task.
+/// Returns true if the annotation has a task.
 pub fn has_task(annotations: &TextMap, task: &str) -> bool {
     tasks(annotations).contains(&task)
 }

@@ -15,13 +15,13 @@ use crate::validation::{Errors, meta};
 
 /// Metrics that `v1` has no field for.
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
-/// What was measured of them.
+/// Current values of the metrics that `v1` has no field for.
 const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 /// Conditions of the autoscaler as JSON, which `v1` has no field for.
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
-/// How fast it scales.
+/// Scaling behavior.
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
-/// Wanted use of CPU in percent, where nobody says otherwise.
+/// Default target utilization of CPU, in percent.
 const DEFAULT_CPU: i64 = 80;
 
 /// Fields of a metric that have one name in `v1` and a place below another in `v2`: type of the metric, field in `v1`, pointer
@@ -48,7 +48,7 @@ const RENAMED: [(&str, &str, &[&str]); 19] = [
     ("object", "metricName", &["metric", "name"]),
 ];
 
-/// As [`RENAMED`], for metrics of objects: what `v1` calls `target` is the object in `v2`.
+/// Fields like [`RENAMED`], for metrics of objects: what `v1` calls `target` is the object in `v2`.
 const OF_OBJECTS: [(&str, &[&str]); 4] = [
     ("selector", &["metric", "selector"]),
     ("targetValue", &["target", "value"]),
@@ -141,13 +141,13 @@ fn metric_of_type(errors: &mut Errors, metric: &Value, path: &Path) {
     }
 }
 
-/// Whether a metric is the one that `v1` has a field for.
+/// Returns the target utilization of CPU in percent; `None`: another metric, for which `v1` has no field.
 fn percent_of_cpu(metric: &Value) -> Option<i64> {
     let is_cpu = metric["type"] == "Resource" && metric["resource"]["name"] == "cpu";
     metric["resource"]["target"]["averageUtilization"].as_i64().filter(|_| is_cpu)
 }
 
-/// What an earlier release has stored, in the form of `v1`, says stays in force when it is first updated.
+/// Keeps the CPU target that an earlier release has stored in the form of `v1`, at the first update of the object.
 pub fn keep_older(fields: &mut Map<String, Value>, old: &Map<String, Value>) {
     let percent = old.get("spec").and_then(|spec| spec.get("targetCPUUtilizationPercentage")).and_then(Value::as_i64);
     let (Some(percent), Some(spec)) = (percent, fields.get_mut("spec")) else { return };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! CertificateSigningRequests of Kubernetes: what is refused of them, who may change what of them, and which of them are
-//! signed.
+//! CertificateSigningRequests of Kubernetes: their validation, the rights that changes need, and the choice of those
+//! that are signed.
 //!
-//! Deliberately absent: what a request in PEM says beyond its frame, which the signer reads; approval by itself, of
-//! kubelets that join.
+//! Deliberately absent: the contents of a request in PEM beyond its frame, which the signer reads; automatic approval
+//! of kubelets that join.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/certificates/validation/validation.go, pkg/registry/certificates/certificates/strategy.go,
 //! pkg/controller/certificates/signer/signer.go @ v1.31.
@@ -20,9 +20,9 @@ use crate::validation::{Errors, meta};
 const BEGIN: &str = "-----BEGIN CERTIFICATE REQUEST-----";
 /// Least seconds that a certificate may be asked for.
 const LEAST: i64 = 600;
-/// How long a certificate lasts unless less is asked for.
+/// Longest and default validity of a certificate.
 const LASTS: TimeDelta = TimeDelta::days(365);
-/// How much earlier a certificate is valid, since clocks differ.
+/// Time by which a certificate is valid earlier than it is signed, since clocks differ.
 const BEFORE: TimeDelta = TimeDelta::minutes(5);
 /// Group that may do everything; no certificate is signed for it on request.
 const MASTERS: &str = "system:masters";
@@ -59,7 +59,7 @@ const USAGES: [&str; 23] = [
     "timestamping",
 ];
 
-/// Who asks, in the words of a request's `spec`; what a client says of it counts nothing.
+/// Writes the requester into a request's `spec`; values of the client for these fields are overwritten.
 pub fn set_requester(fields: &mut Map<String, Value>, who: &Requester<'_>) {
     let spec = fields.entry("spec").or_insert_with(|| json!({}));
     let Value::Object(spec) = spec else { return };
@@ -76,7 +76,7 @@ pub fn set_requester(fields: &mut Map<String, Value>, who: &Requester<'_>) {
     }
 }
 
-/// Who asks for a certificate.
+/// The user that requests a certificate.
 #[derive(Clone, Debug)]
 pub struct Requester<'a> {
     /// Name of the user, as the authorizer knows it.
@@ -195,7 +195,7 @@ pub fn keep(fields: &mut Map<String, Value>, old: &Map<String, Value>, door: &st
     };
     let mut new = conditions(fields);
     if door == "status" {
-        // Who signs does not decide.
+        // A change of `status` signs; it does not decide.
         let is_decision = |condition: &Value| DECISIONS.contains(&text(condition, "type"));
         new.retain(|condition| !is_decision(condition));
         let decided: Vec<Value> = conditions(old).into_iter().filter(is_decision).collect();
@@ -277,22 +277,22 @@ pub enum Use {
     Server,
 }
 
-/// What is to be signed.
+/// A certificate to be signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// For what.
+    /// Its usage.
     pub usage: Use,
-    /// From when on it is valid.
+    /// Start of its validity.
     pub not_before: DateTime<Utc>,
-    /// Until when.
+    /// End of its validity.
     pub not_after: DateTime<Utc>,
 }
 
-/// What to do with a request whose subject is a common name in some organisations: `None` leaves it to others, or until it
-/// is approved.
+/// Returns the certificate to sign for a request whose subject is a common name in some organisations; `None`: it is
+/// left to other signers, or is not approved yet.
 ///
 /// # Errors
-/// Why it is never signed.
+/// Reason why it is never signed.
 pub fn wanted(
     fields: &Map<String, Value>,
     subject: (&str, &[String]),
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_is_not_what_the_client_says() {
+    fn requester_is_not_what_the_client_claims() {
         let mut fields = of(json!({"username": "admin", "groups": ["system:masters"], "uid": "1"}), json!({}));
         let none = BTreeMap::new();
         let who = Requester { name: "jane", groups: vec!["developers"], uid: "", extra: &none };
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn who_approves_or_signs_needs_a_right_on_the_signer() {
+    fn approving_or_signing_needs_a_right_on_the_signer() {
         let old = of(json!({"signerName": "example.com/own"}), json!({}));
         let signed = of(json!({"signerName": "kubernetes.io/other"}), json!({"certificate": "eA=="}));
         let right = |subresource: &str, new: &Map<String, Value>| needed_right(subresource, new, &old);

@@ -85,7 +85,8 @@ mod tests {
         Time(start + chrono::TimeDelta::minutes(minute))
     }
 
-    /// What changes, and which of the two times moves to minute 1: status, reason, message, code => transition, update.
+    /// Changed fields, and which of the two times moves to minute 1: status, reason, message, code => transition,
+    /// update.
     const CHANGES: &str = "
 Unknown | ConditionInitialized | same | -   => stays stays
 True    | ConditionInitialized | same | -   => moves stays

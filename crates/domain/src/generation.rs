@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When `metadata.generation` of other kinds than the Shoot rises (pkg/apiserver/registry/core/*/strategy.go @ v1.120.0;
-//! the Shoot's rule is [`crate::reconcile::generation_on_update`]), and what a binding does to a Shoot.
+//! Changes that raise `metadata.generation` of other kinds than the Shoot (pkg/apiserver/registry/core/*/strategy.go
+//! @ v1.120.0; the Shoot's rule is [`crate::reconcile::generation_on_update`]), and the effect of a binding on a
+//! Shoot.
 //!
-//! Each function answers whether the generation rises by one, and removes operation annotations that are consumed.
+//! Each function returns true if the generation rises by one, and removes operation annotations that are consumed.
 
 use api::constants::{annotation, operation, operation_state, operation_type};
 use api::core::{BackupBucket, BackupEntry, LastOperation, Seed, Shoot};
@@ -11,7 +12,7 @@ use apimachinery::meta::ObjectMeta;
 
 use crate::annotations::is_true;
 
-/// What a binding does to a Shoot: the status is kept, apart from a pending creation that ends with scheduling.
+/// Applies a binding to a Shoot: the status is kept, except for a pending creation, which ends with scheduling.
 pub fn shoot_binding(shoot: &mut Shoot, old: &Shoot) -> bool {
     shoot.status = old.status.clone();
     let pending = |operation: &LastOperation| {
@@ -80,7 +81,7 @@ pub fn managed_seed_update(seed: &mut ManagedSeed, old: &ManagedSeed) -> bool {
     asked(&mut seed.metadata, &old.metadata) || seed.spec != old.spec
 }
 
-/// Whether metadata alone raises the generation; `reconcile` is consumed.
+/// Returns true if metadata alone raises the generation; `reconcile` is consumed.
 fn asked(new: &mut ObjectMeta, old: &ObjectMeta) -> bool {
     let is_deleted = newly_marked(new, old);
     match new.annotation(annotation::OPERATION) {

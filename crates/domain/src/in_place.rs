@@ -42,7 +42,7 @@ pub fn enter(shoot: &Shoot, worker: Option<&Worker>) -> Option<InPlaceUpdatesSta
     is_changed.then_some(updates)
 }
 
-/// Whether the Worker has reached the hash that the Shoot asks for.
+/// Returns true if the Worker has reached the hash that the Shoot requests.
 fn has_reached(shoot: &Shoot, pool: &Pool, worker: Option<&Worker>) -> bool {
     let hashes = worker.and_then(|worker| worker.status.in_place_updates.as_ref());
     let reached = hashes.and_then(|updates| updates.worker_pool_to_hash_map.get(&pool.name));
@@ -97,7 +97,7 @@ fn drop_empty(status: &mut ShootStatus) {
     }
 }
 
-/// What becomes of the operation annotation after pools have left the status.
+/// Fate of the operation annotation after pools have left the status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// It stays.
@@ -108,7 +108,7 @@ pub enum Operation {
     Reconcile,
 }
 
-/// What becomes of the operation annotation after [`leave`].
+/// Returns the fate of the operation annotation after [`leave`].
 pub fn operation_after(shoot: &Shoot) -> Operation {
     let pending = shoot.status.in_place_updates.as_ref().and_then(|updates| updates.pending_worker_updates.as_ref());
     if pending.is_some_and(|pending| !pending.manual_in_place_update.is_empty()) {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waited_for_the_last_pool_goes_on() {
+    fn work_that_waited_for_the_last_pool_goes_on() {
         let phase = |shoot: &mut Shoot, phase: &str| {
             let authorities = CARotation { phase: phase.to_owned(), ..CARotation::default() };
             let rotation = ShootCredentialsRotation {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where the requirements documents and the code of Gardener v1.120.0 differ: one table, nothing else asks.
+//! Differences between the requirements documents and the code of Gardener v1.120.0: one table; no other module
+//! decides.
 
-/// Which of the two a landscape follows; fixed when it is created.
+/// The rules that a landscape follows; fixed when it is created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
     /// The requirements documents.
@@ -21,7 +22,7 @@ impl Profile {
         }
     }
 
-    /// As [`Profile::named`] reads it.
+    /// Name of the profile, as [`Profile::named`] reads it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Documents => "documents",

@@ -23,7 +23,7 @@ pub const FAILED: &str = "Failed";
 /// Phase `Terminating`
 pub const TERMINATING: &str = "Terminating";
 
-/// Why a namespace cannot be a Project's.
+/// Reason why a namespace cannot be a Project's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NamespaceError {
     /// It lacks the labels that allow it.
@@ -61,7 +61,7 @@ fn labels(project: &Project) -> [(String, String); 2] {
     ]
 }
 
-/// Whether a namespace has the labels of a Project.
+/// Returns true if a namespace has the labels of a Project.
 pub fn belongs_to(namespace: &Namespace, project: &Project) -> bool {
     labels(project).iter().all(|(key, value)| namespace.metadata.labels.get(key) == Some(value))
 }
@@ -116,7 +116,7 @@ pub fn adopt(namespace: &Namespace, project: &Project) -> Result<Namespace, Name
     Ok(adopted)
 }
 
-/// Whether the namespace outlives the Project.
+/// Returns true if the namespace outlives the Project.
 pub fn is_kept(namespace: &Namespace) -> bool {
     crate::annotations::is_true(&namespace.metadata.annotations, annotation::NAMESPACE_KEEP)
 }
@@ -161,8 +161,8 @@ pub fn quota_of<'a>(
     Ok(None)
 }
 
-/// The ResourceQuota of a Project's namespace, as the configuration has it: bounds that are there stay as somebody has set
-/// them, others that the configuration does not know go.
+/// Returns the ResourceQuota of a Project's namespace: the limits of the configuration, except that a limit that is
+/// already stored keeps its value. Stored limits that the configuration does not name are removed.
 pub fn quota(config: &ResourceQuota, stored: Option<&ResourceQuota>, project: &Project) -> ResourceQuota {
     let mut quota = stored.cloned().unwrap_or_default();
     let metadata = &mut quota.metadata;

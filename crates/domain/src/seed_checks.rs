@@ -18,11 +18,11 @@ use crate::conditions::{get, get_or_initial, updated};
 pub struct Checked {
     /// The condition.
     pub condition: Condition,
-    /// When its threshold has passed.
+    /// Instant at which its threshold has passed.
     pub changes_at: Option<DateTime<Utc>>,
 }
 
-/// Whether the extensions that are installed on a Seed work.
+/// Checks that the extensions that are installed on a Seed work.
 ///
 /// The first that applies of: not valid, not installed, not healthy, not rolled out yet. A condition that was `True`
 /// is `Progressing` for the time of the threshold, inclusive, before it is `False`.
@@ -77,7 +77,7 @@ pub fn extensions_ready(
     }
 }
 
-/// Whether the backup buckets of a Seed can be used; `None` for a Seed that never had one.
+/// Checks that the backup buckets of a Seed can be used; `None` for a Seed that never had one.
 pub fn backup_buckets_ready(
     conditions: &[Condition],
     buckets: &[&BackupBucket],

@@ -17,10 +17,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::care::conditions::condition_types;
 use crate::conditions::{get, initial, merge, updated};
 
-/// Constraints of a Shoot that nobody judges without its gardenlet.
+/// Constraints of a Shoot that only its gardenlet judges.
 const CONSTRAINTS: [&str; 2] = [condition::HIBERNATION_POSSIBLE, condition::MAINTENANCE_PRECONDITIONS_SATISFIED];
 
-/// How long silence is borne.
+/// Periods after which a silent gardenlet has consequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Periods {
     /// `controllers.seed.monitorPeriod`: from the last renewal of the Lease on.
@@ -36,19 +36,19 @@ impl Default for Periods {
     }
 }
 
-/// What is to be done about a Seed.
+/// Consequences for a Seed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// Nothing, before an instant.
+    /// Nothing changes before this instant.
     Wait(DateTime<Utc>),
-    /// This is the Seed's condition, and nothing changes for its Shoots before an instant.
+    /// The Seed gets this condition, and nothing changes for its Shoots before an instant.
     SeedUnknown(Condition, DateTime<Utc>),
-    /// This is the Seed's condition, and nobody knows about its Shoots.
+    /// The Seed gets this condition, and the health of its Shoots becomes unknown.
     ShootsUnknown(Condition),
 }
 
-/// Judges a Seed whose gardenlet renewed its Lease last at `renewed`; `None`: never. A Seed without conditions is left
-/// alone: its gardenlet has not come yet. The first instant at which a period has passed counts as behind it.
+/// Judges a Seed whose gardenlet renewed its Lease last at `renewed`; `None`: never. A Seed without conditions is not
+/// judged: its gardenlet has not reported yet. A period has passed from its last instant on.
 pub fn judge(seed: &Seed, renewed: Option<DateTime<Utc>>, periods: Periods, now: Time) -> Option<Verdict> {
     if seed.status.conditions.is_empty() {
         return None;
@@ -69,7 +69,7 @@ pub fn judge(seed: &Seed, renewed: Option<DateTime<Utc>>, periods: Periods, now:
     Some(if ends > now.0 { Verdict::SeedUnknown(condition, ends) } else { Verdict::ShootsUnknown(condition) })
 }
 
-/// What a Shoot's status says of its health when its gardenlet is silent.
+/// Sets the conditions and constraints of a Shoot to `Unknown`, since its gardenlet is silent.
 pub fn forget_health(shoot: &mut Shoot, now: Time) {
     let is_workerless = shoot.spec.provider.workers.is_empty();
     let unknown = |known: &[Condition], type_: &str| {

@@ -16,21 +16,21 @@ use chrono::{DateTime, NaiveTime, TimeDelta, Timelike, Utc};
 
 const DAY: u32 = 24 * 60 * 60;
 
-/// How long before the end of a window no new maintenance begins.
+/// Duration before the end of a window in which no new maintenance begins.
 const CUT_SECONDS: u32 = 15 * 60;
 
 /// A time of day in UTC, whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimeOfDay(u32);
 
-/// Why a text is not a time of day: the detail is Go's, `parsing time "x" as "150405-0700": …`.
+/// Error of a text that is not a time of day: the detail is Go's, `parsing time "x" as "150405-0700": …`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("could not parse the value into the maintenanceTime format: {detail}")]
 pub struct ParseError {
     detail: String,
 }
 
-/// Why a window does not parse. The begin is looked at first.
+/// Error of a window that does not parse. The begin is parsed first.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WindowError {
     /// The begin does not parse.
@@ -161,7 +161,7 @@ impl Window {
         TimeDelta::seconds(i64::from(if seconds == 0 { DAY } else { seconds }))
     }
 
-    /// Whether an instant, cut to seconds, lies in the window; both ends are inside.
+    /// Returns true if an instant, cut to seconds, lies in the window; both ends are inside.
     pub fn contains(self, instant: DateTime<Utc>) -> bool {
         let time = TimeOfDay::of(instant);
         if self.end < self.begin {
@@ -193,8 +193,8 @@ impl Window {
         Span { earliest: begin + later, end: end + later }
     }
 
-    /// As [`Window::next`], but from inside a window the rest of that window. From its last second on the rest is
-    /// empty and stands for `from` itself.
+    /// Returns the rest of the window that contains `from`; outside of a window, [`Window::next`]. From the window's
+    /// last second on the rest is empty and stands for `from` itself.
     pub fn rest_or_next(self, from: DateTime<Utc>) -> Span {
         if !self.contains(from) {
             return self.next(from);

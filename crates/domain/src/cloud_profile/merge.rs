@@ -85,9 +85,10 @@ pub fn merge(parent: &CloudProfileSpec, overlay: &NamespacedCloudProfileSpec) ->
     merged
 }
 
-/// What the status of a NamespacedCloudProfile shows, without versions that its parent and itself have lost meanwhile.
+/// Returns the shown status of a NamespacedCloudProfile without versions that its parent and itself have lost
+/// meanwhile.
 ///
-/// The status is written some moments after they change; until then it must not give away versions that nobody was seen
+/// The status is written some moments after they change; until then it must not offer versions that no Shoot was seen
 /// to use. `None`: nothing was lost.
 pub fn without_lost_versions(
     shown: &CloudProfileSpec,

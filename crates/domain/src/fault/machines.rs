@@ -185,7 +185,7 @@ pub(super) const KINDS: [Kind; 15] = [
     ),
 ];
 
-/// What a fault can name of a Machine.
+/// Properties of a Machine that a fault can select.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MachineFacts<'a> {
     /// Namespace and name of its Shoot.
@@ -194,13 +194,13 @@ pub struct MachineFacts<'a> {
     pub pool: &'a str,
     /// Number of its zone in the pool, from 1 on, as in the MachineDeployment's name.
     pub zone: Option<i32>,
-    /// Which Machine of its MachineDeployment it is, from 1 on.
+    /// Number of the Machine in its MachineDeployment, from 1 on.
     pub ordinal: Option<i32>,
     /// Its name, and that of its Node.
     pub name: &'a str,
 }
 
-/// Whether an active fault of a kind is about a Machine.
+/// Returns true if an active fault of a kind selects a Machine.
 pub fn hits_machine(fault: &Fault, kind: &str, machine: MachineFacts<'_>, now: DateTime<Utc>) -> bool {
     let spec = &fault.spec;
     let names = |shoot: &api::terrarium::FaultShoot| {
@@ -238,8 +238,8 @@ pub fn unhealthy_condition(fault: &Fault) -> (&str, &str) {
     (type_, setting(STATUS).unwrap_or(if type_ == "Ready" { "False" } else { "True" }))
 }
 
-/// How an update in place fails that an [`OS_UPDATE_FAILS`] or [`KUBELET_UNHEALTHY_AFTER_UPDATE`] hits. `desired` and
-/// `current` are versions of the operating system.
+/// Returns the failure of an update in place that an [`OS_UPDATE_FAILS`] or [`KUBELET_UNHEALTHY_AFTER_UPDATE`] hits.
+/// `desired` and `current` are versions of the operating system.
 pub fn update_failure(fault: &Fault, desired: &str, current: &str) -> Failure {
     if fault.spec.kind == KUBELET_UNHEALTHY_AFTER_UPDATE {
         return Failure::Kubelet;
@@ -251,7 +251,7 @@ pub fn update_failure(fault: &Fault, desired: &str, current: &str) -> Failure {
     }
 }
 
-/// How long an update takes that an [`IN_PLACE_DURATION`] hits.
+/// Returns the duration of an update that an [`IN_PLACE_DURATION`] hits.
 pub fn in_place_duration(fault: &Fault) -> Option<TimeDelta> {
     let seconds: u32 = fault.spec.settings.get(SECONDS)?.parse().ok()?;
     Some(TimeDelta::seconds(seconds.into()))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why maintenance chooses a version, or leaves it: each higher version that is offered, with a word.
+//! Reasons for which maintenance chooses or skips a version: each higher version that is offered, with its reason.
 //!
-//! The reasons are those of the selection itself ([`crate::versions::Choice::reason`]); here they get their words.
+//! The reasons are those of the selection itself ([`crate::versions::Choice::reason`]); this module formats them.
 
 use api::core::{CloudProfileSpec, Shoot, Worker};
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -10,7 +10,7 @@ use crate::maintenance::decision::unsuitable;
 use crate::maintenance::{Outcome, kubernetes_update, machine_image_update};
 use crate::versions::{Expirable, Moment, Reason, State, Strategy, Version, choose};
 
-/// What maintenance would do with one version of a Shoot, and what else is offered.
+/// Decision of maintenance about one version of a Shoot, and the other versions that are offered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The field.
@@ -23,13 +23,13 @@ pub struct Choice {
     pub current: String,
     /// Its state now; `None` if it is not offered (any more).
     pub state: Option<State>,
-    /// When it expires.
+    /// Expiration of the current version; `None`: it does not expire.
     pub expires: Option<DateTime<Utc>>,
-    /// Whether the owner lets it be updated automatically.
+    /// True if the owner has enabled automatic updates of this version.
     pub auto_update: bool,
-    /// What a run now would do.
+    /// Result of a run at this instant; `None`: no update.
     pub outcome: Option<Outcome>,
-    /// Why nothing can be decided, if it cannot.
+    /// Reason why no decision is possible.
     pub trouble: Option<String>,
     /// Higher versions that are not chosen, ascending, and why.
     pub others: Vec<(String, String)>,
@@ -41,7 +41,7 @@ pub fn choices(shoot: &Shoot, profile_name: &str, offered: &CloudProfileSpec, at
     let auto_kubernetes = auto_update.is_some_and(|auto_update| auto_update.kubernetes_version);
     let auto_images = auto_update.and_then(|auto_update| auto_update.machine_image_version) == Some(true);
     let control_plane = &shoot.spec.kubernetes.version;
-    let asked = Asked { offered, at };
+    let asked = OfferAt { offered, at };
     let field = "spec.kubernetes.version".to_owned();
     let mut choices = vec![asked.kubernetes(field, None, control_plane, auto_kubernetes, None)];
     let raised = choices[0].outcome.as_ref().and_then(Outcome::version).unwrap_or(control_plane);
@@ -59,14 +59,14 @@ pub fn choices(shoot: &Shoot, profile_name: &str, offered: &CloudProfileSpec, at
     choices
 }
 
-/// What is asked of all versions of a Shoot.
+/// Versions that are offered, and the instant at which they are judged.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct OfferAt<'a> {
     offered: &'a CloudProfileSpec,
     at: Moment,
 }
 
-impl Asked<'_> {
+impl OfferAt<'_> {
     /// `cap` is the version of the control plane after the run, which no pool exceeds.
     fn kubernetes(
         self,
@@ -186,20 +186,20 @@ impl Asked<'_> {
     }
 }
 
-/// What the words of a reason depend on.
+/// Inputs of the text of a reason.
 struct Words<'a> {
     at: Moment,
     current: &'a Version,
     strategy: Strategy,
     selected: Option<&'a str>,
-    /// What is selected is above this version, which is taken in its place.
+    /// Version of the control plane, which is chosen since the selected version is above it.
     cap: Option<&'a Version>,
     /// Automatic updates are off, so nothing is chosen.
     is_off: bool,
 }
 
 impl Words<'_> {
-    /// What follows `it`; `None` for the version that is chosen. No reason means that the version is selected.
+    /// Returns the text after `it`; `None` for the chosen version. No reason means that the version is selected.
     fn of(&self, reason: Option<Reason>, entry: &impl Expirable, version: &Version) -> Option<String> {
         let (major, minor) = (self.current.major, self.current.minor);
         if let Some(cap) = self.cap {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What becomes of a Shoot between two runs of maintenance: gardenlet does its work, schedules let it sleep and wake.
+//! State of a Shoot between two runs of maintenance: gardenlet reconciles it, schedules hibernate it and wake it up.
 
 use api::constants::{annotation, operation, operation_state};
 use api::core::{InPlaceUpdatesStatus, LastOperation, Shoot};
@@ -22,14 +22,14 @@ pub(super) fn begin(shoot: &mut Shoot, from: DateTime<Utc>) {
     }
 }
 
-/// Whether the Shoot sleeps and wakes by schedules.
+/// Returns true if the Shoot has hibernation schedules.
 fn has_schedules(shoot: &Shoot) -> bool {
     shoot.spec.hibernation.as_ref().is_some_and(|hibernation| !hibernation.schedules.is_empty())
 }
 
-/// What gardenlet makes of a Shoot until its next window: its operation is done, its tasks are gone, pools that are
-/// updated in place automatically are done, a rotation has come as far as it can. `by_hand` are pools that wait for a
-/// person from now on.
+/// Applies to a Shoot the work of gardenlet until its next window: its operation is done, its tasks are removed,
+/// pools with automatic in-place updates are done, a rotation has advanced as far as it can. `by_hand`: pools that
+/// wait for a selection of nodes by the user from now on.
 pub(super) fn settle(shoot: &mut Shoot, by_hand: &[String], now: DateTime<Utc>) {
     let is_waiting =
         shoot.status.last_operation.as_ref().is_some_and(|operation| operation.state == operation_state::FAILED)

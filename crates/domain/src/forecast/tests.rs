@@ -157,7 +157,7 @@ fn a_failure_that_repeats_itself_is_told_once() {
 }
 
 #[test]
-fn what_the_server_would_refuse_is_blocked_as_a_whole() {
+fn a_result_that_the_server_refuses_is_blocked_as_a_whole() {
     let mut offered = profile("1.31.1@2025-06-18 1.32.0", "1.0.0", "major");
     offered.machine_images[0].versions[0].kubelet_version_constraint = Some("< 1.32".to_owned());
     let course = check(&shoot("1.31.1", "1.0.0", true), offered, &["18 blocked failed"]);
@@ -247,7 +247,8 @@ fn a_waiting_operation_keeps_a_shoot_awake() {
     check(&given, offered, &["15 operation rolling", "18 kubernetes 1.31.1->1.32.0 forced"]);
 }
 
-/// Nobody selects the nodes, so the pool stays pending and the next change is refused. Automatic updates are done by then.
+/// The nodes are never selected, so the pool stays pending and the next change is refused. Automatic updates are done
+/// by then.
 #[test]
 fn a_pool_that_waits_for_a_person_blocks_what_comes_next() {
     let with_strategy = |strategy: &str| {
@@ -415,7 +416,7 @@ fn choices_that_cannot_be_made_say_what_is_in_the_way() {
     assert_eq!(told(&given, &offered), [no_version("abc"), Some(unknown.to_owned())]);
 }
 
-/// What gardenlet has rotated by the next window is what the API server then judges by.
+/// The API server judges by the state to which gardenlet has rotated by the next window.
 #[test]
 fn a_rotation_is_done_before_the_next_window() {
     let rotated = |operation: &str, phase: &str| {

@@ -62,7 +62,7 @@ impl Component {
     }
 }
 
-/// What the operator was started with, as far as it hands it on.
+/// Start-up parameters of the operator that it passes on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The operator's version, `v1.120.0`.
@@ -71,12 +71,12 @@ pub struct Settings {
     pub profile: String,
     /// Domain of Shoots without a domain of their own.
     pub default_domain: String,
-    /// How many gardener-apiservers a new Deployment has. Upstream an autoscaler sets the number: a Deployment
-    /// that exists keeps it.
+    /// Number of gardener-apiservers of a new Deployment. Upstream an autoscaler sets the number: a Deployment that
+    /// exists keeps it.
     pub apiservers: i32,
 }
 
-/// What a component is to be.
+/// Desired state of a component.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
     /// Name of the ConfigMap, and the configuration in it; `None`: it has flags.
@@ -91,7 +91,7 @@ pub fn overrides_name(component: Component) -> String {
     format!("{}-overrides", component.name())
 }
 
-/// What a component is to be, for a Garden. `overrides` is null where there are none.
+/// Returns the desired state of a component for a Garden. `overrides` is null if there are none.
 pub fn wanted(component: Component, garden: &Garden, settings: &Settings, overrides: &Value) -> Wanted {
     let name = component.name();
     let configuration = configuration(component, garden).map(|mut tree| {
@@ -144,7 +144,7 @@ pub fn deployment(name: &str, image: &str, replicas: i32, args: &[String], confi
     serde_json::from_value(tree).expect("it is a Deployment")
 }
 
-/// What a Garden says of a component's configuration file; overrides are merged over it.
+/// Returns a component's configuration file as the Garden specifies it; overrides are merged over it.
 pub fn configuration(component: Component, garden: &Garden) -> Option<Value> {
     let (api_version, kind) = component.program().configuration()?;
     let gardener = &garden.spec.virtual_cluster.gardener;
@@ -237,8 +237,9 @@ pub fn merge(tree: &mut Value, patch: &Value) {
     }
 }
 
-/// What of `wanted` a stored object lacks, as a JSON merge patch; `None`: nothing. What the object has beside it stays:
-/// defaults of the server, annotations of others. Lists are wanted as a whole; an empty value is as good as none.
+/// Returns the fields of `wanted` that a stored object lacks, as a JSON merge patch; `None`: none. Other fields of
+/// the object stay: defaults of the server, annotations of other writers. Lists are replaced as a whole; an empty
+/// value equals an absent one.
 pub fn lacks(stored: &Value, wanted: &Value) -> Option<Value> {
     let is_empty = |value: &Value| match value {
         Value::Null => true,
@@ -265,13 +266,13 @@ pub fn lacks(stored: &Value, wanted: &Value) -> Option<Value> {
     }
 }
 
-/// What a stored Deployment of a component lacks of what it is to be. The operator does not change the number of
-/// gardener-apiservers of a Deployment that exists.
+/// Returns the fields of the desired Deployment that a component's stored one lacks. The operator does not change the
+/// number of gardener-apiservers of a Deployment that exists.
 pub fn component_lacks(component: Component, stored: &Deployment, wanted: &Deployment) -> Option<Value> {
     deployment_lacks(stored, wanted, component == Component::Apiserver)
 }
 
-/// As [`lacks`], of a Deployment; `keeps_replicas`: whether its number of Pods is as it should be, whatever it is.
+/// Like [`lacks`], for a Deployment; `keeps_replicas`: its stored number of replicas stays.
 pub fn deployment_lacks(stored: &Deployment, wanted: &Deployment, keeps_replicas: bool) -> Option<Value> {
     let tree = |deployment: &Deployment| {
         let mut tree = serde_json::to_value(deployment).unwrap_or_default();
@@ -403,7 +404,7 @@ mod tests {
         );
     }
 
-    /// What is stored, what is wanted, and what is sent.
+    /// Stored object, desired object, and patch.
     #[test]
     fn only_what_is_lacking_is_sent() {
         for (stored, wanted, expected) in [

@@ -26,20 +26,20 @@ const REQUIRED_VIRTUAL: &str = "RequiredVirtual";
 /// Cluster type of the garden itself, which a ControllerRegistration does not have.
 const GARDEN: &str = "garden";
 
-/// How far an Extension is.
+/// Progress of an Extension's installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Installation {
     /// There is no Garden.
     NoGarden,
-    /// It could not be deployed: why.
+    /// It could not be deployed; the reason.
     Failed(String),
     /// It is deployed.
     Done,
-    /// What it was deployed as has been removed.
+    /// Its deployment has been removed.
     Deleted,
 }
 
-/// Whether an Extension can be deployed: only a reconciled Garden takes one.
+/// Returns the state that keeps an Extension from being deployed: only a reconciled Garden accepts one.
 pub fn obstacle(garden: Option<&Garden>) -> Option<Installation> {
     let Some(garden) = garden else { return Some(Installation::NoGarden) };
     let is_reconciled = super::status::is_over(garden) && !garden.metadata.is_being_deleted();
@@ -98,7 +98,7 @@ pub fn conditions(
     vec![installed, runtime, of_seeds]
 }
 
-/// What an Extension is in the virtual garden; `None`: nothing, since it names no chart.
+/// Returns the objects of an Extension in the virtual garden; `None`: it names no chart.
 pub fn registration(extension: &Extension) -> Option<(ControllerDeployment, ControllerRegistration)> {
     let deployment = extension.spec.deployment.as_ref()?.extension.as_ref()?;
     let name = &extension.metadata.name;

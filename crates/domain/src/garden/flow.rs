@@ -18,7 +18,7 @@ use api::operator::Garden;
 use super::control_plane::Component;
 use crate::last_operation::{self, TaskFailure};
 
-/// What a task does.
+/// Action of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Nothing that is simulated.
@@ -46,7 +46,7 @@ pub struct Task {
     pub name: &'static str,
     /// Names of the tasks that come before it.
     pub after: &'static [&'static str],
-    /// What it does.
+    /// Action of the task.
     pub act: Act,
 }
 
@@ -81,7 +81,7 @@ const CONNECTION: &str = "Initializing connection to virtual garden cluster";
 const EXTENSIONS: &str = "Deploying extension resources";
 const STALE_EXTENSIONS: &str = "Deleting stale extension resources";
 
-/// What stands before everything else.
+/// Names of the tasks that run before all others.
 const SYSTEM_COMPONENTS: &[&str] = &[
     "Generating generic token kubeconfig",
     "Generating observability ingress password",
@@ -176,41 +176,41 @@ pub fn deletion() -> Vec<Task> {
     ]
 }
 
-/// What became of a task that may run.
+/// State of a task whose predecessors are done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// It is done.
     Done,
     /// It runs.
     Runs,
-    /// It failed: why.
+    /// It failed; the reason.
     Failed(String),
 }
 
-/// How far a flow is.
+/// Progress of a flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Tasks that run, in the order of the flow.
     pub running: Vec<Task>,
-    /// Tasks that failed; what depends on them does not begin.
+    /// Tasks that failed; tasks that depend on them do not begin.
     pub failures: Vec<TaskFailure>,
     /// Share of the tasks that are done, in per cent.
     pub percent: i32,
 }
 
 impl Progress {
-    /// Whether every task is done.
+    /// True if every task is done.
     pub fn is_finished(&self) -> bool {
         self.running.is_empty() && self.failures.is_empty()
     }
 
-    /// What `lastOperation.description` says meanwhile.
+    /// Returns the text of `lastOperation.description` while the flow runs.
     pub fn description(&self, flow: &str) -> String {
         last_operation::progress_description(flow, self.percent, self.running.iter().map(|task| task.name))
     }
 }
 
-/// How far a flow is; `state` is asked for tasks only whose predecessors are done.
+/// Returns the progress of a flow; `state` is called only for tasks whose predecessors are done.
 pub fn progress(tasks: &[Task], mut state: impl FnMut(Act) -> State) -> Progress {
     let mut done = BTreeSet::new();
     let mut progress = Progress::default();
@@ -247,7 +247,7 @@ mod tests {
         }
     }
 
-    /// What is not done, and what the flow says then.
+    /// Unfinished tasks, and the description of the flow.
     #[test]
     fn the_other_components_wait_for_gardener_apiserver() {
         let tasks = reconciliation(&Garden::default());

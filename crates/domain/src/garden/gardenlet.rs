@@ -46,7 +46,7 @@ pub fn updated(gardenlet: &Gardenlet, version: &str) -> Option<Gardenlet> {
     Some(new)
 }
 
-/// Where the chart comes from, as conditions name it.
+/// Returns the URL of the chart, as conditions name it.
 pub fn chart_url(repository: &OCIRepository) -> String {
     let text = |field: &Option<String>| field.clone().filter(|text| !text.is_empty());
     let base = text(&repository.repository).unwrap_or_default();
@@ -84,7 +84,7 @@ pub fn version(gardenlet: &Gardenlet) -> Result<String, String> {
     })
 }
 
-/// What a gardenlet is to be.
+/// Desired state of a gardenlet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
     /// Name of the ConfigMap with its configuration.
@@ -102,7 +102,7 @@ impl Wanted {
     }
 }
 
-/// What the gardenlet of a Gardenlet is to be, in its own cluster; `profile` is handed on.
+/// Returns the desired state of a Gardenlet's gardenlet, in its own cluster; `profile` is passed on.
 ///
 /// # Errors
 /// The Gardenlet names no version.

@@ -13,10 +13,10 @@ use serde_json::Value;
 use super::gardenlet::chart_reference;
 use crate::conditions;
 
-/// When a change of a ManagedSeed is acted upon.
+/// Delay before a gardenlet acts on a change of a ManagedSeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delay {
-    /// Not at all: it was acted upon already.
+    /// It does not act: the change was already handled.
     Never,
     /// At once.
     None,
@@ -24,7 +24,7 @@ pub enum Delay {
     Jitter,
 }
 
-/// When a ManagedSeed is acted upon that a gardenlet finds at its start, or that changes while it runs.
+/// Returns the delay for a ManagedSeed that a gardenlet finds at its start, or that changes while it runs.
 pub fn delay(seed: &ManagedSeed, is_start: bool, jitter_updates: bool) -> Delay {
     let is_new = seed.metadata.is_being_deleted() || seed.metadata.generation == 1;
     let is_observed = seed.metadata.generation == seed.status.observed_generation;
@@ -37,7 +37,7 @@ pub fn delay(seed: &ManagedSeed, is_start: bool, jitter_updates: bool) -> Delay 
     }
 }
 
-/// Why a ManagedSeed waits for its Shoot; `None`: the Shoot is reconciled.
+/// Returns the reason why a ManagedSeed waits for its Shoot; `None`: the Shoot is reconciled.
 pub fn waits_for(namespace: &str, name: &str, shoot: Option<&Shoot>) -> Option<String> {
     let is_reconciled = shoot.is_some_and(|shoot| {
         let operation = shoot.status.last_operation.as_ref();

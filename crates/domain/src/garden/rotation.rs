@@ -40,7 +40,7 @@ impl Credential {
         }
     }
 
-    /// What a refusal calls its rotation.
+    /// Name of its rotation in refusals.
     pub const fn what(self) -> &'static str {
         match self {
             Self::CertificateAuthorities => "CA rotation",
@@ -63,7 +63,7 @@ impl Credential {
     }
 }
 
-/// What an operation does.
+/// Step of a rotation that an operation requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Begins rotations.
@@ -72,7 +72,7 @@ pub enum Step {
     Complete,
 }
 
-/// What an operation does to which credentials; `None`: it is none with phases.
+/// Returns the step and the credentials of an operation; `None`: it is no operation of a rotation with phases.
 pub fn phased(operation: &str) -> Option<(Step, Vec<Credential>)> {
     use Credential::{CertificateAuthorities, EtcdEncryptionKey, ServiceAccountKey, WorkloadIdentityKey};
     Some(match operation {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the cluster of a Seed is given so that it becomes one: gardenlet, and provider-local beside it.
+//! Objects that turn a cluster into a Seed's: gardenlet and provider-local.
 //!
 //! Unlike upstream: every Seed has a cluster of its own, named for the Seed, also when a kubeconfig names another one, and
 //! also when a Shoot is what becomes a Seed. provider-local is deployed with gardenlet: it has no chart that gardenlet could
@@ -72,12 +72,13 @@ pub fn config_map(name: &str, configuration: &Value) -> ConfigMap {
     ConfigMap { metadata, data: [(CONFIGURATION_KEY.to_owned(), text)].into(), ..ConfigMap::default() }
 }
 
-/// Whether the operator deploys the gardenlet of a Gardenlet: there is no Seed of its name, or it is asked to.
+/// Returns true if the operator deploys the gardenlet of a Gardenlet: there is no Seed of its name, or the Gardenlet
+/// requests it.
 pub fn is_due(gardenlet: &Gardenlet, has_seed: bool) -> bool {
     !has_seed || is_asked_for(gardenlet)
 }
 
-/// Whether a Gardenlet asks to be deployed though its Seed exists.
+/// Returns true if a Gardenlet requests its deployment although its Seed exists.
 pub fn is_asked_for(gardenlet: &Gardenlet) -> bool {
     let operation = gardenlet.metadata.annotation(api::constants::annotation::OPERATION);
     operation == Some(operation::FORCE_REDEPLOY) || gardenlet.spec.kubeconfig_secret_ref.is_some()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a change of a Shoot does to the nodes of each of its pools.
+//! Effect of a Shoot's change on the nodes of each of its pools.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// As scripts read it: `none`, `kubeletRestart`, `moving`, `rolling`, `autoInPlace`, `manualInPlace`.
+    /// Name of the effect for scripts: `none`, `kubeletRestart`, `moving`, `rolling`, `autoInPlace`, `manualInPlace`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -45,19 +45,19 @@ impl Effect {
 /// The effect on one pool and the fields that cause it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoolEffect {
-    /// What happens to the nodes.
+    /// Effect on the nodes.
     pub effect: Effect,
     /// Paths of the fields whose change has this effect, in hashing order; indices are those of the new Shoot.
     pub triggers: Vec<String>,
 }
 
-/// What the step from `old` to `new` does to each pool that is in both, by pool name.
+/// Returns the effect of the change from `old` to `new` on each pool that is in both, by pool name.
 ///
-/// `forms` are those of the old Shoot's pools. A pool that is still hashed in an older form than new ones rolls for a change
-/// of what either form hashes ([`super::OscKeys`]); that a newer form comes rolls nothing. Zones are in no hash, but decide which
-/// MachineDeployments a pool has ([`crate::rollout::zones`]); operation `rollout-workers` rolls the pools that it names
-/// ([`manual_rollout`]). Other fields that no hash contains, a pool's size included,
-/// have no effect on existing nodes and are not listed.
+/// `forms` are those of the old Shoot's pools. A pool that is still hashed in an older form than new ones rolls for a
+/// change of the inputs of either form ([`super::OscKeys`]); the introduction of a newer form rolls nothing. Zones
+/// are in no hash, but decide which MachineDeployments a pool has ([`crate::rollout::zones`]); operation
+/// `rollout-workers` rolls the pools that it names ([`manual_rollout`]). Other fields that no hash contains, a pool's
+/// size included, have no effect on existing nodes and are not listed.
 pub fn effects(old: &Shoot, new: &Shoot, forms: &PoolForms) -> BTreeMap<String, PoolEffect> {
     let old_pools: BTreeMap<&str, &Worker> =
         old.spec.provider.workers.iter().map(|worker| (worker.name.as_str(), worker)).collect();

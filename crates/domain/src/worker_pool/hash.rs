@@ -26,7 +26,7 @@ pub fn ended_form(release: Release) -> String {
 /// Releases by which node-local DNS counts with any version of Kubernetes and any mode of kube-proxy.
 pub(crate) const NODE_LOCAL_DNS_ALWAYS_COUNTS: Releases = Releases::until(126);
 
-/// Which form of the key of the operating system configuration a pool uses (`NewWorkerPoolHash` switches to the second).
+/// Form of the key of the operating system configuration of a pool (`NewWorkerPoolHash` switches to the second).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HashVersion {
     /// Kubernetes minor version and container runtime; the MachineClass hashes the rest itself.
@@ -134,7 +134,7 @@ impl HashInputs {
         inputs
     }
 
-    /// What the in-place hash of the pool hashes.
+    /// Returns the inputs of the pool's in-place hash.
     pub fn in_place_inputs(&self) -> Inputs {
         let mut inputs = vec![
             (Field::KubernetesMinor, major_minor(&self.kubernetes_version).to_owned()),
@@ -145,8 +145,8 @@ impl HashInputs {
         inputs
     }
 
-    /// What the simulated providers add to the second form of the MachineClass hash: `rollingUpdateTrigger` of
-    /// `providerConfig`. Absent, empty, or no string: nothing.
+    /// Returns the inputs that the simulated providers add to the second form of the MachineClass hash:
+    /// `rollingUpdateTrigger` of `providerConfig`; none if it is absent, empty, or not a string.
     pub fn provider_additions_v2(&self) -> Inputs {
         let config = self.provider_config.as_ref().map(RawExtension::value).unwrap_or_default();
         match config.get("rollingUpdateTrigger").and_then(serde_json::Value::as_str) {
@@ -295,7 +295,7 @@ fn reserved(kube: Option<&KubeletConfigReserved>, system: Option<&KubeletConfigR
     Some(parts.join("-"))
 }
 
-/// What the Secret `worker-pools-operatingsystemconfig-hashes` remembers of one pool.
+/// Entry of one pool in the Secret `worker-pools-operatingsystemconfig-hashes`.
 ///
 /// Switching the gate `NewWorkerPoolHash` rolls nothing: a pool stays on the form it uses until the next change of an
 /// input alters one of the stored keys, and then moves to the latest form with the roll-out that this change causes.
@@ -348,7 +348,7 @@ impl StoredKeys {
         }
     }
 
-    /// What is remembered.
+    /// Returns the stored form and keys.
     pub fn keys(&self) -> OscKeys {
         OscKeys {
             current: HashVersion::numbered(self.current_version),

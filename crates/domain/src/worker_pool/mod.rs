@@ -27,7 +27,7 @@ pub use self::effect::{Effect, PoolEffect, effects};
 pub use self::hash::{Field, Forms, HashVersion, OscKeys, PoolForms, StoredKeys, ended_form};
 pub use self::outdated::{OutdatedNode, outdated_node};
 
-/// How a pool's nodes are brought to a new state.
+/// Strategy that updates a pool's nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UpdateStrategy {
     /// Nodes are replaced.
@@ -35,7 +35,7 @@ pub enum UpdateStrategy {
     AutoRollingUpdate,
     /// Nodes are drained and updated, one after the other.
     AutoInPlaceUpdate,
-    /// As `AutoInPlaceUpdate`, on nodes that the user selects.
+    /// Like `AutoInPlaceUpdate`, on nodes that the user selects.
     ManualInPlaceUpdate,
 }
 
@@ -49,7 +49,7 @@ impl UpdateStrategy {
         }
     }
 
-    /// Whether machines survive an update.
+    /// True if machines survive an update.
     pub const fn is_in_place(self) -> bool {
         matches!(self, Self::AutoInPlaceUpdate | Self::ManualInPlaceUpdate)
     }
@@ -117,7 +117,7 @@ pub fn major_minor(version: &str) -> &str {
 pub struct HashInputs {
     /// Pool name; part of the key of the operating system configuration, never hashed.
     pub pool: String,
-    /// How the pool is updated.
+    /// Update strategy of the pool.
     pub strategy: UpdateStrategy,
     /// Effective Kubernetes version; only `major.minor` counts.
     pub kubernetes_version: String,
@@ -167,8 +167,8 @@ impl HashInputs {
         }
     }
 
-    /// As an extension Worker will hold them: it is of a kind of a CustomResourceDefinition, in which keys of opaque JSON
-    /// are sorted.
+    /// Returns the inputs as an extension Worker holds them: it is of a kind of a CustomResourceDefinition, in which
+    /// keys of opaque JSON are sorted.
     #[must_use]
     pub fn in_extension_pool(mut self) -> Self {
         self.provider_config = self.provider_config.map(|config| RawExtension(config.0.sorted()));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which node has not applied the operating system configuration of its pool yet.
+//! Detection of nodes that have not applied the operating system configuration of their pool yet.
 //!
-//! Unlike upstream: what a node has applied is told by the version of its kubelet, there by the checksum of its
+//! Unlike upstream: a node's state is derived from the version of its kubelet; upstream compares the checksum of its
 //! configuration in an annotation.
 //!
 //! Source: pkg/gardenlet/operation/botanist/operatingsystemconfig.go, pkg/utils/gardener/operatingsystemconfig

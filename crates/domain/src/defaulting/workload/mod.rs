@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is filled in in the kinds that people run pods with, and around them: workload of `apps` and `batch`, pods,
-//! autoscalers, PriorityClasses, FlowSchemas and priority levels.
+//! Defaults of kinds around pods: workload of `apps` and `batch`, pods, autoscalers, PriorityClasses, FlowSchemas and
+//! priority levels.
 //!
-//! Deliberately absent: what is stored already stays as it is, since defaults are filled in when an object is written.
+//! Deliberately absent: defaults of objects that are already stored, since defaults are filled in when an object is
+//! written.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/{core,apps,batch,autoscaling,scheduling}/v1/defaults.go @ v1.31.
 
@@ -81,9 +82,9 @@ fn priority_level(spec: &mut Map<String, Value>) {
     }
 }
 
-/// How often a Job of one run counts, and when it is given up.
+/// Fills in the defaults of a Job: completions, parallelism, retries and policies.
 fn job(spec: &mut Map<String, Value>) {
-    // A work queue, which ends when its pods say so, has parallelism and no completions.
+    // A work queue, whose pods decide when it ends, has parallelism and no completions.
     let is_set = |spec: &Map<String, Value>, name: &str| spec.get(name).is_some_and(|value| !value.is_null());
     if !is_set(spec, "completions") && !is_set(spec, "parallelism") {
         put(spec, "completions", json!(1));
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_filled_and_what_is_there_stays() {
+    fn missing_fields_are_filled_and_present_ones_stay() {
         let rolling = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}});
         let limits = |mut spec: Value| {
             spec["revisionHistoryLimit"] = json!(10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is filled in in pods and their templates: containers, ports, probes, volumes.
+//! Defaults of pods and their templates: containers, ports, probes, volumes.
 //!
 //! The fields that deliberately stay empty: ServiceAccount tokens as volumes, and requests of a template, which its pods get
 //! from their limits. What admission gives pods is in [`admission::pods`](crate::admission::pods).
@@ -44,7 +44,7 @@ pub fn template(template: &mut Value) {
     }
 }
 
-/// What pods and templates have alike.
+/// Fills in the fields that pods and templates share.
 fn spec(spec: &mut Map<String, Value>) {
     for volume in objects(spec, "volumes") {
         self::volume(volume);
@@ -105,7 +105,7 @@ fn container(container: &mut Map<String, Value>) {
     put(container, "imagePullPolicy", json!(policy));
 }
 
-/// Whether an image is the one that is pulled each time: without tag and digest, or with tag `latest`.
+/// Returns true if an image is pulled at each start: without tag and digest, or with tag `latest`.
 fn is_latest(image: &str) -> bool {
     let (name, digest) = image.split_once('@').map_or((image, None), |(name, digest)| (name, Some(digest)));
     let last = name.rsplit('/').next().unwrap_or_default();
@@ -163,7 +163,7 @@ fn volume(volume: &mut Map<String, Value>) {
     }
 }
 
-/// What is limited and not asked for is asked for up to its limit.
+/// Sets missing requests of a container to its limits.
 fn requests_from_limits(container: &mut Map<String, Value>) {
     let Some(Value::Object(resources)) = container.get_mut("resources") else { return };
     let Some(Value::Object(limits)) = resources.get("limits").cloned() else { return };
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_left_to_validation() {
+    fn values_that_are_no_objects_are_left_to_validation() {
         for spec in [json!({"containers": 1, "volumes": [1]}), json!({"containers": [null, {"ports": {}}]})] {
             pod(&mut spec.as_object().cloned().expect("an object"));
         }

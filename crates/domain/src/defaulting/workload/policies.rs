@@ -38,7 +38,7 @@ fn each(fields: Option<&mut Map<String, Value>>, list: &str, fill: fn(&mut Map<S
     list.into_iter().flatten().filter_map(Value::as_object_mut).for_each(fill);
 }
 
-/// Of containers, `default` is `max` where it says nothing, and `defaultRequest` is `default`, then `min`.
+/// Fills in an entry of type `Container`: `default` from `max`, and `defaultRequest` from `default`, then `min`.
 fn limit(limit: &mut Map<String, Value>) {
     if limit.get("type") != Some(&json!("Container")) {
         return;
