@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_approved_is_signed_by_the_rules_of_its_signer() {
+    fn approved_requests_are_signed_by_the_rules_of_their_signer() {
         let approved = json!({"conditions": [{"type": "Approved", "status": "True"}]});
         let ask = |signer: &str, usages: Value, name: &str, groups: &[&str], status: &Value| {
             let signer = format!("kubernetes.io/{signer}");

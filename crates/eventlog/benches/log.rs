@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Acknowledged appends on disk, beside what the disk takes, and a start: `cargo bench -p eventlog --bench log`.
+//! Acknowledged appends on disk, compared with the disk's own syncs, and a start: `cargo bench -p eventlog --bench
+//! log`.
 
 use std::path::PathBuf;
 

@@ -30,12 +30,12 @@ impl<'a> Decoder<'a> {
         Self(bytes)
     }
 
-    /// What is left.
+    /// Returns the remaining bytes.
     pub fn rest(&self) -> &'a [u8] {
         self.0
     }
 
-    /// That nothing is left.
+    /// Checks that no bytes remain.
     pub fn end(&self) -> Result<(), Corrupt> {
         if self.0.is_empty() { Ok(()) } else { Err(Corrupt) }
     }
@@ -338,7 +338,7 @@ pub fn put_append_error(out: &mut Vec<u8>, error: &AppendError) {
     }
 }
 
-/// Why an append was refused, as [`put_append_error`] wrote it.
+/// Decodes the reason of a refused append, as [`put_append_error`] wrote it.
 pub fn take_append_error(bytes: &[u8]) -> Result<AppendError, Corrupt> {
     let mut from = Decoder::new(bytes);
     Ok(match from.byte()? {
@@ -354,7 +354,7 @@ pub fn take_append_error(bytes: &[u8]) -> Result<AppendError, Corrupt> {
     })
 }
 
-/// Appends why a read was refused.
+/// Encodes the reason of a refused read.
 pub fn put_read_error(out: &mut Vec<u8>, error: ReadError) {
     let (kind, revision) = match error {
         ReadError::Compacted(revision) => (0, revision),
@@ -365,7 +365,7 @@ pub fn put_read_error(out: &mut Vec<u8>, error: ReadError) {
     put_number(out, revision.0);
 }
 
-/// Why a read was refused, as [`put_read_error`] wrote it.
+/// Decodes the reason of a refused read, as [`put_read_error`] wrote it.
 pub fn take_read_error(bytes: &[u8]) -> Result<ReadError, Corrupt> {
     let mut from = Decoder::new(bytes);
     let (kind, revision) = (from.byte()?, from.revision()?);

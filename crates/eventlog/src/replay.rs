@@ -29,10 +29,10 @@ pub struct Replay {
     entries: u64,
 }
 
-/// Where a replay and a state differ.
+/// Difference between a replay and a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Which object it is.
+    /// Key of the object.
     pub key: Key,
     /// Its revision by the replay, if it exists there.
     pub replayed: Option<Revision>,
@@ -92,7 +92,7 @@ impl Replay {
         &self.state
     }
 
-    /// How many entries of history were applied.
+    /// Number of entries of history that were applied.
     pub fn entries(&self) -> u64 {
         self.entries
     }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 
 use crate::entry::Sections;
 
-/// What differs between two states of an object, encoded; one splice per section.
+/// Difference between two states of an object, encoded; one splice per section.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Change(Box<[u8]>);
 
@@ -23,7 +23,7 @@ pub struct Change(Box<[u8]>);
 pub struct Corrupt;
 
 impl Change {
-    /// What makes `new` of `old`.
+    /// Computes the change from `old` to `new`.
     pub fn between(old: &Sections, new: &Sections) -> Self {
         let mut out = Vec::with_capacity(96);
         encode(old, new, &mut out);

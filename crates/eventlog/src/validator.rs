@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What must hold of every subscription: order, no gap, no duplicate, positions that keep their word.
+//! Requirements on every subscription: order, no gap, no duplicate, correct positions.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct WatchValidator {
     position: Revision,
 }
 
-/// What a subscription did wrong.
+/// Violation by a subscription.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// An entry that was delivered before.
@@ -29,7 +29,7 @@ pub enum Violation {
     Order {
         /// The late entry.
         entry: Revision,
-        /// What came before it.
+        /// The entry before it.
         last: Revision,
     },
     /// An entry at or below the revision from which the subscription starts.
@@ -53,7 +53,7 @@ pub enum Violation {
     PositionBehind {
         /// The position.
         position: Revision,
-        /// What came before it.
+        /// The entry before it.
         last: Revision,
     },
     /// An entry of another cluster.
@@ -145,7 +145,8 @@ mod tests {
     use crate::conformance::{block_on, put};
     use crate::memory::MemoryLog;
 
-    /// What a validator says of messages about a log with the entries 1 to 4: `e3` an entry, `p3` a position.
+    /// Checks the validator's result for messages about a log with the entries 1 to 4: `e3` an entry, `p3` a
+    /// position.
     #[track_caller]
     fn check(from: u64, messages: &str, expected: Result<(), Violation>) {
         let log = MemoryLog::new();

@@ -272,7 +272,7 @@ pub enum State {
 }
 
 impl State {
-    /// In a word.
+    /// Name of the state.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",

@@ -25,17 +25,17 @@ const PREFIX_IS_FIXED: Releases = Releases::since(139);
 /// Kind of a kubeconfig.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Of an administrator.
+    /// Administrator.
     Admin,
-    /// Of a user that only reads.
+    /// User with read access only.
     Viewer,
 }
 
 impl Access {
-    /// The permission in the garden by which a user belongs to the system, not to a project; `None` if the release does not
-    /// ask.
+    /// Returns the permission in the garden by which a user belongs to the system, not to a project; `None` if the
+    /// release does not check it.
     ///
-    /// The names are those that upstream asks for, which only a role for all groups and resources has.
+    /// The names are those that upstream checks, which only a role for all groups and resources has.
     pub fn asked(self, release: Release) -> Option<Attributes<'static>> {
         let (group, resource) = match self {
             Self::Admin => ("v1", "Secret"),

@@ -27,9 +27,9 @@ use api::kubernetes::rbac::PolicyRule;
 
 /// Group whose members may do everything.
 pub const MASTERS: &str = "system:masters";
-/// Group of everybody who said who they are.
+/// Group of all authenticated users.
 pub const AUTHENTICATED: &str = "system:authenticated";
-/// Group of everybody who did not.
+/// Group of all unauthenticated users.
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
 /// Group, of Terrarium, of the processes that the landscape has started: they are known by their certificates.
 pub const COMPONENTS: &str = "terrarium.dev:components";
@@ -64,7 +64,7 @@ impl Mode {
     }
 }
 
-/// What is asked for; a text is empty where it does not apply.
+/// Attributes of a request; a text is empty if it does not apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attributes<'a> {
     /// `get`, `list`, …; the lower-case HTTP method for a path that is no resource.
@@ -83,7 +83,7 @@ pub struct Attributes<'a> {
     pub path: &'a str,
 }
 
-/// Whether a rule allows what is asked for.
+/// Returns true if a rule allows a request.
 pub fn allows(rule: &PolicyRule, asked: &Attributes<'_>) -> bool {
     let verb = has(&rule.verbs, asked.verb);
     if asked.resource.is_empty() {
@@ -94,7 +94,7 @@ pub fn allows(rule: &PolicyRule, asked: &Attributes<'_>) -> bool {
         && (rule.resource_names.is_empty() || rule.resource_names.iter().any(|name| name == asked.name))
 }
 
-/// Whether a list has a text, or `*`.
+/// Returns true if a list contains a text, or `*`.
 fn has(list: &[String], text: &str) -> bool {
     list.iter().any(|known| known == ALL || known == text)
 }
@@ -110,12 +110,12 @@ fn is_resource(known: &str, asked: &Attributes<'_>) -> bool {
     subresource == asked.subresource && (resource == ALL || resource == asked.resource)
 }
 
-/// Whether a path of a rule stands for another path.
+/// Returns true if a path of a rule covers another path.
 fn path_covers(known: &str, path: &str) -> bool {
     known == ALL || known == path || (known.ends_with('*') && path.starts_with(known.trim_end_matches('*')))
 }
 
-/// How a role is given to somebody, as the reason of an answer has it.
+/// Returns the reason of an allowed request: the binding that grants the role to the subject.
 ///
 /// Shape: `RBAC: allowed by RoleBinding "name/namespace" of ClusterRole "role" to ServiceAccount "account/namespace"`.
 pub fn reason(binding: &str, namespace: &str, role: (&str, &str), subject: &api::kubernetes::rbac::Subject) -> String {

@@ -26,7 +26,7 @@ use super::named_rule;
 
 const PREFIX: &str = "gardener.cloud:system:project";
 const EXTENSION_PREFIX: &str = "gardener.cloud:extension:project:";
-/// What roles of extensions begin with.
+/// Prefix of the roles of extensions.
 const EXTENSION: &str = "extension:";
 
 /// The roles and bindings of a Project.
@@ -72,7 +72,7 @@ pub fn roles(project: &Project) -> Roles {
     maker.roles
 }
 
-/// Labels of the roles of extensions in a Project: those that nobody is given any more are found by them.
+/// Labels of the roles of extensions in a Project; roles that no member has any more are found by them.
 pub fn extension_labels(project: &str) -> TextMap {
     [(label::ROLE, role::EXTENSION_PROJECT_ROLE), (label::PROJECT_NAME, project)]
         .map(|(key, value)| (key.to_owned(), value.to_owned()))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the four kinds of RBAC may say.
+//! Validation of the four kinds of RBAC.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/rbac/validation/validation.go @ v1.32.
 
@@ -132,7 +132,7 @@ pub fn default_binding(role: &mut RoleRef, subjects: &mut [Subject]) {
     }
 }
 
-/// Whether a user's name is one of an account.
+/// Returns true if a user's name is one of an account.
 pub fn is_account(user: &str) -> bool {
     user.starts_with(ACCOUNT_PREFIX)
 }

@@ -11,22 +11,22 @@ use crate::versions::{self, ParseError, Version};
 /// The first release of gardenlet that checks anything, as its minor.
 const GARDENLET_CHECKS_SINCE: (u64, u64) = (1, 127);
 
-/// Where the policy is explained, as the operator's texts say.
+/// Reference to the policy in the operator's texts.
 const OPERATOR_HINT: &str =
     "please consult https://github.com/gardener/gardener/blob/master/docs/deployment/version_skew_policy.md";
-/// Where the policy is explained, as gardenlet's texts say.
+/// Reference to the policy in gardenlet's texts.
 const GARDENLET_HINT: &str =
     "please consult https://gardener.cloud/docs/gardener/deployment/version_skew_policy/#version-skew-policy";
 
-/// Why the real gardener-operator does not start.
+/// Error with which the real gardener-operator does not start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OperatorError {
     /// The Garden's version does not parse.
     #[error("failed parsing old Garden version {raw:?}: {error}")]
     ParseOld {
-        /// As the Garden says it.
+        /// Text in the Garden's status.
         raw: String,
-        /// The parser's words.
+        /// The parser's error.
         error: ParseError,
     },
     /// The own version does not parse.
@@ -81,7 +81,7 @@ pub fn operator(garden: Option<&str>, own: &str) -> Result<(), OperatorError> {
     }
 }
 
-/// Why the real gardenlet does not start, from v1.127 on.
+/// Error with which the real gardenlet does not start, from v1.127 on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GardenletError {
     /// There is no ConfigMap that says the gardener-apiserver's version.
@@ -93,17 +93,17 @@ pub enum GardenletError {
     /// The gardener-apiserver's version does not parse.
     #[error("failed parsing version of gardener-apiserver {raw:?}: {error}")]
     ParseApiserver {
-        /// As the ConfigMap says it.
+        /// Text in the ConfigMap.
         raw: String,
-        /// The parser's words.
+        /// The parser's error.
         error: ParseError,
     },
     /// The own version does not parse.
     #[error("failed parsing version of gardenlet {raw:?}: {error}")]
     ParseGardenlet {
-        /// As built.
+        /// Text of the build.
         raw: String,
-        /// The parser's words.
+        /// The parser's error.
         error: ParseError,
     },
     /// Newer than the gardener-apiserver.
@@ -141,12 +141,12 @@ impl GardenletError {
     }
 }
 
-/// Whether a release of gardenlet checks anything at start by itself.
+/// Returns true if a release of gardenlet checks versions at start by itself.
 pub fn gardenlet_checks(version: &GardenerVersion) -> bool {
     version.minor() >= GARDENLET_CHECKS_SINCE
 }
 
-/// The check of gardenlet from v1.127 on: its version against the one that ConfigMap `gardener-info` says.
+/// Checks versions as gardenlet does from v1.127 on: its own against the one in ConfigMap `gardener-info`.
 ///
 /// # Errors
 /// When it must not start.

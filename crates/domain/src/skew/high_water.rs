@@ -40,7 +40,7 @@ pub fn write(marks: &[HighWaterMark]) -> String {
     serde_json::to_string(&entries).unwrap_or_default()
 }
 
-/// Marks of a text. What is none of them is left out: a mark that somebody broke refuses nobody.
+/// Reads marks from a text. Invalid marks are left out: a broken mark refuses no instance.
 pub fn read(text: &str) -> Vec<HighWaterMark> {
     let entries: BTreeMap<String, serde_json::Value> = serde_json::from_str(text).unwrap_or_default();
     let mark = |(key, version): (String, serde_json::Value)| {
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_marks_refuse_nobody() {
+    fn broken_marks_refuse_no_instance() {
         for text in ["", "{", "[]", r#"{"gardenlet/a":1,"somebody":"v1.1.0"}"#] {
             assert_eq!(read(text), Vec::new(), "{text}");
         }

@@ -24,7 +24,7 @@ pub fn registered(meta: &ObjectMeta) -> Option<Instance> {
     instance(label(label::COMPONENT)?, label(label::COMPONENT_SEED).unwrap_or_default(), version)
 }
 
-/// Who runs, as Leases say it; all but the one with this name.
+/// Returns the running instances by their Leases, except the one with this name.
 pub fn landscape<'a>(leases: impl IntoIterator<Item = &'a ObjectMeta>, but: &str) -> Landscape {
     let others = leases.into_iter().filter(|meta| meta.namespace == namespace::INSTANCES && meta.name != but);
     Landscape { instances: others.filter_map(registered).collect(), ..Landscape::default() }

@@ -72,8 +72,8 @@ pub fn declared(deployment: &ControllerDeployment) -> Option<&str> {
     deployment.metadata.annotation(annotation::EXTENSIONS_LIBRARY_VERSION).filter(|version| !version.is_empty())
 }
 
-/// Why an extension must not be there, in the words of rule E1 (or V0); `seeds` are all of the landscape: the oldest
-/// gardenlet anywhere decides.
+/// Returns the text of rule E1 (or V0) for an extension that is not allowed; `seeds` are all of the landscape: the
+/// oldest gardenlet anywhere decides.
 pub fn violation<'a>(deployment: &ControllerDeployment, seeds: impl Iterator<Item = &'a Seed>) -> Option<String> {
     let library = declared(deployment)?;
     let landscape = Landscape { instances: seeds.filter_map(last_gardenlet).collect(), ..Landscape::default() };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which versions of Gardener's components may run beside each other.
+//! Rules about the versions of Gardener's components that may run alongside each other.
 //!
-//! A [`Landscape`] is the versions that run; [`violations`] judges it as it is, [`transition::check`] judges one step,
-//! [`start_up`] what a component that starts is told, [`running`] what one that runs finds, [`enforcement`] what comes of it,
-//! [`allowed`] who may run beside some gardener-apiservers, [`high_water`] remembers what ran, [`lease`] reads what
-//! runs from Leases, which [`registration`] makes, [`notes`] says what is legal and still unwise, [`releases`]
-//! what a release of Gardener knows: Kubernetes versions, its own feature gates, its date. Nothing here knows a process or
-//! an address, and nobody is refused for what was wrong before: a landscape that is out of skew can be healed step
-//! by step.
+//! A [`Landscape`] is the versions that run; [`violations`] judges it as it is, [`transition::check`] judges one
+//! step, [`start_up`] a component that starts, [`running`] one that runs, [`enforcement`] is the consequence,
+//! [`allowed`] the versions that some gardener-apiservers allow, [`high_water`] records the highest versions,
+//! [`lease`] reads the running instances from Leases, which [`registration`] creates, [`notes`] reports legal but
+//! unwise states, [`releases`] the properties of a release of Gardener: Kubernetes versions, its own feature gates,
+//! its date. Nothing here knows a process or an address, and no step is refused for an older violation: a landscape
+//! that is out of skew can be repaired step by step.
 //!
 //! ```text
 //! newest gardener-apiserver   ─ A1 ─  oldest gardener-apiserver       one minor
@@ -118,7 +118,7 @@ impl Ord for GardenerVersion {
     }
 }
 
-/// How many minors one version is above another.
+/// Difference in minors between two versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distance {
     /// An older major: below everything.
@@ -206,7 +206,7 @@ impl Component {
         Self::ALL.into_iter().find(|component| component.name() == name)
     }
 
-    /// Whether it is one of those that rules C1 and C2 are about.
+    /// Returns true for the components of rules C1 and C2.
     pub(crate) const fn is_control_plane(self) -> bool {
         matches!(self, Self::ControllerManager | Self::Scheduler | Self::AdmissionController)
     }
@@ -215,11 +215,11 @@ impl Component {
 /// One running instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
-    /// What runs.
+    /// The component.
     pub component: Component,
     /// The seed of a gardenlet, the name of an extension; empty for the others.
     pub owner: String,
-    /// Its version as it says it.
+    /// Its version, as reported.
     pub version: String,
 }
 
@@ -238,9 +238,9 @@ impl Instance {
 /// The highest version that ever ran, of a component or of one seed's or extension's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HighWaterMark {
-    /// What ran.
+    /// The component.
     pub component: Component,
-    /// Whose; `None` for all instances of the component.
+    /// Its owner; `None` for all instances of the component.
     pub owner: Option<String>,
     /// The version.
     pub version: String,
@@ -253,9 +253,9 @@ pub struct Landscape {
     pub instances: Vec<Instance>,
     /// `status.gardener.version` of the Garden, once an operator reconciled it.
     pub garden: Option<String>,
-    /// What ran before.
+    /// Highest versions that ran before.
     pub high_water_marks: Vec<HighWaterMark>,
-    /// Whether an administrator lets components go back to older versions, for an exercise: T1 and O3a refuse nothing.
+    /// True if an administrator allows downgrades, for an exercise: T1 and O3a refuse nothing.
     pub allows_downgrades: bool,
 }
 
@@ -275,12 +275,12 @@ impl Landscape {
         self.garden.as_deref().or(newest)
     }
 
-    /// Whether a rule counts here.
+    /// Returns true if a rule applies in this landscape.
     const fn heeds(&self, rule: Rule) -> bool {
         !(self.allows_downgrades && matches!(rule, Rule::T1 | Rule::O3a))
     }
 
-    /// What ran before where an instance runs.
+    /// Returns the recorded versions of an instance's predecessors.
     fn marks_of(&self, instance: &Instance) -> impl Iterator<Item = &HighWaterMark> {
         self.high_water_marks.iter().filter(|mark| {
             mark.component == instance.component && mark.owner.as_ref().is_none_or(|owner| *owner == instance.owner)
@@ -358,16 +358,17 @@ impl fmt::Display for Rule {
 pub struct Violation {
     /// The rule.
     pub rule: Rule,
-    /// Who violates it; `None` for a rule about distances within a set.
+    /// The instance that violates it; `None` for a rule about distances within a set.
     pub offender: Option<Instance>,
-    /// By how much the bound is missed.
+    /// Distance beyond the bound.
     pub severity: Distance,
-    /// What the offender was compared with, or the oldest and the newest of the set.
+    /// Versions with which the offender was compared, or the oldest and the newest of the set.
     pub against: Vec<GardenerVersion>,
 }
 
 impl Violation {
-    /// Whether two violations are about the same: gardenlets of different seeds are, if their version is the same.
+    /// Returns true if two violations have the same rule and offender; gardenlets of one version on different seeds
+    /// are equal.
     fn is_about_the_same(&self, other: &Self) -> bool {
         let key = |violation: &Self| {
             violation.offender.as_ref().map(|offender| {
@@ -435,7 +436,7 @@ pub fn violations(landscape: &Landscape, profile: Profile) -> Vec<Violation> {
     found
 }
 
-/// Who the offender is if it is the Garden's version that does not parse: its operator wrote it.
+/// Owner of the offender if the Garden's version does not parse: its operator wrote it.
 const GARDEN: &str = "Garden";
 
 /// Versions that do not parse, the Garden's included.

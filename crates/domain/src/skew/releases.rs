@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_gate_guards_is_off_before_it_comes_and_on_when_it_has_gone() {
+    fn a_feature_is_off_before_its_gate_and_on_after_its_removal() {
         for (gardener, set, expected) in [
             ("v1.97.0", None, false),
             ("v1.97.0", Some(true), false),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a component that starts is told by the versions that run.
+//! Check of a component that starts against the running versions.
 //!
-//! [`decide`] is the check of this landscape, against every live instance; [`operator`] and [`gardenlet`] are the checks
-//! that the real binaries make, against one recorded version. [`refusal_line`] words the last line of a component that
-//! does not start.
+//! [`decide`] is the check of this landscape, against every live instance; [`operator`] and [`gardenlet`] are the
+//! checks of the real binaries, against one recorded version. [`refusal_line`] formats the last line of a component
+//! that does not start.
 //!
-//! A component looks at its own rules, also at those that it violated before it stopped: a restart is not refused as a
-//! step, but it does not excuse. A gardener-apiserver looks at what its coming changes for everybody.
+//! A component checks its own rules, also those that it violated before it stopped: a restart is not refused as a
+//! step, but does not excuse a violation. A gardener-apiserver checks the effect of its start on all components.
 
 use super::transition::{Step, against_previous, below_high_water_mark, check};
 use super::{Component, GARDEN, GardenerVersion, Instance, Landscape, Rule, Violation, violations};
@@ -15,18 +15,18 @@ use crate::versions::ParseError;
 
 pub use super::binaries::{GardenletError, OperatorError, gardenlet, gardenlet_checks, operator};
 
-/// Who wants to start.
+/// An instance that is about to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// The instance; it is not among those that run.
     pub instance: Instance,
     /// The version that ran in its place, where that is known: of a gardenlet the Seed's `status.gardener.version`.
     pub previous: Option<String>,
-    /// Whether an operator looks ahead to what its gardener-apiserver would leave behind.
+    /// True if an operator also checks the components that its gardener-apiserver would leave behind.
     pub looks_ahead: bool,
 }
 
-/// What a component that starts is told.
+/// Result of the check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// It starts.
@@ -37,18 +37,18 @@ pub enum Decision {
     Refused(Refused),
 }
 
-/// Why a component does not start.
+/// Refusal of a component's start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// The rule.
     pub rule: Rule,
-    /// The rule's text, as Events and Leases say it, too.
+    /// The rule's text, as in Events and Leases.
     pub text: String,
-    /// Which versions the component was compared with.
+    /// Versions with which the component was compared.
     pub against: Vec<String>,
 }
 
-/// Whether a component may start beside those that run.
+/// Decides whether a component may start alongside the running ones.
 ///
 /// In profile `upstream` gardener-operator alone is judged here, by the Garden; for gardenlets there see [`gardenlet`].
 pub fn decide(landscape: &Landscape, candidate: &Candidate, profile: Profile) -> Decision {
@@ -59,7 +59,7 @@ pub fn decide(landscape: &Landscape, candidate: &Candidate, profile: Profile) ->
     decide_by(landscape, candidate, profile, every)
 }
 
-/// As [`decide`], for an instance that registers itself: every rule is checked, in either profile.
+/// Like [`decide`], for an instance that registers itself: every rule is checked, in either profile.
 pub fn judge(landscape: &Landscape, candidate: &Candidate, profile: Profile) -> Decision {
     decide_by(landscape, candidate, profile, true)
 }
@@ -124,7 +124,7 @@ fn decide_by(landscape: &Landscape, candidate: &Candidate, profile: Profile, eve
     }
 }
 
-/// Why a component would not start if downgrades were not allowed here (T1, O3a); `None`: they make no difference.
+/// Returns the refusal that would apply if downgrades were not allowed here (T1, O3a); `None`: there is none.
 pub fn allowed_downgrade(landscape: &Landscape, candidate: &Candidate, profile: Profile) -> Option<Refused> {
     if !landscape.allows_downgrades {
         return None;
@@ -158,7 +158,7 @@ pub(super) fn violated(
     rules: &[Rule],
     profile: Profile,
 ) -> Option<Violation> {
-    // What does not parse elsewhere hides nothing here: somebody else is told about it.
+    // Versions of others that do not parse hide nothing here: they are reported to those instances.
     let mut with = landscape.clone();
     with.instances.retain(|known| GardenerVersion::parse(&known.version).is_some());
     with.garden = None;
@@ -201,7 +201,8 @@ fn decide_operator(
     }
 }
 
-/// Whom an operator of a version would leave behind (rule P1), since it brings gardener-apiserver to its own version.
+/// Returns a component that an operator of a version would leave behind (rule P1), since it rolls out
+/// gardener-apiserver in its own version.
 pub(crate) fn left_behind(landscape: &Landscape, version: &GardenerVersion, profile: Profile) -> Option<Instance> {
     let mut rolled = landscape.clone();
     rolled.instances.retain(|known| GardenerVersion::parse(&known.version).is_some());
@@ -281,7 +282,7 @@ pub(super) fn refused(
         ),
         Rule::O3a => OperatorError::Downgrade { old: first.to_owned(), own: raw.clone() }.to_string(),
         Rule::O3b => OperatorError::Skip { old: first.to_owned(), own: raw.clone() }.to_string(),
-        // Worded where they are found, with whom they are about.
+        // These texts are formatted where the violations are found, with the offender.
         Rule::E1 | Rule::P1 => format!("{name} {version} is out of skew with {}", shown.join(", ")),
     };
     Refused { rule, text, against: shown }
@@ -343,7 +344,8 @@ mod tests {
     use super::*;
     use crate::skew::short::instance;
 
-    /// Short names of who runs, who starts, the version before it; what it is told in profile `documents`.
+    /// Short names of the running instances, the starting one, the version before it; the decision in profile
+    /// `documents`.
     const STARTS: &str = "
 api 1.37.0                         | gcm 1.37.0 | -      => starts
 api 1.37.0 api 1.38.0              | gcm 1.38.0 | -      => C1 gardener-controller-manager version must not be newer than gardener-apiserver version (gardener-apiserver version: 1.37.0, gardener-controller-manager version: 1.38.0)
@@ -364,7 +366,7 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
 ";
 
     #[test]
-    fn what_a_landscape_violates_is_told_in_the_same_words() {
+    fn violations_of_a_landscape_have_the_texts_of_starts() {
         let texts = |all: &[(&str, &str)]| -> Vec<String> {
             let instances = all.iter().map(|(name, version)| instance(name, version)).collect();
             let landscape = Landscape { instances, ..Landscape::default() };
@@ -395,9 +397,9 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
         );
     }
 
-    /// What ran before, who starts, what it is told; once more where downgrades are allowed.
+    /// Recorded version and owner, starting instance, its decision; then the decision if downgrades are allowed.
     #[test]
-    fn who_starts_again_is_compared_with_what_ran_before() {
+    fn a_restarted_instance_is_compared_with_recorded_versions() {
         for (mark, owner, starts, expected, where_allowed) in [
             ("1.38.0", None, ("gcm", "1.37.9"), "T1", "-"),
             ("1.36.2", None, ("gcm", "1.38.0"), "T2", "T2"),
@@ -487,7 +489,7 @@ api 1.37.0 gcm odd                 | sch 1.37.0 | -      => starts
     }
 
     #[test]
-    fn components_start_beside_what_they_may_run_with() {
+    fn components_start_alongside_allowed_versions() {
         for row in STARTS.lines().filter(|row| !row.is_empty()) {
             let (given, expected) = row.split_once("=>").expect("row has an arrow");
             let cells: Vec<Vec<&str>> = given.split('|').map(|cell| cell.split_whitespace().collect()).collect();

@@ -34,14 +34,14 @@ const MAX_FRAME: usize = 8 << 20;
 /// Characters that are not escaped in the value of a query: the unreserved ones of RFC 3986.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// How a client deals with a log that does not answer.
+/// Retries of a client whose log does not answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How often a request is sent before it is given up. A subscription is never given up.
+    /// Maximum number of attempts of a request. A subscription is retried indefinitely.
     pub attempts: u32,
     /// Wall time between the first two attempts; doubled for each that follows, up to `longest_pause`.
     pub pause: TimeDelta,
-    /// Wall time between two attempts at most.
+    /// Maximum wall time between two attempts.
     pub longest_pause: TimeDelta,
 }
 
@@ -53,7 +53,7 @@ impl Default for Options {
 
 type SendFunction = dyn Fn(Request<Full<Bytes>>) -> BoxFuture<Result<Response<Body>, String>> + Send + Sync;
 
-/// A log that somebody else holds. Cheap to clone.
+/// A log in another process. Cheap to clone.
 #[derive(Clone)]
 pub struct Remote(Arc<Inner>);
 
@@ -72,9 +72,9 @@ impl fmt::Debug for Remote {
     }
 }
 
-/// Why there is no answer of the log.
+/// Reason for which a request has no successful answer of the log.
 enum NoAnswer {
-    /// It was not reached, or broke off: worth another attempt.
+    /// It was not reached, or broke off: another attempt may succeed.
     Broken(String),
     /// It refused to read.
     Read(ReadError),
@@ -129,7 +129,7 @@ impl Remote {
         Ok(head)
     }
 
-    /// Whether the last request was answered.
+    /// Returns true if the last request was answered.
     pub fn reachable(&self) -> bool {
         self.0.reachable.load(Ordering::Relaxed)
     }
@@ -142,7 +142,7 @@ impl Remote {
         self.0.compacted.fetch_max(revision.0, Ordering::Relaxed);
     }
 
-    /// Sends one request, once; the body of an answer of the log that is a success.
+    /// Sends one request, once; returns the body of a successful answer of the log.
     async fn request(&self, method: Method, path: &str, body: Bytes) -> Result<Body, NoAnswer> {
         let answer = self.send(method, path, body).await;
         let reachable = !matches!(answer, Err(NoAnswer::Broken(_)));
@@ -182,7 +182,7 @@ impl Remote {
         self.0.wall.sleep(pause, TimerClass::Work).await;
     }
 
-    /// What an attempt to read comes to; `None` after a pause if it is worth another one.
+    /// Returns the result of an attempt to read; `None` after a pause if another attempt may succeed.
     async fn settle<T>(&self, answer: Result<T, NoAnswer>, attempts: u32) -> Option<Result<T, ReadError>> {
         match answer {
             Ok(value) => Some(Ok(value)),

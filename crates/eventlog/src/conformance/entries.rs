@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is promised of appends, of reads, and of compaction.
+//! Requirements on appends, reads, and compaction.
 
 use bytes::Bytes;
 use chrono::TimeDelta;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What subscribers are promised.
+//! Requirements on subscriptions.
 
 use futures::{FutureExt, StreamExt};
 
@@ -141,8 +141,8 @@ pub async fn a_position_is_in_step_with_the_entries(log: &impl EventLog) {
     }
 }
 
-/// What is delivered after a cut goes on where it stopped, with later entries. etcd: "Watch traveling back in time after
-/// network partition" (#15271).
+/// A subscription that is resumed after a cut continues where it stopped, with later entries. etcd: "Watch traveling
+/// back in time after network partition" (#15271).
 pub async fn a_resumed_subscription_does_not_travel_back_in_time(log: &impl EventLog) {
     history(log).await;
     let mut validator = WatchValidator::new(Revision(0), None);

@@ -38,7 +38,7 @@ pub(super) struct History {
     /// Contents up to this revision are packed.
     packed: Revision,
     blocks: VecDeque<Block>,
-    /// Where the last read of everything ended, and what it knew then: a reader that goes on from there needs it again.
+    /// End of the last read of everything, and the states at it: a reader that continues from there needs them again.
     last_read: Option<(Revision, States)>,
 }
 

@@ -25,7 +25,7 @@ use history::{Content, History, Record};
 #[derive(Clone, Default)]
 pub struct MemoryLog(Arc<Mutex<State>>);
 
-/// What a log in memory holds, in bytes of contents: what the allocator adds is not counted.
+/// Memory use of a log, in bytes of contents, without the allocator's overhead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// The objects that exist.
@@ -36,7 +36,7 @@ pub struct Account {
     pub packed: usize,
 }
 
-/// How many entries of one object are kept as changes before one is kept whole.
+/// Number of entries of one object that are kept as changes before one is kept whole.
 const CHANGES_BETWEEN_WHOLES: u8 = 63;
 
 #[derive(Default)]
@@ -87,7 +87,7 @@ impl MemoryLog {
         self.state().canonical.hash()
     }
 
-    /// How many entries of history there were since the log began; volatile ones do not count.
+    /// Number of entries of history since the log began; volatile ones do not count.
     pub fn entries(&self) -> u64 {
         self.state().entries
     }
@@ -97,12 +97,12 @@ impl MemoryLog {
         self.state().history.compacted
     }
 
-    /// How many objects there are.
+    /// Number of objects.
     pub fn objects(&self) -> usize {
         self.state().objects.len()
     }
 
-    /// What it holds.
+    /// Returns the log's use of memory.
     pub fn account(&self) -> Account {
         let state = self.state();
         let size = |sections: &Sections| sections.parts.iter().map(bytes::Bytes::len).sum::<usize>();

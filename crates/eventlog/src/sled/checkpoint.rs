@@ -35,7 +35,7 @@ const WRITERS: u8 = 4;
 const FACT: u8 = 5;
 const END: u8 = 6;
 
-/// What a checkpoint says of the log as a whole.
+/// Head of a checkpoint: position of the log as a whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Head {
     pub(super) revision: Revision,

@@ -29,7 +29,7 @@ pub(super) struct Directory {
     durability: Durability,
     /// The directory and its lock, as they were opened.
     opened: Arc<(File, Opened, Opened)>,
-    /// Where sled's files are.
+    /// Path of sled's files.
     store: PathBuf,
 }
 
@@ -128,7 +128,7 @@ impl Directory {
         Ok(Self { root: root.to_owned(), durability: Durability::Fast, opened, store })
     }
 
-    /// Where sled's files are.
+    /// Returns the path of sled's files.
     pub(super) fn store(&self) -> &Path {
         &self.store
     }
@@ -171,7 +171,7 @@ impl Directory {
         self.replace_with(name, |file| file.write_all(bytes))
     }
 
-    /// As [`Directory::replace`], written by a function.
+    /// Like [`Directory::replace`], with contents that a function writes.
     pub(super) fn replace_with(
         &self,
         name: &str,
@@ -216,7 +216,7 @@ impl Directory {
     }
 }
 
-/// As [`Directory::facts`], of a directory that is not open.
+/// Like [`Directory::facts`], for a directory that is not open.
 pub(super) fn facts_in(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, OpenError> {
     let path = root.join("facts");
     let bytes = match fs::read(&path) {
@@ -240,17 +240,17 @@ pub(super) fn names_end(root: &Path) -> bool {
     }
 }
 
-/// Whether something is there that only a log has: its journals.
+/// Returns true if the directory holds journals, which only a log has.
 fn is_log(root: &Path) -> bool {
     !revisions(root, "journal").unwrap_or_default().is_empty()
 }
 
-/// Whether a directory holds a log, or what is left of one.
+/// Returns true if a directory holds a log, or remains of one.
 pub(super) fn holds_log(root: &Path) -> bool {
     is_log(root) || holds_more(root)
 }
 
-/// Whether a directory holds what a log has beside its journals once it was open.
+/// Returns true if a directory holds files that a log has in addition to its journals once it was open.
 pub(super) fn holds_more(root: &Path) -> bool {
     let has = |name: &str| root.join(name).exists();
     has(STORE) || has("facts") || has("BASE") || !revisions(root, "checkpoint").unwrap_or_default().is_empty()
@@ -266,7 +266,7 @@ fn facts_of(mut bytes: &[u8]) -> Option<BTreeMap<String, Vec<u8>>> {
     Some(facts)
 }
 
-/// As [`Directory::revisions`], of a directory that is not open.
+/// Like [`Directory::revisions`], for a directory that is not open.
 pub(super) fn revisions(root: &Path, prefix: &str) -> io::Result<Vec<Revision>> {
     let mut revisions = Vec::new();
     for file in fs::read_dir(root)? {

@@ -69,7 +69,7 @@ impl Cursor {
         Self { at: from, to, cluster: cluster.map(Arc::from), heartbeats, states: FxHashMap::default() }
     }
 
-    /// Whether everything was read.
+    /// Returns true if everything was read.
     pub(super) fn is_done(&self) -> bool {
         self.at >= self.to
     }
@@ -138,14 +138,14 @@ impl Cursor {
 #[derive(Debug)]
 pub(super) struct States {
     at: Revision,
-    /// Where the index was read to; `None` once it was read.
+    /// Position up to which the index was read; `None` once it was read.
     position: Option<Vec<u8>>,
-    /// Which resource's objects; `None`: all.
+    /// Resource of the objects; `None`: all.
     resource: Option<Arc<str>>,
     last: BTreeMap<Key, Revision>,
 }
 
-/// What a step of [`States`] brought.
+/// Result of a step of [`States`].
 pub(super) enum Step {
     /// Nothing yet.
     More,

@@ -15,8 +15,8 @@ use std::time::Duration;
 /// often.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Result of a call, in a thread of its own, that is made again beside the earlier ones while none of them has returned.
-/// `None` if one ended with a panic, or if there is no thread for it.
+/// Returns the result of a call in a thread of its own. The call is repeated, concurrently with the earlier ones,
+/// while none of them has returned. `None` if one ended with a panic, or if there is no thread for it.
 pub(super) fn insist<T: Send + 'static>(call: impl Fn() -> T + Clone + Send + 'static) -> Option<T> {
     insist_after(PATIENCE, call)
 }

@@ -47,7 +47,7 @@ pub(super) struct Frame<'a> {
     pub(super) records: Vec<&'a [u8]>,
 }
 
-/// Where reading ended.
+/// Position at which reading ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct End {
     /// Number of the last frame; 0 if there is none.
@@ -58,12 +58,12 @@ pub(super) struct End {
     pub(super) torn: u64,
 }
 
-/// Why a frame was not written.
+/// Reason for which a frame was not written.
 #[derive(Debug)]
 pub(super) enum WriteError {
     /// There is no room; nothing of the frame is left, and the next one can be tried.
     Full(io::Error),
-    /// Nobody knows what is in the file.
+    /// The contents of the file are unknown.
     Broken(io::Error),
 }
 
@@ -81,7 +81,7 @@ impl From<WriteError> for io::Error {
 }
 
 impl End {
-    /// Whether there is no file at all, or only one of which nothing can be read.
+    /// Returns true if there is no file, or only one in which no frame can be read.
     pub(super) fn is_empty(&self) -> bool {
         self.number == 0
     }
@@ -157,12 +157,13 @@ impl Journal {
         if self.durable { self.file.sync_data().map_err(WriteError::Broken) } else { Ok(()) }
     }
 
-    /// Whether the file has no name any more.
+    /// Returns true if the file was deleted.
     pub(super) fn is_removed(&self) -> bool {
         self.file.metadata().is_ok_and(|file| file.nlink() == 0)
     }
 
-    /// Whether the file is long enough to be ended. What history may take is a limit too: only whole files go.
+    /// Returns true if the file is long enough to be ended. A limit on the size of history counts too: only whole
+    /// files are deleted.
     pub(super) fn is_long(&self, history: History) -> bool {
         let limit = match history {
             History::Bytes(keep) => (keep / 8).min(FILE_BYTES),
@@ -223,7 +224,7 @@ pub(super) struct Link {
     pub(super) link: Revision,
 }
 
-/// What a file holds, whatever is wrong with it.
+/// Readable contents of a file, and its damage.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// Number of the first frame that can be read.
@@ -332,7 +333,7 @@ fn take<'a>(bytes: &mut &'a [u8]) -> Option<(u64, Frame<'a>)> {
     Some((number, frame))
 }
 
-/// Whether a whole frame with a later number stands anywhere in bytes.
+/// Returns true if the bytes contain a whole frame with a later number, at any offset.
 fn later_frame(bytes: &[u8], last: u64) -> bool {
     let later = |at: usize| {
         let mut rest = &bytes[at..];

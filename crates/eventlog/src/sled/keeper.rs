@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The keeper: a thread beside the writer's that writes checkpoints, forgets history and exports, while appends go on.
+//! The keeper: a second thread in addition to the writer's, which writes checkpoints, forgets history and exports,
+//! while appends go on.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,7 +31,7 @@ use super::{ExportError, Facts};
 pub(super) const CHECKPOINT: &str = "checkpoint";
 pub(super) const BASE: &str = "BASE";
 
-/// How many records an object is said to have had since a whole one, where nobody counted: the next one is whole.
+/// Assumed number of records of an object since a whole one, where it is not counted: the next one is whole.
 const UNKNOWN_CHANGES: u8 = u8::MAX;
 
 /// The state at a commit group's end.
@@ -69,13 +70,13 @@ impl Image {
     }
 }
 
-/// Which objects an export takes.
+/// Selects the objects of an export.
 pub(super) type Filter = Box<dyn Fn(&Key) -> bool + Send>;
 
-/// What the keeper is asked to do.
+/// Job of the keeper.
 pub(super) enum Job {
     Checkpoint(Image),
-    /// Forgets history up to a revision; the answer goes to who asked, if somebody did.
+    /// Forgets history up to a revision; the answer goes to the caller, if there is one.
     Compact(Revision, Option<oneshot::Sender<Result<(), ReadError>>>),
     Export {
         at: Revision,
@@ -180,7 +181,7 @@ fn compact(shared: &Shared, to: Revision) -> Result<(), ReadError> {
         let base = Base::open(&directory.path(&name)).map_err(|error| Broken(error.to_string()))?;
         directory.replace(BASE, to.to_string().as_bytes()).map_err(io)?;
         shared.published().base = Arc::new(base);
-        // From here on nobody reads what follows; if it is cut short, the next start goes on.
+        // From here on the following files are not read; if their removal is cut short, the next start completes it.
         forget(directory, &store, to)?;
         let last = directory.revisions(CHECKPOINT).map_err(io)?.last().copied().unwrap_or(to);
         prune(shared, last).map_err(io)

@@ -80,8 +80,8 @@ use writer::{Command, Files, Keeper, Writer};
 const STORE: &str = "store";
 const CLEAN: &str = "CLEAN";
 
-/// What is known of a landscape beside its log: seed, profile, start time, position of the clock. Names are the
-/// landscape's; values are bytes.
+/// Properties of a landscape that are stored next to its log: seed, profile, start time, position of the clock. The
+/// landscape defines the names; values are bytes.
 pub type Facts = BTreeMap<String, Vec<u8>>;
 
 /// Meaning of "durable".
@@ -94,7 +94,7 @@ pub enum Durability {
     Fast,
 }
 
-/// How much of the past is kept.
+/// Amount of history that is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum History {
     /// All of it.
@@ -106,18 +106,18 @@ pub enum History {
     Bytes(u64),
 }
 
-/// How a log is opened.
+/// Options for opening a log.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Meaning of "durable".
     pub durability: Durability,
-    /// How much of the past is kept.
+    /// Amount of history that is kept.
     pub history: History,
     /// Entries that may be shown and not durable, at most: then appends wait.
     pub unsynced: usize,
     /// Revisions after which a checkpoint is written, if there are not more objects than that.
     pub checkpoint_after: u64,
-    /// Whether there must be a log already: none is made then.
+    /// True if a log must already exist: none is created then.
     pub existing: bool,
 }
 
@@ -144,7 +144,7 @@ struct Handle {
     facts: Mutex<Facts>,
     recovery: Recovery,
     highest: u64,
-    /// Of a log that is read only.
+    /// Temporary files of a log that is read only.
     scratch: Option<Scratch>,
 }
 
@@ -191,7 +191,7 @@ impl SledLog {
         let (directory, lock) = Directory::open(directory.as_ref(), options.durability)?;
         let mut opened = recovery::open(&directory)?;
         let facts = directory.facts().or_else(|error| match error {
-            // What only they say is said again by who sets them.
+            // Facts that only the damaged file holds are set again by the landscape.
             OpenError::Corrupt { .. } => {
                 opened.recovery.healed.push(format!("{error}: its facts are given up"));
                 Ok(Facts::new())
@@ -242,8 +242,8 @@ impl SledLog {
         Ok(Self(Arc::new(Handle { shared, jobs, facts, recovery, highest, scratch })))
     }
 
-    /// What is wrong with the log in a directory, and what can be done about it: all of its journals and checkpoints are
-    /// read. `None`: nothing. A log that is open elsewhere can be looked at, too. Blocks.
+    /// Examines the log in a directory for damage, and for its remedy: all of its journals and checkpoints are read.
+    /// `None`: no damage. A log that is open elsewhere can be examined, too. Blocks.
     ///
     /// # Errors
     /// Files that cannot be read at all.
@@ -251,9 +251,9 @@ impl SledLog {
         repair::examine(directory.as_ref())
     }
 
-    /// Does what can be done about damage: what a remedy says that loses nothing, and with `discard` also what loses
-    /// something. Damaged files that are given up are kept in a folder `damaged` of the log. What was done; `None`: there
-    /// was nothing to do. Blocks.
+    /// Repairs damage: applies a remedy that loses nothing, and with `discard` also one that loses something. Damaged
+    /// files that are given up are kept in a folder `damaged` of the log. Returns what was repaired; `None`: nothing
+    /// was damaged. Blocks.
     ///
     /// # Errors
     /// Every [`OpenError`]; the damage itself if its remedy loses something and `discard` is not set.
@@ -279,7 +279,7 @@ impl SledLog {
         self.0.highest
     }
 
-    /// What a clean stop has made good; complete when [`SledLog::close`] is done.
+    /// Damage that a clean stop has repaired; complete when [`SledLog::close`] is done.
     pub fn healed(&self) -> Vec<String> {
         self.0.shared.healed()
     }
@@ -310,7 +310,7 @@ impl SledLog {
         Self::open(root, options)
     }
 
-    /// What opening found.
+    /// Returns the findings of opening.
     pub fn recovery(&self) -> &Recovery {
         &self.0.recovery
     }
@@ -320,7 +320,7 @@ impl SledLog {
         self.0.shared.published().base.revision()
     }
 
-    /// How many objects there are.
+    /// Number of objects.
     pub fn objects(&self) -> usize {
         self.0.shared.published().fold.objects.size()
     }
@@ -384,19 +384,19 @@ impl SledLog {
         self.0.shared.published().fold.time
     }
 
-    /// Why the log takes no writes at present.
+    /// Returns the reason for which the log accepts no writes at present.
     pub fn trouble(&self) -> Option<Trouble> {
         self.0.shared.trouble()
     }
 
-    /// Waits until the trouble is another than the one that is known, which may be for ever.
+    /// Waits until the trouble differs from `known`, possibly indefinitely.
     pub fn trouble_after(&self, known: Option<Trouble>) -> BoxFuture<Option<Trouble>> {
         let shared = self.0.shared.clone();
         Box::pin(async move { shared.trouble_after(known).await })
     }
 
-    /// Looks whether the directory is still there and, after a full disk, whether there is room again. To be called now
-    /// and then: a log that nobody writes to finds out about neither by itself.
+    /// Checks whether the directory is still there and, after a full disk, whether there is room again. To be called
+    /// periodically: a log without writes detects neither by itself.
     pub fn look(&self) -> BoxFuture<Option<Trouble>> {
         let shared = self.0.shared.clone();
         Box::pin(async move {
@@ -408,8 +408,8 @@ impl SledLog {
         })
     }
 
-    /// Leaves the log cleanly: what was accepted is written, a checkpoint of the head too, subscriptions end. When it is
-    /// done the directory can be opened again. The message of the storage's failure, if it failed.
+    /// Leaves the log cleanly: accepted entries are written, and a checkpoint of the head; subscriptions end.
+    /// Afterwards the directory can be opened again. Returns the message of the storage's failure, if it failed.
     pub fn close(&self) -> BoxFuture<Result<(), String>> {
         let shared = self.0.shared.clone();
         Box::pin(async move {
@@ -421,7 +421,7 @@ impl SledLog {
     }
 
     fn job(&self, job: Job) {
-        // Who waits for the answer of a keeper that has ended learns that the log is closed.
+        // A caller that waits for the answer of a keeper that has ended gets the result that the log is closed.
         let _ = self.0.jobs.lock().send(job);
     }
 }
@@ -471,7 +471,7 @@ impl SledLog {
             let (_, mut base) = shared.store(revision)?;
             let mut states = States::new(&base, revision, resource.clone());
             for step in 0_u64.. {
-                // Asked for each time: nobody keeps the store while the log is closed.
+                // Requested each time: no caller keeps the store while the log is closed.
                 let (store, now) = shared.store(revision)?;
                 if now.revision() != base.revision() {
                     // What was compacted meanwhile may be missing in what was read.

@@ -31,12 +31,12 @@ pub(super) struct Record {
     pub(super) content: Content,
 }
 
-/// What a record holds of the object.
+/// Content of a record.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
-    /// All of it.
+    /// The whole object.
     Whole(Sections),
-    /// What makes it of the state at `previous`.
+    /// The change against the state at `previous`.
     Change(Change),
 }
 

@@ -16,7 +16,7 @@ use super::checkpoint::{self, Base, Head};
 use super::directory::{Directory, holds_more, name_of};
 use super::journal::{self, Journal};
 use super::keeper::{BASE, CHECKPOINT, forget};
-use super::reached::{self, Found, Reach, Reached};
+use super::reached::{self, Reach, Reached, ReachedFile};
 use super::record::Record;
 use super::state::Fold;
 use super::store::{self, Broken, Ready, Store, index_sum};
@@ -148,7 +148,7 @@ fn checked(
     }
 }
 
-/// As [`open`], with nothing written but sled's copy.
+/// Like [`open`], but writes nothing except sled's copy.
 pub(super) fn open_read_only(directory: &Directory) -> Result<ReadOnly, OpenError> {
     let mut recovery = Recovery::default();
     let base = base(directory, Some(&mut recovery))?;
@@ -163,7 +163,7 @@ pub(super) fn open_read_only(directory: &Directory) -> Result<ReadOnly, OpenErro
         Err(Trouble::Directory(error)) => return Err(error),
         Err(Trouble::Store(_)) => rebuild(directory, &base.head, END)?,
     };
-    // What only the store has is read from there; it is written to the journal by who may write.
+    // Records that only the store has are read from there; a process that may write adds them to the journal.
     for found in store.range(fold.link, END) {
         let applied = found.and_then(|(_, bytes)| Ok(fold.replay(&Record::decode(&bytes)?)?));
         if applied.is_err() {
@@ -182,7 +182,7 @@ struct Marks {
     /// The last record at a clean stop.
     clean: Option<Revision>,
     /// The last group.
-    reached: Found,
+    reached: ReachedFile,
 }
 
 impl Marks {
@@ -191,11 +191,13 @@ impl Marks {
         let found = reached::read(directory.root()).map_err(|error| OpenError::io(directory.root(), &error))?;
         let at = directory.path(reached::REACHED);
         match found {
-            Found::Damaged => {
+            ReachedFile::Damaged => {
                 recovery.healed.push(format!("`{}`: its checksum is wrong; it was written again", at.display()));
             }
-            Found::Removed => recovery.healed.push(format!("`{}` was removed; it was written again", at.display())),
-            Found::Reach(_) | Found::Unwritten => {}
+            ReachedFile::Removed => {
+                recovery.healed.push(format!("`{}` was removed; it was written again", at.display()))
+            }
+            ReachedFile::Reach(_) | ReachedFile::Unwritten => {}
         }
         Ok(Self { clean, reached: found })
     }
@@ -258,7 +260,8 @@ fn fold(
     Ok((fold, checkpoint, end, marks))
 }
 
-/// The checkpoint at which history begins. Who only reads may do with the first that fits, and loses nothing by it.
+/// Opens the checkpoint at which history begins. `guesses`: a reader may use the first one that fits, and loses
+/// nothing by it.
 fn base(directory: &Directory, guesses: Option<&mut Recovery>) -> Result<Base, OpenError> {
     let io = |error: io::Error| OpenError::io(directory.root(), &error);
     let path = directory.path(BASE);
@@ -355,7 +358,7 @@ fn open_store(directory: &Directory, link: Revision, base: &Head, was_clean: boo
     Ok((store, count))
 }
 
-/// What the store misses at its end. Anything else that differs says that it is damaged.
+/// Returns the records that the store lacks at its end. Any other difference is an error: the store is damaged.
 fn compare(directory: &Directory, store: &Store, head: &Head) -> Result<Vec<(Record, Vec<u8>)>, Trouble> {
     // A store is not to be measured by journals that lack something.
     whole(directory, head).map_err(Trouble::Directory)?;
@@ -403,7 +406,7 @@ fn put(store: &Store, records: impl Iterator<Item = (Record, Vec<u8>)>) -> Resul
     Ok(())
 }
 
-/// A new store in the place of one that failed and may still be read by somebody.
+/// Creates a new store in place of one that failed and may still be in use by a reader.
 pub(super) fn remake(directory: &Directory, head: &Head) -> Result<Store, OpenError> {
     let (path, failed) = (directory.store(), directory.path("store-failed"));
     for step in [fs::rename(path, &failed), fs::remove_dir_all(&failed)] {

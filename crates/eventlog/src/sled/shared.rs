@@ -47,7 +47,7 @@ pub(super) struct Shared {
     #[cfg(test)]
     pub(super) full: AtomicBool,
     healed: Mutex<Vec<String>>,
-    /// The store cannot be used: it is to be made anew from the journals.
+    /// The store cannot be used, and must be rebuilt from the journals.
     store_failed: AtomicBool,
 }
 
@@ -315,10 +315,10 @@ impl Shared {
         ReadError::Closed
     }
 
-    /// The store cannot be used any more. What it held is in the journals.
+    /// Marks the store as failed. Its contents are in the journals.
     pub(super) fn fail_store(&self, message: &str) -> AppendError {
         self.store_failed.store(true, Ordering::Release);
-        let passing = || Trouble::Passing(format!("{message}; the store is to be made anew"));
+        let passing = || Trouble::Passing(format!("{message}; the store must be rebuilt"));
         self.set(self.directory.gone().unwrap_or_else(passing))
     }
 
@@ -345,7 +345,7 @@ impl Shared {
         self.held().clone()
     }
 
-    /// What ends only with the log.
+    /// Returns the trouble if it ends only with the log.
     pub(super) fn failed(&self) -> Option<Trouble> {
         self.held().clone().filter(Trouble::is_lasting)
     }

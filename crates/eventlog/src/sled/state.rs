@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the writer knows: every object, and what expectations and guards are judged by.
+//! State of the writer: every object, and the data by which expectations and guards are judged.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use crate::splice::{Change, Corrupt};
 use super::checkpoint::{Contents, Head, Object};
 use super::record::{Content, Record};
 
-/// How many records of one object are kept as changes before one is kept whole.
+/// Number of records of one object that are kept as changes before one is kept whole.
 const CHANGES_BETWEEN_WHOLES: u8 = 63;
 
-/// Bytes of a key, an actor's texts and the like; what comes over the API stays far below.
+/// Bytes of a key, an actor's texts and the like; values of the API stay far below.
 const MAX_NAMES: usize = 3072;
 
-/// How many appends are remembered, to answer those that are repeated.
+/// Number of appends that are remembered, to answer repeated ones.
 const REMEMBERED: usize = 1 << 16;
 
-/// How many revisions heartbeats may take before the next reservation is written.
+/// Number of revisions that heartbeats may take before the next reservation is written.
 const RESERVE: u64 = 4096;
 
 /// Objects by key; a clone is a snapshot.
@@ -93,7 +93,7 @@ impl Writers {
     }
 }
 
-/// What an append becomes.
+/// Result of an append.
 #[derive(Debug)]
 pub(super) enum Decision {
     /// It was made before.
@@ -112,13 +112,13 @@ pub(super) struct Fold {
     /// Revision of the last record.
     pub(super) link: Revision,
     pub(super) time: DateTime<Utc>,
-    /// Up to which revision heartbeats may go without a write.
+    /// Revision up to which heartbeats need no write.
     pub(super) ceiling: Revision,
-    /// Last deletion of objects that are gone, after `floor`.
+    /// Last deletion of each deleted object, after `floor`.
     deleted: FxHashMap<Arc<Key>, Revision>,
     /// Last change outside `status`, by cluster and resource, after `floor`.
     collections: FxHashMap<Collection, Revision>,
-    /// Of deletions and collections before it nothing is known: guards that go back further fail.
+    /// Revision before which deletions and collections are unknown: guards that go back further fail.
     floor: Revision,
 }
 
@@ -132,7 +132,7 @@ impl Fold {
         self.objects.insert_mut(Arc::new(key), Arc::new(Live { revision, sections, ordinary: None, changes }));
     }
 
-    /// What is left of a checkpoint after its objects.
+    /// Loads the rest of a checkpoint after its objects.
     pub(super) fn start(&mut self, contents: Contents) {
         let Head { revision, link, time } = contents.head;
         (self.head, self.link, self.time) = (revision, link, time);
@@ -325,7 +325,7 @@ impl Fold {
         })
     }
 
-    /// What a checkpoint of the present state begins with.
+    /// Returns the head of a checkpoint of the present state.
     pub(super) fn checkpoint_head(&self) -> Head {
         Head { revision: self.head, link: self.link, time: self.time }
     }

@@ -10,8 +10,8 @@
 //! One tree, because a batch is atomic within one tree only. No value is above 4 KiB: sled keeps larger pages in files
 //! of their own, which it never syncs.
 //!
-//! Each batch wakes sled's threads some twenty times, whatever it holds. So records are gathered, and given to sled when
-//! there are [`GATHERED`] of them or when somebody reads. Until then the journal alone has them.
+//! Each batch wakes sled's threads some twenty times, regardless of its size. So records are gathered, and given to
+//! sled when there are [`GATHERED`] of them or at a read. Until then only the journal has them.
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -44,7 +44,7 @@ const GATHERED: (usize, usize) = (256, 1 << 20);
 /// Bytes that sled may keep in memory.
 const CACHE: u64 = 16 << 20;
 
-/// Why the store cannot be used: sled's error, or content that cannot be what was written.
+/// Error of a store that cannot be used: sled's error, or invalid content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Broken(pub(super) String);
@@ -107,7 +107,7 @@ struct Gathered {
     batch: Batch,
     count: usize,
     bytes: usize,
-    /// Why sled did not take earlier ones: what it holds has a hole, and nobody may read it any more.
+    /// Error with which sled refused earlier ones: its contents have a hole, and must not be read any more.
     failed: Option<Broken>,
 }
 
@@ -185,7 +185,7 @@ impl Store {
         Ok(())
     }
 
-    /// What sled holds, with every record that was added.
+    /// Returns sled's database with every record that was added.
     fn settled(&self) -> Result<Db> {
         let db = self.ready()?.db;
         self.0.gathered.lock().settle(&db)?;
@@ -369,7 +369,7 @@ pub(super) fn key_of(prefix: &[u8]) -> Result<Key> {
     Ok(Key::new(&text(cluster)?, &text(resource)?, &text(namespace)?, &text(name)?))
 }
 
-/// What keys of the index about an object begin with.
+/// Prefix of the index's keys about an object.
 pub(super) fn ordered(key: &Key) -> Vec<u8> {
     let mut out = vec![b'i'];
     for text in [&key.cluster, &key.resource, &key.namespace, &key.name] {
@@ -392,7 +392,7 @@ fn index_key(key: &Key, revision: Revision) -> Vec<u8> {
     with_revision(&ordered(key), revision)
 }
 
-/// What a record adds to the sum over the index.
+/// Contribution of a record to the sum over the index.
 pub(super) fn index_sum(record: &Record) -> u64 {
     checksum(&index_key(&record.key, record.revision))
 }
@@ -437,14 +437,14 @@ mod tests {
         };
         add(1..=3);
         let length = || store.ready().expect("open").db.len();
-        assert_eq!(length(), 0, "nobody has read yet");
+        assert_eq!(length(), 0, "nothing was read yet");
         assert_eq!(store.last(Revision(9)), Ok(Revision(3)));
         assert_eq!(length(), 6, "a record and its place in the index each");
         add(4..=4);
         assert_eq!(store.clone().range(Revision(2), Revision(9)).count(), 2);
         add(5..=4 + GATHERED.0 as u64);
         assert_eq!(length(), 2 * (4 + GATHERED.0), "there were enough of them");
-        // A failure stays: nobody reads over a hole.
+        // A failure stays: reads do not skip a hole.
         add(1_000..=1_000);
         store.0.gathered.lock().failed = Some(Broken("no".to_owned()));
         assert_eq!(store.range(Revision(0), Revision(9)).next(), Some(Err(Broken("no".to_owned()))));

@@ -16,7 +16,7 @@ use super::checkpoint::{self, Head};
 use super::directory::{holds_more, name_of, revisions};
 use super::journal::{self, Link, PREFIX, Scan};
 use super::keeper::{BASE, CHECKPOINT};
-use super::reached::{self, Found as End};
+use super::reached::{self, ReachedFile as End};
 use super::record::Record;
 use super::repair::Remedy;
 use super::store::Store;
@@ -73,7 +73,7 @@ pub(super) struct Mended {
 pub(super) type Holes = Vec<(Revision, Revision)>;
 
 /// Records by revision, each with its predecessor.
-type Found = BTreeMap<Revision, (Revision, Vec<u8>)>;
+type RecordsByRevision = BTreeMap<Revision, (Revision, Vec<u8>)>;
 
 pub(super) fn failed(root: &Path) -> impl Fn(io::Error) -> OpenError + '_ {
     move |error| OpenError::io(root, &error)
@@ -248,7 +248,7 @@ impl Survey {
         let mut link = self.start;
         let mut number: Option<u64> = None;
         // Records that are not placed yet: those of damaged files, wherever they stand, and of the store.
-        let mut found = Found::new();
+        let mut found = RecordsByRevision::new();
         for file in self.files.iter().filter(|file| file.is_bad) {
             self.collect(root, file, &mut found)?;
         }
@@ -256,7 +256,7 @@ impl Survey {
             let later = &self.files[index + 1..];
             let next = later.iter().find_map(|later| later.scan.first);
             let does_not_follow = |number: u64| file.scan.first.is_none_or(|first| first != number + 1);
-            let behind = later.first().map_or_else(Found::new, |later| found.split_off(&later.name));
+            let behind = later.first().map_or_else(RecordsByRevision::new, |later| found.split_off(&later.name));
             let mut own = std::mem::replace(&mut found, behind);
             if !file.is_bad && own.is_empty() && !number.is_some_and(does_not_follow) {
                 link = file.links.last().map_or(link, |last| last.revision);
@@ -322,7 +322,7 @@ impl Survey {
     }
 
     /// Reads the records of a file.
-    fn collect(&self, root: &Path, file: &File, into: &mut Found) -> Result<(), OpenError> {
+    fn collect(&self, root: &Path, file: &File, into: &mut RecordsByRevision) -> Result<(), OpenError> {
         let path = root.join(name_of(PREFIX, file.name));
         let read = journal::scan(&path, |found, bytes| {
             if found.revision > self.base.revision {

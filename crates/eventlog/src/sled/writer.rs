@@ -25,10 +25,10 @@ use super::{CLEAN, Durability, History, Options};
 /// Revisions that are kept however much they take.
 const KEPT: u64 = 512;
 
-/// How often a store that failed is made anew.
+/// Maximum number of times that a failed store is rebuilt.
 const REMADE: u32 = 8;
 
-/// Revisions between two looks at how much history takes.
+/// Revisions between two measurements of the size of history.
 const MEASURED: u64 = 128;
 
 /// Command to the writer's thread.
@@ -71,7 +71,7 @@ pub(super) struct Writer {
     group: Group,
     /// The last checkpoint.
     checkpoint: Revision,
-    /// When the journals were measured.
+    /// Revision at which the journals were last measured.
     measured: Revision,
     /// Number of times that the store was rebuilt.
     remade: u32,
@@ -218,7 +218,7 @@ impl Writer {
         self.shared.failed().or_else(|| directory.gone()).or_else(is_removed)
     }
 
-    /// Makes a store that failed anew.
+    /// Rebuilds a store that failed.
     fn mend(&mut self) -> Result<(), Trouble> {
         if !self.shared.store_failed() {
             return Ok(());
@@ -234,7 +234,7 @@ impl Writer {
                 self.shared.replace_store(store);
                 Ok(())
             }
-            Err(error) => Err(Trouble::Passing(format!("cannot make the store anew: {error}"))),
+            Err(error) => Err(Trouble::Passing(format!("cannot rebuild the store: {error}"))),
         }
     }
 
@@ -264,12 +264,12 @@ impl Writer {
     fn refuse(&self, what: &str, error: WriteError) -> AppendError {
         match error {
             WriteError::Full(error) => self.shared.set(Trouble::Passing(format!("{what}: {error}"))),
-            // After a failed sync nobody knows what is on the disk.
+            // After a failed sync the contents of the disk are unknown.
             WriteError::Broken(error) => self.shared.fail(&format!("{what}: {error}")),
         }
     }
 
-    /// Whether the directory is still there; whether there is room again.
+    /// Checks that the directory is still there, and that there is room again.
     fn look(&mut self) {
         let no_room = || no_room(self.shared.directory.root());
         if let Err(trouble) = self.ends().or_else(no_room).map_or_else(|| self.mend(), Err) {
@@ -282,7 +282,7 @@ impl Writer {
         }
     }
 
-    /// Has history forgotten. The file that is written on holds the end of it.
+    /// Lets the keeper forget history. The current file is ended first if history ends in it.
     fn compact(&mut self, to: Revision, answer: oneshot::Sender<Result<(), ReadError>>) {
         if self.group.head > self.written {
             let _ = answer.send(Err(ReadError::Closed));
@@ -291,11 +291,11 @@ impl Writer {
         if self.shared.failed().is_none() && to >= self.written {
             self.rotate();
         }
-        // Who waits for the answer of a keeper that has ended learns that the log is closed.
+        // A caller that waits for the answer of a keeper that has ended gets the result that the log is closed.
         let _ = self.keeper.send(Job::Compact(to, Some(answer)));
     }
 
-    /// Asks the keeper for what is due.
+    /// Sends due jobs to the keeper.
     fn maintain(&mut self) {
         if self.shared.trouble().is_some() {
             return;
@@ -303,7 +303,8 @@ impl Writer {
         if self.journal.is_long(self.options.history) && !self.rotate() {
             return;
         }
-        // Asked first: who is told to wait is not to be measured against the next revisions only.
+        // The keeper is checked first: `retained` measures only once per interval, and a busy keeper would lose the
+        // result.
         if !self.keeper_busy.load(Ordering::Acquire)
             && let Some(to) = self.retained()
             && !self.keeper_busy.swap(true, Ordering::Acquire)
@@ -332,13 +333,13 @@ impl Writer {
         }
     }
 
-    /// Starts another file of the journal; whether that was possible.
+    /// Starts another file of the journal; returns true if that was possible.
     fn rotate(&mut self) -> bool {
         let rotated = self.journal.rotate(&self.shared.directory, self.written, self.reach.ceiling);
         rotated.map_err(|error| self.refuse("cannot start a journal", error)).is_ok()
     }
 
-    /// A clean stop: the checkpoint of the head, everything on the disk, and the mark that says so.
+    /// Stops cleanly: writes the checkpoint of the head, syncs everything, and leaves the mark of a clean stop.
     fn stop(mut self) {
         let _ = self.keeper.send(Job::End);
         if let Some(thread) = self.keeper_thread.take()

@@ -15,13 +15,13 @@ use clock::Random;
 use eventlog::sled::{Durability, History, Options, SledLog};
 use eventlog::{Actor, Append, AppendError, EventLog, Expect, Key, Replay, Sections, Verb, append_durably};
 
-/// How often the process is killed.
+/// Number of times that the process is killed.
 const KILLS: u64 = 40;
 
 /// Writers of the process.
 const WRITERS: u64 = 12;
 
-/// What the objects of an append hold: it follows from writer and sequence.
+/// Returns the sections of an append's object, which follow from writer and sequence.
 pub(crate) fn object(writer: (u64, u64)) -> Sections {
     let random = Random::new(writer.0 * 1_000_003 + writer.1);
     let long = random.below(6, "long", "", 0) == 0;
@@ -113,7 +113,7 @@ fn start(directory: &Path, process: u64, durability: &str, shell: &str) -> Child
     child
 }
 
-/// What was acknowledged, by revision: writer and sequence, and whether it is a heartbeat.
+/// Acknowledged appends, by revision: writer and sequence, and true for a heartbeat.
 type Acknowledged = BTreeMap<u64, ((u64, u64), bool)>;
 
 /// Takes note of what a line says, if it is an acknowledgement that was written whole.
@@ -138,7 +138,7 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What is found in a copy of the directory, so that the next process starts from what the kill left.
+/// Checks a copy of the directory, so that the next process starts from the state that the kill left.
 fn check(directory: &Path, acknowledged: &Acknowledged, kill: u64) {
     let copied = directory.with_extension("copy");
     let _ = fs::remove_dir_all(&copied);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The roles and bindings that a cluster begins with.
+//! The initial roles and bindings of a cluster.
 //!
 //! | cluster | has |
 //! | --- | --- |
 //! | every one | those of Kubernetes |
-//! | the garden | those of Gardener's charts, and what the landscape's processes need besides |
+//! | the garden | those of Gardener's charts, and those that the landscape's processes need in addition |
 //! | `runtime` | what the landscape's processes need |
-//! | a Shoot's | what its viewers may read, and its administrators do |
+//! | a Shoot's | the rights of its viewers and administrators |
 //!
-//! Roles that are made of others have their rules from the start.
+//! Aggregated roles have their rules from the start.
 //!
-//! **Shape.** The texts beside this file are the tables; the first one says how they read.
+//! **Shape.** The texts in this directory are the tables; the first one describes their format.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ const TERRARIUM: &str = include_str!("terrarium.txt");
 /// Name of the role, and of its binding, by which viewers of a Shoot read it.
 pub const READ_ONLY: &str = "gardener.cloud:system:read-only";
 
-/// What a cluster begins with, each list in the order of names.
+/// Initial roles and bindings of a cluster, each list in the order of names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Defaults {
     /// ClusterRoles that the cluster begins with.
@@ -44,7 +44,7 @@ pub struct Defaults {
     pub role_bindings: Vec<RoleBinding>,
 }
 
-/// What a cluster begins with.
+/// Returns the initial roles and bindings of a cluster.
 pub fn of(cluster: Option<ClusterName<'_>>) -> Defaults {
     let mut reader = Reader::default();
     reader.read(KUBERNETES);
@@ -124,7 +124,7 @@ fn aggregate(roles: &mut [ClusterRole]) {
     }
 }
 
-/// What viewers of a Shoot may read: every kind but Secrets, which are encrypted.
+/// Returns the role of a Shoot's viewers: read access to every kind but Secrets, which are encrypted.
 ///
 /// Source: pkg/component/shoot/system/system.go (readOnlyRBACResources) @ v1.120.0.
 fn read_only() -> ClusterRole {
@@ -158,7 +158,7 @@ struct Reader {
     /// Labels and annotations of all that follows.
     common: TextMap,
     common_annotations: TextMap,
-    /// Whether the rules that follow are those of a Role.
+    /// True if the rules that follow are those of a Role.
     in_role: bool,
 }
 

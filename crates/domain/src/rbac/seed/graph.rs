@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which objects of the garden lead to which: an object that leads to a Seed belongs to it.
+//! Edges between objects of the garden: an object from which a path leads to a Seed belongs to it.
 //!
-//! Beside those of upstream there is an edge from each logical cluster to what it is the cluster of.
+//! In addition to the edges of upstream there is an edge from each logical cluster to the object whose cluster it is.
 //!
 //! Source: pkg/admissioncontroller/webhook/auth/seed/graph/eventhandler_*.go @ v1.120.0.
 
@@ -135,7 +135,7 @@ impl Edges {
         self.from(plural, reference["namespace"].as_str().unwrap_or_default(), &reference["name"]);
     }
 
-    /// What a Seed needs of the garden, in its spec.
+    /// Adds edges for the objects of the garden that a Seed's spec refers to.
     fn of_seed_template(&mut self, spec: &Value) {
         self.credentials(&spec["backup"]["credentialsRef"]);
         self.secret(&spec["backup"]["secretRef"]);

@@ -5,7 +5,7 @@ use super::restart::{close, done, files, fill, open, shown};
 use super::*;
 use crate::conformance::{delete, put};
 
-/// What a log shows.
+/// Content of a log.
 type Shown = (Revision, Vec<Arc<Entry>>, Snapshot);
 
 /// A log with several journals and two checkpoints, left cleanly; with a base if history was forgotten.
@@ -44,7 +44,7 @@ fn flip(path: &Path, at: usize) {
     fs::write(path, bytes).expect("written");
 }
 
-/// Whatever single file is gone: the log is found as it was, or refused; never with less in it.
+/// Without any single file the log is found unchanged, or refused; never with less in it.
 #[test]
 fn a_file_that_is_gone_is_made_good_or_refused() {
     for forgets in [false, true] {
@@ -159,10 +159,10 @@ fn a_checkpoint_that_is_damaged_is_found_and_made_again() {
     assert_eq!(SledLog::examine(&*directory), Ok(None));
 }
 
-/// Without the store, a damaged journal in the middle costs history behind a checkpoint, or what came later; only who
-/// asks for it loses it, and is told what.
+/// Without the store, damage in the middle of a journal costs history behind a checkpoint, or later entries; the loss
+/// happens only on request, and is reported.
 #[test]
-fn what_cannot_be_healed_is_given_up_only_when_asked_for() {
+fn unrecoverable_entries_are_dropped_only_on_request() {
     let (directory, before) = made(false);
     let journals = files(&directory, "journal");
     remove(&directory.join(STORE));
@@ -171,7 +171,7 @@ fn what_cannot_be_healed_is_given_up_only_when_asked_for() {
     assert!(matches!(refused, Err(OpenError::Corrupt { .. })), "{refused:?}");
     let damage = SledLog::examine(&*directory).expect("readable").expect("damage");
     let Remedy::Forget(to) = damage.remedy else { panic!("{damage:?}") };
-    assert!(SledLog::repair(&*directory, false).is_err(), "nobody asked to lose something");
+    assert!(SledLog::repair(&*directory, false).is_err(), "no loss was requested");
 
     let without = Scratch::new();
     copy(&directory, &without);
@@ -188,7 +188,7 @@ fn what_cannot_be_healed_is_given_up_only_when_asked_for() {
     let Some(Damage { remedy: Remedy::Cut(after, lost), .. }) = SledLog::examine(&*without).expect("readable") else {
         panic!("nothing but the journals is left")
     };
-    assert!(SledLog::repair(&*without, false).is_err(), "nobody asked to lose something");
+    assert!(SledLog::repair(&*without, false).is_err(), "no loss was requested");
     SledLog::repair(&*without, true).expect("repaired");
     let log = open(&without);
     let entries = shown(&log).1;

@@ -76,7 +76,7 @@ impl Draws {
     }
 }
 
-/// Where the frames of a journal end.
+/// Returns the ends of a journal's frames.
 fn ends(journal: &[u8]) -> Vec<usize> {
     let mut rest = journal;
     let mut ends = Vec::new();
@@ -134,7 +134,8 @@ fn check(directory: &Path, acknowledged: &[Arc<Entry>], what: &str) -> Recovery 
     })
 }
 
-/// Tears `samples` times in each of `steps` steps of up to `most` appends; how often the store was made anew.
+/// Simulates power failures: `samples` in each of `steps` steps of up to `most` appends. Returns the number of
+/// rebuilt stores.
 fn explore(seed: u64, steps: u64, most: u64, samples: u64) -> u64 {
     let (directory, lost) = (Scratch::new(), Scratch::new());
     let mut draws = Draws { random: Random::new(seed), count: 0 };

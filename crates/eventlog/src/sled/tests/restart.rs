@@ -47,7 +47,7 @@ pub(super) fn fill(log: &SledLog, rounds: u64) {
     });
 }
 
-/// What a log shows: head, entries, state.
+/// Returns the content of a log: head, entries, state.
 pub(super) fn shown(log: &SledLog) -> (Revision, Vec<Arc<Entry>>, Snapshot) {
     block_on(async {
         let head = log.head();
@@ -65,7 +65,7 @@ pub(super) fn files(directory: &Path, prefix: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_was_left_cleanly_is_found_as_it_was() {
+fn a_cleanly_closed_store_is_unchanged_when_reopened() {
     let directory = Scratch::new();
     let log = open(&directory);
     fill(&log, 30);
@@ -91,7 +91,7 @@ fn what_was_left_cleanly_is_found_as_it_was() {
 }
 
 #[test]
-fn what_was_acknowledged_is_found_without_a_clean_stop() {
+fn acknowledged_entries_survive_an_unclean_stop() {
     let (directory, other) = (Scratch::new(), Scratch::new());
     let log = SledLog::open(&*directory, Options { checkpoint_after: 50, ..Options::default() }).expect("a new log");
     fill(&log, 40);
@@ -125,7 +125,7 @@ fn revisions_of_lost_heartbeats_are_not_used_again() {
     let state = block_on(copied.state_at(copied.head())).expect("the head");
     assert_eq!(state.iter().map(|(_, at, _)| *at).collect::<Vec<_>>(), [created]);
     let subscribed = copied.subscribe(last, None);
-    assert!(subscribed.is_ok(), "who saw a heartbeat can go on");
+    assert!(subscribed.is_ok(), "a subscriber that saw a heartbeat can go on");
     drop(subscribed);
     let next = block_on(done(&copied, update("a", created, 5)));
     assert!(next > last);
@@ -134,7 +134,7 @@ fn revisions_of_lost_heartbeats_are_not_used_again() {
 }
 
 #[test]
-fn guards_hold_over_a_restart_for_who_has_read_since() {
+fn guards_hold_over_a_restart_for_callers_that_have_read_since() {
     let directory = Scratch::new();
     let log = open(&directory);
     let mut a = block_on(async {
@@ -275,7 +275,7 @@ fn temporary_files_of_a_killed_process_are_removed() {
 }
 
 #[test]
-fn a_store_that_is_damaged_is_made_anew() {
+fn a_damaged_store_is_rebuilt() {
     let directory = Scratch::new();
     let log = open(&directory);
     fill(&log, 60);
@@ -401,7 +401,7 @@ fn a_store_that_is_still_in_use_is_waited_for() {
 
 /// A power failure may bring back pages of sled's that hold what compaction had dropped, and not all of it.
 #[test]
-fn what_comes_back_from_before_the_base_is_no_trouble() {
+fn stale_segments_from_before_the_base_cause_no_trouble() {
     let directory = Scratch::new();
     let log = open(&directory);
     fill(&log, 20);
@@ -710,7 +710,7 @@ fn a_closed_log_refuses_everything_and_ends_subscriptions() {
 }
 
 #[test]
-fn facts_are_kept_beside_the_log() {
+fn facts_are_kept_next_to_the_log() {
     let directory = Scratch::new();
     let log = open(&directory);
     assert_eq!(log.fact("seed"), None);

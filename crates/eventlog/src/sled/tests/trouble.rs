@@ -85,9 +85,9 @@ fn a_full_disk_refuses_writes_until_there_is_room() {
     block_on(log.close()).expect("no failure");
 }
 
-/// A store that cannot be used is made anew from the journals while the log is open.
+/// A store that cannot be used is rebuilt from the journals while the log is open.
 #[test]
-fn a_store_that_failed_is_made_anew() {
+fn a_failed_store_is_rebuilt() {
     let directory = Scratch::new();
     let log = open(&directory);
     let created = append(&log, put("a", 1)).expect("a write");
