@@ -8,7 +8,7 @@
 //! | no gardener-apiserver, which it needs | waits for one, at most [`TIMEOUT`]; then exit code 1 |
 //! | another writer, or no answer | tries again, with pauses, about as long; then exit code 1 |
 //!
-//! The host judges the Lease once more, guarded; a process that is refused there reads again what runs.
+//! The host judges the Lease once more, guarded; a process that is refused there reads the running instances again.
 //!
 //! provider-local is built with the extensions library of its own version: it is compared with the oldest gardenlet of the
 //! landscape (rule E1). A Seed without a running gardenlet counts with the version that reconciled it last.
@@ -66,7 +66,7 @@ pub async fn register_operator(
     enter(context, me, profile, Some(looks_ahead), now).await
 }
 
-/// The version that last operated the Garden.
+/// Returns the version that last operated the Garden.
 async fn operated(context: &Context) -> Result<Option<String>, Exit> {
     let gardens = Api::<Garden>::all(context, cluster::RUNTIME).list(&ListOptions::default()).await;
     let failed = |text: String| Exit { code: 1, last_line: format!("failed verifying Gardener version: {text}") };
@@ -79,7 +79,7 @@ async fn operated(context: &Context) -> Result<Option<String>, Exit> {
     }
 }
 
-/// `operator`: whether an operator looks ahead; `None`: it is another component.
+/// Registers a process. `operator`: true if an operator looks ahead; `None`: another component.
 async fn enter(
     context: &Context,
     me: &Registered<'_>,
@@ -103,7 +103,7 @@ async fn enter(
         if let Some(instance) = me.instance() {
             let mut landscape = lease::landscape(all.iter().map(|lease| &lease.metadata), &me.name());
             if instance.component == Component::Extension {
-                // Without a gardener-apiserver there are no Seeds to read: then the registry decides alone.
+                // Without a gardener-apiserver no Seeds can be read: then the registry alone decides.
                 let seeds = Api::<Seed>::all(context, cluster::GARDEN).list(&ListOptions::default()).await;
                 let seeds = seeds.map(|(seeds, _)| seeds).unwrap_or_default();
                 landscape.instances = library::gardenlets(&landscape, &seeds);
@@ -115,7 +115,7 @@ async fn enter(
             }
             let looks_ahead = operator.unwrap_or_default();
             let candidate = Candidate { instance: instance.clone(), previous: None, looks_ahead };
-            // Where no start is refused, upstream's components are judged, too.
+            // Where no start is refused, upstream's components are checked, too.
             let decision = match enforcement {
                 Enforcement::Warn => judge(&landscape, &candidate, profile),
                 Enforcement::Enforce | Enforcement::Off => decide(&landscape, &candidate, profile),
@@ -141,7 +141,7 @@ async fn enter(
                 }
                 Decision::Refused(refused) => {
                     let exit = refuse(context, me, &instance, &refused, now).await;
-                    // Upstream's operator ends as with any other error.
+                    // Upstream's operator ends with the exit code of any other error.
                     let code = if profile.checks_every_start() { exit.code } else { 1 };
                     return Err(Exit { code, ..exit });
                 }
@@ -154,7 +154,7 @@ async fn enter(
                 }
                 return Ok(enforcement);
             }
-            // What is seen next may be what the host has seen.
+            // The next list may be the one that the host has judged.
             Err(error) if error.reason() == "Forbidden" && refusals < ATTEMPTS => refusals += 1,
             Err(error) if error.is_passing() && attempts.again().await => {}
             Err(error) => return Err(failed(&error)),
@@ -172,7 +172,7 @@ async fn policy(context: &Context, profile: Profile) -> Policy {
     registration::policy(&namespace.metadata, profile)
 }
 
-/// Remembers that a version ran, so that it counts when its last instance is gone.
+/// Records that a version ran, so that it counts after its last instance has ended.
 async fn raise(context: &Context, instance: &Instance) {
     let namespaces = namespaces(context);
     for _ in 0..ATTEMPTS {
@@ -182,7 +182,7 @@ async fn raise(context: &Context, instance: &Instance) {
         let mut new = stored.clone();
         new.metadata.annotations.insert(annotation::HIGH_WATER_MARKS.to_owned(), high_water::write(&raised));
         match namespaces.update(&stored, &new).await {
-            // Others start at the same moment.
+            // Another process has written at the same time.
             Err(error) if error.is_conflict() => {}
             Err(error) => return tracing::warn!(%error, "cannot remember the version that runs"),
             Ok(_) => return,
@@ -238,7 +238,7 @@ fn failed(error: &Error) -> Exit {
     Exit { code: 1, last_line: format!("error: cannot register: {error}") }
 }
 
-/// Says that a version runs that must not, or must not everywhere.
+/// Warns that a version runs that is not allowed, or not everywhere.
 async fn warn(context: &Context, me: &Registered<'_>, refused: &Refused, now: DateTime<Utc>) {
     let Refused { rule, text, .. } = refused;
     tracing::warn!(component = me.component, %rule, "it starts all the same: {text}");

@@ -12,7 +12,7 @@ use domain::skew::registration::Registered;
 use domain::skew::start_up::Refused;
 use process::Context;
 
-/// Its reason; also that of a pod's condition, without `Violation`.
+/// Reason of the Event; without `Violation`, also that of a pod's condition.
 const REASON: &str = "VersionSkewViolation";
 
 /// The process whose version is refused.
@@ -24,14 +24,14 @@ pub(crate) struct About {
 }
 
 impl About {
-    /// A process, as it is registered.
+    /// Returns the description of a process, as it is registered.
     pub(crate) fn of(me: &Registered<'_>) -> Self {
         Self { lease: me.name(), component: me.component.to_owned(), pod: me.pod.to_owned() }
     }
 }
 
-/// Writes the Event, as well as it goes: what it says is a line of the process, too. `action` is what the process was about
-/// to do.
+/// Writes the Event, on a best-effort basis: the process logs the same text. `action` is the action that the check
+/// has stopped.
 pub(crate) async fn publish(context: &Context, about: &About, why: &Refused, action: &str, now: DateTime<Utc>) {
     let events = Api::<Event>::namespaced(context, cluster::GARDEN, namespace::INSTANCES);
     if let Err(error) = write(&events, about, why, action, now).await {

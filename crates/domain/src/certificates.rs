@@ -18,13 +18,13 @@ use serde_json::{Map, Value, json};
 use crate::validation::{Errors, meta};
 
 const BEGIN: &str = "-----BEGIN CERTIFICATE REQUEST-----";
-/// Least seconds that a certificate may be asked for.
+/// Minimum of `expirationSeconds`.
 const LEAST: i64 = 600;
 /// Longest and default validity of a certificate.
 const LASTS: TimeDelta = TimeDelta::days(365);
 /// Time by which a certificate is valid earlier than it is signed, since clocks differ.
 const BEFORE: TimeDelta = TimeDelta::minutes(5);
-/// Group that may do everything; no certificate is signed for it on request.
+/// Group with all rights; no certificate is signed for it on request.
 const MASTERS: &str = "system:masters";
 /// Signer of clients of the API server.
 const CLIENT: &str = "kubernetes.io/kube-apiserver-client";
@@ -85,12 +85,12 @@ pub struct Requester<'a> {
     pub groups: Vec<&'a str>,
     /// Unique id; empty if there is none.
     pub uid: &'a str,
-    /// More, by key.
+    /// Further properties, by key.
     pub extra: &'a BTreeMap<String, Vec<String>>,
 }
 
-/// The right that a change of a request needs on `signers`, as verb and refusal; `None`: it needs none beyond that to write.
-/// `subresource` is the door through which it comes.
+/// Returns the right that a change of a request needs on `signers`, as verb and refusal; `None`: none in addition to
+/// that to write. `subresource`: the subresource that is written.
 ///
 /// Source: k8s.io/kubernetes plugin/pkg/admission/certificates/{approval,signing}.
 pub fn needed_right(
@@ -113,12 +113,12 @@ pub fn needed_right(
     }
 }
 
-/// Name of the signer that a request is for.
+/// Returns the name of the signer of a request.
 pub fn signer(fields: &Map<String, Value>) -> &str {
     fields.get("spec").map_or("", |spec| text(spec, "signerName"))
 }
 
-/// The names on `signers` of which one must be allowed: the signer's, and all of its domain.
+/// Returns the names on `signers` of which one must be allowed: the signer's, and that of all signers of its domain.
 pub fn signer_names(signer: &str) -> [String; 2] {
     let domain = signer.split_once('/').map_or(signer, |(domain, _)| domain);
     [signer.to_owned(), format!("{domain}/*")]
@@ -187,7 +187,8 @@ fn has_condition(fields: &Map<String, Value>, type_: &str) -> bool {
     conditions(fields).iter().any(|condition| text(condition, "type") == type_)
 }
 
-/// Puts back what a change through a door (`""`, `status`, `approval`) may not change, and says when conditions came.
+/// Restores the fields that a change through a resource or subresource (`""`, `status`, `approval`) may not change,
+/// and sets the times of new conditions.
 pub fn keep(fields: &mut Map<String, Value>, old: &Map<String, Value>, door: &str, now: DateTime<Utc>) {
     match old.get("spec") {
         Some(spec) => fields.insert("spec".to_owned(), spec.clone()),
@@ -268,18 +269,18 @@ fn not_for_masters(signer: &str) -> String {
     format!("use of {signer} signer with {MASTERS} group is not allowed")
 }
 
-/// For what a certificate may be used.
+/// Usage of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// By a client.
+    /// Authenticates a client.
     Client,
-    /// By a server.
+    /// Authenticates a server.
     Server,
 }
 
 /// A certificate to be signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct Issuance {
     /// Its usage.
     pub usage: Use,
     /// Start of its validity.
@@ -297,7 +298,7 @@ pub fn wanted(
     fields: &Map<String, Value>,
     subject: (&str, &[String]),
     now: DateTime<Utc>,
-) -> Option<Result<Wanted, String>> {
+) -> Option<Result<Issuance, String>> {
     let null = Value::Null;
     let (spec, status) = (fields.get("spec").unwrap_or(&null), fields.get("status").unwrap_or(&null));
     let is_decided = has_condition(fields, "Approved") && !has_condition(fields, "Denied");
@@ -332,7 +333,7 @@ pub fn wanted(
         .get("expirationSeconds")
         .and_then(Value::as_i64)
         .map(|seconds| TimeDelta::seconds(seconds.clamp(LEAST, LASTS.num_seconds())));
-    Some(Ok(Wanted { usage, not_before: now - BEFORE, not_after: now + asked.unwrap_or(LASTS) }))
+    Some(Ok(Issuance { usage, not_before: now - BEFORE, not_after: now + asked.unwrap_or(LASTS) }))
 }
 
 #[cfg(test)]
@@ -454,7 +455,7 @@ mod tests {
         assert_eq!((found.usage, found.not_after), (Use::Client, hour));
         assert_eq!(ask("kube-apiserver-client", json!(["client auth"]), "jane", &[], &json!({})), None, "not approved");
         assert_eq!(ask("other", json!(["client auth"]), "jane", &[], &approved), None, "another's");
-        let refused = |found: Option<Result<Wanted, String>>| found.expect("an answer").expect_err("it is refused");
+        let refused = |found: Option<Result<Issuance, String>>| found.expect("an answer").expect_err("it is refused");
         let masters = ask("kube-apiserver-client", json!(["client auth"]), "jane", &["system:masters"], &approved);
         let text = "use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed";
         assert_eq!(refused(masters), text);

@@ -24,7 +24,7 @@ pub fn shoot_binding(shoot: &mut Shoot, old: &Shoot) -> bool {
     shoot.spec != old.spec
 }
 
-/// A Seed: a changed spec, or an operation set newly.
+/// A Seed: for a changed spec, or a newly set operation.
 pub fn seed_update(seed: &mut Seed, old: &Seed) -> bool {
     if seed.spec != old.spec || newly_marked(&seed.metadata, &old.metadata) {
         return true;
@@ -43,7 +43,7 @@ pub fn seed_update(seed: &mut Seed, old: &Seed) -> bool {
     }
 }
 
-/// A BackupBucket: a changed spec, or the operation `reconcile`.
+/// A BackupBucket: for a changed spec, or the operation `reconcile`.
 pub fn backup_bucket_update(bucket: &mut BackupBucket, old: &BackupBucket) -> bool {
     if bucket.spec != old.spec || newly_marked(&bucket.metadata, &old.metadata) {
         return true;
@@ -55,7 +55,7 @@ pub fn backup_bucket_update(bucket: &mut BackupBucket, old: &BackupBucket) -> bo
     reconcile
 }
 
-/// A BackupEntry: any operation; `restore` counts only when set newly, and stays.
+/// A BackupEntry: for any operation; `restore` counts only when newly set, and stays.
 pub fn backup_entry_update(entry: &mut BackupEntry, old: &BackupEntry) -> bool {
     let forced = |entry: &BackupEntry| is_true(&entry.metadata.annotations, annotation::BACKUP_ENTRY_FORCE_DELETION);
     if entry.spec != old.spec || newly_marked(&entry.metadata, &old.metadata) || (forced(entry) && !forced(old)) {
@@ -71,12 +71,13 @@ pub fn backup_entry_update(entry: &mut BackupEntry, old: &BackupEntry) -> bool {
     }
 }
 
-/// A Gardenlet: a changed spec, a deletion, the operation `reconcile`, or as long as another operation stands there.
+/// A Gardenlet: for a changed spec, a deletion, the operation `reconcile`, and every update while another operation
+/// is set.
 pub fn gardenlet_update(gardenlet: &mut Gardenlet, old: &Gardenlet) -> bool {
     asked(&mut gardenlet.metadata, &old.metadata) || gardenlet.spec != old.spec
 }
 
-/// A ManagedSeed: as a [Gardenlet](gardenlet_update).
+/// A ManagedSeed: like a [Gardenlet](gardenlet_update).
 pub fn managed_seed_update(seed: &mut ManagedSeed, old: &ManagedSeed) -> bool {
     asked(&mut seed.metadata, &old.metadata) || seed.spec != old.spec
 }

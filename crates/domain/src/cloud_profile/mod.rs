@@ -179,9 +179,10 @@ pub fn volume_type<'a>(spec: &'a CloudProfileSpec, name: &str) -> Option<&'a Vol
     spec.volume_types.iter().find(|entry| entry.name == name)
 }
 
-/// The machine image that is shown to users as the default for a pool: the first image, in the profile's order, of which a
-/// version is supported, not expired, and can be run by the pool, and of it the highest such version; where it has no supported
-/// one, the highest that is unclassified. A pool that is updated in place needs a version that says it can be.
+/// The machine image that is shown to users as the default for a pool: the first image, in the profile's order, of
+/// which a version is supported, not expired, and can be run by the pool, and of it the highest such version; without
+/// a supported one, the highest that is unclassified. A pool that is updated in place needs a version that supports
+/// it.
 ///
 /// Never a preview, a deprecated or an expired version, unlike what an empty image may give.
 pub fn shown_default_image<'a>(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Profiles of Shoots, and what they offer.
+//! Profiles of Shoots, and their offers.
 
 use apimachinery::meta::Time;
 

@@ -13,13 +13,13 @@ use crate::rollout::machine::ProviderError;
 pub const CREATE_ERROR: &str = "create-error";
 /// A Node never registers.
 pub const NEVER_JOINS: &str = "never-joins";
-/// A Node registers and never becomes Ready.
+/// A Node registers and does not become Ready.
 pub const JOINS_NOT_READY: &str = "joins-not-ready";
 /// The taint for missing critical components stays on a Node.
 pub const CRITICAL_COMPONENTS_STUCK: &str = "critical-components-stuck";
-/// A condition of a Node says that something is wrong.
+/// A condition of a Node reports a problem.
 pub const NODE_UNHEALTHY: &str = "node-unhealthy";
-/// A Node object vanishes.
+/// A Node object is deleted.
 pub const NODE_OBJECT_DELETED: &str = "node-object-deleted";
 /// Evictions from a Node are refused.
 pub const DRAIN_BLOCKED_BY_PDB: &str = "drain-blocked-by-pdb";
@@ -27,9 +27,9 @@ pub const DRAIN_BLOCKED_BY_PDB: &str = "drain-blocked-by-pdb";
 pub const POD_TERMINATION_HANGS: &str = "pod-termination-hangs";
 /// The provider refuses to delete a VM.
 pub const VM_DELETE_ERROR: &str = "vm-delete-error";
-/// The provider refuses to create a VM while there are enough.
+/// The provider refuses to create a VM while a maximum number exists.
 pub const QUOTA_EXCEEDED: &str = "quota-exceeded";
-/// The provider refuses everything.
+/// The provider refuses all requests.
 pub const PROVIDER_OUTAGE: &str = "provider-outage";
 /// The update in place of a node's operating system fails.
 pub const OS_UPDATE_FAILS: &str = "os-update-fails";
@@ -37,26 +37,26 @@ pub const OS_UPDATE_FAILS: &str = "os-update-fails";
 pub const KUBELET_UNHEALTHY_AFTER_UPDATE: &str = "kubelet-unhealthy-after-update";
 /// gardener-node-agent reports no result of an update in place.
 pub const NODE_AGENT_SILENT: &str = "node-agent-silent";
-/// The update in place of a node takes this long.
+/// The update in place of a node has a fixed duration.
 pub const IN_PLACE_DURATION: &str = "in-place-duration";
 
 /// Setting of [`NODE_UNHEALTHY`]: type of the condition.
 pub const CONDITION: &str = "condition";
 /// Setting of [`NODE_UNHEALTHY`]: its status.
 pub const STATUS: &str = "status";
-/// Setting of [`DRAIN_BLOCKED_BY_PDB`]: whether the budget never allows anything.
+/// Setting of [`DRAIN_BLOCKED_BY_PDB`]: true if the budget never allows an eviction.
 pub const MISCONFIGURED: &str = "misconfigured";
-/// Setting of [`OS_UPDATE_FAILS`]: how it fails.
+/// Setting of [`OS_UPDATE_FAILS`]: type of the failure.
 const UPDATE_FAILURE: &str = "kind";
 /// Value of [`UPDATE_FAILURE`]: the command that updates the operating system fails.
 const COMMAND: &str = "command";
-/// Value of [`UPDATE_FAILURE`]: it meets network problems.
+/// Value of [`UPDATE_FAILURE`]: the update meets network problems.
 const NETWORK_PROBLEMS: &str = "network-problems";
-/// Value of [`UPDATE_FAILURE`]: the machine comes back with the version of before.
+/// Value of [`UPDATE_FAILURE`]: the machine restarts with the previous version.
 const ROLLBACK: &str = "rollback";
-/// Setting of [`IN_PLACE_DURATION`]: how long, in seconds.
+/// Setting of [`IN_PLACE_DURATION`]: the duration, in seconds.
 pub const SECONDS: &str = "seconds";
-/// Setting of [`QUOTA_EXCEEDED`]: how many VMs there may be.
+/// Setting of [`QUOTA_EXCEEDED`]: maximum number of VMs.
 pub const MAX: &str = "max";
 
 /// Codes of machine-controller-manager's providers.
@@ -215,7 +215,7 @@ pub fn hits_machine(fault: &Fault, kind: &str, machine: MachineFacts<'_>, now: D
         && state(fault, now) == State::Active
 }
 
-/// The error that the provider answers with.
+/// Returns the error with which the provider answers.
 pub fn provider_error(fault: &Fault) -> ProviderError {
     let setting = |name: &str| fault.spec.settings.get(name).filter(|value| !value.is_empty()).cloned();
     let code = match fault.spec.kind.as_str() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Faults: what goes wrong on purpose. Their kinds, whether they hit, and what of.
+//! Injected faults: their kinds, their activity, and the objects that they hit.
 //!
-//! A fault is an object; the component that it hits asks [`is_active`] and the function of its kind, and counts the hit with
-//! [`hit`] before it lets it happen.
+//! A fault is an object; the component that it hits calls [`is_active`] and the function of its kind, and counts the
+//! hit with [`hit`] before the fault takes effect.
 
 mod machines;
 
@@ -43,7 +43,7 @@ pub struct Kind {
 /// Type of object that a kind of fault hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// A Shoot, or any.
+    /// A Shoot; without a name, any Shoot.
     Shoot,
     /// A component, or one pod of it.
     Component,
@@ -171,7 +171,7 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
-/// Fills in what a fault leaves out: it hits once, unless it lasts.
+/// Fills in the defaults of a fault: it hits once, unless it lasts.
 pub fn default(fault: &mut Fault) {
     let spec = &mut fault.spec;
     if spec.times.is_none() && !spec.always {
@@ -182,7 +182,7 @@ pub fn default(fault: &mut Fault) {
     }
 }
 
-/// Everything that is wrong with a fault, in the order of its fields.
+/// Returns all violations of a fault, in the order of its fields.
 pub fn validate(fault: &Fault) -> Vec<FieldError> {
     let (spec, path) = (&fault.spec, Path::new("spec"));
     let mut errors = Vec::new();
@@ -388,7 +388,7 @@ pub fn is_noted(last: DateTime<Utc>, now: DateTime<Utc>) -> bool {
     now - last < NOTED_AGAIN
 }
 
-/// A lasting fault is not counted: each request and each attempt would be a write.
+/// Notes the last target only; a lasting fault is not counted: each request and each attempt would be a write.
 fn note_target(fault: &Fault, last_target: String, now: DateTime<Utc>) -> Option<FaultStatus> {
     let status = &fault.status;
     let is_recent = status.last_time.is_some_and(|last| is_noted(last.0, now));

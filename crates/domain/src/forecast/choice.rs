@@ -13,7 +13,7 @@ use crate::versions::{Expirable, Moment, Reason, State, Strategy, Version, choos
 /// Decision of maintenance about one version of a Shoot, and the other versions that are offered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// The field.
+    /// Path of the version's field.
     pub field: String,
     /// The worker pool; `None` for the control plane.
     pub pool: Option<String>,
@@ -31,7 +31,7 @@ pub struct Choice {
     pub outcome: Option<Outcome>,
     /// Reason why no decision is possible.
     pub trouble: Option<String>,
-    /// Higher versions that are not chosen, ascending, and why.
+    /// Higher versions that are not chosen, ascending, each with the reason.
     pub others: Vec<(String, String)>,
 }
 
@@ -67,7 +67,7 @@ struct OfferAt<'a> {
 }
 
 impl OfferAt<'_> {
-    /// `cap` is the version of the control plane after the run, which no pool exceeds.
+    /// Judges a Kubernetes version. `cap` is the version of the control plane after the run, which no pool exceeds.
     fn kubernetes(
         self,
         field: String,
@@ -80,7 +80,7 @@ impl OfferAt<'_> {
         let outcome = kubernetes_update(current, auto_update, versions, cap, self.at);
         let known = versions.iter().find(|entry| entry.version == current);
         let is_malformed = |version: &str| Version::parse(version).is_err();
-        // Versions are compared in the order of the list, as far as the one in use.
+        // Versions are compared in the order of the list, up to the one in use.
         let compared = versions.iter().map(|entry| entry.version.as_str()).take_while(|version| *version != current);
         let malformed = std::iter::once(current).chain(compared).find(|version| is_malformed(version));
         let trouble = malformed.map(|version| format!("`{version}` is no version, so nothing can be compared with it"));
@@ -146,8 +146,8 @@ impl OfferAt<'_> {
         })
     }
 
-    /// The higher versions that are not chosen, each with its reason. Candidates come with why they do not take part, if
-    /// they do not; `cap` is the version to which what is selected is lowered.
+    /// Returns the higher versions that are not chosen, each with its reason. A candidate has the reason for which it
+    /// does not take part, if there is one; `cap` is the version to which the selected one is lowered.
     fn others<V: Expirable>(
         self,
         candidates: &[(&V, Option<String>)],

@@ -54,17 +54,17 @@ impl Offer {
         self.changes.iter().rev().find(|(from, _)| *from <= now).map_or(&self.first, |(_, spec)| spec)
     }
 
-    /// The first instant after another at which something else is offered.
+    /// Returns the first instant after another at which the offer changes.
     fn next_change(&self, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
         self.changes.iter().map(|(from, _)| *from).find(|from| *from > after)
     }
 }
 
-/// From when to when, and what the landscape is like.
+/// Period of the forecast, and properties of the landscape.
 pub struct Settings<'a> {
-    /// The beginning.
+    /// Start of the period.
     pub from: DateTime<Utc>,
-    /// The end; a run at this instant still counts.
+    /// End of the period; a run at this instant still counts.
     pub until: DateTime<Utc>,
     /// The landscape's randomness.
     pub draw: &'a Draw<'a>,
@@ -77,7 +77,7 @@ pub struct Settings<'a> {
 }
 
 impl Settings<'_> {
-    /// An instant by the rules of the landscape's release.
+    /// Returns an instant with the rules of the landscape's release.
     const fn at(&self, now: DateTime<Utc>) -> Moment {
         Moment::new(now, self.gates.release)
     }
@@ -155,10 +155,10 @@ pub struct Change {
     pub failure: Option<String>,
 }
 
-/// Changes of a Shoot between two instants, and the state in which the walk ended.
+/// Changes of a Shoot between two instants, and the state at the end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Course {
-    /// Everything that happens, in order. A failure that repeats itself day by day is told once.
+    /// All changes, in order. A failure that repeats itself day by day is reported once.
     pub changes: Vec<Change>,
     /// The Shoot at the end.
     pub last: Shoot,
@@ -213,7 +213,7 @@ pub fn course(shoot: &Shoot, offer: &Offer, settings: &Settings<'_>) -> Course {
 }
 
 impl Course {
-    /// The first change after the end: the first that succeeds, else the first new failure.
+    /// Returns the first change after the end: the first that succeeds, else the first new failure.
     pub fn next_change(&self, offer: &Offer, settings: &Settings<'_>) -> Next {
         let last = settings.until + AHEAD;
         let mut course = Self { changes: Vec::new(), ..self.clone() };
@@ -310,7 +310,7 @@ fn next_cause(shoot: &Shoot, offer: &Offer, at: Moment, has_failed: bool) -> Opt
     dates.chain(offer.next_change(at.now)).chain(rotation).min()
 }
 
-/// One run, while what it does is told.
+/// A run of maintenance, while its changes are collected.
 struct Run<'a> {
     now: DateTime<Utc>,
     span: Span,
@@ -453,7 +453,7 @@ impl Run<'_> {
             plan.operations.iter().partition(|text| operation.is_some() && text.starts_with("Added \""));
         for text in migrations {
             let effect = self.effect(None, |shoot| {
-                // A migration changes no version; what it moves between fields is all that is left to compare.
+                // A migration changes no version; only the fields between which it moves values are left to compare.
                 shoot.spec.clone_from(&plan.shoot.spec);
                 shoot.spec.kubernetes.version.clone_from(&self.before.spec.kubernetes.version);
                 for (pool, before) in shoot.spec.provider.workers.iter_mut().zip(pools) {
@@ -477,7 +477,7 @@ impl Run<'_> {
         changes
     }
 
-    /// The pools whose nodes wait for a person after this run.
+    /// Returns the pools whose nodes wait for a selection by the user after this run.
     fn updated_by_hand(&self, plan: &Plan) -> Vec<String> {
         if is_hibernation_enabled(&self.before.spec) {
             return Vec::new();
@@ -493,7 +493,7 @@ impl Run<'_> {
 
     /// Returns the effect of a single change on a pool; `pool` `None`: the greatest effect on any pool.
     fn effect(&self, pool: Option<&str>, change: impl FnOnce(&mut Shoot)) -> Effect {
-        // Without nodes nothing is to be rolled: new ones come with the new state when the Shoot wakes up.
+        // Without nodes nothing is rolled: new nodes have the new state when the Shoot wakes up.
         if is_hibernation_enabled(&self.before.spec) {
             return Effect::None;
         }

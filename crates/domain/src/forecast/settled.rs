@@ -10,8 +10,8 @@ use crate::hibernation::{self, LOOK_BACK, TRIGGER_DEADLINE};
 use crate::last_operation::OperationType;
 use crate::{maintenance, rotation};
 
-/// The manifest is taken for what holds at the beginning: schedules count from there, and so do credentials of a Shoot that
-/// is not created yet.
+/// Treats the manifest as the state at the beginning: schedules count from there, and so do credentials of a Shoot
+/// that is not created yet.
 pub(super) fn begin(shoot: &mut Shoot, from: DateTime<Utc>) {
     if shoot.metadata.creation_timestamp.is_zero() {
         shoot.metadata.creation_timestamp = Time::from_instant(from);
@@ -69,8 +69,8 @@ fn settle_in_place(shoot: &mut Shoot, by_hand: &[String]) {
     }
 }
 
-/// Lets the Shoot sleep or wake as its schedules have asked for since the last look. A switch that the API server would
-/// not take does not happen now; its controller tries again until the activation is too old.
+/// Hibernates the Shoot or wakes it up as its schedules have requested since the last call. A switch that the API
+/// server would refuse does not happen now; its controller tries again until the activation is too old.
 pub(super) fn follow_schedules(shoot: &mut Shoot, now: DateTime<Utc>, is_taken: impl Fn(&Shoot, &Shoot) -> bool) {
     let Some(seen) = shoot.status.last_hibernation_trigger_time.filter(|_| has_schedules(shoot)) else { return };
     let version = shoot.status.gardener.version.clone();

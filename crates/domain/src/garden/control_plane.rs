@@ -4,7 +4,8 @@
 //! The images have the operator's own version: a Garden names none.
 //!
 //! Unlike upstream: no Pod has to be ready for 30 s before it counts (`minReadySeconds`), the names of images have no
-//! registry, and what a Garden cannot say comes from an optional ConfigMap (see [`overrides_name`]).
+//! registry, and settings that a Garden has no field for are read from an optional ConfigMap (see
+//! [`overrides_name`]).
 //!
 //! Source: pkg/component/gardener/{apiserver,admissioncontroller,controllermanager,scheduler} @ v1.120.0.
 
@@ -19,9 +20,9 @@ use sha2::{Digest, Sha256};
 
 use super::components::Program;
 
-/// Key of a ConfigMap with a component's configuration, or with what is merged over it.
+/// Key of a ConfigMap with a component's configuration, or with its overrides.
 pub const CONFIGURATION_KEY: &str = "config.yaml";
-/// Bytes of a checksum that the name of a ConfigMap shows.
+/// Number of bytes of the checksum in the name of a ConfigMap.
 const CHECKSUM_BYTES: usize = 4;
 
 /// A component of the control plane.
@@ -51,7 +52,7 @@ impl Component {
         }
     }
 
-    /// Name in the field, and of the Deployment.
+    /// Name of the component and of its Deployment.
     pub const fn name(self) -> &'static str {
         self.program().name()
     }
@@ -85,8 +86,8 @@ pub struct Wanted {
     pub deployment: Deployment,
 }
 
-/// Name of the optional ConfigMap whose `config.yaml` is merged (JSON merge patch) over a component's configuration; of
-/// gardener-apiserver it has flags by their names without dashes.
+/// Name of the optional ConfigMap whose `config.yaml` is merged (JSON merge patch) over a component's configuration;
+/// for gardener-apiserver it has flags by their names without dashes.
 pub fn overrides_name(component: Component) -> String {
     format!("{}-overrides", component.name())
 }
@@ -179,7 +180,8 @@ pub fn configuration(component: Component, garden: &Garden) -> Option<Value> {
     Some(tree)
 }
 
-/// The flags of gardener-apiserver: those of the landscape, the Garden's, then the overrides. A flag is there once.
+/// Returns the flags of gardener-apiserver: those of the landscape, the Garden's, then the overrides. Each flag
+/// occurs once.
 fn apiserver_flags(garden: &Garden, settings: &Settings, overrides: &Value) -> Vec<String> {
     let mut flags = vec![
         ("profile".to_owned(), settings.profile.clone()),
@@ -199,7 +201,7 @@ fn apiserver_flags(garden: &Garden, settings: &Settings, overrides: &Value) -> V
     flags.into_iter().map(|(name, value)| format!("--{name}={value}")).collect()
 }
 
-/// The flags that a Garden's settings of gardener-apiserver become.
+/// Returns the flags for a Garden's settings of gardener-apiserver.
 fn garden_flags(config: &GardenerAPIServerConfig) -> Vec<(String, String)> {
     let mut flags = Vec::new();
     if !config.feature_gates.is_empty() {
@@ -287,7 +289,7 @@ pub fn deployment_lacks(stored: &Deployment, wanted: &Deployment, keeps_replicas
         args.sort_unstable();
         args
     };
-    // The order of flags says nothing, so it is no reason to replace Pods.
+    // The order of flags has no meaning, so it is no reason to replace Pods.
     if args(stored) == args(&wanted)
         && let Some((held, own)) =
             Option::zip(stored.spec.template.spec.containers.first(), wanted.spec.template.spec.containers.first_mut())

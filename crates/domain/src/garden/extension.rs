@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Operator Extensions: whether the garden itself needs one, and what one becomes in the virtual garden.
+//! Extensions of the operator: whether the garden itself needs one, and its objects in the virtual garden.
 //!
-//! Unlike upstream: nothing is deployed into the runtime cluster, and admission controllers of extensions are not.
+//! Unlike upstream: nothing is deployed into the runtime cluster, not even admission controllers of extensions.
 //!
 //! Source: pkg/operator/controller/extension @ v1.120.0.
 
@@ -46,7 +46,7 @@ pub fn obstacle(garden: Option<&Garden>) -> Option<Installation> {
     (!is_reconciled).then(|| Installation::Failed("garden is not yet successfully reconciled".to_owned()))
 }
 
-/// Kinds of the garden's own extension objects that an Extension answers for, sorted.
+/// Returns the kinds of the garden's own extension objects that an Extension is responsible for, sorted.
 pub fn required_kinds(extension: &Extension, garden: Option<&Garden>) -> Vec<String> {
     let Some(garden) = garden else { return Vec::new() };
     let spec = &garden.spec;
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(obstacle(Some(&garden)), None);
     }
 
-    /// Statuses of condition `Required` of its ControllerInstallations; whether Seeds need the extension.
+    /// Statuses of condition `Required` of its ControllerInstallations; true if Seeds need the extension.
     #[test]
     fn seeds_need_an_extension_that_one_installation_is_required_for() {
         for (required, expected) in [(&[][..], "False"), (&["False"], "False"), (&["False", "True"], "True")] {

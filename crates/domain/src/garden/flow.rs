@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The tasks of a reconciliation and of a deletion, as data: names, order, and what of them is done here.
+//! The tasks of a reconciliation and of a deletion, as data: names, order, and simulated actions.
 //!
 //! ```text
 //! … ► Deploying Gardener API Server ► Waiting until … rolled out ─┬► Admission Controller, Controller Manager, Scheduler
 //!                                                                 └► Deploy gardener-info ConfigMap ► …
 //! ```
 //!
-//! What is not simulated (DNS, etcds, ingress, observability) is done at once; such tasks are there so that names, order
-//! and percentages are upstream's.
+//! Tasks that are not simulated (DNS, etcds, ingress, observability) are done at once; they are listed so that names,
+//! order and percentages are upstream's.
 //!
 //! Source: pkg/operator/controller/garden/garden/{reconciler_reconcile,reconciler_delete}.go @ v1.120.0.
 
@@ -29,22 +29,22 @@ pub enum Act {
     Deploy(Component),
     /// Waits until a component is rolled out, and no old instance of it is left.
     Wait(Component),
-    /// Deploy the component, and wait until it is ready.
+    /// Deploys a component, and waits until it is ready.
     DeployAndWait(Component),
     /// Creates namespaces of the virtual garden.
     SystemResources,
     /// Writes ConfigMap `gardener-info`.
     GardenerInfo,
-    /// Removes a component's Deployment, and waits until its Pods have gone.
+    /// Removes a component's Deployment, and waits until its Pods are deleted.
     Destroy(Component),
 }
 
 /// A task of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Its name, as `lastOperation` says it.
+    /// Name of the task, as in `lastOperation`.
     pub name: &'static str,
-    /// Names of the tasks that come before it.
+    /// Names of its predecessors.
     pub after: &'static [&'static str],
     /// Action of the task.
     pub act: Act,
@@ -91,8 +91,8 @@ const SYSTEM_COMPONENTS: &[&str] = &[
     "Deploying Istio",
 ];
 
-/// The tasks of a reconciliation, each behind those that it depends on. Without `spec.dns` there are no DNSRecords, without
-/// a backup no bucket, without a dashboard no dashboard.
+/// Returns the tasks of a reconciliation, each behind its predecessors. Without `spec.dns` there are no DNSRecords,
+/// without a backup no bucket, without a dashboard no dashboard.
 pub fn reconciliation(garden: &Garden) -> Vec<Task> {
     use Act::{Deploy, DeployAndWait, Nothing, Wait};
     let mut tasks: Vec<Task> = SYSTEM_COMPONENTS.iter().map(|name| task(name, &[], Nothing)).collect();
@@ -149,7 +149,7 @@ pub fn reconciliation(garden: &Garden) -> Vec<Task> {
     tasks
 }
 
-/// A task that sets up logging or monitoring.
+/// Returns the name of a task that sets up logging or monitoring.
 fn observability(name: &str) -> &'static str {
     match name {
         "fluent-operator" => "Deploying fluent-operator",

@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(of(&deployment, &[&new, &same]), Rollout::Progresses);
     }
 
-    /// Image of the pod, its container, and why the roll-out has failed, if it has.
+    /// Image of the pod, its container, and the reason of the roll-out's failure.
     #[test]
     fn a_new_pod_that_does_not_start_fails_it() {
         let deployment = rolling(json!({ "observedGeneration": 2, "replicas": 2, "updatedReplicas": 1 }));

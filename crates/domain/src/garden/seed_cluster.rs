@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Objects that turn a cluster into a Seed's: gardenlet and provider-local.
 //!
-//! Unlike upstream: every Seed has a cluster of its own, named for the Seed, also when a kubeconfig names another one, and
-//! also when a Shoot is what becomes a Seed. provider-local is deployed with gardenlet: it has no chart that gardenlet could
-//! install.
+//! Unlike upstream: every Seed has a cluster of its own, named for the Seed, also when a kubeconfig names another
+//! one, and also when a Shoot becomes a Seed. provider-local is deployed with gardenlet: it has no chart that
+//! gardenlet could install.
 //!
 //! Source: pkg/operator/controller/gardenlet, pkg/controller/gardenletdeployer @ v1.120.0.
 
@@ -22,7 +22,7 @@ use super::control_plane::CONFIGURATION_KEY;
 use super::gardenlet::Wanted;
 use crate::conditions;
 
-/// The cluster of a Seed, and what is in it before gardenlet runs.
+/// The cluster of a Seed, and its objects before gardenlet runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeedCluster {
     /// The cluster, as an object of the runtime cluster.
@@ -35,7 +35,7 @@ pub struct SeedCluster {
     pub deployments: [Deployment; 2],
 }
 
-/// The cluster of the Seed with this name; `version` is that of provider-local, `profile` is handed on.
+/// Returns the cluster of the Seed with this name; `version` is that of provider-local, `profile` is passed on.
 pub fn seed_cluster(
     seed: &str,
     kubernetes_version: &str,
@@ -63,11 +63,11 @@ pub fn seed_cluster(
     }
 }
 
-/// A ConfigMap of namespace `garden` with a configuration file.
+/// Returns a ConfigMap of namespace `garden` with a configuration file.
 pub fn config_map(name: &str, configuration: &Value) -> ConfigMap {
     let mut metadata = ObjectMeta::named(namespace::GARDEN, name);
     metadata.labels.insert(label::MANAGED_BY.to_owned(), "gardener".to_owned());
-    // A tree of JSON is always YAML.
+    // A JSON tree is always valid YAML.
     let text = yaml::to_string(configuration).unwrap_or_default();
     ConfigMap { metadata, data: [(CONFIGURATION_KEY.to_owned(), text)].into(), ..ConfigMap::default() }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The status of a Garden: when an operation begins, what it says while it runs, and how healthy the garden is.
+//! The status of a Garden: start and progress of operations, and the health of the garden.
 //!
 //! Source: pkg/operator/controller/garden/{garden/reconciler.go,care} @ v1.120.0.
 
@@ -54,7 +54,7 @@ pub fn repaired_at(garden: &Garden) -> Option<DateTime<Utc>> {
     Some(operation.last_update_time.0 + SYNC_PERIOD)
 }
 
-/// The status at the beginning of an operation: from now on an older operator does not start any more.
+/// Returns the status at the beginning of an operation: from now on an older operator does not start any more.
 pub fn begun(garden: &Garden, identity: &Gardener, now: Time) -> GardenStatus {
     let mut status = garden.status.clone();
     let text = if is_deletion(garden) {
@@ -112,7 +112,7 @@ pub fn in_time(garden: &Garden, component: &str, rollout: Rollout, now: Time) ->
     if is_late || was_late { Rollout::Failed(text) } else { rollout }
 }
 
-/// The status after the last task.
+/// Returns the status after the last task.
 pub fn succeeded(garden: &Garden, now: Time) -> GardenStatus {
     let mut status = garden.status.clone();
     let text = if is_deletion(garden) {
@@ -146,7 +146,8 @@ fn condition_types() -> [&'static str; 4] {
     ]
 }
 
-/// The conditions of a Garden whose control plane is so, and the instant at which time alone changes one.
+/// Returns the conditions of a Garden with a control plane in this state, and the instant at which time alone changes
+/// one.
 ///
 /// `required` names the Deployments of the control plane, `found` are those that are there.
 pub fn health(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Schedules by which Shoots are hibernated and woken up.
 //!
-//! [`decide`] says at an instant what the schedules ask for, and when they ask next. The switch itself is a change of the
-//! spec like any other; it is not confined to the maintenance time window.
+//! [`decide`] returns the switch that the schedules request at an instant, and the instant of the next one. The
+//! switch itself is a change of the spec like any other; it is not confined to the maintenance time window.
 //!
 //! Source: pkg/controllermanager/controller/shoot/hibernation @ v1.120.0.
 
@@ -57,9 +57,9 @@ pub struct Decision {
     pub next: Option<DateTime<Utc>>,
 }
 
-/// The time zone of a name as Go takes it; `None` for an unknown one.
+/// Returns the time zone of a name, as Go reads it; `None` for an unknown one.
 ///
-/// Unlike upstream: `Local` is UTC, since a landscape has no place.
+/// Unlike upstream: `Local` is UTC, since a landscape has no location.
 pub fn location(name: &str) -> Option<Tz> {
     match name {
         "" | "Local" => Some(Tz::UTC),
@@ -97,7 +97,8 @@ pub fn decide(shoot: &Shoot, gardener_version: &str, deadline: TimeDelta, now: D
     Some(Decision { switch: latest.map(|(_, switch)| switch), next })
 }
 
-/// Next activations that hibernate and that wake up a Shoot, in this order; `None` if a schedule does not parse.
+/// Returns the next activations that hibernate and that wake up a Shoot, in this order; `None` if a schedule does not
+/// parse.
 pub fn next_activations(shoot: &Shoot, now: DateTime<Utc>) -> Option<[Option<DateTime<Utc>>; 2]> {
     let schedules = shoot.spec.hibernation.as_ref().map_or(&[][..], |hibernation| &hibernation.schedules);
     let parsed = parse(schedules)?;
@@ -144,7 +145,7 @@ mod tests {
         shoot
     }
 
-    /// Last trigger, now, what is asked for, when next.
+    /// Last trigger, now, requested switch, next evaluation.
     const DECISIONS: &str = "
 -            15T19:59:59 => nothing   15T20:00:00.100
 -            15T20:00:00 => Hibernate 16T06:00:00.100

@@ -15,8 +15,8 @@ use crate::window;
 /// `kubeAPIServer.enableAnonymousAuthentication` is `false`.
 const ANONYMOUS_AUTHENTICATION: Releases = Releases::until(121);
 
-/// cluster-autoscaler removes as many nodes in parallel as `maxScaleDownParallelism` and `maxDrainParallelism` say; before,
-/// `maxEmptyBulkDelete` has a default.
+/// cluster-autoscaler removes nodes in parallel as set by `maxScaleDownParallelism` and `maxDrainParallelism`;
+/// before, `maxEmptyBulkDelete` has a default.
 const SCALE_DOWN_PARALLELISM: Releases = Releases::since(121);
 
 /// Pools with in-place updates have defaults of their own for `maxSurge` and `maxUnavailable`: 0 and 1 for
@@ -86,7 +86,7 @@ pub fn shoot(shoot: &mut Shoot, window_draw: u64, release: Release) {
     spec.scheduler_name.get_or_insert_with(|| "default-scheduler".to_owned());
 }
 
-/// After how many seconds credentials are rotated for which no period is given.
+/// Default rotation period of credentials, in seconds.
 const AUTO_ROTATION: i64 = 168 * HOUR;
 
 /// Rotation period of the key that encrypts etcd in new Shoots, in seconds.
@@ -113,7 +113,7 @@ pub fn new_shoot(shoot: &mut Shoot, version: &GardenerVersion) {
     }
 }
 
-/// Keeps what [`new_shoot`] has noted, whatever a client makes of it.
+/// Keeps the version that [`new_shoot`] has recorded, whatever value a client sends.
 pub fn keep_version_of_creation(shoot: &mut Shoot, old: &Shoot) {
     let key = annotation::CREATED_WITH_GARDENER_VERSION;
     match old.metadata.annotations.get(key) {
@@ -337,11 +337,11 @@ pub fn drop_unread_reference(shoot: &mut Shoot, old: Option<&Shoot>, release: Re
 
 /// Keeps the two ways to name a CloudProfile equal; `old` is the stored Shoot of an update.
 ///
-/// In releases that [count the name](counts_by_name), neither fills the other ([`drop_unread_reference`]).
+/// In releases that [count the name](counts_by_name), neither fills the other ([`drop_unread_reference`]). Otherwise
 /// `cloudProfile` counts; `cloudProfileName` fills it when it is absent, mirrors it for kind `CloudProfile` and is
-/// empty for others. Since 1.124 the Kubernetes version counts: from 1.33 on only a name that is there mirrors it; from
-/// 1.34 on neither fills the other, and a name that an update leaves as it was and that says the same is emptied. A Shoot in
-/// deletion is left alone.
+/// empty for others. Since 1.124 the Kubernetes version counts: from 1.33 on only a name that is present mirrors it;
+/// from 1.34 on neither fills the other, and a name that an update leaves unchanged and that equals the reference is
+/// emptied. A Shoot in deletion is not changed.
 ///
 /// Source: plugin/pkg/utils/cloudprofile.go @ v1.101.0, pkg/utils/gardener/cloudprofile.go, v1.123.0 to v1.149.0.
 pub fn sync_cloud_profile_reference(shoot: &mut Shoot, old: Option<&Shoot>, release: Release) {
@@ -378,7 +378,7 @@ pub fn sync_cloud_profile_reference(shoot: &mut Shoot, old: Option<&Shoot>, rele
     }
 }
 
-/// Brings a Shoot into the form in which it is stored: labels that name its seeds, and no trace of fields that have
+/// Converts a Shoot to the form in which it is stored: with labels that name its seeds, and without fields that have
 /// no effect any more.
 pub fn canonicalize_shoot(shoot: &mut Shoot) {
     shoot.metadata.labels.retain(|key, _| !key.starts_with(label::SEED_NAME_PREFIX));

@@ -17,7 +17,7 @@ use crate::autoscaling;
 
 pub use self::pods::template;
 
-/// Fills what is missing in an object of a kind of Kubernetes; others stay as they are.
+/// Fills in the missing fields of an object of a kind of Kubernetes; other kinds stay unchanged.
 pub fn fill(group: &str, plural: &str, fields: &mut Map<String, Value>) {
     if (group, plural) == ("", "podtemplates") {
         fields.get_mut("template").into_iter().for_each(pods::template);
@@ -99,7 +99,7 @@ fn job(spec: &mut Map<String, Value>) {
     put(spec, "manualSelector", json!(false));
 }
 
-/// Fills what is missing in `spec` of an object of `apps/v1`.
+/// Fills in the missing fields of `spec` of an object of `apps/v1`.
 fn apps(plural: &str, spec: &mut Map<String, Value>) {
     match plural {
         "deployments" => {
@@ -138,7 +138,7 @@ fn apps(plural: &str, spec: &mut Map<String, Value>) {
     }
 }
 
-/// The status of a new object before anybody has written one, as Go writes it; `None`: the kind has none, or one of its own.
+/// Returns the initial status of a new object, as Go writes it; `None`: the kind has none, or one of its own.
 ///
 /// Source: k8s.io/api (fields without `omitempty`), pkg/registry/*/*/strategy.go (PrepareForCreate).
 pub fn status(group: &str, plural: &str) -> Option<Value> {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Defaults of pods and their templates: containers, ports, probes, volumes.
 //!
-//! The fields that deliberately stay empty: ServiceAccount tokens as volumes, and requests of a template, which its pods get
-//! from their limits. What admission gives pods is in [`admission::pods`](crate::admission::pods).
+//! Fields that deliberately stay empty: ServiceAccount tokens as volumes, and requests of a template, which its pods
+//! get from their limits. The changes that admission makes to pods are in
+//! [`admission::pods`](crate::admission::pods).
 //!
 //! Source: k8s.io/kubernetes pkg/apis/core/v1/defaults.go @ v1.31.
 
@@ -17,7 +18,7 @@ const TOKEN_SECONDS: i64 = 3600;
 /// Volumes whose files have permissions.
 const WITH_MODE: [&str; 4] = ["secret", "configMap", "downwardAPI", "projected"];
 
-/// Fills what is missing in a pod's `spec`.
+/// Fills in the missing fields of a pod's `spec`.
 pub(super) fn pod(spec: &mut Map<String, Value>) {
     for list in ["containers", "initContainers"] {
         for container in objects(spec, list) {
@@ -37,7 +38,7 @@ pub(super) fn pod(spec: &mut Map<String, Value>) {
     self::spec(spec);
 }
 
-/// Fills what is missing in a template of pods.
+/// Fills in the missing fields of a pod template.
 pub fn template(template: &mut Value) {
     if let Some(Value::Object(spec)) = template.get_mut("spec") {
         self::spec(spec);
@@ -128,7 +129,7 @@ fn version_of_field(source: &mut Map<String, Value>) {
     }
 }
 
-/// A volume without a source is an empty directory.
+/// Fills in the defaults of a volume: one without a source is an empty directory.
 fn volume(volume: &mut Map<String, Value>) {
     if !volume.iter().any(|(field, source)| field != "name" && !source.is_null()) {
         volume.insert("emptyDir".to_owned(), json!({}));
@@ -177,7 +178,7 @@ fn requests_from_limits(container: &mut Map<String, Value>) {
     }
 }
 
-/// In the node's network a container's port is the node's.
+/// Sets the host ports of a pod in the node's network to its container ports.
 fn open_on_host(container: &mut Map<String, Value>) {
     for port in objects(container, "ports") {
         let own = port.get("containerPort").cloned().unwrap_or_default();
