@@ -147,7 +147,7 @@ pub fn operation_type(shoot: &Shoot) -> OperationType {
         {
             unfinished
         }
-        // Without a type, too: the Pending operation of a Shoot that was skipped when it was new.
+        // This includes the Pending operation without a type of a Shoot that was skipped when it was new.
         _ => OperationType::Reconcile,
     }
 }
@@ -279,7 +279,8 @@ pub fn is_ignored(shoot: &Shoot, settings: &GardenletSettings) -> bool {
     respects_overwrite(shoot, settings) && annotations::is_true(&shoot.metadata.annotations, annotation::SHOOT_IGNORE)
 }
 
-/// Time between two reconciliations of a Shoot: the configured one, or a longer one of its own where that counts.
+/// Returns the time between two reconciliations of a Shoot: the configured one, or a longer one of its own where that
+/// counts.
 pub fn sync_period(shoot: &Shoot, settings: &GardenletSettings) -> TimeDelta {
     let own = || {
         let text = shoot.metadata.annotation(annotation::SHOOT_SYNC_PERIOD)?;
@@ -305,7 +306,7 @@ mod tests {
         }
     }
 
-    /// A Shoot from words: `payload`, `confine`, `hibernated`, `no-ssh`, `deleted`, `force`.
+    /// Creates a Shoot from words: `payload`, `confine`, `hibernated`, `no-ssh`, `deleted`, `force`.
     fn shoot(words: &str, state: &str, operation: &str) -> Shoot {
         let mut shoot = Shoot::default();
         shoot.spec.provider.workers.push(Worker::default());
@@ -340,8 +341,8 @@ mod tests {
         shoot
     }
 
-    /// Old, new, state of the last operation, operation annotation; whether the generation rises, and what becomes of
-    /// the annotation. Source: docs/usage/shoot-operations/shoot_operations.md, shoot_updates.md.
+    /// Old, new, state of the last operation, operation annotation; true if the generation rises, and the annotation
+    /// afterwards. Source: docs/usage/shoot-operations/shoot_operations.md, shoot_updates.md.
     const GENERATIONS: &str = "
 -        | -                  | Succeeded  | -                          => same  -
 -        | payload            | Succeeded  | -                          => rises -
@@ -410,7 +411,7 @@ no-ssh   | no-ssh             | Succeeded  | reconcile;rotate-ssh-keypair => ris
         }
     }
 
-    /// Last operation, other circumstances, and what gardenlet does next.
+    /// Last operation, other circumstances, and the next operation of gardenlet.
     const OPERATIONS: &str = "
 -          -          -        => Create
 none       Pending    -        => Reconcile
@@ -472,7 +473,7 @@ Reconcile  Succeeded  migrate  => Migrate
         }
     }
 
-    /// Confined Shoot, window 22:00 to 23:00: now, last success; whether gardenlet reconciles, and its first turn.
+    /// Confined Shoot, window 22:00 to 23:00: now, last success; true if gardenlet reconciles, and its first turn.
     const CONFINED: &str = "
 15T10:00:00 14T22:10:00 => no  next
 15T22:10:00 14T22:10:00 => yes rest

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A gardenlet that does not show any more that it lives: what becomes of its Seed, and then of the Seed's Shoots.
+//! Consequences of a gardenlet that does not renew its Lease: for its Seed, and then for the Seed's Shoots.
 //!
 //! ```text
 //! last renewal ──monitorPeriod──▶ GardenletReady Unknown ──shootMonitorPeriod──▶ its Shoots' conditions Unknown
 //! ```
 //!
-//! What is Unknown stays so until gardenlet itself says something else.
+//! An Unknown status stays until gardenlet itself reports another one.
 //!
 //! Source: pkg/controllermanager/controller/seed/lifecycle @ v1.120.0.
 
@@ -23,14 +23,14 @@ const CONSTRAINTS: [&str; 2] = [condition::HIBERNATION_POSSIBLE, condition::MAIN
 /// Periods after which a silent gardenlet has consequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Periods {
-    /// `controllers.seed.monitorPeriod`: from the last renewal of the Lease on.
+    /// `controllers.seed.monitorPeriod`: time since the last renewal of the Lease.
     pub monitor: TimeDelta,
-    /// `controllers.seed.shootMonitorPeriod`: from then on, until the Shoots are concerned.
+    /// `controllers.seed.shootMonitorPeriod`: additional time before the Shoots' conditions change.
     pub shoot_monitor: TimeDelta,
 }
 
 impl Default for Periods {
-    /// Those of a landscape; in code `shootMonitorPeriod` is five times the other, 200 s.
+    /// Defaults of a landscape; in upstream's code `shootMonitorPeriod` is five times the other, 200 s.
     fn default() -> Self {
         Self { monitor: TimeDelta::seconds(40), shoot_monitor: TimeDelta::seconds(300) }
     }
@@ -98,7 +98,7 @@ mod tests {
         updated(&initial("GardenletReady", at(since)), status, "Some", "Thing.", &[], at(since))
     }
 
-    /// The condition as it stands and since when, the last renewal, now (all in seconds), and what is to be done.
+    /// The condition and the time since which it holds, the last renewal, now (all in seconds), and the verdict.
     const ROWS: &str = "
     True 0     renewed 100   now 100   => wait until 140
     True 0     renewed 100   now 139   => wait until 140

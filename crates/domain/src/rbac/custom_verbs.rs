@@ -137,7 +137,7 @@ mod tests {
         check(&before, Some(&invited), "anna", members);
         check(&invited, Some(&before), "olga", "");
         check(&invited, Some(&invited), "anna", "");
-        // Accounts and groups are no people.
+        // Accounts and groups are not human members.
         let account = project_of("olga", &[("User", "olga"), ("ServiceAccount", "robot")]);
         check(&account, Some(&before), "anna", "");
         let account = project_of("olga", &[("User", "olga"), ("User", "system:serviceaccount:a:b")]);

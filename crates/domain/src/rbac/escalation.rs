@@ -36,7 +36,8 @@ pub fn refusal(user: &str, groups: &[&str], held: &[PolicyRule], given: &[Policy
     ))
 }
 
-/// Rules of one verb, one resource (or path) and at most one name each that `given` has and `held` does not cover.
+/// Returns rules of one verb, one resource (or path) and at most one name each that `given` has and `held` does not
+/// cover.
 pub fn missing(held: &[PolicyRule], given: &[PolicyRule]) -> Vec<PolicyRule> {
     let single = given.iter().flat_map(broken_down);
     single.filter(|rule| !held.iter().any(|held| covers(held, rule))).collect()
@@ -95,7 +96,7 @@ fn covers(held: &PolicyRule, asked: &PolicyRule) -> bool {
         && names
 }
 
-/// Rules about the same resource as one.
+/// Merges rules about the same resource.
 fn compact(rules: Vec<PolicyRule>) -> Vec<PolicyRule> {
     let mut simple: BTreeMap<(String, String, Vec<String>), PolicyRule> = BTreeMap::new();
     let mut rest = Vec::new();
@@ -114,7 +115,7 @@ fn compact(rules: Vec<PolicyRule>) -> Vec<PolicyRule> {
     rest
 }
 
-/// A rule in one line.
+/// Formats a rule in one line.
 fn shown(rule: &PolicyRule) -> String {
     let parts = [
         ("APIGroups", &rule.api_groups),

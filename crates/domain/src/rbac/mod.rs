@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Role-based access control: which rule allows what.
+//! Role-based access control: rules and the requests that they allow.
 //!
 //! ```text
 //! user, groups ──▶ bindings that name them ──▶ roles ──▶ rules ──▶ does one of them match the request?
 //! ```
 //!
-//! **Tour.** [`Mode`] with or without roles; [`allows`] one rule and one request; [`subject`] users that a binding names;
-//! [`escalation`] the check that a user grants no more rights than they have; [`aggregation`] ClusterRoles that are made of
-//! others; [`defaults`] the roles that a cluster begins with; [`kubeconfig`] users of kubeconfigs for Shoots;
-//! [`project`] the roles of a Project; [`custom_verbs`] fields that want a verb of their own; [`seed`] rights of a gardenlet in
-//! the garden; [`validation`] of the four kinds.
+//! **Tour.** [`Mode`] with or without roles; [`allows`] one rule and one request; [`subject`] users that a binding
+//! names; [`escalation`] the check that a user grants no more rights than they have; [`aggregation`] aggregated
+//! ClusterRoles; [`defaults`] the initial roles of a cluster; [`kubeconfig`] users of kubeconfigs for Shoots;
+//! [`project`] the roles of a Project; [`custom_verbs`] fields that need a verb of their own; [`seed`] rights of a
+//! gardenlet in the garden; [`validation`] of the four kinds.
 //!
 //! Source: k8s.io/kubernetes pkg/apis/rbac/v1/evaluation_helpers.go, plugin/pkg/auth/authorizer/rbac/rbac.go @ v1.32.
 
@@ -25,13 +25,14 @@ pub mod validation;
 
 use api::kubernetes::rbac::PolicyRule;
 
-/// Group whose members may do everything.
+/// Group whose members have all rights.
 pub const MASTERS: &str = "system:masters";
 /// Group of all authenticated users.
 pub const AUTHENTICATED: &str = "system:authenticated";
 /// Group of all unauthenticated users.
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// Group, of Terrarium, of the processes that the landscape has started: they are known by their certificates.
+/// Group, of Terrarium, of the processes that the landscape has started: they are authenticated by their
+/// certificates.
 pub const COMPONENTS: &str = "terrarium.dev:components";
 /// In a rule: everything.
 const ALL: &str = "*";
@@ -39,7 +40,8 @@ const ALL: &str = "*";
 /// Mode of authorization of a landscape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Every authenticated user may do everything. Default of the libraries: a simulation serves only its own components.
+    /// Every authenticated user has all rights. Default of the libraries: a simulation serves only its own
+    /// components.
     #[default]
     AlwaysAllow,
     /// Roles decide.
@@ -75,7 +77,7 @@ pub struct Attributes<'a> {
     pub resource: &'a str,
     /// Subresource; empty for the object itself.
     pub subresource: &'a str,
-    /// Namespace; empty for all, and for what has none.
+    /// Namespace; empty for all namespaces, and for cluster-scoped resources.
     pub namespace: &'a str,
     /// Name of the object; empty for collections.
     pub name: &'a str,

@@ -32,15 +32,15 @@ const EXTENSION: &str = "extension:";
 /// The roles and bindings of a Project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Roles {
-    /// ClusterRoles that the Project controller keeps.
+    /// ClusterRoles that the Project controller maintains.
     pub cluster_roles: Vec<ClusterRole>,
-    /// ClusterRoleBindings that the Project controller keeps.
+    /// ClusterRoleBindings that the Project controller maintains.
     pub cluster_role_bindings: Vec<ClusterRoleBinding>,
     /// RoleBindings, in the Project's namespace.
     pub role_bindings: Vec<RoleBinding>,
 }
 
-/// The roles and bindings that a Project has to have; none while it has no namespace.
+/// Returns the roles and bindings that a Project must have; none while it has no namespace.
 pub fn roles(project: &Project) -> Roles {
     let Some(namespace) = project.spec.namespace.as_deref() else { return Roles::default() };
     let name = project.metadata.name.as_str();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ResourceQuotas of Kubernetes: what objects of a namespace use, and whether another one fits.
+//! ResourceQuotas of Kubernetes: usage of a namespace's objects, and the check of a new one.
 //!
-//! What is used is counted from the objects that are there, not read from a quota's status; so a quota holds from the
-//! moment at which it is there, and two who create at once never get more than it allows, as long as the caller guards the
-//! collection that was counted.
+//! Usage is counted from the existing objects, not read from a quota's status; so a quota holds as soon as it exists,
+//! and concurrent creations never exceed it, as long as the caller guards the counted collection.
 //!
-//! Deliberately absent: devices that are claimed (`deviceclass`), pods that are past their grace period (they count until
-//! they are gone).
+//! Deliberately absent: devices that are claimed (`deviceclass`), pods that are past their grace period (they count
+//! until they are deleted).
 //!
 //! Source: k8s.io/apiserver pkg/admission/plugin/resourcequota, k8s.io/kubernetes pkg/quota/v1/evaluator/core @ v1.31.
 
@@ -43,7 +42,7 @@ const OF_PODS: [&str; 10] = [
 ];
 const OF_SERVICES: [&str; 3] = ["services", "services.loadbalancers", "services.nodeports"];
 const OF_CLAIMS: [&str; 2] = ["persistentvolumeclaims", "requests.storage"];
-/// Between a storage class and what is counted of its claims.
+/// Separator between a storage class and the counted amount of its claims.
 const CLASS_SUFFIX: &str = ".storageclass.storage.k8s.io/";
 /// Names whose amounts are numbers of objects.
 const WHOLE: [&str; 9] = [
@@ -154,7 +153,7 @@ fn is_in_scope(quota: &ResourceQuota, resource: &GroupResource, fields: &Map<Str
     scopes(quota).all(|scope| is_pod && pods::is_in_scope(fields, &scope))
 }
 
-/// The names of a quota that objects of a resource use.
+/// Returns the names of a quota that objects of a resource use.
 fn names<'a>(quota: &'a ResourceQuota, resource: &GroupResource) -> Vec<&'a String> {
     quota.spec.hard.keys().filter(|name| counted_by(name).as_ref() == Some(resource)).collect()
 }
@@ -242,7 +241,7 @@ pub fn check(quota: &ResourceQuota, asked: &Amounts, used: &Amounts) -> Result<(
     Err(format!("exceeded quota: {name}, requested: {}, used: {}, limited: {}", shown(asked), shown(used), shown(hard)))
 }
 
-/// All violations of a quota. `old`: as it was, whose scopes stay.
+/// Returns all violations of a quota. `old`: the quota before the update, whose scopes must stay.
 pub fn validate(quota: &ResourceQuota, old: Option<&ResourceQuota>) -> Errors {
     let mut errors = Errors::new();
     let path = Path::new("spec");
@@ -366,7 +365,7 @@ mod tests {
         assert_eq!(check(&quota, &asked, &used(&quota, &services, [&plain])), Err(text.to_owned()));
         let asked = Request { resource: &services, new: &plain, old: Some(&balanced) }.asks(&quota);
         assert_eq!(asked, Ok(Amounts::new()));
-        // A pod that is there is not counted again.
+        // An existing pod is not counted again.
         let pods = resource("", "pods");
         let of_pods = self::quota(json!({"pods": "0"}), &[]);
         let there = pod("1", "");

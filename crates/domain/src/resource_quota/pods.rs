@@ -77,7 +77,7 @@ fn total(spec: &Value, which: &str) -> Amounts {
     sum
 }
 
-/// Requests and limits under the names that quotas have for them.
+/// Returns requests and limits by the names that quotas have for them.
 fn named(requests: &Amounts, limits: &Amounts) -> Amounts {
     let mut out = Amounts::from([("pods".to_owned(), Quantity::from_integer(1))]);
     for name in ["cpu", "memory", "ephemeral-storage"] {
@@ -101,7 +101,7 @@ fn named(requests: &Amounts, limits: &Amounts) -> Amounts {
     out
 }
 
-/// A resource that devices of nodes offer: `example.com/gpu`.
+/// Returns true for a resource of a node's devices: `example.com/gpu`.
 fn is_extended(name: &str) -> bool {
     name.contains('/') && !name.starts_with("kubernetes.io/") && !name.contains(".kubernetes.io/")
 }
@@ -140,7 +140,7 @@ pub(super) fn constraints(fields: &Map<String, Value>, hard: &[&String]) -> Resu
     Err(format!("must specify {}", texts.join("; ")))
 }
 
-/// Class of service of a pod by its `spec`: Guaranteed, Burstable or BestEffort.
+/// Returns the class of service of a pod by its `spec`: Guaranteed, Burstable or BestEffort.
 pub fn qos_class(spec: &Value) -> &'static str {
     let (mut is_best_effort, mut is_guaranteed) = (true, true);
     for container in items(spec, "containers").iter().chain(items(spec, "initContainers")) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The checks that the real binaries make when they start, in their own words.
+//! The checks that the real binaries make when they start, with their texts.
 //!
 //! Source: pkg/operator/bootstrappers/verify_version.go @ v1.120.0, pkg/gardenlet/bootstrappers/verify_version.go
 //! @ v1.127.0.
@@ -51,7 +51,7 @@ pub enum OperatorError {
 }
 
 impl OperatorError {
-    /// The rule behind it.
+    /// Rule that the error reports.
     pub const fn rule(&self) -> Rule {
         match self {
             Self::ParseOld { .. } | Self::Compare(_) => Rule::V0,
@@ -65,10 +65,10 @@ fn comparable(release: &Version, text: &str) -> GardenerVersion {
     GardenerVersion { major: release.major, minor: release.minor, patch: release.patch, text: text.to_owned() }
 }
 
-/// The check of gardener-operator: its version against the one that last operated the Garden, if any did.
+/// Checks versions as gardener-operator does: its own against the one that last operated the Garden, if any.
 ///
 /// # Errors
-/// When it must not start.
+/// It must not start.
 pub fn operator(garden: Option<&str>, own: &str) -> Result<(), OperatorError> {
     let Some(raw) = garden else { return Ok(()) };
     let old = Version::parse(raw).map_err(|error| OperatorError::ParseOld { raw: raw.to_owned(), error })?;
@@ -84,7 +84,7 @@ pub fn operator(garden: Option<&str>, own: &str) -> Result<(), OperatorError> {
 /// Error with which the real gardenlet does not start, from v1.127 on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GardenletError {
-    /// There is no ConfigMap that says the gardener-apiserver's version.
+    /// There is no ConfigMap with the gardener-apiserver's version.
     #[error(
         "failed reading ConfigMap gardener-system-public/gardener-info from garden cluster: configmaps \
          \"gardener-info\" not found"
@@ -131,7 +131,7 @@ pub enum GardenletError {
 }
 
 impl GardenletError {
-    /// The rule behind it.
+    /// Rule that the error reports.
     pub const fn rule(&self) -> Rule {
         match self {
             Self::ConfigMapMissing | Self::ParseApiserver { .. } | Self::ParseGardenlet { .. } => Rule::V0,
@@ -149,7 +149,7 @@ pub fn gardenlet_checks(version: &GardenerVersion) -> bool {
 /// Checks versions as gardenlet does from v1.127 on: its own against the one in ConfigMap `gardener-info`.
 ///
 /// # Errors
-/// When it must not start.
+/// It must not start.
 pub fn gardenlet(gardener_info: Option<&str>, own: &str) -> Result<(), GardenletError> {
     let raw = gardener_info.ok_or(GardenletError::ConfigMapMissing)?;
     let apiserver =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Enforcement of the rules about versions: `--skew-enforcement`.
 //!
-//! | | registered | starts | that runs already |
+//! | | at registration | at start | while it runs |
 //! | --- | --- | --- | --- |
 //! | `enforce` | no, 403 | no, exit code 3 | waits, and is not ready |
 //! | `warn` | with a warning | with an Event and a line in its log | the same, and goes on |
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(Enforcement::usual(Profile::Upstream), Enforcement::Warn);
     }
 
-    /// Enforcement, component, rule, whether it starts.
+    /// Enforcement, component, rule; true if it starts.
     #[test]
     fn the_check_of_the_real_operator_is_always_made() {
         for (enforcement, component, rule, expected) in [

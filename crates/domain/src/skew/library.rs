@@ -6,10 +6,10 @@
 //!
 //! | found | `documents` | `upstream` |
 //! | --- | --- | --- |
-//! | when it is declared | as `--skew-enforcement` says | a warning |
+//! | when it is declared | depends on `--skew-enforcement` | a warning |
 //! | later, when an older gardenlet appears | condition `Valid` of its ControllerInstallations is `False`; it does not work | the condition |
 //!
-//! Source: docs/deployment/version_skew_policy.md; upstream no code looks.
+//! Source: docs/deployment/version_skew_policy.md; upstream has no code for it.
 
 use std::collections::BTreeSet;
 
@@ -91,7 +91,7 @@ mod tests {
 
     use super::*;
 
-    /// Library; versions of the gardenlets of seeds a, b, …; what is said.
+    /// Library; versions of the gardenlets of seeds a, b, …; the text.
     const ROWS: &str = "
 -        | 1.119.0         => -
 1.120.0  |                 => -

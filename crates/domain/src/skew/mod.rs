@@ -63,28 +63,29 @@ impl GardenerVersion {
         if !release.contains('.') || release.starts_with('v') {
             return None;
         }
-        // The suffix has to be well formed, too; `~` begins one as `-` does.
+        // The suffix must be well-formed, too; `~` begins one like `-`.
         let text = format!("{release}{}", rest.replacen('~', "-", 1));
         let read = versions::Version::parse_in(&text, crate::release::DOCUMENTED).ok()?;
         Some(Self { major: read.major, minor: read.minor, patch: read.patch, text: shown.to_owned() })
     }
 
-    /// Major and minor, by which distance is counted.
+    /// Returns major and minor, the basis of distances.
     pub const fn minor(&self) -> (u64, u64) {
         (self.major, self.minor)
     }
 
-    /// A release.
+    /// Creates the version of a release.
     pub fn release(major: u64, minor: u64, patch: u64) -> Self {
         Self { major, minor, patch, text: format!("{major}.{minor}.{patch}") }
     }
 
-    /// The release whose rules and fields the version has; those of the newest known release for another major.
+    /// Returns the release whose rules and fields the version has; that of the newest known release for another
+    /// major.
     pub fn served_release(&self) -> Release {
         u16::try_from(self.minor).ok().filter(|_| self.major == 1).map_or(release::NEWEST, Release)
     }
 
-    /// All three numbers, by which downgrades are told.
+    /// Returns all three numbers, the basis of downgrades.
     pub const fn full(&self) -> (u64, u64, u64) {
         (self.major, self.minor, self.patch)
     }
@@ -130,7 +131,7 @@ pub enum Distance {
 }
 
 impl Distance {
-    /// From `lower` up to `upper`.
+    /// Returns the distance from `lower` up to `upper`.
     pub fn between(upper: &GardenerVersion, lower: &GardenerVersion) -> Self {
         match upper.major.cmp(&lower.major) {
             Ordering::Greater => Self::NewerMajor,
@@ -139,7 +140,7 @@ impl Distance {
         }
     }
 
-    /// By how much a bound is missed; `None` if it is kept.
+    /// Returns the distance beyond a bound; `None` if the bound is kept.
     fn above(self, bound: i128) -> Option<Self> {
         match self {
             Self::Minors(minors) if minors > bound => Some(Self::Minors(minors - bound)),
@@ -224,18 +225,18 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// An instance of a component that there is once in a landscape.
+    /// Creates an instance of a component that exists once in a landscape.
     pub fn new(component: Component, version: &str) -> Self {
         Self { component, owner: String::new(), version: version.to_owned() }
     }
 
-    /// A gardenlet of a seed, or an extension of a name.
+    /// Creates a gardenlet of a seed, or an extension with a name.
     pub fn owned(component: Component, owner: &str, version: &str) -> Self {
         Self { component, owner: owner.to_owned(), version: version.to_owned() }
     }
 }
 
-/// The highest version that ever ran, of a component or of one seed's or extension's.
+/// Highest version that ever ran, of a component or of one seed's or extension's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HighWaterMark {
     /// The component.
@@ -246,7 +247,7 @@ pub struct HighWaterMark {
     pub version: String,
 }
 
-/// The versions that run.
+/// The running versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Landscape {
     /// Every instance.
@@ -340,7 +341,7 @@ impl Rule {
         Self::P1,
     ];
 
-    /// The rule with an id.
+    /// Returns the rule with an id.
     pub fn named(id: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rule| rule.to_string() == id)
     }
@@ -382,7 +383,8 @@ impl Violation {
     }
 }
 
-/// Every rule that a landscape violates, in the order of the rules; a version that does not parse hides all others.
+/// Returns every rule that a landscape violates, in the order of the rules; a version that does not parse hides all
+/// others.
 pub fn violations(landscape: &Landscape, profile: Profile) -> Vec<Violation> {
     let unparsable = unparsable(landscape);
     if !unparsable.is_empty() {
@@ -466,7 +468,7 @@ pub fn rules(violations: &[Violation]) -> Vec<Rule> {
 mod tests {
     use super::*;
 
-    /// Text, and the three numbers it stands for.
+    /// Text, and its three numbers.
     const TEXTS: &str = "
 v1.120.0               => 1 120 0
 1.37                   => 1 37 0

@@ -60,7 +60,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// A note about something.
+/// A note about objects of a landscape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Noted {
     /// Kind of the note.
@@ -108,7 +108,7 @@ pub struct GateSetting {
     pub on: bool,
 }
 
-/// The first names, and how many more there are.
+/// Joins the first names, and the number of further ones.
 fn some(mut names: Vec<String>) -> String {
     let more = names.len().saturating_sub(NAMED);
     if more > 0 {
@@ -150,8 +150,8 @@ pub fn shoots_not_reconciled(landscape: &Landscape, shoots: &[ShootVersions]) ->
     ))
 }
 
-/// W2: operators whose minor differs from that of a gardenlet whose Seed is the operators' own cluster. It is worth saying
-/// once this has outlasted a reconcile of the Garden.
+/// W2: operators whose minor differs from that of a gardenlet whose Seed is the operators' own cluster. Callers
+/// report it once it has outlasted a reconciliation of the Garden.
 pub fn lock_step(operators: &[Instance], gardenlets_of_runtime: &[Instance]) -> Option<Noted> {
     let minor = |instance: &Instance| GardenerVersion::parse(&instance.version).map(|version| version.minor());
     let differs = |operator: &Instance, gardenlet: &Instance| {
@@ -208,7 +208,7 @@ pub fn laggards(landscape: &Landscape, newest: &GardenerVersion, profile: Profil
             _ => continue,
         };
         let Some(version) = GardenerVersion::parse(&instance.version) else { continue };
-        // The minor after the newest one is one further away.
+        // The distance to the minor after the newest one is greater by one.
         if Distance::between(newest, &version).above(bound - 1).is_some() {
             behind.entry((instance.component, version)).or_default().push(instance);
         }

@@ -18,9 +18,9 @@ pub use super::binaries::{GardenletError, OperatorError, gardenlet, gardenlet_ch
 /// An instance that is about to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// The instance; it is not among those that run.
+    /// The instance; it is not among the running ones.
     pub instance: Instance,
-    /// The version that ran in its place, where that is known: of a gardenlet the Seed's `status.gardener.version`.
+    /// The version that ran in its place, if known: for a gardenlet the Seed's `status.gardener.version`.
     pub previous: Option<String>,
     /// True if an operator also checks the components that its gardener-apiserver would leave behind.
     pub looks_ahead: bool,
@@ -50,7 +50,8 @@ pub struct Refused {
 
 /// Decides whether a component may start alongside the running ones.
 ///
-/// In profile `upstream` gardener-operator alone is judged here, by the Garden; for gardenlets there see [`gardenlet`].
+/// In profile `upstream` only gardener-operator is judged here, against the Garden; for gardenlets there see
+/// [`gardenlet`].
 pub fn decide(landscape: &Landscape, candidate: &Candidate, profile: Profile) -> Decision {
     let every = profile.checks_every_start();
     if !every && candidate.instance.component != Component::Operator {
@@ -64,7 +65,7 @@ pub fn judge(landscape: &Landscape, candidate: &Candidate, profile: Profile) -> 
     decide_by(landscape, candidate, profile, true)
 }
 
-/// `every`: by the landscape's rules, not only by those of the real binaries.
+/// `every`: applies the landscape's rules, not only those of the real binaries.
 fn decide_by(landscape: &Landscape, candidate: &Candidate, profile: Profile, every: bool) -> Decision {
     let instance = &candidate.instance;
     let component = instance.component;
@@ -105,7 +106,7 @@ fn decide_by(landscape: &Landscape, candidate: &Candidate, profile: Profile, eve
         return refuse(Rule::T2, &[mark]);
     }
     let found = match component {
-        // What is wrong without this instance is not its fault.
+        // Violations that exist without this instance are not caused by it.
         Component::Apiserver => {
             let unmarked = Landscape { high_water_marks: Vec::new(), ..landscape.clone() };
             let new = check(&unmarked, &Step::Add(instance.clone()), profile).err();
@@ -151,7 +152,7 @@ fn skips_since_mark(
     (against_previous(instance.component, version, &mark, profile) == Some(Rule::T2)).then_some(mark)
 }
 
-/// The first of some rules that the instance itself violates once it runs.
+/// Returns the first of some rules that the instance itself violates once it runs.
 pub(super) fn violated(
     landscape: &Landscape,
     instance: &Instance,
@@ -225,7 +226,7 @@ pub(super) fn library_refused(landscape: &Landscape, instance: &Instance, violat
     Refused { rule: Rule::E1, text, against }
 }
 
-/// Rule E1 in words: `oldest` is the version of the gardenlet that decides.
+/// Text of rule E1; `oldest` is the version of the gardenlet that decides.
 fn extension_text(landscape: &Landscape, instance: &Instance, oldest: Option<&GardenerVersion>) -> String {
     let are_oldest = landscape.instances.iter().filter(|known| {
         known.component == Component::Gardenlet && GardenerVersion::parse(&known.version).as_ref() == oldest
@@ -241,7 +242,7 @@ fn extension_text(landscape: &Landscape, instance: &Instance, oldest: Option<&Ga
     )
 }
 
-/// A rule in words.
+/// Refusal by a rule, with its text.
 pub(super) fn refused(
     rule: Rule,
     offender: &Instance,
@@ -288,7 +289,8 @@ pub(super) fn refused(
     Refused { rule, text, against: shown }
 }
 
-/// A rule that a landscape violates, or that a step in it would, in the words of a component that would not start for it.
+/// Text about a rule that a landscape violates, or that a step in it would, as a component that would not start
+/// reports it.
 pub fn violation_text(landscape: &Landscape, violation: &Violation, profile: Profile) -> String {
     let nobody = Instance::new(Component::Apiserver, "");
     let offender = violation.offender.as_ref().unwrap_or(&nobody);
@@ -309,7 +311,7 @@ pub fn violation_text(landscape: &Landscape, violation: &Violation, profile: Pro
     refused(violation.rule, offender, &version, &violation.against, profile).text
 }
 
-/// The last line of a component that does not start.
+/// Returns the last line of a component that does not start.
 pub fn refusal_line(instance: &Instance, refused: &Refused) -> String {
     format!(
         "Error: failed verifying Gardener version: {} [rule={}, component={}, version={}, against={}]",
@@ -321,13 +323,13 @@ pub fn refusal_line(instance: &Instance, refused: &Refused) -> String {
     )
 }
 
-/// Rule that is named in the last line of a component.
+/// Returns the rule in the last line of a component.
 pub fn rule_of_line(line: &str) -> Option<Rule> {
     let (_, tail) = line.rsplit_once("[rule=")?;
     Rule::named(tail.split(',').next()?)
 }
 
-/// True if a component that was refused by a rule is refused by the instances that run now, too. Recorded versions do not
+/// True if a component that was refused by a rule is still refused by the running instances. Recorded versions do not
 /// change, so a downgrade stays refused; an instance that ran at the same time may have ended since.
 pub fn stays_refused(running: &Landscape, instance: &Instance, rule: Rule, profile: Profile) -> bool {
     if matches!(rule, Rule::V0 | Rule::T1 | Rule::T2 | Rule::O3a | Rule::O3b) {

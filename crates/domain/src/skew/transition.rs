@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One step of an upgrade: one instance comes, goes or is replaced.
+//! One step of an upgrade: one instance starts, ends or is replaced.
 
 use super::{Component, Distance, GardenerVersion, Instance, Landscape, Rule, Violation, violations};
 use crate::profile::Profile;
 
-/// A change of exactly one instance. A rolling update with surge adds first and removes then.
+/// A change of one instance. A rolling update with surge adds first and then removes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A new instance starts.
@@ -15,7 +15,7 @@ pub enum Step {
     Replace {
         /// The instance that ends.
         from: Instance,
-        /// The version of the one that takes its place.
+        /// The version of the new instance.
         to: String,
     },
 }
@@ -23,15 +23,16 @@ pub enum Step {
 /// Refusal of a step: violations that it causes or makes worse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// In the order of the rules; a downgrade or a skipped minor stands alone.
+    /// Violations, in the order of the rules; a downgrade or a skipped minor stands alone.
     pub violations: Vec<Violation>,
 }
 
 /// Returns the landscape after a step.
 ///
-/// Order: a version that does not parse, then downgrade and skipped minor (for an operator of a Garden: what the Garden
-/// says), then the rules about the landscape as it is after the step. What was violated as badly before refuses nothing,
-/// and neither does a removal or a plain restart. Where downgrades are allowed, T1 and O3a refuse nothing.
+/// Order: a version that does not parse, then downgrade and skipped minor (for an operator of a Garden: against the
+/// Garden's version), then the rules about the landscape after the step. A rule that was violated as badly before
+/// refuses nothing, and neither does a removal or a plain restart. Where downgrades are allowed, T1 and O3a refuse
+/// nothing.
 ///
 /// # Errors
 /// When the step is refused.
@@ -122,7 +123,7 @@ fn remove(landscape: &mut Landscape, instance: &Instance) {
     }
 }
 
-/// The version that last operated the Garden, if the component is the operator.
+/// Returns the version that last operated the Garden, if the component is the operator.
 fn operated(landscape: &Landscape, component: Component) -> Option<GardenerVersion> {
     if component == Component::Operator { GardenerVersion::parse(landscape.garden.as_deref()?) } else { None }
 }

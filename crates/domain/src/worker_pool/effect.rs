@@ -18,7 +18,7 @@ pub enum Effect {
     None,
     /// The kubelet of each node is restarted in another patch version.
     KubeletRestart,
-    /// Some nodes are removed, and come again in other zones.
+    /// Some nodes are removed, and replaced in other zones.
     Moving,
     /// Each node is drained and updated, a few at a time.
     AutoInPlace,
@@ -72,7 +72,7 @@ pub fn effects(old: &Shoot, new: &Shoot, forms: &PoolForms) -> BTreeMap<String, 
             effect.effect = Effect::Rolling;
             effect.triggers.push("status.manualWorkerPoolRollout.pendingWorkersRollouts".to_owned());
         }
-        // Nodes that stay in no MachineDeployment are replaced, whatever the pool's strategy.
+        // Nodes without a MachineDeployment are replaced, whatever the pool's strategy.
         let by_zones = match moves(known, worker) {
             Moves::None => Effect::None,
             Moves::Some => Effect::Moving,
@@ -106,7 +106,7 @@ fn pool_effect(
     (forms, release): (Forms, Release),
     paths: &Paths<'_>,
 ) -> PoolEffect {
-    // A pool that changes its strategy is seen as the one that it becomes.
+    // A pool that changes its strategy is judged by the new one.
     let before = &HashInputs { strategy: after.strategy, ..before.clone() };
     let mut changed: Vec<Field> = [forms.current, forms.latest]
         .into_iter()
@@ -143,7 +143,7 @@ fn changed_fields(before: &Inputs, after: &Inputs) -> Vec<Field> {
     fields
 }
 
-/// Names fields as they stand in the new Shoot.
+/// Names of fields by their paths in the new Shoot.
 struct Paths<'a> {
     index: usize,
     worker: &'a Worker,
@@ -179,7 +179,7 @@ impl Paths<'_> {
                 if before.node_local_dns != after.node_local_dns {
                     paths.push("spec.systemComponents.nodeLocalDNS.enabled".to_owned());
                 }
-                // A version of Kubernetes that makes it count or not is a field of its own.
+                // A Kubernetes version that changes whether the field counts is a trigger of its own.
                 if before.is_ipvs != after.is_ipvs {
                     paths.push("spec.kubernetes.kubeProxy.mode".to_owned());
                 }
@@ -278,7 +278,7 @@ mod tests {
         );
     }
 
-    /// One row of the table "what rolls, what does not" each.
+    /// Rows of the table "what rolls, what does not".
     #[test]
     fn fields_have_the_documented_effect() {
         use HashVersion::{V1, V2};

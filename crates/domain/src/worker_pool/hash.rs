@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The digests of a pool and the names that carry them.
+//! The digests of a pool and the names that contain them.
 //!
 //! One function hashes every list: the lower-case hexadecimal SHA-256 of each element, concatenated as text and hashed
 //! again. Absent inputs are left out of the list and never replaced by an empty string.
@@ -16,7 +16,7 @@ use super::{HashInputs, major_minor};
 use crate::release::{Release, Releases};
 use crate::versions::Version;
 
-/// Releases with the first form of the hash, and with the Secret that tells the forms of pools apart.
+/// Releases with the first form of the hash, and with the Secret that records the form of each pool.
 pub const FIRST_FORM: Releases = Releases::until(146);
 /// Cause of the replacement of nodes whose pool has a form that a release does not have.
 pub fn ended_form(release: Release) -> String {
@@ -336,7 +336,7 @@ pub struct StoredKeys {
 impl StoredKeys {
     /// The Secret's name, in the control plane's namespace.
     pub const SECRET: &str = "worker-pools-operatingsystemconfig-hashes";
-    /// The key of the list.
+    /// Key of the list in the Secret.
     pub const DATA: &str = "pools";
 
     /// The entry of a pool.
@@ -356,19 +356,19 @@ impl StoredKeys {
         }
     }
 
-    /// The forms that are remembered.
+    /// Returns the recorded forms.
     pub fn forms(&self) -> Forms {
         let OscKeys { current, keys } = self.keys();
         Forms { current, latest: keys.last_key_value().map_or(current, |(version, _)| *version).max(current) }
     }
 }
 
-/// The forms that count for a pool: a change of what either hashes rolls its nodes.
+/// Forms that count for a pool: a change of the inputs of either one rolls its nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forms {
-    /// The one that it uses.
+    /// Form in use.
     pub current: HashVersion,
-    /// The one that it gets with its next roll-out, and new pools get at once.
+    /// Form that the pool gets with its next roll-out; new pools have it at once.
     pub latest: HashVersion,
 }
 
@@ -381,16 +381,16 @@ impl From<HashVersion> for Forms {
 /// The forms of the pools of a Shoot, and the release by whose rules they are hashed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolForms {
-    /// Pools of which something is remembered, by name.
+    /// Pools with a recorded form, by name.
     pub pools: BTreeMap<String, Forms>,
-    /// Those of all others.
+    /// Forms of all other pools.
     pub others: Forms,
     /// Release of the gardenlet that hashes them.
     pub release: Release,
 }
 
 impl PoolForms {
-    /// One form for all pools.
+    /// Creates the same form for all pools.
     pub fn all(version: HashVersion, release: Release) -> Self {
         Self { pools: BTreeMap::new(), others: version.into(), release }
     }
@@ -400,7 +400,7 @@ impl PoolForms {
         self.of(pool).current == HashVersion::V1 && !FIRST_FORM.contain(self.release)
     }
 
-    /// Those of a pool.
+    /// Returns the forms of a pool.
     pub fn of(&self, pool: &str) -> Forms {
         self.pools.get(pool).copied().unwrap_or(self.others)
     }
@@ -446,7 +446,7 @@ mod tests {
         assert_eq!(changed.current, HashVersion::V2);
     }
 
-    /// Pools that were made by 1.120, in either form, with everything that counts, and reconciled by each release in turn.
+    /// Pools that were created by 1.120, in either form, with all inputs, and reconciled by each release in turn.
     #[test]
     fn no_upgrade_but_that_to_146_rolls_a_pool() {
         for form in [HashVersion::V1, HashVersion::V2] {

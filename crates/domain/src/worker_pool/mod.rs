@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Worker pools: which inputs decide whether nodes are replaced, and what a change does to a pool.
+//! Worker pools: inputs whose change replaces nodes, and the effect of a change on a pool.
 //!
-//! A pool's MachineClass carries a hash of these inputs in its name. A changed hash is a new class, and a new class is
-//! a roll-out; everything that is no input reaches running nodes without replacing them.
+//! A pool's MachineClass has a hash of these inputs in its name. A changed hash is a new class, and a new class is a
+//! roll-out; other changes reach running nodes without replacing them.
 //! Source: extensions/pkg/controller/worker/machines.go, pkg/utils/gardener/shoot.go,
 //! pkg/component/extensions/operatingsystemconfig/operatingsystemconfig.go @ v1.120.0.
 //!
-//! **Tour.** [`HashInputs`] what is hashed, taken from a Shoot or from an extension Worker; [`hash`] the digests and
-//! names made of it; [`effect`] what a change of the Shoot does to each pool; [`manual_rollout`] pools that a user rolls by name;
-//! [`kubelet`] the kubelet that nodes install; [`outdated_node`] which node does not run yet what its pool wants.
+//! **Tour.** [`HashInputs`] the hashed values, from a Shoot or from an extension Worker; [`hash`] the digests and the
+//! names with them; [`effect`] the effect of a Shoot's change on each pool; [`manual_rollout`] pools that a user
+//! rolls by name; [`kubelet`] the kubelet that nodes install; [`outdated_node`] a node that does not run the desired
+//! version of its pool yet.
 
 pub mod effect;
 pub mod hash;
@@ -64,7 +65,7 @@ pub fn kubernetes_version<'a>(shoot: &'a Shoot, worker: &'a Worker) -> &'a str {
         .unwrap_or(&shoot.spec.kubernetes.version)
 }
 
-/// The pools that have the Kubernetes version of the control plane, since they name none: they change with it.
+/// Returns the pools with the Kubernetes version of the control plane, since they name none: they change with it.
 pub fn following(shoot: &Shoot) -> impl Iterator<Item = &Worker> {
     let names_none = |worker: &&Worker| worker.kubernetes.as_ref().is_none_or(|own| own.version.is_none());
     shoot.spec.provider.workers.iter().filter(names_none)
@@ -112,7 +113,7 @@ pub fn major_minor(version: &str) -> &str {
     }
 }
 
-/// Everything that one of the pool's hashes is computed from.
+/// All inputs of the pool's hashes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HashInputs {
     /// Pool name; part of the key of the operating system configuration, never hashed.

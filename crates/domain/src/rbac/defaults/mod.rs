@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | every one | those of Kubernetes |
 //! | the garden | those of Gardener's charts, and those that the landscape's processes need in addition |
-//! | `runtime` | what the landscape's processes need |
+//! | `runtime` | those that the landscape's processes need |
 //! | a Shoot's | the rights of its viewers and administrators |
 //!
 //! Aggregated roles have their rules from the start.
@@ -28,7 +28,7 @@ const KUBERNETES: &str = include_str!("kubernetes.txt");
 const GARDEN: &str = include_str!("garden.txt");
 const TERRARIUM: &str = include_str!("terrarium.txt");
 
-/// Name of the role, and of its binding, by which viewers of a Shoot read it.
+/// Name of the role, and of its binding, for viewers of a Shoot.
 pub const READ_ONLY: &str = "gardener.cloud:system:read-only";
 
 /// Initial roles and bindings of a cluster, each list in the order of names.
@@ -99,14 +99,14 @@ fn binding_of_group(group: &str, role: &str) -> ClusterRoleBinding {
     }
 }
 
-/// The part of the landscape's own table that is about a cluster.
+/// Returns the section of the landscape's own table for a cluster.
 fn section(name: &str) -> &'static str {
     let mut parts = TERRARIUM.split("\n[").skip(1);
     let found = parts.find_map(|part| part.strip_prefix(name)?.strip_prefix("]\n"));
     found.expect("the table has the section")
 }
 
-/// Fills in the rules of roles that are made of others, until nothing changes: one may be made of another such role.
+/// Fills in the rules of aggregated roles, until nothing changes: one may aggregate another such role.
 fn aggregate(roles: &mut [ClusterRole]) {
     loop {
         let filled: Vec<Option<Vec<PolicyRule>>> =
@@ -151,11 +151,11 @@ fn read_only() -> ClusterRole {
     ClusterRole { metadata, rules: rules.collect(), aggregation_rule: None }
 }
 
-/// Reads the tables. They are part of the program, so what cannot be read is a mistake of its author.
+/// Reads the tables. They are part of the program, so an unreadable line is a mistake of its author.
 #[derive(Default)]
 struct Reader {
     defaults: Defaults,
-    /// Labels and annotations of all that follows.
+    /// Labels and annotations of all following objects.
     common: TextMap,
     common_annotations: TextMap,
     /// True if the rules that follow are those of a Role.

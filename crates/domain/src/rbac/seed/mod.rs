@@ -26,7 +26,7 @@ const EXTENSION_ACCOUNT_PREFIX: &str = "extension-";
 /// Prefix of the names of bindings with which a gardenlet of another seed bootstraps.
 const BOOTSTRAPPER_BINDING_PREFIX: &str = "gardener.cloud:system:seed-bootstrapper:";
 const BOOTSTRAPPER_ACCOUNT_PREFIX: &str = "gardenlet-bootstrap-";
-/// By which gardenlets of a garden that is a seed, too, elect a leader.
+/// Lease of the leader election of gardenlets in a garden that is also a seed.
 const LEADER_ELECTION: &str = "gardenlet-leader-election";
 
 /// Identity of a client on a seed.
@@ -44,7 +44,7 @@ pub fn identity<'a>(name: &'a str, groups: &[&'a str]) -> Option<Identity<'a>> {
         let seed = name.strip_prefix(user::SEED_PREFIX).filter(|seed| !seed.is_empty())?;
         return Some(Identity { seed, is_extension: false });
     }
-    // Terrarium's own; upstream's is an account.
+    // The user is Terrarium's own; upstream's is an account.
     if let Some(seed) = name.strip_prefix(user::PROVIDER_LOCAL_PREFIX) {
         return Some(Identity { seed, is_extension: true });
     }
@@ -190,7 +190,7 @@ pub struct Written<'a> {
     pub group: &'a str,
     /// Plural name.
     pub plural: &'a str,
-    /// Namespace; empty for all, and for what has none.
+    /// Namespace; empty for all namespaces, and for cluster-scoped objects.
     pub namespace: &'a str,
     /// Name of the object; empty for collections.
     pub name: &'a str,
@@ -205,7 +205,7 @@ pub struct Written<'a> {
 /// Allows a seed's client to write an object.
 ///
 /// # Errors
-/// The text of the webhook that upstream has for this.
+/// The text of upstream's webhook.
 pub fn restrict(who: Identity<'_>, written: &Written<'_>, relations: &dyn Relations) -> Result<(), String> {
     restricted(who, written, relations)
         .map_err(|why| format!("admission webhook \"{WEBHOOK}\" denied the request: {why}"))
