@@ -8,7 +8,7 @@ use eventlog::bench::{Rate, appends, syncs};
 use eventlog::sled::{Durability, Options, SledLog};
 use eventlog::{EventLog, Revision};
 
-/// Bytes of an object, and of what changes in it each time.
+/// Bytes of an object, and of the part of it that changes each time.
 const OBJECT: (usize, usize) = (5000, 1000);
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures wall time")]

@@ -42,9 +42,9 @@ impl Rate {
     }
 }
 
-/// Lets `writers` writers append status changes, each to an object of its own with `object` bytes of which `status` are
-/// new each time, one after the other: `appends` in all. `run` tells this run's objects from those of others on the same
-/// log. `wall` gives seconds since some moment.
+/// Lets `writers` writers append status changes, each to an object of its own with `object` bytes of which `status`
+/// are new each time, in sequence: `appends` in all. `run` separates this run's objects from those of others on the
+/// same log. `wall` returns seconds since any fixed instant.
 ///
 /// # Errors
 /// The first append that is refused.

@@ -46,13 +46,13 @@ impl fmt::Display for Key {
 /// Kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verb {
-    /// The object came into being.
+    /// The object was created.
     Create,
-    /// Something outside `status` changed.
+    /// The object changed outside `status`.
     Update,
-    /// Only `status` (and perhaps metadata) changed; never fails a collection guard.
+    /// Only `status` (and possibly metadata) changed; never fails a collection guard.
     UpdateStatus,
-    /// The object is gone; the entry's sections are its last state.
+    /// The object was deleted; the entry's sections are its last state.
     Delete,
 }
 
@@ -67,7 +67,7 @@ pub struct Actor {
     pub version: Arc<str>,
 }
 
-/// An object's opaque sections; see `apimachinery::encode::Sections` for what generic-apiserver puts there.
+/// An object's opaque sections; see `apimachinery::encode::Sections` for the contents that generic-apiserver writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sections {
     /// Identity, metadata, managed fields, specification and the rest, status.

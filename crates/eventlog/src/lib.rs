@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The append-only log that is the state of a landscape.
 //!
-//! One change of one object is one entry is one revision. The log assigns revisions, global and strictly rising, checks
-//! an append's expectation on its key and its guards, and tells every subscriber up to which revision it is complete.
+//! One change of one object is one entry is one revision. The log assigns revisions, global and strictly rising,
+//! checks an append's expectation on its key and its guards, and sends every subscriber the revision up to which it
+//! is complete.
 //!
 //! **Invariants.** Knows bytes: no JSON, no kind, no HTTP. A revision is never used twice. After a crash the log is a
 //! prefix of what was written, and holds everything up to each revision that was reported as durable. Volatile

@@ -13,11 +13,11 @@ use rustc_hash::FxHashMap;
 
 use crate::{Actor, Key, Verb};
 
-/// Writes that one object may get at one instant if it is alone.
+/// Maximum number of writes of a single object at one instant.
 const WRITES_OF_ONE_OBJECT: u64 = 64;
-/// More of them for every other object of its cluster that changed at that instant.
+/// Additional writes for every other object of its cluster that changed at that instant.
 const WRITES_PER_OTHER_OBJECT: u64 = 4;
-/// Writes at one instant in all.
+/// Maximum number of writes at one instant.
 const WRITES: u64 = 1_000_000;
 /// Maximum increase in the number of one owner's objects at one instant.
 const NEW_OBJECTS_OF_ONE_OWNER: u64 = 10_000;

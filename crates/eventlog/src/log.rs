@@ -10,16 +10,16 @@ use chrono::{DateTime, Utc};
 
 use crate::entry::{Actor, Entry, Key, Revision, Sections, Verb};
 
-/// Guards that an append may carry.
+/// Maximum number of guards of an append.
 pub const MAX_GUARDS: usize = 8;
 
-/// Bytes that an object may have, all sections together: 1.5 MiB, as etcd takes by default.
+/// Maximum number of bytes of an object, all sections together: 1.5 MiB, etcd's default.
 pub const MAX_OBJECT_BYTES: usize = 3 * 512 * 1024;
 
 /// Expectation on the key that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// No object.
+    /// The object does not exist.
     Absent,
     /// The object at this revision.
     Revision(Revision),
@@ -29,7 +29,7 @@ pub enum Expect {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Guard {
     /// The object's last change is not after the revision (and it still exists or not, as it was then). Volatile
-    /// entries are no change.
+    /// entries do not count as changes.
     Key(Key, Revision),
     /// No creation, deletion or change outside `status` in (cluster, resource) after the revision.
     Collection(Arc<str>, Arc<str>, Revision),
@@ -169,12 +169,13 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// # });
 /// ```
 pub trait EventLog: Send + Sync + fmt::Debug + 'static {
-    /// Appends one change: it is in order, and readers see it. What leaves the process waits for [`EventLog::durable`].
+    /// Appends one change: it has its place in the order, and readers see it. Data that leaves the process must wait
+    /// for [`EventLog::durable`].
     fn append(&self, append: Append) -> BoxFuture<Result<Appended, AppendError>>;
     /// Waits until everything up to a revision is as durable as the implementation promises.
     ///
     /// # Errors
-    /// [`AppendError::Storage`]: it is not, and whether it will be is not known.
+    /// [`AppendError::Storage`]: it is not durable, and may or may not become so.
     fn durable(&self, revision: Revision) -> BoxFuture<Result<(), AppendError>>;
     /// Revision of the last entry.
     fn head(&self) -> Revision;
@@ -186,7 +187,7 @@ pub trait EventLog: Send + Sync + fmt::Debug + 'static {
         to: Revision,
         cluster: Option<&str>,
     ) -> BoxFuture<Result<Vec<Arc<Entry>>, ReadError>>;
-    /// Entries after `from`, as they come, with positions.
+    /// Subscribes to entries after `from`, with positions.
     fn subscribe(&self, from: Revision, cluster: Option<&str>) -> Result<Subscription, ReadError>;
     /// All objects at a retained revision, with the revision of their last change, in key order.
     fn state_at(&self, revision: Revision) -> BoxFuture<Result<Snapshot, ReadError>>;

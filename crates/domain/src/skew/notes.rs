@@ -150,8 +150,8 @@ pub fn shoots_not_reconciled(landscape: &Landscape, shoots: &[ShootVersions]) ->
     ))
 }
 
-/// W2: operators whose minor differs from that of a gardenlet whose Seed is the operators' own cluster. Callers
-/// report it once it has outlasted a reconciliation of the Garden.
+/// W2: operators whose minor differs from that of a gardenlet whose Seed is the operators' own cluster. Worth
+/// reporting once it has outlasted a reconciliation of the Garden.
 pub fn lock_step(operators: &[Instance], gardenlets_of_runtime: &[Instance]) -> Option<Noted> {
     let minor = |instance: &Instance| GardenerVersion::parse(&instance.version).map(|version| version.minor());
     let differs = |operator: &Instance, gardenlet: &Instance| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The host's half: one function from request to answer.
+//! The server of the log: one function from request to response.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ impl fmt::Debug for Server {
     }
 }
 
-/// An answer that is no success.
+/// An unsuccessful answer.
 enum Failure {
     Append(AppendError),
     Read(ReadError),
@@ -217,7 +217,7 @@ fn number(revision: Revision) -> Response<Body> {
     response(StatusCode::OK, full(out))
 }
 
-/// The code of a failure tells those who look at requests; clients read the body.
+/// Responds with a failure. Clients read the body; the status code is for people.
 fn failed(failure: &Failure) -> Response<Body> {
     let mut out = Vec::new();
     let status = match failure {
@@ -261,7 +261,7 @@ fn full(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// A parameter of a query, percent signs decoded; what is no UTF-8 is none.
+/// Returns a parameter of a query, percent-decoded; `None` also if it is not UTF-8.
 fn parameter(query: &str, name: &str) -> Option<String> {
     let value = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))?;
     percent_decode_str(value).decode_utf8().ok().map(Cow::into_owned)

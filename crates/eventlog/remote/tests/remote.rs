@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The conformance suite over an in-process transport, and what happens when that transport fails.
+//! The conformance suite over an in-process transport, and failures of that transport.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use parking_lot::Mutex;
 
-/// A clock whose sleeps end at once, after a turn of the runtime.
+/// A clock whose sleeps end at once, after a yield to the runtime.
 #[derive(Debug, Default)]
 struct Impatient(AtomicU64);
 
@@ -46,7 +46,7 @@ mod of_a_memory_log {
     eventlog::conformance!(super::remote(eventlog::MemoryLog::new()));
 }
 
-/// A log on disk behind a remote one; its directory goes with it.
+/// A log on disk behind a remote one; its directory is removed with it.
 fn on_disk() -> impl EventLog {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);

@@ -100,7 +100,7 @@ impl fmt::Debug for Job {
     }
 }
 
-/// Works until it is told to end.
+/// Works until the job to end.
 pub(super) fn run(shared: &Shared, jobs: &mpsc::Receiver<Job>, busy: &AtomicBool) {
     open_store(shared);
     while let Ok(job) = jobs.recv() {
@@ -109,7 +109,7 @@ pub(super) fn run(shared: &Shared, jobs: &mpsc::Receiver<Job>, busy: &AtomicBool
                 let done = image.write(&shared.directory).and_then(|()| prune(shared, image.head.revision));
                 match done {
                     Ok(()) => {}
-                    // The journals say all that it would have said.
+                    // The journals hold everything that the checkpoint would have.
                     Err(error) if is_full(&error) => {}
                     Err(error) => drop(shared.fail(&format!("cannot write a checkpoint: {error}"))),
                 }
@@ -140,8 +140,8 @@ fn open_store(shared: &Shared) {
     }
 }
 
-/// Removes checkpoints that are neither the base nor the last. The base that the file names stays, too: a replacement of the file
-/// may have taken place although it failed, in the synchronisation that follows it.
+/// Removes checkpoints that are neither the base nor the last. The base that the file names stays, too: a replacement
+/// of the file may have taken place although it failed, in the synchronisation that follows it.
 pub(super) fn prune(shared: &Shared, last: Revision) -> io::Result<()> {
     let base = shared.published().base.revision();
     let named = match fs::read_to_string(shared.directory.path(BASE)) {
@@ -164,7 +164,7 @@ fn compact(shared: &Shared, to: Revision) -> Result<(), ReadError> {
     if to <= base.revision() {
         return Ok(());
     }
-    // It begins with a new file, and sled does not bear to find no room.
+    // Compaction begins with a new file, and sled fails when there is no room.
     if let Some(trouble) = no_room(shared.directory.root()) {
         shared.set(trouble);
         return Err(ReadError::Closed);
@@ -202,7 +202,7 @@ fn export(shared: &Shared, at: Revision, path: &Path, keep: &Filter, facts: &Fac
         .map_err(|error| ExportError::Failed { path: path.to_owned(), message: error.0 })
 }
 
-/// Writes the state at a revision as a checkpoint, heartbeats left out.
+/// Writes the state at a revision as a checkpoint, without heartbeats.
 fn write_past(
     store: &Store,
     base: &Base,

@@ -10,12 +10,12 @@ use crate::log::ReadError;
 /// Findings of opening. All zero and none after a clean stop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
-    /// The last revision of the journal that can be read, as far as something was amiss.
+    /// The last readable revision of the journal, if it was damaged; else 0.
     pub ends: Revision,
-    /// Bytes behind it that cannot be read, cut off the journal's end.
+    /// Unreadable bytes after it, which were cut off.
     pub torn: u64,
-    /// True if it is not known whether they held acknowledged entries: the log is of a version without the file that names the
-    /// end.
+    /// True if it is unknown whether they held acknowledged entries: the log is of a version without the file that
+    /// names the end.
     pub end_is_unknown: bool,
     /// Entries of the journal that the store did not have yet.
     pub put_back: u64,
@@ -36,7 +36,7 @@ pub enum OpenError {
         /// The log's directory.
         directory: PathBuf,
     },
-    /// The directory holds no log, and none was to be made.
+    /// The directory holds no log, and none was to be created.
     #[error("there is no event log in `{}`", directory.display())]
     Missing {
         /// The directory.
@@ -64,7 +64,7 @@ pub enum OpenError {
         /// Description of the damage.
         reason: String,
     },
-    /// It may be read, not written.
+    /// It may be read, but not written.
     #[error("`{}` cannot be written: {message}", path.display())]
     ReadOnly {
         /// File or directory.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Opening: the last checkpoint, the journal behind it, and a store that holds exactly what the journal holds.
+//! Opening: the last checkpoint, the journal after it, and a store with exactly the records of the journal.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -22,7 +22,7 @@ use super::state::Fold;
 use super::store::{self, Broken, Ready, Store, index_sum};
 use super::{CLEAN, OpenError, Recovery, STORE, repair};
 
-/// Records that are put back into the store at once.
+/// Number of records that are restored to the store at once.
 const GROUP: usize = 256;
 
 /// All records.
@@ -49,7 +49,7 @@ pub(super) struct ReadOnly {
     pub(super) recovery: Recovery,
 }
 
-/// Opens a log. Damage that the store can make good is made good.
+/// Opens a log. Damage that the store can repair is repaired.
 pub(super) fn open(directory: &Directory) -> Result<Opened, OpenError> {
     let error = match attempt(directory) {
         Err(error @ OpenError::Corrupt { .. }) => error,
@@ -65,7 +65,7 @@ fn attempt(directory: &Directory) -> Result<Opened, OpenError> {
     let mark = fs::read(directory.path(CLEAN)).ok();
     let opened = unmarked(directory);
     if let (Err(_), Some(mark)) = (&opened, mark) {
-        // It says for the next attempt up to where there must be something.
+        // The mark names the revision that the next attempt must reach.
         let _ = directory.replace(CLEAN, &mark);
     }
     opened
@@ -176,7 +176,7 @@ pub(super) fn open_read_only(directory: &Directory) -> Result<ReadOnly, OpenErro
     Ok(ReadOnly { fold, store, base, recovery })
 }
 
-/// The end of a log according to files other than its journals.
+/// The end of a log by files other than its journals.
 #[derive(Debug)]
 struct Marks {
     /// The last record at a clean stop.
@@ -225,14 +225,14 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
         let file = file?;
         if file.file_type()?.is_file() {
             fs::copy(file.path(), to.join(file.file_name()))?;
-            // A copy of what may only be read could only be read.
+            // A copy of a read-only file would be read-only.
             fs::set_permissions(to.join(file.file_name()), fs::Permissions::from_mode(0o600))?;
         }
     }
     Ok(())
 }
 
-/// Folds the last checkpoint and the journal after it; returns also where the log must end.
+/// Folds the last checkpoint and the journal after it; returns also the end that the log must reach.
 fn fold(
     directory: &Directory,
     base: &Base,
@@ -325,13 +325,13 @@ fn replay(directory: &Directory, fold: &mut Fold, after: Revision, bytes: &[u8])
 
 enum Trouble {
     Directory(OpenError),
-    /// The store is not what it should be; the journal is.
+    /// The store is damaged; the journal is not.
     Store(Broken),
 }
 
 /// Opens sled; returns also the revision of its last record.
 fn open_sled(directory: &Directory) -> Result<(Store, Revision), Broken> {
-    // sled panics on some of what it cannot read.
+    // sled panics on some unreadable files.
     let opened = catch_unwind(AssertUnwindSafe(|| {
         let store = Store::open(directory.store())?;
         let last = store.last(END)?;
@@ -360,7 +360,7 @@ fn open_store(directory: &Directory, link: Revision, base: &Head, was_clean: boo
 
 /// Returns the records that the store lacks at its end. Any other difference is an error: the store is damaged.
 fn compare(directory: &Directory, store: &Store, head: &Head) -> Result<Vec<(Record, Vec<u8>)>, Trouble> {
-    // A store is not to be measured by journals that lack something.
+    // Incomplete journals cannot be compared with the store.
     whole(directory, head).map_err(Trouble::Directory)?;
     let base = head.revision;
     let mut held = store.range(base, END);
@@ -445,7 +445,7 @@ fn rebuild(directory: &Directory, head: &Head, to: Revision) -> Result<Store, Op
     whole(directory, head)?;
     let base = head.revision;
     let path = directory.store().to_owned();
-    // A full disk, say; the journal was read before.
+    // For example a full disk; the journal was read before.
     let failed = |error: Broken| OpenError::Io { path: path.clone(), message: error.0 };
     let removed = store::released(&path).and_then(|()| match fs::remove_dir_all(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -470,7 +470,7 @@ fn rebuild(directory: &Directory, head: &Head, to: Revision) -> Result<Store, Op
     Ok(store)
 }
 
-/// Entries that the store has and the journal lost go on where the journal ends; others are no entries of this log. The
+/// Adds entries that the store has and the journal lost to the journal's end; other entries are not of this log. The
 /// inner result is the journal's, the outer one the store's.
 fn surplus(store: &Store, fold: &mut Fold, journal: &mut Journal, count: &mut u64) -> Result<io::Result<()>, Broken> {
     for found in store.range(fold.link, END) {

@@ -21,7 +21,7 @@ use super::store::{Store, released};
 use super::survey::{Mended, RESERVE, Survey, failed};
 use super::{CLEAN, Durability, OpenError, STORE};
 
-/// Bytes of journals that a clean stop looks at; `doctor` looks at all.
+/// Bytes of journals that a clean stop examines; `doctor` examines all.
 const LOOKED_AT: u64 = 1 << 30;
 
 /// Folder for damaged files that were given up.
@@ -158,7 +158,7 @@ fn write(directory: &Directory, survey: &Survey, mended: &[Mended]) -> Result<()
 pub(super) fn repair(root: &Path, discard: bool) -> Result<Option<Damage>, OpenError> {
     let (directory, _lock) = Directory::open(root, Durability::Durable)?;
     let mut done: Option<Damage> = None;
-    // Forgetting may leave something that can be healed then.
+    // Forgetting may leave damage that can then be healed.
     loop {
         if Survey::of(root, u64::MAX, None)?.what.is_empty() {
             return Ok(done);
@@ -203,7 +203,7 @@ pub(super) fn repair(root: &Path, discard: bool) -> Result<Option<Damage>, OpenE
     }
 }
 
-/// Copies what is given up to a folder of its own.
+/// Copies the files that are given up to a folder of their own.
 fn keep(directory: &Directory, survey: &Survey) -> Result<(), OpenError> {
     let root = directory.root();
     let folder = root.join(KEPT);
@@ -218,13 +218,13 @@ fn keep(directory: &Directory, survey: &Survey) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Ends the log after a revision. What comes later is kept aside.
+/// Ends the log after a revision. Later files are kept aside.
 fn cut(directory: &Directory, survey: &Survey, mended: &[Mended], after: Revision) -> Result<(), OpenError> {
     let root = directory.root();
     let (mut kept, mut ceiling, mut number) = (None, survey.known.max(survey.ceiling), 0);
     for file in &survey.files {
         ceiling = ceiling.max(file.scan.ceiling).max(file.links.last().map_or(Revision(0), |last| last.revision));
-        // The file in which the end is, or the last one before it.
+        // The file that holds the end, or the last one before it.
         if kept.is_none() || file.name <= Revision(after.0 + 1) {
             (kept, number) = (Some(file.name), file.scan.first.unwrap_or(number + 1));
         }
@@ -245,7 +245,7 @@ fn cut(directory: &Directory, survey: &Survey, mended: &[Mended], after: Revisio
         journal::replace(root, *name, true, numbers.clone(), *ceiling, records).map_err(failed(root))?;
     }
     let mut records = Vec::new();
-    // The store's records of it are here, too.
+    // The replacement also has the records of the store.
     if let Some(found) = mended.iter().find(|file| file.name == kept) {
         number = *found.numbers.start();
         let revision = |bytes: &[u8]| Record::decode(bytes).map(|record| record.revision);
@@ -265,7 +265,7 @@ fn cut(directory: &Directory, survey: &Survey, mended: &[Mended], after: Revisio
     let ceiling = Revision(ceiling.0 + RESERVE);
     let numbers = number..=number + records.len() as u64 / 64;
     journal::replace(root, kept, true, numbers, ceiling, &records).map_err(failed(root))?;
-    // It may hold what is given up now.
+    // The store may hold records that are given up.
     match fs::remove_dir_all(root.join(STORE)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(root)(error)),
         _ => {}

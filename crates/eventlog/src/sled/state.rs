@@ -34,19 +34,19 @@ pub(super) type Objects = RedBlackTreeMapSync<Arc<Key>, Arc<Live>>;
 /// Heartbeats that are their object's last entry; a clone is a snapshot.
 pub(super) type Heartbeats = RedBlackTreeMapSync<Revision, Arc<Entry>>;
 
-/// An object as it is.
+/// Present state of an object.
 #[derive(Debug)]
 pub(super) struct Live {
     pub(super) revision: Revision,
     pub(super) sections: Sections,
-    /// Revision and state of the last record, if a heartbeat came since.
+    /// Revision and state of the last record, if a heartbeat followed.
     ordinary: Option<(Revision, Sections)>,
     /// Records since one was kept whole.
     changes: u8,
 }
 
 impl Live {
-    /// Revision and state of the last record: what history goes on from.
+    /// Revision and state of the last record: the basis of the next change in history.
     pub(super) fn ordinary(&self) -> (Revision, &Sections) {
         match &self.ordinary {
             Some((revision, sections)) => (*revision, sections),
@@ -59,7 +59,7 @@ impl Live {
     }
 }
 
-/// The appends of the recent past.
+/// Recent appends.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Writers {
     order: VecDeque<(u64, u64)>,
@@ -87,7 +87,7 @@ impl Writers {
         self.revisions.get(&writer).copied()
     }
 
-    /// Oldest first.
+    /// Recent appends, oldest first.
     pub(super) fn iter(&self) -> impl Iterator<Item = ((u64, u64), Revision)> {
         self.order.iter().map(|writer| (*writer, self.revisions[writer]))
     }
@@ -96,7 +96,7 @@ impl Writers {
 /// Result of an append.
 #[derive(Debug)]
 pub(super) enum Decision {
-    /// It was made before.
+    /// It is a repetition.
     Repeated(Revision),
     /// An entry, and its record unless it is a heartbeat.
     Entry(Arc<Entry>, Option<Box<(Record, Vec<u8>)>>),
@@ -153,7 +153,7 @@ impl Fold {
         }
     }
 
-    /// Applies a record that was written before.
+    /// Applies an earlier record.
     pub(super) fn replay(&mut self, record: &Record) -> Result<(), Corrupt> {
         let live = self.objects.get(&record.key).cloned();
         let (previous, before) = match &live {
@@ -216,7 +216,7 @@ impl Fold {
             writer: append.writer,
             object: append.object,
             previous: live.map(|live| (live.revision, live.sections.clone())),
-            // Only an object that goes on to be there can be said to be alive.
+            // Only an object that continues to exist can have a heartbeat.
             volatile: append.volatile && live.is_some() && append.verb != Verb::Delete,
         };
         if entry.volatile
@@ -258,7 +258,7 @@ impl Fold {
         Decision::Entry(Arc::new(entry), Some(Box::new((record, bytes))))
     }
 
-    /// Enters a record's result.
+    /// Applies a record's result.
     fn settle(
         &mut self,
         key: &Arc<Key>,
@@ -294,7 +294,7 @@ impl Fold {
             Guard::Key(key, since) => match (self.objects.get(key), self.deleted.get(key)) {
                 (Some(live), _) => live.ordinary().0 <= *since,
                 (None, Some(deleted)) => *deleted <= *since,
-                // Gone since before anything we remember, or never there.
+                // Deleted before the remembered deletions, or never created.
                 (None, None) => self.floor <= *since,
             },
             Guard::Collection(cluster, resource, since) => {
@@ -310,12 +310,13 @@ impl Fold {
         self.deleted.retain(|_, revision| *revision > to);
     }
 
-    /// True if heartbeats have used up what is reserved. What a record covers needs no reservation.
+    /// True if heartbeats have used up the reserved revisions. Revisions that a record covers need no reservation.
     pub(super) fn is_beyond_reserved(&self) -> bool {
         self.head > self.ceiling && self.head > self.link
     }
 
-    /// Reserves revisions for heartbeats if that is needed, or free since it comes with a record; the new reservation.
+    /// Reserves revisions for heartbeats if that is needed, or costs nothing since it is written with a record;
+    /// returns the new reservation.
     pub(super) fn reserve(&mut self, has_records: bool) -> Option<Revision> {
         let needed = self.is_beyond_reserved();
         let free = has_records && self.ceiling.0 < self.head.0 + RESERVE / 2 && !self.heartbeats.is_empty();

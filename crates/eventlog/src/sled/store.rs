@@ -32,13 +32,13 @@ use super::insist::insist;
 use super::record::Record;
 use super::trouble::is_full;
 
-/// Bytes of a value at most.
+/// Maximum bytes of a value.
 pub(super) const MAX_VALUE: usize = 4096;
 
-/// More parts than a record ever has.
+/// Maximum number of parts; no record has as many.
 const MAX_PARTS: usize = u16::MAX as usize;
 
-/// Records that are gathered before sled gets them, at most, and their bytes.
+/// Maximum number of records, and of their bytes, that are gathered before sled gets them.
 const GATHERED: (usize, usize) = (256, 1 << 20);
 
 /// Bytes that sled may keep in memory.
@@ -52,9 +52,9 @@ pub(super) struct Broken(pub(super) String);
 impl From<sled::Error> for Broken {
     fn from(error: sled::Error) -> Self {
         match error {
-            // A copy of sled's error has Rust's form of it as its text.
+            // The text of a copy of sled's error is Rust's debug form.
             sled::Error::Io(error) if is_full(&error) => Self("no space is left on the disk".to_owned()),
-            // As the system words it; sled shows what Rust calls it.
+            // The system's text; sled's has Rust's debug form.
             sled::Error::Io(error) => Self(error.to_string()),
             error => Self(error.to_string()),
         }
@@ -69,7 +69,7 @@ impl From<crate::splice::Corrupt> for Broken {
 
 type Result<T> = std::result::Result<T, Broken>;
 
-/// An object of the index: where it stands, and a change of it.
+/// An object of the index: its position, and a change of it.
 pub(super) type Indexed = (Vec<u8>, Option<(Revision, Verb)>);
 
 /// The store; sled may open it later. Cheap to clone.
@@ -84,7 +84,7 @@ struct Inner {
 }
 
 impl Drop for Inner {
-    /// sled flushes when its last handle is dropped, and may wait without end: then nothing is left to flush.
+    /// sled flushes when its last handle is dropped, and may wait without end: nothing may be left to flush then.
     fn drop(&mut self) {
         if let Some(Ok(ready)) = self.db.get() {
             let db = ready.db.clone();
@@ -118,7 +118,7 @@ impl fmt::Debug for Store {
 }
 
 impl Gathered {
-    /// Gives sled what there is, whole or not at all.
+    /// Gives the gathered records to sled, as one atomic batch.
     fn settle(&mut self, db: &Db) -> Result<()> {
         if self.count > 0 && self.failed.is_none() {
             let batch = std::mem::take(self).batch;
@@ -134,8 +134,8 @@ impl Gathered {
 }
 
 impl Store {
-    /// Opens the store of a log whose lock the caller holds. Blocks while threads of sled's still work for a store that
-    /// was open here before.
+    /// Opens the store of a log whose lock the caller holds. Blocks while threads of sled's still work for a store
+    /// that was open at this path before.
     pub(super) fn open(path: &Path) -> Result<Self> {
         released(path).map_err(sled::Error::Io)?;
         let db = sled::Config::new().path(path).cache_capacity(CACHE).open()?;
@@ -162,7 +162,7 @@ impl Store {
         self.0.db.get()?.as_ref().ok()?.rebuilt.clone()
     }
 
-    /// Adds records. They are read at once; sled gets them later, so that an error may be that of earlier ones.
+    /// Adds records. They are readable at once; sled gets them later, so that an error may be that of earlier ones.
     pub(super) fn apply<'a>(&self, records: impl Iterator<Item = (&'a Record, &'a [u8])>) -> Result<()> {
         let mut gathered = self.0.gathered.lock();
         if let Some(failed) = &gathered.failed {
@@ -192,10 +192,10 @@ impl Store {
         Ok(db)
     }
 
-    /// Writes what is in memory; with `sync` down to the disk, which sled's own flush does not do.
+    /// Writes gathered records to sled; with `sync` down to the disk, which sled's own flush does not do.
     pub(super) fn flush(&self, sync: bool) -> Result<()> {
         if self.0.db.get().is_none() && self.0.gathered.lock().count == 0 {
-            // Nothing has been written since the last one.
+            // Nothing has been written since the last flush.
             return Ok(());
         }
         let db = self.settled()?;
@@ -256,8 +256,8 @@ impl Store {
         })
     }
 
-    /// Every object of the index after a position, in key order: its position, and its last change at or before a
-    /// revision, if there is one.
+    /// Returns the next object of the index after a position, in key order: its position, and its last change at or
+    /// before a revision, if there is one.
     pub(super) fn next_object(&self, after: &[u8], at: Revision) -> Result<Option<Indexed>> {
         let from = if after.is_empty() { vec![b'i'] } else { with_revision(after, Revision(u64::MAX)) };
         let db = self.settled()?;
@@ -309,8 +309,8 @@ impl Store {
     }
 }
 
-/// Returns when no thread of sled's uses the store at a path any more. Dropping sled's handle does not wait for the
-/// threads that write and tidy in the background; each of them keeps sled's lock on its file.
+/// Waits until no thread of sled's uses the store at a path any more. Dropping sled's handle does not wait for the
+/// threads that write and clean up in the background; each of them keeps sled's lock on its file.
 pub(super) fn released(path: &Path) -> io::Result<()> {
     match File::open(path.join("db")) {
         Ok(file) => file.lock(),
@@ -319,7 +319,7 @@ pub(super) fn released(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A record in pieces, the first with their number in front.
+/// Splits a record into parts, the first with their number in front.
 fn parts(record: &[u8]) -> Vec<Vec<u8>> {
     let (first, rest) = record.split_at(record.len().min(MAX_VALUE - 2));
     let rest = rest.chunks(MAX_VALUE);
@@ -352,7 +352,7 @@ fn revision_of_entry(key: &[u8]) -> Option<Revision> {
     (kind == b'e').then(|| Revision(u64::from_be_bytes(*revision)))
 }
 
-/// The key of which [`ordered`] made this.
+/// Decodes the key of a prefix from [`ordered`].
 pub(super) fn key_of(prefix: &[u8]) -> Result<Key> {
     let mut texts: [Vec<u8>; 4] = Default::default();
     let mut bytes = prefix.iter().skip(1);

@@ -19,7 +19,7 @@ pub enum Trouble {
     Passing(String),
     /// The storage failed: the log must be opened again.
     Failed(String),
-    /// The directory was removed or replaced while the log was open: nothing that is written will be found.
+    /// The directory was removed or replaced while the log was open: written data would be lost.
     Gone(String),
 }
 
@@ -62,7 +62,7 @@ pub(super) fn no_room(root: &Path) -> Option<Trouble> {
     })
 }
 
-/// A file, or directory, that is open, and so keeps its number to itself.
+/// Identity of an open file or directory, whose inode number is not reused meanwhile.
 #[derive(Debug)]
 pub(super) struct Opened {
     at: (u64, u64),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The writer: the one thread that writes what was appended, and syncs it, group by group.
+//! The writer: the only thread that writes appended entries, and syncs them, group by group.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ use super::store::{Broken, Store, released};
 use super::trouble::{Trouble, no_room};
 use super::{CLEAN, Durability, History, Options};
 
-/// Revisions that are kept however much they take.
+/// Number of revisions that are kept regardless of their size.
 const KEPT: u64 = 512;
 
 /// Maximum number of times that a failed store is rebuilt.
@@ -34,7 +34,7 @@ const MEASURED: u64 = 128;
 /// Command to the writer's thread.
 #[derive(Debug)]
 pub(super) enum Command {
-    /// Looks whether the directory is still there, and whether there is room again.
+    /// Checks that the directory is still there, and that there is room again.
     Look(oneshot::Sender<()>),
     /// Forgets history up to a revision.
     Compact(Revision, oneshot::Sender<Result<(), ReadError>>),
@@ -46,16 +46,16 @@ pub(super) enum Command {
 #[derive(Debug, Default)]
 struct Group {
     records: Vec<(Record, Vec<u8>)>,
-    /// The last entry.
+    /// Revision of the last entry.
     head: Revision,
     reach: Reach,
-    /// True if it needs a frame: heartbeats within what is reserved do not.
+    /// True if the group needs a frame: heartbeats within the reserved revisions do not.
     has_frame: bool,
-    /// The state behind the group, if a checkpoint is due.
+    /// The state after the group, if a checkpoint is due.
     image: Option<Image>,
 }
 
-/// Everything that the writer's thread owns.
+/// State of the writer's thread.
 #[derive(Debug)]
 pub(super) struct Writer {
     shared: Arc<Shared>,
@@ -64,12 +64,12 @@ pub(super) struct Writer {
     store: Store,
     options: Options,
     lock: Lock,
-    /// Up to where everything is written.
+    /// Revision up to which everything is written.
     written: Revision,
     reach: Reach,
     /// Entries that were taken and are not written.
     group: Group,
-    /// The last checkpoint.
+    /// Revision of the last checkpoint.
     checkpoint: Revision,
     /// Revision at which the journals were last measured.
     measured: Revision,
@@ -97,7 +97,7 @@ pub(super) struct Keeper {
     pub(super) busy: Arc<AtomicBool>,
 }
 
-/// Says that the writer has ended, by a panic, too.
+/// Reports, when it is dropped, that the writer has ended, also after a panic.
 struct Ended(Arc<Shared>);
 
 impl Drop for Ended {
@@ -154,7 +154,7 @@ impl Writer {
         self.stop();
     }
 
-    /// Waits for something to do, and takes all of it.
+    /// Waits for work, and takes all of it.
     fn take(&mut self) -> Vec<Command> {
         let mut published = self.shared.worked(self.written.max(self.group.head));
         let published = &mut *published;
@@ -169,7 +169,7 @@ impl Writer {
             (group.head, group.reach) = (fold.head, reach_of(fold));
             let due = self.options.checkpoint_after.max(fold.objects.size() as u64);
             let is_due = fold.head.0 - self.checkpoint.0 > due && self.shared.trouble().is_none();
-            // An image of an attempt that failed has reserved the keeper.
+            // The image of a failed attempt has reserved the keeper.
             let has_keeper = group.image.take().is_some();
             if is_due && (has_keeper || !self.keeper_busy.swap(true, Ordering::Acquire)) {
                 group.image = Some(Image::of(fold));
@@ -180,7 +180,7 @@ impl Writer {
         commands
     }
 
-    /// Tries to write what was taken.
+    /// Tries to write the group.
     fn attempt(&mut self) {
         if self.group.head <= self.written {
             return;
@@ -208,7 +208,7 @@ impl Writer {
         let _ = self.keeper.send(Job::Checkpoint(image));
     }
 
-    /// Reason for which nothing can be written any more.
+    /// Returns the reason for which nothing can be written any more.
     fn ends(&self) -> Option<Trouble> {
         let directory = &self.shared.directory;
         let is_removed = || {
@@ -313,7 +313,7 @@ impl Writer {
         }
     }
 
-    /// Up to where history is to be forgotten, if there is too much of it.
+    /// Returns the revision up to which history is to be forgotten, if there is too much of it.
     fn retained(&mut self) -> Option<Revision> {
         let head = self.written;
         let base = self.shared.published().base.revision();
@@ -322,7 +322,7 @@ impl Writer {
             History::All => None,
             History::Entries(keep) => (length > keep.saturating_mul(2)).then(|| Revision(head.0 - keep)),
             History::Bytes(keep) => {
-                // Old journals are the measure: sled's file never shrinks, what is freed in it is used again.
+                // The size of the journals counts: sled's file never shrinks, freed parts of it are used again.
                 if length <= KEPT || head.0 - self.measured.0 < MEASURED {
                     return None;
                 }
@@ -362,7 +362,7 @@ impl Writer {
         let directory = &self.shared.directory;
         let is_empty = self.reach.link <= self.shared.published().base.revision();
         if is_empty && self.shared.failed().is_none() && released(directory.store()).is_ok() {
-            // All of history is forgotten. sled's file never gets smaller; the next start makes a new one.
+            // All history is forgotten. sled's file never shrinks; the next start creates a new one.
             let _ = std::fs::remove_dir_all(directory.store());
         }
         drop(self.lock);
@@ -379,9 +379,9 @@ impl Writer {
             image.write(directory).map_err(io)?;
             prune(&self.shared, head).map_err(io)?;
         }
-        // The last checkpoint has the revisions that heartbeats used.
+        // The last checkpoint covers the revisions that heartbeats used.
         self.reached.set(Reach { link: self.reach.link, ceiling: head });
-        // While the store still has what a journal may have lost.
+        // Healing needs the store, which still has records that a journal may have lost.
         let healed = super::repair::heal_open(directory, &self.store);
         self.store.flush(directory.durability() == Durability::Durable)?;
         directory.replace(CLEAN, self.reach.link.to_string().as_bytes()).map_err(io)?;

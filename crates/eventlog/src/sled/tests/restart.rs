@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A log that is opened again: after a clean stop, without one, damaged, elsewhere.
+//! A log that is opened again: after a clean stop, without one, damaged, in another place.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -169,7 +169,7 @@ fn history_is_kept_up_to_twice_its_length_and_its_files_go() {
     fill(&log, 150);
     let base = log.compacted();
     assert!(base > Revision(0));
-    // What the keeper is doing at the moment is behind this.
+    // The answer follows the keeper's present job.
     block_on(log.compact(base)).expect("retained");
     let before = shown(&log);
     assert_eq!(before.1.first().map(|entry| entry.revision > log.compacted()), Some(true));
@@ -195,7 +195,7 @@ fn history_is_kept_up_to_a_size() {
     let log = log.expect("a new log");
     for _ in 0..10 {
         fill(&log, 60);
-        // What the keeper is doing at the moment is behind this.
+        // The answer follows the keeper's present job.
         block_on(log.compact(log.compacted())).expect("retained");
         let size = directory::size_of(&log.0.shared.directory, "journal");
         assert!(size < 2 * keep, "{size} bytes");
@@ -399,7 +399,7 @@ fn a_store_that_is_still_in_use_is_waited_for() {
     close(reopened);
 }
 
-/// A power failure may bring back pages of sled's that hold what compaction had dropped, and not all of it.
+/// A power failure may bring back pages of sled's with a part of the records that compaction had dropped.
 #[test]
 fn stale_segments_from_before_the_base_cause_no_trouble() {
     let directory = Scratch::new();
@@ -489,7 +489,7 @@ fn a_journal_without_its_tail_is_healed_from_the_store() {
     fill(&log, 10);
     let before = shown(&log);
     close(log);
-    // As after a crash: the store has what the journal had.
+    // Like after a crash: the store has the journal's records.
     for name in files(&directory, "checkpoint").iter().chain([&CLEAN.to_owned()]) {
         fs::remove_file(directory.join(name)).expect("removed");
     }
@@ -517,7 +517,7 @@ fn a_journal_that_is_damaged_in_its_middle_is_refused() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&path, bytes).expect("written");
-    // The store would make it good.
+    // The store would restore the tail.
     let _ = fs::remove_dir_all(copied.join(STORE));
     match SledLog::open(&*copied, Options::default()) {
         Err(OpenError::Corrupt { reason, .. }) => {
@@ -589,8 +589,8 @@ fn appends_wait_while_too_much_is_not_durable() {
     close(log);
 }
 
-/// Readers in the process see an entry at once. A copy of the files has what was said to be durable, and not more than
-/// was shown.
+/// Readers in the process see an entry at once. A copy of the files has all durable entries, and none that were not
+/// shown.
 #[test]
 fn entries_are_shown_before_they_are_durable() {
     let (directory, copied) = (Scratch::new(), Scratch::new());
@@ -621,7 +621,7 @@ fn entries_are_shown_before_they_are_durable() {
     close(log);
 }
 
-/// A heartbeat behind what is durable is durable at once, and wakes no thread.
+/// A heartbeat after the last durable entry is durable at once, and wakes no thread.
 #[test]
 fn heartbeats_within_what_is_reserved_need_no_write() {
     let directory = Scratch::new();
@@ -635,7 +635,7 @@ fn heartbeats_within_what_is_reserved_need_no_write() {
     close(log);
 }
 
-/// A checkpoint that was due while nothing could be written is made later, and those after it.
+/// A checkpoint that was due while nothing could be written is made later, and so are those after it.
 #[test]
 fn checkpoints_go_on_after_a_write_that_failed() {
     let directory = Scratch::new();
@@ -652,7 +652,7 @@ fn checkpoints_go_on_after_a_write_that_failed() {
     while !log.0.shared.published().work.records.is_empty() {
         std::thread::yield_now();
     }
-    // Comes while the writer has taken the one before.
+    // Appended while the writer works on the entry before.
     at = shown(update("a", due, 11));
     drop(writing);
     block_on(log.durable(at)).expect_err("there is no room");
@@ -660,7 +660,7 @@ fn checkpoints_go_on_after_a_write_that_failed() {
     for number in 12..72 {
         at = write(update("a", at, number));
         if number % 12 == 0 {
-            // The keeper answers after the checkpoint that it was asked for; while it writes one, no other is due.
+            // The keeper answers after the checkpoint; while it writes one, no other is due.
             block_on(log.compact(Revision(1))).expect("retained");
         }
     }
