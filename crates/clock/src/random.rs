@@ -51,7 +51,7 @@ impl Random {
         let mut ordinal = ordinal;
         while text.len() < length {
             for mut word in self.words(purpose, key, ordinal) {
-                // Nine characters leave the bias of a word's last digit far below anything that can be seen.
+                // With nine characters the bias of a word's last digit is negligible.
                 for _ in 0..(length - text.len()).min(9) {
                     text.push(char::from(ALPHABET[(word % 27) as usize]));
                     word /= 27;

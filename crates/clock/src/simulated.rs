@@ -39,7 +39,7 @@ struct Timer {
 }
 
 impl SimulatedClock {
-    /// Creates a clock that stands at `start`.
+    /// Creates a clock that shows `start`.
     pub fn new(start: Instant) -> Self {
         Self::with_schedule(start, None)
     }

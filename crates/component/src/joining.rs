@@ -246,7 +246,7 @@ struct Watched(Arc<Shared>);
 struct Shared {
     /// Set once the landscape has accepted the process.
     assignment: OnceLock<Assignment>,
-    /// Exit of the process; `None`: it goes on.
+    /// Exit of the process; `None`: it continues.
     exit: Mutex<Option<Exit>>,
 }
 

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! main.rs of a room ──► main(&BINARY) ─┬─ started by a host: assignment on standard input ─┐
-//!                                      └─ --kubeconfig: asks the host for its assignment ──┴─► BINARY.serve
+//!                                      └─ --kubeconfig: requests it from the host ─────────┴─► BINARY.serve
 //! ```
 //!
 //! A room describes its component as a [`Binary`]: its row in the table of components, its flags, and the function that

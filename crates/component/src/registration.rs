@@ -190,7 +190,7 @@ async fn raise(context: &Context, instance: &Instance) {
     }
 }
 
-/// Creates a Lease, or takes over the one that an earlier process of the pod has left behind.
+/// Creates a Lease, or takes over the Lease of an earlier process of the pod.
 async fn create(leases: &Api<Lease>, lease: Lease) -> Result<(), Error> {
     match leases.create(&lease).await {
         Err(error) if error.is_already_exists() => {

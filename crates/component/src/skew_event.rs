@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Event about a version that must not run alongside the others: one about each Lease and rule, whose count goes
-//! up.
+//! The Event about a version that must not run alongside the others: one for each Lease and rule, with a rising
+//! count.
 
 use api::cluster;
 use api::constants::namespace;

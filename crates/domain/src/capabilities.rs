@@ -166,7 +166,7 @@ pub fn go_map(set: &Capabilities) -> String {
 mod tests {
     use super::*;
 
-    /// A set from words: `architecture=amd64 boot=uefi,bios`; `boot=` has no value.
+    /// Reads a set from words: `architecture=amd64 boot=uefi,bios`; `boot=` has no value.
     pub(crate) fn set(text: &str) -> Capabilities {
         let values = |text: &str| text.split(',').filter(|one| !one.is_empty()).map(str::to_owned).collect();
         let pairs = text.split_whitespace().filter(|word| *word != "-").map(|word| {

@@ -8,8 +8,8 @@ use api::core::{CloudProfileSpec, ExpirableVersion, MachineImage, MachineImageVe
 use super::{kubernetes_version, machine_image_version};
 use crate::capabilities::{self, ARCHITECTURE, Capabilities, machine_type_architecture};
 
-/// A NamespacedCloudProfile's specification in the format of its parent: with capabilities made of legacy fields of
-/// architectures if the parent registers capabilities, else with legacy fields only.
+/// Returns a NamespacedCloudProfile's specification in the format of its parent: with capabilities derived from
+/// legacy fields of architectures if the parent registers capabilities, else with legacy fields only.
 ///
 /// Source: TransformSpecToParentFormat in pkg/utils/gardener/namespacedcloudprofile.go @ v1.149.0.
 pub fn in_format_of_parent(spec: &NamespacedCloudProfileSpec, parent: &CloudProfileSpec) -> NamespacedCloudProfileSpec {

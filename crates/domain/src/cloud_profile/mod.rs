@@ -184,7 +184,7 @@ pub fn volume_type<'a>(spec: &'a CloudProfileSpec, name: &str) -> Option<&'a Vol
 /// a supported one, the highest that is unclassified. A pool that is updated in place needs a version that supports
 /// it.
 ///
-/// Never a preview, a deprecated or an expired version, unlike what an empty image may give.
+/// Never a preview, a deprecated or an expired version, unlike the version that an empty image may get.
 pub fn shown_default_image<'a>(
     spec: &'a CloudProfileSpec,
     worker: &Worker,

@@ -181,7 +181,7 @@ pub enum Next {
     Change(Box<Change>),
 }
 
-/// Length of time after the end of a course in which its next change is looked for.
+/// Period after the end of a course in which its next change is searched.
 pub const AHEAD: TimeDelta = TimeDelta::days(3653);
 
 /// Returns the next time and window of a Shoot's maintenance after an instant, as the controller draws it.

@@ -99,7 +99,7 @@ pub fn in_progress(garden: &Garden, progress: &Progress, now: Time) -> GardenSta
 }
 
 /// Turns a roll-out that takes too long into a failed one. It stays failed until it is done, or until its operation
-/// begins again: otherwise a clock that jumps to the next wait would never stand still.
+/// begins again: otherwise a clock that jumps to the next wait would never stop.
 pub fn in_time(garden: &Garden, component: &str, rollout: Rollout, now: Time) -> Rollout {
     let Some(operation) = garden.status.last_operation.as_ref().filter(|_| rollout == Rollout::Progresses) else {
         return rollout;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fields whose change needs a verb of its own: the right to update a Project does not include the right to add human
-//! members.
+//! Fields whose change needs a verb of its own: the right to update a Project does not include the right to change
+//! its human members.
 //!
 //! Source: plugin/pkg/global/customverbauthorizer/admission.go @ v1.120.0.
 
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn adding_human_members_needs_the_verb_manage_members() {
+    fn changing_human_members_needs_the_verb_manage_members() {
         let before = project_of("olga", &[("User", "olga")]);
         let invited = project_of("olga", &[("User", "olga"), ("User", "vera")]);
         let members = "manage human users or groups in .spec.members";

@@ -85,7 +85,7 @@ pub enum Field {
     KubeletCpuManagerPolicy,
 }
 
-/// Hashed values with the fields they come from, in hashing order.
+/// Hashed values with the fields of their origin, in hashing order.
 pub type Inputs = Vec<(Field, String)>;
 
 /// The digest of a list, 64 lower-case hexadecimal characters.

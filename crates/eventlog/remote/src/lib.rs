@@ -6,7 +6,7 @@
 //! POST /log/v1/append   body: an append                      the revision, or why not
 //! GET  /log/v1/head                                          head
 //! GET  /log/v1/entries?from=R&to=R[&cluster=C]               frames: entries, end
-//! GET  /log/v1/watch?from=R[&cluster=C]                      frames: entries and positions, as they come
+//! GET  /log/v1/watch?from=R[&cluster=C]                      frames: entries and positions, as they are appended
 //! GET  /log/v1/state?at=R                                    frames: objects, end
 //! POST /log/v1/compact?to=R                                  nothing
 //!

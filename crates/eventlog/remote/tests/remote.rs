@@ -244,7 +244,7 @@ async fn answer(server: &Server, method: &str, uri: &str, body: &[u8]) -> (u16, 
 }
 
 #[test]
-fn unauthenticated_requests_are_rejected() {
+fn unauthorized_requests_are_refused() {
     let refuse = |parts: &http::request::Parts| {
         if parts.extensions.get::<&str>() == Some(&"component") {
             return Ok(());

@@ -303,7 +303,7 @@ pub(super) fn write_aside(
         if sync { file.sync_all() } else { Ok(()) }
     };
     if let Err(error) = written() {
-        // On a full disk the incomplete file takes the room that is missing.
+        // On a full disk the incomplete file would occupy room that is needed.
         let _ = fs::remove_file(&aside);
         return Err(error);
     }

@@ -194,7 +194,7 @@ impl States {
 /// A subscription: first the store's entries, then new ones.
 struct Following {
     shared: Arc<Shared>,
-    /// The store has only what is durable.
+    /// Resolves once the entries of the cursor are durable: the store has durable entries only.
     durable: Option<BoxFuture<Result<(), AppendError>>>,
     past: Cursor,
     ready: VecDeque<Message>,

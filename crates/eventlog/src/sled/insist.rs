@@ -11,8 +11,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// Time until a call is repeated for the first time; it doubles with each repetition, so that a slow disk is not asked
-/// often.
+/// Time until a call is repeated for the first time; doubled with each repetition, so that a slow disk gets few
+/// calls.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Returns the result of a call in a thread of its own. The call is repeated, concurrently with the earlier ones,

@@ -6,8 +6,8 @@
 //! frame              number of the frame (8 bytes), which rises by one · ceiling · records, each behind its length
 //! ```
 //!
-//! A group is synced before the next one is written. So at most the last frame can be torn, and what follows an
-//! acknowledged frame never touches its bytes. That is what sled's file does not promise (docs/adr/0006).
+//! A group is synced before the next one is written. So at most the last frame can be torn, and writes after an
+//! acknowledged frame never touch its bytes. sled's file does not guarantee that (docs/adr/0006).
 
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -179,7 +179,7 @@ fn special(who: Identity<'_>, asked: &Attributes<'_>) -> Option<Result<(), Strin
     }
 }
 
-/// Properties of a created, changed or deleted object that tell its seed.
+/// Properties of a created, changed or deleted object from which its seed follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written<'a> {
     /// True if the object is created.
