@@ -89,8 +89,8 @@ pub struct Requester<'a> {
     pub extra: &'a BTreeMap<String, Vec<String>>,
 }
 
-/// Returns the right that a change of a request needs on `signers`, as verb and refusal; `None`: none in addition to
-/// that to write. `subresource`: the subresource that is written.
+/// Returns the right that a change of a request needs on `signers`, as verb and refusal; `None`: the right to write
+/// is enough. `subresource`: the subresource that is written.
 ///
 /// Source: k8s.io/kubernetes plugin/pkg/admission/certificates/{approval,signing}.
 pub fn needed_right(

@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 
 use crate::release::{Release, Releases};
 
-/// gardenlet writes `status.encryptedResources`.
+/// Releases whose gardenlet writes `status.encryptedResources`.
 const LIST: Releases = Releases::until(139);
 
-/// gardenlet writes `status.credentials.encryptionAtRest`.
+/// Releases whose gardenlet writes `status.credentials.encryptionAtRest`.
 pub const AT_REST: Releases = Releases::since(133);
 
-/// The status names the provider that encrypts, and gardenlet encrypts again when it changes.
+/// Releases in which the status names the provider that encrypts, and gardenlet encrypts again when it changes.
 const PROVIDER: Releases = Releases::since(136);
 
 /// Resources to encrypt in addition to Secrets, sorted and without duplicates.

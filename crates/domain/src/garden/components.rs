@@ -84,7 +84,7 @@ impl Program {
         ROWS[self as usize]
     }
 
-    /// Name in the field, and of the Deployment.
+    /// Name of the component and of its Deployment.
     pub const fn name(self) -> &'static str {
         self.row().name
     }

@@ -80,7 +80,7 @@ pub fn kubelet_config<'a>(shoot: &'a Shoot, worker: &'a Worker) -> Option<&'a Ku
         .as_ref())
 }
 
-/// Machine types have settings of machine-controller-manager, defaults of pools of the type.
+/// Releases in which machine types have settings of machine-controller-manager, defaults of pools of the type.
 const MACHINE_TYPES_HAVE_SETTINGS: Releases = Releases::since(137);
 
 /// Settings of machine-controller-manager as gardenlet of a release writes them into the Worker: the pool's own, and the time

@@ -201,13 +201,13 @@ impl Remote {
         }
     }
 
-    /// Sends once a request that is answered with a revision.
+    /// Sends a request that is answered with a revision, once.
     async fn number(&self, method: Method, path: &str, body: Bytes) -> Result<Revision, NoAnswer> {
         let body = self.request(method, path, body).await?;
         Ok(Decoder::new(&whole(body).await?).revision()?)
     }
 
-    /// Sends such a request until it is answered.
+    /// Sends a request that is answered with a revision, as often as `attempts` allows.
     async fn ask(&self, method: Method, path: &str) -> Result<Revision, ReadError> {
         for attempts in 0..self.0.options.attempts {
             let answer = self.number(method.clone(), path, Bytes::new()).await;
